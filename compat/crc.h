@@ -1,0 +1,16 @@
+/*
+ * crc.h - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where configure found it, else by zlib
+ */
+#ifndef GZLZSS_CRC_H
+#define GZLZSS_CRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The CRC of what gave `crc` (0 for nothing) followed by buf[0..len). */
+uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
+
+/* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */
+uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * gzip.h - the gzip member format (RFC 1952): its header and its trailer
+ */
+#ifndef GZLZSS_GZIP_H
+#define GZLZSS_GZIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the trailer, and of the header without a name. */
+#define GZ_TRAILER_SIZE 8
+#define GZ_HEADER_SIZE 10
+
+/*
+ * Writes a member header into out, which has room for GZ_HEADER_SIZE + strlen(name) + 1 bytes:
+ * the modification time (0: unknown; the caller maps times outside 1..2^32-1 to 0), XFL 2 for
+ * level 9 and 4 for level 1 as gzip does, OS Unix, and the name if it is not NULL.  `name` is the
+ * file's base name.  Returns the bytes written.
+ */
+size_t gz_header(uint8_t *out, const char *name, uint32_t mtime, int level);
+
+/* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
+void gz_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
+
+#endif

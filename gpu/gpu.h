@@ -1,0 +1,80 @@
+/*
+ * gpu.h - the GPU engine as the rest of the program sees it: plain C, no CUDA types
+ *
+ * The engine works on batches.  A batch has pinned host memory for its input; the caller fills it
+ * with whole segments, submits it, and later collects it: the batch's chunks then hold the same
+ * sequences that lz_match_segment would have found.  Several batches can be under way at a time,
+ * each on a stream of its own, so that copies, kernels and the caller's work overlap.
+ *
+ * All calls on one engine come from one thread at a time, except that other threads may read a
+ * collected batch.  In a build without CUDA, gpu_open fails with a message that says so.
+ */
+#ifndef GZLZSS_GPU_H
+#define GZLZSS_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lzss/lzss.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Room for a message that says why a call failed. */
+#define GPU_ERROR_SIZE 256
+
+struct gpu_engine;
+
+/* What a batch cost, in seconds, as the device's own clock saw it. */
+struct gpu_times {
+    double copy_in;
+    double kernels;
+    double copy_out;
+};
+
+/* One batch.  The engine owns the memory; the caller fills what is marked so. */
+struct gpu_batch {
+    uint8_t *input;          /* pinned, `capacity` bytes and LZ_INPUT_PAD more */
+    size_t capacity;         /* whole segments of the engine's segment size fit */
+    size_t length;           /* caller: bytes of input filled, segments back to back, each but
+                                the batch's last of the engine's full segment size */
+    struct lz_chunk *chunks; /* after gpu_collect: chunks of all segments in input order */
+    struct gpu_times times;  /* after gpu_collect */
+    void *device;            /* the engine's own */
+};
+
+/* What --list-devices prints: one line a device, or why there is none; returns the number of
+ * devices that gpu_open would accept. */
+int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
+
+/*
+ * Brings up the first visible device, with `batches` batches of about `batch_size` bytes each for
+ * segments of `segment_size` bytes; fewer or smaller ones if the device's free memory is short.
+ * Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a message in error, if
+ * there is no usable device.
+ */
+struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
+                            char error[GPU_ERROR_SIZE]);
+
+/* Frees everything; no batch may be in use. */
+void gpu_close(struct gpu_engine *g);
+
+/* The device's name; the number of batches, and batch i. */
+const char *gpu_name(const struct gpu_engine *g);
+int gpu_batches(const struct gpu_engine *g);
+struct gpu_batch *gpu_batch(struct gpu_engine *g, int i);
+
+/* Starts matching a filled batch and returns at once; gpu_collect waits for it.  Both return
+ * false, with a message in error, if the device failed: the batch's input is still there, its
+ * chunks are not, and the engine is of no more use. */
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level *level,
+                char error[GPU_ERROR_SIZE]);
+bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

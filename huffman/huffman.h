@@ -1,0 +1,39 @@
+/*
+ * huffman.h - the entropy stage: a segment's sequences in, DEFLATE blocks out
+ *
+ * Both engines' sequences come through here.  Every match is compared with the input before
+ * anything is written, so a wrong sequence can never become a wrong file.
+ */
+#ifndef GZLZSS_HUFFMAN_H
+#define GZLZSS_HUFFMAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lzss/lzss.h"
+
+/* One thread's tables; they carry nothing from one segment to the next. */
+struct huff_encoder;
+
+/* NULL if memory is short. */
+struct huff_encoder *huff_encoder_new(void);
+void huff_encoder_free(struct huff_encoder *e);
+
+/* Bytes huff_encode_segment writes at most for a segment of `len` bytes: one stored block header
+ * (5 bytes) for every 65535 bytes begun, the mark that ends a segment, and the bit writer's slack. */
+size_t huff_bound(size_t len);
+
+/*
+ * Encodes the segment in[0..len) as DEFLATE blocks (RFC 1951) that start and end on a byte
+ * boundary: with `last` the final block has BFINAL set, otherwise an empty stored block ends the
+ * segment, as zlib's Z_FULL_FLUSH does.  `chunks` holds LZ_CHUNKS(len) entries; in needs
+ * LZ_INPUT_PAD readable bytes after it and out room for huff_bound(len).
+ *
+ * Returns true and the bytes written in *out_len; or false if a sequence is not a match within
+ * this segment, within its chunk and within DEFLATE's limits.  *out is garbage then.
+ */
+bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
+                         const struct lz_chunk *chunks, bool last, uint8_t *out, size_t *out_len);
+
+#endif

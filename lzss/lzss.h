@@ -1,0 +1,95 @@
+/*
+ * lzss.h - match finding: the words both engines share, and the CPU engine
+ *
+ * Input is cut into segments; a segment is cut into chunks of LZ_CHUNK_SIZE bytes (the last may be
+ * shorter).  A match finder turns every chunk into a list of sequences: "copy this many literals
+ * from the input, then repeat this many bytes from this far back".  What a list holds is a function
+ * of the segment's bytes and the level alone; the GPU engine (gpu/gpu.h) produces the same lists.
+ */
+#ifndef GZLZSS_LZSS_H
+#define GZLZSS_LZSS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* DEFLATE's limits (RFC 1951, section 3.2.5). */
+#define LZ_MIN_MATCH 3
+#define LZ_MAX_MATCH 258
+#define LZ_WINDOW_SIZE 32768
+
+/*
+ * Bytes a chunk spans.  A smaller chunk gives the GPU more parallel work and the block splitter
+ * finer cuts; every chunk end stops one match short, and every chunk costs the GPU the 32 KiB of
+ * history it has to index first.  History plus chunk must not exceed 65536, so that positions in
+ * them fit in 16 bits.
+ */
+#define LZ_CHUNK_SIZE 32768
+
+/* Sizes a segment may have, and has by default; see --blocksize. */
+#define LZ_SEGMENT_MIN ((size_t)32 << 10)
+#define LZ_SEGMENT_DEFAULT ((size_t)1 << 20)
+#define LZ_SEGMENT_MAX ((size_t)32 << 20)
+
+/* Bytes past the end of a segment that must be readable (their values do not matter). */
+#define LZ_INPUT_PAD 64
+
+/* Sequences one chunk can have at most. */
+#define LZ_CHUNK_MAX_SEQUENCES (LZ_CHUNK_SIZE / LZ_MIN_MATCH)
+
+/* Chunks in a segment of `len` bytes. */
+#define LZ_CHUNKS(len) (((len) + LZ_CHUNK_SIZE - 1) / LZ_CHUNK_SIZE)
+
+/*
+ * `literals` input bytes (0 to LZ_CHUNK_SIZE) stand for themselves, then `length` bytes (3 to 258)
+ * repeat those `distance` (1 to 32768) back.  Literals after a chunk's last match have no
+ * sequence: they are whatever of the chunk is left.
+ */
+struct lz_sequence {
+    uint16_t literals;
+    uint16_t length;
+    uint16_t distance;
+};
+
+/* The sequences of one chunk, in order.  A chunk of literals alone has none. */
+struct lz_chunk {
+    const struct lz_sequence *sequences;
+    uint32_t count;
+};
+
+/* One row of the level table (levels.c). */
+struct lz_level {
+    unsigned finder;  /* enum lz_finder (finders.h) */
+    const char *aims; /* what the level is for, in a few words */
+};
+
+#define LZ_LEVEL_MIN 1
+#define LZ_LEVEL_MAX 9
+#define LZ_LEVEL_DEFAULT 6
+
+/* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX. */
+const struct lz_level *lz_level(int level);
+
+/* The CPU engine's state for one thread: tables and room for one segment's sequences. */
+struct lz_matcher;
+
+/* A matcher for segments of up to `segment_size` bytes; NULL if memory is short. */
+struct lz_matcher *lz_matcher_new(size_t segment_size);
+void lz_matcher_free(struct lz_matcher *m);
+
+/*
+ * Finds the matches of the segment in[0..len), len from 0 to the matcher's segment size, with
+ * LZ_INPUT_PAD readable bytes after it.  Returns an array of LZ_CHUNKS(len) chunks that stays
+ * valid until the next call.
+ */
+const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
+                                        const uint8_t *in, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
