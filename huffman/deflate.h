@@ -1,0 +1,91 @@
+/*
+ * deflate.h - DEFLATE's alphabets (RFC 1951, sections 3.2.3 to 3.2.7)
+ */
+#ifndef GZLZSS_DEFLATE_H
+#define GZLZSS_DEFLATE_H
+
+#include <stdint.h>
+
+#include "lzss/lzss.h"
+
+/* Literals, end of block and lengths share an alphabet; distances have their own; the lengths of
+ * both alphabets' codes are themselves coded with a third, the precode. */
+#define DEFLATE_LITLEN_SYMBOLS 286
+#define DEFLATE_DISTANCE_SYMBOLS 30
+#define DEFLATE_PRECODE_SYMBOLS 19
+
+#define DEFLATE_END_OF_BLOCK 256
+#define DEFLATE_FIRST_LENGTH 257
+
+/* The longest codes allowed. */
+#define DEFLATE_MAX_CODE 15
+#define DEFLATE_MAX_PRECODE 7
+
+/* Bytes one stored block can hold. */
+#define DEFLATE_MAX_STORED 65535
+
+enum deflate_block_type { DEFLATE_STORED, DEFLATE_FIXED, DEFLATE_DYNAMIC };
+
+/* The symbol for a match length (3 to 258), and how many extra bits follow it.  Above length 10
+ * every power of two of (length - 3) has four symbols; 258 has one of its own. */
+static inline unsigned deflate_length_symbol(unsigned length)
+{
+    unsigned x = length - LZ_MIN_MATCH;
+    unsigned log2;
+
+    if (x < 8)
+        return DEFLATE_FIRST_LENGTH + x;
+    if (length == LZ_MAX_MATCH)
+        return DEFLATE_LITLEN_SYMBOLS - 1;
+    log2 = 31 - (unsigned)__builtin_clz(x);
+    return DEFLATE_FIRST_LENGTH + 4 * (log2 - 1) + ((x >> (log2 - 2)) & 3);
+}
+
+static inline unsigned deflate_length_extra_bits(unsigned symbol)
+{
+    if (symbol < DEFLATE_FIRST_LENGTH + 8 || symbol == DEFLATE_LITLEN_SYMBOLS - 1)
+        return 0;
+    return (symbol - DEFLATE_FIRST_LENGTH) / 4 - 1;
+}
+
+/* The value of the extra bits for a length. */
+static inline unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
+{
+    return (length - LZ_MIN_MATCH) & ((1u << extra_bits) - 1);
+}
+
+/* The same for a distance (1 to 32768): every power of two of (distance - 1) has two symbols. */
+static inline unsigned deflate_distance_symbol(unsigned distance)
+{
+    unsigned x = distance - 1;
+    unsigned log2;
+
+    if (x < 2)
+        return x;
+    log2 = 31 - (unsigned)__builtin_clz(x);
+    return 2 * log2 + ((x >> (log2 - 1)) & 1);
+}
+
+static inline unsigned deflate_distance_extra_bits(unsigned symbol)
+{
+    return symbol < 4 ? 0 : symbol / 2 - 1;
+}
+
+static inline unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
+{
+    return (distance - 1) & ((1u << extra_bits) - 1);
+}
+
+/* Code lengths of fixed blocks; all distance codes have 5 bits. */
+static inline unsigned deflate_fixed_length(unsigned symbol)
+{
+    if (symbol < 144)
+        return 8;
+    if (symbol < 256)
+        return 9;
+    return symbol < 280 ? 7 : 8;
+}
+
+#define DEFLATE_FIXED_DISTANCE_LENGTH 5
+
+#endif

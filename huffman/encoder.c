@@ -1,0 +1,379 @@
+/*
+ * encoder.c - a segment's sequences in, DEFLATE blocks out
+ *
+ * The segment goes through chunk by chunk.  A chunk's matches are checked against the input and its
+ * symbols counted; from the counts follows, exactly, what the chunk would cost as a block.  A block
+ * is kept open: if the chunk costs less together with it than apart, the chunk joins the block,
+ * else the block is written and the chunk starts the next.  So chunks share a Huffman code as long
+ * as that is smaller than paying for another header.
+ *
+ * A block is written in the cheapest of DEFLATE's three forms, by their exact sizes.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "huffman/bitwriter.h"
+#include "huffman/deflate.h"
+#include "huffman/header.h"
+#include "huffman/huffman.h"
+#include "huffman/lengths.h"
+#include "lzss/bytes.h"
+
+/* How often each symbol occurs in a block, and the extra bits that go with them. */
+struct counts {
+    uint32_t litlen[DEFLATE_LITLEN_SYMBOLS];
+    uint32_t distance[DEFLATE_DISTANCE_SYMBOLS];
+    uint64_t extra_bits;
+};
+
+/* How a block would be written, and its size in bits with everything. */
+struct plan {
+    uint64_t bits;
+    enum deflate_block_type type;
+    struct huff_header header; /* of a dynamic block, and its code lengths: */
+    uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS];
+    uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
+};
+
+struct block {
+    struct counts counts;
+    struct plan plan;
+    size_t start, end;  /* bytes of the segment */
+    size_t first_chunk; /* the chunk that starts at start */
+};
+
+/* A code made ready for writing: code bits, extra bits already in place, above 8 bits that say how
+ * many there are. */
+struct codes {
+    uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
+    uint32_t length[LZ_MAX_MATCH + 1];
+    struct {
+        uint16_t code;
+        uint8_t code_bits;
+        uint8_t extra_bits;
+    } distance[DEFLATE_DISTANCE_SYMBOLS];
+};
+
+struct huff_encoder {
+    struct block blocks[3]; /* the open one, the next chunk, and the two together */
+    struct codes codes;
+    uint32_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
+    uint32_t lengths[LZ_MAX_MATCH + 1];
+};
+
+struct huff_encoder *huff_encoder_new(void)
+{
+    return malloc(sizeof(struct huff_encoder));
+}
+
+void huff_encoder_free(struct huff_encoder *e)
+{
+    free(e);
+}
+
+size_t huff_bound(size_t len)
+{
+    /* Joining chunks never makes them cost more, so no more than one stored block's header, at most
+     * 5 bytes with the filling before it, is paid for every 65535 bytes begun or chunk. */
+    return len + 5 * (len / LZ_CHUNK_SIZE + 1) + 5 + 2 * BITWRITER_SLACK;
+}
+
+/* Whether `length` bytes at a and b are equal; up to 7 bytes after them must be readable. */
+static inline bool equal(const uint8_t *a, const uint8_t *b, size_t length)
+{
+    uint64_t difference;
+
+    for (; length > 8; length -= 8, a += 8, b += 8)
+        if (load64(a) != load64(b))
+            return false;
+    difference = load64(a) ^ load64(b);
+    return difference << (8 * (8 - length)) == 0;
+}
+
+static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        e->literals[0][in[i]]++;
+        e->literals[1][in[i + 1]]++;
+        e->literals[2][in[i + 2]]++;
+        e->literals[3][in[i + 3]]++;
+    }
+    for (; i < n; i++)
+        e->literals[i & 3][in[i]]++;
+}
+
+/* Checks the matches of the chunk in[start..end) and counts its symbols. */
+static bool count_chunk(struct huff_encoder *e, const uint8_t *in, size_t start, size_t end,
+                        const struct lz_chunk *chunk, struct counts *counts)
+{
+    size_t pos = start;
+
+    memset(counts, 0, sizeof(*counts));
+    memset(e->literals, 0, sizeof(e->literals));
+    memset(e->lengths, 0, sizeof(e->lengths));
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct lz_sequence s = chunk->sequences[i];
+        size_t match = pos + s.literals;
+
+        if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || match + s.length > end)
+            return false;
+        if (s.distance < 1 || s.distance > LZ_WINDOW_SIZE || s.distance > match)
+            return false;
+        if (!equal(in + match, in + match - s.distance, s.length))
+            return false;
+        count_literals(e, in + pos, s.literals);
+        e->lengths[s.length]++;
+        counts->distance[deflate_distance_symbol(s.distance)]++;
+        pos = match + s.length;
+    }
+    count_literals(e, in + pos, end - pos);
+
+    for (unsigned i = 0; i < 256; i++)
+        counts->litlen[i] =
+            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
+    counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
+        unsigned symbol = deflate_length_symbol(length);
+
+        counts->litlen[symbol] += e->lengths[length];
+        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
+    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+    return true;
+}
+
+/* Bits of n bytes stored, the first block's header starting `offset` bits into a byte. */
+static uint64_t stored_bits(size_t n, unsigned offset)
+{
+    uint64_t more = n > DEFLATE_MAX_STORED ? (n - 1) / DEFLATE_MAX_STORED : 0;
+    unsigned first = 3 + (-(offset + 3) & 7);
+
+    return first + 32 + more * 40 + 8 * (uint64_t)n;
+}
+
+/* Plans b from its counts, as if it started on a byte boundary. */
+static void plan_block(struct block *b)
+{
+    const struct counts *c = &b->counts;
+    struct plan *p = &b->plan;
+    uint64_t fixed = 3 + c->extra_bits, dynamic = 3 + c->extra_bits, stored;
+
+    huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
+    huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
+    huff_header_plan(p->litlen_lengths, p->distance_lengths, &p->header);
+    dynamic += p->header.bits;
+    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++) {
+        dynamic += (uint64_t)c->litlen[i] * p->litlen_lengths[i];
+        fixed += (uint64_t)c->litlen[i] * deflate_fixed_length(i);
+    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
+        dynamic += (uint64_t)c->distance[i] * p->distance_lengths[i];
+        fixed += (uint64_t)c->distance[i] * DEFLATE_FIXED_DISTANCE_LENGTH;
+    }
+    stored = stored_bits(b->end - b->start, 0);
+
+    p->bits = fixed;
+    p->type = DEFLATE_FIXED;
+    if (dynamic < p->bits) {
+        p->bits = dynamic;
+        p->type = DEFLATE_DYNAMIC;
+    }
+    if (stored < p->bits) {
+        p->bits = stored;
+        p->type = DEFLATE_STORED;
+    }
+}
+
+/* both = a followed by b. */
+static void join(const struct block *a, const struct block *b, struct block *both)
+{
+    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        both->counts.litlen[i] = a->counts.litlen[i] + b->counts.litlen[i];
+    both->counts.litlen[DEFLATE_END_OF_BLOCK] = 1;
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        both->counts.distance[i] = a->counts.distance[i] + b->counts.distance[i];
+    both->counts.extra_bits = a->counts.extra_bits + b->counts.extra_bits;
+    both->start = a->start;
+    both->end = b->end;
+    both->first_chunk = a->first_chunk;
+}
+
+static void write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool final)
+{
+    do {
+        size_t piece = n < DEFLATE_MAX_STORED ? n : DEFLATE_MAX_STORED;
+
+        n -= piece;
+        bits_put(w, (final && n == 0) | DEFLATE_STORED << 1, 3);
+        bits_align(w);
+        bits_put(w, piece | (uint64_t)(piece ^ 0xffff) << 16, 32);
+        bits_flush(w);
+        memcpy(w->next, in, piece);
+        w->next += piece;
+        in += piece;
+    } while (n > 0);
+}
+
+/* Makes codes ready from the two alphabets' code lengths. */
+static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsigned litlen_symbols,
+                       const uint8_t *distance_lengths, unsigned distance_symbols)
+{
+    uint16_t code[HUFF_MAX_SYMBOLS + 2];
+
+    huff_codes(litlen_lengths, litlen_symbols, code);
+    for (unsigned i = 0; i <= DEFLATE_END_OF_BLOCK; i++)
+        codes->literal[i] = (uint32_t)code[i] << 8 | litlen_lengths[i];
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
+        unsigned symbol = deflate_length_symbol(length);
+        unsigned extra_bits = deflate_length_extra_bits(symbol);
+        unsigned code_bits = litlen_lengths[symbol];
+        uint32_t bits = code[symbol] | deflate_length_extra(length, extra_bits) << code_bits;
+
+        codes->length[length] = bits << 8 | (code_bits + extra_bits);
+    }
+    huff_codes(distance_lengths, distance_symbols, code);
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
+        codes->distance[i].code = code[i];
+        codes->distance[i].code_bits = distance_lengths[i];
+        codes->distance[i].extra_bits = (uint8_t)deflate_distance_extra_bits(i);
+    }
+}
+
+static inline void put_code(struct bitwriter *w, uint32_t code)
+{
+    bits_put(w, code >> 8, code & 0xff);
+}
+
+static inline void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
+                                  size_t n)
+{
+    _Static_assert(3 * DEFLATE_MAX_CODE <= BITWRITER_ROOM, "three literals between flushes");
+
+    for (; n >= 3; n -= 3, in += 3) {
+        put_code(w, codes->literal[in[0]]);
+        put_code(w, codes->literal[in[1]]);
+        put_code(w, codes->literal[in[2]]);
+        bits_flush(w);
+    }
+    if (n > 0) {
+        put_code(w, codes->literal[in[0]]);
+        if (n > 1)
+            put_code(w, codes->literal[in[1]]);
+        bits_flush(w);
+    }
+}
+
+/* Writes the symbols of the chunk in[start..end). */
+static void write_chunk(struct bitwriter *out, const struct codes *codes, const uint8_t *in,
+                        size_t start, size_t end, const struct lz_chunk *chunk)
+{
+    struct bitwriter w = *out;
+    size_t pos = start;
+
+    _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= BITWRITER_ROOM,
+                   "a match between flushes");
+
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct lz_sequence s = chunk->sequences[i];
+        unsigned symbol = deflate_distance_symbol(s.distance);
+        unsigned extra_bits = codes->distance[symbol].extra_bits;
+
+        write_literals(&w, codes, in + pos, s.literals);
+        put_code(&w, codes->length[s.length]);
+        bits_put(&w, codes->distance[symbol].code, codes->distance[symbol].code_bits);
+        bits_put(&w, deflate_distance_extra(s.distance, extra_bits), extra_bits);
+        bits_flush(&w);
+        pos += (size_t)s.literals + s.length;
+    }
+    write_literals(&w, codes, in + pos, end - pos);
+    *out = w;
+}
+
+static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,
+                        const struct lz_chunk *chunks, const struct block *b, bool final)
+{
+    const struct plan *p = &b->plan;
+    size_t n = b->end - b->start;
+
+    /* Where the block starts within a byte, known only now, can still tip the scales. */
+    if (p->type == DEFLATE_STORED || stored_bits(n, w->count) < p->bits) {
+        write_stored(w, in + b->start, n, final);
+        return;
+    }
+    bits_put(w, final | (unsigned)p->type << 1, 3);
+    if (p->type == DEFLATE_DYNAMIC) {
+        huff_header_write(&p->header, w);
+        make_codes(&e->codes, p->litlen_lengths, DEFLATE_LITLEN_SYMBOLS, p->distance_lengths,
+                   DEFLATE_DISTANCE_SYMBOLS);
+    } else {
+        /* The two symbols of each alphabet that no data uses still take up codes. */
+        uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS + 2];
+        uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS + 2];
+
+        for (unsigned i = 0; i < sizeof(litlen_lengths); i++)
+            litlen_lengths[i] = (uint8_t)deflate_fixed_length(i);
+        memset(distance_lengths, DEFLATE_FIXED_DISTANCE_LENGTH, sizeof(distance_lengths));
+        make_codes(&e->codes, litlen_lengths, sizeof(litlen_lengths), distance_lengths,
+                   sizeof(distance_lengths));
+    }
+    bits_flush(w);
+    for (size_t c = b->first_chunk, start = b->start; start < b->end; c++, start += LZ_CHUNK_SIZE) {
+        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+
+        write_chunk(w, &e->codes, in, start, end, &chunks[c]);
+    }
+    put_code(w, e->codes.literal[DEFLATE_END_OF_BLOCK]);
+    bits_flush(w);
+}
+
+bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
+                         const struct lz_chunk *chunks, bool last, uint8_t *out, size_t *out_len)
+{
+    struct bitwriter w = {out, 0, 0};
+    struct block *open = NULL, *next = &e->blocks[0], *both = &e->blocks[1], *spare = &e->blocks[2];
+
+    for (size_t c = 0, start = 0; start < len; c++, start += LZ_CHUNK_SIZE) {
+        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+
+        if (!count_chunk(e, in, start, end, &chunks[c], &next->counts))
+            return false;
+        next->start = start;
+        next->end = end;
+        next->first_chunk = c;
+        plan_block(next);
+        if (open != NULL) {
+            struct block *closed = open;
+
+            join(open, next, both);
+            plan_block(both);
+            if (both->plan.bits <= open->plan.bits + next->plan.bits) {
+                open = both;
+                both = closed;
+                continue;
+            }
+            write_block(e, &w, in, len, chunks, open, false);
+        } else {
+            open = spare;
+        }
+        spare = open;
+        open = next;
+        next = spare;
+    }
+    if (open != NULL) {
+        write_block(e, &w, in, len, chunks, open, last);
+    } else if (last) {
+        /* An empty file: a fixed block that ends at once. */
+        bits_put(&w, 1 | DEFLATE_FIXED << 1, 3);
+        bits_put(&w, 0, 7);
+    }
+    if (!last)
+        write_stored(&w, in, 0, false);
+    bits_align(&w);
+    *out_len = (size_t)(w.next - out);
+    return true;
+}

@@ -1,0 +1,49 @@
+/*
+ * matcher.c - the CPU engine: one thread's memory, and the call into a level's match finder
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "lzss/matcher.h"
+
+struct lz_matcher *lz_matcher_new(size_t segment_size)
+{
+    struct lz_matcher *m = malloc(sizeof(*m));
+
+    if (m == NULL)
+        return NULL;
+    m->segment_size = segment_size;
+    m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
+    m->sequences =
+        malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
+    if (m->chunks == NULL || m->sequences == NULL) {
+        lz_matcher_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void lz_matcher_free(struct lz_matcher *m)
+{
+    if (m == NULL)
+        return;
+    free(m->sequences);
+    free(m->chunks);
+    free(m);
+}
+
+const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
+                                        const uint8_t *in, size_t len)
+{
+    typedef void finder(struct lz_matcher *, const struct lz_level *, const uint8_t *, size_t);
+    static finder *const finders[] = {
+#define LZ_FINDER_ENTRY(name) [LZ_FINDER_##name] = lz_find_##name,
+        LZ_FINDERS(LZ_FINDER_ENTRY)
+#undef LZ_FINDER_ENTRY
+    };
+
+    if (len > 0)
+        finders[level->finder](m, level, in, len);
+    return m->chunks;
+}

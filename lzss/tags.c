@@ -1,0 +1,45 @@
+/*
+ * tags.c - from a tag array to sequences
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "lzss/emit.h"
+#include "lzss/tags.h"
+
+/* The end of the run of tags equal to `tag` that starts at tags[i]. */
+static size_t run_end(const uint16_t *tags, size_t i, size_t len, uint16_t tag)
+{
+    /* Four tags at a time; which of four differ first is left to the loop below. */
+    const uint64_t four = tag * 0x0001000100010001u;
+    uint64_t v;
+
+    while (i + 4 <= len) {
+        memcpy(&v, tags + i, sizeof(v));
+        if (v != four)
+            break;
+        i += 4;
+    }
+    while (i < len && tags[i] == tag)
+        i++;
+    return i;
+}
+
+size_t lz_tags_to_sequences(const uint16_t *tags, size_t len, struct lz_sequence *out)
+{
+    struct lz_sequence *start = out;
+    size_t i = 0;
+
+    while (i < len) {
+        size_t match = tags[i] == 0 ? run_end(tags, i, len, 0) : i;
+        size_t end;
+
+        if (match == len)
+            break;
+        end = run_end(tags, match, len, tags[match]);
+        out = lz_emit(out, match - i, end - match, tags[match]);
+        i = end;
+    }
+    return (size_t)(out - start);
+}
