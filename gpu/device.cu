@@ -1,0 +1,41 @@
+/*
+ * device.cu - finding and naming CUDA devices
+ */
+#include <stdio.h>
+
+#include "gpu/internal.cuh"
+
+int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
+{
+    char text[GPU_ERROR_SIZE];
+    int count = 0, usable = 0;
+    cudaError_t status = cudaGetDeviceCount(&count);
+
+    if (status != cudaSuccess) {
+        snprintf(text, sizeof(text), "no CUDA device: %s", cudaGetErrorString(status));
+        line(ctx, text);
+        return 0;
+    }
+    for (int d = 0; d < count; d++) {
+        cudaDeviceProp p;
+        const char *remark = "";
+
+        status = cudaGetDeviceProperties(&p, d);
+        if (status == cudaSuccess)
+            status = cudaSetDevice(d);
+        if (status != cudaSuccess) {
+            snprintf(text, sizeof(text), "%d: %s", d, cudaGetErrorString(status));
+            line(ctx, text);
+            continue;
+        }
+        if (gpu_code_fits_device() == cudaSuccess)
+            usable++;
+        else
+            remark = ", not supported by this build";
+        snprintf(text, sizeof(text),
+                 "%d: %s, compute capability %d.%d, %d multiprocessors, %zu MiB%s", d, p.name,
+                 p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem >> 20, remark);
+        line(ctx, text);
+    }
+    return usable;
+}

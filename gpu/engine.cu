@@ -1,0 +1,312 @@
+/*
+ * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
+ *
+ * All memory is allocated when the engine opens; nothing grows with the input.  Every batch has a
+ * stream, so that one batch's kernels run while another's input is on its way in and a third's
+ * sequences on their way out.  How many sequences a batch has is known only when its kernels are
+ * done, so their copy is queued by gpu_collect, for just that many.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/internal.cuh"
+
+/* Room for sequences: this many input bytes for each.  Matches of level 1 are at least four bytes
+ * long.  Should a batch have more all the same, the chunks that found no room are marked, and the
+ * caller's check of the sequences sends their segments to the CPU. */
+#define BYTES_A_SEQUENCE 4
+
+/* Points in a batch's stream, for its times. */
+enum { BEGIN, COPIED_IN, MATCHED, COPY_OUT, DONE, EVENTS };
+
+/* One batch's private part. */
+struct device_batch {
+    cudaStream_t stream;
+    cudaEvent_t events[EVENTS];
+    gpu_view view;
+    uint32_t *host_used;             /* pinned */
+    struct gpu_result *host_results; /* pinned */
+    struct lz_sequence *host_sequences;
+};
+
+struct gpu_engine {
+    char name[256];
+    size_t segment_size;
+    int batches;
+    struct gpu_batch *batch;
+
+    /* Faults the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or
+     * fail at the submission with this number. */
+    bool corrupt;
+    long submissions_left;
+};
+
+static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SIZE])
+{
+    if (status == cudaSuccess)
+        return false;
+    snprintf(error, GPU_ERROR_SIZE, "%s: %s", what, cudaGetErrorString(status));
+    return true;
+}
+
+/* Device and pinned bytes that a batch of `capacity` input bytes takes. */
+static size_t chunks_for(size_t capacity, size_t segment_size)
+{
+    return capacity / segment_size * LZ_CHUNKS(segment_size);
+}
+
+static size_t device_bytes(size_t capacity, size_t segment_size)
+{
+    return capacity + LZ_INPUT_PAD +
+           chunks_for(capacity, segment_size) *
+               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_result)) +
+           capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
+}
+
+static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t capacity)
+{
+    struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
+    size_t chunks = chunks_for(capacity, g->segment_size);
+    size_t sequences = capacity / BYTES_A_SEQUENCE;
+    uint8_t *input = NULL;
+    cudaError_t status = cudaErrorMemoryAllocation;
+
+    b->device = d;
+    b->chunks = (struct lz_chunk *)malloc(chunks * sizeof(*b->chunks));
+    if (d == NULL || b->chunks == NULL)
+        return status;
+    b->capacity = capacity;
+    d->view.segment_size = (uint32_t)g->segment_size;
+    d->view.chunks_per_segment = (uint32_t)LZ_CHUNKS(g->segment_size);
+    d->view.capacity = (uint32_t)sequences;
+
+    status = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
+    for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
+        status = cudaEventCreateWithFlags(&d->events[i], cudaEventBlockingSync);
+    if (status == cudaSuccess)
+        status = cudaMalloc(&input, capacity + LZ_INPUT_PAD);
+    if (status == cudaSuccess)
+        status = cudaMemset(input, 0, capacity + LZ_INPUT_PAD);
+    d->view.input = input;
+    if (status == cudaSuccess)
+        status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
+    if (status == cudaSuccess)
+        status = cudaMalloc(&d->view.sequences, sequences * sizeof(*d->view.sequences));
+    if (status == cudaSuccess)
+        status = cudaMalloc(&d->view.used, sizeof(*d->view.used));
+    if (status == cudaSuccess)
+        status = cudaMalloc(&d->view.results, chunks * sizeof(*d->view.results));
+    if (status == cudaSuccess)
+        status = cudaMallocHost(&b->input, capacity + LZ_INPUT_PAD);
+    if (status == cudaSuccess)
+        status = cudaMallocHost(&d->host_used, sizeof(*d->host_used));
+    if (status == cudaSuccess)
+        status = cudaMallocHost(&d->host_results, chunks * sizeof(*d->host_results));
+    if (status == cudaSuccess)
+        status = cudaMallocHost(&d->host_sequences, sequences * sizeof(*d->host_sequences));
+    return status;
+}
+
+static void free_batch(struct gpu_batch *b)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+
+    free(b->chunks);
+    if (d == NULL)
+        return;
+    /* What was never made is NULL, which all of these take; errors no longer matter. */
+    cudaFreeHost(d->host_sequences);
+    cudaFreeHost(d->host_results);
+    cudaFreeHost(d->host_used);
+    cudaFreeHost(b->input);
+    cudaFree(d->view.results);
+    cudaFree(d->view.used);
+    cudaFree(d->view.sequences);
+    cudaFree(d->view.tags);
+    cudaFree((void *)d->view.input);
+    for (int i = 0; i < EVENTS; i++)
+        if (d->events[i] != NULL)
+            cudaEventDestroy(d->events[i]);
+    if (d->stream != NULL)
+        cudaStreamDestroy(d->stream);
+    free(d);
+}
+
+static void read_faults(struct gpu_engine *g)
+{
+    const char *fault = getenv("GZLZSS_TEST_GPU_FAULT");
+
+    g->submissions_left = -1;
+    if (fault == NULL)
+        return;
+    g->corrupt = strcmp(fault, "corrupt") == 0;
+    if (strncmp(fault, "fail=", 5) == 0)
+        g->submissions_left = atol(fault + 5);
+}
+
+struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
+                            char error[GPU_ERROR_SIZE])
+{
+    struct gpu_engine *g;
+    cudaDeviceProp properties;
+    size_t capacity, available, total;
+    int devices = 0;
+
+    /* Waiting threads sleep: the cores have encoding to do. */
+    if (failed(cudaGetDeviceCount(&devices), "no CUDA device", error) ||
+        failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "CUDA device 0", error) ||
+        failed(cudaGetDeviceProperties(&properties, 0), "CUDA device 0", error) ||
+        failed(gpu_code_fits_device(), properties.name, error) ||
+        failed(cudaMemGetInfo(&available, &total), properties.name, error))
+        return NULL;
+
+    /* Whole segments, at least one; half of what is free at most, since others use the device too. */
+    capacity = batch_size < segment_size ? segment_size : batch_size / segment_size * segment_size;
+    while (batches > 1 && (size_t)batches * device_bytes(capacity, segment_size) > available / 2) {
+        if (capacity > segment_size)
+            capacity = (capacity / 2 + segment_size - 1) / segment_size * segment_size;
+        else
+            batches--;
+    }
+
+    g = (struct gpu_engine *)calloc(1, sizeof(*g));
+    if (g != NULL)
+        g->batch = (struct gpu_batch *)calloc((size_t)batches, sizeof(*g->batch));
+    if (g == NULL || g->batch == NULL) {
+        free(g);
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return NULL;
+    }
+    snprintf(g->name, sizeof(g->name), "%s", properties.name);
+    g->segment_size = segment_size;
+    read_faults(g);
+    for (g->batches = 0; g->batches < batches; g->batches++) {
+        cudaError_t status = make_batch(g, &g->batch[g->batches], capacity);
+
+        if (status == cudaSuccess)
+            continue;
+        /* With fewer batches than wished, the engine still works. */
+        free_batch(&g->batch[g->batches]);
+        if (g->batches == 0) {
+            failed(status, g->name, error);
+            gpu_close(g);
+            return NULL;
+        }
+        (void)cudaGetLastError();
+        break;
+    }
+    return g;
+}
+
+void gpu_close(struct gpu_engine *g)
+{
+    for (int i = 0; i < g->batches; i++)
+        free_batch(&g->batch[i]);
+    free(g->batch);
+    free(g);
+}
+
+const char *gpu_name(const struct gpu_engine *g)
+{
+    return g->name;
+}
+
+int gpu_batches(const struct gpu_engine *g)
+{
+    return g->batches;
+}
+
+struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
+{
+    return &g->batch[i];
+}
+
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level *level,
+                char error[GPU_ERROR_SIZE])
+{
+    typedef cudaError_t finder(const gpu_view &, const struct lz_level *, cudaStream_t);
+    static finder *const finders[] = {
+#define GPU_FINDER_ENTRY(name) gpu_find_##name,
+        LZ_FINDERS(GPU_FINDER_ENTRY)
+#undef GPU_FINDER_ENTRY
+    };
+    struct device_batch *d = (struct device_batch *)b->device;
+    size_t whole = b->length / g->segment_size;
+    size_t rest = b->length % g->segment_size;
+
+    if (g->submissions_left == 0) {
+        snprintf(error, GPU_ERROR_SIZE, "failing because GZLZSS_TEST_GPU_FAULT says so");
+        return false;
+    }
+    if (g->submissions_left > 0)
+        g->submissions_left--;
+
+    d->view.length = (uint32_t)b->length;
+    d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
+    return !(
+        failed(cudaEventRecord(d->events[BEGIN], d->stream), g->name, error) ||
+        failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length, cudaMemcpyHostToDevice,
+                               d->stream),
+               g->name, error) ||
+        failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->stream), g->name,
+               error) ||
+        failed(cudaEventRecord(d->events[COPIED_IN], d->stream), g->name, error) ||
+        failed(finders[level->finder](d->view, level, d->stream), g->name, error) ||
+        failed(cudaEventRecord(d->events[MATCHED], d->stream), g->name, error) ||
+        failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
+                               cudaMemcpyDeviceToHost, d->stream),
+               g->name, error) ||
+        failed(cudaMemcpyAsync(d->host_results, d->view.results,
+                               d->view.chunks * sizeof(*d->view.results), cudaMemcpyDeviceToHost,
+                               d->stream),
+               g->name, error) ||
+        failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error));
+}
+
+/* Seconds between two points of a batch. */
+static double seconds(const struct device_batch *d, int from, int to)
+{
+    float ms = 0;
+
+    if (cudaEventElapsedTime(&ms, d->events[from], d->events[to]) != cudaSuccess)
+        ms = 0;
+    return ms / 1e3;
+}
+
+bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
+{
+    /* What a chunk without room for its sequences gets: one that no check will pass. */
+    static const struct lz_sequence invalid = {0, 0, 0};
+    struct device_batch *d = (struct device_batch *)b->device;
+    uint32_t used;
+
+    if (failed(cudaEventSynchronize(d->events[COPY_OUT]), g->name, error))
+        return false;
+    used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
+    if (failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
+                               used * sizeof(*d->host_sequences), cudaMemcpyDeviceToHost,
+                               d->stream),
+               g->name, error) ||
+        failed(cudaEventRecord(d->events[DONE], d->stream), g->name, error) ||
+        failed(cudaEventSynchronize(d->events[DONE]), g->name, error))
+        return false;
+
+    for (uint32_t c = 0; c < d->view.chunks; c++) {
+        const struct gpu_result r = d->host_results[c];
+
+        if (r.offset <= used && r.count <= used - r.offset) {
+            b->chunks[c].sequences = d->host_sequences + r.offset;
+            b->chunks[c].count = r.count;
+            if (g->corrupt && r.count > 0)
+                d->host_sequences[r.offset + r.count / 2].distance ^= 1;
+        } else {
+            b->chunks[c].sequences = &invalid;
+            b->chunks[c].count = 1;
+        }
+    }
+    b->times.copy_in = seconds(d, BEGIN, COPIED_IN);
+    b->times.kernels = seconds(d, COPIED_IN, MATCHED);
+    b->times.copy_out = seconds(d, COPY_OUT, DONE);
+    return true;
+}

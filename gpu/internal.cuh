@@ -1,0 +1,68 @@
+/*
+ * internal.cuh - what the files of gpu/ share; nothing outside gpu/ includes it
+ */
+#ifndef GZLZSS_GPU_INTERNAL_CUH
+#define GZLZSS_GPU_INTERNAL_CUH
+
+#include <cuda_runtime.h>
+
+#include "gpu/gpu.h"
+#include "lzss/finders.h"
+#include "lzss/lzss.h"
+
+/* Where a chunk's sequences start in the batch's, and how many there are. */
+struct gpu_result {
+    uint32_t offset;
+    uint32_t count;
+};
+
+/* The count of a chunk whose sequences did not fit. */
+#define GPU_NO_ROOM UINT32_MAX
+
+/* A batch as kernels see it; all pointers are device memory. */
+struct gpu_view {
+    const uint8_t *input; /* 16-byte aligned, LZ_INPUT_PAD readable bytes after length */
+    uint32_t length;
+    uint32_t segment_size; /* a multiple of 1024 */
+    uint32_t chunks_per_segment;
+    uint32_t chunks;
+    uint16_t *tags;                /* LZ_CHUNK_SIZE for every chunk */
+    struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
+    uint32_t capacity;
+    uint32_t *used; /* sequences taken, 0 at the start */
+    struct gpu_result *results;
+};
+
+/* Where chunk c's bytes lie in the input. */
+struct gpu_span {
+    uint32_t start;
+    uint32_t end;
+    uint32_t history; /* bytes before start that it may refer to */
+};
+
+static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uint32_t c)
+{
+    uint32_t in_segment = c % v.chunks_per_segment * LZ_CHUNK_SIZE;
+    uint32_t segment = c / v.chunks_per_segment * v.segment_size;
+    gpu_span s;
+
+    s.start = segment + in_segment;
+    s.end = min(min(s.start + LZ_CHUNK_SIZE, segment + v.segment_size), v.length);
+    s.history = min(in_segment, (uint32_t)LZ_WINDOW_SIZE);
+    return s;
+}
+
+/* Every finder has this form: queue the kernels that fill results and sequences for the batch. */
+#define GPU_FINDER_DECLARE(name)                                                                   \
+    cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level,                   \
+                                cudaStream_t stream);
+LZ_FINDERS(GPU_FINDER_DECLARE)
+#undef GPU_FINDER_DECLARE
+
+/* Queues the kernel that turns the tags of all chunks into sequences (compact.cu). */
+cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
+
+/* Whether this program has code that the current device can run. */
+cudaError_t gpu_code_fits_device(void);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * none.c - the GPU engine of a build without CUDA: there is none, and it says so
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "gpu/gpu.h"
+
+static const char message[] = "this gzlzss was built without CUDA";
+
+int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
+{
+    line(ctx, message);
+    return 0;
+}
+
+struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
+                            char error[GPU_ERROR_SIZE])
+{
+    (void)segment_size;
+    (void)batch_size;
+    (void)batches;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return NULL;
+}
+
+/* gpu_open never returns an engine, so nothing below is ever called. */
+
+void gpu_close(struct gpu_engine *g)
+{
+    (void)g;
+}
+
+const char *gpu_name(const struct gpu_engine *g)
+{
+    (void)g;
+    return "none";
+}
+
+int gpu_batches(const struct gpu_engine *g)
+{
+    (void)g;
+    return 0;
+}
+
+struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
+{
+    (void)g;
+    (void)i;
+    return NULL;
+}
+
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level *level,
+                char error[GPU_ERROR_SIZE])
+{
+    (void)g;
+    (void)b;
+    (void)level;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return false;
+}
+
+bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
+{
+    (void)g;
+    (void)b;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return false;
+}

@@ -1,0 +1,60 @@
+/*
+ * pipeline.h - compression of one input into one gzip member, by many threads and perhaps a GPU
+ */
+#ifndef GZLZSS_PIPELINE_H
+#define GZLZSS_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/gpu.h"
+
+enum backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_GPU };
+
+struct pipeline_config {
+    int level;
+    int threads;         /* 1 or more */
+    size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
+    enum backend backend;
+};
+
+/* What a compression did; seconds are added up over all threads. */
+struct pipeline_stats {
+    uint64_t in_bytes, out_bytes; /* out_bytes: the whole member */
+    uint64_t cpu_segments;        /* matched by the CPU engine */
+    uint64_t gpu_segments;        /* matched by the GPU engine */
+    uint64_t redone_segments;     /* of these, how many did not pass the check */
+    double read, match, encode, write;
+    struct gpu_times gpu;
+};
+
+enum pipeline_status { PIPELINE_OK, PIPELINE_READ_ERROR, PIPELINE_WRITE_ERROR, PIPELINE_NO_MEMORY };
+
+/* Keeps what is worth keeping from one input to the next: the GPU engine. */
+struct pipeline;
+
+/* NULL if memory is short.  With BACKEND_GPU the GPU is brought up now, and NULL returned with the
+ * reason in error if it cannot be. */
+struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
+
+/* Returns false if a GPU is still being brought up in the background: the program may then end only
+ * by _exit, which does not wait for it. */
+bool pipeline_free(struct pipeline *p);
+
+/*
+ * Compresses what is left to read of in_fd to out_fd: the header given, the data, a trailer.  The
+ * bytes written depend on the input, the level and the segment size alone.  On PIPELINE_READ_ERROR
+ * and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA if the file became
+ * shorter while it was read.
+ */
+enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
+                                       const uint8_t *header, size_t header_len,
+                                       struct pipeline_stats *stats, int *error_number);
+
+/* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,
+ * else an empty string. */
+const char *pipeline_gpu_name(const struct pipeline *p);
+const char *pipeline_gpu_trouble(const struct pipeline *p);
+
+#endif
