@@ -12,7 +12,7 @@ int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     cudaError_t status = cudaGetDeviceCount(&count);
 
     if (status != cudaSuccess) {
-        snprintf(text, sizeof(text), "no CUDA device: %s", cudaGetErrorString(status));
+        snprintf(text, sizeof(text), "no CUDA device: %.100s", cudaGetErrorString(status));
         line(ctx, text);
         return 0;
     }
@@ -24,7 +24,7 @@ int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
         if (status == cudaSuccess)
             status = cudaSetDevice(d);
         if (status != cudaSuccess) {
-            snprintf(text, sizeof(text), "%d: %s", d, cudaGetErrorString(status));
+            snprintf(text, sizeof(text), "%d: %.100s", d, cudaGetErrorString(status));
             line(ctx, text);
             continue;
         }
@@ -33,7 +33,7 @@ int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
         else
             remark = ", not supported by this build";
         snprintf(text, sizeof(text),
-                 "%d: %s, compute capability %d.%d, %d multiprocessors, %zu MiB%s", d, p.name,
+                 "%d: %.100s, compute capability %d.%d, %d multiprocessors, %zu MiB%s", d, p.name,
                  p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem >> 20, remark);
         line(ctx, text);
     }

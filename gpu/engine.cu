@@ -46,7 +46,7 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
 {
     if (status == cudaSuccess)
         return false;
-    snprintf(error, GPU_ERROR_SIZE, "%s: %s", what, cudaGetErrorString(status));
+    snprintf(error, GPU_ERROR_SIZE, "%.100s: %.100s", what, cudaGetErrorString(status));
     return true;
 }
 
@@ -161,7 +161,8 @@ struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 
-    /* Whole segments, at least one; half of what is free at most, since others use the device too. */
+    /* Whole segments, at least one; half of what is free at most, since others use the device too.
+     */
     capacity = batch_size < segment_size ? segment_size : batch_size / segment_size * segment_size;
     while (batches > 1 && (size_t)batches * device_bytes(capacity, segment_size) > available / 2) {
         if (capacity > segment_size)
@@ -244,24 +245,23 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level
 
     d->view.length = (uint32_t)b->length;
     d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
-    return !(
-        failed(cudaEventRecord(d->events[BEGIN], d->stream), g->name, error) ||
-        failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length, cudaMemcpyHostToDevice,
-                               d->stream),
-               g->name, error) ||
-        failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->stream), g->name,
-               error) ||
-        failed(cudaEventRecord(d->events[COPIED_IN], d->stream), g->name, error) ||
-        failed(finders[level->finder](d->view, level, d->stream), g->name, error) ||
-        failed(cudaEventRecord(d->events[MATCHED], d->stream), g->name, error) ||
-        failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
-                               cudaMemcpyDeviceToHost, d->stream),
-               g->name, error) ||
-        failed(cudaMemcpyAsync(d->host_results, d->view.results,
-                               d->view.chunks * sizeof(*d->view.results), cudaMemcpyDeviceToHost,
-                               d->stream),
-               g->name, error) ||
-        failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error));
+    return !(failed(cudaEventRecord(d->events[BEGIN], d->stream), g->name, error) ||
+             failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length,
+                                    cudaMemcpyHostToDevice, d->stream),
+                    g->name, error) ||
+             failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->stream), g->name,
+                    error) ||
+             failed(cudaEventRecord(d->events[COPIED_IN], d->stream), g->name, error) ||
+             failed(finders[level->finder](d->view, level, d->stream), g->name, error) ||
+             failed(cudaEventRecord(d->events[MATCHED], d->stream), g->name, error) ||
+             failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
+                                    cudaMemcpyDeviceToHost, d->stream),
+                    g->name, error) ||
+             failed(cudaMemcpyAsync(d->host_results, d->view.results,
+                                    d->view.chunks * sizeof(*d->view.results),
+                                    cudaMemcpyDeviceToHost, d->stream),
+                    g->name, error) ||
+             failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error));
 }
 
 /* Seconds between two points of a batch. */

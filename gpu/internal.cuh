@@ -53,8 +53,8 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
 }
 
 /* Every finder has this form: queue the kernels that fill results and sequences for the batch. */
-#define GPU_FINDER_DECLARE(name)                                                                   \
-    cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level,                   \
+#define GPU_FINDER_DECLARE(name)                                                 \
+    cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level, \
                                 cudaStream_t stream);
 LZ_FINDERS(GPU_FINDER_DECLARE)
 #undef GPU_FINDER_DECLARE

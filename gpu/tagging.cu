@@ -72,8 +72,8 @@ static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t
         uint32_t agree = 0, short_lanes;
 
         if (mine < end)
-            agree = min(common_bytes(load32(data, mine), load32(data, mine - distance)),
-                        end - mine);
+            agree =
+                min(common_bytes(load32(data, mine), load32(data, mine - distance)), end - mine);
         short_lanes = __ballot_sync(ALL_LANES, agree < 4);
         if (short_lanes != 0) {
             uint32_t first = (uint32_t)__ffs((int)short_lanes) - 1;

@@ -141,8 +141,8 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       struct huff_header *h)
 {
     /* A guess to start from: what symbols cost in the headers of ordinary text and programs. */
-    static const uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {
-        3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
+    static const uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {3, 7, 7, 6, 5, 4, 4,     3,     3,    3,
+                                                           4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
     uint8_t all[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
     uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
     struct huff_header again;

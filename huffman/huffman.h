@@ -21,7 +21,8 @@ struct huff_encoder *huff_encoder_new(void);
 void huff_encoder_free(struct huff_encoder *e);
 
 /* Bytes huff_encode_segment writes at most for a segment of `len` bytes: one stored block header
- * (5 bytes) for every 65535 bytes begun, the mark that ends a segment, and the bit writer's slack. */
+ * (5 bytes) for every 65535 bytes begun, the mark that ends a segment, and the bit writer's slack.
+ */
 size_t huff_bound(size_t len);
 
 /*

@@ -15,8 +15,7 @@ struct lz_matcher *lz_matcher_new(size_t segment_size)
         return NULL;
     m->segment_size = segment_size;
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
-    m->sequences =
-        malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
+    m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
     if (m->chunks == NULL || m->sequences == NULL) {
         lz_matcher_free(m);
         return NULL;

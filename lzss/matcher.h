@@ -24,8 +24,8 @@ struct lz_matcher {
  * Every finder has this form: fill m->chunks and m->sequences for the segment in[0..len), with the
  * sequences of chunk c anywhere in m->sequences.  len is at least 1.
  */
-#define LZ_FINDER_DECLARE(name)                                                                    \
-    void lz_find_##name(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,     \
+#define LZ_FINDER_DECLARE(name)                                                                \
+    void lz_find_##name(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, \
                         size_t len);
 LZ_FINDERS(LZ_FINDER_DECLARE)
 #undef LZ_FINDER_DECLARE

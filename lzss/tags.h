@@ -2,7 +2,8 @@
  * tags.h - from a tag array to sequences
  *
  * The tag array is how GLZSS holds a parse (tagging.h).  The GPU engine makes one and turns it into
- * sequences on the device (gpu/compact.cu); this is the same step on the host, in its plainest form.
+ * sequences on the device (gpu/compact.cu); this is the same step on the host, in its plainest
+ * form.
  */
 #ifndef GZLZSS_LZSS_TAGS_H
 #define GZLZSS_LZSS_TAGS_H

@@ -27,7 +27,8 @@ static void on_signal(int signal_number)
 
     if (name != NULL)
         unlink(name);
-    /* Die by the same signal, as whoever sent it expects to see; it comes as the handler returns. */
+    /* Die by the same signal, as whoever sent it expects to see; it comes as the handler returns.
+     */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }

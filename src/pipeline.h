@@ -29,7 +29,13 @@ struct pipeline_stats {
     struct gpu_times gpu;
 };
 
-enum pipeline_status { PIPELINE_OK, PIPELINE_READ_ERROR, PIPELINE_WRITE_ERROR, PIPELINE_NO_MEMORY };
+enum pipeline_status {
+    PIPELINE_OK,
+    PIPELINE_READ_ERROR,
+    PIPELINE_WRITE_ERROR,
+    PIPELINE_NO_MEMORY,
+    PIPELINE_WRONG, /* a bug: the CPU engine found matches that are none */
+};
 
 /* Keeps what is worth keeping from one input to the next: the GPU engine. */
 struct pipeline;
@@ -55,6 +61,6 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
 /* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,
  * else an empty string. */
 const char *pipeline_gpu_name(const struct pipeline *p);
-const char *pipeline_gpu_trouble(const struct pipeline *p);
+const char *pipeline_gpu_trouble(struct pipeline *p);
 
 #endif

@@ -1,0 +1,765 @@
+/*
+ * pipeline.c - compression of one input into one gzip member, by many threads and perhaps a GPU
+ *
+ * How data flows.  The input is a row of segments, numbered from 0.  Each is claimed (its number is
+ * taken and its bytes are read), matched, encoded, and written, and every step but the last can be
+ * done for many segments at a time, in any order:
+ *
+ *   worker threads   claim a segment, match it with the CPU engine and encode it; or encode one the
+ *                    GPU has matched, which comes first, since it frees the GPU's memory.
+ *   the feeder       a thread that claims a batch of segments for the GPU, submits it, and hands
+ *                    matched batches to the workers.  It runs only if there is a GPU to feed.
+ *   the writer       is whichever worker finishes the segment that is next in the output: it writes
+ *                    that and all finished ones after it, while others work on.
+ *
+ * The main thread is the first worker.  Others are started only when there is another segment to
+ * work on, so that a small input costs no thread.
+ *
+ * Who owns what.  A slot holds what is known of a claimed segment until it is written; slot i %
+ * window is segment i's, so a segment can be claimed only when the one `window` before it is
+ * written: that bounds the memory and makes readers wait for the writer.  A slot belongs to the
+ * thread that claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the
+ * worker that takes it there; once `done`, to the writer.  Input bytes are in the worker's own
+ * buffer, or in the GPU batch's, which is free again when all its segments are encoded.  Everything
+ * in struct job is under its lock, except a slot, a buffer or a batch in its owner's hands, and the
+ * source, which is the one thread's that has set `reading`.
+ *
+ * If anything fails, `failed` is set and all threads stop taking up work.  If the GPU fails, that
+ * is not a failure: its segments go to the workers unmatched, and the feeder ends.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compat/crc.h"
+#include "compat/gzip.h"
+#include "huffman/huffman.h"
+#include "src/cleanup.h"
+#include "src/pipeline.h"
+#include "src/source.h"
+
+/*
+ * Batches of segments for the GPU.  Larger batches fill a large GPU better; more batches let
+ * copies, kernels and encoding overlap.  Both cost pinned memory, at 0.4 s for every GB.
+ */
+#define BATCH_SIZE ((size_t)16 << 20)
+#define BATCHES 4
+
+/*
+ * With BACKEND_AUTO, a GPU is brought up for inputs of this many bytes for each thread.  Bringing
+ * it up takes about 0.35 s, in which every thread compresses about 70 MB, so it can be of no use
+ * below twice that or so.
+ */
+#define GPU_MIN_BYTES_PER_THREAD ((uint64_t)128 << 20)
+
+enum gpu_state { GPU_ABSENT, GPU_OPENING, GPU_READY, GPU_FAILED };
+
+struct pipeline {
+    struct pipeline_config config;
+    uint64_t gpu_min;  /* bytes of input from which BACKEND_AUTO wants a GPU */
+    bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
+    pthread_mutex_t lock; /* of what follows, which a thread in the background changes */
+    pthread_cond_t opened;
+    enum gpu_state state;
+    struct gpu_engine *gpu;
+    bool gpu_used;
+    char trouble[GPU_ERROR_SIZE];
+};
+
+struct batch {
+    struct gpu_batch *gpu;
+    uint64_t first; /* segments in it */
+    unsigned count;
+    unsigned pending; /* of these, how many are not encoded yet */
+};
+
+struct slot {
+    uint64_t index;
+    const uint8_t *in;
+    size_t len;
+    bool last;
+    struct batch *batch;           /* whose memory `in` is in, or NULL */
+    const struct lz_chunk *chunks; /* found by the GPU, or NULL */
+    uint8_t *out;                  /* allocated when first needed, kept from segment to segment */
+    size_t out_len;
+    uint32_t crc;
+    bool done;
+};
+
+struct job;
+
+struct worker {
+    struct job *job;
+    pthread_t thread;
+    struct lz_matcher *matcher;
+    struct huff_encoder *encoder;
+    uint8_t *in;
+    double read, match, encode;
+    uint64_t redone;
+};
+
+struct job {
+    struct pipeline *pipeline;
+    const struct lz_level *level;
+    size_t segment_size;
+    struct source source;
+    int out_fd;
+    const uint8_t *header;
+    size_t header_len;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum pipeline_status status; /* PIPELINE_OK unless failed */
+    int error_number;
+    bool failed;
+
+    struct slot *slots;
+    uint64_t window;
+    uint64_t next_claim, next_write;
+    uint64_t total; /* segments in all, UINT64_MAX until the last was read */
+    bool reading;   /* a thread is reading in order */
+    bool writing;   /* a thread is the writer */
+
+    struct worker *workers;
+    int threads, started;
+    bool cpu_matches; /* workers may claim segments */
+
+    bool feeding; /* the feeder runs */
+    pthread_t feeder;
+    struct batch batches[BATCHES];
+    int batch_count;
+    unsigned batch_segments; /* segments that fit in a batch */
+    unsigned feeder_has;     /* segments the feeder has claimed and not handed over */
+    struct slot **ready;     /* a ring of `window` entries */
+    uint64_t ready_first, ready_end;
+
+    uint32_t crc;
+    struct pipeline_stats stats;
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Everything up to the feeder's section is called with the lock held, unless it says otherwise. */
+
+static void fail(struct job *j, enum pipeline_status status, int error_number)
+{
+    if (!j->failed) {
+        j->failed = true;
+        j->status = status;
+        j->error_number = error_number;
+    }
+    pthread_cond_broadcast(&j->changed);
+}
+
+static void *worker_main(void *argument);
+static void *feeder_main(void *argument);
+
+/* Starts another worker if one more may run. */
+static void more_workers(struct job *j)
+{
+    if (j->failed || j->started == j->threads)
+        return;
+    /* If the system has no more threads to give, those there are do the work. */
+    if (cleanup_start_thread(&j->workers[j->started].thread, worker_main, &j->workers[j->started]))
+        j->started++;
+    else
+        j->threads = j->started;
+}
+
+/* Starts the feeder if there is a GPU ready to be fed. */
+static void start_feeder(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+    bool is_ready;
+
+    if (j->feeding || p->config.backend == BACKEND_CPU)
+        return;
+    pthread_mutex_lock(&p->lock);
+    is_ready = p->state == GPU_READY;
+    pthread_mutex_unlock(&p->lock);
+    if (!is_ready)
+        return;
+    j->batch_count = gpu_batches(p->gpu);
+    for (int i = 0; i < j->batch_count; i++)
+        j->batches[i] = (struct batch){.gpu = gpu_batch(p->gpu, i)};
+    j->batch_segments = (unsigned)(j->batches[0].gpu->capacity / j->segment_size);
+    j->feeding = cleanup_start_thread(&j->feeder, feeder_main, j);
+    if (!j->feeding)
+        j->cpu_matches = true;
+}
+
+static void *open_gpu(void *argument)
+{
+    struct pipeline *p = argument;
+    char error[GPU_ERROR_SIZE] = "";
+    struct gpu_engine *gpu = gpu_open(p->config.segment_size, BATCH_SIZE, BATCHES, error);
+
+    pthread_mutex_lock(&p->lock);
+    p->gpu = gpu;
+    p->state = gpu != NULL ? GPU_READY : GPU_FAILED;
+    memcpy(p->trouble, error, sizeof(error));
+    pthread_cond_broadcast(&p->opened);
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Starts bringing up the GPU in the background, if that was not done yet. */
+static void start_opening(struct pipeline *p)
+{
+    pthread_t thread;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->state == GPU_ABSENT) {
+        p->state = GPU_OPENING;
+        if (cleanup_start_thread(&thread, open_gpu, p))
+            pthread_detach(thread);
+        else
+            p->state = GPU_FAILED;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void wait_until_opened(struct pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    while (p->state == GPU_OPENING)
+        pthread_cond_wait(&p->opened, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Whether all segments are claimed. */
+static bool all_claimed(const struct job *j)
+{
+    return j->next_claim == j->total;
+}
+
+/* Whether `count` more segments may be claimed without passing the window less `reserve`. */
+static bool has_room(const struct job *j, uint64_t count, uint64_t reserve)
+{
+    return j->next_claim + count + reserve <= j->next_write + j->window;
+}
+
+/* Makes segment `index`, whose bytes are in[0..len), its slot's. */
+static struct slot *fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t len,
+                              bool last)
+{
+    struct slot *s = &j->slots[index % j->window];
+
+    s->index = index;
+    s->in = in;
+    s->len = len;
+    s->last = last;
+    s->batch = NULL;
+    s->chunks = NULL;
+    s->done = false;
+    return s;
+}
+
+/*
+ * Claims up to `count` segments and reads them into buf, one after another; gives up the lock while
+ * it reads.  Returns how many there were: 0 if the job has failed.  The caller has seen that not
+ * all are claimed and, if the next is to be read in order, that no other thread reads.
+ */
+static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+{
+    uint64_t first = j->next_claim;
+    size_t len = j->segment_size;
+    bool ok = true, last = false;
+    unsigned got = 0;
+    double start;
+
+    if (first < j->source.any_order) {
+        if (count > j->source.any_order - first)
+            count = (unsigned)(j->source.any_order - first);
+        j->next_claim += count;
+        pthread_mutex_unlock(&j->lock);
+        start = now();
+        ok = source_read_at(&j->source, first, count, buf);
+        *seconds += now() - start;
+        got = count;
+        pthread_mutex_lock(&j->lock);
+    } else {
+        j->reading = true;
+        pthread_mutex_unlock(&j->lock);
+        start = now();
+        while (ok && !last && got < count) {
+            ok = source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
+            got++;
+        }
+        *seconds += now() - start;
+        pthread_mutex_lock(&j->lock);
+        j->reading = false;
+        j->next_claim += got;
+        if (last)
+            j->total = j->next_claim;
+        pthread_cond_broadcast(&j->changed);
+    }
+    if (!ok)
+        fail(j, PIPELINE_READ_ERROR, errno);
+    if (j->failed)
+        return 0;
+    for (unsigned i = 0; i < got; i++) {
+        bool is_last = last && i + 1 == got;
+
+        fill_slot(j, first + i, buf + i * j->segment_size, is_last ? len : j->segment_size,
+                  is_last);
+    }
+    return got;
+}
+
+/* Whether the next segment can be claimed right now, as far as reading goes. */
+static bool can_read(const struct job *j)
+{
+    return !all_claimed(j) && (j->next_claim < j->source.any_order || !j->reading);
+}
+
+/* Brings up and feeds a GPU once the input is known to be large enough. */
+static void consider_gpu(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+    uint64_t known = j->next_claim > j->source.any_order ? j->next_claim : j->source.any_order;
+
+    if (p->config.backend == BACKEND_CPU || j->feeding)
+        return;
+    if (p->config.backend == BACKEND_AUTO && known * j->segment_size >= p->gpu_min)
+        start_opening(p);
+    start_feeder(j);
+}
+
+/* The next segment for a worker to encode, after waiting for one if need be; NULL if there will be
+ * none. */
+static struct slot *next_segment(struct job *j, struct worker *w)
+{
+    for (;;) {
+        /* The feeder needs room for a whole batch, which it would never see if workers took every
+         * slot that comes free. */
+        uint64_t reserve =
+            j->window - (j->feeding ? j->window - j->batch_segments : 2 * (uint64_t)j->threads + 2);
+
+        if (j->failed)
+            return NULL;
+        if (j->ready_first != j->ready_end) {
+            struct slot *s = j->ready[j->ready_first++ % j->window];
+
+            if (j->ready_first != j->ready_end)
+                more_workers(j);
+            return s;
+        }
+        if (all_claimed(j) && j->feeder_has == 0)
+            return NULL;
+        if (j->cpu_matches && can_read(j) && has_room(j, 1, reserve)) {
+            uint64_t index = j->next_claim;
+
+            if (claim(j, 1, w->in, &w->read) == 0)
+                return NULL;
+            if (!all_claimed(j))
+                more_workers(j);
+            consider_gpu(j);
+            return &j->slots[index % j->window];
+        }
+        pthread_cond_wait(&j->changed, &j->lock);
+    }
+}
+
+/* Writes one finished segment; called without the lock by the writer. */
+static bool write_segment(struct job *j, const struct slot *s, uint64_t *bytes)
+{
+    uint8_t trailer[GZ_TRAILER_SIZE];
+
+    *bytes = s->out_len;
+    if (s->index == 0) {
+        if (!write_all(j->out_fd, j->header, j->header_len))
+            return false;
+        *bytes += j->header_len;
+    }
+    if (!write_all(j->out_fd, s->out, s->out_len))
+        return false;
+    if (s->last) {
+        gz_trailer(trailer, j->crc, j->stats.in_bytes);
+        if (!write_all(j->out_fd, trailer, sizeof(trailer)))
+            return false;
+        *bytes += sizeof(trailer);
+    }
+    return true;
+}
+
+/* Writes all finished segments that are next in the output, unless another thread does so. */
+static void write_finished(struct job *j)
+{
+    if (j->writing)
+        return;
+    j->writing = true;
+    while (!j->failed) {
+        struct slot *s = &j->slots[j->next_write % j->window];
+        uint64_t bytes;
+        double start;
+        bool ok;
+        int error;
+
+        if (!s->done || s->index != j->next_write)
+            break;
+        j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
+        j->stats.in_bytes += s->len;
+        pthread_mutex_unlock(&j->lock);
+        start = now();
+        ok = write_segment(j, s, &bytes);
+        error = errno;
+        pthread_mutex_lock(&j->lock);
+        j->stats.write += now() - start;
+        if (!ok) {
+            fail(j, PIPELINE_WRITE_ERROR, error);
+            break;
+        }
+        j->stats.out_bytes += bytes;
+        s->done = false;
+        j->next_write++;
+        pthread_cond_broadcast(&j->changed);
+    }
+    j->writing = false;
+}
+
+/* Matches the segment, unless the GPU did, and encodes it; called without the lock by its owner. */
+static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
+{
+    struct job *j = w->job;
+    const struct lz_chunk *chunks = s->chunks;
+    double start = now(), matched;
+    bool ok;
+
+    if (s->out == NULL) {
+        s->out = malloc(huff_bound(j->segment_size));
+        if (s->out == NULL)
+            return PIPELINE_NO_MEMORY;
+    }
+    if (chunks == NULL)
+        chunks = lz_match_segment(w->matcher, j->level, s->in, s->len);
+    matched = now();
+    ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, s->last, s->out, &s->out_len);
+    if (!ok && s->chunks != NULL) {
+        /* The GPU was wrong.  The CPU is not. */
+        w->redone++;
+        chunks = lz_match_segment(w->matcher, j->level, s->in, s->len);
+        ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, s->last, s->out, &s->out_len);
+    }
+    s->crc = gz_crc32(0, s->in, s->len);
+    w->match += matched - start;
+    w->encode += now() - matched;
+    return ok ? PIPELINE_OK : PIPELINE_WRONG;
+}
+
+static void work(struct worker *w)
+{
+    struct job *j = w->job;
+    struct slot *s;
+
+    w->matcher = lz_matcher_new(j->segment_size);
+    w->encoder = huff_encoder_new();
+    w->in = malloc(j->segment_size + LZ_INPUT_PAD);
+    pthread_mutex_lock(&j->lock);
+    if (w->matcher == NULL || w->encoder == NULL || w->in == NULL)
+        fail(j, PIPELINE_NO_MEMORY, 0);
+    else
+        memset(w->in + j->segment_size, 0, LZ_INPUT_PAD);
+    while ((s = next_segment(j, w)) != NULL) {
+        enum pipeline_status status;
+
+        pthread_mutex_unlock(&j->lock);
+        status = encode_segment(w, s);
+        pthread_mutex_lock(&j->lock);
+        if (status != PIPELINE_OK)
+            fail(j, status, 0);
+        if (s->chunks != NULL)
+            j->stats.gpu_segments++;
+        else
+            j->stats.cpu_segments++;
+        if (s->batch != NULL && --s->batch->pending == 0)
+            pthread_cond_broadcast(&j->changed);
+        s->done = true;
+        write_finished(j);
+    }
+    j->stats.read += w->read;
+    j->stats.match += w->match;
+    j->stats.encode += w->encode;
+    j->stats.redone_segments += w->redone;
+    pthread_mutex_unlock(&j->lock);
+    lz_matcher_free(w->matcher);
+    huff_encoder_free(w->encoder);
+    free(w->in);
+}
+
+static void *worker_main(void *argument)
+{
+    work(argument);
+    return NULL;
+}
+
+/* The feeder. */
+
+/* Hands a batch's segments to the workers: matched, or not if the GPU failed. */
+static void hand_over(struct job *j, struct batch *b, bool matched)
+{
+    for (unsigned i = 0; i < b->count; i++) {
+        struct slot *s = &j->slots[(b->first + i) % j->window];
+
+        s->chunks = matched ? b->gpu->chunks + i * LZ_CHUNKS(j->segment_size) : NULL;
+        j->ready[j->ready_end++ % j->window] = s;
+        more_workers(j);
+    }
+    j->feeder_has -= b->count;
+    if (matched) {
+        j->stats.gpu.copy_in += b->gpu->times.copy_in;
+        j->stats.gpu.kernels += b->gpu->times.kernels;
+        j->stats.gpu.copy_out += b->gpu->times.copy_out;
+    }
+    pthread_cond_broadcast(&j->changed);
+}
+
+/* Claims and submits segments for batch b; returns false if the GPU failed. */
+static bool feed_batch(struct job *j, struct batch *b, double *read, char error[GPU_ERROR_SIZE])
+{
+    bool ok;
+
+    b->first = j->next_claim;
+    /* Counted before they are read: workers must not think that all is done. */
+    j->feeder_has += j->batch_segments;
+    b->count = claim(j, j->batch_segments, b->gpu->input, read);
+    j->feeder_has -= j->batch_segments - b->count;
+    b->pending = b->count;
+    b->gpu->length = 0;
+    for (unsigned i = 0; i < b->count; i++) {
+        struct slot *s = &j->slots[(b->first + i) % j->window];
+
+        s->batch = b;
+        b->gpu->length += s->len;
+    }
+    if (b->count == 0 || b->gpu->length == 0) {
+        /* Nothing to match: the job failed, or the input is empty. */
+        hand_over(j, b, false);
+        return true;
+    }
+    pthread_mutex_unlock(&j->lock);
+    ok = gpu_submit(j->pipeline->gpu, b->gpu, j->level, error);
+    pthread_mutex_lock(&j->lock);
+    return ok;
+}
+
+static void feed(struct job *j, char error[GPU_ERROR_SIZE])
+{
+    struct batch *in_flight[BATCHES];
+    int flying = 0;
+    double read = 0;
+    bool ok = true;
+
+    while (ok && !j->failed) {
+        struct batch *idle = NULL;
+
+        for (int i = 0; i < j->batch_count; i++) {
+            bool flies = false;
+
+            for (int k = 0; k < flying; k++)
+                flies |= in_flight[k] == &j->batches[i];
+            if (!flies && j->batches[i].pending == 0)
+                idle = &j->batches[i];
+        }
+        if (idle != NULL && can_read(j) && has_room(j, j->batch_segments, 0)) {
+            ok = feed_batch(j, idle, &read, error);
+            if (idle->count > 0 && idle->gpu->length > 0)
+                in_flight[flying++] = idle;
+        } else if (flying > 0) {
+            pthread_mutex_unlock(&j->lock);
+            ok = gpu_collect(j->pipeline->gpu, in_flight[0]->gpu, error);
+            pthread_mutex_lock(&j->lock);
+            if (ok) {
+                hand_over(j, in_flight[0], true);
+                memmove(&in_flight[0], &in_flight[1], (size_t)--flying * sizeof(in_flight[0]));
+            }
+        } else if (all_claimed(j)) {
+            break;
+        } else {
+            pthread_cond_wait(&j->changed, &j->lock);
+        }
+    }
+    j->stats.read += read;
+    if (j->failed) {
+        /* Nobody wants the batches, but the next input will: they must not be under way then. */
+        pthread_mutex_unlock(&j->lock);
+        for (int i = 0; ok && i < flying; i++)
+            ok = gpu_collect(j->pipeline->gpu, in_flight[i]->gpu, error);
+        pthread_mutex_lock(&j->lock);
+    } else {
+        for (int i = 0; i < flying; i++)
+            hand_over(j, in_flight[i], false);
+    }
+    if (!ok) {
+        struct pipeline *p = j->pipeline;
+
+        pthread_mutex_lock(&p->lock);
+        p->state = GPU_FAILED;
+        memcpy(p->trouble, error, GPU_ERROR_SIZE);
+        pthread_mutex_unlock(&p->lock);
+        j->cpu_matches = true;
+        more_workers(j);
+        pthread_cond_broadcast(&j->changed);
+    }
+}
+
+static void *feeder_main(void *argument)
+{
+    struct job *j = argument;
+    char error[GPU_ERROR_SIZE] = "";
+
+    pthread_mutex_lock(&j->lock);
+    feed(j, error);
+    pthread_mutex_unlock(&j->lock);
+    return NULL;
+}
+
+/* The pipeline as a whole. */
+
+enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
+                                       const uint8_t *header, size_t header_len,
+                                       struct pipeline_stats *stats, int *error_number)
+{
+    struct job j = {
+        .pipeline = p,
+        .level = lz_level(p->config.level),
+        .segment_size = p->config.segment_size,
+        .out_fd = out_fd,
+        .header = header,
+        .header_len = header_len,
+        .total = UINT64_MAX,
+        .threads = p->config.threads,
+        .cpu_matches = p->config.backend != BACKEND_GPU,
+    };
+
+    source_init(&j.source, in_fd, j.segment_size);
+    j.window = 2 * (uint64_t)j.threads + 2;
+    if (p->config.backend != BACKEND_CPU)
+        j.window += (BATCHES + 1) * (BATCH_SIZE / j.segment_size + 1);
+    j.slots = calloc(j.window, sizeof(*j.slots));
+    j.ready = calloc(j.window, sizeof(*j.ready));
+    j.workers = calloc((size_t)j.threads, sizeof(*j.workers));
+    if (j.slots == NULL || j.ready == NULL || j.workers == NULL) {
+        free(j.slots);
+        free(j.ready);
+        free(j.workers);
+        return PIPELINE_NO_MEMORY;
+    }
+    for (int i = 0; i < j.threads; i++)
+        j.workers[i].job = &j;
+    pthread_mutex_init(&j.lock, NULL);
+    pthread_cond_init(&j.changed, NULL);
+
+    if (p->wait_for_gpu) {
+        start_opening(p);
+        wait_until_opened(p);
+    }
+    pthread_mutex_lock(&j.lock);
+    start_feeder(&j);
+    if (!j.feeding)
+        j.cpu_matches = true;
+    j.started = 1;
+    pthread_mutex_unlock(&j.lock);
+    work(&j.workers[0]);
+    /* A worker may be started while another is waited for, but none once all have ended. */
+    for (int i = 1;; i++) {
+        bool is_started;
+
+        pthread_mutex_lock(&j.lock);
+        is_started = i < j.started;
+        pthread_mutex_unlock(&j.lock);
+        if (!is_started)
+            break;
+        pthread_join(j.workers[i].thread, NULL);
+    }
+    if (j.feeding)
+        pthread_join(j.feeder, NULL);
+    source_finish(&j.source);
+
+    if (j.stats.gpu_segments > 0)
+        p->gpu_used = true;
+    for (uint64_t i = 0; i < j.window; i++)
+        free(j.slots[i].out);
+    free(j.slots);
+    free(j.ready);
+    free(j.workers);
+    pthread_mutex_destroy(&j.lock);
+    pthread_cond_destroy(&j.changed);
+    *stats = j.stats;
+    *error_number = j.error_number;
+    return j.status;
+}
+
+struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
+{
+    struct pipeline *p = calloc(1, sizeof(*p));
+    const char *min = getenv("GZLZSS_TEST_GPU_MIN");
+
+    if (p == NULL) {
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return NULL;
+    }
+    p->config = *config;
+    p->gpu_min = GPU_MIN_BYTES_PER_THREAD * (uint64_t)config->threads;
+    p->wait_for_gpu = config->backend == BACKEND_GPU;
+    if (config->backend == BACKEND_AUTO && min != NULL) {
+        p->gpu_min = strtoull(min, NULL, 10);
+        p->wait_for_gpu = p->gpu_min == 0;
+    }
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->opened, NULL);
+    if (config->backend == BACKEND_GPU) {
+        start_opening(p);
+        wait_until_opened(p);
+        if (p->state != GPU_READY) {
+            snprintf(error, GPU_ERROR_SIZE, "%s",
+                     p->trouble[0] != '\0' ? p->trouble : "cannot start a thread");
+            pipeline_free(p);
+            return NULL;
+        }
+    }
+    return p;
+}
+
+bool pipeline_free(struct pipeline *p)
+{
+    bool opening;
+
+    pthread_mutex_lock(&p->lock);
+    opening = p->state == GPU_OPENING;
+    pthread_mutex_unlock(&p->lock);
+    if (opening)
+        return false;
+    if (p->gpu != NULL)
+        gpu_close(p->gpu);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->opened);
+    free(p);
+    return true;
+}
+
+const char *pipeline_gpu_name(const struct pipeline *p)
+{
+    return p->gpu_used ? gpu_name(p->gpu) : NULL;
+}
+
+const char *pipeline_gpu_trouble(struct pipeline *p)
+{
+    bool failed;
+
+    pthread_mutex_lock(&p->lock);
+    failed = p->state == GPU_FAILED;
+    pthread_mutex_unlock(&p->lock);
+    return failed ? p->trouble : "";
+}
