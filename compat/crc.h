@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CRC of what gave `crc` (0 for nothing) followed by buf[0..len). */
+/* The CRC of what gave `crc` (0 for nothing) followed by buf[0..len).  Any length; buf may be NULL
+ * if len is 0. */
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
 
 /* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */

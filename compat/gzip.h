@@ -14,12 +14,12 @@
 /*
  * Writes a member header into out, which has room for GZ_HEADER_SIZE + strlen(name) + 1 bytes:
  * the modification time (0: unknown; the caller maps times outside 1..2^32-1 to 0), XFL 2 for
- * level 9 and 4 for level 1 as gzip does, OS Unix, and the name if it is not NULL.  `name` is the
- * file's base name.  Returns the bytes written.
+ * levels 9 and above and 4 for level 1 as gzip does, OS Unix, and the name if it is not NULL.
+ * `name` is the file's base name.  Returns the bytes written.
  */
-size_t gz_header(uint8_t *out, const char *name, uint32_t mtime, int level);
+size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level);
 
 /* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
-void gz_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
+void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
 
 #endif

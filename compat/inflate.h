@@ -3,7 +3,9 @@
  *
  * A stream is one or more members back to back.  After a member, zero bytes to the end are padding
  * and are ignored (tapes pad so); anything else that does not start a member is trailing garbage,
- * which is reported but does not make the data wrong.  This is what GNU gzip does.
+ * which is reported but does not make the data wrong.  This is what GNU gzip 1.12 does, with its
+ * corners: one lone byte that is not zero is not garbage but a truncated member; a member after
+ * padding is garbage; an empty input is truncated.
  */
 #ifndef GZLZSS_INFLATE_H
 #define GZLZSS_INFLATE_H
@@ -30,24 +32,27 @@ enum gz_status {
 
 /* Where bytes come from and go to. */
 struct gz_io {
-    ssize_t (*read)(void *ctx, void *buf, size_t len);   /* as read(2): 0 at the end, -1 and errno */
+    ssize_t (*read)(void *ctx, void *buf, size_t len); /* as read(2): 0 at the end, -1 and errno */
     int (*write)(void *ctx, const void *buf, size_t len); /* all of it: 0, or -1 and errno */
     void *ctx;
 };
 
 /* What was found; valid whatever the status. */
 struct gz_info {
-    uint64_t in_bytes;  /* compressed bytes used, trailing zeros and garbage not counted */
+    uint64_t in_bytes;  /* compressed bytes used, trailing zeros and garbage not counted; after an
+                           error, about where it was found */
     uint64_t out_bytes; /* bytes written */
-    uint64_t members;
-    uint32_t mtime; /* the first member's time stamp, 0 if it has none */
+    uint64_t members;   /* whole ones, their trailers checked */
+    uint32_t mtime;     /* the first member's time stamp, 0 if it has none */
 };
 
 /* Decompresses everything io->read gives.  Data is written as it is decoded, before its CRC is
- * known: the caller throws it away on an error. */
+ * known, and up to where an error was found: the caller throws it away on an error.  After the end
+ * or an error, read is not called again.  Uses about 0.5 MB of memory. */
 enum gz_status gz_decompress(const struct gz_io *io, struct gz_info *info);
 
-/* What happened, as GNU gzip words it where it has words for it ("unexpected end of file"). */
+/* What happened, as GNU gzip words it where it has words for it ("unexpected end of file").  After
+ * GZ_READ_ERROR and GZ_WRITE_ERROR, strerror(errno) says more. */
 const char *gz_status_message(enum gz_status status);
 
 #endif

@@ -1,0 +1,47 @@
+/*
+ * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where configure found it, else by zlib
+ *
+ * Both libraries compute the same function; ISA-L folds with carry-less multiplication and is
+ * several times faster.  Joining two CRCs is zlib's in either case.  What is ours is that lengths
+ * are 64 bits wide whatever the library's types are.
+ */
+#include "config.h"
+
+#include "compat/crc.h"
+
+#include <zlib.h>
+
+#ifdef HAVE_ISAL
+#include <isa-l/crc.h>
+#endif
+
+uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
+{
+    const uint8_t *p = buf;
+
+    /* zlib takes a null pointer, which goes with no bytes, as a request for the initial value. */
+    if (len == 0)
+        return crc;
+#ifdef HAVE_ISAL
+    return crc32_gzip_refl(crc, p, len);
+#else
+    /* zlib counts in unsigned int, so more than 4 GiB would lose its high bits. */
+    const uInt step = 1u << 30;
+    for (; len > step; p += step, len -= step)
+        crc = (uint32_t)crc32(crc, p, step);
+    return (uint32_t)crc32(crc, p, (uInt)len);
+#endif
+}
+
+uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
+{
+    /* Appending a byte to A multiplies its CRC by x^8 modulo the CRC's polynomial.  That polynomial
+     * is primitive: x^(2^32-1) = 1, so lengths that are equal modulo 2^32-1 do the same to the CRC.
+     * What is left is applied in steps that fit zlib's z_off_t even where it has 32 bits: joining
+     * with a CRC of 0 appends, and does nothing else. */
+    const uint32_t step = 1u << 30;
+    uint32_t len = (uint32_t)(len_b % UINT32_MAX);
+    for (; len > step; len -= step)
+        crc_a = (uint32_t)crc32_combine(crc_a, 0, (z_off_t)step);
+    return len == 0 ? crc_a ^ crc_b : (uint32_t)crc32_combine(crc_a, crc_b, (z_off_t)len);
+}

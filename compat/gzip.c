@@ -1,0 +1,43 @@
+/*
+ * gzip.c - writing the gzip member format (RFC 1952): its header and its trailer
+ *
+ * Byte for byte what GNU gzip writes, so that tools which look at headers see nothing new.
+ */
+#include "config.h"
+
+#include "compat/gzip.h"
+
+#include <string.h>
+
+enum { METHOD_DEFLATE = 8, FLAG_NAME = 8, XFL_SMALLEST = 2, XFL_FASTEST = 4, OS_UNIX = 3 };
+
+static void put_u32(uint8_t out[4], uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = (uint8_t)(value >> (8 * i));
+}
+
+size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level)
+{
+    size_t size = GZ_HEADER_SIZE;
+
+    out[0] = 0x1f;
+    out[1] = 0x8b;
+    out[2] = METHOD_DEFLATE;
+    out[3] = name != NULL ? FLAG_NAME : 0;
+    put_u32(out + 4, mtime);
+    out[8] = level >= 9 ? XFL_SMALLEST : level <= 1 ? XFL_FASTEST : 0;
+    out[9] = OS_UNIX;
+    if (name != NULL) {
+        size_t name_size = strlen(name) + 1;
+        memcpy(out + size, name, name_size);
+        size += name_size;
+    }
+    return size;
+}
+
+void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len)
+{
+    put_u32(out, crc);
+    put_u32(out + 4, (uint32_t)len);
+}

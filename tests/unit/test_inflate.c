@@ -1,0 +1,696 @@
+/*
+ * test_inflate.c - decompression of streams: good, odd, cut off, damaged, and in small reads
+ *
+ * Members are made here from zlib's raw deflate and our own headers and trailers.  What the odd
+ * ones must give was observed with GNU gzip 1.12, and is said so where it is.
+ *
+ * UNIT_SLOW=1 in the environment adds a member of more than 4 GiB.
+ */
+#include "config.h"
+
+#include "compat/crc.h"
+#include "compat/gzip.h"
+#include "compat/inflate.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+/* --- Bytes in memory as input and output ---------------------------------------------------- */
+
+struct bytes {
+    uint8_t *data;
+    size_t len, room;
+};
+
+static void add(struct bytes *b, const void *data, size_t len)
+{
+    if (b->room - b->len < len) {
+        b->room = 2 * b->room + len;
+        b->data = realloc(b->data, b->room);
+        if (b->data == NULL)
+            abort();
+    }
+    if (len != 0)
+        memcpy(b->data + b->len, data, len);
+    b->len += len;
+}
+
+static void drop(struct bytes *b)
+{
+    free(b->data);
+    *b = (struct bytes){0};
+}
+
+static bool same(const struct bytes *a, const struct bytes *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+/* One decompression: how it is read, and what came of it. */
+struct job {
+    const uint8_t *in;
+    size_t in_len, in_pos;
+    size_t read_max;   /* bytes a read gives at most; 0: no limit */
+    size_t max_from;   /* the position from which read_max counts */
+    uint64_t *random;  /* if not NULL, a read gives fewer at random */
+    size_t read_fail;  /* 1 + the position at which reading fails with EIO, or 0 */
+    size_t write_fail; /* 1 + the output length at which writing fails with ENOSPC, or 0 */
+    int after_end;     /* reads after the end or after an error */
+    bool ended;
+    struct bytes out;
+    struct gz_info info;
+    int error; /* errno afterwards */
+};
+
+static ssize_t job_read(void *ctx, void *buf, size_t len)
+{
+    struct job *job = ctx;
+    size_t n = job->in_len - job->in_pos;
+
+    job->after_end += job->ended;
+    if (job->read_fail != 0 && n > job->read_fail - 1 - job->in_pos)
+        n = job->read_fail - 1 - job->in_pos;
+    if (job->read_fail != 0 && n == 0) {
+        job->ended = true;
+        errno = EIO;
+        return -1;
+    }
+    n = n < len ? n : len;
+    if (job->in_pos < job->max_from)
+        n = n < job->max_from - job->in_pos ? n : job->max_from - job->in_pos;
+    else if (job->read_max != 0 && n > job->read_max)
+        n = job->read_max;
+    if (job->random != NULL && n > 1)
+        n = 1 + unit_below(job->random, n);
+    if (n == 0) {
+        job->ended = true;
+        return 0;
+    }
+    memcpy(buf, job->in + job->in_pos, n);
+    job->in_pos += n;
+    return (ssize_t)n;
+}
+
+static int job_write(void *ctx, const void *buf, size_t len)
+{
+    struct job *job = ctx;
+    if (job->write_fail != 0 && job->out.len + len > job->write_fail - 1) {
+        errno = ENOSPC;
+        return -1;
+    }
+    add(&job->out, buf, len);
+    return 0;
+}
+
+/* Decompresses; drop(&job->out) afterwards. */
+static enum gz_status run(struct job *job, const void *in, size_t in_len)
+{
+    const struct gz_io io = {job_read, job_write, job};
+    job->in = in;
+    job->in_len = in_len;
+    job->in_pos = 0;
+    errno = 0;
+    enum gz_status status = gz_decompress(&io, &job->info);
+    job->error = errno;
+    CHECK_EQ(job->info.out_bytes, job->out.len);
+    CHECK(job->info.in_bytes <= in_len);
+    CHECK_EQ(job->after_end, 0);
+    return status;
+}
+
+/* --- Making members ------------------------------------------------------------------------- */
+
+static void add_deflate(struct bytes *b, const void *data, size_t len, int level, int strategy)
+{
+    z_stream z = {0};
+    if (deflateInit2(&z, level, Z_DEFLATED, -15, 8, strategy) != Z_OK)
+        abort();
+    size_t room = deflateBound(&z, (uLong)len) + 16;
+    uint8_t *out = malloc(room);
+    z.next_in = (Bytef *)data;
+    z.avail_in = (uInt)len;
+    z.next_out = out;
+    z.avail_out = (uInt)room;
+    if (out == NULL || deflate(&z, Z_FINISH) != Z_STREAM_END)
+        abort();
+    add(b, out, room - z.avail_out);
+    free(out);
+    deflateEnd(&z);
+}
+
+static void add_trailer(struct bytes *b, const void *data, size_t len)
+{
+    uint8_t trailer[GZ_TRAILER_SIZE];
+    gz_write_trailer(trailer, gz_crc32(0, data, len), len);
+    add(b, trailer, sizeof trailer);
+}
+
+static void add_member(struct bytes *b, const void *data, size_t len, int level)
+{
+    uint8_t header[GZ_HEADER_SIZE + 16];
+    add(b, header, gz_write_header(header, level % 2 == 0 ? "some.name" : NULL, 12345, level));
+    add_deflate(b, data, len, level, Z_DEFAULT_STRATEGY);
+    add_trailer(b, data, len);
+}
+
+/* Data that compresses: words out of a few, with some noise. */
+static void add_text(struct bytes *b, size_t len, uint64_t seed)
+{
+    static const char *const words[] = {"literal ", "match ", "distance ", "window ",
+                                        "hash ",    "chain ", "lazy\n",    "segment "};
+    size_t end = b->len + len;
+    while (b->len < end) {
+        uint64_t r = unit_rand(&seed);
+        const char *word = words[r % 8];
+        if (r >> 60 == 0)
+            add(b, &r, sizeof r);
+        else
+            add(b, word, strlen(word));
+    }
+    b->len = end;
+}
+
+/* Three small members and, in *data, what they hold. */
+static void three_members(struct bytes *gz, struct bytes *data)
+{
+    add(data, "hello", 5);
+    add_member(gz, "hello", 5, 6);
+    add_member(gz, "", 0, 9);
+    size_t start = data->len;
+    add_text(data, 300, 7);
+    add_member(gz, data->data + start, 300, 1);
+}
+
+/* "hello", as GNU gzip -n writes it. */
+#define HELLO                      \
+    "\x1f\x8b\x08\0\0\0\0\0\0\x03" \
+    "\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0"
+
+/* --- Tests ---------------------------------------------------------------------------------- */
+
+/* Inputs and what GNU gzip 1.12 said to each. */
+static void as_gnu_gzip(void)
+{
+#define CASE(bytes, out_len, members, status)             \
+    {                                                     \
+        bytes, sizeof bytes - 1, out_len, members, status \
+    }
+    static const struct {
+        const char *in;
+        size_t in_len, out_len;
+        unsigned members;
+        enum gz_status status;
+    } cases[] = {
+        CASE("", 0, 0, GZ_TRUNCATED),
+        CASE("\x1f", 0, 0, GZ_TRUNCATED),
+        CASE("a", 0, 0, GZ_TRUNCATED),
+        CASE("\0", 0, 0, GZ_NOT_GZIP),
+        CASE("\0\0\0\0", 0, 0, GZ_NOT_GZIP),
+        CASE("xyz", 0, 0, GZ_NOT_GZIP),
+        CASE("\x1f\x8c", 0, 0, GZ_NOT_GZIP),
+        CASE("\0\0" HELLO, 0, 0, GZ_NOT_GZIP),
+        CASE("\x1f\x8b", 0, 0, GZ_TRUNCATED),
+        CASE("\x1f\x9e", 0, 0, GZ_TRUNCATED),
+        CASE("\x1f\x8b\x08", 0, 0, GZ_TRUNCATED),
+        CASE("\x1f\x8b\x09", 0, 0, GZ_UNKNOWN_METHOD),
+        CASE("\x1f\x8b\x08\x20", 0, 0, GZ_RESERVED_FLAGS),
+        CASE("\x1f\x8b\x08\x40", 0, 0, GZ_RESERVED_FLAGS),
+        CASE("\x1f\x8b\x08\x80", 0, 0, GZ_RESERVED_FLAGS),
+        CASE("\x1f\x8b\x08\0\0\0\0\0\0\x03\x07\0\0\0\0\0\0\0\0", 0, 0, GZ_BAD_DATA),
+
+        CASE(HELLO, 5, 1, GZ_OK),
+        CASE(HELLO HELLO, 10, 2, GZ_OK),
+        CASE("\x1f\x9e\x08\0\0\0\0\0\0\x03\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0", 5,
+             1, GZ_OK),
+        CASE(HELLO "\0", 5, 1, GZ_OK),
+        CASE(HELLO "\0\0\0", 5, 1, GZ_OK),
+        CASE(HELLO HELLO "\0\0\0", 10, 2, GZ_OK),
+        CASE(HELLO "x", 5, 1, GZ_TRUNCATED),
+        CASE(HELLO "\x1f", 5, 1, GZ_TRUNCATED),
+        CASE(HELLO "\x1f\x8b", 5, 1, GZ_TRUNCATED),
+        CASE(HELLO "\x1f\x8b\x08", 5, 1, GZ_TRUNCATED),
+        CASE(HELLO "\x1f\x8bxyzzy1234567890", 5, 1, GZ_UNKNOWN_METHOD),
+        CASE(HELLO "\x1f\x8b\x08\xff", 5, 1, GZ_RESERVED_FLAGS),
+        CASE(HELLO "\x1f\x8b\x08\0\0\0\0\0\0\x03\x07\0\0\0\0\0\0\0\0", 5, 1, GZ_BAD_DATA),
+        CASE(HELLO "xy", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "x\0", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "\x1f\0", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "PK\x03\x04", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "\0x", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "\0\x1f", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "\0\0\0x", 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "\0" HELLO, 5, 1, GZ_TRAILING_GARBAGE),
+        CASE(HELLO "\0\0\0" HELLO, 5, 1, GZ_TRAILING_GARBAGE),
+    };
+#undef CASE
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t read_max = 0; read_max < 4; read_max++) {
+            struct job job = {.read_max = read_max};
+            bool ok = CHECK_EQ(run(&job, cases[i].in, cases[i].in_len), cases[i].status);
+            ok = CHECK_EQ(job.out.len, cases[i].out_len) && ok;
+            ok = CHECK_EQ(job.info.members, cases[i].members) && ok;
+            if (cases[i].status == GZ_OK || cases[i].status == GZ_TRAILING_GARBAGE)
+                ok = CHECK_EQ(job.info.in_bytes, cases[i].members * (sizeof HELLO - 1)) && ok;
+            if (!ok)
+                printf("# in case %zu, reads of %zu\n", i, read_max);
+            drop(&job.out);
+        }
+    }
+}
+
+/* All sizes around the buffers', levels, strategies, block types. */
+static void round_trips(void)
+{
+    static const size_t sizes[] = {0,      1,      2,      255,    32767,  32768,
+                                   32769,  65535,  65536,  65537,  131072, 262143,
+                                   262144, 262145, 400000, 524288, 524289, 3000 * 1000};
+    struct bytes data = {0}, noise = {0};
+    uint64_t seed = 1;
+    add_text(&data, 3000 * 1000, 1);
+    while (noise.len < data.len) {
+        uint64_t r = unit_rand(&seed);
+        add(&noise, &r, sizeof r);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (int kind = 0; kind < 6; kind++) {
+            struct bytes gz = {0};
+            uint8_t header[GZ_HEADER_SIZE];
+            const struct bytes *from = kind == 1 ? &noise : &data;
+            add(&gz, header, gz_write_header(header, NULL, 77, 6));
+            add_deflate(&gz, from->data, sizes[i], kind == 0 ? 0 : 6,
+                        kind == 2   ? Z_FIXED
+                        : kind == 3 ? Z_HUFFMAN_ONLY
+                        : kind == 4 ? Z_RLE
+                                    : Z_DEFAULT_STRATEGY);
+            add_trailer(&gz, from->data, sizes[i]);
+            for (int way = 0; way < 3; way++) {
+                struct job job = {.random = way == 1 ? &seed : NULL,
+                                  .read_max = way == 2 ? 4096 : 0};
+                const struct bytes want = {.data = from->data, .len = sizes[i]};
+                CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+                CHECK(same(&job.out, &want));
+                CHECK_EQ(job.info.in_bytes, gz.len);
+                CHECK_EQ(job.info.members, 1);
+                CHECK_EQ(job.info.mtime, 77);
+                drop(&job.out);
+            }
+            drop(&gz);
+        }
+    }
+    drop(&noise);
+    drop(&data);
+}
+
+/* Many members of all sizes, back to back: a back end that reads ahead must give back exactly what
+ * it did not use, across the ends of reads of every size. */
+static void many_members(void)
+{
+    struct bytes gz = {0}, data = {0};
+    uint64_t seed = 2;
+    for (int i = 0; i < 200; i++) {
+        size_t start = data.len, len = unit_below(&seed, i % 50 == 0 ? 70000 : 300);
+        add_text(&data, len, unit_rand(&seed));
+        add_member(&gz, data.data + start, len, (int)unit_below(&seed, 10));
+    }
+    for (size_t read_max = 0; read_max < 20; read_max++) {
+        struct job job = {.read_max = read_max};
+        CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+        CHECK(same(&job.out, &data));
+        CHECK_EQ(job.info.members, 200);
+        CHECK_EQ(job.info.in_bytes, gz.len);
+        drop(&job.out);
+    }
+    for (int i = 0; i < 20; i++) {
+        struct job job = {.random = &seed, .read_max = (size_t)1 << i};
+        CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+        CHECK(same(&job.out, &data));
+        drop(&job.out);
+    }
+    drop(&data);
+    drop(&gz);
+}
+
+/* Members whose data ends just where the output buffer does, or a few bytes before or behind, then
+ * a small member: the end is found, without any output, in input that was read before. */
+static void members_end_with_buffer(void)
+{
+    struct bytes data = {0};
+    add_text(&data, 300000, 3);
+    for (size_t len = 262144 - 6; len <= 262144 + 6; len++) {
+        for (int level = 0; level <= 6; level += 3) {
+            struct bytes gz = {0}, want = {0};
+            add(&want, data.data, len);
+            add(&want, "hello", 5);
+            add_member(&gz, data.data, len, level);
+            add(&gz, HELLO, sizeof HELLO - 1);
+            for (size_t read_max = 0; read_max < 3; read_max++) {
+                struct job job = {.read_max = read_max, .max_from = gz.len - 60};
+                CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+                CHECK(same(&job.out, &want));
+                CHECK_EQ(job.info.members, 2);
+                drop(&job.out);
+            }
+            drop(&gz);
+            drop(&want);
+        }
+    }
+    drop(&data);
+}
+
+/* Cut anywhere but between members, a file is truncated; what could be decoded is a prefix. */
+static void every_truncation(void)
+{
+    struct bytes gz = {0}, data = {0}, ends = {0};
+    add_member(&ends, "hello", 5, 6);
+    const size_t first = ends.len;
+    add_member(&ends, "", 0, 9);
+    const size_t second = ends.len;
+    three_members(&gz, &data);
+    for (size_t len = 0; len <= gz.len; len++) {
+        for (size_t read_max = 0; read_max < 2; read_max++) {
+            struct job job = {.read_max = read_max};
+            bool whole = len == first || len == second || len == gz.len;
+            CHECK_EQ(run(&job, gz.data, len), whole ? GZ_OK : GZ_TRUNCATED);
+            CHECK(job.out.len <= data.len);
+            CHECK(job.out.len == 0 || memcmp(job.out.data, data.data, job.out.len) == 0);
+            CHECK_EQ(job.info.members, (len >= first) + (len >= second) + (len >= gz.len));
+            drop(&job.out);
+        }
+    }
+    drop(&ends);
+    drop(&data);
+    drop(&gz);
+}
+
+static void every_trailer_bit(void)
+{
+    struct bytes gz = {0};
+    add_member(&gz, "hello", 5, 6);
+    const size_t end = gz.len;
+    add(&gz, HELLO, sizeof HELLO - 1);
+    for (size_t i = end - GZ_TRAILER_SIZE; i < end; i++) {
+        for (int flip = 1; flip < 256; flip++) {
+            struct job job = {0};
+            gz.data[i] ^= (uint8_t)flip;
+            CHECK_EQ(run(&job, gz.data, gz.len), i < end - 4 ? GZ_BAD_CRC : GZ_BAD_LENGTH);
+            CHECK_EQ(job.out.len, 5);
+            CHECK_EQ(job.info.members, 0);
+            gz.data[i] ^= (uint8_t)flip;
+            drop(&job.out);
+        }
+    }
+    drop(&gz);
+}
+
+/* All 32 combinations of the flags FTEXT, FHCRC, FEXTRA, FNAME, FCOMMENT. */
+static void header_fields(void)
+{
+    for (unsigned flags = 0; flags < 32; flags++) {
+        struct bytes gz = {0};
+        uint8_t extra[1000], crc[2];
+        const uint8_t fixed[] = {0x1f, 0x8b, 8, (uint8_t)flags, 0x78, 0x56, 0x34, 0x12, 0, 3};
+        memset(extra, 0, sizeof extra); /* the length counts, not the zeros */
+        add(&gz, fixed, sizeof fixed);
+        if ((flags & 4) != 0) {
+            const uint8_t size[2] = {sizeof extra & 0xff, sizeof extra >> 8};
+            add(&gz, size, 2);
+            add(&gz, extra, sizeof extra);
+        }
+        if ((flags & 8) != 0)
+            add(&gz, "a name", 7);
+        if ((flags & 16) != 0)
+            add(&gz, "and a comment", 14);
+        const uint32_t want = gz_crc32(0, gz.data, gz.len);
+        crc[0] = (uint8_t)want;
+        crc[1] = (uint8_t)(want >> 8);
+        if ((flags & 2) != 0)
+            add(&gz, crc, 2);
+        const size_t header = gz.len;
+        add_deflate(&gz, "hello", 5, 6, Z_DEFAULT_STRATEGY);
+        add_trailer(&gz, "hello", 5);
+
+        for (size_t read_max = 0; read_max < 3; read_max++) {
+            struct job job = {.read_max = read_max};
+            CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+            CHECK_EQ(job.out.len, 5);
+            CHECK_EQ(job.info.mtime, 0x12345678);
+            CHECK_EQ(job.info.in_bytes, gz.len);
+            drop(&job.out);
+        }
+        for (size_t len = 2; len < header; len++) {
+            struct job job = {0};
+            CHECK_EQ(run(&job, gz.data, len), GZ_TRUNCATED);
+            CHECK_EQ(job.out.len, 0);
+        }
+        if ((flags & 2) != 0) {
+            /* A change to the time stamp, or to what follows it, does not go unnoticed. */
+            for (size_t i = 4; i < header; i++) {
+                /* Not the extra field's length or a zero: then the fields would be others. */
+                if (i >= GZ_HEADER_SIZE && i < header - 2 &&
+                    (gz.data[i] == 0 || ((flags & 4) != 0 && i < GZ_HEADER_SIZE + 2)))
+                    continue;
+                struct job job = {0};
+                gz.data[i] ^= 0x80;
+                CHECK_EQ(run(&job, gz.data, gz.len), GZ_BAD_HEADER_CRC);
+                gz.data[i] ^= 0x80;
+                drop(&job.out);
+            }
+        }
+        drop(&gz);
+    }
+}
+
+/* A second member's time stamp is not the file's. */
+static void first_time_stamp(void)
+{
+    struct job job = {0};
+    struct bytes gz = {0};
+    add(&gz, HELLO, sizeof HELLO - 1);
+    add_member(&gz, "x", 1, 6);
+    CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+    CHECK_EQ(job.info.mtime, 0);
+    drop(&job.out);
+    drop(&gz);
+}
+
+static void read_errors(void)
+{
+    struct bytes gz = {0}, data = {0};
+    three_members(&gz, &data);
+    add(&gz, "\0\0\0", 3);
+    for (size_t at = 0; at <= gz.len; at++) {
+        for (size_t read_max = 0; read_max < 2; read_max++) {
+            struct job job = {.read_fail = at + 1, .read_max = read_max};
+            CHECK_EQ(run(&job, gz.data, gz.len), GZ_READ_ERROR);
+            CHECK_EQ(job.error, EIO);
+            drop(&job.out);
+        }
+    }
+    /* The error that came first is told, not that of writing what there was. */
+    struct job job = {.read_fail = gz.len, .write_fail = 1};
+    CHECK_EQ(run(&job, gz.data, gz.len), GZ_READ_ERROR);
+    CHECK_EQ(job.error, EIO);
+    drop(&data);
+    drop(&gz);
+}
+
+static void write_errors(void)
+{
+    struct bytes gz = {0}, data = {0};
+    add_text(&data, 1000 * 1000, 8);
+    add_member(&gz, data.data, data.len, 6);
+    for (size_t at = 0; at < data.len; at += 100 * 1000) {
+        struct job job = {.write_fail = at + 1};
+        CHECK_EQ(run(&job, gz.data, gz.len), GZ_WRITE_ERROR);
+        CHECK_EQ(job.error, ENOSPC);
+        CHECK(job.out.len <= at);
+        drop(&job.out);
+    }
+    /* With so little output that it is only written at the end; and in spite of garbage. */
+    struct job small = {.write_fail = 1};
+    CHECK_EQ(run(&small, HELLO, sizeof HELLO - 1), GZ_WRITE_ERROR);
+    CHECK_EQ(small.error, ENOSPC);
+    small = (struct job){.write_fail = 1};
+    CHECK_EQ(run(&small, HELLO "garbage", sizeof HELLO + 6), GZ_WRITE_ERROR);
+    CHECK_EQ(small.error, ENOSPC);
+    drop(&data);
+    drop(&gz);
+}
+
+/* Random damage must not crash, hang, or pass for right what is not. */
+static void random_damage(void)
+{
+    struct bytes gz = {0}, data = {0}, text = {0};
+    uint64_t seed = 9;
+    three_members(&gz, &data);
+    add_text(&text, 20000, 10);
+    add(&data, text.data, text.len);
+    add_member(&gz, text.data, text.len, 6);
+    int passed = 0;
+    for (int i = 0; i < 6000; i++) {
+        struct bytes bad = {0};
+        /* Half of the time only the first, small members, so that every byte of them is hit. */
+        add(&bad, gz.data, i % 2 == 0 ? gz.len : 200);
+        for (uint64_t n = 1 + unit_below(&seed, 4); n > 0; n--)
+            bad.data[unit_below(&seed, bad.len)] ^= (uint8_t)(1u << unit_below(&seed, 8));
+        struct job job = {.read_max = unit_below(&seed, 40)};
+        enum gz_status status = run(&job, bad.data, bad.len);
+        CHECK(*gz_status_message(status) != '\0');
+        if (status == GZ_OK) {
+            /* Only bytes that say nothing about the data were hit, or one bit twice. */
+            CHECK(same(&job.out, &data));
+            passed++;
+        }
+        drop(&job.out);
+        drop(&bad);
+    }
+    CHECK(passed < 600);
+    drop(&text);
+    drop(&data);
+    drop(&gz);
+}
+
+/* Streams of random bytes behind a right header reach the back end's own checks. */
+static void random_deflate(void)
+{
+    uint64_t seed = 11;
+    for (int i = 0; i < 6000; i++) {
+        uint8_t gz[400] = {0};
+        size_t len = GZ_HEADER_SIZE + unit_below(&seed, sizeof gz - GZ_HEADER_SIZE);
+        gz_write_header(gz, NULL, 0, 6);
+        for (size_t k = GZ_HEADER_SIZE; k < len; k++)
+            gz[k] = (uint8_t)unit_rand(&seed);
+        struct job job = {.read_max = unit_below(&seed, 40)};
+        enum gz_status status = run(&job, gz, len);
+        CHECK(status == GZ_BAD_DATA || status == GZ_TRUNCATED || status == GZ_BAD_CRC);
+        drop(&job.out);
+    }
+}
+
+static void messages(void)
+{
+    for (int status = GZ_OK; status <= GZ_NO_MEMORY; status++)
+        CHECK(strcmp(gz_status_message((enum gz_status)status), "unknown error") != 0);
+    CHECK(strcmp(gz_status_message(GZ_TRUNCATED), "unexpected end of file") == 0);
+    CHECK(strcmp(gz_status_message(GZ_NOT_GZIP), "not in gzip format") == 0);
+}
+
+/* --- A member of more than 4 GiB ------------------------------------------------------------ */
+
+/* Its data is `times` copies of a piece of 30000 random bytes repeated; each copy but the first
+ * reaches back into the one before.  The compressed copies are equal, so that little has to be
+ * stored. */
+enum { PERIOD = 30000, PIECE = 2000 * PERIOD, TIMES = 80 };
+
+struct big {
+    struct bytes head, again, tail; /* the stream: head, again (TIMES - 1 times), tail */
+    uint64_t pos, end;
+    uint8_t *piece;
+    uint64_t out_len;
+    bool wrong;
+};
+
+static ssize_t big_read(void *ctx, void *buf, size_t len)
+{
+    struct big *big = ctx;
+    uint64_t in_again = big->pos - big->head.len;
+    const struct bytes *from = &big->again;
+    size_t at = (size_t)(in_again % big->again.len);
+    if (big->pos < big->head.len) {
+        from = &big->head;
+        at = (size_t)big->pos;
+    } else if (in_again >= (uint64_t)big->again.len * (TIMES - 1)) {
+        from = &big->tail;
+        at = (size_t)(in_again - (uint64_t)big->again.len * (TIMES - 1));
+    }
+    size_t n = from->len - at < len ? from->len - at : len;
+    if (n != 0)
+        memcpy(buf, from->data + at, n);
+    big->pos += n;
+    return (ssize_t)n;
+}
+
+static int big_write(void *ctx, const void *buf, size_t len)
+{
+    struct big *big = ctx;
+    for (size_t done = 0; done < len;) {
+        size_t at = (size_t)((big->out_len + done) % PIECE);
+        size_t n = PIECE - at < len - done ? PIECE - at : len - done;
+        if (memcmp((const uint8_t *)buf + done, big->piece + at, n) != 0)
+            big->wrong = true;
+        done += n;
+    }
+    big->out_len += len;
+    return 0;
+}
+
+static void add_piece(struct bytes *b, z_stream *z, const uint8_t *piece)
+{
+    static uint8_t out[1 << 16];
+    z->next_in = (Bytef *)piece;
+    z->avail_in = PIECE;
+    do {
+        z->next_out = out;
+        z->avail_out = sizeof out;
+        deflate(z, Z_SYNC_FLUSH);
+        add(b, out, sizeof out - z->avail_out);
+    } while (z->avail_out == 0);
+}
+
+static void over_4_gib(void)
+{
+    struct big big = {.piece = malloc(PIECE)};
+    const struct gz_io io = {big_read, big_write, &big};
+    struct gz_info info;
+    uint8_t header[GZ_HEADER_SIZE], trailer[GZ_TRAILER_SIZE];
+    uint64_t seed = 12;
+    z_stream z = {0};
+
+    if (big.piece == NULL || deflateInit2(&z, 1, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    for (size_t i = 0; i < PIECE; i++)
+        big.piece[i] = i < PERIOD ? (uint8_t)unit_rand(&seed) : big.piece[i - PERIOD];
+    add(&big.head, header, gz_write_header(header, NULL, 0, 1));
+    add_piece(&big.head, &z, big.piece);
+    add_piece(&big.again, &z, big.piece);
+    deflateEnd(&z);
+    add(&big.tail, "\x03\0", 2); /* a final block without data */
+    const uint32_t piece_crc = gz_crc32(0, big.piece, PIECE);
+    uint32_t crc = 0;
+    for (int i = 0; i < TIMES; i++)
+        crc = gz_crc32_combine(crc, piece_crc, PIECE);
+    gz_write_trailer(trailer, crc, (uint64_t)PIECE * TIMES);
+    add(&big.tail, trailer, sizeof trailer);
+
+    CHECK_EQ(gz_decompress(&io, &info), GZ_OK);
+    CHECK(!big.wrong);
+    CHECK_EQ(info.out_bytes, (uint64_t)PIECE * TIMES);
+    CHECK_EQ(info.in_bytes, big.pos);
+    CHECK_EQ(big.out_len, info.out_bytes);
+    drop(&big.head);
+    drop(&big.again);
+    drop(&big.tail);
+    free(big.piece);
+}
+
+int main(void)
+{
+    RUN(as_gnu_gzip);
+    RUN(round_trips);
+    RUN(many_members);
+    RUN(members_end_with_buffer);
+    RUN(every_truncation);
+    RUN(every_trailer_bit);
+    RUN(header_fields);
+    RUN(first_time_stamp);
+    RUN(read_errors);
+    RUN(write_errors);
+    RUN(random_damage);
+    RUN(random_deflate);
+    RUN(messages);
+    if (getenv("UNIT_SLOW") != NULL)
+        RUN(over_4_gib);
+    return unit_done();
+}

@@ -1,0 +1,92 @@
+/*
+ * unit.h - a small harness for the unit tests
+ *
+ * A test is a function without arguments that calls CHECK and CHECK_EQ.  main() calls RUN for each
+ * and returns unit_done().  The output is TAP: "ok 1 - name" or "not ok 1 - name" for each test,
+ * preceded by lines "# file:line: ..." for its failed checks, and the plan at the end.
+ *
+ *     static void test_sum(void)
+ *     {
+ *         CHECK_EQ(1 + 1, 2);
+ *     }
+ *
+ *     int main(void)
+ *     {
+ *         RUN(test_sum);
+ *         return unit_done();
+ *     }
+ */
+#ifndef GZLZSS_UNIT_H
+#define GZLZSS_UNIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Failed checks that a test prints; a loop that goes wrong should not bury its first failure. */
+#define UNIT_MAX_PRINTED 20
+
+static struct {
+    int tests, failed_tests;
+    int failed_checks; /* of the current test */
+} unit_state;
+
+/* Both return whether the check held, so that a test can give up: if (!CHECK(p != NULL)) return; */
+#define CHECK(cond) unit_check((cond), __FILE__, __LINE__, #cond)
+#define CHECK_EQ(a, b) \
+    unit_check_eq((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
+
+#define RUN(test) unit_run(test, #test)
+
+static inline bool unit_check(bool ok, const char *file, int line, const char *what)
+{
+    if (!ok && unit_state.failed_checks++ < UNIT_MAX_PRINTED)
+        printf("# %s:%d: failed: %s\n", file, line, what);
+    return ok;
+}
+
+/* Compares integers of any type up to 64 bits, by value modulo 2^64. */
+static inline bool unit_check_eq(long long a, long long b, const char *file, int line,
+                                 const char *what)
+{
+    if (a != b && unit_state.failed_checks++ < UNIT_MAX_PRINTED)
+        printf("# %s:%d: failed: %s: %lld (%#llx) != %lld (%#llx)\n", file, line, what, a,
+               (unsigned long long)a, b, (unsigned long long)b);
+    return a == b;
+}
+
+static inline void unit_run(void (*test)(void), const char *name)
+{
+    unit_state.failed_checks = 0;
+    test();
+    unit_state.tests++;
+    unit_state.failed_tests += unit_state.failed_checks != 0;
+    printf("%s %d - %s\n", unit_state.failed_checks == 0 ? "ok" : "not ok", unit_state.tests, name);
+    fflush(stdout); /* what was reached must be seen if the next test crashes */
+}
+
+/* Prints the plan and returns main()'s exit status. */
+static inline int unit_done(void)
+{
+    printf("1..%d\n", unit_state.tests);
+    return unit_state.failed_tests == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* Pseudo-random 64 bits (splitmix64, Vigna 2015).  Every seed in *state, 0 as well, is good, and
+ * gives the same numbers everywhere. */
+static inline uint64_t unit_rand(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+/* A pseudo-random number in 0..n-1, n > 0; for small n near enough to uniform. */
+static inline uint64_t unit_below(uint64_t *state, uint64_t n)
+{
+    return unit_rand(state) % n;
+}
+
+#endif
