@@ -8,9 +8,14 @@
 int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 {
     char text[GPU_ERROR_SIZE];
-    int count = 0, usable = 0;
-    cudaError_t status = cudaGetDeviceCount(&count);
+    int count = 0, usable = 0, driver = 0;
+    cudaError_t status;
 
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+        line(ctx, GPU_NO_DRIVER);
+        return 0;
+    }
+    status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess) {
         snprintf(text, sizeof(text), "no CUDA device: %.100s", cudaGetErrorString(status));
         line(ctx, text);

@@ -151,8 +151,12 @@ struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
     struct gpu_engine *g;
     cudaDeviceProp properties;
     size_t capacity, available, total;
-    int devices = 0;
+    int devices = 0, driver = 0;
 
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+        snprintf(error, GPU_ERROR_SIZE, GPU_NO_DRIVER);
+        return NULL;
+    }
     /* Waiting threads sleep: the cores have encoding to do. */
     if (failed(cudaGetDeviceCount(&devices), "no CUDA device", error) ||
         failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "CUDA device 0", error) ||

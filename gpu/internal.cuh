@@ -16,6 +16,9 @@ struct gpu_result {
     uint32_t count;
 };
 
+/* What the CUDA runtime itself says where there is no driver is about versions, and misleads. */
+#define GPU_NO_DRIVER "no NVIDIA driver is installed"
+
 /* The count of a chunk whose sequences did not fit. */
 #define GPU_NO_ROOM UINT32_MAX
 

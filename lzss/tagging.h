@@ -36,7 +36,9 @@
  * First 100 MB of linux-source-6.1's tar, estimated size in MB (exact in bench/levels.md):
  *   13 bits 23.25, 14 bits 22.96, 15 bits 22.83, 16 bits 22.77.
  */
+#ifndef LZ_TAGGING_HASH_BITS
 #define LZ_TAGGING_HASH_BITS 14
+#endif
 
 /* The shortest match: the bytes that are hashed. */
 #define LZ_TAGGING_MIN_MATCH 4

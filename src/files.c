@@ -327,7 +327,7 @@ static bool compress(struct task *t)
     header = malloc(GZ_HEADER_SIZE + strlen(t->name) + 1);
     if (header == NULL)
         return out_of_memory(t);
-    header_len = gz_header(header, base, mtime, t->o->pipeline.level);
+    header_len = gz_write_header(header, base, mtime, t->o->pipeline.level);
 
     status = pipeline_compress(t->pipeline, t->in_fd, t->out_fd, header, header_len, &stats, &error);
     free(header);

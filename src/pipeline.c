@@ -386,7 +386,7 @@ static bool write_segment(struct job *j, const struct slot *s, uint64_t *bytes)
     if (!write_all(j->out_fd, s->out, s->out_len))
         return false;
     if (s->last) {
-        gz_trailer(trailer, j->crc, j->stats.in_bytes);
+        gz_write_trailer(trailer, j->crc, j->stats.in_bytes);
         if (!write_all(j->out_fd, trailer, sizeof(trailer)))
             return false;
         *bytes += sizeof(trailer);
