@@ -53,6 +53,8 @@ static __device__ __forceinline__ uint32_t replace(uint16_t *table, uint32_t ent
     uint32_t same = __match_any_sync(ALL_LANES, entry);
     uint32_t lower = same & ((1u << lane) - 1);
 
+    /* All have read before any writes. */
+    __syncwarp();
     if (lower != 0)
         before = pos - lane + (31 - (uint32_t)__clz((int)lower));
     if (same >> lane == 1)

@@ -173,10 +173,11 @@ static bool may_overwrite(struct task *t)
     if (t->o->force)
         return true;
     if (isatty(STDIN_FILENO)) {
-        fprintf(stderr, "%s: %s already exists; do you wish to overwrite (y or n)? ",
-                t->m->program, t->output_name);
+        fprintf(stderr, "%s: %s already exists; do you wish to overwrite (y or n)? ", t->m->program,
+                t->output_name);
         fflush(stderr);
-        yes = fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+        yes =
+            fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
         if (!yes)
             msg_warning(t->m, NULL, "%s not overwritten", t->output_name);
     } else {
@@ -329,7 +330,8 @@ static bool compress(struct task *t)
         return out_of_memory(t);
     header_len = gz_write_header(header, base, mtime, t->o->pipeline.level);
 
-    status = pipeline_compress(t->pipeline, t->in_fd, t->out_fd, header, header_len, &stats, &error);
+    status =
+        pipeline_compress(t->pipeline, t->in_fd, t->out_fd, header, header_len, &stats, &error);
     free(header);
     switch (status) {
     case PIPELINE_OK:
