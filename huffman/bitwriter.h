@@ -46,6 +46,8 @@ static inline void bits_flush(struct bitwriter *w)
 /* Flushes, filling the last byte up with zero bits. */
 static inline void bits_align(struct bitwriter *w)
 {
+    /* First what is pending, so that no more than one byte is left to be filled up. */
+    bits_flush(w);
     w->count = (w->count + 7) & ~7u;
     bits_flush(w);
 }

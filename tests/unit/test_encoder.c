@@ -1,0 +1,888 @@
+/*
+ * test_encoder.c - what the encoder writes decodes to its input, is as small as its blocks can be,
+ * and is never made from a sequence that is not a match
+ *
+ * zlib's inflate decodes everything, block by block, so that each block's type, size and place are
+ * known.  The size a block ought to have is worked out from the sequences with the tables of RFC
+ * 1951, section 3.2.5, and with the code lengths and headers that test_lengths.c and test_header.c
+ * check.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include <zlib.h>
+
+#include "huffman/header.h"
+#include "huffman/huffman.h"
+#include "huffman/lengths.h"
+#include "lzss/lzss.h"
+#include "tests/unit/unit.h"
+
+#define MIB ((size_t)1 << 20)
+#define MAX_LEN (2 * MIB)
+#define MAX_CHUNKS LZ_CHUNKS(MAX_LEN)
+#define MAX_BLOCKS (2 * MAX_CHUNKS + 2)
+
+enum { STORED, FIXED, DYNAMIC };
+
+static struct huff_encoder *encoder;
+static struct lz_matcher *matcher;
+
+static void *need(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* --- Segments: data, and the sequences for it --- */
+
+struct segment {
+    uint8_t *in;
+    size_t len;
+    struct lz_sequence *sequences;
+    struct lz_chunk chunks[MAX_CHUNKS];
+};
+
+static size_t chunk_end(const struct segment *s, size_t chunk)
+{
+    size_t end = (chunk + 1) * LZ_CHUNK_SIZE;
+
+    return end < s->len ? end : s->len;
+}
+
+/* Makes room for a segment.  Its input's memory ends where the pad does, so that a sanitizer sees
+ * what is read past it.  For now all chunks are literals. */
+static void segment_new(struct segment *s, size_t len)
+{
+    size_t most = LZ_CHUNKS(len) * LZ_CHUNK_MAX_SEQUENCES;
+
+    s->len = len;
+    s->in = need(malloc(len + LZ_INPUT_PAD));
+    s->sequences = need(malloc((most + 1) * sizeof(*s->sequences)));
+    memset(s->in, 0, len);
+    memset(s->in + len, 0x5a, LZ_INPUT_PAD);
+    for (size_t c = 0; c < MAX_CHUNKS; c++) {
+        s->chunks[c].sequences = s->sequences;
+        s->chunks[c].count = 0;
+    }
+}
+
+static void segment_free(struct segment *s)
+{
+    free(s->in);
+    free(s->sequences);
+}
+
+/* Takes the sequences that the CPU engine finds. */
+static void find_matches(struct segment *s)
+{
+    const struct lz_chunk *found = lz_match_segment(matcher, lz_level(1), s->in, s->len);
+    struct lz_sequence *out = s->sequences;
+
+    for (size_t c = 0; c < LZ_CHUNKS(s->len); c++) {
+        s->chunks[c].sequences = out;
+        s->chunks[c].count = found[c].count;
+        for (uint32_t i = 0; i < found[c].count; i++)
+            *out++ = found[c].sequences[i];
+    }
+}
+
+/* What add_random makes. */
+struct style {
+    unsigned first, values; /* the literals' values: so many, all as likely; or, if this is 0, each
+                               half as likely as the one before */
+    unsigned most_literals; /* before a match */
+    unsigned most_length;   /* of a match; below 3 there are no matches */
+    unsigned most_distance;
+};
+
+static uint8_t random_literal(const struct style *style, uint64_t *state)
+{
+    if (style->values == 0)
+        return (uint8_t)(style->first +
+                         (unsigned)__builtin_ctz(1u << 20 | (unsigned)unit_rand(state)));
+    return (uint8_t)(style->first + unit_below(state, style->values));
+}
+
+/*
+ * Makes up random sequences for one chunk, and the data they stand for.  Every length and every
+ * distance can occur, which a match finder, looking for long matches nearby, would not give.
+ * Chunks are to be made in order.
+ */
+static void add_random(struct segment *s, size_t chunk, const struct style *style, uint64_t *state)
+{
+    size_t pos = chunk * LZ_CHUNK_SIZE, end = chunk_end(s, chunk);
+    struct lz_sequence *out = s->sequences + chunk * LZ_CHUNK_MAX_SEQUENCES;
+
+    for (size_t i = pos; i < end; i++)
+        s->in[i] = random_literal(style, state);
+    s->chunks[chunk].sequences = out;
+    while (style->most_length >= 3) {
+        size_t literals = unit_below(state, style->most_literals + 1u) + (pos == 0);
+        size_t length = 3 + unit_below(state, style->most_length - 2u);
+        size_t match = pos + literals;
+        size_t farthest = match < style->most_distance ? match : style->most_distance;
+
+        if (match + length > end)
+            break;
+        out->literals = (uint16_t)literals;
+        out->length = (uint16_t)length;
+        out->distance = (uint16_t)(1 + unit_below(state, farthest));
+        for (size_t i = 0; i < length; i++)
+            s->in[match + i] = s->in[match + i - out->distance];
+        pos = match + length;
+        out++;
+    }
+    s->chunks[chunk].count = (uint32_t)(out - s->chunks[chunk].sequences);
+}
+
+/* A style of any kind: of few or many literals, long or short matches, or none. */
+static struct style random_style(uint64_t *state)
+{
+    struct style style;
+
+    style.values = 1 + (unsigned)unit_below(state, 1 + unit_below(state, 256));
+    style.first = (unsigned)unit_below(state, 257 - style.values);
+    style.most_literals = (unsigned)unit_below(state, (uint64_t)1 << unit_below(state, 12));
+    style.most_length = (unsigned)unit_below(state, 1 + unit_below(state, LZ_MAX_MATCH + 1));
+    style.most_distance = 1 + (unsigned)unit_below(state, 1 + unit_below(state, LZ_WINDOW_SIZE));
+    return style;
+}
+
+/* --- The size that blocks ought to have --- */
+
+static unsigned length_symbol(unsigned length, unsigned *extra_bits)
+{
+    static const uint16_t base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                    31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static const uint8_t extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    unsigned s = 28;
+
+    while (base[s] > length)
+        s--;
+    *extra_bits = extra[s];
+    return 257 + s;
+}
+
+static unsigned distance_symbol(unsigned distance, unsigned *extra_bits)
+{
+    static const uint16_t base[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                    33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                    1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+    static const uint8_t extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                    6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+    unsigned s = 29;
+
+    while (base[s] > distance)
+        s--;
+    *extra_bits = extra[s];
+    return s;
+}
+
+/* Sizes in bits of one block, by type; stored as it is if it starts on a byte boundary. */
+struct sizes {
+    uint64_t bits[3];
+    uint64_t least;
+};
+
+/* The sizes of a block of the chunks from `first` up to but not including `end`. */
+static struct sizes block_sizes(const struct segment *s, size_t first, size_t end)
+{
+    uint32_t litlen[286] = {0}, distance[30] = {0};
+    uint8_t litlen_lengths[286], distance_lengths[30];
+    uint64_t extra = 0;
+    size_t bytes = chunk_end(s, end - 1) - first * LZ_CHUNK_SIZE;
+    struct huff_header header;
+    struct sizes sizes;
+
+    for (size_t c = first; c < end; c++) {
+        size_t pos = c * LZ_CHUNK_SIZE;
+
+        for (uint32_t i = 0; i < s->chunks[c].count; i++) {
+            const struct lz_sequence q = s->chunks[c].sequences[i];
+            unsigned extra_bits;
+
+            for (unsigned l = 0; l < q.literals; l++)
+                litlen[s->in[pos++]]++;
+            litlen[length_symbol(q.length, &extra_bits)]++;
+            extra += extra_bits;
+            distance[distance_symbol(q.distance, &extra_bits)]++;
+            extra += extra_bits;
+            pos += q.length;
+        }
+        while (pos < chunk_end(s, c))
+            litlen[s->in[pos++]]++;
+    }
+    litlen[256] = 1;
+    huff_lengths(litlen, 286, 15, litlen_lengths);
+    huff_lengths(distance, 30, 15, distance_lengths);
+    huff_header_plan(litlen_lengths, distance_lengths, &header);
+
+    sizes.bits[STORED] = 8 * bytes + 40 * ((bytes + 65534) / 65535);
+    sizes.bits[FIXED] = 3 + extra;
+    sizes.bits[DYNAMIC] = 3 + extra + header.bits;
+    for (unsigned i = 0; i < 286; i++) {
+        sizes.bits[FIXED] += litlen[i] * (i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
+        sizes.bits[DYNAMIC] += litlen[i] * litlen_lengths[i];
+    }
+    for (unsigned i = 0; i < 30; i++) {
+        sizes.bits[FIXED] += distance[i] * 5;
+        sizes.bits[DYNAMIC] += distance[i] * distance_lengths[i];
+    }
+    sizes.least = sizes.bits[STORED];
+    for (int type = FIXED; type <= DYNAMIC; type++)
+        if (sizes.bits[type] < sizes.least)
+            sizes.least = sizes.bits[type];
+    return sizes;
+}
+
+/* --- Decoding --- */
+
+struct block {
+    unsigned type;
+    bool final;
+    uint64_t at, bits; /* place and size of its code */
+    size_t start, end; /* of its data */
+};
+
+struct blocks {
+    size_t count;
+    struct block block[MAX_BLOCKS];
+    uint64_t bits; /* of all */
+};
+
+static unsigned bits_at(const uint8_t *data, uint64_t at, unsigned count)
+{
+    unsigned value = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        value |= (unsigned)(data[(at + i) / 8] >> (at + i) % 8 & 1) << i;
+    return value;
+}
+
+/* Inflates data[0..size) and notes its blocks.  Returns whether that gave want[0..len), ended at
+ * the last byte, and ended with a final block or not as `last` says. */
+static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t len, bool last,
+                   struct blocks *blocks)
+{
+    uint8_t *out = need(malloc(len + 1));
+    z_stream z;
+    int status = Z_OK;
+    bool same;
+
+    memset(&z, 0, sizeof(z));
+    if (inflateInit2(&z, -15) != Z_OK)
+        abort();
+    z.next_in = (uint8_t *)(uintptr_t)data;
+    z.avail_in = (uInt)size;
+    z.next_out = out;
+    z.avail_out = (uInt)(len + 1);
+    blocks->count = 0;
+    blocks->bits = 0;
+    while (status == Z_OK && blocks->bits < 8 * size) {
+        struct block b = {0};
+
+        b.at = blocks->bits;
+        b.start = z.total_out;
+        b.final = bits_at(data, b.at, 1);
+        if (!b.final || last)
+            b.type = bits_at(data, b.at + 1, 2);
+        status = inflate(&z, Z_BLOCK);
+        /* 128: it stopped after a block; 64: that was the final one; below: bits it has not used of
+         * the last byte it took. */
+        if (status == Z_OK && z.data_type & 128) {
+            blocks->bits = 8 * (uint64_t)z.total_in - (z.data_type & 63);
+            b.end = z.total_out;
+            b.bits = blocks->bits - b.at;
+            if (CHECK(blocks->count < MAX_BLOCKS))
+                blocks->block[blocks->count++] = b;
+            if (z.data_type & 64)
+                status = inflate(&z, Z_BLOCK);
+        }
+    }
+    same = CHECK_EQ(z.total_out, len) && CHECK(memcmp(out, want, len) == 0);
+    same = CHECK_EQ(status, last ? Z_STREAM_END : Z_OK) && same;
+    same = CHECK_EQ(z.total_in, size) && same;
+    inflateEnd(&z);
+    free(out);
+    return same;
+}
+
+/* Whether the blocks are, each, as small as they can be, and chunks share one where that is smaller
+ * than keeping apart. */
+static void check_sizes(const struct segment *s, bool last, const struct blocks *blocks)
+{
+    /* Bits spent aligning stored blocks: up to 2 more than from a byte boundary for each. */
+    uint64_t most = 2 * blocks->count;
+
+    for (size_t i = 0; i < blocks->count; i++) {
+        const struct block *b = &blocks->block[i];
+        uint64_t aligning = -(b->at + 3) & 7;
+        struct sizes sizes;
+
+        CHECK_EQ(b->final, last && i + 1 == blocks->count);
+        if (b->type == STORED) {
+            CHECK_EQ(b->bits, 3 + aligning + 32 + 8 * (b->end - b->start));
+            continue;
+        }
+        if (b->start == b->end)
+            continue;
+        CHECK_EQ(b->start % LZ_CHUNK_SIZE, 0);
+        CHECK(b->end % LZ_CHUNK_SIZE == 0 || b->end == s->len);
+        sizes = block_sizes(s, b->start / LZ_CHUNK_SIZE, LZ_CHUNKS(b->end));
+        CHECK_EQ(b->bits, sizes.bits[b->type]);
+        CHECK_EQ(b->bits,
+                 sizes.bits[FIXED] < sizes.bits[DYNAMIC] ? sizes.bits[FIXED] : sizes.bits[DYNAMIC]);
+        CHECK(b->bits <= sizes.bits[STORED] - 5 + aligning);
+    }
+    for (size_t c = 0; c < LZ_CHUNKS(s->len); c++)
+        most += block_sizes(s, c, c + 1).least;
+    if (s->len == 0 && last)
+        most += 10;
+    if (!last)
+        most += 42;
+    CHECK(blocks->bits <= most);
+    if (LZ_CHUNKS(s->len) == 1 && last)
+        CHECK_EQ(blocks->bits, most - 2 * blocks->count);
+}
+
+/* Encodes a segment and checks all of the above; returns the size in bytes. */
+static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
+{
+    size_t bound = huff_bound(s->len), size = 0;
+    uint8_t *out = need(malloc(bound));
+
+    if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, last, out, &size)) &&
+        CHECK(size <= bound) && decode(out, size, s->in, s->len, last, blocks)) {
+        check_sizes(s, last, blocks);
+        CHECK_EQ(size, (blocks->bits + 7) / 8);
+        if (!last) {
+            CHECK(size >= 5 && memcmp(out + size - 4, "\0\0\xff\xff", 4) == 0);
+            CHECK_EQ(blocks->bits % 8, 0);
+        }
+    } else {
+        blocks->count = 0;
+    }
+    free(out);
+    return size;
+}
+
+/* --- Round trips and sizes --- */
+
+static struct blocks blocks;
+
+static void empty(void)
+{
+    struct segment s;
+
+    segment_new(&s, 0);
+    CHECK_EQ(check_segment(&s, true, &blocks), 2);
+    CHECK_EQ(blocks.count, 1);
+    CHECK_EQ(blocks.block[0].type, FIXED);
+    CHECK_EQ(check_segment(&s, false, &blocks), 5);
+    CHECK_EQ(blocks.count, 1);
+    CHECK_EQ(blocks.block[0].type, STORED);
+    segment_free(&s);
+}
+
+/* check_segment knows the exact size of one chunk in each form; these say which form it must be. */
+static unsigned only_type(const struct segment *s)
+{
+    check_segment(s, false, &blocks);
+    check_segment(s, true, &blocks);
+    CHECK_EQ(blocks.count, 1);
+    return blocks.block[0].type;
+}
+
+static void few_bytes(void)
+{
+    uint8_t scattered[40]; /* so that the lengths of their codes would take many bits */
+    uint64_t state = 12;
+
+    for (size_t i = 0; i < sizeof(scattered); i++)
+        scattered[i] = (uint8_t)unit_rand(&state);
+    for (size_t len = 1; len <= 40; len++) {
+        struct segment s;
+
+        segment_new(&s, len);
+        for (size_t i = 0; i < len; i++)
+            s.in[i] = (uint8_t)(scattered[i] % 144);
+        CHECK_EQ(only_type(&s), FIXED); /* 8 bits each, as stored, which has a longer header */
+        for (size_t i = 0; i < len; i++)
+            s.in[i] = (uint8_t)(144 + scattered[i] % 112);
+        /* 9 bits each and 10 more, against 8 each and 40; fixed where they are equal. */
+        CHECK_EQ(only_type(&s), len <= 30 ? FIXED : STORED);
+        segment_free(&s);
+    }
+}
+
+static void each_type_when_smallest(void)
+{
+    static const struct style flat = {0, 256, 0, 0, 1};
+    uint64_t state = 1;
+    struct segment s;
+
+    segment_new(&s, LZ_CHUNK_SIZE);
+    add_random(&s, 0, &flat, &state);
+    CHECK_EQ(only_type(&s), STORED);
+    CHECK_EQ(blocks.bits, 8 * (LZ_CHUNK_SIZE + 5));
+
+    /* A literal and a run of 127 matches of 258 and one of 1, which takes two from the one before.
+     */
+    memset(s.in, 0, s.len);
+    find_matches(&s);
+    CHECK_EQ(s.chunks[0].count, 128);
+    CHECK_EQ(only_type(&s), DYNAMIC);
+    CHECK(blocks.bits < 8 * 64);
+    segment_free(&s);
+
+    segment_new(&s, 1000);
+    find_matches(&s);
+    CHECK_EQ(only_type(&s), FIXED);
+    CHECK(blocks.bits < 8 * 16);
+    segment_free(&s);
+}
+
+static void random_chunks(void)
+{
+    uint64_t state = 2;
+    unsigned types[3] = {0};
+
+    for (unsigned round = 0; round < 1500; round++) {
+        struct style style = random_style(&state);
+        size_t len = 1 + unit_below(&state, round % 50 == 0 ? LZ_CHUNK_SIZE : 1 + round);
+        struct segment s;
+
+        segment_new(&s, len);
+        add_random(&s, 0, &style, &state);
+        types[only_type(&s)]++;
+        segment_free(&s);
+    }
+    for (int type = STORED; type <= DYNAMIC; type++)
+        CHECK(types[type] >= 20);
+    printf("# %u stored, %u fixed, %u dynamic\n", types[STORED], types[FIXED], types[DYNAMIC]);
+}
+
+/* Chunks of different styles, some repeated so that they are worth joining. */
+static void random_segments(void)
+{
+    uint64_t state = 3;
+
+    for (unsigned round = 0; round < 60; round++) {
+        size_t len = 1 + unit_below(&state, 7 * LZ_CHUNK_SIZE);
+        struct style style = random_style(&state);
+        struct segment s;
+
+        segment_new(&s, len);
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+            if (unit_below(&state, 2))
+                style = random_style(&state);
+            add_random(&s, c, &style, &state);
+        }
+        check_segment(&s, round % 2 == 0, &blocks);
+        segment_free(&s);
+    }
+}
+
+/* Every length with a distance at both ends of every distance symbol. */
+static void every_symbol(void)
+{
+    uint64_t state = 4;
+    struct segment s;
+    unsigned length = 3, distance = 1;
+    struct lz_sequence *out;
+
+    segment_new(&s, 20 * LZ_CHUNK_SIZE);
+    out = s.sequences;
+    for (size_t i = 0; i < s.len; i++)
+        s.in[i] = (uint8_t)unit_rand(&state);
+    for (size_t c = 1; c < LZ_CHUNKS(s.len); c++) {
+        size_t pos = c * LZ_CHUNK_SIZE;
+
+        s.chunks[c].sequences = out;
+        while (pos + length <= chunk_end(&s, c)) {
+            out->literals = 0;
+            out->length = (uint16_t)length;
+            out->distance = (uint16_t)distance;
+            for (size_t i = 0; i < length; i++, pos++)
+                s.in[pos] = s.in[pos - distance];
+            out++;
+            length = length == LZ_MAX_MATCH ? 3 : length + 1;
+            /* 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, ...: the symbols' first and last. */
+            if (distance < 5 || distance % 2 == 0)
+                distance++;
+            else
+                distance += (1u << (30 - __builtin_clz(distance - 1))) - 1;
+            if (distance > LZ_WINDOW_SIZE)
+                distance = 1;
+        }
+        s.chunks[c].count = (uint32_t)(out - s.chunks[c].sequences);
+    }
+    CHECK(out - s.sequences > 256 * 8);
+    check_segment(&s, true, &blocks);
+    check_segment(&s, false, &blocks);
+    segment_free(&s);
+}
+
+/* Segments, each decodable alone, make one stream when put after one another. */
+static void concatenated(void)
+{
+    static const size_t lens[] = {100000, 0, 1, LZ_CHUNK_SIZE, 77777, 3};
+    static const size_t count = sizeof(lens) / sizeof(*lens);
+    uint64_t state = 5;
+    uint8_t *all = need(malloc(400000)), *code = need(malloc(400000));
+
+    for (size_t used = 1; used <= count; used++) {
+        size_t len = 0, size = 0;
+
+        for (size_t i = 0; i < used; i++) {
+            struct segment s;
+            size_t n = 0;
+
+            segment_new(&s, lens[i]);
+            for (size_t c = 0; c < LZ_CHUNKS(s.len); c++) {
+                struct style style = random_style(&state);
+
+                add_random(&s, c, &style, &state);
+            }
+            check_segment(&s, false, &blocks);
+            CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, i + 1 == used, code + size,
+                                      &n));
+            size += n;
+            memcpy(all + len, s.in, s.len);
+            len += s.len;
+            segment_free(&s);
+        }
+        decode(code, size, all, len, true, &blocks);
+    }
+    free(all);
+    free(code);
+}
+
+/* Data that cannot be made smaller grows by 0.01 % and a few bytes. */
+static void incompressible(void)
+{
+    static const size_t lens[] = {1,       1000,   LZ_CHUNK_SIZE - 1, LZ_CHUNK_SIZE, 65535,
+                                  65536,   65537,  3 * 65535,         MIB - 1,       MIB,
+                                  MIB + 1, MAX_LEN};
+    uint64_t state = 6;
+
+    for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+        struct segment s;
+        size_t size;
+
+        segment_new(&s, lens[i]);
+        for (size_t j = 0; j < s.len; j++)
+            s.in[j] = (uint8_t)(unit_rand(&state) >> 56);
+        find_matches(&s);
+        size = check_segment(&s, true, &blocks);
+        CHECK(size <= s.len + s.len / 10000 + 8);
+        size = check_segment(&s, false, &blocks);
+        CHECK(size <= s.len + s.len / 10000 + 8 + 5);
+        segment_free(&s);
+    }
+}
+
+/* Chunks of which every second one cannot be made smaller, and the others hardly or not at all,
+ * keep apart and pay for the most headers. */
+static void worst_mixtures(void)
+{
+    static const struct style others[] = {
+        {0, 1, 0, 0, 1},           /* zeros */
+        {128, 128, 0, 0, 1},       /* 7 bits each */
+        {0, 250, 0, 0, 1},         /* nearly 8 */
+        {0, 256, 1, 3, 32768},     /* far matches that cost what literals do */
+        {0, 256, 2000, 3, 32768},  /* few of them */
+        {0, 256, 30000, 258, 100}, /* all but random */
+    };
+    static const struct style flat = {0, 256, 0, 0, 1};
+    uint64_t state = 7;
+
+    for (size_t o = 0; o < sizeof(others) / sizeof(*others); o++) {
+        struct segment s;
+
+        segment_new(&s, MIB - o);
+        for (size_t c = 0; c < LZ_CHUNKS(s.len); c++)
+            add_random(&s, c, c % 2 ? &others[o] : &flat, &state);
+        check_segment(&s, o % 2 == 0, &blocks);
+        segment_free(&s);
+    }
+}
+
+/* --- Chunks that share a block --- */
+
+/* Encodes chunks of two styles in turn, `each` of one after another, and returns the blocks. */
+static size_t count_blocks(const struct style *a, const struct style *b, size_t chunks, size_t each)
+{
+    uint64_t state = 8;
+    struct segment s;
+
+    segment_new(&s, chunks * LZ_CHUNK_SIZE - 100);
+    for (size_t c = 0; c < chunks; c++)
+        add_random(&s, c, c / each % 2 ? b : a, &state);
+    check_segment(&s, false, &blocks);
+    /* Not the one that marks the segment's end. */
+    CHECK(blocks.count > 0 && blocks.block[blocks.count - 1].start == s.len);
+    check_segment(&s, true, &blocks);
+    segment_free(&s);
+    return blocks.count;
+}
+
+static void sharing(void)
+{
+    /* Were all literals as likely, a chunk's own code could gain more from chance than a header
+     * costs; with these probabilities no code is better than the one that all such chunks have. */
+    static const struct style low = {'a', 0, 0, 0, 1}, high = {200, 0, 0, 0, 1};
+    static const struct style matches = {'a', 16, 20, 20, 5000}, zeros = {0, 1, 0, 0, 1};
+    static const struct style flat = {0, 256, 0, 0, 1};
+
+    CHECK_EQ(count_blocks(&low, &low, 2, 1), 1);
+    CHECK_EQ(count_blocks(&low, &low, 32, 1), 1);
+    CHECK_EQ(count_blocks(&matches, &matches, 32, 1), 1);
+    CHECK_EQ(count_blocks(&zeros, &zeros, 32, 1), 1);
+    /* 2 bits a byte apart, 3 together. */
+    CHECK_EQ(count_blocks(&low, &high, 2, 1), 2);
+    CHECK_EQ(count_blocks(&low, &high, 32, 1), 32);
+    CHECK_EQ(count_blocks(&low, &high, 32, 4), 8);
+    CHECK_EQ(count_blocks(&low, &high, 32, 16), 2);
+    CHECK_EQ(count_blocks(&low, &matches, 32, 8), 4);
+    /* 65535 bytes is the most that DEFLATE has in a stored block; 1 MiB less 100 takes 16. */
+    CHECK_EQ(count_blocks(&flat, &flat, 32, 1), 16);
+    CHECK_EQ(count_blocks(&zeros, &flat, 2, 1), 2);
+}
+
+/* Two chunks are one block or two, whichever is smaller: by the exact sizes of both. */
+static void sharing_is_exact(void)
+{
+    uint64_t state = 9;
+    unsigned together = 0, apart = 0;
+
+    for (unsigned round = 0; round < 120; round++) {
+        struct style a = random_style(&state), b = a;
+        struct segment s;
+        uint64_t one, two;
+
+        /* A small difference, so that it is a close call. */
+        b.values = 1 + (unsigned)((b.values + unit_below(&state, 3)) % 256);
+        if (b.first + b.values > 256)
+            b.first = 256 - b.values;
+        segment_new(&s, LZ_CHUNK_SIZE + 1 + unit_below(&state, 3000));
+        add_random(&s, 0, &a, &state);
+        add_random(&s, 1, &b, &state);
+        check_segment(&s, true, &blocks);
+        one = block_sizes(&s, 0, 2).least;
+        two = block_sizes(&s, 0, 1).least + block_sizes(&s, 1, 2).least;
+        CHECK(blocks.bits <= (one < two ? one : two) + 2);
+        together += one < two;
+        apart += one > two;
+        segment_free(&s);
+    }
+    CHECK(together >= 10);
+    CHECK(apart >= 10);
+    printf("# %u together, %u apart\n", together, apart);
+}
+
+/* A chunk that is best stored and a few bytes that are not: were they to share a block, all of it
+ * would be stored. */
+static void short_tail(void)
+{
+    static const struct style flat = {0, 256, 0, 0, 1};
+    uint64_t state = 13;
+
+    for (size_t tail = 1; tail <= 300; tail += 13) {
+        struct segment s;
+
+        segment_new(&s, LZ_CHUNK_SIZE + tail);
+        add_random(&s, 0, &flat, &state);
+        find_matches(&s);
+        check_segment(&s, true, &blocks);
+        CHECK(blocks.bits <= block_sizes(&s, 0, 1).least + block_sizes(&s, 1, 2).least + 2);
+        CHECK_EQ(blocks.block[0].type, STORED);
+        segment_free(&s);
+    }
+}
+
+/* --- Wrong sequences --- */
+
+/* Whether the encoder takes the segment; what it takes must decode, whatever else is wrong. */
+static bool accepts(const struct segment *s)
+{
+    uint8_t *out = need(malloc(huff_bound(s->len)));
+    size_t size = 0;
+    bool ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, true, out, &size);
+
+    if (ok)
+        decode(out, size, s->in, s->len, true, &blocks);
+    free(out);
+    return ok;
+}
+
+/*
+ * Whether it takes one sequence in a segment of zeros, which has zeros before and after it: every
+ * match is one as far as the bytes go, so that what is refused is refused for its numbers.
+ */
+static bool accepts_zeros(size_t len, size_t chunk, unsigned literals, unsigned length,
+                          unsigned distance)
+{
+    static uint8_t zeros[70000 + 3 * LZ_CHUNK_SIZE + 70000];
+    struct lz_sequence q = {(uint16_t)literals, (uint16_t)length, (uint16_t)distance};
+    struct segment s = {.in = zeros + 70000, .len = len};
+
+    s.chunks[chunk].sequences = &q;
+    s.chunks[chunk].count = 1;
+    return accepts(&s);
+}
+
+static void numbers_out_of_range(void)
+{
+    static const size_t len = 2 * LZ_CHUNK_SIZE + 100;
+
+    /* Lengths. */
+    for (unsigned length = 0; length <= 400; length++)
+        CHECK_EQ(accepts_zeros(len, 0, 1, length, 1), length >= 3 && length <= 258);
+    CHECK(!accepts_zeros(len, 0, 1, 65535, 1));
+    CHECK(!accepts_zeros(len, 0, 1, 32768, 1));
+
+    /* Distances: none, before the segment, beyond the window. */
+    for (unsigned literals = 0; literals <= 20; literals++)
+        for (unsigned distance = 0; distance <= 22; distance++)
+            CHECK_EQ(accepts_zeros(len, 0, literals, 3, distance),
+                     distance >= 1 && distance <= literals);
+    CHECK(!accepts_zeros(len, 0, 1000, 258, 65535));
+    CHECK(!accepts_zeros(len, 0, 32000, 3, 32001));
+    CHECK(accepts_zeros(len, 0, 32000, 3, 32000));
+    CHECK(accepts_zeros(len, 1, 0, 3, 32768));
+    CHECK(!accepts_zeros(len, 1, 0, 3, 32769));
+    CHECK(!accepts_zeros(len, 1, 1, 3, 32769));
+    CHECK(accepts_zeros(len, 2, 50, 3, 32768));
+    CHECK(!accepts_zeros(len, 2, 50, 3, 32769));
+    CHECK(!accepts_zeros(len, 2, 50, 3, 65535));
+    CHECK(!accepts_zeros(len, 2, 50, 3, 0));
+
+    /* Ends: of a chunk that another follows, and of the segment. */
+    for (unsigned length = 3; length <= 258; length += 17) {
+        for (unsigned over = 0; over <= 3; over++) {
+            CHECK_EQ(accepts_zeros(len, 0, LZ_CHUNK_SIZE - length + over, length, 1), over == 0);
+            CHECK_EQ(accepts_zeros(len, 1, LZ_CHUNK_SIZE - length + over, length, 1), over == 0);
+        }
+    }
+    for (unsigned over = 0; over <= 3; over++)
+        CHECK_EQ(accepts_zeros(len, 2, 97 + over, 3, 1), over == 0);
+    CHECK(!accepts_zeros(len, 0, 65535, 3, 1));
+    CHECK(!accepts_zeros(len, 2, 65535, 3, 1));
+    CHECK(!accepts_zeros(1, 0, 1, 3, 1));
+    CHECK(!accepts_zeros(3, 0, 1, 3, 1));
+    CHECK(accepts_zeros(4, 0, 1, 3, 1));
+}
+
+/* For every length, a match of which one byte differs, in one bit, and one that is right up to its
+ * last byte and no further. */
+static void bytes_that_differ(void)
+{
+    uint64_t state = 10;
+    struct segment s;
+
+    segment_new(&s, 2000);
+    for (size_t i = 0; i < s.len; i++)
+        s.in[i] = (uint8_t)unit_rand(&state);
+    s.chunks[0].count = 1;
+    for (unsigned length = 3; length <= 258; length++) {
+        const struct lz_sequence q = {1000, (uint16_t)length, 900};
+        uint8_t *match = s.in + q.literals;
+
+        s.sequences[0] = q;
+        memcpy(match, match - q.distance, length);
+        match[length] = (uint8_t) ~*(match - q.distance + length);
+        CHECK(accepts(&s));
+        for (unsigned bit = 0; bit < 8; bit++) {
+            match[length - 1] ^= (uint8_t)(1u << bit);
+            CHECK(!accepts(&s));
+            match[length - 1] ^= (uint8_t)(1u << bit);
+        }
+        for (unsigned at = 0; at < length; at += 1 + length / 20) {
+            match[at] ^= (uint8_t)(1u << at % 8);
+            CHECK(!accepts(&s));
+            match[at] ^= (uint8_t)(1u << at % 8);
+        }
+        s.sequences[0].distance++;
+        CHECK(!accepts(&s));
+    }
+    segment_free(&s);
+}
+
+/* One number of one sequence of a large segment is changed, as a broken engine might.  Either it is
+ * refused or, where it happens to be right as well, what is written decodes to the input.  After
+ * any number of refusals the encoder works as before. */
+static void damaged_lists(void)
+{
+    static const struct style style = {'a', 4, 30, 60, 32768};
+    uint64_t state = 11;
+    unsigned refused = 0;
+    struct segment s;
+
+    segment_new(&s, 3 * LZ_CHUNK_SIZE - 50);
+    for (size_t c = 0; c < 3; c++)
+        add_random(&s, c, &style, &state);
+    for (unsigned round = 0; round < 400; round++) {
+        struct lz_chunk *chunk = &s.chunks[unit_below(&state, 3)];
+        struct lz_sequence *q =
+            s.sequences + (chunk->sequences - s.sequences) + unit_below(&state, chunk->count);
+        const struct lz_sequence right = *q;
+        const struct lz_chunk right_chunk = *chunk;
+        uint16_t value = (uint16_t)unit_rand(&state);
+
+        switch (round % 4) {
+        case 0:
+            q->literals = round % 8 ? value : (uint16_t)(q->literals + 1);
+            break;
+        case 1:
+            q->length = round % 8 == 1 ? value : (uint16_t)(q->length + 1);
+            break;
+        case 2:
+            q->distance = value;
+            break;
+        default:
+            /* A list that stops early is right: the rest is literals.  A chunk with another's list
+             * hardly ever is. */
+            if (round % 8 == 3)
+                chunk->count = (uint32_t)unit_below(&state, chunk->count);
+            else
+                *chunk = s.chunks[(chunk - s.chunks + 1) % 3];
+        }
+        refused += !accepts(&s);
+        *q = right;
+        *chunk = right_chunk;
+    }
+    CHECK(refused >= 250);
+    CHECK(accepts(&s));
+    check_segment(&s, true, &blocks);
+    printf("# %u of 400 refused\n", refused);
+    segment_free(&s);
+}
+
+int main(void)
+{
+    encoder = need(huff_encoder_new());
+    matcher = need(lz_matcher_new(MAX_LEN));
+    RUN(empty);
+    RUN(few_bytes);
+    RUN(each_type_when_smallest);
+    RUN(random_chunks);
+    RUN(random_segments);
+    RUN(every_symbol);
+    RUN(concatenated);
+    RUN(incompressible);
+    RUN(worst_mixtures);
+    RUN(sharing);
+    RUN(sharing_is_exact);
+    RUN(short_tail);
+    RUN(numbers_out_of_range);
+    RUN(bytes_that_differ);
+    RUN(damaged_lists);
+    lz_matcher_free(matcher);
+    huff_encoder_free(encoder);
+    return unit_done();
+}

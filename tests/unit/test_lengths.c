@@ -1,0 +1,343 @@
+/*
+ * test_lengths.c - code lengths are optimal within their limit, and codes are canonical
+ *
+ * Optimal means that no prefix code within the limit has a smaller sum of frequency times length.
+ * Two oracles say what that sum is.  The coin collector's list, merged and sorted the plain way,
+ * gives it for any histogram; it keeps weights alone, no trees, so it shares nothing with what it
+ * checks.  For a few symbols all shapes a code tree can have are tried, which checks the first
+ * oracle as well.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "huffman/lengths.h"
+#include "tests/unit/unit.h"
+
+static int compare_weights(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The weights of the symbols in use, rising; returns how many. */
+static unsigned used_weights(const uint32_t *frequencies, unsigned n, uint64_t *weights)
+{
+    unsigned used = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        if (frequencies[i] > 0)
+            weights[used++] = frequencies[i];
+    qsort(weights, used, sizeof(*weights), compare_weights);
+    return used;
+}
+
+/* The least cost of a code for two or more weights: the sum of the 2n - 2 lightest coins and
+ * packages of the largest denomination. */
+static uint64_t coin_collector(const uint64_t *weights, unsigned n, unsigned limit)
+{
+    uint64_t list[2 * HUFF_MAX_SYMBOLS], sum = 0;
+    unsigned items = 0;
+
+    for (unsigned level = 0; level < limit; level++) {
+        unsigned packages = items / 2;
+
+        for (unsigned i = 0; i < packages; i++)
+            list[i] = list[2 * i] + list[2 * i + 1];
+        memcpy(list + packages, weights, n * sizeof(*weights));
+        items = packages + n;
+        qsort(list, items, sizeof(*list), compare_weights);
+    }
+    for (unsigned i = 0; i < 2 * n - 2; i++)
+        sum += list[i];
+    return sum;
+}
+
+/* The same by trying every tree: of `open` nodes at `depth`, any number can be leaves, which get
+ * the heaviest weights left, and the others have two children each.  n weights are left. */
+static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, unsigned open,
+                           unsigned limit)
+{
+    uint64_t best = UINT64_MAX, cost = 0;
+
+    if (n == 0 && open == 0)
+        return 0;
+    if (open == 0 || open > n || depth > limit)
+        return UINT64_MAX;
+    for (unsigned leaves = 0; leaves <= open; leaves++) {
+        uint64_t rest = every_tree(weights, n - leaves, depth + 1, 2 * (open - leaves), limit);
+
+        if (rest != UINT64_MAX && cost + rest < best)
+            best = cost + rest;
+        if (leaves < open)
+            cost += depth * weights[n - leaves - 1];
+    }
+    return best;
+}
+
+/*
+ * The codes are those of RFC 1951, section 3.2.2, bit-reversed: put in order of length, then of
+ * symbol, and read as binary fractions, each is the sum of the sizes 2^-length of those before it.
+ * With a Kraft sum of 1 that makes them prefix-free, which is tried as a decoder would see it: each
+ * word of HUFF_MAX_LENGTH bits starts with exactly one code.
+ */
+static void check_codes(const uint8_t *lengths, unsigned n)
+{
+    static uint8_t starts[1 << HUFF_MAX_LENGTH];
+    uint16_t codes[HUFF_MAX_SYMBOLS];
+    uint32_t sum = 0;
+    bool once = true;
+
+    memset(codes, 0xa5, sizeof(codes));
+    huff_codes(lengths, n, codes);
+    memset(starts, 0, sizeof(starts));
+    for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
+        for (unsigned i = 0; i < n; i++) {
+            uint32_t fraction = 0;
+
+            if (lengths[i] != length)
+                continue;
+            for (unsigned bit = 0; bit < HUFF_MAX_LENGTH; bit++)
+                fraction |= (codes[i] >> bit & 1u) << (HUFF_MAX_LENGTH - 1 - bit);
+            CHECK_EQ(fraction, sum);
+            sum += 1u << (HUFF_MAX_LENGTH - length);
+            for (uint32_t word = codes[i]; word < sizeof(starts); word += 1u << length)
+                starts[word]++;
+        }
+    }
+    for (uint32_t word = 0; word < sizeof(starts); word++)
+        once = once && starts[word] == 1;
+    CHECK(once);
+    for (unsigned i = 0; i < n; i++)
+        if (lengths[i] == 0)
+            CHECK_EQ(codes[i], 0);
+    if (n < HUFF_MAX_SYMBOLS)
+        CHECK_EQ(codes[n], 0xa5a5);
+}
+
+/* Checks all that huff_lengths promises for a histogram. */
+static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limit)
+{
+    uint8_t lengths[HUFF_MAX_SYMBOLS + 1];
+    uint64_t weights[HUFF_MAX_SYMBOLS], cost = 0, kraft = 0;
+    unsigned used = used_weights(frequencies, n, weights), coded = 0;
+
+    memset(lengths, 0xa5, sizeof(lengths));
+    huff_lengths(frequencies, n, limit, lengths);
+    CHECK_EQ(lengths[n], 0xa5);
+    for (unsigned i = 0; i < n; i++) {
+        if (!CHECK(lengths[i] <= limit))
+            return;
+        if (frequencies[i] > 0)
+            CHECK(lengths[i] > 0);
+        coded += lengths[i] > 0;
+        kraft += lengths[i] > 0 ? (uint64_t)1 << (limit - lengths[i]) : 0;
+        cost += (uint64_t)frequencies[i] * lengths[i];
+    }
+    CHECK_EQ(kraft, (uint64_t)1 << limit);
+    CHECK_EQ(coded, used < 2 ? 2 : used);
+    if (used >= 2) {
+        CHECK_EQ(cost, coin_collector(weights, used, limit));
+        if (used <= 10)
+            CHECK_EQ(cost, every_tree(weights, used, 0, 1, limit));
+    }
+    check_codes(lengths, n);
+}
+
+/* Fewer than two symbols in use: the code has two one-bit codes all the same, the second one for
+ * the lowest symbol that is left. */
+static void few_symbols(void)
+{
+    static const unsigned sizes[] = {2, 19, 30, 286};
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+        unsigned n = sizes[s];
+
+        for (unsigned limit = 7; limit <= 15; limit += 8) {
+            uint32_t frequencies[HUFF_MAX_SYMBOLS] = {0};
+            uint8_t lengths[HUFF_MAX_SYMBOLS];
+
+            if (n > 1u << limit)
+                continue;
+            huff_lengths(frequencies, n, limit, lengths);
+            for (unsigned i = 0; i < n; i++)
+                CHECK_EQ(lengths[i], i < 2);
+            check_lengths(frequencies, n, limit);
+
+            for (unsigned only = 0; only < n; only++) {
+                unsigned other = only == 0 ? 1 : 0;
+
+                memset(frequencies, 0, sizeof(frequencies));
+                frequencies[only] = 1 + only * 1000;
+                huff_lengths(frequencies, n, limit, lengths);
+                for (unsigned i = 0; i < n; i++)
+                    CHECK_EQ(lengths[i], i == only || i == other);
+                check_codes(lengths, n);
+            }
+            memset(frequencies, 0, sizeof(frequencies));
+            frequencies[n - 1] = 1;
+            frequencies[n / 2 - 1] = 1000000;
+            check_lengths(frequencies, n, limit);
+        }
+    }
+}
+
+/* A Fibonacci histogram makes the deepest tree that there is for its sum: n symbols get depths up
+ * to n - 1, far above the limits; 45 of them still stay below the sum of 2^32 that is allowed. */
+static void fibonacci(void)
+{
+    static const unsigned limits[] = {7, 15};
+    uint64_t state = 1;
+
+    for (unsigned l = 0; l < 2; l++) {
+        for (unsigned n = 2; n <= 45; n++) {
+            uint32_t frequencies[HUFF_MAX_SYMBOLS] = {0}, a = 1, b = 1;
+
+            for (unsigned i = 0; i < n; i++) {
+                uint32_t sum = a + b;
+
+                frequencies[i] = a;
+                a = b;
+                b = sum;
+            }
+            check_lengths(frequencies, n, limits[l]);
+
+            /* Out of order, and among symbols that are not used. */
+            for (unsigned i = 100; i > 1; i--) {
+                unsigned j = (unsigned)unit_below(&state, i);
+                uint32_t swap = frequencies[i - 1];
+
+                frequencies[i - 1] = frequencies[j];
+                frequencies[j] = swap;
+            }
+            check_lengths(frequencies, 100, limits[l]);
+        }
+    }
+}
+
+/* A full alphabet of which a part is as steep as can be: the limit squeezes the rest too. */
+static void steep_and_flat(void)
+{
+    for (unsigned steep = 0; steep <= 30; steep++) {
+        for (unsigned n = steep + 2; n <= HUFF_MAX_SYMBOLS; n += 71) {
+            uint32_t frequencies[HUFF_MAX_SYMBOLS];
+
+            for (unsigned i = 0; i < n; i++)
+                frequencies[i] = i < steep ? 1u << i : 1;
+            check_lengths(frequencies, n, 15);
+            check_lengths(frequencies, n, 9);
+            if (n <= 128)
+                check_lengths(frequencies, n, 7);
+        }
+    }
+}
+
+/* As many symbols as the limit has codes leave no choice, whatever the frequencies. */
+static void full_alphabets(void)
+{
+    uint64_t state = 2;
+
+    for (unsigned limit = 1; limit <= 8; limit++) {
+        uint32_t frequencies[HUFF_MAX_SYMBOLS];
+        uint8_t lengths[HUFF_MAX_SYMBOLS];
+        unsigned n = 1u << limit;
+
+        for (unsigned i = 0; i < n; i++)
+            frequencies[i] = 1 + (uint32_t)(unit_rand(&state) >> (41 + unit_below(&state, 23)));
+        huff_lengths(frequencies, n, limit, lengths);
+        for (unsigned i = 0; i < n; i++)
+            CHECK_EQ(lengths[i], limit);
+        check_lengths(frequencies, n, limit);
+    }
+}
+
+/* The largest sum there may be, once of equal frequencies and once of powers of two, of which the
+ * coin collector's packages weigh more than 2^32: nothing overflows. */
+static void largest_sums(void)
+{
+    uint32_t powers[32];
+
+    for (unsigned i = 0; i < 32; i++)
+        powers[i] = (uint32_t)1 << i;
+    check_lengths(powers, 32, 15);
+    check_lengths(powers, 32, 7);
+    check_lengths(powers, 32, 5);
+    for (unsigned n = 2; n <= HUFF_MAX_SYMBOLS; n++) {
+        uint32_t frequencies[HUFF_MAX_SYMBOLS];
+
+        for (unsigned i = 0; i < n; i++)
+            frequencies[i] = UINT32_MAX / n;
+        frequencies[n / 3] += UINT32_MAX % n;
+        check_lengths(frequencies, n, 15);
+        if (n <= 128)
+            check_lengths(frequencies, n, 7);
+    }
+}
+
+/* A few symbols, for which every tree is tried; often with ties, and limits down to the least. */
+static void small_histograms(void)
+{
+    uint64_t state = 3;
+
+    for (unsigned round = 0; round < 3000; round++) {
+        uint32_t frequencies[12] = {0};
+        unsigned n = 2 + (unsigned)unit_below(&state, 11);
+        unsigned limit = 4 + (unsigned)unit_below(&state, 5);
+        unsigned spread = 1 + (unsigned)unit_below(&state, 28);
+
+        if (n <= 8 && round % 2)
+            limit = 3;
+        for (unsigned i = 0; i < n; i++)
+            frequencies[i] = (uint32_t)unit_below(&state, (uint64_t)1 << (1 + i % spread));
+        check_lengths(frequencies, n, limit);
+    }
+}
+
+/* Alphabets as DEFLATE has them, with counts as blocks have them and steeper ones. */
+static void random_histograms(void)
+{
+    static const struct {
+        unsigned n, limit;
+    } alphabets[] = {{286, 15}, {30, 15}, {19, 7}};
+    uint64_t state = 4;
+
+    for (unsigned round = 0; round < 600; round++) {
+        unsigned n = alphabets[round % 3].n;
+        uint32_t frequencies[HUFF_MAX_SYMBOLS] = {0};
+        unsigned most = 1 + (unsigned)unit_below(&state, 23);
+        unsigned unused = (unsigned)unit_below(&state, 4);
+
+        /* Numbers of any magnitude, all as likely, make trees deeper than uniform ones do. */
+        for (unsigned i = 0; i < n; i++)
+            if (unit_below(&state, 4) >= unused)
+                frequencies[i] =
+                    (uint32_t)(unit_rand(&state) >> (64 - unit_below(&state, most + 1) - 1));
+        check_lengths(frequencies, n, alphabets[round % 3].limit);
+    }
+}
+
+/* The example of RFC 1951, section 3.2.2: symbols A to H. */
+static void rfc_example(void)
+{
+    static const uint8_t lengths[] = {3, 3, 3, 3, 3, 2, 4, 4};
+    static const uint16_t reversed[] = {2, 6, 1, 5, 3, 0, 7, 15};
+    uint16_t codes[8];
+
+    huff_codes(lengths, 8, codes);
+    for (unsigned i = 0; i < 8; i++)
+        CHECK_EQ(codes[i], reversed[i]);
+}
+
+int main(void)
+{
+    RUN(few_symbols);
+    RUN(fibonacci);
+    RUN(steep_and_flat);
+    RUN(full_alphabets);
+    RUN(largest_sums);
+    RUN(small_histograms);
+    RUN(random_histograms);
+    RUN(rfc_example);
+    return unit_done();
+}

@@ -1,0 +1,471 @@
+/*
+ * test_matcher.c - level 1 finds what lzss/tagging.h defines, and every level's matches are matches
+ *
+ * The CPU engine's tagging finder carries one table of 16-bit positions through a segment, takes
+ * all candidates of a chunk before it compares any, and writes sequences without a tag array.  The
+ * textbook method below does none of that: it walks as the paper does, eight bytes at a time, looks
+ * up a table made anew for each chunk, which holds positions in full or nothing, and fills a tag
+ * array, which lz_tags_to_sequences converts.  Both must give the same sequences, to the last one.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "lzss/common.h"
+#include "lzss/lzss.h"
+#include "lzss/tagging.h"
+#include "lzss/tags.h"
+#include "tests/unit/unit.h"
+
+#define MIB ((size_t)1 << 20)
+#define MAX_LEN (MIB + 1)
+
+/* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
+static struct lz_matcher *matcher;
+
+static void *need(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* --- The textbook method --- */
+
+static int64_t newest[1 << LZ_TAGGING_HASH_BITS];
+
+static uint32_t hash_at(const uint8_t *p)
+{
+    return lz_tagging_hash((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                           (uint32_t)p[3] << 24);
+}
+
+/* How many of the `most` bytes at a and b agree from the first on. */
+static size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* Tags the chunk in[start..end) of the segment in[0..len).  Positions whose four bytes reach past
+ * the segment are neither entered nor looked up. */
+static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, uint16_t *tags)
+{
+    size_t entered = start < LZ_WINDOW_SIZE ? 0 : start - LZ_WINDOW_SIZE;
+    size_t distance = 0; /* that the walk goes on at, or 0 */
+
+    for (size_t i = 0; i < (size_t)1 << LZ_TAGGING_HASH_BITS; i++)
+        newest[i] = -1;
+    for (size_t pos = start; pos < end;) {
+        size_t agree = 0, tagged = 1;
+
+        if (distance == 0 && pos + 4 <= len) {
+            for (; entered < pos; entered++)
+                newest[hash_at(in + entered)] = (int64_t)entered;
+            if (newest[hash_at(in + pos)] >= 0)
+                distance = pos - (size_t)newest[hash_at(in + pos)];
+            if (distance > LZ_WINDOW_SIZE)
+                distance = 0;
+        }
+        if (distance > 0)
+            agree = agreeing(in + pos, in + pos - distance, end - pos < 8 ? end - pos : 8);
+        if (agree == 8)
+            tagged = 4;
+        else if (agree >= 4)
+            tagged = agree;
+        for (size_t i = 0; i < tagged; i++)
+            tags[pos - start + i] = (uint16_t)(agree >= 4 ? distance : 0);
+        pos += tagged;
+        if (agree < 8)
+            distance = 0;
+    }
+}
+
+/* --- Checks --- */
+
+/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
+ * read past it.  The pad goes on as the data does at `distance`, or differs from it at once. */
+static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
+{
+    uint8_t *copy = need(malloc(len + LZ_INPUT_PAD));
+
+    memcpy(copy, in, len);
+    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
+        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
+    return copy;
+}
+
+/* Each sequence is within DEFLATE's limits and its chunk and repeats what is there. */
+static void check_valid(const uint8_t *in, size_t len, const struct lz_chunk *chunks)
+{
+    for (size_t c = 0, start = 0; start < len; c++, start += LZ_CHUNK_SIZE) {
+        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+        size_t pos = start;
+
+        CHECK(chunks[c].count <= LZ_CHUNK_MAX_SEQUENCES);
+        for (uint32_t i = 0; i < chunks[c].count; i++) {
+            const struct lz_sequence s = chunks[c].sequences[i];
+
+            pos += s.literals;
+            if (!CHECK(s.length >= 3 && s.length <= 258) || !CHECK(pos + s.length <= end) ||
+                !CHECK(s.distance >= 1 && s.distance <= 32768) || !CHECK(s.distance <= pos))
+                return;
+            CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length);
+            pos += s.length;
+        }
+    }
+}
+
+/* Whether the chunk's sequences are those of the textbook method. */
+static bool same_as_textbook(const uint8_t *in, size_t len, size_t start,
+                             const struct lz_chunk *chunk)
+{
+    static uint16_t tags[LZ_CHUNK_SIZE];
+    static struct lz_sequence want[LZ_CHUNK_MAX_SEQUENCES];
+    size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+    size_t count;
+
+    tag_chunk(in, len, start, end, tags);
+    count = lz_tags_to_sequences(tags, end - start, want);
+    if (!CHECK_EQ(chunk->count, count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct lz_sequence *got = &chunk->sequences[i];
+
+        if (!CHECK_EQ(got->literals, want[i].literals) || !CHECK_EQ(got->length, want[i].length) ||
+            !CHECK_EQ(got->distance, want[i].distance))
+            return false;
+    }
+    return true;
+}
+
+/* Checks the segment in[0..len); `what` names it should it fail. */
+static void check_segment(const char *what, const uint8_t *in, size_t len)
+{
+    for (int goes_on = 0; goes_on <= 1; goes_on++) {
+        uint8_t *copy = padded(in, len, goes_on);
+        const struct lz_chunk *chunks = lz_match_segment(matcher, lz_level(1), copy, len);
+
+        check_valid(copy, len, chunks);
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+            if (!same_as_textbook(copy, len, c * LZ_CHUNK_SIZE, &chunks[c])) {
+                printf("# %s, %zu bytes, chunk %zu\n", what, len, c);
+                break;
+            }
+        }
+        CHECK(memcmp(copy, in, len) == 0);
+        free(copy);
+        if (len > 4 * LZ_CHUNK_SIZE)
+            break; /* one pad will do */
+    }
+}
+
+/* --- Inputs --- */
+
+enum kind { ZEROS, PERIOD, RANDOM, FEW_VALUES, WORDS };
+
+static const struct {
+    const char *name;
+    enum kind kind;
+    unsigned parameter; /* the period, or how many different values */
+} kinds[] = {
+    {"zeros", ZEROS, 0},         {"period 1", PERIOD, 1},       {"period 2", PERIOD, 2},
+    {"period 3", PERIOD, 3},     {"period 4", PERIOD, 4},       {"period 5", PERIOD, 5},
+    {"period 6", PERIOD, 6},     {"period 7", PERIOD, 7},       {"period 8", PERIOD, 8},
+    {"period 9", PERIOD, 9},     {"random", RANDOM, 0},         {"2 values", FEW_VALUES, 2},
+    {"4 values", FEW_VALUES, 4}, {"20 values", FEW_VALUES, 20}, {"words", WORDS, 0},
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
+{
+    uint64_t state = seed;
+    uint8_t words[256][12];
+
+    for (unsigned i = 0; i < sizeof(words); i++)
+        words[i / 12][i % 12] = (uint8_t)('a' + unit_below(&state, 26));
+    for (size_t i = 0; i < len; i++) {
+        switch (kinds[k].kind) {
+        case ZEROS:
+            out[i] = 0;
+            break;
+        case PERIOD:
+            out[i] = (uint8_t)(17 * (i % kinds[k].parameter) + 1);
+            break;
+        case RANDOM:
+            out[i] = (uint8_t)unit_rand(&state);
+            break;
+        case FEW_VALUES:
+            out[i] = (uint8_t)unit_below(&state, kinds[k].parameter);
+            break;
+        case WORDS: {
+            uint64_t word = unit_below(&state, 1 + unit_below(&state, 256));
+            size_t n = 1 + word % 11;
+
+            for (size_t j = 0; j < n && i < len; j++)
+                out[i++] = words[word][j];
+            if (i < len)
+                out[i] = ' ';
+            break;
+        }
+        }
+    }
+}
+
+/* Reads up to `size` bytes of a file; 0 if it cannot be read. */
+static size_t read_file(const char *name, uint8_t *out, size_t size)
+{
+    FILE *file = fopen(name, "rb");
+    size_t n;
+
+    if (file == NULL)
+        return 0;
+    n = fread(out, 1, size, file);
+    fclose(file);
+    return n;
+}
+
+static void shortest(void)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        uint8_t in[20];
+
+        fill(in, sizeof(in), k, 1);
+        for (size_t len = 0; len <= sizeof(in); len++)
+            check_segment(kinds[k].name, in, len);
+    }
+}
+
+/* Lengths around one and two chunks: matches that end with the chunk, or could go on. */
+static void around_chunks(void)
+{
+    static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        fill(in, sizeof(in), k, 2);
+        for (size_t chunks = 1; chunks <= 2; chunks++)
+            for (size_t len = chunks * LZ_CHUNK_SIZE - 4; len <= chunks * LZ_CHUNK_SIZE + 4; len++)
+                check_segment(kinds[k].name, in, len);
+    }
+}
+
+/* Whole segments and a byte more or less: positions past 65536, whose low 16 bits recur. */
+static void around_segments(void)
+{
+    uint8_t *in = need(malloc(MAX_LEN));
+
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind == PERIOD && kinds[k].parameter % 4 != 1)
+            continue;
+        fill(in, MAX_LEN, k, 3);
+        check_segment(kinds[k].name, in, MIB + 1);
+        if (kinds[k].kind == WORDS || kinds[k].kind == ZEROS) {
+            check_segment(kinds[k].name, in, MIB);
+            check_segment(kinds[k].name, in, MIB - 1);
+        }
+    }
+    free(in);
+}
+
+/* Files there are wherever this is built: executables, this one at least, and our own sources, one
+ * after the other in one segment. */
+static void real_files(void)
+{
+    static const char *const binaries[] = {"/proc/self/exe", "/bin/sh"};
+    static const char *const sources[] = {
+        "LICENSE",          "Makefile.am",    "configure.ac",           "lzss/lzss.h",
+        "lzss/tagging.c",   "lzss/tagging.h", "huffman/lengths.c",      "huffman/encoder.c",
+        "huffman/header.c", "src/pipeline.c", "tests/unit/test_tags.c", "tests/unit/test_matcher.c",
+        "lzss/lzss.h",
+    };
+    const char *srcdir = getenv("srcdir");
+    uint8_t *in = need(malloc(MAX_LEN));
+    size_t len = 0;
+
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++) {
+        len = read_file(binaries[i], in, MAX_LEN);
+        check_segment(binaries[i], in, len);
+    }
+    len = 0;
+    for (size_t i = 0; srcdir != NULL && i < sizeof(sources) / sizeof(*sources); i++) {
+        char name[4096];
+
+        snprintf(name, sizeof(name), "%s/%s", srcdir, sources[i]);
+        len += read_file(name, in + len, MAX_LEN - len);
+    }
+    printf("# %zu bytes of source\n", len);
+    check_segment("sources", in, len);
+    free(in);
+}
+
+/* The number of sequences at a distance. */
+static size_t count_distance(const struct lz_chunk *chunks, size_t len, size_t distance)
+{
+    size_t n = 0;
+
+    for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+        for (uint32_t i = 0; i < chunks[c].count; i++)
+            n += chunks[c].sequences[i].distance == distance;
+    return n;
+}
+
+/*
+ * Eight bytes that differ from all else, at `first` and again `distance` further, in zeros.  Zeros
+ * share one hash, so nothing displaces the first eight from the table: they are found exactly if
+ * they are no more than 32768 back.
+ */
+static void repeat_marker(size_t first, size_t distance)
+{
+    static const uint8_t marker[] = {201, 113, 7, 59, 242, 131, 83, 167};
+    size_t len = first + distance + 5000;
+    uint8_t *in = need(calloc(len + LZ_INPUT_PAD, 1));
+    const struct lz_chunk *chunks;
+    size_t second_start = first + distance, chunk_end;
+
+    memcpy(in + first, marker, sizeof(marker));
+    memcpy(in + second_start, marker, sizeof(marker));
+    check_segment("marker", in, len);
+    chunks = lz_match_segment(matcher, lz_level(1), in, len);
+    /* It is not found where fewer than four bytes of it are left in the chunk. */
+    chunk_end = (second_start / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
+    if (distance > LZ_WINDOW_SIZE || chunk_end - second_start >= 4)
+        CHECK_EQ(count_distance(chunks, len, distance) > 0, distance <= LZ_WINDOW_SIZE);
+    free(in);
+}
+
+static void window_ends(void)
+{
+    static const size_t firsts[] = {0,     1,     2,     100,   32760, 32764, 32765,
+                                    32766, 32767, 32768, 32769, 65535, 65536, 65537};
+    static const size_t distances[] = {32767, 32768, 32769, 32770};
+
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(*firsts); f++)
+        for (size_t d = 0; d < sizeof(distances) / sizeof(*distances); d++)
+            repeat_marker(firsts[f], distances[d]);
+}
+
+/* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
+static void stale_positions(void)
+{
+    static const size_t nearby[] = {0, 1, 4, 5, 8, 300, 32767, 32768, 32769};
+
+    for (size_t turns = 1; turns <= 2; turns++) {
+        for (size_t n = 0; n < sizeof(nearby) / sizeof(*nearby); n++) {
+            repeat_marker(0, turns * 65536 + nearby[n]);
+            repeat_marker(50000, turns * 65536 + nearby[n]);
+        }
+    }
+}
+
+/* Random data repeats as a whole at exactly, or just beyond, the window's size. */
+static void repeated_windows(void)
+{
+    uint8_t *in = need(malloc(5 * LZ_WINDOW_SIZE));
+    uint64_t state = 5;
+
+    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+        size_t len = 5 * LZ_WINDOW_SIZE - 7;
+        uint8_t *copy;
+        size_t n;
+
+        for (size_t i = 0; i < len; i++)
+            in[i] = i < distance ? (uint8_t)unit_rand(&state) : in[i - distance];
+        check_segment("repeated window", in, len);
+        copy = padded(in, len, false);
+        n = count_distance(lz_match_segment(matcher, lz_level(1), copy, len), len, distance);
+        CHECK_EQ(n > 300, distance <= LZ_WINDOW_SIZE);
+        free(copy);
+    }
+    free(in);
+}
+
+/* Random lengths of mixed data, so that matches of one kind end in another at any place. */
+static void mixtures(void)
+{
+    uint8_t *in = need(malloc(3 * LZ_CHUNK_SIZE));
+    uint64_t state = 6;
+
+    for (unsigned round = 0; round < 60; round++) {
+        size_t len = unit_below(&state, 3 * LZ_CHUNK_SIZE + 1), pos = 0;
+
+        while (pos < len) {
+            size_t n = 1 + unit_below(&state, 1 + unit_below(&state, 3000));
+
+            if (n > len - pos)
+                n = len - pos;
+            if (unit_below(&state, 2) && pos > 0) {
+                size_t distance = 1 + unit_below(&state, pos < 40000 ? pos : 40000);
+
+                for (size_t i = 0; i < n; i++)
+                    in[pos + i] = in[pos + i - distance];
+            } else {
+                fill(in + pos, n, unit_below(&state, KINDS), unit_rand(&state));
+            }
+            pos += n;
+        }
+        check_segment("mixture", in, len);
+    }
+    free(in);
+}
+
+/* A matcher that was used gives what a new one gives, and so does one for larger segments. */
+static void nothing_carried_over(void)
+{
+    size_t len = 3 * LZ_CHUNK_SIZE - 5;
+    uint8_t *in = need(calloc(len + LZ_INPUT_PAD, 1));
+
+    for (size_t k = 0; k < KINDS; k++) {
+        struct lz_matcher *fresh = need(lz_matcher_new(len));
+        const struct lz_chunk *a, *b;
+
+        fill(in, len, k, 7);
+        a = lz_match_segment(matcher, lz_level(1), in, len);
+        b = lz_match_segment(fresh, lz_level(1), in, len);
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+            if (CHECK_EQ(a[c].count, b[c].count))
+                CHECK(a[c].count == 0 || memcmp(a[c].sequences, b[c].sequences,
+                                                a[c].count * sizeof(struct lz_sequence)) == 0);
+        lz_matcher_free(fresh);
+    }
+    lz_matcher_free(NULL);
+    free(in);
+}
+
+/* Whatever a level's method, what it finds are matches. */
+static void every_level(void)
+{
+    static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
+
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        for (size_t k = 0; k < KINDS; k++) {
+            size_t len = k % 2 ? sizeof(in) : LZ_CHUNK_SIZE - k;
+            uint8_t *copy;
+
+            fill(in, len, k, (uint64_t)level);
+            copy = padded(in, len, true);
+            check_valid(copy, len, lz_match_segment(matcher, lz_level(level), copy, len));
+            free(copy);
+        }
+    }
+}
+
+int main(void)
+{
+    matcher = need(lz_matcher_new(MAX_LEN));
+    RUN(shortest);
+    RUN(around_chunks);
+    RUN(around_segments);
+    RUN(real_files);
+    RUN(window_ends);
+    RUN(stale_positions);
+    RUN(repeated_windows);
+    RUN(mixtures);
+    RUN(nothing_carried_over);
+    RUN(every_level);
+    lz_matcher_free(matcher);
+    return unit_done();
+}
