@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# decompress.bats - compressed files as they come: several members, padding, garbage, damage; and
+# that all is said and done as by GNU gzip, where that is installed
+
+load helpers
+
+# The good and bad files of all tests, in "case".
+setup() {
+    enter_test_directory
+    mkdir case
+    cd case || return 1
+    "$GEN" text 100000 >plain
+    "$GEN" binary 30000 >other
+    "$GZLZSS" -c plain >good.gz
+    "$GZLZSS" -c other >other.gz
+    cat good.gz other.gz good.gz >three.gz
+    { cat good.gz && head -c 1000 /dev/zero; } >padded.gz
+    { cat good.gz && echo garbage; } >garbage.gz
+    { cat good.gz && printf '\037\213'; } >cut-member.gz
+    { cat good.gz && head -c 10 /dev/zero && cat other.gz; } >padded-member.gz
+    : >empty.gz
+    cp plain text.gz
+    size=$(wc -c <good.gz)
+    # Where a file may break off: in the magic number, the header, the name, at the start of the
+    # data, in it, before, in and at the end of the trailer.
+    for n in 1 2 5 10 12 16 17 100 $((size / 2)) $((size - 9)) $((size - 8)) $((size - 5)) \
+        $((size - 4)) $((size - 1)); do
+        head -c "$n" good.gz >"cut-$n.gz"
+    done
+    damage good.gz 0 '\036' magic.gz
+    damage good.gz 2 '\007' method.gz
+    damage good.gz 3 '\050' flags.gz
+    damage good.gz $((size - 8)) '\252\125' crc.gz
+    damage good.gz $((size - 3)) '\252' length.gz
+    damage good.gz $((size / 2)) '\000\377\000\377\000\377' data.gz
+    damage good.gz 16 '\377\377' block.gz
+    cd ..
+}
+
+# damage FROM OFFSET BYTES TO: a copy with other bytes there.
+damage() {
+    cp "$1" "$4"
+    # shellcheck disable=SC2059 # The bytes are escapes.
+    printf "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none
+    ! cmp -s "$1" "$4" || fail "$4 was meant to differ"
+}
+
+@test "members one after another" {
+    cat case/plain case/other case/plain >expected
+    "$GZLZSS" -dc case/three.gz | cmp - expected
+    # shellcheck disable=SC2002 # It is to be a pipe.
+    cat case/three.gz | "$GZLZSS" -d | cmp - expected
+    "$GZLZSS" -t case/three.gz
+    "$GZLZSS" -d case/three.gz
+    cmp case/three expected
+    # And a great many small ones.
+    for n in $(seq 100); do
+        "$GEN" text "$n" | "$GZLZSS" >>many.gz
+        "$GEN" text "$n" >>many-expected
+    done
+    "$GZLZSS" -dc many.gz | cmp - many-expected
+}
+
+@test "zero bytes after the last member are padding" {
+    ends_with 0 "$GZLZSS" -dc case/padded.gz
+    stderr_is
+    cmp stdout case/plain
+}
+
+@test "garbage after the last member is a warning, and the data is right" {
+    ends_with 2 "$GZLZSS" -dk case/garbage.gz
+    grep -q 'garbage\.gz: decompression OK, trailing garbage ignored' stderr
+    cmp case/garbage case/plain
+    ends_with 2 "$GZLZSS" -dc case/garbage.gz
+    cmp stdout case/plain
+    ends_with 2 "$GZLZSS" -qdc case/garbage.gz
+    stderr_is
+    cmp stdout case/plain
+    ends_with 2 "$GZLZSS" -t case/garbage.gz
+}
+
+@test "a file that breaks off is an error and leaves no output" {
+    for f in case/cut-*.gz case/empty.gz; do
+        ends_with 1 "$GZLZSS" -d "$f"
+        [ -s stderr ]
+        absent "${f%.gz}"
+        [ -e "$f" ] || fail "$f is gone"
+        ends_with 1 "$GZLZSS" -t "$f"
+        ends_with 1 "$GZLZSS" -dc "$f"
+        # What does come out is right as far as it goes.
+        cmp -n "$(wc -c <stdout)" stdout case/plain
+    done
+}
+
+@test "a damaged file is an error and leaves no output" {
+    for f in magic method flags crc length data block text; do
+        ends_with 1 "$GZLZSS" -d "case/$f.gz"
+        [ "$(wc -l <stderr)" -eq 1 ]
+        grep -q "case/$f.gz: " stderr
+        absent "case/$f"
+        [ -e "case/$f.gz" ]
+        ends_with 1 "$GZLZSS" -t "case/$f.gz"
+        ends_with 1 "$GZLZSS" -dqc "case/$f.gz"
+        [ -s stderr ]
+    done
+}
+
+@test "a damaged byte anywhere is noticed" {
+    # Small, so that each byte of it can be tried: whatever the flipped bit does, the output is the
+    # same as before or an error is reported.
+    "$GEN" source 300 >small
+    "$GZLZSS" -nc small >small.gz
+    size=$(wc -c <small.gz)
+    for ((i = 10; i < size; i++)); do
+        byte=$((16#$(hex small.gz "$i" 1) ^ 1 << i % 8))
+        damage small.gz "$i" "$(printf '\\%03o' "$byte")" damaged.gz
+        if "$GZLZSS" -dc damaged.gz >out 2>/dev/null; then
+            cmp out small
+        fi
+    done
+}
+
+@test "an output that exists stays as it is, after errors too" {
+    for f in crc cut-100 garbage good; do
+        echo precious >"case/$f"
+        ends_with 2 "$GZLZSS" -d "case/$f.gz"
+        [ "$(cat "case/$f")" = precious ]
+        [ -e "case/$f.gz" ]
+    done
+    ends_with 0 "$GZLZSS" -df case/good.gz
+    cmp case/good case/plain
+}
+
+@test "-t writes nothing" {
+    ends_with 0 "$GZLZSS" -t case/good.gz case/three.gz
+    stderr_is
+    [ ! -s stdout ]
+    absent case/good case/three
+    ends_with 1 "$GZLZSS" -t case/good.gz case/crc.gz case/three.gz
+    [ "$(wc -l <stderr)" -eq 1 ]
+    ends_with 0 "$GZLZSS" -tv case/good.gz case/three.gz
+    [ "$(grep -c 'OK$' stderr)" -eq 2 ]
+    "$GZLZSS" -t <case/good.gz
+}
+
+@test "-dc of several files, one of which is damaged" {
+    ends_with 1 "$GZLZSS" -dc case/good.gz case/magic.gz case/other.gz
+    cat case/plain case/other | cmp - stdout
+}
+
+@test "an empty file inside" {
+    "$GEN" text 0 | "$GZLZSS" >nothing.gz
+    "$GZLZSS" -d nothing.gz
+    [ -e nothing ]
+    [ ! -s nothing ]
+}
+
+# shellcheck disable=SC2016 # In all of these, $TOOL is for same_as_gzip's shell.
+@test "as gzip: good files" {
+    rm case/other
+    all_same_as_gzip '$TOOL -d good.gz' '$TOOL -dk three.gz' '$TOOL -dc three.gz good.gz' \
+        '$TOOL -t good.gz three.gz other.gz' '$TOOL -tv good.gz three.gz' '$TOOL -d <three.gz' \
+        'cat good.gz other.gz | $TOOL -dc' '$TOOL -t <good.gz' '$TOOL -dv good.gz other.gz' \
+        '$TOOL -dkv good.gz' '$TOOL -dqk good.gz' '$TOOL -dcn good.gz'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: padding and garbage" {
+    all_same_as_gzip '$TOOL -d padded.gz' '$TOOL -t padded.gz' '$TOOL -dc padded.gz good.gz' \
+        '$TOOL -d garbage.gz' '$TOOL -dc garbage.gz good.gz' '$TOOL -t garbage.gz' \
+        '$TOOL -dq garbage.gz' '$TOOL -d <garbage.gz' '$TOOL -t cut-member.gz' \
+        '$TOOL -d cut-member.gz' '$TOOL -d padded-member.gz' 'cat garbage.gz | $TOOL -d'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: padding is worth a warning to -v" {
+    all_same_as_gzip '$TOOL -tv padded.gz 2>/dev/null' '$TOOL -dv padded.gz 2>/dev/null'
+}
+
+# gzip stops at such a file and does not go on to the next; we do.
+# shellcheck disable=SC2016
+@test "as gzip: files that break off" {
+    all_same_as_gzip 'for f in cut-*.gz empty.gz; do $TOOL -d $f; echo $? >&2; done' \
+        'for f in cut-*.gz empty.gz; do $TOOL -d <$f >/dev/null; echo $? >&2; done' \
+        '$TOOL -t cut-100.gz' '$TOOL -t <cut-17.gz' '$TOOL -d good.gz cut-100.gz'
+}
+
+# gzip has two lines for data of which both the CRC and the length are wrong; we have one.
+# shellcheck disable=SC2016
+@test "as gzip: damaged files" {
+    all_same_as_gzip '$TOOL -d magic.gz' '$TOOL -t magic.gz' '$TOOL -d <magic.gz' \
+        '$TOOL -d crc.gz' '$TOOL -t crc.gz' '$TOOL -d <crc.gz' '$TOOL -d length.gz' \
+        '$TOOL -d data.gz 2>/dev/null' '$TOOL -t data.gz 2>/dev/null' '$TOOL -d block.gz' \
+        '$TOOL -d text.gz' '$TOOL -t <text.gz' '$TOOL -tq crc.gz' \
+        '$TOOL -t crc.gz good.gz magic.gz' '$TOOL -dc good.gz magic.gz other.gz' \
+        '$TOOL -tv good.gz crc.gz 2>/dev/null' '$TOOL -tv garbage.gz good.gz 2>/dev/null'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: an unknown method, unknown flags" {
+    all_same_as_gzip '$TOOL -d method.gz' '$TOOL -d <method.gz' '$TOOL -d flags.gz 2>/dev/null'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: an output that exists" {
+    rm case/other
+    for f in good crc; do
+        echo precious >case/$f
+        touch -d @1000000000 case/$f
+    done
+    ln -s plain case/garbage
+    mkdir case/length
+    all_same_as_gzip '$TOOL -d good.gz other.gz' '$TOOL -df good.gz' '$TOOL -dc good.gz' \
+        '$TOOL -d crc.gz' '$TOOL -df crc.gz' '$TOOL -d length.gz' '$TOOL -t good.gz' \
+        '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
+}

@@ -1,0 +1,728 @@
+#!/usr/bin/env bats
+# files.bats - what happens to files: names, attributes, headers, refusals, and above all that no
+# error and no signal costs anybody data
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    NAME=$(basename "$GZLZSS")
+    "$GEN" text 5000 >f
+    touch -d '2001-02-03 04:05:06.789012345 UTC' f
+    chmod 640 f
+    cp -p f original
+}
+
+# attributes FILE: mode, owner, time.
+attributes() {
+    stat -c '%a %u %g %y' "$1"
+}
+
+# Runs the rest as a user who is not root: access rights do not bind root.
+as_user() {
+    if [ "$(id -u)" -ne 0 ]; then
+        "$@"
+    else
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    fi
+}
+
+needs_user() {
+    chmod 777 .
+    as_user test -x "$GZLZSS" 2>/dev/null || skip "cannot become another user"
+    as_user test -w . || skip "another user cannot reach the test directory"
+}
+
+# on_terminal COMMAND: runs the shell command on a terminal of its own; what it prints there is in
+# "typescript", its exit status is returned.  Standard input is what is typed.
+on_terminal() {
+    script -qec "$1" typescript >/dev/null
+}
+
+needs_terminal() {
+    have script || skip "script is not installed"
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "script does not work here"
+}
+
+@test "compression replaces the file and keeps its mode, owner and time" {
+    if [ "$(id -u)" -eq 0 ]; then
+        chown 12345:12346 f
+        touch -r original f
+    fi
+    before=$(attributes f)
+    ends_with 0 "$GZLZSS" f
+    stderr_is
+    [ ! -s stdout ]
+    absent f
+    [ "$(attributes f.gz)" = "$before" ]
+    ends_with 0 "$GZLZSS" -d f.gz
+    stderr_is
+    absent f.gz
+    [ "$(attributes f)" = "$before" ]
+    cmp f original
+}
+
+@test "modes are kept whatever the umask" {
+    umask 077
+    for mode in 400 600 644 755 666; do
+        chmod "$mode" f
+        "$GZLZSS" f
+        [ "$(stat -c %a f.gz)" = "$mode" ]
+        "$GZLZSS" -d f.gz
+        [ "$(stat -c %a f)" = "$mode" ]
+    done
+}
+
+@test "a set-user-ID bit does not pass to the output" {
+    chmod 4755 f
+    "$GZLZSS" -k f
+    [ "$(stat -c %a f.gz)" = 755 ]
+}
+
+@test "nobody else can read the output before it is done" {
+    # The writer is stopped half way by a pipe's end that nobody reads from.
+    mkfifo pipe
+    chmod 644 f
+    (
+        umask 000
+        exec "$GZLZSS" -kf pipe
+    ) 3>&- 2>/dev/null &
+    pid=$!
+    exec 9>pipe
+    for _ in $(seq 100); do
+        [ ! -e pipe.gz ] || break
+        sleep 0.02
+    done
+    mode=$(stat -c %a pipe.gz)
+    exec 9>&-
+    wait "$pid"
+    [ "$mode" = 600 ]
+    rm -f pipe.gz
+}
+
+@test "-k keeps the input" {
+    ends_with 0 "$GZLZSS" -k f
+    cmp f original
+    "$GZLZSS" -dc f.gz | cmp - original
+    mv f.gz g.gz
+    ends_with 0 "$GZLZSS" -dk g.gz
+    cmp g original
+    [ -e g.gz ]
+}
+
+@test "-c writes to standard output and keeps the input" {
+    ends_with 0 "$GZLZSS" -c f
+    absent f.gz
+    cmp f original
+    "$GZLZSS" -dc <stdout | cmp - original
+    "$GZLZSS" -k f
+    ends_with 0 "$GZLZSS" -dc f.gz
+    cmp stdout original
+    [ -e f.gz ]
+}
+
+@test "-v says what was done" {
+    ends_with 0 "$GZLZSS" -v f
+    grep -qE '^f:.* [0-9]+\.[0-9]% -- replaced with f\.gz$' stderr
+    ends_with 0 "$GZLZSS" -dkv f.gz
+    grep -qE '^f\.gz:.* [0-9]+\.[0-9]% -- created f$' stderr
+    ends_with 0 "$GZLZSS" -tv f.gz
+    grep -qE '^f\.gz:.* OK$' stderr
+}
+
+@test "-v prints what gzip prints, but for the ratio" {
+    have_gnu_gzip || skip "GNU gzip is not installed"
+    for options in -v -kv -v9; do
+        mkdir -p a b
+        cp -p f a
+        cp -p f b
+        # The ratio may differ: it is another compressor.
+        (cd a && gzip $options f 2>&1 >/dev/null | sed -E 's/ *[0-9.]+%/ N%/') >theirs
+        (cd b && "$GZLZSS" $options f 2>&1 >/dev/null | sed -E 's/ *[0-9.]+%/ N%/') >ours
+        diff theirs ours
+        rm -r a b
+    done
+}
+
+@test "the header is gzip's, byte for byte" {
+    have_gnu_gzip || skip "GNU gzip is not installed"
+    mkdir dir
+    cp -p f "dir/a name.txt"
+    for level in 1 2 5 6 8 9; do
+        gzip "-$level" -c f >theirs
+        "$GZLZSS" "-$level" -c f >ours
+        [ "$(hex theirs 0 12)" = "$(hex ours 0 12)" ] || fail "-$level"
+        gzip "-$level" -nc f >theirs
+        "$GZLZSS" "-$level" -nc f >ours
+        [ "$(hex theirs 0 10)" = "$(hex ours 0 10)" ] || fail "-$level -n"
+        gzip "-$level" <f >theirs
+        "$GZLZSS" "-$level" <f >ours
+        [ "$(hex theirs 0 10)" = "$(hex ours 0 10)" ] || fail "-$level <f"
+        # shellcheck disable=SC2002 # They are to be pipes.
+        cat f | gzip "-$level" >theirs
+        # shellcheck disable=SC2002
+        cat f | "$GZLZSS" "-$level" >ours
+        [ "$(hex theirs 0 10)" = "$(hex ours 0 10)" ] || fail "cat f | -$level"
+    done
+    gzip -c "dir/a name.txt" >theirs
+    "$GZLZSS" -c "dir/a name.txt" >ours
+    [ "$(hex theirs 0 21)" = "$(hex ours 0 21)" ]
+}
+
+@test "the header has name, time, and what level was used" {
+    "$GZLZSS" -1 -c f >z
+    [ "$(hex z 0 12)" = 1f8b0808"$(printf %08x 981173106 | sed -E 's/(..)(..)(..)(..)/\4\3\2\1/')04036600" ]
+    "$GZLZSS" -9 -nc f >z
+    [ "$(hex z 0 10)" = 1f8b0800000000000203 ]
+    "$GZLZSS" -6 -n <f >z
+    [ "$(hex z 0 10)" = 1f8b0800000000000003 ]
+}
+
+@test "times that the header cannot hold become no time" {
+    for time in '1960-01-01 UTC' '1970-01-01 UTC' '2110-01-01 UTC'; do
+        touch -d "$time" f
+        "$GZLZSS" -c f >z
+        [ "$(hex z 4 4)" = 00000000 ]
+    done
+    touch -d '2105-01-01 UTC' f
+    "$GZLZSS" -c f >z
+    [ "$(hex z 4 4)" != 00000000 ]
+}
+
+@test "gzip -lv and gunzip -N see the name, time and size" {
+    have_gnu_gzip || skip "GNU gzip is not installed"
+    "$GZLZSS" -k f
+    mkdir theirs
+    cp -p f theirs
+    gzip -k theirs/f
+    # CRC, uncompressed size, date, name; the compressed size and the ratio may differ.
+    gzip -lvN f.gz | awk 'NR == 2 { print $1, $2, $3, $4, $5, $7, $9 }' >ours
+    (cd theirs && gzip -lvN f.gz) | awk 'NR == 2 { print $1, $2, $3, $4, $5, $7, $9 }' >expected
+    grep -q ' 5000 f$' expected
+    diff expected ours
+    touch f.gz
+    mv f.gz other.gz
+    rm f
+    gunzip -N other.gz
+    cmp f original
+    [ "$(stat -c %Y f)" = "$(stat -c %Y original)" ]
+}
+
+@test "an existing file is not overwritten" {
+    echo precious >f.gz
+    ends_with 2 "$GZLZSS" f
+    grep -qE '^'"$NAME"': f\.gz:? already exists;.*not overwritten$' stderr
+    [ "$(wc -l <stderr)" -eq 1 ]
+    [ "$(cat f.gz)" = precious ]
+    cmp f original
+    "$GZLZSS" -c f >g.gz
+    echo precious >g
+    ends_with 2 "$GZLZSS" -d g.gz
+    [ "$(cat g)" = precious ]
+    [ -e g.gz ]
+}
+
+@test "-f overwrites" {
+    echo precious >f.gz
+    ends_with 0 "$GZLZSS" -kf f
+    stderr_is
+    "$GZLZSS" -dc f.gz | cmp - original
+    echo precious >f
+    ends_with 0 "$GZLZSS" -df f.gz
+    cmp f original
+}
+
+@test "-f replaces a link, not what it points to" {
+    echo precious >target
+    ln -s target f.gz
+    ends_with 0 "$GZLZSS" -kf f
+    [ "$(cat target)" = precious ]
+    [ ! -L f.gz ]
+    "$GZLZSS" -dc f.gz | cmp - original
+}
+
+@test "at a terminal, it asks before it overwrites" {
+    needs_terminal
+    echo precious >f.gz
+    status=0
+    echo n | on_terminal "'$GZLZSS' f" || status=$?
+    [ "$status" -eq 2 ]
+    grep -q 'already exists; do you wish to overwrite (y or n)?' typescript
+    [ "$(cat f.gz)" = precious ]
+    cmp f original
+    echo y | on_terminal "'$GZLZSS' f"
+    absent f
+    "$GZLZSS" -dc f.gz | cmp - original
+}
+
+@test "compressed data is not written to a terminal" {
+    needs_terminal
+    for command in "'$GZLZSS' <f" "'$GZLZSS' -c f" "'$GZLZSS' -c <f"; do
+        status=0
+        on_terminal "$command" </dev/null || status=$?
+        [ "$status" -eq 1 ] || fail "exit status $status: $command"
+        grep -q 'compressed data not written to a terminal' typescript
+    done
+    on_terminal "'$GZLZSS' -cf f" </dev/null
+    grep -q 'compressed data not written' typescript && fail "refused with -f"
+    # Decompressed data is.
+    "$GZLZSS" -k f
+    on_terminal "'$GZLZSS' -dc f.gz" </dev/null
+    tr -d '\r' <typescript | grep -qF "$(head -n 3 original | tail -n 1)"
+}
+
+@test "compressed data is not read from a terminal" {
+    needs_terminal
+    status=0
+    # Should it wait for data, there is an end to it.
+    on_terminal "timeout 5 '$GZLZSS' -d >out" </dev/null || status=$?
+    [ "$status" -eq 1 ]
+    grep -q 'compressed data not read from a terminal' typescript
+}
+
+@test "a directory is left alone" {
+    mkdir dir
+    ends_with 2 "$GZLZSS" dir
+    stderr_is "$NAME: dir is a directory -- ignored" ||
+        stderr_is "$NAME: dir: is a directory -- ignored"
+    absent dir.gz
+    ends_with 2 "$GZLZSS" -d dir
+    ends_with 2 "$GZLZSS" -c dir
+    ends_with 2 "$GZLZSS" -q dir
+    stderr_is
+}
+
+@test "a missing file is an error, and the others are done" {
+    cp -p f g
+    ends_with 1 "$GZLZSS" f missing g
+    stderr_is "$NAME: missing: No such file or directory"
+    absent f g missing.gz
+    "$GZLZSS" -dc f.gz | cmp - original
+    "$GZLZSS" -dc g.gz | cmp - original
+    ends_with 1 "$GZLZSS" -d f.gz missing g.gz
+    cmp f original
+    cmp g original
+}
+
+@test "an error outranks a warning" {
+    mkdir dir
+    ends_with 1 "$GZLZSS" -k missing dir f
+    ends_with 1 "$GZLZSS" -kf dir missing f
+    ends_with 2 "$GZLZSS" -kf dir f
+}
+
+@test "names that end as compressed files' do" {
+    for suffix in .gz .tgz .taz -gz .z _z -z .GZ .Tgz; do
+        cp original "a$suffix"
+        "$GZLZSS" "a$suffix" >stdout 2>stderr </dev/null || [ $? -eq 2 ]
+        grep -q "a$suffix.* already has $suffix suffix -- unchanged" stderr || fail "$(cat stderr)"
+        cmp "a$suffix" original
+        absent "a$suffix.gz"
+    done
+    # On decompression, they go, and what was an archive is one again.
+    "$GZLZSS" -nc original >z
+    for pair in a.gz:a a.tgz:a.tar a.taz:a.tar a-gz:a a.z:a a_z:a a-z:a a.GZ:a; do
+        cp z "${pair%:*}"
+        "$GZLZSS" -d "${pair%:*}"
+        cmp "${pair#*:}" original
+        absent "${pair%:*}"
+        rm "${pair#*:}"
+    done
+    # A name that is all suffix is no suffix.
+    cp original .gz
+    ends_with 0 "$GZLZSS" .gz
+    "$GZLZSS" -dc .gz.gz | cmp - original
+}
+
+@test "decompression finds FILE.gz for FILE, and needs a suffix it knows" {
+    "$GZLZSS" -k f
+    mv f.gz g.gz
+    ends_with 0 "$GZLZSS" -dk g
+    cmp g original
+    cp g.gz h.other
+    ends_with 2 "$GZLZSS" -d h.other
+    grep -q 'h\.other: unknown suffix -- ignored' stderr
+    [ -e h.other ]
+    ends_with 0 "$GZLZSS" -dc h.other
+    cmp stdout original
+}
+
+@test "an unreadable file is an error" {
+    needs_user
+    chmod 000 f
+    ends_with 1 as_user "$GZLZSS" -k f
+    stderr_is "$NAME: f: Permission denied"
+    absent f.gz
+}
+
+@test "an unwritable directory is an error" {
+    needs_user
+    mkdir locked
+    cp original locked/f
+    chmod 644 locked/f
+    chmod 555 locked
+    ends_with 1 as_user "$GZLZSS" locked/f
+    stderr_is "$NAME: locked/f.gz: Permission denied"
+    cmp locked/f original
+    chmod 755 locked
+    absent locked/f.gz
+}
+
+@test "a symbolic link is refused without -f" {
+    ln -s f link
+    ends_with 1 "$GZLZSS" link
+    [ "$(wc -l <stderr)" -eq 1 ]
+    absent link.gz
+    [ -L link ]
+    ends_with 0 "$GZLZSS" -c link
+    "$GZLZSS" -dc <stdout | cmp - original
+    ends_with 0 "$GZLZSS" -f link
+    "$GZLZSS" -dc link.gz | cmp - original
+    absent link
+    cmp f original
+}
+
+@test "a file with hard links is refused without -f" {
+    ln f hard
+    ends_with 2 "$GZLZSS" f
+    stderr_is "$NAME: f has 1 other link  -- unchanged" || stderr_is "$NAME: f: has 1 other link -- unchanged" ||
+        stderr_is "$NAME: f has 1 other link -- unchanged"
+    absent f.gz
+    cmp f original
+    ends_with 0 "$GZLZSS" -c f
+    ends_with 0 "$GZLZSS" -f f
+    absent f
+    cmp hard original
+}
+
+@test "neither file nor directory: refused without -f" {
+    mkfifo pipe
+    # Opening a pipe waits for a writer.
+    timeout 10 sh -c 'sleep 0.2; : >pipe' 3>&- &
+    ends_with 2 timeout 10 "$GZLZSS" pipe
+    wait
+    grep -q 'is not a directory or a regular file - ignored' stderr
+    [ -p pipe ]
+    absent pipe.gz
+}
+
+# The files of the tests that compare with gzip.
+make_case() {
+    mkdir case case/dir
+    cp -p f case
+    cp -p f case/done.gz
+    cp -p f case/done.tgz
+    cp -p f case/linked
+    ln case/linked case/twice
+    ln -s f case/soft
+    cp -p f case/g
+    echo precious >case/g.gz
+}
+
+# shellcheck disable=SC2016 # In all of these, $TOOL is for same_as_gzip's shell.
+@test "as gzip: what is refused and what is not" {
+    make_case
+    all_same_as_gzip '$TOOL dir' '$TOOL -d dir' '$TOOL -q dir' '$TOOL missing f' '$TOOL -c missing' \
+        '$TOOL -d missing.gz' '$TOOL soft' '$TOOL -f soft' '$TOOL -f linked' '$TOOL g' \
+        '$TOOL -f g' '$TOOL -d f' '$TOOL -k f; $TOOL -dk f' '$TOOL -cd f' '$TOOL f/f' \
+        '$TOOL -nc f | $TOOL -d' '$TOOL -k f dir missing' '$TOOL f f' '$TOOL -t done.gz f'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: a file with hard links" {
+    make_case
+    all_same_as_gzip '$TOOL linked' '$TOOL -q linked'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: a name that has a suffix already is no error" {
+    make_case
+    all_same_as_gzip '$TOOL done.gz' '$TOOL -q done.gz' '$TOOL done.tgz f' '$TOOL f done.gz dir'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: a missing compressed file's name" {
+    make_case
+    all_same_as_gzip '$TOOL -d missing' '$TOOL -t missing' '$TOOL -dc missing f'
+}
+
+# shellcheck disable=SC2016
+@test "as gzip: -cdf copies what is not compressed" {
+    make_case
+    all_same_as_gzip '$TOOL -cdf f' '$TOOL -df <f' '$TOOL -nc f | cat - f | $TOOL -cdf'
+}
+
+@test "several files, one of which fails" {
+    for n in 1 2 3; do
+        "$GZLZSS" -nc original >"$n.gz"
+    done
+    truncate -s -5 2.gz
+    ends_with 1 "$GZLZSS" -d 1.gz 2.gz 3.gz
+    cmp 1 original
+    cmp 3 original
+    absent 1.gz 2 3.gz
+    [ -e 2.gz ]
+}
+
+@test "a full disk: /dev/full" {
+    [ -c /dev/full ] || skip "there is no /dev/full"
+    "$GEN" random 3000000 >big
+    "$GZLZSS" -k big
+    for arguments in '-c f' '-c big' '-c -p 1 big' '-c -p 4 big' '-dc big.gz'; do
+        status=0
+        # shellcheck disable=SC2086 # The command's words.
+        "$GZLZSS" $arguments >/dev/full 2>stderr || status=$?
+        [ "$status" -eq 1 ] || fail "exit status $status: $arguments"
+        stderr_is "$NAME: stdout: No space left on device"
+    done
+    cmp f original
+    [ -e big ]
+}
+
+# A file system of 256 KiB in "small", for the commands that follow; all in one shell, which may
+# need to be one that sees mounts of its own.
+on_small_disk() {
+    local unshare=()
+    mkdir -p small
+    if [ "$(id -u)" -ne 0 ]; then
+        unshare=(unshare -rm)
+    else
+        unshare=(unshare -m)
+    fi
+    "${unshare[@]}" sh -c 'mount -t tmpfs -o size=256k tmpfs small' 2>/dev/null ||
+        skip "cannot mount a file system"
+    "${unshare[@]}" bash -ec 'mount -t tmpfs -o size=256k tmpfs small
+        cd small
+        '"$1"
+}
+
+@test "a full disk: the input stays, no output is left" {
+    export GEN GZLZSS
+    # shellcheck disable=SC2016 # Expanded there.
+    on_small_disk '
+        "$GEN" random 150000 >input
+        cp input ../copy
+        status=0
+        "$GZLZSS" input 2>../stderr || status=$?
+        [ "$status" -eq 1 ]
+        cmp input ../copy
+        [ ! -e input.gz ]
+        "$GEN" zeros 1000000 | "$GZLZSS" >big.gz
+        rm input
+        status=0
+        "$GZLZSS" -d big.gz 2>>../stderr || status=$?
+        [ "$status" -eq 1 ]
+        [ -e big.gz ]
+        [ ! -e big ]'
+    stderr_is "$NAME: input.gz: No space left on device" "$NAME: big: No space left on device"
+}
+
+@test "an output that may not grow: the input stays, no output is left" {
+    "$GEN" random 3000000 >big
+    cp big copy
+    for p in 1 2 5; do
+        # The signal ends it, or an error, depending on which thread writes.
+        status=0
+        (
+            ulimit -f 512
+            exec "$GZLZSS" -p "$p" big
+        ) 2>stderr || status=$?
+        [ "$status" -eq 153 ] || [ "$status" -eq 1 ] || fail "exit status $status"
+        cmp big copy
+        absent big.gz
+        # And where the signal is ignored, it is an error like any other.
+        status=0
+        (
+            trap '' XFSZ
+            ulimit -f 512
+            exec "$GZLZSS" -p "$p" big
+        ) 2>stderr || status=$?
+        [ "$status" -eq 1 ] || fail "exit status $status"
+        stderr_is "$NAME: big.gz: File too large"
+        cmp big copy
+        absent big.gz
+    done
+}
+
+# interrupt SIGNAL ARGUMENT...: the command gets the signal somewhere in its life.  Returns the
+# exit status, 128 and the signal's number if that ended it.
+interrupt() {
+    timeout --preserve-status -s "$1" "0.$(printf %03d $((RANDOM % 200 + 2)))" \
+        "$GZLZSS" "${@:2}" 2>stderr
+}
+
+@test "a signal at any moment: the input is there, or the output is" {
+    "$GEN" text 12000000 >copy
+    "$GZLZSS" -c copy >copy.gz
+    cp copy big
+    stopped=0
+    for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        case $((round % 3)) in
+        0) signal=TERM number=15 ;;
+        1) signal=INT number=2 ;;
+        2) signal=HUP number=1 ;;
+        esac
+        status=0
+        interrupt "$signal" -p $((round % 4 + 1)) big || status=$?
+        stderr_is
+        [ "$status" -eq 0 ] || [ "$status" -eq $((128 + number)) ] ||
+            fail "exit status $status after SIG$signal"
+        if [ -e big ]; then
+            [ "$status" -ne 0 ]
+            cmp big copy
+            absent big.gz
+            stopped=$((stopped + 1))
+        else
+            # It was done, though the signal may still have come in time to end it.
+            "$GZLZSS" -dc big.gz | cmp - copy
+            rm big.gz
+            cp copy big
+        fi
+    done
+    echo "stopped $stopped times"
+    [ "$stopped" -gt 0 ]
+    # The same for decompression.
+    for round in 1 2 3 4 5; do
+        cp copy.gz z.gz
+        rm -f z
+        status=0
+        interrupt TERM -d z.gz || status=$?
+        [ "$status" -eq 0 ] || [ "$status" -eq 143 ]
+        if [ -e z.gz ]; then
+            [ "$status" -ne 0 ]
+            cmp z.gz copy.gz
+            absent z
+        else
+            cmp z copy
+        fi
+    done
+}
+
+@test "a signal that was ignored at the start stays ignored" {
+    "$GEN" text 12000000 >big
+    status=0
+    (
+        trap '' HUP
+        exec "$GZLZSS" -p 1 big
+    ) 3>&- &
+    pid=$!
+    sleep 0.05
+    kill -s HUP "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq 0 ]
+    absent big
+    "$GZLZSS" -t big.gz
+}
+
+@test "a pipe that is closed ends it silently" {
+    "$GEN" random 8000000 >big
+    for p in 1 2 4 16; do
+        for _ in 1 2 3 4 5; do
+            status=0
+            { timeout 20 "$GZLZSS" -c -p "$p" big 2>stderr || echo $? >status; } | head -c 10 >ten
+            [ "$(wc -c <ten)" -eq 10 ]
+            # As gzip does: SIGPIPE ends it.
+            [ "$(cat status)" -eq 141 ] || fail "-p $p: exit status $(cat status)" "$(cat stderr)"
+            stderr_is
+        done
+    done
+    "$GZLZSS" -k big
+    { timeout 20 "$GZLZSS" -dc big.gz 2>stderr || echo $? >status; } | head -c 10 >ten
+    cmp ten <(head -c 10 big)
+    [ "$(cat status)" -eq 141 ]
+    stderr_is
+}
+
+@test "a file that becomes shorter while it is read is never removed on an error" {
+    "$GEN" random 30000000 >copy
+    for p in 1 4; do
+        # Nobody reads what it writes until the file is short.
+        cp copy big
+        mkfifo out
+        "$GZLZSS" -c -p "$p" big >out 2>stderr 3>&- &
+        pid=$!
+        exec 9<out
+        dd bs=1 count=1 status=none <&9 >z
+        truncate -s 1000 big
+        cat <&9 >>z &
+        status=0
+        wait "$pid" || status=$?
+        exec 9<&-
+        wait
+        rm out
+        [ "$status" -eq 1 ]
+        stderr_is "$NAME: big: file became shorter while it was read"
+        # In place, at moments as they come.
+        for delay in 0.01 0.03 0.06 0.1; do
+            cp copy big
+            "$GZLZSS" -p "$p" big 2>stderr 3>&- &
+            pid=$!
+            sleep "$delay"
+            truncate -c -s 100000 big
+            status=0
+            wait "$pid" || status=$?
+            if [ "$status" -eq 0 ]; then
+                "$GZLZSS" -d big.gz
+                n=$(wc -c <big)
+                [ "$n" -ge 100000 ]
+                cmp -n "$n" big copy
+            else
+                [ "$status" -eq 1 ]
+                [ -e big ]
+                absent big.gz
+            fi
+        done
+    done
+}
+
+@test "a file that grows while it is read gives a whole output" {
+    "$GEN" text 3000000 >big
+    mkfifo out
+    "$GZLZSS" -c -p 2 big >out 3>&- &
+    pid=$!
+    exec 9<out
+    dd bs=1 count=1 status=none <&9 >z
+    "$GEN" random 500000 >>big
+    cat <&9 >>z
+    wait "$pid"
+    exec 9<&-
+    # All or some of what came later may be in it.
+    "$GZLZSS" -dc <z >got
+    [ "$(wc -c <got)" -ge 3000000 ]
+    cmp -n "$(wc -c <got)" got big
+}
+
+@test "standard input, output and error may be closed" {
+    "$GZLZSS" -k f <&-
+    "$GZLZSS" -dc f.gz | cmp - original
+    rm f.gz
+    "$GZLZSS" -k f >&-
+    "$GZLZSS" -dc f.gz | cmp - original
+    status=0
+    "$GZLZSS" -c f >&- 2>stderr || status=$?
+    [ "$status" -eq 1 ]
+    [ -s stderr ]
+    cmp f original
+    rm f.gz
+    "$GZLZSS" -k f 2>&-
+    "$GZLZSS" -dc f.gz | cmp - original
+    cmp f original
+}
+
+@test "long names, odd names and names in other directories" {
+    mkdir -p 'a dir/b'
+    long=$(printf 'n%.0s' $(seq 252))
+    for name in 'a dir/b/f' './-f' "$PWD/abs" "$long" $'new\nline' $'\xff\xfe' '*' 'a dir/..f'; do
+        cp -p original "$name"
+        "$GZLZSS" -- "$name"
+        absent "$name"
+        "$GZLZSS" -d -- "$name.gz"
+        cmp "$name" original
+    done
+    cp original "$long"xyz
+    ends_with 1 "$GZLZSS" "$long"xyz
+    grep -q 'File name too long' stderr
+    cmp "$long"xyz original
+}

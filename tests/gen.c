@@ -1,0 +1,734 @@
+/*
+ * gen.c - test data: gen KIND BYTES [SEED] writes that many bytes to standard output
+ *
+ * The same arguments give the same bytes on every machine, because recorded digests of compressed
+ * data (tests/data/golden.sha256) depend on them: the random numbers are our own, everything is
+ * integer arithmetic, and what has more than one byte is written low byte first.  So never change
+ * what a kind produces; add a kind.
+ *
+ * Each kind is a function that puts a small unit (a word, a line, a record) and is called until
+ * there are enough bytes; the last unit is cut off.  `gen kinds` lists them.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER_SIZE = 1 << 18, RING_SIZE = 1 << 16, PICK_SIZE = 4096, PERIOD_MAX = 65536 };
+
+struct gen {
+    uint64_t random; /* state of the random numbers */
+    uint64_t left;   /* bytes of this stretch of one kind that are still to come */
+    size_t used;     /* of buffer */
+    unsigned char buffer[BUFFER_SIZE];
+
+    /* What kinds remember from one unit to the next. */
+    unsigned char pattern[PERIOD_MAX];
+    unsigned period, phase; /* phase: how much of the pattern has been put */
+    uint16_t pick[PICK_SIZE];
+    unsigned word, column, sentence; /* of text */
+    unsigned depth, lines;           /* of source */
+    unsigned section, records;       /* of binary */
+    uint32_t counter;
+    uint64_t address;
+    uint32_t lfsr, lfsr_steps; /* of debruijn */
+    unsigned char ring[RING_SIZE];
+    uint32_t position; /* in ring */
+};
+
+/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+static uint64_t next(struct gen *g)
+{
+    uint64_t z = g->random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* 0 to n - 1, close to evenly; n is below 2^32. */
+static uint32_t below(struct gen *g, uint32_t n)
+{
+    return (uint32_t)(((next(g) >> 32) * n) >> 32);
+}
+
+/* 1 to 2^bits - 1, with small values as likely as large ones are. */
+static uint32_t skewed(struct gen *g, unsigned bits)
+{
+    uint32_t top = UINT32_C(1) << below(g, bits);
+
+    return top + below(g, top);
+}
+
+static void flush(struct gen *g)
+{
+    if (fwrite(g->buffer, 1, g->used, stdout) != g->used || fflush(stdout) != 0) {
+        perror("gen");
+        exit(1);
+    }
+    g->used = 0;
+}
+
+static void put(struct gen *g, const void *data, size_t n)
+{
+    const unsigned char *bytes = data;
+
+    if (n > g->left)
+        n = (size_t)g->left;
+    g->left -= n;
+    while (n > 0) {
+        size_t room = BUFFER_SIZE - g->used;
+        size_t step = n < room ? n : room;
+
+        memcpy(g->buffer + g->used, bytes, step);
+        g->used += step;
+        bytes += step;
+        n -= step;
+        if (g->used == BUFFER_SIZE)
+            flush(g);
+    }
+}
+
+static void put_string(struct gen *g, const char *s)
+{
+    put(g, s, strlen(s));
+}
+
+static void put_decimal(struct gen *g, uint32_t value)
+{
+    char digits[10];
+    size_t n = sizeof(digits);
+
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    put(g, digits + n, sizeof(digits) - n);
+}
+
+/* The low `size` bytes of value, lowest first. */
+static void put_little(struct gen *g, uint64_t value, unsigned size)
+{
+    unsigned char bytes[8];
+
+    for (unsigned i = 0; i < size; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    put(g, bytes, size);
+}
+
+/* zeros, byte, period1 to period9: a pattern over and over.  `pattern` holds it many times, so that
+ * a unit is long. */
+static void put_period(struct gen *g)
+{
+    put(g, g->pattern, PERIOD_MAX / g->period * g->period);
+}
+
+static void make_pattern(struct gen *g, unsigned period, int byte)
+{
+    g->period = period;
+    for (unsigned i = 0; i < PERIOD_MAX; i++) {
+        if (i >= period)
+            g->pattern[i] = g->pattern[i - period];
+        else
+            g->pattern[i] = (unsigned char)(byte >= 0 ? byte : (int)below(g, 256));
+    }
+}
+
+/* random: nothing to find, and every byte as likely as any other. */
+static void put_random(struct gen *g)
+{
+    unsigned char bytes[64];
+
+    for (size_t i = 0; i < sizeof(bytes); i += 8) {
+        uint64_t r = next(g);
+
+        for (unsigned k = 0; k < 8; k++)
+            bytes[i + k] = (unsigned char)(r >> (8 * k));
+    }
+    put(g, bytes, sizeof(bytes));
+}
+
+/* Words of text, the most frequent first. */
+static const char *const words[] = {
+    "the",
+    "of",
+    "and",
+    "to",
+    "a",
+    "in",
+    "that",
+    "is",
+    "was",
+    "it",
+    "for",
+    "as",
+    "with",
+    "be",
+    "on",
+    "by",
+    "not",
+    "this",
+    "are",
+    "at",
+    "from",
+    "which",
+    "or",
+    "had",
+    "an",
+    "but",
+    "have",
+    "they",
+    "one",
+    "all",
+    "were",
+    "there",
+    "when",
+    "can",
+    "more",
+    "if",
+    "no",
+    "out",
+    "so",
+    "what",
+    "up",
+    "than",
+    "only",
+    "time",
+    "some",
+    "into",
+    "other",
+    "then",
+    "two",
+    "may",
+    "first",
+    "any",
+    "like",
+    "now",
+    "such",
+    "these",
+    "must",
+    "over",
+    "even",
+    "most",
+    "after",
+    "made",
+    "each",
+    "where",
+    "through",
+    "before",
+    "well",
+    "much",
+    "same",
+    "between",
+    "because",
+    "both",
+    "under",
+    "while",
+    "still",
+    "last",
+    "never",
+    "another",
+    "long",
+    "since",
+    "against",
+    "few",
+    "every",
+    "number",
+    "part",
+    "without",
+    "until",
+    "always",
+    "again",
+    "small",
+    "often",
+    "place",
+    "found",
+    "often",
+    "given",
+    "line",
+    "water",
+    "river",
+    "stone",
+    "bridge",
+    "north",
+    "valley",
+    "winter",
+    "harbour",
+    "letter",
+    "paper",
+    "window",
+    "garden",
+    "machine",
+    "measure",
+    "distance",
+    "weight",
+    "village",
+    "morning",
+    "evening",
+    "summer",
+    "road",
+    "wall",
+    "iron",
+    "copper",
+    "signal",
+    "engine",
+    "record",
+    "table",
+    "figure",
+    "result",
+    "method",
+    "value",
+    "search",
+    "buffer",
+    "length",
+    "symbol",
+    "window",
+    "literal",
+    "pattern",
+    "segment",
+    "carry",
+    "follow",
+    "return",
+    "count",
+    "begin",
+    "finish",
+    "answer",
+    "open",
+    "close",
+    "reach",
+    "build",
+    "turn",
+    "gather",
+    "divide",
+    "compare",
+    "remain",
+    "quiet",
+    "narrow",
+    "certain",
+    "common",
+    "simple",
+    "early",
+    "heavy",
+    "bright",
+    "perhaps",
+    "almost",
+    "rather",
+    "indeed",
+    "however",
+    "therefore",
+    "although",
+    "whether",
+    "merchant",
+    "captain",
+    "engineer",
+    "carpenter",
+    "printer",
+    "teacher",
+    "neighbour",
+    "stranger",
+    "cathedral",
+    "lighthouse",
+    "orchard",
+    "quarry",
+    "timetable",
+    "railway",
+    "telegraph",
+    "observatory",
+    "compression",
+    "dictionary",
+    "frequency",
+    "probability",
+    "alphabet",
+    "sequence",
+    "hypothesis",
+    "remarkable",
+    "considerable",
+    "extraordinary",
+    "approximately",
+    "nevertheless",
+    "circumference",
+};
+
+enum { WORDS = sizeof(words) / sizeof(words[0]) };
+
+/* Makes `pick` so that entry i of the list of words is drawn in proportion to 1 / (i + 8). */
+static void make_pick(struct gen *g)
+{
+    uint32_t total = 0, sum = 0, word = 0;
+
+    for (uint32_t i = 0; i < WORDS; i++)
+        total += 1000000 / (i + 8);
+    for (uint32_t k = 0; k < PICK_SIZE; k++) {
+        while (word + 1 < WORDS &&
+               (uint64_t)k * total >= (uint64_t)(sum + 1000000 / (word + 8)) * PICK_SIZE)
+            sum += 1000000 / (word++ + 8);
+        g->pick[k] = (uint16_t)word;
+    }
+}
+
+/* A name that is in no list: what keeps the text from being made of a few hundred strings. */
+static size_t make_name(struct gen *g, char name[16])
+{
+    static const char consonants[] = "bdfghklmnprstvwz", vowels[] = "aeiouaeo";
+    unsigned syllables = 1 + below(g, 4);
+    size_t n = 0;
+
+    for (unsigned i = 0; i < syllables; i++) {
+        name[n++] = consonants[below(g, 16)];
+        name[n++] = vowels[below(g, 8)];
+    }
+    if (below(g, 2) == 0)
+        name[n++] = consonants[below(g, 16)];
+    return n;
+}
+
+/* text: sentences in paragraphs of wrapped lines.  A word often is what its predecessor, and only
+ * that, suggests, so that phrases repeat. */
+static void put_text(struct gen *g)
+{
+    static const char *const endings[] = {"s", "ed", "ing", "er", "ly"};
+    char word[32];
+    size_t n;
+    uint32_t dice = below(g, 64);
+
+    if (g->column == 0 && g->sentence == 0)
+        put_string(g, "    ");
+    if (dice == 0) {
+        n = make_name(g, word);
+        word[0] = (char)(word[0] - 'a' + 'A');
+    } else if (dice == 1) {
+        n = (size_t)snprintf(word, sizeof(word), "%" PRIu32, skewed(g, 12));
+    } else {
+        if (dice < 24)
+            g->word = (g->word * 37 + dice % 3) % WORDS;
+        else
+            g->word = g->pick[below(g, PICK_SIZE)];
+        n = strlen(words[g->word]);
+        memcpy(word, words[g->word], n);
+        if (g->word >= 96 && dice % 4 == 0) {
+            const char *ending = endings[below(g, 5)];
+
+            memcpy(word + n, ending, strlen(ending));
+            n += strlen(ending);
+        }
+        if (g->sentence == 0 || g->sentence == 1000)
+            word[0] = (char)(word[0] - 'a' + 'A');
+    }
+    if (g->sentence == 1000)
+        g->sentence = 0;
+    g->sentence++;
+    dice = below(g, 256);
+    if (g->sentence > 4 && dice < 18) {
+        word[n++] = dice < 2 ? '?' : '.';
+        g->sentence = 1000;
+    } else if (dice > 240) {
+        word[n++] = dice > 253 ? ';' : ',';
+    }
+    g->column += (unsigned)n + 1;
+    if (g->sentence == 1000 && below(g, 8) == 0) {
+        word[n++] = '\n';
+        word[n++] = '\n';
+        g->column = 0;
+        g->sentence = 0;
+    } else if (g->column > 70) {
+        word[n++] = '\n';
+        g->column = 0;
+    } else {
+        word[n++] = ' ';
+    }
+    put(g, word, n);
+}
+
+/* source: something that looks like C from a distance: functions, nested blocks, the same few
+ * identifiers near each other, comments. */
+
+static void put_identifier(struct gen *g)
+{
+    /* Identifiers come from a small set that moves slowly on: locality. */
+    uint32_t i = g->lines / 64 * 5 + below(g, 12);
+
+    put_string(g, words[96 + (i * 7) % (WORDS - 96)]);
+    if (i % 3 == 0) {
+        put_string(g, "_");
+        put_string(g, words[i % 96]);
+    }
+    if (i % 11 == 0)
+        put_decimal(g, i % 10);
+}
+
+static void put_expression(struct gen *g)
+{
+    static const char *const operators[] = {" + ", " - ", " * ", " & ", " << ", "->", ".", " | "};
+
+    for (unsigned terms = 1 + below(g, 3); terms > 0; terms--) {
+        uint32_t dice = below(g, 8);
+
+        if (dice == 0) {
+            put_decimal(g, skewed(g, 10));
+        } else if (dice == 1) {
+            put_string(g, "0x");
+            put_decimal(g, skewed(g, 16));
+        } else {
+            put_identifier(g);
+            if (dice == 2)
+                put_string(g, "[i]");
+        }
+        if (terms > 1)
+            put_string(g, operators[below(g, 8)]);
+    }
+}
+
+static void put_source(struct gen *g)
+{
+    static const char *const types[] = {"int",           "size_t",        "static void",
+                                        "const char *",  "struct node *", "uint32_t",
+                                        "unsigned long", "bool"};
+    static const char *const comparisons[] = {" == ", " != ", " < ", " > ", " <= ", " >= "};
+    uint32_t dice = below(g, 32);
+
+    bool closes = g->depth > 0 && dice < 6;
+
+    g->lines++;
+    g->depth -= closes;
+    for (unsigned i = 0; i < g->depth; i++)
+        put_string(g, "    ");
+    if (closes) {
+        put_string(g, g->depth == 0 ? "}\n\n" : "}\n");
+    } else if (g->depth == 0) {
+        if (dice < 4) {
+            put_string(g, "#define ");
+            put_identifier(g);
+            put_string(g, " ");
+            put_decimal(g, skewed(g, 14));
+            put_string(g, "\n");
+        } else if (dice < 8) {
+            put_string(g, "/* ");
+            for (unsigned i = 3 + below(g, 9); i > 0; i--) {
+                put_string(g, words[g->pick[below(g, PICK_SIZE)]]);
+                put_string(g, " ");
+            }
+            put_string(g, "*/\n");
+        } else {
+            put_string(g, types[below(g, 8)]);
+            put_string(g, " ");
+            put_identifier(g);
+            put_string(g, "(");
+            put_string(g, types[below(g, 8)]);
+            put_string(g, " ");
+            put_identifier(g);
+            put_string(g, ")\n{\n");
+            g->depth = 1;
+        }
+    } else if (dice < 11 && g->depth < 6) {
+        put_string(g, dice < 9 ? "if (" : "while (");
+        put_expression(g);
+        put_string(g, comparisons[below(g, 6)]);
+        put_expression(g);
+        put_string(g, ") {\n");
+        g->depth++;
+    } else if (dice < 13) {
+        put_string(g, "return ");
+        put_expression(g);
+        put_string(g, ";\n");
+    } else if (dice < 17) {
+        put_identifier(g);
+        put_string(g, "(");
+        put_expression(g);
+        put_string(g, ", ");
+        put_expression(g);
+        put_string(g, ");\n");
+    } else {
+        put_identifier(g);
+        put_string(g, dice < 20 ? " += " : " = ");
+        put_expression(g);
+        put_string(g, ";\n");
+    }
+}
+
+/* binary: what object files, tables and dumps are made of.  Sections of records, each record in a
+ * fixed layout of counters, small numbers with many zero bytes, addresses and strings. */
+static void put_binary(struct gen *g)
+{
+    char name[16] = "";
+
+    if (g->records == 0) {
+        g->records = 20 + below(g, 500);
+        g->section = below(g, 4);
+        g->address = UINT64_C(0x00007f0000000000) + ((uint64_t)below(g, 1 << 20) << 12);
+    }
+    g->records--;
+    g->counter++;
+    switch (g->section) {
+    case 0: /* a table of objects, 32 bytes each */
+        put_little(g, g->counter, 4);
+        put_little(g, below(g, 6), 2);
+        put_little(g, UINT64_C(1) << below(g, 12), 2);
+        put_little(g, g->address, 8);
+        put_little(g, (uint64_t)0 - below(g, 40), 4);
+        put_little(g, 0, 4);
+        put_little(g, skewed(g, 12), 8);
+        g->address += 16 * (1 + below(g, 20));
+        break;
+    case 1: /* relocations, 24 bytes each */
+        put_little(g, g->address, 8);
+        put_little(g, 8, 4);
+        put_little(g, below(g, 300), 4);
+        put_little(g, below(g, 4) == 0 ? 0 : g->address - 4 * below(g, 5000), 8);
+        g->address += 8;
+        break;
+    case 2: /* names in a fixed field, and samples that drift */
+        make_name(g, name);
+        put(g, name, 12);
+        put_little(g, g->counter * 1000 + below(g, 1000), 4);
+        for (int i = 0; i < 8; i++)
+            put_little(g, 2048 + g->counter % 97 + below(g, 16), 2);
+        break;
+    default: /* strings that end in a zero byte */
+        put_string(g, words[g->pick[below(g, PICK_SIZE)]]);
+        put_string(g, "_");
+        put_string(g, words[g->pick[below(g, PICK_SIZE)]]);
+        put_little(g, 0, 1);
+        break;
+    }
+}
+
+/*
+ * debruijn: strings that never repeat, over few symbols, so that Huffman codes have work and match
+ * finders find nothing long.  Sixteen bits in a shift register with the feedback of a primitive
+ * polynomial go through all 65535 values but 0.  Each symbol is the next b bits (b a power of two,
+ * prime to 65535), so 16/b symbols in a row are a value of the register and do not come again for
+ * 65535 bytes.  Four stretches, over and over: 16 symbols (no four bytes repeat), 4 symbols (no
+ * eight bytes), 256 symbols (no two), 2 symbols (no sixteen).
+ */
+static void put_debruijn(struct gen *g)
+{
+    static const unsigned bits[] = {4, 2, 8, 1};
+    unsigned b = bits[g->lfsr_steps / 65535 % 4];
+    unsigned char symbol;
+
+    for (unsigned i = 0; i < b; i++) {
+        uint32_t s = g->lfsr;
+
+        g->lfsr = (s << 1 | ((s >> 15 ^ s >> 13 ^ s >> 12 ^ s >> 10) & 1)) & 0xffff;
+    }
+    g->lfsr_steps++;
+    symbol = (unsigned char)(g->lfsr & ((1u << b) - 1));
+    if (b < 8)
+        symbol = (unsigned char)(symbol + 'a');
+    put(g, &symbol, 1);
+}
+
+/* sparse: zeros, with islands of random bytes far apart and close together. */
+static void put_sparse(struct gen *g)
+{
+    static const unsigned char zeros[8192];
+    unsigned char island[64];
+    uint32_t n = skewed(g, 6);
+
+    put(g, zeros, skewed(g, 13));
+    for (uint32_t i = 0; i < n; i++)
+        island[i] = (unsigned char)below(g, 256);
+    put(g, island, n);
+}
+
+/* match32k: random bytes whose only repeats are 32768 back, the farthest a match may reach, or
+ * 32769 back, which is too far. */
+static void put_match32k(struct gen *g)
+{
+    uint32_t dice = below(g, 8);
+    uint32_t distance = dice < 5 ? 32768 : 32769;
+    uint32_t n = skewed(g, 9);
+    unsigned char run[512];
+    uint32_t i;
+
+    /* At the start there is nothing to repeat yet, and between repeats nothing should repeat. */
+    for (i = 0; i < n; i++, g->position++) {
+        bool fresh = g->position < distance || dice == 7 || i == 0;
+
+        run[i] =
+            fresh ? (unsigned char)below(g, 256) : g->ring[(g->position - distance) % RING_SIZE];
+        g->ring[g->position % RING_SIZE] = run[i];
+    }
+    if (g->position >= UINT32_C(1) << 31)
+        g->position -= UINT32_C(1) << 30;
+    put(g, run, n);
+}
+
+/* mixed: all the other kinds in turn, in stretches of odd lengths, so that every segment and chunk
+ * boundary falls somewhere else. */
+static void put_mixed(struct gen *g)
+{
+    static void (*const kinds[])(struct gen *) = {put_text,   put_source,  put_random,
+                                                  put_binary, put_period,  put_debruijn,
+                                                  put_sparse, put_match32k};
+    void (*kind)(struct gen *) = kinds[below(g, 8)];
+    uint64_t whole = g->left, stretch = skewed(g, 18) | 1;
+
+    if (stretch > whole)
+        stretch = whole;
+    make_pattern(g, 1 + below(g, 300), -1);
+    g->left = stretch;
+    while (g->left > 0)
+        kind(g);
+    g->left = whole - stretch;
+}
+
+static const struct {
+    const char *name;
+    void (*put)(struct gen *);
+    unsigned period; /* of put_period: 0 if the kind is another */
+    int byte;        /* of put_period: -1 for random ones */
+} kinds[] = {
+    {"zeros", put_period, 1, 0},      {"byte", put_period, 1, 'x'},
+    {"period1", put_period, 1, -1},   {"period2", put_period, 2, -1},
+    {"period3", put_period, 3, -1},   {"period4", put_period, 4, -1},
+    {"period5", put_period, 5, -1},   {"period6", put_period, 6, -1},
+    {"period7", put_period, 7, -1},   {"period8", put_period, 8, -1},
+    {"period9", put_period, 9, -1},   {"random", put_random, 0, 0},
+    {"text", put_text, 0, 0},         {"source", put_source, 0, 0},
+    {"binary", put_binary, 0, 0},     {"mixed", put_mixed, 0, 0},
+    {"debruijn", put_debruijn, 0, 0}, {"sparse", put_sparse, 0, 0},
+    {"match32k", put_match32k, 0, 0},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static bool read_number(const char *text, uint64_t *value)
+{
+    char *end;
+
+    *value = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0';
+}
+
+int main(int argc, char **argv)
+{
+    static struct gen g;
+    uint64_t seed = 1;
+    int kind = -1;
+
+    if (argc == 2 && strcmp(argv[1], "kinds") == 0) {
+        for (int i = 0; i < KINDS; i++)
+            puts(kinds[i].name);
+        return 0;
+    }
+    for (int i = 0; argc > 1 && i < KINDS; i++)
+        if (strcmp(argv[1], kinds[i].name) == 0)
+            kind = i;
+    if (argc < 3 || argc > 4 || kind < 0 || !read_number(argv[2], &g.left) ||
+        (argc == 4 && !read_number(argv[3], &seed))) {
+        fprintf(stderr, "Usage: gen KIND BYTES [SEED], or: gen kinds\n");
+        return 2;
+    }
+    g.random = seed;
+    g.lfsr = 1 + below(&g, 65535);
+    make_pick(&g);
+    if (kinds[kind].period > 0)
+        make_pattern(&g, kinds[kind].period, kinds[kind].byte);
+    while (g.left > 0)
+        kinds[kind].put(&g);
+    flush(&g);
+    return 0;
+}

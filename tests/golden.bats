@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# golden.bats - compressed output is, to the byte, what was recorded (tests/data/README)
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+}
+
+# check_lines PATTERN: all recorded digests in lines that the extended pattern matches.
+check_lines() {
+    local digest level block kind size wrong=0 checked=0
+    while read -r digest level block kind size; do
+        checked=$((checked + 1))
+        if [ "$(golden_digest "$level" "$block" "$kind" "$size")" != "$digest" ]; then
+            wrong=$((wrong + 1))
+            echo "differs: level $level, block size $block, $kind $size"
+        fi
+    done < <(grep -E "^[^#]+ $1" "$srcdir/tests/data/golden.sha256")
+    [ "$checked" -gt 0 ] || fail "nothing recorded"
+    [ "$wrong" -eq 0 ]
+}
+
+@test "the inputs themselves are what was recorded" {
+    check_lines '- - '
+}
+
+@test "edge and small inputs, level 6" {
+    check_lines '6 1024 [a-z0-9]+ [0-9]{1,5}$'
+}
+
+@test "large inputs, level 1" {
+    check_lines '1 1024 [a-z0-9]+ [0-9]{6,}$'
+}
+
+@test "large inputs, level 6" {
+    check_lines '6 1024 [a-z0-9]+ [0-9]{6,}$'
+}
+
+@test "large inputs, level 9" {
+    check_lines '9 1024 [a-z0-9]+ [0-9]{6,}$'
+}
+
+@test "segments of 32 KiB" {
+    check_lines '6 32 '
+}
+
+@test "real files at levels 1, 6 and 9" {
+    check_lines '[169] 1024 file '
+}
+
+@test "the tests above leave no recorded line out" {
+    if grep -vE '^#|^[0-9a-f]{64} (- - |[169] 1024 |6 32 )' "$srcdir/tests/data/golden.sha256"; then
+        fail "no test checks these"
+    fi
+}

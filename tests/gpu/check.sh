@@ -1,0 +1,297 @@
+#!/bin/sh
+# check.sh - on a machine with a GPU: that the GPU engine, and the mixed mode, write what the CPU
+# engine writes, and that a GPU that fails or errs changes nothing
+#
+#     make check-gpu
+#     GZLZSS=... GEN=... srcdir=... sh tests/gpu/check.sh [FILE...]
+#
+# Needs only a shell, the core utilities, gzip and the built tree.  FILEs are more inputs to compare
+# the engines on.  Takes some minutes, nearly all of it for bringing up the GPU in every process.
+# The oracle is the CPU engine: DESIGN.md's law of one output is what is checked here.
+
+# Files named on the command line are found from where we were called.
+here=$(pwd)
+GZLZSS=${GZLZSS:-$here/gzlzss}
+GEN=${GEN:-$here/tests/gen}
+srcdir=${srcdir:-$here}
+
+export LC_ALL=C
+unset GZIP GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+
+passed=0
+failed=0
+
+scratch=$(mktemp -d) || exit 1
+trap 'cd / && rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$scratch" || exit 1
+
+# verdict WHAT: counts a check as failed if there is anything in the file "problems", which it shows
+# and empties.
+verdict() {
+    if [ -s problems ]; then
+        failed=$((failed + 1))
+        echo "not ok - $1"
+        sed 's/^/    /' problems
+    else
+        passed=$((passed + 1))
+        echo "ok - $1"
+    fi
+    : >problems
+}
+
+problem() {
+    echo "$*" >>problems
+}
+
+sha() {
+    sha256sum "$1" | cut -d ' ' -f 1
+}
+
+# What -vv said in the file "messages" about one input or more, added up: segments matched by the
+# CPU, by the GPU, and redone.
+segments() {
+    sed -n 's/.*segments matched: \([0-9]*\) by CPU, \([0-9]*\) by GPU (.*), \([0-9]*\) of.*/\1 \2 \3/p' \
+        messages |
+        awk '{ c += $1; g += $2; r += $3 } END { print c + 0, g + 0, r + 0 }'
+}
+
+# count WHICH: one of these three numbers, 1 to 3.
+count() {
+    segments | cut -d ' ' -f "$1"
+}
+
+# compress ARGUMENT...: output in "out", messages in "messages"; a problem if it fails.
+compress() {
+    status=0
+    "$GZLZSS" -n -vv "$@" >out 2>messages || status=$?
+    if [ "$status" -ne 0 ]; then
+        problem "exit status $status: $*: $(head -n 1 messages)"
+    fi
+}
+
+# The GPU did everything, and rightly: with --backend=gpu the CPU may not help out.
+expect_gpu_alone() {
+    if [ "$(count 1)" -ne 0 ] || [ "$(count 2)" -eq 0 ] || [ "$(count 3)" -ne 0 ]; then
+        problem "$1: segments by CPU, by GPU, redone: $(segments), not 0, some, 0"
+    fi
+}
+
+: >problems
+
+# --- Is there a GPU? ----------------------------------------------------------------------------
+
+"$GZLZSS" --list-devices || exit 1
+if ! echo x | "$GZLZSS" --backend=gpu >out 2>messages; then
+    cat messages
+    echo "This check needs a GPU that gzlzss can use."
+    exit 1
+fi
+
+# --- The recorded digests -----------------------------------------------------------------------
+
+# All inputs of a level and block size go through one process, so that one engine serves them all.
+golden() {
+    mode=$1
+    level=$2
+    block=$3
+    rm -rf golden
+    mkdir golden
+    while read -r digest l b kind size; do
+        if [ "$l" = "$level" ] && [ "$b" = "$block" ]; then
+            if [ "$kind" = file ]; then
+                cp "$srcdir/tests/data/$size" "golden/$kind-$size"
+            else
+                "$GEN" "$kind" "$size" >"golden/$kind-$size"
+            fi
+            echo "$digest  golden/$kind-$size.gz" >>golden.list
+        fi
+    done <"$srcdir/tests/data/golden.sha256"
+    if [ "$mode" = gpu ]; then
+        compress -k "-$level" -b "$block" --backend=gpu golden/*
+        # An empty input has a segment, but nothing for the GPU to match.
+        grep -v -e '-0: segments matched' messages >others
+        mv others messages
+        expect_gpu_alone "level $level, blocks of $block KiB"
+    else
+        GZLZSS_TEST_GPU_MIN=0
+        export GZLZSS_TEST_GPU_MIN
+        compress -k "-$level" -b "$block" golden/*
+        unset GZLZSS_TEST_GPU_MIN
+        auto_segments=$((auto_segments + $(count 2)))
+    fi
+    sha256sum -c --quiet golden.list >>problems 2>&1 || problem "recorded digests do not match"
+    verdict "recorded digests, $mode, level $level, blocks of $block KiB: $(wc -l <golden.list)"
+    rm -f golden.list
+}
+
+# Segments the GPU has matched in the mixed mode, in all.
+auto_segments=0
+
+grep -v '^#' "$srcdir/tests/data/golden.sha256" | awk '$2 != "-" { print $2, $3 }' | sort -u >groups
+while read -r group_level group_block; do
+    golden gpu "$group_level" "$group_block"
+    golden auto "$group_level" "$group_block"
+done <groups
+[ -s groups ] || problem "nothing recorded"
+verdict "there are recorded digests"
+
+# --- Every engine, number of threads and way to read: the same bytes ----------------------------
+
+# same NAME FILE [OPTION...]: all outputs of the file are the same, and gunzip gives it back.
+same() {
+    name=$1
+    input=$2
+    shift 2
+    compress --backend=cpu -p 2 "$@" <"$input"
+    mv out expected
+    gzip -dc <expected | cmp - "$input" >>problems 2>&1 || problem "gunzip does not give it back"
+    for mode in cpu gpu auto; do
+        if [ "$mode" = auto ]; then
+            GZLZSS_TEST_GPU_MIN=0
+            export GZLZSS_TEST_GPU_MIN
+        fi
+        for p in 1 2 16; do
+            for way in file pipe; do
+                if [ "$way" = file ]; then
+                    compress "--backend=$mode" -p "$p" "$@" <"$input"
+                else
+                    # shellcheck disable=SC2002 # It is to be a pipe.
+                    cat "$input" | compress "--backend=$mode" -p "$p" "$@"
+                fi
+                cmp expected out >>problems 2>&1 || problem "differs: $mode, -p $p, $way: $(sha out)"
+                if [ "$mode" = gpu ] && [ -s "$input" ]; then
+                    expect_gpu_alone "-p $p, $way"
+                elif [ "$mode" = auto ]; then
+                    auto_segments=$((auto_segments + $(count 2)))
+                fi
+            done
+        done
+        unset GZLZSS_TEST_GPU_MIN
+    done
+    verdict "$name: $(sha expected)"
+}
+
+for kind in $("$GEN" kinds); do
+    "$GEN" "$kind" 3000001 >input
+    same "$kind 3000001" input
+done
+for size in 0 1 2 3 32767 32768 32769 1048575 1048576 1048577 16777215 16777216 16777217; do
+    "$GEN" mixed "$size" >input
+    same "mixed $size" input
+done
+"$GEN" mixed 5000011 >input
+same "mixed 5000011 -b 32" input -b 32
+same "mixed 5000011 -b 33" input -b 33
+same "mixed 5000011 -b 32768" input -b 32768
+"$GEN" text 30000001 >input
+same "text 30000001 -b 4096" input -b 4096
+same "text 30000001 -9" input -9
+"$GEN" mixed 100000007 >input
+same "mixed 100000007" input
+for file in "$@"; do
+    case $file in
+    /*) ;;
+    *) file=$here/$file ;;
+    esac
+    if [ -r "$file" ]; then
+        same "$file" "$file"
+    else
+        problem "cannot be read"
+        verdict "$file"
+    fi
+done
+
+[ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
+verdict "the mixed mode uses the GPU: $auto_segments segments"
+
+# --- A GPU that errs or fails -------------------------------------------------------------------
+
+# fault NAME FAULT INPUT [OPTION...]: with that fault the output is what the CPU engine writes.
+fault() {
+    name=$1
+    kind=$2
+    input=$3
+    shift 3
+    compress --backend=cpu "$@" <"$input"
+    mv out expected
+    for mode in gpu auto; do
+        for p in 1 4; do
+            GZLZSS_TEST_GPU_MIN=0
+            GZLZSS_TEST_GPU_FAULT=$kind
+            export GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+            compress "--backend=$mode" -p "$p" "$@" <"$input"
+            unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+            cmp expected out >>problems 2>&1 || problem "differs: $mode, -p $p"
+            # In the mixed mode the CPU may have been faster than the fault.
+            [ "$mode" = gpu ] || continue
+            case $kind in
+            corrupt)
+                [ "$(count 3)" -gt 0 ] || problem "-p $p: nothing was redone: $(segments)"
+                ;;
+            *)
+                [ "$(count 1)" -gt 0 ] || problem "-p $p: nothing was left to the CPU: $(segments)"
+                grep -q 'GPU not used: ..*' messages || problem "-p $p: -v does not say so"
+                ;;
+            esac
+        done
+    done
+    verdict "$name: $kind"
+}
+
+"$GEN" text 3000001 >small
+"$GEN" mixed 100000007 >large
+fault "text 3000001" corrupt small
+fault "text 3000001 -b 32" corrupt small -b 32
+fault "mixed 100000007" corrupt large
+fault "text 3000001" fail=0 small
+fault "mixed 100000007" fail=0 large
+fault "mixed 100000007" fail=3 large
+fault "mixed 100000007 -b 32" fail=3 large -b 32
+
+# The files after the one at which the GPU failed.
+for n in 1 2 3; do
+    "$GEN" source 2000001 "$n" >"source-$n"
+    compress --backend=cpu -c "source-$n"
+    cat out >>expected-all
+done
+GZLZSS_TEST_GPU_FAULT=fail=1
+export GZLZSS_TEST_GPU_FAULT
+compress --backend=gpu -c source-1 source-2 source-3
+unset GZLZSS_TEST_GPU_FAULT
+cmp expected-all out >>problems 2>&1
+[ "$(count 1)" -gt 0 ] || problem "nothing was left to the CPU: $(segments)"
+[ "$(count 2)" -gt 0 ] || problem "nothing was done by the GPU: $(segments)"
+verdict "three files, the GPU fails at the second"
+
+# --- The kernels themselves ---------------------------------------------------------------------
+
+if command -v compute-sanitizer >/dev/null 2>&1; then
+    mkdir sanitize
+    "$GEN" text 300000 >sanitize/text
+    "$GEN" zeros 100000 >sanitize/zeros
+    "$GEN" binary 300000 >sanitize/binary
+    for tool in memcheck racecheck; do
+        for block in 1024 32; do
+            status=0
+            compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
+                "$GZLZSS" -nkf -vv -b "$block" --backend=gpu sanitize/text sanitize/zeros \
+                sanitize/binary >out 2>messages || status=$?
+            if [ "$status" -ne 0 ]; then
+                problem "exit status $status"
+                tail -n 30 sanitizer.log messages >>problems
+            fi
+            expect_gpu_alone "under $tool"
+            for f in text zeros binary; do
+                "$GZLZSS" -n -b "$block" --backend=cpu <"sanitize/$f" |
+                    cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
+            done
+            verdict "compute-sanitizer $tool, blocks of $block KiB"
+        done
+    done
+else
+    echo "skipped - compute-sanitizer is not installed"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

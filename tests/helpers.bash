@@ -1,0 +1,212 @@
+# helpers.bash - what the Bats files share
+#
+# The build says where things are: GZLZSS is the command to test, GEN the data generator
+# (tests/gen.c) and srcdir the top of the source tree, all absolute paths (Makefile.am).
+# shellcheck shell=bash
+
+: "${GZLZSS:?must be the path of the command to test}"
+: "${GEN:?must be the path of tests/gen}"
+: "${srcdir:?must be the path of the source tree}"
+
+# Messages are compared with gzip's and made by strerror, and the user's settings must not reach
+# the programs under test.
+export LC_ALL=C
+unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+
+# Every test file calls this from its setup(): an empty directory for each test.
+enter_test_directory() {
+    umask 022
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+have_gnu_gzip() {
+    have gzip && gzip --version 2>/dev/null | head -n 1 | grep -q '^gzip [0-9]'
+}
+
+# Whether the command finds a GPU that it can use.
+have_gpu() {
+    echo x | "$GZLZSS" --backend=gpu >/dev/null 2>&1
+}
+
+# Says what is wrong and fails the test.
+fail() {
+    printf '%s\n' "$*"
+    return 1
+}
+
+# ends_with STATUS COMMAND...: the command ends with that exit status.  Its standard error is left
+# in the file "stderr", its standard output in "stdout".
+ends_with() {
+    local expected=$1 status=0
+    shift
+    "$@" >stdout 2>stderr </dev/null || status=$?
+    [ "$status" -eq "$expected" ] ||
+        fail "exit status $status, not $expected: $*" "stderr: $(cat stderr)"
+}
+
+# stderr_is LINE...: standard error of the last ends_with was exactly these lines.
+stderr_is() {
+    if [ $# -eq 0 ]; then
+        [ ! -s stderr ] || fail "unexpected message: $(cat stderr)"
+    else
+        printf '%s\n' "$@" | cmp -s - stderr || fail "expected: $*" "got: $(cat stderr)"
+    fi
+}
+
+# absent FILE...: none of these exist, not even as dangling links.
+absent() {
+    local f
+    for f in "$@"; do
+        if [ -e "$f" ] || [ -L "$f" ]; then
+            fail "$f should not exist"
+        fi
+    done
+}
+
+sha() {
+    sha256sum | cut -d ' ' -f 1
+}
+
+# hex FILE OFFSET COUNT: bytes of a file as hexadecimal digits.
+hex() {
+    od -A n -t x1 -j "$2" -N "$3" -v "$1" | tr -d ' \n'
+}
+
+# Makes the directory "in" of small and large inputs of all kinds, the edges first.
+make_edge_inputs() {
+    local k n
+    mkdir -p in
+    for n in 0 1 2 3; do
+        "$GEN" text "$n" >"in/text-$n"
+    done
+    for n in 32767 32768 32769; do # a chunk, and a segment of -b 32
+        "$GEN" source "$n" >"in/source-$n"
+        "$GEN" random "$n" >"in/random-$n"
+    done
+    for n in 1048575 1048576 1048577; do # a segment
+        "$GEN" text "$n" >"in/text-$n"
+    done
+    "$GEN" random 1048577 >in/random-1048577
+    "$GEN" zeros 1048577 >in/zeros-1048577
+    for k in $("$GEN" kinds); do
+        "$GEN" "$k" 100003 >"in/$k-100003"
+    done
+    "$GEN" byte 2500000 >in/byte-2500000
+    "$GEN" mixed 3000001 >in/mixed-3000001
+    "$GEN" binary 2100000 >in/binary-2100000
+}
+
+# Adds real files to the directory "in": those that any Debian machine has, whichever are there.
+make_real_inputs() {
+    local libc
+    mkdir -p in
+    copy_if_there /usr/share/common-licenses/GPL-3 in/licence.txt
+    copy_if_there /bin/bash in/bash.elf
+    libc=$(ldd /bin/sh 2>/dev/null | awk '/libc\.so/ { print $3 }')
+    copy_if_there "${libc:-/lib/x86_64-linux-gnu/libc.so.6}" in/libc.elf
+    cp "$srcdir/src/pipeline.c" in/pipeline.c
+    cp "$srcdir/tests/helpers.bash" in/helpers.bash
+    tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
+    # A tar of many small files; without documentation on the machine, of its settings.
+    find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable 2>/dev/null |
+        head -n 400 >list
+    tar -cf in/small-files.tar -T list 2>/dev/null || true
+    if have gzip; then
+        gzip -9 <in/pipeline.c >in/compressed.gz
+        tar -C "$srcdir" -cf - src lzss | gzip -6 >>in/compressed.gz
+    fi
+}
+
+copy_if_there() {
+    if [ -r "$1" ]; then
+        cat "$1" >"$2"
+    fi
+}
+
+# same_as_gzip COMMANDS: shell commands, run in two copies of the directory "case", once with $TOOL
+# GNU gzip and once ours, end with the same status, print the same and leave the same files with the
+# same modes and times.  In messages, the program's name does not count, nor do the ratios, the
+# empty lines and other white space of gzip's, nor that all of ours have a colon after the file's
+# name.  Compressed output counts by what is in it.
+same_as_gzip() {
+    local tool dir differences
+    for tool in gzip gzlzss; do
+        dir=by-$tool
+        rm -rf "$dir"
+        cp -a case "$dir"
+        if [ "$tool" = gzip ]; then
+            TOOL=gzip
+        else
+            TOOL=$GZLZSS
+        fi
+        export TOOL
+        (
+            status=0
+            cd "$dir" || exit 1
+            bash -c "$1" >standard-output 2>../stderr </dev/null || status=$?
+            touch -d @0 standard-output
+            echo "exit status $status"
+            sed -E -e 's/^gzlzss: /gzip: /' -e 's/^(gzip: [^ ]+): /\1 /' -e 's/[ \t]+/ /g' \
+                -e 's/-?[0-9.]+%/N%/' -e '/^ ?$/d' ../stderr
+            find . -type f -printf '%P %m %TY-%Tm-%Td %TT\n' | sort
+        ) >"$tool.result"
+    done
+    # Few files differ, so few need to be looked into.
+    diff -rq by-gzip by-gzlzss 2>/dev/null | sed -n 's/^Files \(.*\) and \(.*\) differ$/\1 \2/p' |
+        while read -r theirs ours; do
+            cmp <(gzip -dcf <"$theirs") <(gzip -dcf <"$ours") 2>&1 || true
+        done >>gzlzss.result
+    if ! differences=$(diff gzip.result gzlzss.result); then
+        fail "gzip (<) and gzlzss (>) differ in: $1" "$differences"
+    fi
+}
+
+# all_same_as_gzip COMMANDS...: each of them is.
+all_same_as_gzip() {
+    local c bad=0
+    have_gnu_gzip || skip "GNU gzip is not installed"
+    for c in "$@"; do
+        same_as_gzip "$c" || bad=1
+    done
+    [ "$bad" -eq 0 ]
+}
+
+# The recorded digests.  A line of golden.sha256 says what a compressed stream's digest is:
+#
+#     DIGEST LEVEL BLOCKSIZE KIND SIZE    of `gen KIND SIZE | gzlzss -n -LEVEL -b BLOCKSIZE`
+#     DIGEST LEVEL BLOCKSIZE file NAME    of tests/data/NAME in place of generated data
+#
+# and with - for the level and the block size, the digest of the data itself.
+
+golden_input() {
+    if [ "$1" = file ]; then
+        cat "$srcdir/tests/data/$2"
+    else
+        "$GEN" "$1" "$2"
+    fi
+}
+
+# golden_digest LEVEL BLOCKSIZE KIND SIZE
+golden_digest() {
+    if [ "$1" = - ]; then
+        golden_input "$3" "$4" | sha
+    else
+        golden_input "$3" "$4" | "$GZLZSS" --backend=cpu -n "-$1" -b "$2" | sha
+    fi
+}
+
+# Prints golden.sha256 anew, with the digests that the command gives now (tests/data/README).
+golden_update() {
+    local digest level block kind size
+    while read -r digest level block kind size; do
+        if [ "$digest" = '#' ] || [ -z "$digest" ]; then
+            echo "$digest${level:+ $level}${block:+ $block}${kind:+ $kind}${size:+ $size}"
+        else
+            echo "$(golden_digest "$level" "$block" "$kind" "$size") $level $block $kind $size"
+        fi
+    done <"$srcdir/tests/data/golden.sha256"
+}

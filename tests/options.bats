@@ -1,0 +1,295 @@
+#!/usr/bin/env bats
+# options.bats - the command line: every option, every way to write it, and what makes no sense
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    "$GEN" text 5000 >plain
+    "$GZLZSS" -nc plain >plain.z
+}
+
+# A value that each option with an argument takes.  An option that is new in --help needs one here.
+value_of() {
+    case $1 in
+    processes) echo 2 ;;
+    blocksize) echo 64 ;;
+    backend) echo cpu ;;
+    *) fail "no value for --$1 in options.bats" ;;
+    esac
+}
+
+# The options that --help lists, one a line: -LETTER or "" , --NAME, and the argument's name or "".
+listed_options() {
+    "$GZLZSS" --help |
+        sed -nE 's/^  (-.|  ),? +(--[a-z-]+)(=([A-Za-z]+))? .*/\1|\2|\4/p'
+}
+
+# works OPTION...: it compresses, or decompresses if the options are to.  What is printed is in
+# stdout and stderr.
+works() {
+    case " $* " in
+    *' -d '* | *' --d'* | *' -t '* | *' --te'*) "$GZLZSS" "$@" <plain.z >stdout 2>stderr ;;
+    *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
+    esac || fail "exit status $?: $*" "$(cat stderr)"
+}
+
+@test "every option in --help is accepted, by letter and by name" {
+    listed_options >options
+    [ "$(wc -l <options)" -ge 16 ]
+    while IFS='|' read -r letter name argument; do
+        if [ -n "$argument" ]; then
+            value=$(value_of "${name#--}")
+            works "$name=$value"
+            works "$name" "$value"
+            if [ "$letter" != "  " ]; then
+                works "$letter" "$value"
+                works "$letter$value"
+            fi
+        else
+            works "$name"
+            if [ "$letter" != "  " ]; then
+                works "$letter"
+            fi
+        fi
+    done <options
+}
+
+@test "the options that gzip's users and our design count on are in --help" {
+    listed_options >options
+    for row in '-c|--stdout|' '-d|--decompress|' '-f|--force|' '-h|--help|' '-k|--keep|' \
+        '-n|--no-name|' '-q|--quiet|' '-t|--test|' '-v|--verbose|' '-V|--version|' '-1|--fast|' \
+        '-9|--best|' '-p|--processes|N' '-b|--blocksize|KiB' '  |--backend|NAME' \
+        '  |--list-devices|'; do
+        grep -qxF -e "$row" options || fail "not in --help: $row"
+    done
+}
+
+@test "names that --help does not list" {
+    works --to-stdout
+    works --silent
+    "$GZLZSS" --uncompress <plain.z | cmp - plain
+}
+
+@test "each option does what it says" {
+    works -d
+    cmp stdout plain
+    works --decompress
+    cmp stdout plain
+    works -t
+    [ ! -s stdout ]
+    works -c
+    "$GZLZSS" -d <stdout | cmp - plain
+    works -v
+    [ -s stderr ]
+    works -vq
+    [ ! -s stderr ]
+    works -qv
+    [ -s stderr ]
+}
+
+@test "levels -1 to -9, --fast and --best" {
+    for level in 1 2 3 4 5 6 7 8 9; do
+        works "-$level"
+        "$GZLZSS" -d <stdout | cmp - plain
+    done
+    cmp <("$GZLZSS" -n --fast <plain) <("$GZLZSS" -n -1 <plain)
+    cmp <("$GZLZSS" -n --best <plain) <("$GZLZSS" -n -9 <plain)
+    cmp <("$GZLZSS" -n <plain) <("$GZLZSS" -n -6 <plain)
+    # The last one counts.
+    cmp <("$GZLZSS" -n -1 -9 <plain) <("$GZLZSS" -n -9 <plain)
+    cmp <("$GZLZSS" -n -91 <plain) <("$GZLZSS" -n -1 <plain)
+}
+
+@test "names can be cut short" {
+    "$GZLZSS" --dec <plain.z | cmp - plain
+    "$GZLZSS" --unc <plain.z | cmp - plain
+    works --te
+    works --verb
+    works --proc=2 --block=64 --backe=cpu
+    # But not so that two are meant.
+    ends_with 1 "$GZLZSS" --s
+    grep -q ambiguous stderr
+}
+
+@test "letters in one word" {
+    "$GZLZSS" -dc <plain.z | cmp - plain
+    "$GZLZSS" -kv9 plain 2>stderr
+    [ -e plain.gz ]
+    [ -e plain ]
+    [ -s stderr ]
+    "$GZLZSS" -dcp2 plain.gz | cmp - plain
+    "$GZLZSS" -cnp3 -b64 plain >z
+    "$GZLZSS" -dc <z | cmp - plain
+}
+
+@test "options after operands" {
+    "$GZLZSS" plain -k -9
+    [ -e plain ]
+    "$GZLZSS" plain.gz -dc | cmp - plain
+}
+
+@test "-- ends the options" {
+    cp plain ./-d
+    "$GZLZSS" -k -- -d
+    [ -e ./-d.gz ]
+    "$GZLZSS" -dc -- -d.gz | cmp - plain
+    ends_with 1 "$GZLZSS" -- -nosuchfile
+    stderr_is "$(basename "$GZLZSS"): -nosuchfile: No such file or directory"
+}
+
+@test "- is standard input" {
+    "$GZLZSS" -d - <plain.z | cmp - plain
+    cmp <("$GZLZSS" -n - <plain) plain.z
+    # Between files, too.
+    cp plain.z other.z
+    "$GZLZSS" -dc other.z - other.z <plain.z >three
+    cat plain plain plain | cmp - three
+    [ ! -e ./-.gz ]
+}
+
+@test "numbers that make no sense are refused with one line" {
+    name=$(basename "$GZLZSS")
+    for n in 0 -1 x 2x '' 99999999999999999999 1025; do
+        ends_with 1 "$GZLZSS" -p "$n" -k plain
+        stderr_is "$name: invalid number of threads '$n': give 1 to 1024"
+        absent plain.gz
+        ends_with 1 "$GZLZSS" "--processes=$n" -k plain
+        absent plain.gz
+    done
+    for n in 0 1 31 -64 x 64k '' 32769; do
+        ends_with 1 "$GZLZSS" -b "$n" -k plain
+        stderr_is "$name: invalid block size '$n': give 32 to 32768 (KiB)"
+        absent plain.gz
+    done
+    ends_with 1 "$GZLZSS" --backend=foo -k plain
+    stderr_is "$name: invalid backend 'foo': give auto, cpu or gpu"
+    absent plain.gz
+}
+
+@test "an unknown option is refused" {
+    for option in --nonsense -@ --stdout=x; do
+        ends_with 1 "$GZLZSS" "$option" -k plain
+        grep -q "^Try .*--help" stderr
+        [ ! -s stdout ]
+        absent plain.gz
+    done
+    ends_with 1 "$GZLZSS" -p
+    ends_with 1 "$GZLZSS" --backend
+}
+
+@test "-h prints help and does nothing else" {
+    for option in -h --help; do
+        ends_with 0 "$GZLZSS" "$option" plain
+        stderr_is
+        grep -q '^Usage: ' stdout
+        grep -q -e '--backend=NAME' stdout
+        absent plain.gz
+        [ "$(awk 'length > 100' stdout | wc -l)" -eq 0 ]
+    done
+}
+
+@test "-V prints the version" {
+    version=$(sed -nE 's/^AC_INIT\(\[gzlzss\], *\[([^]]*)\].*/\1/p' "$srcdir/configure.ac")
+    [ -n "$version" ]
+    for option in -V --version; do
+        ends_with 0 "$GZLZSS" "$option" plain
+        stderr_is
+        [ "$(head -n 1 stdout)" = "gzlzss $version" ]
+        grep -q '^CUDA: ' stdout
+        absent plain.gz
+    done
+}
+
+@test "help to a full disk fails" {
+    [ -c /dev/full ] || skip "there is no /dev/full"
+    status=0
+    "$GZLZSS" --help >/dev/full 2>stderr || status=$?
+    [ "$status" -eq 1 ]
+    [ -s stderr ]
+}
+
+@test "--list-devices prints a line and succeeds" {
+    ends_with 0 "$GZLZSS" --list-devices
+    stderr_is
+    [ -s stdout ]
+}
+
+@test "--backend=cpu and auto write the same bytes" {
+    "$GEN" mixed 2500000 >large
+    for f in plain large; do
+        "$GZLZSS" -nc "$f" >z
+        cmp z <("$GZLZSS" -nc --backend=cpu "$f")
+        cmp z <("$GZLZSS" -nc --backend=auto "$f")
+        cmp z <("$GZLZSS" -n --backend=cpu <"$f")
+    done
+    # The last one counts.
+    cmp z <("$GZLZSS" -nc --backend=gpu --backend=cpu large)
+}
+
+@test "-vv tells which engine worked" {
+    ends_with 0 "$GZLZSS" -vv --backend=cpu -k plain
+    grep -q 'segments matched: 1 by CPU, 0 by GPU' stderr
+}
+
+@test "without a GPU: --backend=gpu is one clear line, and nothing is touched" {
+    if have_gpu; then
+        skip "there is a GPU"
+    fi
+    for option in --backend=gpu '--backend=gpu -v' '--backend=gpu -q' '--backend=gpu -f'; do
+        # shellcheck disable=SC2086 # The command's words.
+        ends_with 1 "$GZLZSS" $option plain
+        [ "$(wc -l <stderr)" -eq 1 ]
+        grep -q "^$(basename "$GZLZSS"): cannot use a GPU: ..*" stderr
+        [ ! -s stdout ]
+        absent plain.gz
+        [ -e plain ]
+    done
+    # It is said at the start, before anything is read.
+    ends_with 1 "$GZLZSS" --backend=gpu -c plain
+    [ ! -s stdout ]
+    # Decompression has no use for a GPU.
+    ends_with 0 "$GZLZSS" --backend=gpu -dc plain.z
+    stderr_is
+    cmp stdout plain
+}
+
+@test "without a GPU: auto works and says nothing" {
+    if have_gpu; then
+        skip "there is a GPU"
+    fi
+    ends_with 0 "$GZLZSS" -nc plain
+    stderr_is
+    cmp stdout plain.z
+    ends_with 0 "$GZLZSS" -nc --backend=auto plain
+    stderr_is
+    cmp stdout plain.z
+}
+
+@test "without a GPU: auto that tries one goes on without, and -v says so" {
+    if have_gpu; then
+        skip "there is a GPU"
+    fi
+    export GZLZSS_TEST_GPU_MIN=0
+    "$GEN" mixed 2500000 >large
+    for f in plain large; do
+        ends_with 0 "$GZLZSS" -nc "$f"
+        stderr_is
+        cmp stdout <(env -u GZLZSS_TEST_GPU_MIN "$GZLZSS" -nc "$f")
+        ends_with 0 "$GZLZSS" -v -nc "$f"
+        grep -q "^$(basename "$GZLZSS"): $f: GPU not used: ..*" stderr
+        # Without being asked to, it does not even try.
+        ends_with 0 "$GZLZSS" -v --backend=cpu -nc "$f"
+        ! grep -q "GPU not used" stderr || fail "tried"
+    done
+}
+
+@test "with a GPU: it does the work, to the same bytes" {
+    have_gpu || skip "there is no GPU"
+    "$GEN" mixed 2500000 >large
+    ends_with 0 "$GZLZSS" -vv --backend=gpu -nc large
+    grep -q 'segments matched: 0 by CPU, 3 by GPU' stderr
+    cmp stdout <("$GZLZSS" --backend=cpu -nc large)
+}

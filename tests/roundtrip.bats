@@ -1,0 +1,314 @@
+#!/usr/bin/env bats
+# roundtrip.bats - what is compressed comes back, by every decoder there is; and one input has one
+# output, whatever made it
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+# All inputs, in "in", and what the default level makes of them, in "gz", are made once.
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    make_edge_inputs
+    make_real_inputs
+    mkdir gz
+    for f in in/*; do
+        "$GZLZSS" -c "$f" >"gz/${f#in/}.gz"
+    done
+}
+
+setup() {
+    enter_test_directory
+    ln -s "$BATS_FILE_TMPDIR/in" in
+    ln -s "$BATS_FILE_TMPDIR/gz" gz
+}
+
+# decodes_all COMMAND...: the command decodes every file in "gz" from standard input.
+decodes_all() {
+    local f wrong=0
+    for f in in/*; do
+        if ! "$@" <"gz/${f#in/}.gz" 2>stderr | cmp - "$f" || [ "${PIPESTATUS[0]}" -ne 0 ]; then
+            echo "wrong: ${f#in/}: $(cat stderr)"
+            wrong=$((wrong + 1))
+        fi
+    done
+    [ "$wrong" -eq 0 ]
+}
+
+# needs COMMAND: without it, the test is skipped.
+needs() {
+    have "$1" || skip "$1 is not installed"
+}
+
+@test "the inputs are what the tests mean them to be" {
+    for f in text-0 text-1 random-32769 text-1048577 zeros-1048577 period7-100003 pipeline.c \
+        sources.tar small-files.tar; do
+        [ -e "in/$f" ] || fail "$f is missing"
+    done
+    [ "$(wc -c <in/text-1048577)" -eq 1048577 ]
+    [ "$(tar -tf in/small-files.tar | wc -l)" -gt 20 ]
+    [ "$(find in/ -type f | wc -l)" -ge 40 ]
+}
+
+@test "gzlzss -d" {
+    decodes_all "$GZLZSS" -dc
+}
+
+@test "gunzip" {
+    needs gunzip
+    decodes_all gunzip -c
+}
+
+@test "pigz -d" {
+    needs pigz
+    decodes_all pigz -dc
+}
+
+@test "igzip -d" {
+    needs igzip
+    for f in in/*; do
+        igzip -dc "gz/${f#in/}.gz" | cmp - "$f"
+        [ "${PIPESTATUS[0]}" -eq 0 ]
+    done
+}
+
+@test "libdeflate-gunzip" {
+    needs libdeflate-gunzip
+    decodes_all libdeflate-gunzip -c
+}
+
+@test "busybox gunzip" {
+    needs busybox
+    busybox gunzip --help >/dev/null 2>&1 || skip "this busybox has no gunzip"
+    decodes_all busybox gunzip -c
+}
+
+@test "python3's gzip" {
+    needs python3
+    python3 - <<'END'
+import glob, gzip, os, sys
+
+for name in glob.glob("in/*"):
+    with gzip.open("gz/" + os.path.basename(name) + ".gz") as f, open(name, "rb") as original:
+        if f.read() != original.read():
+            sys.exit(name + " differs")
+END
+}
+
+@test "node's zlib" {
+    needs node
+    cat >decode.js <<'END'
+const fs = require("fs"), zlib = require("zlib");
+
+for (const name of fs.readdirSync("in")) {
+    const data = zlib.gunzipSync(fs.readFileSync("gz/" + name + ".gz"));
+    if (!data.equals(fs.readFileSync("in/" + name))) {
+        console.error(name + " differs");
+        process.exit(1);
+    }
+}
+END
+    node decode.js
+}
+
+@test "perl's IO::Uncompress" {
+    needs perl
+    perl -MIO::Uncompress::Gunzip -e 1 2>/dev/null || skip "perl has no IO::Uncompress::Gunzip"
+    cat >decode.pl <<'END'
+use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
+
+for my $name (glob "in/*") {
+    my ($base) = $name =~ m{([^/]*)$};
+    my $got = "";
+    gunzip "gz/$base.gz" => \$got, Strict => 1 or die "$base: $GunzipError\n";
+    open my $f, "<:raw", $name or die "$name: $!\n";
+    local $/;
+    my $want = <$f> // "";
+    die "$base differs\n" if $got ne $want;
+}
+END
+    perl decode.pl
+}
+
+@test "7z" {
+    local seven=
+    for c in 7zz 7z 7za; do
+        if [ -z "$seven" ] && have "$c"; then
+            seven=$c
+        fi
+    done
+    [ -n "$seven" ] || skip "none of 7zz, 7z and 7za is installed"
+    for f in in/*; do
+        "$seven" e -so "gz/${f#in/}.gz" 2>/dev/null | cmp - "$f"
+        [ "${PIPESTATUS[0]}" -eq 0 ]
+    done
+}
+
+@test "every level, decoded by gunzip and by -d" {
+    for level in 1 2 3 4 5 6 7 8 9; do
+        for f in in/text-[0-3] in/*-100003 in/random-1048577 in/pipeline.c in/sources.tar; do
+            "$GZLZSS" "-$level" -c "$f" >z
+            "$GZLZSS" -dc <z | cmp - "$f"
+            if have gunzip; then
+                gunzip -c <z | cmp - "$f"
+            fi
+        done
+    done
+}
+
+@test "segments of every size, at their edges" {
+    for size in 32 33 100 1000 32768; do
+        for n in $((size * 1024 - 1)) $((size * 1024)) $((size * 1024 + 1)) 3000001; do
+            [ "$n" -lt 4000000 ] || continue
+            "$GEN" mixed "$n" >plain
+            "$GZLZSS" -b "$size" -c plain >z
+            "$GZLZSS" -dc <z | cmp - plain
+            if have gunzip; then
+                gunzip -c <z | cmp - plain
+            fi
+        done
+    done
+}
+
+@test "incompressible input grows by at most 0.01 % and the header and trailer" {
+    for n in 100003 1048576 1048577 5000000; do
+        "$GEN" random "$n" >plain
+        for level in 1 6 9; do
+            size=$("$GZLZSS" -n "-$level" <plain | wc -c)
+            [ "$size" -le $((n + n / 10000 + 18)) ] || fail "$n bytes became $size at -$level"
+        done
+    done
+    # Of a few bytes, no more than what says that they are stored.
+    for n in 0 1 2 3 100 1000; do
+        size=$("$GEN" random "$n" | "$GZLZSS" -n | wc -c)
+        [ "$size" -le $((n + 5 + 18)) ] || fail "$n bytes became $size"
+    done
+    # What has been compressed already does not compress again.
+    if [ -e in/compressed.gz ]; then
+        n=$(wc -c <in/compressed.gz)
+        size=$("$GZLZSS" -n <in/compressed.gz | wc -c)
+        [ "$size" -le $((n + n / 10000 + 5 + 18)) ] || fail "$n bytes became $size"
+    fi
+}
+
+@test "regular input becomes very small" {
+    for f in in/zeros-1048577 in/byte-2500000; do
+        n=$(wc -c <"$f")
+        size=$(wc -c <"gz/${f#in/}.gz")
+        [ "$size" -le $((n / 200)) ] || fail "$f: $n bytes became $size"
+    done
+}
+
+@test "one output: any number of threads" {
+    for f in in/mixed-3000001 in/sources.tar in/text-1048577 in/text-1048576 in/text-1 in/text-0; do
+        for b in 32 256 1024; do
+            expected=$("$GZLZSS" -n -c -p 1 -b "$b" "$f" | sha)
+            for p in 2 5 16; do
+                got=$("$GZLZSS" -n -c -p "$p" -b "$b" "$f" | sha)
+                [ "$got" = "$expected" ] || fail "$f differs with -p $p -b $b"
+            done
+        done
+    done
+    # The law says: without -p, too.
+    [ "$("$GZLZSS" -nc in/sources.tar | sha)" = "$("$GZLZSS" -nc -p 1 in/sources.tar | sha)" ]
+}
+
+@test "one output: file, redirection, pipe" {
+    for f in in/mixed-3000001 in/sources.tar in/text-1048576 in/text-1048577 in/text-3 in/text-0; do
+        for p in 1 2 16; do
+            expected=$("$GZLZSS" -n -c -p "$p" "$f" | sha)
+            [ "$("$GZLZSS" -n -p "$p" <"$f" | sha)" = "$expected" ] || fail "$f: redirection"
+            # shellcheck disable=SC2002 # It is to be a pipe.
+            [ "$(cat "$f" | "$GZLZSS" -n -p "$p" | sha)" = "$expected" ] || fail "$f: pipe"
+            [ "$("$GZLZSS" -n -p "$p" - <"$f" | sha)" = "$expected" ] || fail "$f: -"
+        done
+    done
+}
+
+@test "one output: a slow pipe, in pieces of odd sizes" {
+    f=in/mixed-3000001
+    for p in 1 5; do
+        {
+            for n in 1 777 32767 1 65537 1048575 300001 2; do
+                dd bs="$n" count=1 iflag=fullblock 2>/dev/null
+                sleep 0.02
+            done
+            cat
+        } <"$f" | "$GZLZSS" -n -p "$p" >z
+        cmp z <("$GZLZSS" -n <"$f") || fail "differs with -p $p"
+    done
+}
+
+@test "one output: a redirected file that is not read from its start" {
+    f=in/mixed-3000001
+    tail -c +1000004 "$f" >rest
+    {
+        dd bs=1000003 count=1 iflag=fullblock 2>/dev/null >/dev/null
+        "$GZLZSS" -n -p 2 >z
+    } <"$f"
+    cmp z <("$GZLZSS" -n <rest)
+}
+
+@test "a redirected file is left positioned after what was read" {
+    "$GEN" text 2500000 >plain
+    {
+        "$GZLZSS" -n -p 3 >z
+        cat >rest
+    } <plain
+    [ ! -s rest ]
+}
+
+@test "the output depends on the segment size, and all are right" {
+    f=in/mixed-3000001
+    : >digests
+    for b in 32 64 256 1024 2048; do
+        "$GZLZSS" -n -b "$b" <"$f" >z
+        "$GZLZSS" -dc <z | cmp - "$f"
+        sha <z >>digests
+    done
+    [ "$(sort -u digests | wc -l)" -eq 5 ]
+    cmp <("$GZLZSS" -n <"$f") <("$GZLZSS" -n -b 1024 <"$f")
+}
+
+@test "tar -I gzlzss, and tar -xzf" {
+    PATH=$(dirname "$GZLZSS"):$PATH
+    program=$(basename "$GZLZSS")
+    tar -C "$srcdir" -I "$program" -cf sources.tgz src lzss huffman compat tests/gen.c
+    mkdir by-tar by-us
+    tar -C by-us -I "$program" -xf sources.tgz
+    diff -r "$srcdir/src" by-us/src
+    have gzip || skip "gzip is not installed: tar -xzf needs it"
+    tar -C by-tar -xzf sources.tgz
+    diff -r "$srcdir/huffman" by-tar/huffman
+}
+
+@test "cat x | gzlzss | gunzip | cmp - x" {
+    needs gunzip
+    for f in in/mixed-3000001 in/bash.elf in/licence.txt; do
+        if [ -e "$f" ]; then
+            # shellcheck disable=SC2002 # It is to be a pipe.
+            cat "$f" | "$GZLZSS" | gunzip | cmp - "$f"
+            [ "${PIPESTATUS[*]}" = "0 0 0 0" ]
+        fi
+    done
+}
+
+@test "-d decodes what other programs write" {
+    checked=0
+    for c in 'gzip -1' 'gzip -9' 'pigz -p 2' 'pigz -11 -p 2' 'pigz -i -b 32' 'libdeflate-gzip -12' \
+        'igzip -0' 'igzip -3' 'busybox gzip' '7za a -tgzip -si -so dummy'; do
+        have "${c%% *}" || continue
+        for f in in/text-0 in/text-1 in/zeros-100003 in/random-100003 in/text-1048577; do
+            if [ "$c" = "pigz -11 -p 2" ] && [ "$f" = in/text-1048577 ]; then
+                continue # Takes seconds.
+            fi
+            # shellcheck disable=SC2086 # The command's words.
+            if ! $c <"$f" 2>/dev/null >z; then
+                continue # Some cannot write to a pipe.
+            fi
+            "$GZLZSS" -dc <z | cmp - "$f" || fail "by $c: $f"
+            checked=$((checked + 1))
+        done
+    done
+    [ "$checked" -gt 0 ] || skip "no other program is installed"
+}
