@@ -174,7 +174,9 @@ struct stream {
     uint8_t *out; /* OUT_SIZE bytes, of which the first out_len wait to be written */
     size_t out_len;
 
-    uint32_t header_crc; /* of the current member's header, as far as it was parsed */
+    uint8_t magic[2]; /* of what comes next, as far as it was parsed, */
+    size_t magic_len;
+    uint32_t header_crc; /* and the CRC of the current member's header, likewise */
 };
 
 /* Reads on when everything was parsed.  False: nothing is left, and in_stop says why. */
@@ -247,33 +249,59 @@ static enum format identify(uint8_t magic0, uint8_t magic1)
 }
 
 /* Parses a magic number and says what it announces.  Like GNU gzip, this wants two bytes, unless
- * the first is zero: a single byte that is not is a truncated file, or member, whatever it is. */
+ * the first is zero: a single byte that is not is a truncated file, or member, whatever it is (but
+ * where what is unknown is copied, nothing is too short to be unknown). */
 static enum gz_status next_format(struct stream *s, enum format *format)
 {
     const bool first = s->info->members == 0;
-    uint8_t magic[2] = {0, 0};
     int byte = next_byte(s);
 
     *format = FORMAT_END;
+    s->magic_len = 0;
     if (byte < 0)
-        return first || s->in_stop != GZ_TRUNCATED ? s->in_stop : GZ_OK;
+        return s->in_stop == GZ_TRUNCATED && (!first || s->io->copy_unknown) ? GZ_OK : s->in_stop;
     if (byte == 0 && !first) {
         while (byte == 0)
             byte = next_byte(s);
-        /* Even a gzip member is garbage here: padding is only ever followed by the end. */
-        *format = byte < 0 ? FORMAT_END : FORMAT_UNKNOWN;
-        return byte < 0 && s->in_stop != GZ_TRUNCATED ? s->in_stop : GZ_OK;
-    }
-    magic[0] = (uint8_t)byte;
-    if (byte != 0) {
-        byte = next_byte(s);
+        s->info->zeros_follow = true;
         if (byte < 0)
-            return s->in_stop;
-        magic[1] = (uint8_t)byte;
+            return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
+        /* Even a gzip member is garbage here: padding is only ever followed by the end. */
+        s->magic[s->magic_len++] = (uint8_t)byte;
+        *format = FORMAT_UNKNOWN;
+        return GZ_OK;
     }
-    *format = identify(magic[0], magic[1]);
-    s->header_crc = gz_crc32(0, magic, sizeof magic);
+    s->magic[s->magic_len++] = (uint8_t)byte;
+    *format = FORMAT_UNKNOWN;
+    if (byte == 0)
+        return GZ_OK;
+    byte = next_byte(s);
+    if (byte < 0)
+        return s->in_stop == GZ_TRUNCATED && s->io->copy_unknown ? GZ_OK : s->in_stop;
+    s->magic[s->magic_len++] = (uint8_t)byte;
+    *format = identify(s->magic[0], s->magic[1]);
+    s->header_crc = gz_crc32(0, s->magic, s->magic_len);
     return GZ_OK;
+}
+
+/* Copies what is left of the input, the magic number just parsed included, to the output. */
+static enum gz_status copy_rest(struct stream *s)
+{
+    if (!flush(s))
+        return GZ_WRITE_ERROR;
+    memcpy(s->out, s->magic, s->magic_len);
+    s->out_len = s->magic_len;
+    do {
+        size_t n = s->in_end - s->in_pos;
+
+        if (s->out_len + n > OUT_SIZE && !flush(s))
+            return GZ_WRITE_ERROR;
+        memcpy(s->out + s->out_len, s->in + s->in_pos, n);
+        s->out_len += n;
+        s->in_pos = s->in_end;
+    } while (refill(s));
+    s->info->in_bytes = in_offset(s);
+    return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
 }
 
 /* Parses len bytes of a header into `to`.  False: the input ended before. */
@@ -325,8 +353,10 @@ static enum gz_status read_header(struct stream *s)
 
     if (!header_bytes(s, &method, 1))
         return s->in_stop;
-    if (method != METHOD_DEFLATE)
+    if (method != METHOD_DEFLATE) {
+        s->info->unknown = method;
         return GZ_UNKNOWN_METHOD;
+    }
     if (!header_bytes(s, &flags, 1))
         return s->in_stop;
     if ((flags & FLAGS_RESERVED) != 0)
@@ -412,8 +442,11 @@ static enum gz_status read_member(struct stream *s)
     uint32_t crc;
     uint64_t len;
     enum gz_status status = read_header(s);
-    if (status == GZ_OK)
+    if (status == GZ_OK) {
+        const uint64_t start = in_offset(s);
         status = read_data(s, &crc, &len);
+        s->info->deflate_bytes += in_offset(s) - start;
+    }
     if (status == GZ_OK)
         status = check_trailer(s, crc, len);
     return status;
@@ -431,6 +464,8 @@ static enum gz_status decompress(struct stream *s)
             case FORMAT_END:
                 return GZ_OK;
             case FORMAT_UNKNOWN:
+                if (s->io->copy_unknown)
+                    return copy_rest(s);
                 return s->info->members == 0 ? GZ_NOT_GZIP : GZ_TRAILING_GARBAGE;
             case FORMAT_GZIP:
                 status = read_member(s);

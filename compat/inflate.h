@@ -10,6 +10,7 @@
 #ifndef GZLZSS_INFLATE_H
 #define GZLZSS_INFLATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,7 @@ struct gz_io {
     ssize_t (*read)(void *ctx, void *buf, size_t len); /* as read(2): 0 at the end, -1 and errno */
     int (*write)(void *ctx, const void *buf, size_t len); /* all of it: 0, or -1 and errno */
     void *ctx;
+    bool copy_unknown; /* write what is not compressed, or follows what is, as it is (zcat -f) */
 };
 
 /* What was found; valid whatever the status. */
@@ -43,7 +45,10 @@ struct gz_info {
                            error, about where it was found */
     uint64_t out_bytes; /* bytes written */
     uint64_t members;   /* whole ones, their trailers checked */
-    uint32_t mtime;     /* the first member's time stamp, 0 if it has none */
+    uint64_t deflate_bytes; /* of in_bytes, those of DEFLATE streams: no headers, no trailers */
+    uint32_t mtime;         /* the first member's time stamp, 0 if it has none */
+    bool zeros_follow;      /* zero bytes follow the last member */
+    uint8_t unknown;        /* with GZ_UNKNOWN_METHOD, the method */
 };
 
 /* Decompresses everything io->read gives.  Data is written as it is decoded, before its CRC is

@@ -89,6 +89,13 @@ static bool open_input(struct task *t)
     if (t->is_stdin) {
         t->in_fd = STDIN_FILENO;
         t->name = "stdin";
+        if (o->action != ACTION_COMPRESS && !o->force && isatty(t->in_fd)) {
+            msg_error(t->m, NULL,
+                      "compressed data not read from a terminal. Use -f to force decompression.\n"
+                      "For help, type: %s -h",
+                      t->m->program);
+            return false;
+        }
         if (fstat(t->in_fd, &t->in_stat) != 0) {
             msg_error(t->m, t->name, "%s", strerror(errno));
             return false;
@@ -102,10 +109,7 @@ static bool open_input(struct task *t)
         if (t->found_name == NULL)
             return out_of_memory(t);
         t->in_fd = open(t->found_name, flags);
-        if (t->in_fd >= 0)
-            t->name = t->found_name;
-        else
-            errno = ENOENT;
+        t->name = t->found_name;
     }
     if (t->in_fd < 0 || fstat(t->in_fd, &t->in_stat) != 0) {
         msg_error(t->m, t->name, "%s", strerror(errno));
@@ -129,7 +133,7 @@ static bool open_input(struct task *t)
         if (t->in_stat.st_nlink > 1) {
             unsigned long others = (unsigned long)t->in_stat.st_nlink - 1;
 
-            msg_warning(t->m, t->name, "has %lu other link%s -- unchanged", others,
+            msg_warning(t->m, t->name, "has %lu other link%s -- file ignored", others,
                         others == 1 ? "" : "s");
             return false;
         }
@@ -148,8 +152,10 @@ static bool name_output(struct task *t)
     suffix = find_suffix(t->name);
     if (t->o->action == ACTION_COMPRESS) {
         if (suffix >= 0) {
-            msg_warning(t->m, t->name, "already has %s suffix -- unchanged",
-                        t->name + length - strlen(suffixes[suffix].suffix));
+            /* Not even a warning: "gzlzss *" is meant to pass over what it did before. */
+            if (!t->m->quiet)
+                msg_note(t->m, t->name, "already has %s suffix -- unchanged",
+                         t->name + length - strlen(suffixes[suffix].suffix));
             return false;
         }
         t->output_name = concatenate(t->name, length, ".gz");
@@ -375,12 +381,16 @@ static int write_output(void *ctx, const void *buf, size_t len)
 
 static bool decompress(struct task *t)
 {
-    const struct gz_io io = {read_input, write_output, t};
+    const struct gz_io io = {read_input, write_output, t,
+                             .copy_unknown = t->o->force && t->out_fd == STDOUT_FILENO};
     struct gz_info info;
     enum gz_status status = gz_decompress(&io, &info);
 
     switch (status) {
     case GZ_OK:
+        /* Tapes and their like are filled up with zeros; only who asks wants to know. */
+        if (info.zeros_follow && t->o->verbose > 0)
+            msg_warning(t->m, t->name, "decompression OK, trailing zero bytes ignored");
         break;
     case GZ_TRAILING_GARBAGE:
         msg_warning(t->m, t->name, "%s", gz_status_message(status));
@@ -391,11 +401,14 @@ static bool decompress(struct task *t)
     case GZ_WRITE_ERROR:
         msg_error(t->m, output_in_messages(t), "%s", strerror(errno));
         return false;
+    case GZ_UNKNOWN_METHOD:
+        msg_error(t->m, t->name, "unknown method %u -- not supported", info.unknown);
+        return false;
     default:
         msg_error(t->m, t->name, "%s", gz_status_message(status));
         return false;
     }
-    report(t, info.in_bytes, info.out_bytes);
+    report(t, info.deflate_bytes, info.out_bytes);
     return true;
 }
 

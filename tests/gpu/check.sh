@@ -7,7 +7,7 @@
 #
 # Needs only a shell, the core utilities, gzip and the built tree.  FILEs are more inputs to compare
 # the engines on.  Takes some minutes, nearly all of it for bringing up the GPU in every process.
-# The oracle is the CPU engine: DESIGN.md's law of one output is what is checked here.
+# What is checked is that one input has one output, whatever engine made it.
 
 # Files named on the command line are found from where we were called.
 here=$(pwd)
