@@ -381,7 +381,9 @@ static int write_output(void *ctx, const void *buf, size_t len)
 
 static bool decompress(struct task *t)
 {
-    const struct gz_io io = {read_input, write_output, t,
+    const struct gz_io io = {.read = read_input,
+                             .write = write_output,
+                             .ctx = t,
                              .copy_unknown = t->o->force && t->out_fd == STDOUT_FILENO};
     struct gz_info info;
     enum gz_status status = gz_decompress(&io, &info);

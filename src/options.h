@@ -32,8 +32,8 @@ struct options {
 };
 
 /*
- * Reads the command line.  Returns false, with a message printed, if it makes no sense.  argv may be
- * put into another order; names points into it.
+ * Reads the command line.  Returns false, with a message printed, if it makes no sense.  argv may
+ * be put into another order; names points into it.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 

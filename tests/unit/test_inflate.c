@@ -107,7 +107,7 @@ static int job_write(void *ctx, const void *buf, size_t len)
 /* Decompresses; drop(&job->out) afterwards. */
 static enum gz_status run(struct job *job, const void *in, size_t in_len)
 {
-    const struct gz_io io = {job_read, job_write, job};
+    const struct gz_io io = {.read = job_read, .write = job_write, .ctx = job};
     job->in = in;
     job->in_len = in_len;
     job->in_pos = 0;
@@ -642,7 +642,7 @@ static void add_piece(struct bytes *b, z_stream *z, const uint8_t *piece)
 static void over_4_gib(void)
 {
     struct big big = {.piece = malloc(PIECE)};
-    const struct gz_io io = {big_read, big_write, &big};
+    const struct gz_io io = {.read = big_read, .write = big_write, .ctx = &big};
     struct gz_info info;
     uint8_t header[GZ_HEADER_SIZE], trailer[GZ_TRAILER_SIZE];
     uint64_t seed = 12;
