@@ -18,7 +18,7 @@
 #define BYTES_A_SEQUENCE 4
 
 /* Points in a batch's stream, for its times. */
-enum { BEGIN, COPIED_IN, MATCHED, COPY_OUT, DONE, EVENTS };
+enum { BEGIN, COPIED_IN, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* One batch's private part. */
 struct device_batch {
@@ -50,12 +50,13 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Device and pinned bytes that a batch of `capacity` input bytes takes. */
+/* Chunks that a batch of `capacity` input bytes can have. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
 }
 
+/* Device memory that such a batch takes, and 1 MiB for rounding. */
 static size_t device_bytes(size_t capacity, size_t segment_size)
 {
     return capacity + LZ_INPUT_PAD +
@@ -87,7 +88,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     if (status == cudaSuccess)
         status = cudaMalloc(&input, capacity + LZ_INPUT_PAD);
     if (status == cudaSuccess)
-        status = cudaMemset(input, 0, capacity + LZ_INPUT_PAD);
+        status = cudaMemsetAsync(input, 0, capacity + LZ_INPUT_PAD, d->stream);
     d->view.input = input;
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
@@ -265,7 +266,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level
                                     d->view.chunks * sizeof(*d->view.results),
                                     cudaMemcpyDeviceToHost, d->stream),
                     g->name, error) ||
-             failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error));
+             failed(cudaEventRecord(d->events[RESULTS_OUT], d->stream), g->name, error));
 }
 
 /* Seconds between two points of a batch. */
@@ -285,10 +286,11 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;
 
-    if (failed(cudaEventSynchronize(d->events[COPY_OUT]), g->name, error))
+    if (failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return false;
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
-    if (failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
+    if (failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error) ||
+        failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
                                used * sizeof(*d->host_sequences), cudaMemcpyDeviceToHost,
                                d->stream),
                g->name, error) ||

@@ -49,9 +49,7 @@
  * /usr/include, /usr/share/perl and /usr/share/doc; 16 bits were not tried on a GPU.
  * `make bench/gpu_stage` builds what measured the GPU.
  */
-#ifndef LZ_TAGGING_HASH_BITS
 #define LZ_TAGGING_HASH_BITS 14
-#endif
 
 /* The shortest match: the bytes that are hashed. */
 #define LZ_TAGGING_MIN_MATCH 4

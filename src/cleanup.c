@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@ static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ}
 
 /* What a signal handler can reach has to be global.  Only the main thread touches it. */
 static const char *volatile partial_output;
+
+/* What was held back before cleanup_hold. */
+static sigset_t before_hold;
 
 static void ending_signals(sigset_t *set)
 {
@@ -48,15 +52,21 @@ void cleanup_hold(void)
     sigset_t set;
 
     ending_signals(&set);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_sigmask(SIG_BLOCK, &set, &before_hold);
 }
 
 void cleanup_release(void)
 {
-    sigset_t set;
+    pthread_sigmask(SIG_SETMASK, &before_hold, NULL);
+}
 
-    ending_signals(&set);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+void cleanup_signal_for(int error_number)
+{
+    /* To the process, not to this thread: the main thread is the one that takes it. */
+    if (error_number == EPIPE)
+        kill(getpid(), SIGPIPE);
+    else if (error_number == EFBIG)
+        kill(getpid(), SIGXFSZ);
 }
 
 void cleanup_arm(const char *name)

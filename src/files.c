@@ -20,7 +20,7 @@
 #include "compat/inflate.h"
 #include "src/cleanup.h"
 #include "src/files.h"
-#include "src/source.h"
+#include "src/io.h"
 
 /* Everything about the operand at hand. */
 struct task {
@@ -84,7 +84,10 @@ static const char *output_in_messages(const struct task *t)
 static bool open_input(struct task *t)
 {
     const struct options *o = t->o;
-    int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC;
+    /* Whether only a regular file will do.  Then opening must neither follow a link nor wait for
+     * someone to open the other end of a FIFO. */
+    const bool strict = !o->to_stdout && o->action != ACTION_TEST && !o->force;
+    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (strict ? O_NOFOLLOW | O_NONBLOCK : 0);
 
     if (t->is_stdin) {
         t->in_fd = STDIN_FILENO;
@@ -119,13 +122,7 @@ static bool open_input(struct task *t)
         msg_warning(t->m, t->name, "is a directory -- ignored");
         return false;
     }
-    if (!o->to_stdout && o->action != ACTION_TEST && !o->force) {
-        struct stat link;
-
-        if (lstat(t->name, &link) == 0 && S_ISLNK(link.st_mode)) {
-            msg_error(t->m, t->name, "%s", strerror(ELOOP));
-            return false;
-        }
+    if (strict) {
         if (!S_ISREG(t->in_stat.st_mode)) {
             msg_warning(t->m, t->name, "is not a directory or a regular file - ignored");
             return false;
@@ -192,6 +189,24 @@ static bool may_overwrite(struct task *t)
     return yes;
 }
 
+/* Removes the file that has the output's name, unless that is the input, reached through a link. */
+static bool remove_old_output(struct task *t)
+{
+    struct stat old, operand;
+
+    if (lstat(t->output_name, &old) == 0 && old.st_dev == t->in_stat.st_dev &&
+        old.st_ino == t->in_stat.st_ino && lstat(t->name, &operand) == 0 &&
+        S_ISLNK(operand.st_mode)) {
+        msg_error(t->m, t->output_name, "input and output are the same file");
+        return false;
+    }
+    if (unlink(t->output_name) != 0) {
+        msg_error(t->m, t->output_name, "%s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 static bool open_output(struct task *t)
 {
     /* Nobody else may read what is not yet known to be for them. */
@@ -222,21 +237,17 @@ static bool open_output(struct task *t)
             return true;
         if (error != EEXIST || tries > 0)
             break;
-        if (!may_overwrite(t))
+        if (!may_overwrite(t) || !remove_old_output(t))
             return false;
-        if (unlink(t->output_name) != 0) {
-            error = errno;
-            break;
-        }
     }
     msg_error(t->m, t->output_name, "%s", strerror(error));
     return false;
 }
 
 /* Gives the output the input's owner, mode and times. */
-static void copy_attributes(struct task *t, const struct timespec *mtime)
+static void copy_attributes(struct task *t)
 {
-    const struct timespec times[2] = {t->in_stat.st_atim, *mtime};
+    const struct timespec times[2] = {t->in_stat.st_atim, t->in_stat.st_mtim};
     mode_t mode = t->in_stat.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
 
     /* Only root may give files away; group access is for the input's group alone. */
@@ -250,12 +261,12 @@ static void copy_attributes(struct task *t, const struct timespec *mtime)
 }
 
 /* Completes the output if all went well, else removes it; then removes the input if it is to go. */
-static bool finish_output(struct task *t, bool ok)
+static void finish_output(struct task *t, bool ok)
 {
     if (t->output_name == NULL || t->out_fd < 0)
-        return ok;
+        return;
     if (ok)
-        copy_attributes(t, &t->in_stat.st_mtim);
+        copy_attributes(t);
     if (close(t->out_fd) != 0 && ok) {
         msg_error(t->m, t->output_name, "%s", strerror(errno));
         ok = false;
@@ -268,7 +279,6 @@ static bool finish_output(struct task *t, bool ok)
     if (ok && !t->o->keep && unlink(t->name) != 0)
         msg_warning(t->m, t->name, "%s", strerror(errno));
     cleanup_release();
-    return ok;
 }
 
 /* "74.9%": how much smaller; what is left of `whole` is `part`. */
@@ -367,7 +377,7 @@ static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
     const struct task *t = ctx;
 
-    return read_some(t->in_fd, buf, len);
+    return io_read(t->in_fd, buf, len);
 }
 
 static int write_output(void *ctx, const void *buf, size_t len)
@@ -376,7 +386,7 @@ static int write_output(void *ctx, const void *buf, size_t len)
 
     if (t->o->action == ACTION_TEST)
         return 0;
-    return write_all(t->out_fd, buf, len) ? 0 : -1;
+    return io_write(t->out_fd, buf, len) ? 0 : -1;
 }
 
 static bool decompress(struct task *t)

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,16 @@ static bool process_all(const struct options *o, struct messages *m)
     return p == NULL || pipeline_free(p);
 }
 
+/* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
+ * get what is meant for the terminal.  They are opened so that their use fails, as it would have.
+ */
+static void take_standard_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
@@ -50,6 +61,7 @@ int main(int argc, char **argv)
     struct options o;
     bool may_exit = true;
 
+    take_standard_descriptors();
     if (!options_parse(&o, argc, argv, &m))
         return m.status;
     switch (o.action) {
@@ -67,7 +79,8 @@ int main(int argc, char **argv)
         may_exit = process_all(&o, &m);
         break;
     }
-    if (fflush(stdout) != 0)
+    /* Some file systems tell only now that there was no room. */
+    if (fflush(stdout) != 0 || ferror(stdout) || close(STDOUT_FILENO) != 0)
         msg_error(&m, "stdout", "%s", strerror(errno));
     if (!may_exit)
         _exit(m.status);

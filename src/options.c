@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 
 /* What getopt_long returns for options that have no letter. */
 enum { OPTION_BACKEND = 256, OPTION_LIST_DEVICES };
+
+#define THREADS_MAX 1024
 
 struct option_row {
     int id; /* the option's letter, or one of the above */
@@ -30,7 +33,7 @@ static const struct option_row rows[] = {
     {'c', "to-stdout", NULL, NULL},
     {'d', "decompress", NULL, "decompress"},
     {'d', "uncompress", NULL, NULL},
-    {'f', "force", NULL, "overwrite output files, compress links and to a terminal"},
+    {'f', "force", NULL, "overwrite output files; allow links and terminals"},
     {'h', "help", NULL, "give this help"},
     {'k', "keep", NULL, "keep input files"},
     {'n', "no-name", NULL, "do not store the file's name and time"},
@@ -39,10 +42,10 @@ static const struct option_row rows[] = {
     {'t', "test", NULL, "test the integrity of compressed files"},
     {'v', "verbose", NULL, "report what was done; twice: and how long it took"},
     {'V', "version", NULL, "display the version number"},
-    {'1', "fast", NULL, "compress faster"},
+    {'1', "fast", NULL, "compress faster (-1 to -9; default: -6)"},
     {'9', "best", NULL, "compress better"},
-    {'p', "processes", "N", "use N threads for compression; default: all cores"},
-    {'b', "blocksize", "KiB", "make segments of this size; default: 1024"},
+    {'p', "processes", "N", "use N threads, 1 to 1024; default: all cores"},
+    {'b', "blocksize", "KiB", "size of independent segments, 32 to 32768; default: 1024"},
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
 };
@@ -114,8 +117,9 @@ static bool apply(struct options *o, int id, const char *argument, struct messag
         o->action = ACTION_VERSION;
         break;
     case 'p':
-        if (!parse_number(argument, 1, 1024, &number)) {
-            msg_error(m, NULL, "invalid number of threads '%s': give 1 to 1024", argument);
+        if (!parse_number(argument, 1, THREADS_MAX, &number)) {
+            msg_error(m, NULL, "invalid number of threads '%s': give 1 to %d", argument,
+                      THREADS_MAX);
             return false;
         }
         o->pipeline.threads = (int)number;
@@ -147,9 +151,11 @@ static bool apply(struct options *o, int id, const char *argument, struct messag
 /* A thread for every core that this process may run on. */
 static int default_threads(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t set;
+    long n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
+                                                          : sysconf(_SC_NPROCESSORS_ONLN);
 
-    return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }
 
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m)

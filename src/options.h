@@ -21,7 +21,7 @@ enum action {
 
 struct options {
     enum action action;
-    bool to_stdout; /* -c, and whenever standard input is read */
+    bool to_stdout; /* -c; what is read from standard input goes there anyway */
     bool keep;
     bool force;
     bool no_name;

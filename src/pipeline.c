@@ -15,14 +15,15 @@
  * The main thread is the first worker.  Others are started only when there is another segment to
  * work on, so that a small input costs no thread.
  *
- * Who owns what.  A slot holds what is known of a claimed segment until it is written; slot i %
- * window is segment i's, so a segment can be claimed only when the one `window` before it is
- * written: that bounds the memory and makes readers wait for the writer.  A slot belongs to the
- * thread that claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the
- * worker that takes it there; once `done`, to the writer.  Input bytes are in the worker's own
- * buffer, or in the GPU batch's, which is free again when all its segments are encoded.  Everything
- * in struct job is under its lock, except a slot, a buffer or a batch in its owner's hands, and the
- * source, which is the one thread's that has set `reading`.
+ * Who owns what.  A slot holds what is known of a claimed segment until it is written; segment i
+ * has slot i % slot_count, so it can be claimed only when the one slot_count before it is written:
+ * that bounds the memory and makes readers wait for the writer.  A slot belongs to the thread that
+ * claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the worker that
+ * takes it there; once `done`, to the writer.  Input bytes are in the worker's own buffer, or in
+ * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
+ * is under its lock, except a slot, a buffer or a batch in its owner's hands, and the source, of
+ * which any thread may read the segments that can be read in any order, and the rest only the
+ * thread that has set `reading`.
  *
  * If anything fails, `failed` is set and all threads stop taking up work.  If the GPU fails, that
  * is not a failure: its segments go to the workers unmatched, and the feeder ends.
@@ -40,12 +41,15 @@
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
+#include "src/io.h"
 #include "src/pipeline.h"
 #include "src/source.h"
 
 /*
  * Batches of segments for the GPU.  Larger batches fill a large GPU better; more batches let
- * copies, kernels and encoding overlap.  Both cost pinned memory, at 0.4 s for every GB.
+ * copies, kernels and encoding overlap.  Both cost pinned memory: 2.5 bytes for every byte of a
+ * batch, 160 MiB in all, which takes 0.06 s to get.  On an H200, level 1, the GPU stage
+ * reaches 16.8 GB/s with 16 MiB x 4, 16.9 with 32 MiB x 4 and 15.2 with 48 MiB x 3.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCHES 4
@@ -86,7 +90,7 @@ struct slot {
     bool last;
     struct batch *batch;           /* whose memory `in` is in, or NULL */
     const struct lz_chunk *chunks; /* found by the GPU, or NULL */
-    uint8_t *out;                  /* allocated when first needed, kept from segment to segment */
+    uint8_t *out;                  /* taken when it is encoded, given back when it is written */
     size_t out_len;
     uint32_t crc;
     bool done;
@@ -120,7 +124,9 @@ struct job {
     bool failed;
 
     struct slot *slots;
-    uint64_t window;
+    uint64_t slot_count;
+    uint8_t **spare; /* output buffers that no slot has; room for one of every slot */
+    uint64_t spare_count;
     uint64_t next_claim, next_write;
     uint64_t total; /* segments in all, UINT64_MAX until the last was read */
     bool reading;   /* a thread is reading in order */
@@ -134,9 +140,9 @@ struct job {
     pthread_t feeder;
     struct batch batches[BATCHES];
     int batch_count;
-    unsigned batch_segments; /* segments that fit in a batch */
-    unsigned feeder_has;     /* segments the feeder has claimed and not handed over */
-    struct slot **ready;     /* a ring of `window` entries */
+    unsigned batch_segments;  /* segments that fit in a batch */
+    unsigned feeder_segments; /* segments the feeder has claimed and not handed over */
+    struct slot **ready;      /* a ring of `slot_count` entries */
     uint64_t ready_first, ready_end;
 
     uint32_t crc;
@@ -151,7 +157,8 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Everything up to the feeder's section is called with the lock held, unless it says otherwise. */
+/* Functions that take a struct job are called with its lock held, unless they say otherwise; those
+ * that take a struct pipeline lock it themselves. */
 
 static void fail(struct job *j, enum pipeline_status status, int error_number)
 {
@@ -159,6 +166,7 @@ static void fail(struct job *j, enum pipeline_status status, int error_number)
         j->failed = true;
         j->status = status;
         j->error_number = error_number;
+        source_cancel(&j->source);
     }
     pthread_cond_broadcast(&j->changed);
 }
@@ -176,6 +184,17 @@ static void more_workers(struct job *j)
         j->started++;
     else
         j->threads = j->started;
+}
+
+static const char no_thread[] = "cannot start a thread";
+
+/* The GPU is not to be used any more, or not at all. */
+static void gpu_failed(struct pipeline *p, const char *why)
+{
+    pthread_mutex_lock(&p->lock);
+    p->state = GPU_FAILED;
+    snprintf(p->trouble, sizeof(p->trouble), "%s", why);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* Starts the feeder if there is a GPU ready to be fed. */
@@ -197,7 +216,7 @@ static void start_feeder(struct job *j)
     j->batch_segments = (unsigned)(j->batches[0].gpu->capacity / j->segment_size);
     j->feeding = cleanup_start_thread(&j->feeder, feeder_main, j);
     if (!j->feeding)
-        j->cpu_matches = true;
+        gpu_failed(p, no_thread);
 }
 
 static void *open_gpu(void *argument)
@@ -223,10 +242,12 @@ static void start_opening(struct pipeline *p)
     pthread_mutex_lock(&p->lock);
     if (p->state == GPU_ABSENT) {
         p->state = GPU_OPENING;
-        if (cleanup_start_thread(&thread, open_gpu, p))
+        if (cleanup_start_thread(&thread, open_gpu, p)) {
             pthread_detach(thread);
-        else
+        } else {
             p->state = GPU_FAILED;
+            snprintf(p->trouble, sizeof(p->trouble), "%s", no_thread);
+        }
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -245,17 +266,17 @@ static bool all_claimed(const struct job *j)
     return j->next_claim == j->total;
 }
 
-/* Whether `count` more segments may be claimed without passing the window less `reserve`. */
+/* Whether `count` more segments may be claimed and leave `reserve` slots free. */
 static bool has_room(const struct job *j, uint64_t count, uint64_t reserve)
 {
-    return j->next_claim + count + reserve <= j->next_write + j->window;
+    return j->next_claim + count + reserve <= j->next_write + j->slot_count;
 }
 
 /* Makes segment `index`, whose bytes are in[0..len), its slot's. */
 static struct slot *fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t len,
                               bool last)
 {
-    struct slot *s = &j->slots[index % j->window];
+    struct slot *s = &j->slots[index % j->slot_count];
 
     s->index = index;
     s->in = in;
@@ -278,15 +299,17 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
     size_t len = j->segment_size;
     bool ok = true, last = false;
     unsigned got = 0;
+    int error = 0;
     double start;
 
-    if (first < j->source.any_order) {
-        if (count > j->source.any_order - first)
-            count = (unsigned)(j->source.any_order - first);
+    if (first < j->source.random_access) {
+        if (count > j->source.random_access - first)
+            count = (unsigned)(j->source.random_access - first);
         j->next_claim += count;
         pthread_mutex_unlock(&j->lock);
         start = now();
         ok = source_read_at(&j->source, first, count, buf);
+        error = errno;
         *seconds += now() - start;
         got = count;
         pthread_mutex_lock(&j->lock);
@@ -296,6 +319,7 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
         start = now();
         while (ok && !last && got < count) {
             ok = source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
+            error = errno;
             got++;
         }
         *seconds += now() - start;
@@ -307,7 +331,7 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
         pthread_cond_broadcast(&j->changed);
     }
     if (!ok)
-        fail(j, PIPELINE_READ_ERROR, errno);
+        fail(j, PIPELINE_READ_ERROR, error);
     if (j->failed)
         return 0;
     for (unsigned i = 0; i < got; i++) {
@@ -322,14 +346,15 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
 /* Whether the next segment can be claimed right now, as far as reading goes. */
 static bool can_read(const struct job *j)
 {
-    return !all_claimed(j) && (j->next_claim < j->source.any_order || !j->reading);
+    return !all_claimed(j) && (j->next_claim < j->source.random_access || !j->reading);
 }
 
 /* Brings up and feeds a GPU once the input is known to be large enough. */
 static void consider_gpu(struct job *j)
 {
     struct pipeline *p = j->pipeline;
-    uint64_t known = j->next_claim > j->source.any_order ? j->next_claim : j->source.any_order;
+    uint64_t known =
+        j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
 
     if (p->config.backend == BACKEND_CPU || j->feeding)
         return;
@@ -343,21 +368,22 @@ static void consider_gpu(struct job *j)
 static struct slot *next_segment(struct job *j, struct worker *w)
 {
     for (;;) {
-        /* The feeder needs room for a whole batch, which it would never see if workers took every
-         * slot that comes free. */
+        /* Slots that workers must leave free: a whole batch for the feeder, which would never see
+         * one if they took every slot that comes free; without it, all but what keeps the threads
+         * busy. */
         uint64_t reserve =
-            j->window - (j->feeding ? j->window - j->batch_segments : 2 * (uint64_t)j->threads + 2);
+            j->feeding ? j->batch_segments : j->slot_count - (2 * (uint64_t)j->threads + 2);
 
         if (j->failed)
             return NULL;
         if (j->ready_first != j->ready_end) {
-            struct slot *s = j->ready[j->ready_first++ % j->window];
+            struct slot *s = j->ready[j->ready_first++ % j->slot_count];
 
             if (j->ready_first != j->ready_end)
                 more_workers(j);
             return s;
         }
-        if (all_claimed(j) && j->feeder_has == 0)
+        if (all_claimed(j) && j->feeder_segments == 0)
             return NULL;
         if (j->cpu_matches && can_read(j) && has_room(j, 1, reserve)) {
             uint64_t index = j->next_claim;
@@ -367,28 +393,28 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             if (!all_claimed(j))
                 more_workers(j);
             consider_gpu(j);
-            return &j->slots[index % j->window];
+            return &j->slots[index % j->slot_count];
         }
         pthread_cond_wait(&j->changed, &j->lock);
     }
 }
 
-/* Writes one finished segment; called without the lock by the writer. */
+/* Writes one finished segment; called without the lock, by the writer. */
 static bool write_segment(struct job *j, const struct slot *s, uint64_t *bytes)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];
 
     *bytes = s->out_len;
     if (s->index == 0) {
-        if (!write_all(j->out_fd, j->header, j->header_len))
+        if (!io_write(j->out_fd, j->header, j->header_len))
             return false;
         *bytes += j->header_len;
     }
-    if (!write_all(j->out_fd, s->out, s->out_len))
+    if (!io_write(j->out_fd, s->out, s->out_len))
         return false;
     if (s->last) {
         gz_write_trailer(trailer, j->crc, j->stats.in_bytes);
-        if (!write_all(j->out_fd, trailer, sizeof(trailer)))
+        if (!io_write(j->out_fd, trailer, sizeof(trailer)))
             return false;
         *bytes += sizeof(trailer);
     }
@@ -402,7 +428,7 @@ static void write_finished(struct job *j)
         return;
     j->writing = true;
     while (!j->failed) {
-        struct slot *s = &j->slots[j->next_write % j->window];
+        struct slot *s = &j->slots[j->next_write % j->slot_count];
         uint64_t bytes;
         double start;
         bool ok;
@@ -419,18 +445,22 @@ static void write_finished(struct job *j)
         pthread_mutex_lock(&j->lock);
         j->stats.write += now() - start;
         if (!ok) {
+            cleanup_signal_for(error);
             fail(j, PIPELINE_WRITE_ERROR, error);
             break;
         }
         j->stats.out_bytes += bytes;
         s->done = false;
+        j->spare[j->spare_count++] = s->out;
+        s->out = NULL;
         j->next_write++;
         pthread_cond_broadcast(&j->changed);
     }
     j->writing = false;
 }
 
-/* Matches the segment, unless the GPU did, and encodes it; called without the lock by its owner. */
+/* Matches the segment, unless the GPU did, and encodes it; called without the lock, by its owner.
+ */
 static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
 {
     struct job *j = w->job;
@@ -459,22 +489,32 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
+/* All that a worker does; called without the lock. */
 static void work(struct worker *w)
 {
     struct job *j = w->job;
+    bool can_work = false;
     struct slot *s;
 
     w->matcher = lz_matcher_new(j->segment_size);
     w->encoder = huff_encoder_new();
     w->in = malloc(j->segment_size + LZ_INPUT_PAD);
     pthread_mutex_lock(&j->lock);
-    if (w->matcher == NULL || w->encoder == NULL || w->in == NULL)
-        fail(j, PIPELINE_NO_MEMORY, 0);
-    else
+    if (w->matcher == NULL || w->encoder == NULL || w->in == NULL) {
+        /* The first worker has to work; with fewer others, things only take longer. */
+        if (w == &j->workers[0])
+            fail(j, PIPELINE_NO_MEMORY, 0);
+        else
+            j->threads = j->started;
+    } else {
         memset(w->in + j->segment_size, 0, LZ_INPUT_PAD);
-    while ((s = next_segment(j, w)) != NULL) {
+        can_work = true;
+    }
+    while (can_work && (s = next_segment(j, w)) != NULL) {
         enum pipeline_status status;
 
+        if (j->spare_count > 0)
+            s->out = j->spare[--j->spare_count];
         pthread_mutex_unlock(&j->lock);
         status = encode_segment(w, s);
         pthread_mutex_lock(&j->lock);
@@ -511,13 +551,13 @@ static void *worker_main(void *argument)
 static void hand_over(struct job *j, struct batch *b, bool matched)
 {
     for (unsigned i = 0; i < b->count; i++) {
-        struct slot *s = &j->slots[(b->first + i) % j->window];
+        struct slot *s = &j->slots[(b->first + i) % j->slot_count];
 
         s->chunks = matched ? b->gpu->chunks + i * LZ_CHUNKS(j->segment_size) : NULL;
-        j->ready[j->ready_end++ % j->window] = s;
+        j->ready[j->ready_end++ % j->slot_count] = s;
         more_workers(j);
     }
-    j->feeder_has -= b->count;
+    j->feeder_segments -= b->count;
     if (matched) {
         j->stats.gpu.copy_in += b->gpu->times.copy_in;
         j->stats.gpu.kernels += b->gpu->times.kernels;
@@ -533,13 +573,13 @@ static bool feed_batch(struct job *j, struct batch *b, double *read, char error[
 
     b->first = j->next_claim;
     /* Counted before they are read: workers must not think that all is done. */
-    j->feeder_has += j->batch_segments;
+    j->feeder_segments += j->batch_segments;
     b->count = claim(j, j->batch_segments, b->gpu->input, read);
-    j->feeder_has -= j->batch_segments - b->count;
+    j->feeder_segments -= j->batch_segments - b->count;
     b->pending = b->count;
     b->gpu->length = 0;
     for (unsigned i = 0; i < b->count; i++) {
-        struct slot *s = &j->slots[(b->first + i) % j->window];
+        struct slot *s = &j->slots[(b->first + i) % j->slot_count];
 
         s->batch = b;
         b->gpu->length += s->len;
@@ -558,7 +598,7 @@ static bool feed_batch(struct job *j, struct batch *b, double *read, char error[
 static void feed(struct job *j, char error[GPU_ERROR_SIZE])
 {
     struct batch *in_flight[BATCHES];
-    int flying = 0;
+    int in_flight_count = 0;
     double read = 0;
     bool ok = true;
 
@@ -566,24 +606,25 @@ static void feed(struct job *j, char error[GPU_ERROR_SIZE])
         struct batch *idle = NULL;
 
         for (int i = 0; i < j->batch_count; i++) {
-            bool flies = false;
+            bool busy = false;
 
-            for (int k = 0; k < flying; k++)
-                flies |= in_flight[k] == &j->batches[i];
-            if (!flies && j->batches[i].pending == 0)
+            for (int k = 0; k < in_flight_count; k++)
+                busy |= in_flight[k] == &j->batches[i];
+            if (!busy && j->batches[i].pending == 0)
                 idle = &j->batches[i];
         }
         if (idle != NULL && can_read(j) && has_room(j, j->batch_segments, 0)) {
             ok = feed_batch(j, idle, &read, error);
             if (idle->count > 0 && idle->gpu->length > 0)
-                in_flight[flying++] = idle;
-        } else if (flying > 0) {
+                in_flight[in_flight_count++] = idle;
+        } else if (in_flight_count > 0) {
             pthread_mutex_unlock(&j->lock);
             ok = gpu_collect(j->pipeline->gpu, in_flight[0]->gpu, error);
             pthread_mutex_lock(&j->lock);
             if (ok) {
                 hand_over(j, in_flight[0], true);
-                memmove(&in_flight[0], &in_flight[1], (size_t)--flying * sizeof(in_flight[0]));
+                memmove(&in_flight[0], &in_flight[1],
+                        (size_t)--in_flight_count * sizeof(in_flight[0]));
             }
         } else if (all_claimed(j)) {
             break;
@@ -595,20 +636,15 @@ static void feed(struct job *j, char error[GPU_ERROR_SIZE])
     if (j->failed) {
         /* Nobody wants the batches, but the next input will: they must not be under way then. */
         pthread_mutex_unlock(&j->lock);
-        for (int i = 0; ok && i < flying; i++)
+        for (int i = 0; ok && i < in_flight_count; i++)
             ok = gpu_collect(j->pipeline->gpu, in_flight[i]->gpu, error);
         pthread_mutex_lock(&j->lock);
     } else {
-        for (int i = 0; i < flying; i++)
+        for (int i = 0; i < in_flight_count; i++)
             hand_over(j, in_flight[i], false);
     }
     if (!ok) {
-        struct pipeline *p = j->pipeline;
-
-        pthread_mutex_lock(&p->lock);
-        p->state = GPU_FAILED;
-        memcpy(p->trouble, error, GPU_ERROR_SIZE);
-        pthread_mutex_unlock(&p->lock);
+        gpu_failed(j->pipeline, error);
         j->cpu_matches = true;
         more_workers(j);
         pthread_cond_broadcast(&j->changed);
@@ -645,14 +681,16 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
     };
 
     source_init(&j.source, in_fd, j.segment_size);
-    j.window = 2 * (uint64_t)j.threads + 2;
+    j.slot_count = 2 * (uint64_t)j.threads + 2;
     if (p->config.backend != BACKEND_CPU)
-        j.window += (BATCHES + 1) * (BATCH_SIZE / j.segment_size + 1);
-    j.slots = calloc(j.window, sizeof(*j.slots));
-    j.ready = calloc(j.window, sizeof(*j.ready));
+        j.slot_count += (BATCHES + 1) * (BATCH_SIZE / j.segment_size + 1);
+    j.slots = calloc(j.slot_count, sizeof(*j.slots));
+    j.spare = calloc(j.slot_count, sizeof(*j.spare));
+    j.ready = calloc(j.slot_count, sizeof(*j.ready));
     j.workers = calloc((size_t)j.threads, sizeof(*j.workers));
-    if (j.slots == NULL || j.ready == NULL || j.workers == NULL) {
+    if (j.slots == NULL || j.spare == NULL || j.ready == NULL || j.workers == NULL) {
         free(j.slots);
+        free(j.spare);
         free(j.ready);
         free(j.workers);
         return PIPELINE_NO_MEMORY;
@@ -690,9 +728,12 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
 
     if (j.stats.gpu_segments > 0)
         p->gpu_used = true;
-    for (uint64_t i = 0; i < j.window; i++)
+    for (uint64_t i = 0; i < j.slot_count; i++)
         free(j.slots[i].out);
+    for (uint64_t i = 0; i < j.spare_count; i++)
+        free(j.spare[i]);
     free(j.slots);
+    free(j.spare);
     free(j.ready);
     free(j.workers);
     pthread_mutex_destroy(&j.lock);
@@ -724,8 +765,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         start_opening(p);
         wait_until_opened(p);
         if (p->state != GPU_READY) {
-            snprintf(error, GPU_ERROR_SIZE, "%s",
-                     p->trouble[0] != '\0' ? p->trouble : "cannot start a thread");
+            snprintf(error, GPU_ERROR_SIZE, "%s", p->trouble);
             pipeline_free(p);
             return NULL;
         }

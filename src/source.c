@@ -4,65 +4,47 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/io.h"
 #include "src/source.h"
-
-/* Whether a call that failed should be tried again; waits until the descriptor is ready. */
-static bool try_again(int fd, short events)
-{
-    struct pollfd p = {.fd = fd, .events = events};
-
-    if (errno == EINTR)
-        return true;
-    if (errno != EAGAIN && errno != EWOULDBLOCK)
-        return false;
-    return poll(&p, 1, -1) > 0 || errno == EINTR;
-}
-
-ssize_t read_some(int fd, void *buf, size_t len)
-{
-    ssize_t n;
-
-    do
-        n = read(fd, buf, len);
-    while (n < 0 && try_again(fd, POLLIN));
-    return n;
-}
-
-bool write_all(int fd, const void *buf, size_t len)
-{
-    const uint8_t *next = buf;
-
-    while (len > 0) {
-        ssize_t n = write(fd, next, len);
-
-        if (n < 0) {
-            if (try_again(fd, POLLOUT))
-                continue;
-            return false;
-        }
-        next += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
 
 void source_init(struct source *s, int fd, size_t segment_size)
 {
     struct stat st;
     off_t position;
 
-    *s = (struct source){.fd = fd, .segment_size = segment_size};
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+    *s = (struct source){.fd = fd, .wake = {-1, -1}, .segment_size = segment_size};
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        /* If there can be no pipe, waiting ends when the other end says or does something. */
+        if (pipe2(s->wake, O_CLOEXEC) != 0)
+            s->wake[0] = s->wake[1] = -1;
         return;
+    }
     position = lseek(fd, 0, SEEK_CUR);
     if (position < 0 || st.st_size - position <= (off_t)segment_size)
         return;
     s->base = (uint64_t)position;
-    s->any_order = (uint64_t)(st.st_size - position - 1) / segment_size;
+    s->random_access = (uint64_t)(st.st_size - position - 1) / segment_size;
+}
+
+/* Waits until there is something to read, or the end; false with errno set if it was cancelled. */
+static bool wait_readable(const struct source *s)
+{
+    struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN}, {.fd = s->wake[0], .events = POLLIN}};
+
+    if (s->wake[0] < 0)
+        return true;
+    while (poll(p, 2, -1) < 0)
+        if (errno != EINTR)
+            return true;
+    if (p[1].revents == 0)
+        return true;
+    errno = ECANCELED;
+    return false;
 }
 
 /* Reads up to `len` bytes, fewer only at the end: from `offset` on if the source is a large file,
@@ -74,12 +56,12 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
     while (have < len) {
         ssize_t n;
 
-        if (s->any_order > 0) {
+        if (s->random_access > 0) {
             n = pread(s->fd, buf + have, len - have, (off_t)(s->base + offset + have));
             if (n < 0 && errno == EINTR)
                 continue;
         } else {
-            n = read_some(s->fd, buf + have, len - have);
+            n = wait_readable(s) ? io_read(s->fd, buf + have, len - have) : -1;
         }
         if (n < 0)
             return -1;
@@ -104,7 +86,7 @@ bool source_read_at(const struct source *s, uint64_t first, size_t count, uint8_
 
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 {
-    uint64_t offset = (s->any_order + s->in_order) * s->segment_size;
+    uint64_t offset = (s->random_access + s->in_order) * s->segment_size;
     size_t have = 0;
     ssize_t n;
 
@@ -129,9 +111,20 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
     return true;
 }
 
+void source_cancel(const struct source *s)
+{
+    /* The pipe is empty, so that a byte fits. */
+    if (s->wake[1] >= 0 && write(s->wake[1], "", 1) != 1)
+        return;
+}
+
 void source_finish(const struct source *s)
 {
+    if (s->wake[0] >= 0) {
+        close(s->wake[0]);
+        close(s->wake[1]);
+    }
     /* If it does not work, nothing is lost that anyone was promised. */
-    if (s->any_order > 0)
+    if (s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);
 }

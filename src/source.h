@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct source {
     int fd;
+    int wake[2]; /* a pipe that ends waiting, unless the file is regular; else -1 */
     size_t segment_size;
-    uint64_t any_order; /* segments 0..any_order-1 can be read in any order */
-    uint64_t base;      /* where in the file segment 0 starts, if any_order > 0 */
+    uint64_t random_access; /* how many segments, from 0, can be read in any order */
+    uint64_t base;          /* where in the file segment 0 starts, if random_access > 0 */
 
     /* Of reading in order: */
     uint64_t in_order; /* segments read so */
@@ -27,25 +27,23 @@ struct source {
     uint64_t end; /* bytes of the whole input, once the last segment was read */
 };
 
-/* Looks at the file from where it is positioned. */
+/* Looks at the file from where it is positioned.  source_finish has to follow. */
 void source_init(struct source *s, int fd, size_t segment_size);
 
-/* Reads `count` whole segments from `first` on, all below any_order.  Any thread.  Returns false
- * with errno set; ENODATA if the file has become shorter. */
+/* Reads `count` whole segments from `first` on, all below random_access.  Any thread.  Returns
+ * false with errno set; ENODATA if the file has become shorter. */
 bool source_read_at(const struct source *s, uint64_t first, size_t count, uint8_t *buf);
 
-/* Reads the next segment after the any_order ones: *len bytes, less than a whole segment only if it
- * is the last, 0 only if the input is empty.  One thread at a time; the source has ended once *last
- * is set.  Returns false with errno set. */
+/* Reads the next segment after the random_access ones: *len bytes, less than a whole segment only
+ * if it is the last, 0 only if the input is empty.  One thread at a time; the source has ended once
+ * *last is set.  Returns false with errno set. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
+
+/* Makes a thread that waits in source_read_next for a pipe's other end give up, with ECANCELED. Any
+ * thread. */
+void source_cancel(const struct source *s);
 
 /* Leaves the file positioned after what was read, as reading it from front to back would have. */
 void source_finish(const struct source *s);
-
-/* read(2) that goes on after a signal and waits where a descriptor is non-blocking. */
-ssize_t read_some(int fd, void *buf, size_t len);
-
-/* Writes all of it; false with errno set. */
-bool write_all(int fd, const void *buf, size_t len);
 
 #endif

@@ -1,0 +1,17 @@
+/*
+ * io.h - read and write as everyone means them
+ */
+#ifndef GZLZSS_IO_H
+#define GZLZSS_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* read(2) that goes on after a signal and waits where a descriptor is non-blocking. */
+ssize_t io_read(int fd, void *buf, size_t len);
+
+/* Writes all of it; false with errno set. */
+bool io_write(int fd, const void *buf, size_t len);
+
+#endif
