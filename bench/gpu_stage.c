@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     double start, end, opened;
     FILE *f;
 
-    if (argc < 3)
+    if (argc < 3 || atoi(argv[2]) < LZ_LEVEL_MIN || atoi(argv[2]) > LZ_LEVEL_MAX)
         return die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB]]]");
     level = lz_level(atoi(argv[2]));
     f = fopen(argv[1], "rb");
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 
     start = now();
     end = start;
-    for (int round = 0; end - start < SECONDS; round++) {
+    for (int round = 0; round < 6 || end - start < SECONDS; round++) {
         for (int i = 0; i < batches; i++) {
             struct gpu_batch *b = gpu_batch(g, i);
 
@@ -116,8 +116,13 @@ int main(int argc, char **argv)
 
         if (!gpu_collect(g, b, error))
             return die(error);
-        for (size_t c = 0; c < LZ_CHUNKS(b->length); c++)
-            sequences += b->chunks[c].count;
+        for (size_t c = 0, left = b->length; left > 0;) {
+            size_t segment = left < segment_size ? left : segment_size;
+
+            for (size_t end_of_segment = c + LZ_CHUNKS(segment); c < end_of_segment; c++)
+                sequences += b->chunks[c].count;
+            left -= segment;
+        }
     }
     printf("%s, level %s, %zu MiB x %d: %.2f GB/s; opened in %.3f s; per batch, ms: copy in %.3f, "
            "kernels %.3f, copy out %.3f; %zu sequences\n",

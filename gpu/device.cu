@@ -5,21 +5,21 @@
 
 #include "gpu/internal.cuh"
 
-int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
+void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 {
     char text[GPU_ERROR_SIZE];
-    int count = 0, usable = 0, driver = 0;
+    int count = 0, driver = 0;
     cudaError_t status;
 
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         line(ctx, GPU_NO_DRIVER);
-        return 0;
+        return;
     }
     status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess) {
         snprintf(text, sizeof(text), "no CUDA device: %.100s", cudaGetErrorString(status));
         line(ctx, text);
-        return 0;
+        return;
     }
     for (int d = 0; d < count; d++) {
         cudaDeviceProp p;
@@ -33,14 +33,11 @@ int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
             line(ctx, text);
             continue;
         }
-        if (gpu_code_fits_device() == cudaSuccess)
-            usable++;
-        else
+        if (gpu_code_fits_device() != cudaSuccess)
             remark = ", not supported by this build";
         snprintf(text, sizeof(text),
                  "%d: %.100s, compute capability %d.%d, %d multiprocessors, %zu MiB%s", d, p.name,
                  p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem >> 20, remark);
         line(ctx, text);
     }
-    return usable;
 }

@@ -9,10 +9,9 @@
 
 static const char message[] = "this gzlzss was built without CUDA";
 
-int gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
+void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 {
     line(ctx, message);
-    return 0;
 }
 
 struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,

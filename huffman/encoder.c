@@ -44,8 +44,9 @@ struct block {
     size_t first_chunk; /* the chunk that starts at start */
 };
 
-/* A code made ready for writing: code bits, extra bits already in place, above 8 bits that say how
- * many there are. */
+/* A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
+ * extra bits, shifted left by 8, where the low 8 bits say how many they are together.  Distances
+ * have too many values for a table; their extra bits are added as they are written. */
 struct codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];

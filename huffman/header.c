@@ -7,7 +7,8 @@
  * is used.  So: start from a plausible guess of the code, choose the cheapest way to say each run
  * under it, make the best code for those choices, and once more with that code.  The choice for a
  * run is exact: its cost depends only on how many of each symbol are used, and few combinations are
- * worth trying.
+ * worth trying.  (Of these: that 16 can repeat zeros too is not used, since 17 and 18 say more
+ * zeros in about as many bits.)
  */
 #include "config.h"
 
@@ -49,7 +50,7 @@ static void add_runs(struct huff_header *h, unsigned symbol, unsigned count, uns
 static void add_zeros(struct huff_header *h, unsigned run, const uint8_t *cost)
 {
     unsigned best = run * cost[0], best_long = 0, best_short = 0;
-    unsigned most_long = (run + 137) / 138, single, covered;
+    unsigned most_long = (run + 137) / 138, single, covered, for_long;
 
     if (run < 3) {
         while (run-- > 0)
@@ -74,15 +75,12 @@ static void add_zeros(struct huff_header *h, unsigned run, const uint8_t *cost)
     covered = run - single;
     for (unsigned i = 0; i < single; i++)
         add(h, 0, 0);
-    {
-        /* The long ones take what they can; the short ones need at least 3 each. */
-        unsigned for_long = covered - 3 * best_short;
-
-        if (for_long > 138 * best_long)
-            for_long = 138 * best_long;
-        add_runs(h, ZEROS_LONG, best_long, 11, 138, for_long);
-        add_runs(h, ZEROS_SHORT, best_short, 3, 10, covered - for_long);
-    }
+    /* The long ones take what they can; the short ones need at least 3 each. */
+    for_long = covered - 3 * best_short;
+    if (for_long > 138 * best_long)
+        for_long = 138 * best_long;
+    add_runs(h, ZEROS_LONG, best_long, 11, 138, for_long);
+    add_runs(h, ZEROS_SHORT, best_short, 3, 10, covered - for_long);
 }
 
 /* The same for `run` codes of `length` bits: the first is said, the others may repeat it. */

@@ -16,7 +16,7 @@
 /* One thread's tables; they carry nothing from one segment to the next. */
 struct huff_encoder;
 
-/* NULL if memory is short. */
+/* NULL if memory is short; NULL can be freed. */
 struct huff_encoder *huff_encoder_new(void);
 void huff_encoder_free(struct huff_encoder *e);
 

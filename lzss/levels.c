@@ -10,16 +10,16 @@
 #include "lzss/lzss.h"
 
 static const struct lz_level levels[] = {
-    [1] = {LZ_FINDER_tagging, "fastest; gzip -1's size or less"},
+    [1] = {LZ_FINDER_tagging}, /* fastest; gzip -1's size or less */
     /* Until the slower finders are here, the levels above 1 do what level 1 does. */
-    [2] = {LZ_FINDER_tagging, "as level 1"},
-    [3] = {LZ_FINDER_tagging, "as level 1"},
-    [4] = {LZ_FINDER_tagging, "as level 1"},
-    [5] = {LZ_FINDER_tagging, "as level 1"},
-    [6] = {LZ_FINDER_tagging, "as level 1"},
-    [7] = {LZ_FINDER_tagging, "as level 1"},
-    [8] = {LZ_FINDER_tagging, "as level 1"},
-    [9] = {LZ_FINDER_tagging, "as level 1"},
+    [2] = {LZ_FINDER_tagging},
+    [3] = {LZ_FINDER_tagging},
+    [4] = {LZ_FINDER_tagging},
+    [5] = {LZ_FINDER_tagging},
+    [6] = {LZ_FINDER_tagging},
+    [7] = {LZ_FINDER_tagging},
+    [8] = {LZ_FINDER_tagging},
+    [9] = {LZ_FINDER_tagging},
 };
 
 _Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_LEVEL_MAX + 1, "a row for every level");

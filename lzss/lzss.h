@@ -62,8 +62,7 @@ struct lz_chunk {
 
 /* One row of the level table (levels.c). */
 struct lz_level {
-    unsigned finder;  /* enum lz_finder (finders.h) */
-    const char *aims; /* what the level is for, in a few words */
+    unsigned finder; /* enum lz_finder (finders.h) */
 };
 
 #define LZ_LEVEL_MIN 1
@@ -76,7 +75,8 @@ const struct lz_level *lz_level(int level);
 /* The CPU engine's state for one thread: tables and room for one segment's sequences. */
 struct lz_matcher;
 
-/* A matcher for segments of up to `segment_size` bytes; NULL if memory is short. */
+/* A matcher for segments of up to `segment_size` bytes; NULL if memory is short, and NULL can be
+ * freed. */
 struct lz_matcher *lz_matcher_new(size_t segment_size);
 void lz_matcher_free(struct lz_matcher *m);
 

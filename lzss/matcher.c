@@ -13,7 +13,6 @@ struct lz_matcher *lz_matcher_new(size_t segment_size)
 
     if (m == NULL)
         return NULL;
-    m->segment_size = segment_size;
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
     if (m->chunks == NULL || m->sequences == NULL) {

@@ -9,8 +9,6 @@
 #include "lzss/tagging.h"
 
 struct lz_matcher {
-    size_t segment_size;
-
     /* Results: room for every chunk's sequences, one chunk's after the other's. */
     struct lz_chunk *chunks;
     struct lz_sequence *sequences;

@@ -52,7 +52,8 @@ bool pipeline_free(struct pipeline *p);
  * Compresses what is left to read of in_fd to out_fd: the header given, the data, a trailer.  The
  * bytes written depend on the input, the level and the segment size alone.  On PIPELINE_READ_ERROR
  * and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA if the file became
- * shorter while it was read.
+ * shorter while it was read.  *stats is valid after PIPELINE_OK.  Neither descriptor is closed, and
+ * a partial output is the caller's to remove.
  */
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
                                        const uint8_t *header, size_t header_len,
