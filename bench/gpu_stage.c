@@ -4,9 +4,11 @@
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB]]]
  *
  * Input in pinned memory to sequences in pinned memory, all batches in flight in turn, over and
- * over for some seconds after a warm-up; nothing is read, encoded or written meanwhile.  FILE
- * should be a good deal larger than the GPU's cache; a multiple of the batches is cut from its
- * front. Prints the throughput of the whole stage, and the medians of what the device's clock says
+ * over for some seconds after a warm-up; nothing is read, encoded or written meanwhile.
+ * What is matched is the first BATCH_MIB x BATCHES of FILE: to measure more than the GPU's cache,
+ * make that several times its size.
+ *
+ * Prints the throughput of the whole stage, and the medians of what the device's clock says
  * of one batch's copies and kernels (which overlap with other batches').
  */
 #include "config.h"

@@ -84,10 +84,11 @@ static const char *output_in_messages(const struct task *t)
 static bool open_input(struct task *t)
 {
     const struct options *o = t->o;
-    /* Whether only a regular file will do.  Then opening must neither follow a link nor wait for
-     * someone to open the other end of a FIFO. */
-    const bool strict = !o->to_stdout && o->action != ACTION_TEST && !o->force;
-    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (strict ? O_NOFOLLOW | O_NONBLOCK : 0);
+    /* What may be removed has to be a regular file, and opening must not wait for someone to open
+     * the other end of a FIFO before that is known; -f is only about links. */
+    const bool in_place = !o->to_stdout && o->action != ACTION_TEST;
+    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (in_place ? O_NONBLOCK : 0) |
+                      (in_place && !o->force ? O_NOFOLLOW : 0);
 
     if (t->is_stdin) {
         t->in_fd = STDIN_FILENO;
@@ -122,12 +123,12 @@ static bool open_input(struct task *t)
         msg_warning(t->m, t->name, "is a directory -- ignored");
         return false;
     }
-    if (strict) {
+    if (in_place) {
         if (!S_ISREG(t->in_stat.st_mode)) {
             msg_warning(t->m, t->name, "is not a directory or a regular file - ignored");
             return false;
         }
-        if (t->in_stat.st_nlink > 1) {
+        if (t->in_stat.st_nlink > 1 && !o->force) {
             unsigned long others = (unsigned long)t->in_stat.st_nlink - 1;
 
             msg_warning(t->m, t->name, "has %lu other link%s -- file ignored", others,

@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
     {'c', "to-stdout", NULL, NULL},
     {'d', "decompress", NULL, "decompress"},
     {'d', "uncompress", NULL, NULL},
-    {'f', "force", NULL, "overwrite output files; allow links and terminals"},
+    {'f', "force", NULL, "overwrite output; allow links and terminals"},
     {'h', "help", NULL, "give this help"},
     {'k', "keep", NULL, "keep input files"},
     {'n', "no-name", NULL, "do not store the file's name and time"},
@@ -45,7 +45,7 @@ static const struct option_row rows[] = {
     {'1', "fast", NULL, "compress faster (-1 to -9; default: -6)"},
     {'9', "best", NULL, "compress better"},
     {'p', "processes", "N", "use N threads, 1 to 1024; default: all cores"},
-    {'b', "blocksize", "KiB", "size of independent segments, 32 to 32768; default: 1024"},
+    {'b', "blocksize", "KiB", "segment size, 32 to 32768; default: 1024"},
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
 };
@@ -183,6 +183,8 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
     }
     strcpy(end, "2345678");
 
+    /* getopt_long starts its messages with this. */
+    argv[0] = (char *)m->program;
     while ((id = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
         if (id == '?') {
             fprintf(stderr, "Try '%s --help' for more information.\n", m->program);
@@ -200,8 +202,8 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 void options_help(const char *program)
 {
     printf("Usage: %s [OPTION]... [FILE]...\n"
-           "Compress or decompress FILEs (by default, compress FILEs in place) in gzip's format,\n"
-           "finding matches on an NVIDIA GPU where there is one and it helps.\n\n",
+           "Compress or decompress FILEs (by default, compress FILEs in place) in gzip's\n"
+           "format, finding matches on an NVIDIA GPU where there is one and it helps.\n\n",
            program);
     for (int i = 0; i < ROWS; i++) {
         const struct option_row *r = &rows[i];
