@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     if (f == NULL)
         return die("cannot open the input");
     start = now();
-    g = gpu_open(segment_size, batch_size, batches, error);
+    g = gpu_open(level, segment_size, batch_size, batches, error);
     if (g == NULL)
         return die(error);
     opened = now() - start;
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
                     copy_out[times++] = b->times.copy_out;
                 }
             }
-            if (!gpu_submit(g, b, level, error))
+            if (!gpu_submit(g, b, error))
                 return die(error);
         }
         if (round == 3)

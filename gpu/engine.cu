@@ -32,6 +32,7 @@ struct device_batch {
 
 struct gpu_engine {
     char name[256];
+    const struct lz_level *level;
     size_t segment_size;
     int batches;
     struct gpu_batch *batch;
@@ -40,6 +41,18 @@ struct gpu_engine {
      * fail at the submission with this number. */
     bool corrupt;
     long submissions_left;
+};
+
+/* The level's match finder. */
+struct finder {
+    size_t (*scratch)(const struct lz_level *);
+    cudaError_t (*find)(const gpu_view &, const struct lz_level *, cudaStream_t);
+};
+
+static const struct finder finders[] = {
+#define GPU_FINDER_ENTRY(name) {gpu_scratch_##name, gpu_find_##name},
+    LZ_FINDERS(GPU_FINDER_ENTRY)
+#undef GPU_FINDER_ENTRY
 };
 
 static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SIZE])
@@ -57,11 +70,11 @@ static size_t chunks_for(size_t capacity, size_t segment_size)
 }
 
 /* Device memory that such a batch takes, and 1 MiB for rounding. */
-static size_t device_bytes(size_t capacity, size_t segment_size)
+static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
 {
     return capacity + LZ_INPUT_PAD +
            chunks_for(capacity, segment_size) *
-               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_result)) +
+               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_result) + scratch) +
            capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
 }
 
@@ -70,6 +83,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
     size_t sequences = capacity / BYTES_A_SEQUENCE;
+    size_t scratch = finders[g->level->finder].scratch(g->level);
     uint8_t *input = NULL;
     cudaError_t status = cudaErrorMemoryAllocation;
 
@@ -92,6 +106,8 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     d->view.input = input;
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
+    if (status == cudaSuccess && scratch > 0)
+        status = cudaMalloc(&d->view.scratch, chunks * scratch);
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.sequences, sequences * sizeof(*d->view.sequences));
     if (status == cudaSuccess)
@@ -124,6 +140,7 @@ static void free_batch(struct gpu_batch *b)
     cudaFree(d->view.results);
     cudaFree(d->view.used);
     cudaFree(d->view.sequences);
+    cudaFree(d->view.scratch);
     cudaFree(d->view.tags);
     cudaFree((void *)d->view.input);
     for (int i = 0; i < EVENTS; i++)
@@ -146,11 +163,12 @@ static void read_faults(struct gpu_engine *g)
         g->submissions_left = atol(fault + 5);
 }
 
-struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
-                            char error[GPU_ERROR_SIZE])
+struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, size_t batch_size,
+                            int batches, char error[GPU_ERROR_SIZE])
 {
     struct gpu_engine *g;
     cudaDeviceProp properties;
+    const size_t scratch = finders[level->finder].scratch(level);
     size_t capacity, available, total;
     int devices = 0, driver = 0;
 
@@ -169,7 +187,8 @@ struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
     /* Whole segments, at least one; half of what is free at most, since others use the device too.
      */
     capacity = batch_size < segment_size ? segment_size : batch_size / segment_size * segment_size;
-    while (batches > 1 && (size_t)batches * device_bytes(capacity, segment_size) > available / 2) {
+    while (batches > 1 &&
+           (size_t)batches * device_bytes(capacity, segment_size, scratch) > available / 2) {
         if (capacity > segment_size)
             capacity = (capacity / 2 + segment_size - 1) / segment_size * segment_size;
         else
@@ -185,6 +204,7 @@ struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
         return NULL;
     }
     snprintf(g->name, sizeof(g->name), "%s", properties.name);
+    g->level = level;
     g->segment_size = segment_size;
     read_faults(g);
     for (g->batches = 0; g->batches < batches; g->batches++) {
@@ -228,15 +248,8 @@ struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
     return &g->batch[i];
 }
 
-bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level *level,
-                char error[GPU_ERROR_SIZE])
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
-    typedef cudaError_t finder(const gpu_view &, const struct lz_level *, cudaStream_t);
-    static finder *const finders[] = {
-#define GPU_FINDER_ENTRY(name) gpu_find_##name,
-        LZ_FINDERS(GPU_FINDER_ENTRY)
-#undef GPU_FINDER_ENTRY
-    };
     struct device_batch *d = (struct device_batch *)b->device;
     size_t whole = b->length / g->segment_size;
     size_t rest = b->length % g->segment_size;
@@ -257,7 +270,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level
              failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->stream), g->name,
                     error) ||
              failed(cudaEventRecord(d->events[COPIED_IN], d->stream), g->name, error) ||
-             failed(finders[level->finder](d->view, level, d->stream), g->name, error) ||
+             failed(finders[g->level->finder].find(d->view, g->level, d->stream), g->name, error) ||
              failed(cudaEventRecord(d->events[MATCHED], d->stream), g->name, error) ||
              failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
                                     cudaMemcpyDeviceToHost, d->stream),

@@ -49,14 +49,14 @@ struct gpu_batch {
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 
 /*
- * Brings up the first visible device, with `batches` batches of about `batch_size` bytes each for
- * segments of `segment_size` bytes; fewer or smaller ones if the device's free memory is short.
- * segment_size is as --blocksize allows; batch_size is below 2 GiB; batches is 1 or more.
- * Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a message in error, if
- * there is no usable device.
+ * Brings up the first visible device for matching at `level`, with `batches` batches of about
+ * `batch_size` bytes each for segments of `segment_size` bytes; fewer or smaller ones if the
+ * device's free memory is short. segment_size is as --blocksize allows; batch_size is below 2 GiB;
+ * batches is 1 or more. Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a
+ * message in error, if there is no usable device.
  */
-struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
-                            char error[GPU_ERROR_SIZE]);
+struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, size_t batch_size,
+                            int batches, char error[GPU_ERROR_SIZE]);
 
 /* Frees everything; no batch may be in use. */
 void gpu_close(struct gpu_engine *g);
@@ -69,8 +69,7 @@ struct gpu_batch *gpu_batch(struct gpu_engine *g, int i);
 /* Starts matching a filled batch and returns at once; gpu_collect, once for every gpu_submit, waits
  * for it.  Both return false, with a message in error, if the device failed: the batch's input is
  * still there, its chunks are not, and the engine is of no more use. */
-bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level *level,
-                char error[GPU_ERROR_SIZE]);
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 
 #ifdef __cplusplus

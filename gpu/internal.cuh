@@ -30,6 +30,7 @@ struct gpu_view {
     uint32_t chunks_per_segment;
     uint32_t chunks;
     uint16_t *tags;                /* LZ_CHUNK_SIZE for every chunk */
+    void *scratch;                 /* what the finder asked for */
     struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
     uint32_t capacity;
     uint32_t *used; /* sequences taken, 0 at the start */
@@ -55,8 +56,10 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
     return s;
 }
 
-/* Every finder has this form: queue the kernels that fill results and sequences for the batch. */
+/* Every finder has these two: the bytes of scratch memory it needs for a chunk, and what queues the
+ * kernels that fill results and sequences for the batch. */
 #define GPU_FINDER_DECLARE(name)                                                 \
+    size_t gpu_scratch_##name(const struct lz_level *level);                     \
     cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level, \
                                 cudaStream_t stream);
 LZ_FINDERS(GPU_FINDER_DECLARE)

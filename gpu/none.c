@@ -14,9 +14,10 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
-struct gpu_engine *gpu_open(size_t segment_size, size_t batch_size, int batches,
-                            char error[GPU_ERROR_SIZE])
+struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, size_t batch_size,
+                            int batches, char error[GPU_ERROR_SIZE])
 {
+    (void)level;
     (void)segment_size;
     (void)batch_size;
     (void)batches;
@@ -50,12 +51,10 @@ struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
     return NULL;
 }
 
-bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, const struct lz_level *level,
-                char error[GPU_ERROR_SIZE])
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     (void)g;
     (void)b;
-    (void)level;
     snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return false;
 }

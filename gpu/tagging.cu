@@ -20,48 +20,8 @@
  * as tagging.c explains.
  */
 #include "gpu/internal.cuh"
+#include "gpu/warp.cuh"
 #include "lzss/tagging.h"
-
-#define WARP 32
-#define ALL_LANES 0xffffffffu
-
-/* Bytes at `offset` of data that starts at a multiple of 4. */
-static __device__ __forceinline__ uint32_t load32(const uint32_t *data, uint32_t offset)
-{
-    const uint32_t *p = data + (offset >> 2);
-
-    return __funnelshift_r(__ldg(p), __ldg(p + 1), (offset & 3) * 8);
-}
-
-/* How many of the four bytes of a and b agree from the first on. */
-static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
-{
-    uint32_t difference = a ^ b;
-
-    return difference == 0 ? 4 : (uint32_t)(__ffs((int)difference) - 1) >> 3;
-}
-
-/*
- * Every lane gives its position and its entry's index; the warp's positions rise by one from lane
- * to lane and are above all that were entered before.  Returns the position that was last under
- * that entry before this one, and leaves the highest position under each.
- */
-static __device__ __forceinline__ uint32_t replace(uint16_t *table, uint32_t entry, uint32_t pos)
-{
-    uint32_t lane = threadIdx.x % WARP;
-    uint32_t before = table[entry];
-    uint32_t same = __match_any_sync(ALL_LANES, entry);
-    uint32_t lower = same & ((1u << lane) - 1);
-
-    /* All have read before any writes. */
-    __syncwarp();
-    if (lower != 0)
-        before = pos - lane + (31 - (uint32_t)__clz((int)lower));
-    if (same >> lane == 1)
-        table[entry] = (uint16_t)pos;
-    __syncwarp();
-    return before;
-}
 
 /* Extends a match of 8 bytes at `pos`, `distance` back, as far as bytes agree up to `end`. */
 static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t pos,
@@ -96,10 +56,7 @@ static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     uint32_t covered = 0, covered_tag = 0;
 
-    for (uint32_t i = lane; i < sizeof(uint16_t) << LZ_TAGGING_HASH_BITS >> 4; i += WARP)
-        shared[i] = make_uint4(0, 0, 0, 0);
-    __syncwarp();
-
+    clear_table(table, LZ_TAGGING_HASH_BITS, 0);
     for (uint32_t pos = lane; pos < span.history; pos += WARP)
         replace(table, lz_tagging_hash(load32(data, pos)), pos);
 
@@ -135,6 +92,12 @@ static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
         if (pos < end)
             tags[pos - span.history] = (uint16_t)tag;
     }
+}
+
+size_t gpu_scratch_tagging(const struct lz_level *level)
+{
+    (void)level;
+    return 0;
 }
 
 cudaError_t gpu_find_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)

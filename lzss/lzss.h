@@ -62,7 +62,11 @@ struct lz_chunk {
 
 /* One row of the level table (levels.c). */
 struct lz_level {
-    unsigned finder; /* enum lz_finder (finders.h) */
+    unsigned finder; /* enum lz_finder (finders.h); the rest is for chains (chains.h): */
+    uint16_t depth;  /* candidates looked at */
+    uint16_t nice;   /* a match of this length is good enough to stop searching, 10 to 258 */
+    uint16_t near3;  /* how far back a match of three bytes may lie, a multiple of 32; 0: none */
+    uint8_t lazy;    /* positions of look-ahead: 0, 1 or 2 */
 };
 
 #define LZ_LEVEL_MIN 1

@@ -6,6 +6,7 @@
 
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
+#include "lzss/chains.h"
 #include "lzss/tagging.h"
 
 struct lz_matcher {
@@ -16,6 +17,12 @@ struct lz_matcher {
     /* tagging: the position last seen under each hash, and one chunk's candidates. */
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
     uint16_t distances[LZ_CHUNK_SIZE];
+
+    /* chains: the tables, and the links of the chunk before, then of the chunk at hand. */
+    int16_t chain_table[1 << LZ_CHAINS_HASH_BITS];
+    int16_t chain_table3[1 << LZ_CHAINS_HASH3_BITS];
+    uint16_t links[2 * LZ_CHUNK_SIZE];
+    uint16_t links3[LZ_CHUNK_SIZE];
 };
 
 /*

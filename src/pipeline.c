@@ -223,7 +223,8 @@ static void *open_gpu(void *argument)
 {
     struct pipeline *p = argument;
     char error[GPU_ERROR_SIZE] = "";
-    struct gpu_engine *gpu = gpu_open(p->config.segment_size, BATCH_SIZE, BATCHES, error);
+    struct gpu_engine *gpu =
+        gpu_open(lz_level(p->config.level), p->config.segment_size, BATCH_SIZE, BATCHES, error);
 
     pthread_mutex_lock(&p->lock);
     p->gpu = gpu;
@@ -590,7 +591,7 @@ static bool feed_batch(struct job *j, struct batch *b, double *read, char error[
         return true;
     }
     pthread_mutex_unlock(&j->lock);
-    ok = gpu_submit(j->pipeline->gpu, b->gpu, j->level, error);
+    ok = gpu_submit(j->pipeline->gpu, b->gpu, error);
     pthread_mutex_lock(&j->lock);
     return ok;
 }

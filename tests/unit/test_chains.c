@@ -1,0 +1,726 @@
+/*
+ * test_chains.c - levels 2 and up find what lzss/chains.h defines
+ *
+ * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
+ * chunk, follows links between them, and skips candidates that cannot be better than what it has.
+ * The textbook method below does none of that: it sorts all positions of the segment by hash, which
+ * gives every position the list of the earlier ones under its hash, compares it with each of these
+ * from the first byte on, and then judges what it found.  Its numbers are its own, but for the rows
+ * of the level table and the hash functions.  Both must give the same sequences, to the last one.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "lzss/chains.h"
+#include "lzss/finders.h"
+#include "lzss/lzss.h"
+#include "tests/unit/unit.h"
+
+#define MIB ((size_t)1 << 20)
+#define MAX_LEN (MIB + 1)
+#define WINDOW 32767
+#define FIRST_LEVEL 2 /* that uses chains; all above it do */
+
+_Static_assert(LZ_CHAINS_HASH3_BITS <= LZ_CHAINS_HASH_BITS, "one size of table for both");
+
+/* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
+static struct lz_matcher *matcher;
+
+static void *need(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* --- The textbook method --- */
+
+/* The positions of a segment in the order of their hashes, and of their own within a hash. */
+struct order {
+    size_t starts[(1 << LZ_CHAINS_HASH_BITS) + 1]; /* of each hash's positions in `positions` */
+    size_t positions[MAX_LEN];
+    size_t places[MAX_LEN]; /* of each position in `positions` */
+};
+
+static struct order *by_four, *by_three;
+
+/* The hash of the `bytes` (3 or 4) bytes at p. */
+static uint32_t hash_at(const uint8_t *p, unsigned bytes)
+{
+    uint32_t three = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+
+    return bytes == 3 ? lz_chains_hash3(three) : lz_chains_hash(three | (uint32_t)p[3] << 24);
+}
+
+/* Sorts the positions of in[0..len) that have `bytes` bytes before the segment's end. */
+static void sort_positions(struct order *o, const uint8_t *in, size_t len, unsigned bytes)
+{
+    memset(o->starts, 0, sizeof(o->starts));
+    for (size_t pos = 0; pos + bytes <= len; pos++)
+        o->starts[hash_at(in + pos, bytes) + 1]++;
+    for (size_t hash = 0; hash < 1 << LZ_CHAINS_HASH_BITS; hash++)
+        o->starts[hash + 1] += o->starts[hash];
+    /* Each start moves on to the next hash's, that is to where it came from, one further. */
+    for (size_t pos = 0; pos + bytes <= len; pos++) {
+        size_t place = o->starts[hash_at(in + pos, bytes)]++;
+
+        o->positions[place] = pos;
+        o->places[pos] = place;
+    }
+    memmove(o->starts + 1, o->starts, sizeof(o->starts) - sizeof(o->starts[0]));
+    o->starts[0] = 0;
+}
+
+/* How many of the `most` bytes at a and b agree from the first on. */
+static size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* Where chunk `c` of a segment of `len` bytes ends. */
+static size_t chunk_end(size_t len, size_t c)
+{
+    return c + 1 < LZ_CHUNKS(len) ? (c + 1) * LZ_CHUNK_SIZE : len;
+}
+
+struct match {
+    size_t length; /* 0: none */
+    size_t distance;
+};
+
+/* What the textbook method knows of the chunk it is in, which ends at `end`. */
+struct task {
+    const uint8_t *in;
+    size_t len, end;
+    const struct lz_level *level;
+    bool threes;  /* look for matches of three bytes */
+    size_t least; /* length worth taking */
+};
+
+/* The best match of at least `least` bytes at `pos` that `depth` candidates offer. */
+static struct match best_at(const struct task *t, size_t pos, size_t least, size_t depth)
+{
+    const uint8_t *here = t->in + pos;
+    size_t most = t->end - pos < 258 ? t->end - pos : 258;
+    struct match best = {0, 0};
+    size_t place;
+
+    if (pos + 4 <= t->len) {
+        place = by_four->places[pos];
+        for (size_t i = 1; i <= depth && place >= by_four->starts[hash_at(here, 4)] + i; i++) {
+            size_t distance = pos - by_four->positions[place - i];
+            size_t agree;
+
+            if (distance > WINDOW)
+                break;
+            agree = agreeing(here, here - distance, most);
+            if (agree >= 4 && agree > best.length)
+                best = (struct match){agree, distance};
+            if (agree >= t->level->nice)
+                break;
+        }
+    }
+    if (best.length == 0 && t->threes && pos + 3 <= t->end) {
+        place = by_three->places[pos];
+        if (place > by_three->starts[hash_at(here, 3)]) {
+            size_t distance = pos - by_three->positions[place - 1];
+
+            if (distance <= t->level->near3 && agreeing(here, here - distance, 3) == 3)
+                best = (struct match){3, distance};
+        }
+    }
+    return best.length >= least ? best : (struct match){0, 0};
+}
+
+/* The position of the highest bit set. */
+static int magnitude(size_t n)
+{
+    int bits = -1;
+
+    for (; n > 0; n /= 2)
+        bits++;
+    return bits;
+}
+
+/* How far ahead of `pos` there is a match to be preferred to *match, which it then replaces; 0 if
+ * there is none.  It is not shorter: only its distance may be in its favour. */
+static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
+{
+    static const int pays[] = {0, 3, 7};
+
+    if (match->length >= t->level->nice)
+        return 0;
+    for (size_t ahead = 1; ahead <= t->level->lazy; ahead++) {
+        struct match next = best_at(t, pos + ahead, match->length, t->level->depth >> ahead);
+        int gain = 4 * ((int)next.length - (int)match->length) + magnitude(match->distance) -
+                   magnitude(next.distance);
+
+        if (next.length > 0 && gain >= pays[ahead]) {
+            *match = next;
+            return ahead;
+        }
+    }
+    return 0;
+}
+
+/* Finds the matches of chunk `c` of the segment in[0..len), whose positions are sorted; returns how
+ * many. */
+static size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
+                          struct lz_sequence *out)
+{
+    static const unsigned steps[] = {6, 8, 16, 40, 72, 256}, leasts[] = {9, 7, 6, 5, 4, 3};
+    size_t start = c * LZ_CHUNK_SIZE, end = chunk_end(len, c);
+    struct task t = {.in = in, .len = len, .end = end, .level = level};
+    size_t count = 0, literals = start, step = 0;
+    bool seen[256] = {false};
+    unsigned distinct = 0;
+
+    for (size_t pos = start; pos < end && pos < start + 4096; pos++) {
+        distinct += !seen[in[pos]];
+        seen[in[pos]] = true;
+    }
+    while (distinct >= steps[step] && step < 5)
+        step++;
+    t.least = leasts[step];
+    if (level->depth < 5 && t.least > 4)
+        t.least = 4;
+    if (level->depth < 10 && t.least > 5)
+        t.least = 5;
+    t.threes = distinct >= 80; /* near3 0 is too near for any */
+    for (size_t pos = start; pos < end;) {
+        struct match match = best_at(&t, pos, t.least, level->depth);
+
+        if (match.length > 0) {
+            for (size_t ahead; (ahead = look_ahead(&t, pos, &match)) > 0;)
+                pos += ahead;
+            out[count++] = (struct lz_sequence){
+                (uint16_t)(pos - literals),
+                (uint16_t)match.length,
+                (uint16_t)match.distance,
+            };
+            literals = pos + match.length;
+        }
+        pos = match.length > 0 ? literals : pos + 1;
+    }
+    return count;
+}
+
+/* --- Checks --- */
+
+/* Rows that the level table does not have, but could. */
+static const struct lz_level strange[] = {
+    {LZ_FINDER_chains, 1, 16, 32767, 2},  {LZ_FINDER_chains, 4, 10, 1, 2},
+    {LZ_FINDER_chains, 5, 258, 300, 1},   {LZ_FINDER_chains, 9, 12, 0, 2},
+    {LZ_FINDER_chains, 10, 300, 4095, 0},
+};
+
+#define STRANGE (sizeof(strange) / sizeof(*strange))
+#define TABLE (LZ_LEVEL_MAX - FIRST_LEVEL + 1)
+#define ROWS (TABLE + STRANGE)
+#define CHEAP 3 /* rows, the first of the table, whose depth is small */
+
+/* The rows of the level table that use chains, then the strange ones. */
+static const struct lz_level *row(size_t r)
+{
+    return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
+}
+
+/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
+ * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
+static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
+{
+    uint8_t *copy = need(malloc(len + LZ_INPUT_PAD));
+
+    memcpy(copy, in, len);
+    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
+        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
+    return copy;
+}
+
+/* Whether chunk `c`'s sequences are within the limits and the chunk and repeat what is there. */
+static bool check_valid(const uint8_t *in, size_t len, size_t c, const struct lz_chunk *chunk)
+{
+    size_t pos = c * LZ_CHUNK_SIZE;
+
+    if (!CHECK(chunk->count <= LZ_CHUNK_MAX_SEQUENCES))
+        return false;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct lz_sequence s = chunk->sequences[i];
+
+        pos += s.literals;
+        if (!CHECK(s.length >= 3 && s.length <= 258) ||
+            !CHECK(pos + s.length <= chunk_end(len, c)) ||
+            !CHECK(s.distance >= 1 && s.distance <= WINDOW) || !CHECK(s.distance <= pos) ||
+            !CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length))
+            return false;
+        pos += s.length;
+    }
+    return true;
+}
+
+static bool same_sequences(const struct lz_chunk *chunk, const struct lz_sequence *want,
+                           size_t count)
+{
+    for (size_t i = 0; i < count && i < chunk->count; i++) {
+        const struct lz_sequence *got = &chunk->sequences[i];
+
+        if (!CHECK_EQ(got->literals, want[i].literals) || !CHECK_EQ(got->length, want[i].length) ||
+            !CHECK_EQ(got->distance, want[i].distance))
+            return false;
+    }
+    return CHECK_EQ(chunk->count, count);
+}
+
+/* Checks the segment in[0..len) at the first `rows` rows; `what` names it should it fail. */
+static void check_segment(const char *what, const uint8_t *in, size_t len, size_t rows)
+{
+    static struct lz_sequence want[LZ_CHUNK_MAX_SEQUENCES * LZ_CHUNKS(MAX_LEN)];
+    static size_t ends[LZ_CHUNKS(MAX_LEN) + 1]; /* of the chunks before, in `want` */
+    size_t pads = len > 2 * LZ_CHUNK_SIZE + 4 ? 1 : 2;
+
+    sort_positions(by_four, in, len, 4);
+    sort_positions(by_three, in, len, 3);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+            ends[c + 1] = ends[c] + match_chunk(row(r), in, len, c, want + ends[c]);
+        for (size_t p = 0; p < pads; p++) {
+            uint8_t *copy = padded(in, len, p == 1);
+            const struct lz_chunk *chunks = lz_match_segment(matcher, row(r), copy, len);
+
+            for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+                if (!check_valid(in, len, c, &chunks[c]) ||
+                    !same_sequences(&chunks[c], want + ends[c], ends[c + 1] - ends[c])) {
+                    printf("# %s, %zu bytes, chunk %zu, pad %zu, %s %zu\n", what, len, c, p,
+                           r < TABLE ? "level" : "strange row",
+                           r < TABLE ? r + FIRST_LEVEL : r - TABLE);
+                    break;
+                }
+            }
+            CHECK(memcmp(copy, in, len) == 0);
+            free(copy);
+        }
+    }
+}
+
+/* --- Inputs --- */
+
+enum kind { ZEROS, PERIOD, RANDOM, FEW_VALUES, TOKENS };
+
+static const struct {
+    const char *name;
+    enum kind kind;
+    unsigned parameter; /* the period, or how many different values */
+} kinds[] = {
+    {"zeros", ZEROS, 0},
+    {"period 1", PERIOD, 1},
+    {"period 2", PERIOD, 2},
+    {"period 3", PERIOD, 3},
+    {"period 4", PERIOD, 4},
+    {"period 5", PERIOD, 5},
+    {"period 6", PERIOD, 6},
+    {"period 7", PERIOD, 7},
+    {"period 8", PERIOD, 8},
+    {"period 9", PERIOD, 9},
+    {"random", RANDOM, 0},
+    {"2 values", FEW_VALUES, 2},
+    {"4 values", FEW_VALUES, 4},
+    {"tokens of 5 values", TOKENS, 5},
+    {"tokens of 6 values", TOKENS, 6},
+    {"tokens of 7 values", TOKENS, 7},
+    {"tokens of 8 values", TOKENS, 8},
+    {"tokens of 15 values", TOKENS, 15},
+    {"tokens of 16 values", TOKENS, 16},
+    {"tokens of 39 values", TOKENS, 39},
+    {"tokens of 40 values", TOKENS, 40},
+    {"tokens of 71 values", TOKENS, 71},
+    {"tokens of 72 values", TOKENS, 72},
+    {"tokens of 79 values", TOKENS, 79},
+    {"tokens of 80 values", TOKENS, 80},
+    {"tokens of 256 values", TOKENS, 256},
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* Tokens are strings of 2 to 9 values, some more frequent than others, and single values between
+ * them.  All values are in use, and no others, in each 4096 bytes from the first on. */
+static void fill_tokens(uint8_t *out, size_t len, unsigned values, uint64_t *state)
+{
+    uint64_t dictionary = 4;
+    uint8_t tokens[512][9];
+
+    for (unsigned i = 0; i < sizeof(tokens); i++)
+        tokens[i / 9][i % 9] = (uint8_t)unit_below(&dictionary, values);
+    for (size_t i = 0; i < len;) {
+        size_t token = unit_below(state, 1 + unit_below(state, 512));
+        size_t n = unit_below(state, 4) == 0 ? 1 : 2 + token % 8;
+
+        if (i % 4096 < values) {
+            out[i] = (uint8_t)(i % 4096);
+            i++;
+            continue;
+        }
+        for (size_t j = 0; j < n && i < len && i % 4096 >= values; j++)
+            out[i++] = n == 1 ? (uint8_t)unit_below(state, values) : tokens[token][j];
+    }
+}
+
+static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
+{
+    uint64_t state = seed;
+
+    if (kinds[k].kind == TOKENS) {
+        fill_tokens(out, len, kinds[k].parameter, &state);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (kinds[k].kind == ZEROS)
+            out[i] = 0;
+        else if (kinds[k].kind == PERIOD)
+            out[i] = (uint8_t)(17 * (i % kinds[k].parameter) + 1);
+        else if (kinds[k].kind == RANDOM)
+            out[i] = (uint8_t)unit_rand(&state);
+        else
+            out[i] = (uint8_t)unit_below(&state, kinds[k].parameter);
+    }
+}
+
+/* Reads up to `size` bytes of a file; 0 if it cannot be read. */
+static size_t read_file(const char *name, uint8_t *out, size_t size)
+{
+    FILE *file = fopen(name, "rb");
+    size_t n;
+
+    if (file == NULL)
+        return 0;
+    n = fread(out, 1, size, file);
+    fclose(file);
+    return n;
+}
+
+static void shortest(void)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        uint8_t in[20];
+
+        fill(in, sizeof(in), k, 1);
+        for (size_t len = 0; len <= sizeof(in); len++)
+            check_segment(kinds[k].name, in, len, ROWS);
+    }
+}
+
+/*
+ * Lengths around one and two chunks: matches that end with the chunk, or could go on.  Only around
+ * the chunks' ends is the data other than zeros, which cost the textbook method little.
+ */
+static void around_chunks(void)
+{
+    static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
+    const size_t span = 300;
+
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind == TOKENS && kinds[k].parameter % 8 != 0)
+            continue;
+        memset(in, 0, sizeof(in));
+        fill(in, span, k, 2);
+        fill(in + LZ_CHUNK_SIZE - span, span, k, 3);
+        fill(in + LZ_CHUNK_SIZE, span, k, 4);
+        fill(in + sizeof(in) - span, span, k, 5);
+        for (size_t len = LZ_CHUNK_SIZE - 4; len <= LZ_CHUNK_SIZE + 4; len++)
+            check_segment(kinds[k].name, in, len, ROWS);
+        for (size_t len = sizeof(in) - 8; len <= sizeof(in); len++)
+            check_segment(kinds[k].name, in, len, ROWS);
+    }
+}
+
+/* Matches everywhere, through several chunks. */
+static void several_chunks(void)
+{
+    static uint8_t in[3 * LZ_CHUNK_SIZE + 1000];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        bool dense = kinds[k].kind == FEW_VALUES || kinds[k].parameter == 5;
+
+        fill(in, sizeof(in), k, 6);
+        check_segment(kinds[k].name, in, sizeof(in), dense ? CHEAP + 2 : ROWS);
+        if (dense)
+            check_segment(kinds[k].name, in, 3000, ROWS);
+    }
+}
+
+/* A segment and a byte more: positions past 65536, whose low 16 bits recur. */
+static void whole_segments(void)
+{
+    uint8_t *in = need(malloc(MAX_LEN));
+
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind == PERIOD || (kinds[k].kind == TOKENS && kinds[k].parameter != 80))
+            continue;
+        fill(in, MAX_LEN, k, 7);
+        check_segment(kinds[k].name, in, MAX_LEN, CHEAP);
+    }
+    free(in);
+}
+
+/* Files there are wherever this is built: an executable, this one, and our own sources, one after
+ * the other in one segment. */
+static void real_files(void)
+{
+    static const char *const sources[] = {
+        "LICENSE",        "Makefile.am",       "configure.ac",
+        "lzss/lzss.h",    "lzss/chains.c",     "lzss/chains.h",
+        "src/pipeline.c", "huffman/encoder.c", "tests/unit/test_chains.c",
+        "lzss/lzss.h",
+    };
+    const char *srcdir = getenv("srcdir");
+    uint8_t *in = need(malloc(MAX_LEN));
+    size_t len = read_file("/proc/self/exe", in, 5 * LZ_CHUNK_SIZE);
+
+    check_segment("this program", in, len, ROWS);
+    len = 0;
+    for (size_t i = 0; srcdir != NULL && i < sizeof(sources) / sizeof(*sources); i++) {
+        char name[4096];
+
+        snprintf(name, sizeof(name), "%s/%s", srcdir, sources[i]);
+        len += read_file(name, in + len, MAX_LEN - len);
+    }
+    printf("# %zu bytes of source\n", len);
+    check_segment("sources", in, len, ROWS);
+    free(in);
+}
+
+/* Whether a match of `length` bytes at `distance` starts at `pos`. */
+static bool found(const struct lz_chunk *chunks, size_t pos, size_t length, size_t distance)
+{
+    const struct lz_chunk *chunk = &chunks[pos / LZ_CHUNK_SIZE];
+    size_t at = pos / LZ_CHUNK_SIZE * LZ_CHUNK_SIZE;
+
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        at += chunk->sequences[i].literals;
+        if (at == pos)
+            return chunk->sequences[i].length == length && chunk->sequences[i].distance == distance;
+        at += chunk->sequences[i].length;
+    }
+    return false;
+}
+
+/*
+ * Bytes that differ from all else, `size` (3 or 4) of them, at `first` and again `distance`
+ * further, each time between other bytes, in zeros.  Zeros share one hash, so that nothing hides
+ * the first from the second: it is found exactly if it is in reach.  Further on, every chunk has
+ * all values.
+ */
+static void repeat_marker(size_t size, size_t first, size_t distance)
+{
+    static const uint8_t marker[] = {201, 113, 7, 59};
+    size_t second = first + distance;
+    size_t len = (second / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
+    uint8_t *in = need(calloc(len + LZ_INPUT_PAD, 1));
+
+    for (size_t start = 0; start < len; start += LZ_CHUNK_SIZE)
+        for (size_t i = 0; i < 256; i++)
+            in[start + 2500 + i] = (uint8_t)(89 * i);
+    for (int turn = 0; turn < 2; turn++) {
+        size_t at = turn == 0 ? first : second;
+
+        if (at > 0)
+            in[at - 1] = turn == 0 ? 83 : 131;
+        memcpy(in + at, marker, size);
+        in[at + size] = turn == 0 ? 171 : 242;
+    }
+    /* First the segment that ends with the second three, so that nobody knows its link yet. */
+    if (size == 3)
+        check_segment("marker at the end", in, second + size, ROWS);
+    check_segment("marker", in, len, ROWS);
+    for (size_t r = 0; r < ROWS; r++) {
+        size_t reach = size == 4 ? WINDOW : row(r)->near3;
+
+        CHECK_EQ(found(lz_match_segment(matcher, row(r), in, len), second, size, distance),
+                 distance <= reach && second % LZ_CHUNK_SIZE + size <= LZ_CHUNK_SIZE);
+    }
+    free(in);
+}
+
+static void threes_end(void)
+{
+    static const size_t seconds[] = {5000, 32764, 32765, 32766, 32768, 32769, 36864};
+    static const size_t reaches[] = {300, 4095, 4096};
+
+    for (size_t s = 0; s < sizeof(seconds) / sizeof(*seconds); s++)
+        for (size_t n = 0; n < sizeof(reaches) / sizeof(*reaches); n++)
+            for (size_t distance = reaches[n] - 1; distance <= reaches[n] + 1; distance++)
+                repeat_marker(3, seconds[s] - distance, distance);
+}
+
+static void window_ends(void)
+{
+    static const size_t firsts[] = {0,     1,     2,     100,   32760, 32763,
+                                    32766, 32767, 32769, 32770, 65535, 65536};
+
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(*firsts); f++)
+        for (size_t distance = WINDOW - 1; distance <= WINDOW + 2; distance++)
+            repeat_marker(4, firsts[f], distance);
+}
+
+/* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
+static void stale_positions(void)
+{
+    static const size_t nearby[] = {4, 5, 8, 300, 32766, 32767, 32768};
+
+    for (size_t turns = 1; turns <= 2; turns++) {
+        for (size_t n = 0; n < sizeof(nearby) / sizeof(*nearby); n++) {
+            repeat_marker(4, 0, turns * 65536 + nearby[n]);
+            repeat_marker(4, 50000, turns * 65536 + nearby[n]);
+        }
+    }
+}
+
+/* Random data repeats as a whole at exactly, or just beyond, the window's size. */
+static void repeated_windows(void)
+{
+    static uint8_t in[4 * LZ_CHUNK_SIZE];
+    uint64_t state = 8;
+
+    for (size_t distance = WINDOW - 1; distance <= WINDOW + 1; distance++) {
+        for (size_t i = 0; i < sizeof(in); i++)
+            in[i] = i < distance ? (uint8_t)unit_rand(&state) : in[i - distance];
+        check_segment("repeated window", in, sizeof(in), ROWS);
+    }
+}
+
+/*
+ * A long match that lies a certain number of candidates back: just looked at, and just not, with
+ * all the depth, half of it, and a quarter.  What leads up to it is found nearer, at once, so that
+ * the long one is one or two positions ahead of a short one.
+ */
+static void depths(void)
+{
+    static const uint8_t text[] = "xyabcdefghijklmnopqrst";
+    static uint8_t in[8192];
+    uint64_t state = 9;
+
+    for (size_t r = 0; r < ROWS; r++) {
+        for (unsigned parts = 1; parts <= 4; parts *= 2) {
+            size_t depth = row(r)->depth / parts;
+
+            for (size_t back = depth > 1 ? depth - 1 : 0; back <= depth + 1; back++) {
+                for (size_t lead = 0; lead <= 2; lead++) {
+                    size_t len = 0;
+
+                    for (size_t i = 0; i < 256; i++)
+                        in[len++] = (uint8_t)i;
+                    memcpy(in + len, text + 2, 20);
+                    len += 20;
+                    for (size_t i = 1; i < back; i++) {
+                        memcpy(in + len, text + 2, 4);
+                        for (len += 4; in[len - 1] < 128 || len % 3; len++)
+                            in[len] = (uint8_t)(128 | unit_rand(&state));
+                    }
+                    memcpy(in + len, text + 2 - lead, 4);
+                    in[len + 4] = 1;
+                    memcpy(in + len + 5, text + 2 - lead, 20);
+                    len += 25;
+                    check_segment("depths", in, len, ROWS);
+                }
+            }
+        }
+    }
+}
+
+/* A match of just about `nice` bytes, and a longer one behind it. */
+static void nices(void)
+{
+    static uint8_t in[2000];
+    uint64_t state = 10;
+
+    for (size_t r = 0; r < ROWS; r++) {
+        size_t nice = row(r)->nice;
+
+        for (size_t n = nice - 2; n <= nice + 2; n++) {
+            for (size_t i = 0; i < 400; i++)
+                in[i] = (uint8_t)unit_rand(&state);
+            memcpy(in + 400, in, n);
+            in[400 + n] = (uint8_t)~in[n];
+            memcpy(in + 401 + n, in, 400);
+            /* The longer one may also be one or two positions ahead. */
+            memcpy(in + 801 + n, in, n);
+            memcpy(in + 801 + 2 * n, in + n - 4, 24);
+            check_segment("nices", in, 825 + 2 * n, ROWS);
+        }
+    }
+}
+
+/* Just the first 4096 bytes tell how many values a chunk is written in. */
+static void samples(void)
+{
+    static uint8_t in[LZ_CHUNK_SIZE + 6000];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind != TOKENS || kinds[k].parameter % 8 != 7)
+            continue;
+        for (size_t at = 4095; at <= 4096; at++) {
+            fill(in, sizeof(in), k, 11);
+            in[at] = 255;
+            in[LZ_CHUNK_SIZE + at] = 255;
+            memset(in + 8000, 255, LZ_CHUNK_SIZE - 8000);
+            check_segment(kinds[k].name, in, sizeof(in), ROWS);
+        }
+    }
+}
+
+/* Random lengths of mixed data, so that matches of one kind end in another at any place. */
+static void mixtures(void)
+{
+    static uint8_t in[3 * LZ_CHUNK_SIZE];
+    uint64_t state = 12;
+
+    for (unsigned round = 0; round < 16; round++) {
+        size_t len = unit_below(&state, sizeof(in) + 1), pos = 0;
+
+        while (pos < len) {
+            size_t n = 1 + unit_below(&state, 1 + unit_below(&state, 2000));
+
+            if (n > len - pos)
+                n = len - pos;
+            if (unit_below(&state, 3) && pos > 0) {
+                size_t distance = 1 + unit_below(&state, pos < 40000 ? pos : 40000);
+
+                n = 1 + n % 300;
+                for (size_t i = 0; i < n && pos + i < len; i++)
+                    in[pos + i] = in[pos + i - distance];
+            } else {
+                fill(in + pos, n, unit_below(&state, KINDS), unit_rand(&state));
+            }
+            pos += n;
+        }
+        check_segment("mixture", in, len, ROWS);
+    }
+}
+
+int main(void)
+{
+    matcher = need(lz_matcher_new(MAX_LEN));
+    by_four = need(malloc(sizeof(*by_four)));
+    by_three = need(malloc(sizeof(*by_three)));
+    RUN(shortest);
+    RUN(around_chunks);
+    RUN(several_chunks);
+    RUN(whole_segments);
+    RUN(real_files);
+    RUN(threes_end);
+    RUN(window_ends);
+    RUN(stale_positions);
+    RUN(repeated_windows);
+    RUN(depths);
+    RUN(nices);
+    RUN(samples);
+    RUN(mixtures);
+    free(by_three);
+    free(by_four);
+    lz_matcher_free(matcher);
+    return unit_done();
+}
