@@ -51,8 +51,12 @@ check_lines() {
     check_lines '[169] 1024 file '
 }
 
+@test "the levels in between" {
+    check_lines '[234578] 1024 '
+}
+
 @test "the tests above leave no recorded line out" {
-    if grep -vE '^#|^[0-9a-f]{64} (- - |[169] 1024 |6 32 )' "$srcdir/tests/data/golden.sha256"; then
+    if grep -vE '^#|^[0-9a-f]{64} (- - |[1-9] 1024 |6 32 )' "$srcdir/tests/data/golden.sha256"; then
         fail "no test checks these"
     fi
 }
