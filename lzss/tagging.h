@@ -33,7 +33,7 @@
  * matches, but on the GPU each chunk has a table of its own in shared memory, two bytes an entry,
  * so that each bit more halves the chunks an SM can work on at a time.  The CPU hardly notices as
  * long as the table fits in its second-level cache.  14 is the least that stays below gzip -1
- * everywhere.
+ * on all three.
  *
  *     bits       size, MB, of the first       GB/s, on the first 200 MB of linux.tar:
  *            100 MB of    100 MB of   60 MB       GPU stage      CPU, matching
