@@ -4,12 +4,12 @@
  * Four kernels, each with the chunks of a batch side by side:
  *
  * - link: a warp a chunk, 32 positions at a time, as in tagging.cu: every position's distance to
- * the one before it with the same hash.  A chunk's own positions are enough: the links of its
- * history are the chunks' before it.  For matches of three bytes, the same with another hash and
- * less history.
+ *   the one before it with the same hash.  A chunk's own positions are enough: the links of its
+ *   history are the chunks' before it.  For matches of three bytes, the same with another hash and
+ *   less history.
  * - search: a thread a position: it follows its chain and keeps the best match within the whole
- * depth and, for look-ahead, within half and a quarter of it.  Neither depends on where the parse
- * will stop, so that all positions can be searched at once.
+ *   depth and, for look-ahead, within half and a quarter of it.  Neither depends on where the parse
+ *   will stop, so that all positions can be searched at once.
  * - parse: a warp a chunk, every lane taking the same walk over the matches found, which it brings
  *   into shared memory tile by tile; the lanes then share in writing a match's tags.
  * - compact: compact.cu.  Matches next to each other never have the same distance, unless the first
