@@ -4,10 +4,10 @@
  * A block works on a chunk, in two steps, each a scan (CUB's BlockScan) over items in order:
  *
  * - Runs: a tag that differs from the one before it starts a run; the starts are gathered, in
- * order, in shared memory.
+ *   order, in shared memory.
  * - Sequences: a run of a distance becomes the pieces that lz_pieces says, a run of zeros none,
- * being the literals of the piece after it.  The pieces are counted, the block takes that much of
- * the batch's room, and every thread writes its run's pieces at their places.
+ *   being the literals of the piece after it.  The pieces are counted, the block takes that much of
+ *   the batch's room, and every thread writes its run's pieces at their places.
  *
  * Blocks take room in whatever order they get there, so a batch's sequences lie in an order that
  * changes from run to run; where a chunk's are is in its result, and what they are never changes.
