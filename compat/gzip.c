@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { METHOD_DEFLATE = 8, FLAG_NAME = 8, XFL_SMALLEST = 2, XFL_FASTEST = 4, OS_UNIX = 3 };
+enum { XFL_SMALLEST = 2, XFL_FASTEST = 4, OS_UNIX = 3 };
 
 static void put_u32(uint8_t out[4], uint32_t value)
 {
@@ -23,8 +23,8 @@ size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level
 
     out[0] = 0x1f;
     out[1] = 0x8b;
-    out[2] = METHOD_DEFLATE;
-    out[3] = name != NULL ? FLAG_NAME : 0;
+    out[2] = GZ_METHOD_DEFLATE;
+    out[3] = name != NULL ? GZ_FLAG_NAME : 0;
     put_u32(out + 4, mtime);
     out[8] = level >= 9 ? XFL_SMALLEST : level <= 1 ? XFL_FASTEST : 0;
     out[9] = OS_UNIX;

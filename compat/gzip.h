@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The compression method, deflate, and the flag that says a name is there. */
+#define GZ_METHOD_DEFLATE 8
+#define GZ_FLAG_NAME 8
+
 /* Bytes of the trailer, and of the header without a name. */
 #define GZ_TRAILER_SIZE 8
 #define GZ_HEADER_SIZE 10

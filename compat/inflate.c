@@ -224,10 +224,8 @@ static bool flush(struct stream *s)
 /* RFC 1952, section 2.3.1.  GNU gzip's documentation once gave other meanings to some flags; what
  * is reserved now, and what was "encrypted" then, nobody can decode. */
 enum {
-    METHOD_DEFLATE = 8,
     FLAG_HEADER_CRC = 1 << 1,
     FLAG_EXTRA = 1 << 2,
-    FLAG_NAME = 1 << 3,
     FLAG_COMMENT = 1 << 4,
     FLAGS_RESERVED = 0xe0,
 };
@@ -353,7 +351,7 @@ static enum gz_status read_header(struct stream *s)
 
     if (!header_bytes(s, &method, 1))
         return s->in_stop;
-    if (method != METHOD_DEFLATE) {
+    if (method != GZ_METHOD_DEFLATE) {
         s->info->unknown = method;
         return GZ_UNKNOWN_METHOD;
     }
@@ -367,7 +365,7 @@ static enum gz_status read_header(struct stream *s)
         s->info->mtime = get_u32(fixed);
     if ((flags & FLAG_EXTRA) != 0 && !skip_extra(s))
         return s->in_stop;
-    if ((flags & FLAG_NAME) != 0 && !skip_string(s))
+    if ((flags & GZ_FLAG_NAME) != 0 && !skip_string(s))
         return s->in_stop;
     if ((flags & FLAG_COMMENT) != 0 && !skip_string(s))
         return s->in_stop;

@@ -324,7 +324,7 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
     }
     bits_flush(w);
     for (size_t c = b->first_chunk, start = b->start; start < b->end; c++, start += LZ_CHUNK_SIZE) {
-        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+        size_t end = LZ_CHUNK_END(start, len);
 
         write_chunk(w, &e->codes, in, start, end, &chunks[c]);
     }
@@ -339,7 +339,7 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
     struct block *open = NULL, *next = &e->blocks[0], *both = &e->blocks[1], *spare = &e->blocks[2];
 
     for (size_t c = 0, start = 0; start < len; c++, start += LZ_CHUNK_SIZE) {
-        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+        size_t end = LZ_CHUNK_END(start, len);
 
         if (!count_chunk(e, in, start, end, &chunks[c], &next->counts))
             return false;

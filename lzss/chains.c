@@ -196,7 +196,7 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
     for (size_t start = 0, c = 0; start < len; start += LZ_CHUNK_SIZE, c++) {
         struct chunk chunk = {.in = in + start, .links = links};
 
-        chunk.size = (int32_t)(len - start < LZ_CHUNK_SIZE ? len - start : LZ_CHUNK_SIZE);
+        chunk.size = (int32_t)(LZ_CHUNK_END(start, len) - start);
         chunk.distinct = count_distinct(chunk.in, chunk.size);
         if (start > 0) {
             rebase(m->chain_table, 1 << LZ_CHAINS_HASH_BITS);

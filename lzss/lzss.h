@@ -43,6 +43,9 @@ extern "C" {
 /* Chunks in a segment of `len` bytes. */
 #define LZ_CHUNKS(len) (((len) + LZ_CHUNK_SIZE - 1) / LZ_CHUNK_SIZE)
 
+/* Where the chunk that starts at `start`, below `len`, ends in a segment of `len` bytes. */
+#define LZ_CHUNK_END(start, len) ((len) - (start) < LZ_CHUNK_SIZE ? (len) : (start) + LZ_CHUNK_SIZE)
+
 /*
  * `literals` input bytes (0 to LZ_CHUNK_SIZE) stand for themselves, then `length` bytes (3 to 258)
  * repeat those `distance` (1 to 32768) back.  Literals after a chunk's last match have no

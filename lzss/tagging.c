@@ -81,7 +81,7 @@ void lz_find_tagging(struct lz_matcher *m, const struct lz_level *level, const u
     (void)level;
     memset(m->table, 0, sizeof(m->table));
     for (size_t start = 0, c = 0; start < len; start += LZ_CHUNK_SIZE, c++) {
-        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
+        size_t end = LZ_CHUNK_END(start, len);
 
         find_candidates(m->table, m->distances, in, start, end);
         m->chunks[c].sequences = out;

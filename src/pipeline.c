@@ -277,8 +277,7 @@ static bool has_room(const struct job *j, uint64_t count, uint64_t reserve)
 }
 
 /* Makes segment `index`, whose bytes are in[0..len), its slot's. */
-static struct slot *fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t len,
-                              bool last)
+static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t len, bool last)
 {
     struct slot *s = &j->slots[index % j->slot_count];
 
@@ -289,7 +288,6 @@ static struct slot *fill_slot(struct job *j, uint64_t index, const uint8_t *in, 
     s->batch = NULL;
     s->chunks = NULL;
     s->done = false;
-    return s;
 }
 
 /*

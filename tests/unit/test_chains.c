@@ -27,13 +27,6 @@ _Static_assert(LZ_CHAINS_HASH3_BITS <= LZ_CHAINS_HASH_BITS, "one size of table f
 /* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
 static struct lz_matcher *matcher;
 
-static void *need(void *memory)
-{
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /* --- The textbook method --- */
 
 /* The positions of a segment in the order of their hashes, and of their own within a hash. */
@@ -234,7 +227,7 @@ static const struct lz_level *row(size_t r)
  * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
 static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
 {
-    uint8_t *copy = need(malloc(len + LZ_INPUT_PAD));
+    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
 
     memcpy(copy, in, len);
     for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
@@ -389,19 +382,6 @@ static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
     }
 }
 
-/* Reads up to `size` bytes of a file; 0 if it cannot be read. */
-static size_t read_file(const char *name, uint8_t *out, size_t size)
-{
-    FILE *file = fopen(name, "rb");
-    size_t n;
-
-    if (file == NULL)
-        return 0;
-    n = fread(out, 1, size, file);
-    fclose(file);
-    return n;
-}
-
 static void shortest(void)
 {
     for (size_t k = 0; k < KINDS; k++) {
@@ -455,7 +435,7 @@ static void several_chunks(void)
 /* A segment and a byte more: positions past 65536, whose low 16 bits recur. */
 static void whole_segments(void)
 {
-    uint8_t *in = need(malloc(MAX_LEN));
+    uint8_t *in = unit_need(malloc(MAX_LEN));
 
     for (size_t k = 0; k < KINDS; k++) {
         if (kinds[k].kind == PERIOD || (kinds[k].kind == TOKENS && kinds[k].parameter != 80))
@@ -477,8 +457,8 @@ static void real_files(void)
         "lzss/lzss.h",
     };
     const char *srcdir = getenv("srcdir");
-    uint8_t *in = need(malloc(MAX_LEN));
-    size_t len = read_file("/proc/self/exe", in, 5 * LZ_CHUNK_SIZE);
+    uint8_t *in = unit_need(malloc(MAX_LEN));
+    size_t len = unit_read_file("/proc/self/exe", in, 5 * LZ_CHUNK_SIZE);
 
     check_segment("this program", in, len, ROWS);
     len = 0;
@@ -486,7 +466,7 @@ static void real_files(void)
         char name[4096];
 
         snprintf(name, sizeof(name), "%s/%s", srcdir, sources[i]);
-        len += read_file(name, in + len, MAX_LEN - len);
+        len += unit_read_file(name, in + len, MAX_LEN - len);
     }
     printf("# %zu bytes of source\n", len);
     check_segment("sources", in, len, ROWS);
@@ -519,7 +499,7 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
     static const uint8_t marker[] = {201, 113, 7, 59};
     size_t second = first + distance;
     size_t len = (second / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
-    uint8_t *in = need(calloc(len + LZ_INPUT_PAD, 1));
+    uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
 
     for (size_t start = 0; start < len; start += LZ_CHUNK_SIZE)
         for (size_t i = 0; i < 256; i++)
@@ -703,9 +683,9 @@ static void mixtures(void)
 
 int main(void)
 {
-    matcher = need(lz_matcher_new(MAX_LEN));
-    by_four = need(malloc(sizeof(*by_four)));
-    by_three = need(malloc(sizeof(*by_three)));
+    matcher = unit_need(lz_matcher_new(MAX_LEN));
+    by_four = unit_need(malloc(sizeof(*by_four)));
+    by_three = unit_need(malloc(sizeof(*by_three)));
     RUN(shortest);
     RUN(around_chunks);
     RUN(several_chunks);

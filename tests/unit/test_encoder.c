@@ -29,13 +29,6 @@ enum { STORED, FIXED, DYNAMIC };
 static struct huff_encoder *encoder;
 static struct lz_matcher *matcher;
 
-static void *need(void *memory)
-{
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /* --- Segments: data, and the sequences for it --- */
 
 struct segment {
@@ -59,8 +52,8 @@ static void segment_new(struct segment *s, size_t len)
     size_t most = LZ_CHUNKS(len) * LZ_CHUNK_MAX_SEQUENCES;
 
     s->len = len;
-    s->in = need(malloc(len + LZ_INPUT_PAD));
-    s->sequences = need(malloc((most + 1) * sizeof(*s->sequences)));
+    s->in = unit_need(malloc(len + LZ_INPUT_PAD));
+    s->sequences = unit_need(malloc((most + 1) * sizeof(*s->sequences)));
     memset(s->in, 0, len);
     memset(s->in + len, 0x5a, LZ_INPUT_PAD);
     for (size_t c = 0; c < MAX_CHUNKS; c++) {
@@ -268,7 +261,7 @@ static unsigned bits_at(const uint8_t *data, uint64_t at, unsigned count)
 static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t len, bool last,
                    struct blocks *blocks)
 {
-    uint8_t *out = need(malloc(len + 1));
+    uint8_t *out = unit_need(malloc(len + 1));
     z_stream z;
     int status = Z_OK;
     bool same;
@@ -353,7 +346,7 @@ static void check_sizes(const struct segment *s, bool last, const struct blocks 
 static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
 {
     size_t bound = huff_bound(s->len), size = 0;
-    uint8_t *out = need(malloc(bound));
+    uint8_t *out = unit_need(malloc(bound));
 
     if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, last, out, &size)) &&
         CHECK(size <= bound) && decode(out, size, s->in, s->len, last, blocks)) {
@@ -533,7 +526,7 @@ static void concatenated(void)
     static const size_t lens[] = {100000, 0, 1, LZ_CHUNK_SIZE, 77777, 3};
     static const size_t count = sizeof(lens) / sizeof(*lens);
     uint64_t state = 5;
-    uint8_t *all = need(malloc(400000)), *code = need(malloc(400000));
+    uint8_t *all = unit_need(malloc(400000)), *code = unit_need(malloc(400000));
 
     for (size_t used = 1; used <= count; used++) {
         size_t len = 0, size = 0;
@@ -710,7 +703,7 @@ static void short_tail(void)
 /* Whether the encoder takes the segment; what it takes must decode, whatever else is wrong. */
 static bool accepts(const struct segment *s)
 {
-    uint8_t *out = need(malloc(huff_bound(s->len)));
+    uint8_t *out = unit_need(malloc(huff_bound(s->len)));
     size_t size = 0;
     bool ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, true, out, &size);
 
@@ -865,8 +858,8 @@ static void damaged_lists(void)
 
 int main(void)
 {
-    encoder = need(huff_encoder_new());
-    matcher = need(lz_matcher_new(MAX_LEN));
+    encoder = unit_need(huff_encoder_new());
+    matcher = unit_need(lz_matcher_new(MAX_LEN));
     RUN(empty);
     RUN(few_bytes);
     RUN(each_type_when_smallest);

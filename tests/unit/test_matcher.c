@@ -23,13 +23,6 @@
 /* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
 static struct lz_matcher *matcher;
 
-static void *need(void *memory)
-{
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /* --- The textbook method --- */
 
 static int64_t newest[1 << LZ_TAGGING_HASH_BITS];
@@ -90,7 +83,7 @@ static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, u
  * read past it.  The pad goes on as the data does at `distance`, or differs from it at once. */
 static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
 {
-    uint8_t *copy = need(malloc(len + LZ_INPUT_PAD));
+    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
 
     memcpy(copy, in, len);
     for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
@@ -216,19 +209,6 @@ static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
     }
 }
 
-/* Reads up to `size` bytes of a file; 0 if it cannot be read. */
-static size_t read_file(const char *name, uint8_t *out, size_t size)
-{
-    FILE *file = fopen(name, "rb");
-    size_t n;
-
-    if (file == NULL)
-        return 0;
-    n = fread(out, 1, size, file);
-    fclose(file);
-    return n;
-}
-
 static void shortest(void)
 {
     for (size_t k = 0; k < KINDS; k++) {
@@ -256,7 +236,7 @@ static void around_chunks(void)
 /* Whole segments and a byte more or less: positions past 65536, whose low 16 bits recur. */
 static void around_segments(void)
 {
-    uint8_t *in = need(malloc(MAX_LEN));
+    uint8_t *in = unit_need(malloc(MAX_LEN));
 
     for (size_t k = 0; k < KINDS; k++) {
         if (kinds[k].kind == PERIOD && kinds[k].parameter % 4 != 1)
@@ -283,11 +263,11 @@ static void real_files(void)
         "lzss/lzss.h",
     };
     const char *srcdir = getenv("srcdir");
-    uint8_t *in = need(malloc(MAX_LEN));
+    uint8_t *in = unit_need(malloc(MAX_LEN));
     size_t len = 0;
 
     for (size_t i = 0; i < sizeof(binaries) / sizeof(*binaries); i++) {
-        len = read_file(binaries[i], in, MAX_LEN);
+        len = unit_read_file(binaries[i], in, MAX_LEN);
         check_segment(binaries[i], in, len);
     }
     len = 0;
@@ -295,7 +275,7 @@ static void real_files(void)
         char name[4096];
 
         snprintf(name, sizeof(name), "%s/%s", srcdir, sources[i]);
-        len += read_file(name, in + len, MAX_LEN - len);
+        len += unit_read_file(name, in + len, MAX_LEN - len);
     }
     printf("# %zu bytes of source\n", len);
     check_segment("sources", in, len);
@@ -322,7 +302,7 @@ static void repeat_marker(size_t first, size_t distance)
 {
     static const uint8_t marker[] = {201, 113, 7, 59, 242, 131, 83, 167};
     size_t len = first + distance + 5000;
-    uint8_t *in = need(calloc(len + LZ_INPUT_PAD, 1));
+    uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
     const struct lz_chunk *chunks;
     size_t second_start = first + distance, chunk_end;
 
@@ -364,7 +344,7 @@ static void stale_positions(void)
 /* Random data repeats as a whole at exactly, or just beyond, the window's size. */
 static void repeated_windows(void)
 {
-    uint8_t *in = need(malloc(5 * LZ_WINDOW_SIZE));
+    uint8_t *in = unit_need(malloc(5 * LZ_WINDOW_SIZE));
     uint64_t state = 5;
 
     for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
@@ -386,7 +366,7 @@ static void repeated_windows(void)
 /* Random lengths of mixed data, so that matches of one kind end in another at any place. */
 static void mixtures(void)
 {
-    uint8_t *in = need(malloc(3 * LZ_CHUNK_SIZE));
+    uint8_t *in = unit_need(malloc(3 * LZ_CHUNK_SIZE));
     uint64_t state = 6;
 
     for (unsigned round = 0; round < 60; round++) {
@@ -416,10 +396,10 @@ static void mixtures(void)
 static void nothing_carried_over(void)
 {
     size_t len = 3 * LZ_CHUNK_SIZE - 5;
-    uint8_t *in = need(calloc(len + LZ_INPUT_PAD, 1));
+    uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
 
     for (size_t k = 0; k < KINDS; k++) {
-        struct lz_matcher *fresh = need(lz_matcher_new(len));
+        struct lz_matcher *fresh = unit_need(lz_matcher_new(len));
         const struct lz_chunk *a, *b;
 
         fill(in, len, k, 7);
@@ -455,7 +435,7 @@ static void every_level(void)
 
 int main(void)
 {
-    matcher = need(lz_matcher_new(MAX_LEN));
+    matcher = unit_need(lz_matcher_new(MAX_LEN));
     RUN(shortest);
     RUN(around_chunks);
     RUN(around_segments);

@@ -89,4 +89,25 @@ static inline uint64_t unit_below(uint64_t *state, uint64_t n)
     return unit_rand(state) % n;
 }
 
+/* Memory that was asked for, which a test cannot do without. */
+static inline void *unit_need(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* Reads up to `size` bytes of a file; 0 if it cannot be read. */
+static inline size_t unit_read_file(const char *name, uint8_t *out, size_t size)
+{
+    FILE *file = fopen(name, "rb");
+    size_t n;
+
+    if (file == NULL)
+        return 0;
+    n = fread(out, 1, size, file);
+    fclose(file);
+    return n;
+}
+
 #endif
