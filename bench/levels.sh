@@ -1,85 +1,256 @@
 #!/bin/bash
-# levels.sh - size and speed of every level, beside gzip, pigz and libdeflate-gzip, as Markdown
+# levels.sh - size and speed of every level, beside pigz, gzip and libdeflate-gzip, as Markdown
 #
-#   bench/levels.sh [-p THREADS] [-r RUNS] [-l "LEVEL..."] [FILE...]
+#   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default.  GZLZSS names the command to measure (default:
-# ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read once, output to a
-# file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread.  Speed is
-# in MB of input a second of wall time.  Every output is decompressed by gzip and compared.
-set -euo pipefail
+# FILEs are those of bench/corpora.sh by default, LEVELs 1 to 12 and PEERs pigz, gzip and
+# libdeflate-gzip; peers without the level, or not installed, are left out.  GZLZSS names the command
+# to measure, with options if need be (default: ./gzlzss).  The tools take turns, RUNS times (default
+# 3; but pigz -11, which is very slow, once), each file first read once, output to a file in memory
+# (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread; -s also measures gzlzss
+# with one.  Speed is in MB of input a second of wall time.  Every output is decompressed by gzip and
+# compared.  After the tables come ratios to the peers, and whether what is asked of the levels holds.
+#
+# With -C, the peers' figures are kept in the file CACHE and taken from there another time.
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
 
-threads=$(getconf _NPROCESSORS_ONLN)
+threads=$cores
+single=
 runs=3
-levels="1 2 3 4 5 6 7 8 9"
-while getopts p:r:l: option; do
+levels="1 2 3 4 5 6 7 8 9 10 11 12"
+peers="pigz gzip libdeflate-gzip"
+cache=
+while getopts p:sr:l:t:C: option; do
     case $option in
     p) threads=$OPTARG ;;
+    s) single=1 ;;
     r) runs=$OPTARG ;;
     l) levels=$OPTARG ;;
-    *) exit 1 ;;
+    t) peers=$OPTARG ;;
+    C) cache=$OPTARG ;;
+    *) usage ;;
     esac
 done
 shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- "${corpus_files[@]}"
 
-gzlzss=${GZLZSS:-./gzlzss}
-if [ $# -eq 0 ]; then
-    dir=${GZLZSS_CORPORA:-${XDG_CACHE_HOME:-$HOME/.cache}/gzlzss-corpora}
-    set -- "$dir"/{linux200,gcc.tar,cldr.tar,gcide,wordnet.tar,lib.tar}
+about "levels.sh: best of $runs runs"
+tools=("gzlzss -p$threads")
+if [ -n "$single" ] && [ "$threads" -gt 1 ]; then
+    tools+=("gzlzss -p1")
 fi
-out=$(mktemp /dev/shm/levels.XXXXXX)
-trap 'rm -f "$out"' EXIT
+for peer in $peers; do
+    if ! command -v "$peer" >/dev/null; then
+        echo "$peer is not installed and was left out."
+        continue
+    fi
+    "$peer" -V 2>&1 | sed -n "1s/^/$peer: /p"
+    if [ "$peer" = pigz ]; then
+        tools+=("pigz -p$threads")
+    else
+        tools+=("$peer")
+    fi
+done
 
-# run NAME COMMAND...: its output's size in sizes[NAME], its best time in times[NAME], microseconds.
-declare -A sizes times
-run() {
-    local name=$1 start end
-    shift
-    start=${EPOCHREALTIME/[.,]/}
-    "$@" >"$out"
-    end=${EPOCHREALTIME/[.,]/}
-    if [ -z "${sizes[$name]-}" ]; then
-        gzip -dc <"$out" | cmp - "$file"
-        sizes[$name]=$(stat -c %s "$out")
-        times[$name]=$((end - start))
-    elif [ $((end - start)) -lt "${times[$name]}" ]; then
-        times[$name]=$((end - start))
+# Results are lines of FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, with tabs between, here and in
+# the cache; in memory, the first four are the key of the last two.
+declare -A sizes times cached
+if [ -f "$cache" ]; then
+    while IFS=$'\t' read -r name bytes level tool size usec; do
+        key=$name$'\t'$bytes$'\t'$level$'\t'$tool
+        sizes[$key]=$size
+        times[$key]=$usec
+        cached[$key]=1
+    done < <(grep -v $'\tgzlzss' "$cache")
+    echo "Peers' figures that $cache has are of an earlier run: ratios to their speeds are not of one run."
+fi
+
+# measure TOOL ROUND: FILE at LEVEL; false if the tool does not have the level.
+measure() {
+    local command=("$1")
+    case $1 in
+    gzlzss*) command=("${gzlzss[@]}" -n -p "${1#*-p}") ;;
+    pigz*)
+        [ "$level" -le 9 ] || [ "$level" -eq 11 ] || return 0
+        [ "$level" -le 9 ] || [ "$2" -eq 0 ] || return 0
+        command=(pigz -n -p "$threads")
+        ;;
+    gzip) [ "$level" -le 9 ] || return 0 ;;
+    esac
+    key=$name$'\t'$bytes$'\t'$level$'\t'$1
+    [ -z "${cached[$key]-}" ] || return 0
+    timed "${command[@]}" "-$level" -c "$file"
+    if [ -z "${sizes[$key]-}" ]; then
+        verify "$file"
+        sizes[$key]=$(stat -c %s "$work/out")
+        times[$key]=$usec
+    elif [ "$usec" -lt "${times[$key]}" ]; then
+        times[$key]=$usec
     fi
 }
 
-tools=("gzlzss -p$threads" "pigz -p$threads" gzip libdeflate-gzip)
 for file; do
-    bytes=$(stat -c %s "$file")
+    name=${file##*/}
+    bytes=$(stat -Lc %s "$file")
     cat "$file" >/dev/null
-    echo
-    echo "$(basename "$file"), $bytes bytes; size, and MB/s:"
-    echo
-    printf '| level |'
-    printf ' %s |' "${tools[@]}"
-    printf '\n|---|'
-    printf -- '---|%.0s' "${tools[@]}"
-    echo
+    printf '\n%s, %s bytes; size, and MB/s:\n' "$name" "$bytes"
+    header level "${tools[@]}"
     for level in $levels; do
-        sizes=()
-        times=()
         for ((i = 0; i < runs; i++)); do
             for tool in "${tools[@]}"; do
-                case $tool in
-                gzlzss*) run "$tool" "$gzlzss" "-$level" -n -p "$threads" -c "$file" ;;
-                pigz*) run "$tool" pigz "-$level" -n -p "$threads" -c "$file" ;;
-                gzip) [ "$level" -gt 9 ] || run "$tool" gzip "-$level" -n -c "$file" ;;
-                *) run "$tool" "$tool" "-$level" -c "$file" ;;
-                esac
+                measure "$tool" "$i"
             done
         done
-        printf '| %s |' "$level"
+        cells=("$level")
         for tool in "${tools[@]}"; do
-            if [ -n "${sizes[$tool]-}" ]; then
-                printf ' %s, %s |' "${sizes[$tool]}" $((bytes / times[$tool]))
-            else
-                printf ' - |'
+            key=$name$'\t'$bytes$'\t'$level$'\t'$tool
+            if [ -z "${sizes[$key]-}" ]; then
+                cells+=(-)
+                continue
+            fi
+            cells+=("${sizes[$key]}, $(rate "$bytes" "${times[$key]}")")
+            printf '%s\t%s\t%s\n' "$key" "${sizes[$key]}" "${times[$key]}" >>"$work/results"
+            if [ -n "$cache" ] && [[ $tool != gzlzss* ]] && [ -z "${cached[$key]-}" ]; then
+                tail -n 1 "$work/results" >>"$cache"
             fi
         done
-        echo
+        row "${cells[@]}"
     done
 done
+
+awk -F '\t' -v ours="${tools[0]}" -v pigz="pigz -p$threads" '
+function add(file, level, tool, bytes, size, usec) {
+    if (!(file in total)) names[++files] = file
+    total[file] = bytes
+    if (!(tool in tools)) order[++ntools] = tool
+    tools[tool]
+    if (level > last) last = level
+    if (tool == ours) have[level]
+    sizes[file, level, tool] += size
+    times[file, level, tool] += usec
+}
+{
+    add($1, $3, $4, $2, $5, $6)
+}
+
+function known(file, level, tool) {
+    return (file, level, tool) in sizes
+}
+
+# hold(RULE, VALUE, OK, PLACE) counts a figure for a rule, and gives it as it is shown.
+function hold(rule, value, ok, place) {
+    value = sprintf("%.4f", value)
+    if (!(rule in count)) rules[++nrules] = rule
+    count[rule]++
+    held[rule] += ok
+    if (!ok) broken[rule] = broken[rule] "; " place ": " value
+    return ok ? value : value " (!)"
+}
+
+function size_ratio(file, level, peer,    x, place, shown) {
+    if (!known(file, level, peer)) return "-"
+    x = sizes[file, level, ours] / sizes[file, level, peer]
+    if (file == "sum") return sprintf("%.4f", x)
+    place = file " -" level
+    if (level == 12) {
+        shown = hold("size at level 12, at most 1.005 of " peer, x, x <= 1.005, place)
+        hold("goal: size at level 12, below " peer, x, x < 1, place)
+        return shown
+    }
+    return hold((peer == "gzip" || level > 9 ? "" : "goal: ") "size at levels " \
+        (level > 9 ? "10 and 11" : "1 to 9") ", at most " peer, x, x <= 1, place)
+}
+
+# The ratio of the speeds of a tool and a peer; 0 bounds are none.
+function speed_ratio(file, level, tool, peer, least, goal,    x, place, shown) {
+    if (!known(file, level, tool) || !known(file, level, peer)) return "-"
+    x = times[file, level, peer] / times[file, level, tool]
+    if (!least) return sprintf("%.2f", x)
+    place = file " -" level
+    if (!goal) return hold("speed per core at levels 10 to 12, at least " peer, x, x >= least, place)
+    shown = hold(sprintf("speed at level %d, at least %.1f of %s", level, least, peer), x, x >= least, place)
+    hold(sprintf("goal: speed at level %d, at least %.1f of %s", level, goal, peer), x, x >= goal, place)
+    return shown
+}
+
+function print_sum(    l, t) {
+    printf "\nThe sum of the files, %.0f bytes; size, and seconds:\n\n| level |", bytes
+    for (t = 1; t <= ntools; t++) printf " %s |", order[t]
+    printf "\n|---|"
+    for (t = 1; t <= ntools; t++) printf "---|"
+    for (l = 1; l <= last; l++) {
+        if (!(l in have)) continue
+        printf "\n| %d |", l
+        for (t = 1; t <= ntools; t++)
+            if (known("sum", l, order[t]))
+                printf " %.0f, %.2f |", sizes["sum", l, order[t]], times["sum", l, order[t]] / 1e6
+            else
+                printf " - |"
+    }
+    print ""
+}
+
+END {
+    least[1] = 1.3; goal[1] = 2
+    least[6] = 1.6; goal[6] = 2.5
+    least[9] = 1.5; goal[9] = 2.9
+    least[10] = least[11] = least[12] = 1
+    deflate = "libdeflate-gzip"
+    one = ("gzlzss -p1" in tools) ? "gzlzss -p1" : ours ~ /-p1$/ ? ours : ""
+
+    n = files
+    all = n > 1 ? "sum" : names[1]
+    for (f = 1; f <= n && n > 1; f++) {
+        bytes += total[names[f]]
+        for (l = 1; l <= last; l++)
+            for (t = 1; t <= ntools; t++)
+                if (known(names[f], l, order[t]))
+                    add("sum", l, order[t], bytes, sizes[names[f], l, order[t]], times[names[f], l, order[t]])
+    }
+
+    if (n > 1) print_sum()
+    printf "\nRatios of %s to the peers, size below 1 and speed above 1 being better:\n\n", ours
+    printf "| file | level | size / gzip | size / libdeflate | speed / pigz | %s speed / libdeflate |\n", \
+        one ? one : "(with -s)"
+    print "|---|---|---|---|---|---|"
+    for (f = 1; f <= files; f++)
+        for (l = 1; l <= last; l++) {
+            if (!(l in have)) continue
+            file = names[f]
+            printf "| %s | %d | %s | %s | %s | %s |\n", file, l, size_ratio(file, l, "gzip"), \
+                size_ratio(file, l, deflate), \
+                speed_ratio(file, l, ours, pigz, l <= 9 ? least[l] : 0, goal[l]), \
+                speed_ratio(file, l, one, deflate, l >= 10 ? least[l] : 0, 0)
+        }
+
+    print "\nVerdicts:\n"
+    for (i = 1; i <= nrules; i++)
+        printf "- %s: %d of %d%s\n", rules[i], held[rules[i]], count[rules[i]], broken[rules[i]]
+    for (f = 1; f <= files; f++) {
+        before = 0
+        bad = ""
+        for (l = 1; l <= last; l++) {
+            if (!(l in have)) continue
+            if (before && (d = sizes[names[f], l, ours] - sizes[names[f], before, ours]) > 0)
+                bad = bad sprintf("; no: -%d has %.0f more than -%d", l, d, before)
+            before = l
+        }
+        printf "- %s: sizes fall or stay with rising level%s\n", names[f], bad ? bad : ": yes"
+    }
+    before = 0
+    bad = dominated = ""
+    for (l = 1; l <= last; l++) {
+        if (!(l in have)) continue
+        if (before && times[all, l, ours] < times[all, before, ours])
+            bad = bad sprintf("; no: -%d is faster than -%d", l, before)
+        before = l
+        for (m = 1; m <= last; m++)
+            if (m in have && times[all, l, ours] > times[all, m, ours] && \
+                sizes[all, l, ours] >= sizes[all, m, ours])
+                dominated = dominated sprintf("; no: -%d is slower than -%d and not smaller", l, m)
+    }
+    print "- " all ": speed falls with rising level" (bad ? bad : ": yes")
+    print "- " all ": no level is dominated" (dominated ? dominated : ": yes")
+}' "$work/results"

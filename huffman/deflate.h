@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "lzss/lzss.h"
+#include "lzss/common.h"
 
 /* Literals, end of block and lengths share an alphabet; distances have their own; the lengths of
  * both alphabets' codes are themselves coded with a third, the precode. */
@@ -28,7 +28,7 @@ enum deflate_block_type { DEFLATE_STORED, DEFLATE_FIXED, DEFLATE_DYNAMIC };
 
 /* The symbol for a match length (3 to 258), and how many extra bits follow it.  Above length 10
  * every power of two of (length - 3) has four symbols; 258 has one of its own. */
-static inline unsigned deflate_length_symbol(unsigned length)
+LZ_INLINE unsigned deflate_length_symbol(unsigned length)
 {
     unsigned x = length - LZ_MIN_MATCH;
     unsigned log2;
@@ -37,11 +37,11 @@ static inline unsigned deflate_length_symbol(unsigned length)
         return DEFLATE_FIRST_LENGTH + x;
     if (length == LZ_MAX_MATCH)
         return DEFLATE_LITLEN_SYMBOLS - 1;
-    log2 = 31 - (unsigned)__builtin_clz(x);
+    log2 = lz_log2(x);
     return DEFLATE_FIRST_LENGTH + 4 * (log2 - 1) + ((x >> (log2 - 2)) & 3);
 }
 
-static inline unsigned deflate_length_extra_bits(unsigned symbol)
+LZ_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
 {
     if (symbol < DEFLATE_FIRST_LENGTH + 8 || symbol == DEFLATE_LITLEN_SYMBOLS - 1)
         return 0;
@@ -49,35 +49,35 @@ static inline unsigned deflate_length_extra_bits(unsigned symbol)
 }
 
 /* The value of the extra bits for a length. */
-static inline unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
+LZ_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
 {
     return (length - LZ_MIN_MATCH) & ((1u << extra_bits) - 1);
 }
 
 /* The same for a distance (1 to 32768): every power of two of (distance - 1) has two symbols. */
-static inline unsigned deflate_distance_symbol(unsigned distance)
+LZ_INLINE unsigned deflate_distance_symbol(unsigned distance)
 {
     unsigned x = distance - 1;
     unsigned log2;
 
     if (x < 2)
         return x;
-    log2 = 31 - (unsigned)__builtin_clz(x);
+    log2 = lz_log2(x);
     return 2 * log2 + ((x >> (log2 - 1)) & 1);
 }
 
-static inline unsigned deflate_distance_extra_bits(unsigned symbol)
+LZ_INLINE unsigned deflate_distance_extra_bits(unsigned symbol)
 {
     return symbol < 4 ? 0 : symbol / 2 - 1;
 }
 
-static inline unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
+LZ_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
 {
     return (distance - 1) & ((1u << extra_bits) - 1);
 }
 
 /* Code lengths of fixed blocks; all distance codes have 5 bits. */
-static inline unsigned deflate_fixed_length(unsigned symbol)
+LZ_INLINE unsigned deflate_fixed_length(unsigned symbol)
 {
     if (symbol < 144)
         return 8;

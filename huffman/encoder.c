@@ -1,11 +1,12 @@
 /*
  * encoder.c - a segment's sequences in, DEFLATE blocks out
  *
- * The segment goes through chunk by chunk.  A chunk's matches are checked against the input and its
- * symbols counted; from the counts follows, exactly, what the chunk would cost as a block.  A block
- * is kept open: if the chunk costs less together with it than apart, the chunk joins the block,
- * else the block is written and the chunk starts the next.  So chunks share a Huffman code as long
- * as that is smaller than paying for another header.
+ * The segment goes through part by part; a part is a chunk, or some of a chunk's sequences.  A
+ * part's matches are checked against the input and its symbols counted; from the counts follows,
+ * exactly, what the part would cost as a block.  A block is kept open: if the part costs less
+ * together with it than apart, the part joins the block, else the block is written and the part
+ * starts the next.  So parts share a Huffman code as long as that is smaller than paying for
+ * another header.
  *
  * A block is written in the cheapest of DEFLATE's three forms, by their exact sizes.
  */
@@ -37,11 +38,18 @@ struct plan {
     uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
 };
 
+/* A place in a segment, between two sequences or chunks. */
+struct place {
+    size_t byte;
+    size_t chunk;
+    uint32_t sequence; /* of the chunk */
+};
+
 struct block {
     struct counts counts;
     struct plan plan;
-    size_t start, end;  /* bytes of the segment */
-    size_t first_chunk; /* the chunk that starts at start */
+    struct place start;
+    size_t end; /* byte */
 };
 
 /* A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
@@ -58,7 +66,7 @@ struct codes {
 };
 
 struct huff_encoder {
-    struct block blocks[3]; /* the open one, the next chunk, and the two together */
+    struct block blocks[3]; /* the open one, the next part, and the two together */
     struct codes codes;
     uint32_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
     uint32_t lengths[LZ_MAX_MATCH + 1];
@@ -76,9 +84,10 @@ void huff_encoder_free(struct huff_encoder *e)
 
 size_t huff_bound(size_t len)
 {
-    /* Joining chunks never makes them cost more, so no more than one stored block's header, at most
-     * 5 bytes with the filling before it, is paid for every 65535 bytes begun or chunk. */
-    return len + 5 * (len / LZ_CHUNK_SIZE + 1) + 5 + 2 * BITWRITER_SLACK;
+    /* Joining parts never makes them cost more, so no more than one stored block's header, at most
+     * 5 bytes with the filling before it, is paid for every 65535 bytes begun or part; and a part
+     * has HUFF_SPLIT_MIN bytes unless it is its chunk's last. */
+    return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 5 + 2 * BITWRITER_SLACK;
 }
 
 /* Whether `length` bytes at a and b are equal; up to 7 bytes after them must be readable. */
@@ -107,20 +116,27 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
         e->literals[i & 3][in[i]]++;
 }
 
-/* Checks the matches of the chunk in[start..end) and counts its symbols. */
-static bool count_chunk(struct huff_encoder *e, const uint8_t *in, size_t start, size_t end,
-                        const struct lz_chunk *chunk, struct counts *counts)
+/*
+ * Checks the matches of the part from *at on, and counts its symbols: sequences until there are
+ * `split` bytes, or what is left of the chunk.  Moves *at to the part's end.
+ */
+static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
+                       const struct lz_chunk *chunks, size_t split, struct place *at,
+                       struct counts *counts)
 {
-    size_t pos = start;
+    const struct lz_chunk *chunk = &chunks[at->chunk];
+    const size_t chunk_end = LZ_CHUNK_END(at->chunk * LZ_CHUNK_SIZE, len);
+    const size_t enough = at->byte + split;
+    size_t pos = at->byte;
 
     memset(counts, 0, sizeof(*counts));
     memset(e->literals, 0, sizeof(e->literals));
     memset(e->lengths, 0, sizeof(e->lengths));
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        const struct lz_sequence s = chunk->sequences[i];
+    for (; at->sequence < chunk->count && pos < enough; at->sequence++) {
+        const struct lz_sequence s = chunk->sequences[at->sequence];
         size_t match = pos + s.literals;
 
-        if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || match + s.length > end)
+        if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || match + s.length > chunk_end)
             return false;
         if (s.distance < 1 || s.distance > LZ_WINDOW_SIZE || s.distance > match)
             return false;
@@ -131,7 +147,13 @@ static bool count_chunk(struct huff_encoder *e, const uint8_t *in, size_t start,
         counts->distance[deflate_distance_symbol(s.distance)]++;
         pos = match + s.length;
     }
-    count_literals(e, in + pos, end - pos);
+    if (at->sequence == chunk->count) {
+        count_literals(e, in + pos, chunk_end - pos);
+        pos = chunk_end;
+        at->chunk++;
+        at->sequence = 0;
+    }
+    at->byte = pos;
 
     for (unsigned i = 0; i < 256; i++)
         counts->litlen[i] =
@@ -176,7 +198,7 @@ static void plan_block(struct block *b)
         dynamic += (uint64_t)c->distance[i] * p->distance_lengths[i];
         fixed += (uint64_t)c->distance[i] * DEFLATE_FIXED_DISTANCE_LENGTH;
     }
-    stored = stored_bits(b->end - b->start, 0);
+    stored = stored_bits(b->end - b->start.byte, 0);
 
     p->bits = fixed;
     p->type = DEFLATE_FIXED;
@@ -201,7 +223,6 @@ static void join(const struct block *a, const struct block *b, struct block *bot
     both->counts.extra_bits = a->counts.extra_bits + b->counts.extra_bits;
     both->start = a->start;
     both->end = b->end;
-    both->first_chunk = a->first_chunk;
 }
 
 static void write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool final)
@@ -269,29 +290,43 @@ static inline void write_literals(struct bitwriter *w, const struct codes *codes
     }
 }
 
-/* Writes the symbols of the chunk in[start..end). */
-static void write_chunk(struct bitwriter *out, const struct codes *codes, const uint8_t *in,
-                        size_t start, size_t end, const struct lz_chunk *chunk)
+/* Writes a block's symbols, all but the last. */
+static void write_symbols(struct bitwriter *out, const struct codes *codes, const uint8_t *in,
+                          size_t len, const struct lz_chunk *chunks, const struct block *b)
 {
     struct bitwriter w = *out;
-    size_t pos = start;
+    struct place at = b->start;
 
     _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= BITWRITER_ROOM,
                    "a match between flushes");
 
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        const struct lz_sequence s = chunk->sequences[i];
-        unsigned symbol = deflate_distance_symbol(s.distance);
-        unsigned extra_bits = codes->distance[symbol].extra_bits;
+    for (;;) {
+        const struct lz_chunk *chunk = &chunks[at.chunk];
+        const size_t chunk_end = LZ_CHUNK_END(at.chunk * LZ_CHUNK_SIZE, len);
+        size_t pos = at.byte;
 
-        write_literals(&w, codes, in + pos, s.literals);
-        put_code(&w, codes->length[s.length]);
-        bits_put(&w, codes->distance[symbol].code, codes->distance[symbol].code_bits);
-        bits_put(&w, deflate_distance_extra(s.distance, extra_bits), extra_bits);
-        bits_flush(&w);
-        pos += (size_t)s.literals + s.length;
+        for (uint32_t i = at.sequence; i < chunk->count && pos < b->end; i++) {
+            const struct lz_sequence s = chunk->sequences[i];
+            unsigned symbol = deflate_distance_symbol(s.distance);
+            unsigned extra_bits = codes->distance[symbol].extra_bits;
+
+            write_literals(&w, codes, in + pos, s.literals);
+            put_code(&w, codes->length[s.length]);
+            bits_put(&w, codes->distance[symbol].code, codes->distance[symbol].code_bits);
+            bits_put(&w, deflate_distance_extra(s.distance, extra_bits), extra_bits);
+            bits_flush(&w);
+            pos += (size_t)s.literals + s.length;
+        }
+        /* A block that ends within a chunk ends with a sequence. */
+        if (b->end < chunk_end)
+            break;
+        write_literals(&w, codes, in + pos, chunk_end - pos);
+        if (b->end == chunk_end)
+            break;
+        at.byte = chunk_end;
+        at.chunk++;
+        at.sequence = 0;
     }
-    write_literals(&w, codes, in + pos, end - pos);
     *out = w;
 }
 
@@ -299,11 +334,11 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
                         const struct lz_chunk *chunks, const struct block *b, bool final)
 {
     const struct plan *p = &b->plan;
-    size_t n = b->end - b->start;
+    size_t n = b->end - b->start.byte;
 
     /* Where the block starts within a byte, known only now, can still tip the scales. */
     if (p->type == DEFLATE_STORED || stored_bits(n, w->count) < p->bits) {
-        write_stored(w, in + b->start, n, final);
+        write_stored(w, in + b->start.byte, n, final);
         return;
     }
     bits_put(w, final | (unsigned)p->type << 1, 3);
@@ -323,29 +358,24 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
                    sizeof(distance_lengths));
     }
     bits_flush(w);
-    for (size_t c = b->first_chunk, start = b->start; start < b->end; c++, start += LZ_CHUNK_SIZE) {
-        size_t end = LZ_CHUNK_END(start, len);
-
-        write_chunk(w, &e->codes, in, start, end, &chunks[c]);
-    }
+    write_symbols(w, &e->codes, in, len, chunks, b);
     put_code(w, e->codes.literal[DEFLATE_END_OF_BLOCK]);
     bits_flush(w);
 }
 
 bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
-                         const struct lz_chunk *chunks, bool last, uint8_t *out, size_t *out_len)
+                         const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                         size_t *out_len)
 {
     struct bitwriter w = {out, 0, 0};
+    struct place at = {0, 0, 0};
     struct block *open = NULL, *next = &e->blocks[0], *both = &e->blocks[1], *spare = &e->blocks[2];
 
-    for (size_t c = 0, start = 0; start < len; c++, start += LZ_CHUNK_SIZE) {
-        size_t end = LZ_CHUNK_END(start, len);
-
-        if (!count_chunk(e, in, start, end, &chunks[c], &next->counts))
+    while (at.byte < len) {
+        next->start = at;
+        if (!count_part(e, in, len, chunks, split, &at, &next->counts))
             return false;
-        next->start = start;
-        next->end = end;
-        next->first_chunk = c;
+        next->end = at.byte;
         plan_block(next);
         if (open != NULL) {
             struct block *closed = open;

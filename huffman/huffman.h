@@ -20,21 +20,26 @@ struct huff_encoder;
 struct huff_encoder *huff_encoder_new(void);
 void huff_encoder_free(struct huff_encoder *e);
 
-/* Bytes huff_encode_segment writes at most for a segment of `len` bytes: one stored block header
- * (5 bytes) for every 65535 bytes begun, the mark that ends a segment, and the bit writer's slack.
- */
+/* The least huff_encode_segment's `split` may be. */
+#define HUFF_SPLIT_MIN ((size_t)4 << 10)
+
+/* Bytes huff_encode_segment writes at most for a segment of `len` bytes, the mark that ends a
+ * segment and the bit writer's slack included. */
 size_t huff_bound(size_t len);
 
 /*
  * Encodes the segment in[0..len) as DEFLATE blocks (RFC 1951) that start and end on a byte
  * boundary: with `last` the final block has BFINAL set, otherwise an empty stored block ends the
  * segment, as zlib's Z_FULL_FLUSH does.  `chunks` holds LZ_CHUNKS(len) entries; in needs
- * LZ_INPUT_PAD readable bytes after it and out room for huff_bound(len).
+ * LZ_INPUT_PAD readable bytes after it and out room for huff_bound(len).  A block may end with a
+ * chunk, and within a chunk after the first match to end at or past `split` bytes (HUFF_SPLIT_MIN
+ * or more) from where the one before might have, unless it is the chunk's last match.
  *
  * Returns true and the bytes written in *out_len; or false if a sequence is not a match within
  * this segment, within its chunk and within DEFLATE's limits.  *out is garbage then.
  */
 bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
-                         const struct lz_chunk *chunks, bool last, uint8_t *out, size_t *out_len);
+                         const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                         size_t *out_len);
 
 #endif

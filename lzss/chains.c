@@ -1,212 +1,202 @@
 /*
- * chains.c - the hash chain match finder on the CPU (chains.h says what it finds)
- *
- * As in tagging.c, a first pass over each chunk enters every position into the hash table and notes
- * the distance to the one it displaces: the chains' links.  No branch in it depends on the data.
- * The parse then follows links only where it stops.
- *
- * Positions are counted from the chunk's start, in signed 16 bits.  When a chunk is done, 32768 is
- * taken off every entry of the tables (rebase), and what falls out of reach becomes NONE.
+ * chains.c - the hash chain match finder on the CPU (chains.h says what it finds, links.h how
+ * chains are made)
  */
 #include "config.h"
-
-#include <string.h>
 
 #include "lzss/bytes.h"
 #include "lzss/chains.h"
 #include "lzss/emit.h"
+#include "lzss/links.h"
 #include "lzss/matcher.h"
-
-#define NONE INT16_MIN
-
-_Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");
 
 /* One chunk at hand. */
 struct chunk {
     const uint8_t *in; /* its first byte */
     int32_t size;
-    const uint16_t *links;  /* links[p] for p from -LZ_CHUNK_SIZE to size-1; 0 ends a chain */
-    uint32_t distinct;      /* different bytes in its first LZ_SAMPLE */
-    const uint16_t *links3; /* links3[p] for p from 0 to size-1, or NULL */
+    uint32_t distinct;          /* different bytes in its first LZ_SAMPLE */
+    const uint16_t *links;      /* by four bytes (links_at) */
+    const uint16_t *long_links; /* by LZ_LONG */
+    const uint16_t *links3;     /* by three, or NULL; those of the chunk's positions only */
 };
 
-static void clear(int16_t *table, size_t entries)
+/* The same as links_make for three bytes and `near3`.  The table need not be kept from chunk to
+ * chunk: what is in reach of a chunk's first positions, the `near3` bytes before it, is entered
+ * anew. */
+static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before,
+                        int32_t near3)
 {
-    for (size_t i = 0; i < entries; i++)
-        table[i] = NONE;
-}
+    uint16_t *links = links_at(l);
 
-static void rebase(int16_t *restrict table, size_t entries)
-{
-    /* The compiler makes this a saturating subtraction, many entries at a time. */
-    for (size_t i = 0; i < entries; i++) {
-        int32_t entry = table[i] - LZ_CHUNK_SIZE;
-
-        table[i] = (int16_t)(entry < NONE ? NONE : entry);
-    }
-}
-
-/* Enters position `pos` under its hash and returns the distance to the one before; more than
- * 65535 bytes cannot be. */
-static inline uint16_t enter(int16_t *entry, int32_t pos, int32_t farthest)
-{
-    int32_t distance = pos - *entry;
-
-    *entry = (int16_t)pos;
-    return (uint16_t)(distance <= farthest ? distance : 0);
-}
-
-static void make_links(int16_t *restrict table, uint16_t *restrict links,
-                       const uint8_t *restrict in, int32_t size)
-{
-    int32_t i = 0;
-
-    for (; i + 4 <= size; i += 4) {
-        uint64_t bytes = load64(in + i);
-
-        for (int32_t k = 0; k < 4; k++) {
-            uint32_t hash = lz_chains_hash((uint32_t)(bytes >> (8 * k)));
-
-            links[i + k] = enter(&table[hash], i + k, LZ_CHAINS_WINDOW);
-        }
-    }
-    for (; i < size; i++)
-        links[i] = enter(&table[lz_chains_hash(load32(in + i))], i, LZ_CHAINS_WINDOW);
-}
-
-/* The same for three bytes.  The table need not be kept from chunk to chunk: what is in reach of a
- * chunk's first positions, the `near3` bytes before it, is entered anew. */
-static void make_links3(int16_t *restrict table, uint16_t *restrict links,
-                        const uint8_t *restrict in, int32_t size, int32_t before, int32_t near3)
-{
-    clear(table, 1 << LZ_CHAINS_HASH3_BITS);
+    links_start(l);
     for (int32_t i = -before; i < 0; i++)
-        table[lz_chains_hash3(load32(in + i))] = (int16_t)i;
+        l->table[lz_hash3(load32(in + i))] = (int16_t)i;
     for (int32_t i = 0; i < size; i++)
-        links[i] = enter(&table[lz_chains_hash3(load32(in + i))], i, near3);
+        links[i] = links_enter(&l->table[lz_hash3(load32(in + i))], i, near3);
 }
 
-/* The best match at `pos` that is longer than `length`, looking at `depth` candidates. */
-static inline struct lz_match search(const struct chunk *c, int32_t pos, uint32_t length,
-                                     uint32_t depth, uint32_t nice)
+/*
+ * Follows p's chain over `depth` candidates for the best match of more than `length` bytes, 3 or
+ * more, and at most `max`, and of a score above `score`; ends with one of `enough` bytes.
+ * Candidates whose first bytes, those of `mask`, differ from p's are strangers.
+ */
+static inline __attribute__((always_inline)) struct lz_match
+follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length, int32_t score,
+       uint32_t max, uint32_t depth, uint32_t enough, uint64_t mask)
 {
-    const uint8_t *here = c->in + pos;
-    uint32_t max =
-        (uint32_t)(c->size - pos) < LZ_MAX_MATCH ? (uint32_t)(c->size - pos) : LZ_MAX_MATCH;
-    struct lz_match best = {0, 0};
-    uint32_t distance = 0, first, last;
-
-    if (max <= length || max < LZ_MIN_MATCH)
-        return best;
-    first = load32(here);
-    if (length < LZ_MIN_MATCH) {
-        if (c->links3 != NULL && c->links3[pos] != 0 &&
-            ((load32(here - c->links3[pos]) ^ first) & 0xffffff) == 0) {
-            best.length = LZ_MIN_MATCH;
-            best.distance = c->links3[pos];
-        }
-        length = LZ_MIN_MATCH;
-        if (max == LZ_MIN_MATCH)
-            return best;
-    }
-    if (nice > max)
-        nice = max;
+    const uint64_t first = load64(here);
     /* A longer match agrees in the byte after the best so far, and in the three before that. */
-    last = load32(here + length - 3);
+    uint32_t last = load32(here + length - 3);
+    struct lz_match best = {0, 0, score};
+    uint32_t distance = 0;
+
     for (; depth > 0; depth--) {
-        uint32_t link = c->links[pos - (int32_t)distance];
+        uint32_t link = links[pos - (int32_t)distance];
         const uint8_t *there;
 
         distance += link;
         if (link == 0 || distance > LZ_CHAINS_WINDOW)
             break;
         there = here - distance;
-        if (load32(there + length - 3) == last && load32(there) == first) {
+        if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, 4, max);
 
             if (n > length) {
-                length = n;
-                best.length = n;
-                best.distance = distance;
-                if (n >= nice)
+                if (lz_score(n, distance) > best.score) {
+                    best.length = n;
+                    best.distance = distance;
+                    best.score = lz_score(n, distance);
+                    /* Further away, only a longer match can be better. */
+                    length = n;
+                    last = load32(here + length - 3);
+                }
+                if (n >= enough)
                     break;
-                last = load32(here + length - 3);
             }
         }
     }
     return best;
 }
 
-static uint32_t count_distinct(const uint8_t *in, int32_t size)
+/*
+ * The best match at `pos`, with 1/2^less of the level's depths; none if its score is below
+ * `least_score` or its length below `least`.  Both save work, and never lead to another match than
+ * without them: only candidates that are known to lose are passed over.
+ */
+static inline struct lz_match search(const struct chunk *c, const struct lz_level *level,
+                                     int32_t pos, uint32_t least, int32_t least_score,
+                                     uint32_t less)
 {
-    uint8_t seen[256] = {0};
-    uint32_t distinct = 0;
+    const struct lz_match none = {0, 0, LZ_SCORE_MIN};
+    const uint8_t *here = c->in + pos;
+    const uint32_t left = (uint32_t)(c->size - pos);
+    uint32_t max = left < LZ_MAX_MATCH ? left : LZ_MAX_MATCH;
+    uint32_t enough = level->nice < max ? level->nice : max;
+    struct lz_match best = none;
 
-    for (int32_t i = 0; i < size && i < LZ_SAMPLE; i++)
-        seen[in[i]] = 1;
-    for (int i = 0; i < 256; i++)
-        distinct += seen[i];
-    return distinct;
+    if (max < least || max < LZ_MIN_MATCH)
+        return none;
+    if (level->long_depth > 0) {
+        if (max >= LZ_LONG) {
+            uint32_t length = LZ_LONG - 1;
+            int32_t score = LZ_SCORE_MIN;
+
+            if (least > LZ_LONG) {
+                /* What is found below counts for nothing: begin with the least that does. */
+                uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
+
+                if (least_length > enough)
+                    least_length = enough;
+                if (least_length > LZ_LONG)
+                    length = least_length - 1;
+                score = least_score - 1;
+            }
+            best = follow(c->long_links, here, pos, length, score, max, level->long_depth >> less,
+                          enough, ~(uint64_t)0 >> (64 - 8 * LZ_LONG));
+        }
+        if (best.length > 0 || least >= LZ_LONG)
+            return best.length >= least && best.score >= least_score ? best : none;
+        max = max < LZ_LONG - 1 ? max : LZ_LONG - 1;
+        enough = enough < max ? enough : max;
+    }
+    if (max > LZ_MIN_MATCH)
+        best = follow(c->links, here, pos, LZ_MIN_MATCH, LZ_SCORE_MIN, max, level->depth >> less,
+                      enough, UINT32_MAX);
+    if (best.length == 0 && c->links3 != NULL && c->links3[pos] != 0 &&
+        ((load32(here - c->links3[pos]) ^ load32(here)) & 0xffffff) == 0) {
+        best.length = LZ_MIN_MATCH;
+        best.distance = c->links3[pos];
+        best.score = lz_score(best.length, best.distance);
+    }
+    return best.length >= least && best.score >= least_score ? best : none;
 }
 
 static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *level,
                                  struct lz_sequence *restrict out)
 {
-    const uint32_t depth = level->depth, nice = level->nice;
-    const uint32_t least = lz_least_length(c->distinct, depth);
-    int32_t pos = 0, literals = 0;
+    const uint32_t least = lz_least_length(c->distinct, level->depth);
+    struct lz_pending pending = {0, 0, 0, 0};
+    int32_t pos = 0;
 
     while (pos < c->size) {
-        struct lz_match match = search(c, pos, least - 1, depth, nice);
+        struct lz_match match = search(c, level, pos, least, LZ_SCORE_MIN, 0);
 
         if (match.length == 0) {
             pos++;
             continue;
         }
-        while (level->lazy > 0 && match.length < nice) {
-            struct lz_match next = search(c, pos + 1, match.length - 1, depth / 2, nice);
+        while (level->lazy > 0 && match.length < level->nice) {
+            struct lz_match next =
+                search(c, level, pos + 1, match.length, match.score + LZ_GAIN_NEXT, 1);
 
-            if (next.length > 0 && lz_gain(match, next) >= LZ_GAIN_NEXT) {
+            if (next.length > 0) {
                 pos++;
                 match = next;
                 continue;
             }
             if (level->lazy < 2)
                 break;
-            next = search(c, pos + 2, match.length - 1, depth / 4, nice);
-            if (next.length == 0 || lz_gain(match, next) < LZ_GAIN_AFTER_NEXT)
+            next = search(c, level, pos + 2, match.length, match.score + LZ_GAIN_AFTER_NEXT, 2);
+            if (next.length == 0)
                 break;
             pos += 2;
             match = next;
         }
-        out = lz_emit(out, (size_t)(pos - literals), match.length, match.distance);
+        if (!lz_join(&pending, pos, match.length, match.distance))
+            out = lz_emit_next(out, &pending, pos, match.length, match.distance);
         pos += (int32_t)match.length;
-        literals = pos;
     }
-    return out;
+    return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
 void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                     size_t len)
 {
     struct lz_sequence *out = m->sequences;
-    uint16_t *links = m->links + LZ_CHUNK_SIZE;
 
-    clear(m->chain_table, 1 << LZ_CHAINS_HASH_BITS);
+    links_start(&m->by4);
+    links_start(&m->by7);
     for (size_t start = 0, c = 0; start < len; start += LZ_CHUNK_SIZE, c++) {
-        struct chunk chunk = {.in = in + start, .links = links};
+        struct chunk chunk = {
+            .in = in + start,
+            .size = (int32_t)(LZ_CHUNK_END(start, len) - start),
+            .links = links_at(&m->by4),
+            .long_links = links_at(&m->by7),
+        };
 
-        chunk.size = (int32_t)(LZ_CHUNK_END(start, len) - start);
         chunk.distinct = count_distinct(chunk.in, chunk.size);
-        if (start > 0) {
-            rebase(m->chain_table, 1 << LZ_CHAINS_HASH_BITS);
-            memcpy(m->links, links, LZ_CHUNK_SIZE * sizeof(*links));
+        if (start > 0)
+            links_next_chunk(&m->by4);
+        if (level->long_depth > 0) {
+            if (start > 0)
+                links_next_chunk(&m->by7);
+            links_make_two(&m->by4, 4, &m->by7, LZ_LONG, chunk.in, chunk.size);
+        } else {
+            links_make(&m->by4, 4, chunk.in, chunk.size);
         }
-        make_links(m->chain_table, links, chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->near3)) {
-            make_links3(m->chain_table3, m->links3, chunk.in, chunk.size,
-                        start > 0 ? level->near3 : 0, level->near3);
-            chunk.links3 = m->links3;
+            make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0, level->near3);
+            chunk.links3 = links_at(&m->by3);
         }
         m->chunks[c].sequences = out;
         out = parse(&chunk, level, out);

@@ -1,25 +1,38 @@
 /*
  * chains.h - the hash chain match finder: what levels 2 to 9 mean
  *
- * The candidates for position p are the nearest earlier positions whose first four bytes have the
- * same hash, nearest first, `depth` of them at most (whether they match or not), none further back
- * than LZ_CHAINS_WINDOW.  The best is the longest, of equally long ones the nearest; the search
- * ends at one of `nice` bytes.  If none of these matches four bytes, the nearest earlier position
- * whose first three have the same hash will do, if it lies within `near3` bytes and matches three:
- * that is a match of three bytes, in chunks that lz_wants_length3 names.  A match ends with its
- * chunk, and at 258 bytes.  All this is a property of the segment's bytes, so that a CPU can follow
- * chains as it goes along, and a GPU can look at all positions at once.
+ * The candidates for position p are the nearest earlier positions whose first bytes have the same
+ * hash, nearest first, none further back than LZ_CHAINS_WINDOW; as many of them are looked at as
+ * the level's depth says, whether they match or not.  A match ends with its chunk, and at 258
+ * bytes.  The best of several is the one of the highest lz_score, the nearest of several such; a
+ * search ends with a candidate that matches `nice` bytes, the best or not.  Three searches, each if
+ * those before it found nothing:
+ *
+ * - where the level has a `long_depth`, that many candidates by the first LZ_LONG bytes, for a
+ *   match of at least as many;
+ * - `depth` candidates by the first four bytes, for a match of at least four; where the level has a
+ *   long_depth, of at most LZ_LONG - 1, as nothing longer is to be expected: so that who has a
+ *   match longer than that can do without this search;
+ * - in chunks that lz_wants_length3 names, the nearest candidate by the first three bytes, if it
+ *   lies within `near3` bytes, for a match of three.
+ *
+ * All this is a property of the segment's bytes, so that a CPU can follow chains as it goes along,
+ * and a GPU can look at all positions at once.
  *
  * The parse walks a chunk from its start.  A match shorter than lz_least_length is passed over.
  * Greedily (`lazy` 0), any other is taken.  Else, unless it has `nice` bytes, the next position is
- * searched, with half the level's depth; if the match there is no shorter, and gains LZ_GAIN_NEXT
- * bits (lz_gain), it is considered in place of the one in hand, in the same way.  With `lazy` 2, if
- * it was not preferred, the position after that is searched, with a quarter of the depth, and has
- * to gain LZ_GAIN_AFTER_NEXT.  What is left in hand is taken, and the walk goes on at its end.
+ * searched, with half the level's depths; if the match there is no shorter, and its lz_score higher
+ * by LZ_GAIN_NEXT or more, it is considered in place of the one in hand, in the same way.  With
+ * `lazy` 2, if it was not preferred, the position after that is searched, with a quarter of the
+ * depths, and has to gain LZ_GAIN_AFTER_NEXT.  What is left in hand is taken, and the walk goes on
+ * at its end.  Matches side by side at one distance are one match (and cut as lz_pieces says).
  *
  * Lazy matching and chains are from Deflate's own beginnings (P. Deutsch, RFC 1951, section 4);
  * that later searches look less deep, and that look-ahead weighs length against distance in bits,
- * are ideas of E. Biggers' libdeflate.
+ * are ideas of E. Biggers' libdeflate.  That longer prefixes have chains of their own is ours: the
+ * candidates for a long match are few, and come first; and look-ahead from a long match, where only
+ * a longer one is of use, has no others to look at.  So is weighing within a search, not only
+ * between two.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
@@ -34,46 +47,52 @@
  */
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
-/* Sizes of the hash tables, in bits.  More bits put fewer strangers into a chain, whose candidates
+/* Size of the hash tables, in bits.  More bits put fewer strangers into a chain, whose candidates
  * use up depth; fewer let more chunks share a GPU's shared memory. */
 #define LZ_CHAINS_HASH_BITS 15
-#define LZ_CHAINS_HASH3_BITS 13
 
-/* Hashes of the first four, and the first three, of four bytes read as a little-endian number. */
-LZ_INLINE uint32_t lz_chains_hash(uint32_t four_bytes)
+/* Prefixes that have chains, beside those of three and four bytes. */
+#define LZ_LONG 7
+#define LZ_LONGEST 12
+
+/* Hashes of the first 3, 4, 7 and 12 bytes of four-byte little-endian words. */
+LZ_INLINE uint32_t lz_hash4(uint32_t a)
 {
-    return (four_bytes * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS);
+    return (a * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
-LZ_INLINE uint32_t lz_chains_hash3(uint32_t four_bytes)
+LZ_INLINE uint32_t lz_hash3(uint32_t a)
 {
-    return ((four_bytes << 8) * 2654435761u) >> (32 - LZ_CHAINS_HASH3_BITS);
+    return lz_hash4(a << 8);
+}
+
+LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
+{
+    return (a * 2654435761u + (b << 8) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+}
+
+LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
+{
+    return (a * 2654435761u + b * 2246822519u + c * 3266489917u) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
 /* A match that a search found; length 0 if it found none. */
 struct lz_match {
     uint32_t length;
     uint32_t distance;
+    int32_t score;
 };
 
-LZ_INLINE uint32_t lz_log2(uint32_t x)
+/* What a match is worth, in bits, roughly: 4 for every byte, less what its distance costs in extra
+ * bits.  LZ_SCORE_MIN is less than that of any match. */
+LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 {
-#ifdef __CUDA_ARCH__
-    return 31 - (uint32_t)__clz((int)x);
-#else
-    return 31 - (uint32_t)__builtin_clz(x);
-#endif
+    return 4 * (int32_t)length - (int32_t)lz_log2(distance);
 }
 
-/* What `next` gains over `match`, in bits, roughly: 4 for every byte it is longer, less what its
- * larger distance costs in extra bits. */
-LZ_INLINE int32_t lz_gain(struct lz_match match, struct lz_match next)
-{
-    return 4 * ((int32_t)next.length - (int32_t)match.length) +
-           ((int32_t)lz_log2(match.distance) - (int32_t)lz_log2(next.distance));
-}
+#define LZ_SCORE_MIN (-16)
 
-/* What the match one, and two, positions later has to gain to be preferred. */
+/* By how much the score of the match one, and two, positions later has to be higher. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 

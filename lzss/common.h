@@ -17,6 +17,16 @@
 #define LZ_INLINE static inline
 #endif
 
+/* The position of the highest bit set in x, which is not 0. */
+LZ_INLINE uint32_t lz_log2(uint32_t x)
+{
+#ifdef __CUDA_ARCH__
+    return 31 - (uint32_t)__clz((int)x);
+#else
+    return 31 - (uint32_t)__builtin_clz(x);
+#endif
+}
+
 /*
  * How a match of `length` (at least LZ_MIN_MATCH) bytes, longer than DEFLATE can say at once, is
  * said in pieces: pieces of LZ_MAX_MATCH and then the rest.  Where the rest would be 1 or 2 bytes,

@@ -4,6 +4,8 @@
 #ifndef GZLZSS_LZSS_EMIT_H
 #define GZLZSS_LZSS_EMIT_H
 
+#include <stdbool.h>
+
 #include "lzss/common.h"
 
 /* Appends `literals` literals and a match of any length from LZ_MIN_MATCH up at `distance`, as one
@@ -24,6 +26,39 @@ static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t litera
             return out;
         out->literals = 0;
     }
+}
+
+/*
+ * A match found but not yet written: the one after it may continue it.  Matches side by side at one
+ * distance are one match: a GPU that writes them as tags cannot tell where one ends.
+ */
+struct lz_pending {
+    int32_t literals; /* where the literals before the match start, */
+    int32_t start;    /* and the match */
+    uint32_t length;  /* 0: there is none yet */
+    uint32_t distance;
+};
+
+/* Lets the match at `pos` continue p's; false if it does not. */
+static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
+{
+    if (p->distance != distance || p->start + (int32_t)p->length != pos || p->length == 0)
+        return false;
+    p->length += length;
+    return true;
+}
+
+/* Writes p's match, if there is one, and puts the one at `pos` in its place. */
+static inline struct lz_sequence *lz_emit_next(struct lz_sequence *out, struct lz_pending *p,
+                                               int32_t pos, uint32_t length, uint32_t distance)
+{
+    if (p->length > 0)
+        out = lz_emit(out, (size_t)(p->start - p->literals), p->length, p->distance);
+    p->literals = p->start + (int32_t)p->length;
+    p->start = pos;
+    p->length = length;
+    p->distance = distance;
+    return out;
 }
 
 #endif

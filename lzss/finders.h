@@ -9,7 +9,7 @@
 #ifndef GZLZSS_LZSS_FINDERS_H
 #define GZLZSS_LZSS_FINDERS_H
 
-#define LZ_FINDERS(X) X(tagging) X(chains)
+#define LZ_FINDERS(X) X(tagging) X(chains) X(optimal)
 
 enum lz_finder {
 #define LZ_FINDER_ID(name) LZ_FINDER_##name,

@@ -12,16 +12,21 @@
 /* On the files of bench/corpora.sh, sizes are gzip's at the same level or less, but for 0.1 % more
  * at levels 1 and 4 on lib.tar and at levels 8 and 9 on linux200. */
 static const struct lz_level levels[] = {
-    /*                 depth nice near3 lazy */
-    [1] = {LZ_FINDER_tagging, 0, 0, 0, 0},       /* fastest */
-    [2] = {LZ_FINDER_chains, 4, 16, 0, 0},       /* greedy */
-    [3] = {LZ_FINDER_chains, 8, 24, 0, 0},       /* greedy, as deep as pays */
-    [4] = {LZ_FINDER_chains, 8, 24, 0, 1},       /* lazy */
-    [5] = {LZ_FINDER_chains, 16, 32, 4096, 2},   /* lazier */
-    [6] = {LZ_FINDER_chains, 48, 100, 4096, 2},  /* the default */
-    [7] = {LZ_FINDER_chains, 90, 130, 4096, 2},  /* little is left to gain, */
-    [8] = {LZ_FINDER_chains, 200, 258, 4096, 2}, /* at more and more */
-    [9] = {LZ_FINDER_chains, 500, 258, 4096, 2}, /* cost */
+    /* clang-format off */
+    /*                         depths       nice  near3 lazy passes split */
+    [1]  = {LZ_FINDER_tagging,   0,   0,   0,   0,     0, 0, 0, 32768}, /* fastest */
+    [2]  = {LZ_FINDER_chains,    4,   0,   0,  16,     0, 0, 0, 32768}, /* greedy */
+    [3]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 0, 0, 32768}, /* as deep as pays */
+    [4]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 1, 0, 32768}, /* lazy */
+    [5]  = {LZ_FINDER_chains,   16,   0,   0,  32,  4096, 2, 0, 32768}, /* lazier */
+    [6]  = {LZ_FINDER_chains,    8,  16,   0, 100,  4096, 2, 0, 32768}, /* the default */
+    [7]  = {LZ_FINDER_chains,   12,  24,   0, 130,  4096, 2, 0,  8192}, /* finer blocks; little */
+    [8]  = {LZ_FINDER_chains,   24,  32,   0, 258,  4096, 2, 0,  8192}, /* is left to gain, at */
+    [9]  = {LZ_FINDER_chains,  100,  40,   0, 258,  4096, 2, 0,  8192}, /* more and more cost */
+    [10] = {LZ_FINDER_optimal,  16,  32,  32, 258,     0, 0, 2,  8192}, /* the same again, */
+    [11] = {LZ_FINDER_optimal,  24,  48,  48, 258,     0, 0, 3,  8192}, /* by other means */
+    [12] = {LZ_FINDER_optimal,  32, 100, 100, 258,     0, 0, 4,  8192}, /* smallest */
+    /* clang-format on */
 };
 
 _Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_LEVEL_MAX + 1, "a row for every level");

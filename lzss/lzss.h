@@ -29,9 +29,12 @@ extern "C" {
  */
 #define LZ_CHUNK_SIZE 32768
 
-/* Sizes a segment may have, and has by default; see --blocksize. */
+/* Sizes a segment may have, and has by default: a larger one from LZ_LEVEL_LARGE_SEGMENTS on, where
+ * time matters less; see --blocksize. */
 #define LZ_SEGMENT_MIN ((size_t)32 << 10)
-#define LZ_SEGMENT_DEFAULT ((size_t)1 << 20)
+#define LZ_SEGMENT_DEFAULT ((size_t)2 << 20)
+#define LZ_SEGMENT_DEFAULT_LARGE ((size_t)4 << 20)
+#define LZ_LEVEL_LARGE_SEGMENTS 10
 #define LZ_SEGMENT_MAX ((size_t)32 << 20)
 
 /* Bytes past the end of a segment that must be readable (their values do not matter). */
@@ -65,15 +68,19 @@ struct lz_chunk {
 
 /* One row of the level table (levels.c). */
 struct lz_level {
-    unsigned finder; /* enum lz_finder (finders.h); the rest is for chains (chains.h): */
-    uint16_t depth;  /* candidates looked at */
-    uint16_t nice;   /* a match of this length is good enough to stop searching, 10 to 258 */
-    uint16_t near3;  /* how far back a match of three bytes may lie, a multiple of 32; 0: none */
-    uint8_t lazy;    /* positions of look-ahead: 0, 1 or 2 */
+    unsigned finder;        /* enum lz_finder (finders.h); see chains.h and optimal.h for these: */
+    uint16_t depth;         /* candidates looked at, by four bytes, */
+    uint16_t long_depth;    /* by seven, */
+    uint16_t longest_depth; /* and by twelve */
+    uint16_t nice;          /* a match of this length is good enough to stop searching, 12 to 258 */
+    uint16_t near3; /* how far back a match of three bytes may lie, a multiple of 32; 0: none */
+    uint8_t lazy;   /* positions of look-ahead: 0, 1 or 2 */
+    uint8_t passes; /* over the shortest path, 1 or more */
+    uint16_t split; /* bytes between places where a block may end (huffman.h) */
 };
 
 #define LZ_LEVEL_MIN 1
-#define LZ_LEVEL_MAX 9
+#define LZ_LEVEL_MAX 12
 #define LZ_LEVEL_DEFAULT 6
 
 /* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX. */
@@ -82,9 +89,9 @@ const struct lz_level *lz_level(int level);
 /* The CPU engine's state for one thread: tables and room for one segment's sequences. */
 struct lz_matcher;
 
-/* A matcher for segments of up to `segment_size` bytes; NULL if memory is short, and NULL can be
- * freed. */
-struct lz_matcher *lz_matcher_new(size_t segment_size);
+/* A matcher for `level` and those below it, and for segments of up to `segment_size` bytes; NULL if
+ * memory is short, and NULL can be freed. */
+struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 void lz_matcher_free(struct lz_matcher *m);
 
 /*

@@ -7,15 +7,19 @@
 
 #include "lzss/matcher.h"
 
-struct lz_matcher *lz_matcher_new(size_t segment_size)
+struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size)
 {
     struct lz_matcher *m = malloc(sizeof(*m));
 
     if (m == NULL)
         return NULL;
+    m->optimal = NULL;
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
-    if (m->chunks == NULL || m->sequences == NULL) {
+    if (level->finder == LZ_FINDER_optimal)
+        m->optimal = lz_optimal_new(segment_size);
+    if (m->chunks == NULL || m->sequences == NULL ||
+        (level->finder == LZ_FINDER_optimal && m->optimal == NULL)) {
         lz_matcher_free(m);
         return NULL;
     }
@@ -26,6 +30,7 @@ void lz_matcher_free(struct lz_matcher *m)
 {
     if (m == NULL)
         return;
+    lz_optimal_free(m->optimal);
     free(m->sequences);
     free(m->chunks);
     free(m);

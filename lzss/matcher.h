@@ -6,7 +6,7 @@
 
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
-#include "lzss/chains.h"
+#include "lzss/links.h"
 #include "lzss/tagging.h"
 
 struct lz_matcher {
@@ -18,11 +18,10 @@ struct lz_matcher {
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
     uint16_t distances[LZ_CHUNK_SIZE];
 
-    /* chains: the tables, and the links of the chunk before, then of the chunk at hand. */
-    int16_t chain_table[1 << LZ_CHAINS_HASH_BITS];
-    int16_t chain_table3[1 << LZ_CHAINS_HASH3_BITS];
-    uint16_t links[2 * LZ_CHUNK_SIZE];
-    uint16_t links3[LZ_CHUNK_SIZE];
+    /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
+    struct links by3, by4, by7, by12;
+
+    struct lz_optimal *optimal; /* optimal's own; NULL for the others */
 };
 
 /*
@@ -34,5 +33,9 @@ struct lz_matcher {
                         size_t len);
 LZ_FINDERS(LZ_FINDER_DECLARE)
 #undef LZ_FINDER_DECLARE
+
+/* What optimal needs beside; NULL if memory is short. */
+struct lz_optimal *lz_optimal_new(size_t segment_size);
+void lz_optimal_free(struct lz_optimal *o);
 
 #endif

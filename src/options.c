@@ -17,7 +17,10 @@
 #include "src/options.h"
 
 /* What getopt_long returns for options that have no letter. */
-enum { OPTION_BACKEND = 256, OPTION_LIST_DEVICES };
+enum { OPTION_BACKEND = 256, OPTION_LEVEL, OPTION_LIST_DEVICES };
+
+/* What it returns for an operand. */
+#define OPERAND 1
 
 #define THREADS_MAX 1024
 
@@ -42,10 +45,13 @@ static const struct option_row rows[] = {
     {'t', "test", NULL, "test the integrity of compressed files"},
     {'v', "verbose", NULL, "report what was done; twice: and how long it took"},
     {'V', "version", NULL, "display the version number"},
-    {'1', "fast", NULL, "compress faster (-1 to -9; default: -6)"},
+    {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
     {'9', "best", NULL, "compress better"},
+    {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest)"},
     {'p', "processes", "N", "use N threads, 1 to 1024; default: all cores"},
-    {'b', "blocksize", "KiB", "segment size, 32 to 32768; default: 1024"},
+    {'b', "blocksize", "KiB",
+     "segment size, 32 to 32768; default: 2048,\n"
+     "                           and 4096 from level 10 on"},
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
 };
@@ -141,6 +147,14 @@ static bool apply(struct options *o, int id, const char *argument, struct messag
     case OPTION_LIST_DEVICES:
         o->action = ACTION_LIST_DEVICES;
         break;
+    case OPTION_LEVEL:
+        if (!parse_number(argument, LZ_LEVEL_MIN, LZ_LEVEL_MAX, &number)) {
+            msg_error(m, NULL, "invalid level '%s': give %d to %d", argument, LZ_LEVEL_MIN,
+                      LZ_LEVEL_MAX);
+            return false;
+        }
+        o->pipeline.level = (int)number;
+        break;
     default: /* '1' to '9' */
         o->pipeline.level = id - '0';
         break;
@@ -161,14 +175,15 @@ static int default_threads(void)
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 {
     struct option long_options[ROWS + 1] = {{0}};
-    char letters[3 * ROWS + 16] = "";
-    char *end = letters;
+    char letters[3 * ROWS + 16] = "-";
+    char *end = letters + 1;
+    bool after_one = false; /* within one argument, after the letter 1 */
+    int names = 0;
     int id;
 
     *o = (struct options){
         .pipeline = {.level = LZ_LEVEL_DEFAULT,
                      .threads = default_threads(),
-                     .segment_size = LZ_SEGMENT_DEFAULT,
                      .backend = BACKEND_AUTO},
     };
     for (int i = 0; i < ROWS; i++) {
@@ -181,11 +196,33 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
                 *end++ = ':';
         }
     }
-    strcpy(end, "2345678");
+    strcpy(end, "02345678");
 
     /* getopt_long starts its messages with this. */
     argv[0] = (char *)m->program;
-    while ((id = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+    for (;;) {
+        /* Operands are returned in their places (by the '-'), so that while one argument's letters
+         * are gone through, optind stays. */
+        int argument = optind;
+
+        id = getopt_long(argc, argv, letters, long_options, NULL);
+        if (id == -1)
+            break;
+        if (id == OPERAND) {
+            argv[++names] = optarg;
+            continue;
+        }
+        if (after_one && id >= '0' && id <= '2') {
+            /* -10, -11, -12 */
+            o->pipeline.level = 10 + id - '0';
+            after_one = false;
+            continue;
+        }
+        after_one = id == '1' && optind == argument;
+        if (id == '0') {
+            fprintf(stderr, "%s: invalid option -- '0'\n", m->program);
+            id = '?';
+        }
         if (id == '?') {
             fprintf(stderr, "Try '%s --help' for more information.\n", m->program);
             m->status = STATUS_ERROR;
@@ -194,8 +231,14 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
         if (!apply(o, id, optarg, m))
             return false;
     }
-    o->names = argv + optind;
-    o->name_count = argc - optind;
+    while (optind < argc)
+        argv[++names] = argv[optind++];
+    o->names = argv + 1;
+    o->name_count = names;
+    if (o->pipeline.segment_size == 0)
+        o->pipeline.segment_size = o->pipeline.level < LZ_LEVEL_LARGE_SEGMENTS
+                                       ? LZ_SEGMENT_DEFAULT
+                                       : LZ_SEGMENT_DEFAULT_LARGE;
     return true;
 }
 

@@ -478,12 +478,14 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
     if (chunks == NULL)
         chunks = lz_match_segment(w->matcher, j->level, s->in, s->len);
     matched = now();
-    ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, s->last, s->out, &s->out_len);
+    ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, j->level->split, s->last, s->out,
+                             &s->out_len);
     if (!ok && s->chunks != NULL) {
         /* The GPU was wrong.  The CPU is not. */
         w->redone++;
         chunks = lz_match_segment(w->matcher, j->level, s->in, s->len);
-        ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, s->last, s->out, &s->out_len);
+        ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, j->level->split, s->last,
+                                 s->out, &s->out_len);
     }
     s->crc = gz_crc32(0, s->in, s->len);
     w->match += matched - start;
@@ -498,7 +500,7 @@ static void work(struct worker *w)
     bool can_work = false;
     struct slot *s;
 
-    w->matcher = lz_matcher_new(j->segment_size);
+    w->matcher = lz_matcher_new(j->level, j->segment_size);
     w->encoder = huff_encoder_new();
     w->in = malloc(j->segment_size + LZ_INPUT_PAD);
     pthread_mutex_lock(&j->lock);

@@ -55,8 +55,12 @@ check_lines() {
     check_lines '[234578] 1024 '
 }
 
+@test "the near-optimal levels" {
+    check_lines '1[012] (1024|4096|8192) '
+}
+
 @test "the tests above leave no recorded line out" {
-    if grep -vE '^#|^[0-9a-f]{64} (- - |[1-9] 1024 |6 32 )' "$srcdir/tests/data/golden.sha256"; then
+    if grep -vE '^#|^[0-9a-f]{64} (- - |[1-9] 1024 |6 32 |1[012] (1024|4096|8192) )' "$srcdir/tests/data/golden.sha256"; then
         fail "no test checks these"
     fi
 }

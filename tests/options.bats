@@ -16,6 +16,7 @@ value_of() {
     case $1 in
     processes) echo 2 ;;
     blocksize) echo 64 ;;
+    level) echo 3 ;;
     backend) echo cpu ;;
     *) fail "no value for --$1 in options.bats" ;;
     esac
@@ -90,10 +91,12 @@ works() {
     [ -s stderr ]
 }
 
-@test "levels -1 to -9, --fast and --best" {
-    for level in 1 2 3 4 5 6 7 8 9; do
+@test "levels -1 to -12, --level, --fast and --best" {
+    for level in 1 2 3 4 5 6 7 8 9 10 11 12; do
         works "-$level"
         "$GZLZSS" -d <stdout | cmp - plain
+        cmp stdout <("$GZLZSS" "--level=$level" <plain)
+        cmp stdout <("$GZLZSS" -k"$level"c <plain)
     done
     cmp <("$GZLZSS" -n --fast <plain) <("$GZLZSS" -n -1 <plain)
     cmp <("$GZLZSS" -n --best <plain) <("$GZLZSS" -n -9 <plain)
@@ -101,6 +104,33 @@ works() {
     # The last one counts.
     cmp <("$GZLZSS" -n -1 -9 <plain) <("$GZLZSS" -n -9 <plain)
     cmp <("$GZLZSS" -n -91 <plain) <("$GZLZSS" -n -1 <plain)
+    cmp <("$GZLZSS" -n -12 -6 <plain) <("$GZLZSS" -n -6 <plain)
+    # Only side by side are two digits one number, and only these.
+    cmp <("$GZLZSS" -n -1 -2 <plain) <("$GZLZSS" -n -2 <plain)
+    cmp <("$GZLZSS" -n -1n2 <plain) <("$GZLZSS" -n -2 <plain)
+    cmp <("$GZLZSS" -n -19 <plain) <("$GZLZSS" -n -9 <plain)
+    cmp <("$GZLZSS" -n -121 <plain) <("$GZLZSS" -n -1 <plain)
+    name=$(basename "$GZLZSS")
+    for wrong in 0 13 -1 x 6x ''; do
+        ends_with 1 "$GZLZSS" "--level=$wrong" -k plain
+        stderr_is "$name: invalid level '$wrong': give 1 to 12"
+    done
+    for wrong in -0 -20 -100; do
+        ends_with 1 "$GZLZSS" "$wrong" -k plain
+        stderr_is "$name: invalid option -- '0'" "Try '$name --help' for more information."
+    done
+    absent plain.gz
+}
+
+@test "operands and options in any order" {
+    cp plain one
+    cp plain two
+    cp plain ./-12
+    "$GZLZSS" one -k two -1 -- -12
+    for f in one two ./-12; do
+        "$GZLZSS" -dc <"$f.gz" | cmp - plain
+        cmp "$f" plain
+    done
 }
 
 @test "names can be cut short" {

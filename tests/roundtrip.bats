@@ -145,7 +145,7 @@ END
 }
 
 @test "every level, decoded by gunzip and by -d" {
-    for level in 1 2 3 4 5 6 7 8 9; do
+    for level in 1 2 3 4 5 6 7 8 9 10 11 12; do
         for f in in/text-[0-3] in/*-100003 in/random-1048577 in/pipeline.c in/sources.tar; do
             "$GZLZSS" "-$level" -c "$f" >z
             "$GZLZSS" -dc <z | cmp - "$f"
@@ -157,7 +157,7 @@ END
 }
 
 @test "segments of every size, at their edges" {
-    for size in 32 33 100 1000 32768; do
+    for size in 32 33 100 1000 2048 32768; do
         for n in $((size * 1024 - 1)) $((size * 1024)) $((size * 1024 + 1)) 3000001; do
             [ "$n" -lt 4000000 ] || continue
             "$GEN" mixed "$n" >plain
@@ -173,7 +173,7 @@ END
 @test "incompressible input grows by at most 0.01 % and the header and trailer" {
     for n in 100003 1048576 1048577 5000000; do
         "$GEN" random "$n" >plain
-        for level in 1 6 9; do
+        for level in 1 6 9 12; do
             size=$("$GZLZSS" -n "-$level" <plain | wc -c)
             [ "$size" -le $((n + n / 10000 + 18)) ] || fail "$n bytes became $size at -$level"
         done
@@ -267,7 +267,9 @@ END
         sha <z >>digests
     done
     [ "$(sort -u digests | wc -l)" -eq 5 ]
-    cmp <("$GZLZSS" -n <"$f") <("$GZLZSS" -n -b 1024 <"$f")
+    cmp <("$GZLZSS" -n <"$f") <("$GZLZSS" -n -b 2048 <"$f")
+    "$GEN" mixed 5000011 >plain
+    cmp <("$GZLZSS" -n -10 <plain) <("$GZLZSS" -n -10 -b 4096 <plain)
 }
 
 @test "tar -I gzlzss, and tar -xzf" {

@@ -1,5 +1,5 @@
 /*
- * test_chains.c - levels 2 and up find what lzss/chains.h defines
+ * test_chains.c - levels 2 to 9 find what lzss/chains.h defines
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
  * chunk, follows links between them, and skips candidates that cannot be better than what it has.
@@ -20,9 +20,8 @@
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (MIB + 1)
 #define WINDOW 32767
-#define FIRST_LEVEL 2 /* that uses chains; all above it do */
-
-_Static_assert(LZ_CHAINS_HASH3_BITS <= LZ_CHAINS_HASH_BITS, "one size of table for both");
+#define FIRST_LEVEL 2 /* that uses chains, */
+#define LAST_LEVEL 9  /* and the last */
 
 /* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
 static struct lz_matcher *matcher;
@@ -36,14 +35,18 @@ struct order {
     size_t places[MAX_LEN]; /* of each position in `positions` */
 };
 
-static struct order *by_four, *by_three;
+static struct order *by_three, *by_four, *by_seven;
 
-/* The hash of the `bytes` (3 or 4) bytes at p. */
+/* The hash of the `bytes` (3, 4 or 7) bytes at p. */
 static uint32_t hash_at(const uint8_t *p, unsigned bytes)
 {
-    uint32_t three = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+    uint32_t words[2] = {0, 0};
 
-    return bytes == 3 ? lz_chains_hash3(three) : lz_chains_hash(three | (uint32_t)p[3] << 24);
+    for (unsigned i = 0; i < bytes; i++)
+        words[i / 4] |= (uint32_t)p[i] << 8 * (i % 4);
+    return bytes == 3   ? lz_hash3(words[0])
+           : bytes == 4 ? lz_hash4(words[0])
+                        : lz_hash7(words[0], words[1]);
 }
 
 /* Sorts the positions of in[0..len) that have `bytes` bytes before the segment's end. */
@@ -86,6 +89,12 @@ struct match {
     size_t distance;
 };
 
+/* A match that the parse takes. */
+struct taken {
+    size_t pos;
+    struct match match;
+};
+
 /* What the textbook method knows of the chunk it is in, which ends at `end`. */
 struct task {
     const uint8_t *in;
@@ -94,41 +103,6 @@ struct task {
     bool threes;  /* look for matches of three bytes */
     size_t least; /* length worth taking */
 };
-
-/* The best match of at least `least` bytes at `pos` that `depth` candidates offer. */
-static struct match best_at(const struct task *t, size_t pos, size_t least, size_t depth)
-{
-    const uint8_t *here = t->in + pos;
-    size_t most = t->end - pos < 258 ? t->end - pos : 258;
-    struct match best = {0, 0};
-    size_t place;
-
-    if (pos + 4 <= t->len) {
-        place = by_four->places[pos];
-        for (size_t i = 1; i <= depth && place >= by_four->starts[hash_at(here, 4)] + i; i++) {
-            size_t distance = pos - by_four->positions[place - i];
-            size_t agree;
-
-            if (distance > WINDOW)
-                break;
-            agree = agreeing(here, here - distance, most);
-            if (agree >= 4 && agree > best.length)
-                best = (struct match){agree, distance};
-            if (agree >= t->level->nice)
-                break;
-        }
-    }
-    if (best.length == 0 && t->threes && pos + 3 <= t->end) {
-        place = by_three->places[pos];
-        if (place > by_three->starts[hash_at(here, 3)]) {
-            size_t distance = pos - by_three->positions[place - 1];
-
-            if (distance <= t->level->near3 && agreeing(here, here - distance, 3) == 3)
-                best = (struct match){3, distance};
-        }
-    }
-    return best.length >= least ? best : (struct match){0, 0};
-}
 
 /* The position of the highest bit set. */
 static int magnitude(size_t n)
@@ -140,6 +114,63 @@ static int magnitude(size_t n)
     return bits;
 }
 
+/* What a match is worth: four bits a byte, less what its distance takes. */
+static int worth(struct match match)
+{
+    return 4 * (int)match.length - magnitude(match.distance);
+}
+
+/*
+ * The match at `pos` that is worth most, the nearest of several such, among the `depth` nearest
+ * candidates by the first `bytes` bytes, in which it has to agree at least; no more than `most`
+ * bytes of it count.  One that agrees in `nice` bytes ends the search.
+ */
+static struct match best_of(const struct task *t, const struct order *o, size_t bytes, size_t most,
+                            size_t pos, size_t depth)
+{
+    const uint8_t *here = t->in + pos;
+    struct match best = {0, 0};
+    size_t place, first;
+
+    if (most > t->end - pos)
+        most = t->end - pos;
+    if (most < bytes)
+        return best;
+    place = o->places[pos];
+    first = o->starts[hash_at(here, (unsigned)bytes)];
+    for (size_t i = 1; i <= depth && place >= first + i; i++) {
+        struct match match = {0, pos - o->positions[place - i]};
+
+        if (match.distance > WINDOW)
+            break;
+        match.length = agreeing(here, here - match.distance, most);
+        if (match.length >= bytes && (best.length == 0 || worth(match) > worth(best)))
+            best = match;
+        if (match.length >= t->level->nice)
+            break;
+    }
+    return best;
+}
+
+/* What the searches at `pos`, `ahead` positions further than the match in hand, come up with, if it
+ * has at least `least` bytes. */
+static struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
+{
+    const size_t depth = t->level->depth >> ahead, long_depth = t->level->long_depth >> ahead;
+    struct match best = {0, 0};
+
+    if (t->level->long_depth > 0)
+        best = best_of(t, by_seven, 7, 258, pos, long_depth);
+    if (best.length == 0)
+        best = best_of(t, by_four, 4, t->level->long_depth > 0 ? 6 : 258, pos, depth);
+    if (best.length == 0 && t->threes) {
+        best = best_of(t, by_three, 3, 3, pos, 1);
+        if (best.distance > t->level->near3)
+            best.length = 0;
+    }
+    return best.length >= least ? best : (struct match){0, 0};
+}
+
 /* How far ahead of `pos` there is a match to be preferred to *match, which it then replaces; 0 if
  * there is none.  It is not shorter: only its distance may be in its favour. */
 static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
@@ -149,11 +180,9 @@ static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
     if (match->length >= t->level->nice)
         return 0;
     for (size_t ahead = 1; ahead <= t->level->lazy; ahead++) {
-        struct match next = best_at(t, pos + ahead, match->length, t->level->depth >> ahead);
-        int gain = 4 * ((int)next.length - (int)match->length) + magnitude(match->distance) -
-                   magnitude(next.distance);
+        struct match next = best_at(t, pos + ahead, match->length, ahead);
 
-        if (next.length > 0 && gain >= pays[ahead]) {
+        if (next.length > 0 && worth(next) >= worth(*match) + pays[ahead]) {
             *match = next;
             return ahead;
         }
@@ -166,10 +195,11 @@ static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
 static size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
                           struct lz_sequence *out)
 {
-    static const unsigned steps[] = {6, 8, 16, 40, 72, 256}, leasts[] = {9, 7, 6, 5, 4, 3};
+    static const unsigned steps[] = {6, 8, 16, 40, 80, 256}, leasts[] = {9, 7, 6, 5, 4, 3};
     size_t start = c * LZ_CHUNK_SIZE, end = chunk_end(len, c);
     struct task t = {.in = in, .len = len, .end = end, .level = level};
-    size_t count = 0, literals = start, step = 0;
+    static struct taken taken[LZ_CHUNK_SIZE / 3]; /* side by side at one distance, two are one */
+    size_t taken_count = 0, count = 0, literals = start, step = 0;
     bool seen[256] = {false};
     unsigned distinct = 0;
 
@@ -186,19 +216,31 @@ static size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_
         t.least = 5;
     t.threes = distinct >= 80; /* near3 0 is too near for any */
     for (size_t pos = start; pos < end;) {
-        struct match match = best_at(&t, pos, t.least, level->depth);
+        struct match match = best_at(&t, pos, t.least, 0);
 
         if (match.length > 0) {
             for (size_t ahead; (ahead = look_ahead(&t, pos, &match)) > 0;)
                 pos += ahead;
-            out[count++] = (struct lz_sequence){
-                (uint16_t)(pos - literals),
-                (uint16_t)match.length,
-                (uint16_t)match.distance,
-            };
-            literals = pos + match.length;
+            if (taken_count > 0 && taken[taken_count - 1].match.distance == match.distance &&
+                taken[taken_count - 1].pos + taken[taken_count - 1].match.length == pos)
+                taken[taken_count - 1].match.length += match.length;
+            else
+                taken[taken_count++] = (struct taken){pos, match};
+            pos += match.length;
+        } else {
+            pos++;
         }
-        pos = match.length > 0 ? literals : pos + 1;
+    }
+    for (size_t i = 0; i < taken_count; i++) {
+        uint32_t length = (uint32_t)taken[i].match.length;
+
+        for (uint32_t piece = 0; piece < lz_pieces(length); piece++)
+            out[count++] = (struct lz_sequence){
+                (uint16_t)(piece == 0 ? taken[i].pos - literals : 0),
+                (uint16_t)lz_piece_length(length, piece),
+                (uint16_t)taken[i].match.distance,
+            };
+        literals = taken[i].pos + length;
     }
     return count;
 }
@@ -207,15 +249,30 @@ static size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_
 
 /* Rows that the level table does not have, but could. */
 static const struct lz_level strange[] = {
-    {LZ_FINDER_chains, 1, 16, 32767, 2},  {LZ_FINDER_chains, 4, 10, 1, 2},
-    {LZ_FINDER_chains, 5, 258, 300, 1},   {LZ_FINDER_chains, 9, 12, 0, 2},
-    {LZ_FINDER_chains, 10, 300, 4095, 0},
+    /* clang-format off */
+    {LZ_FINDER_chains,  1,  0, 0,  16, 32736, 2, 0, 0},
+    {LZ_FINDER_chains,  4,  0, 0,  12,    32, 2, 0, 0},
+    {LZ_FINDER_chains,  5,  0, 0, 258,   320, 1, 0, 0},
+    {LZ_FINDER_chains,  9,  0, 0,  12,     0, 2, 0, 0},
+    {LZ_FINDER_chains, 10,  0, 0, 258,  4064, 0, 0, 0},
+    {LZ_FINDER_chains,  1,  1, 0,  12,  4096, 2, 0, 0},
+    {LZ_FINDER_chains,  7,  3, 0,  33,   320, 2, 0, 0},
+    {LZ_FINDER_chains,  4, 13, 9,  13,    32, 1, 5, 0},
+    {LZ_FINDER_chains,  6,  5, 0,  20, 32736, 0, 0, 0},
+    {LZ_FINDER_chains, 21,  2, 0, 258,     0, 2, 0, 0},
+    {LZ_FINDER_chains,  8, 80, 0,  12,     0, 2, 0, 0},
+    /* clang-format on */
 };
 
 #define STRANGE (sizeof(strange) / sizeof(*strange))
-#define TABLE (LZ_LEVEL_MAX - FIRST_LEVEL + 1)
+#define TABLE (LAST_LEVEL - FIRST_LEVEL + 1)
 #define ROWS (TABLE + STRANGE)
-#define CHEAP 3 /* rows, the first of the table, whose depth is small */
+
+/* How deep the rows that a segment is checked at may be, where the data has a long chain for
+ * everything, or there is much of it. */
+#define CHEAP 13
+#define CHEAPER 9
+#define ALL SIZE_MAX
 
 /* The rows of the level table that use chains, then the strange ones. */
 static const struct lz_level *row(size_t r)
@@ -269,16 +326,20 @@ static bool same_sequences(const struct lz_chunk *chunk, const struct lz_sequenc
     return CHECK_EQ(chunk->count, count);
 }
 
-/* Checks the segment in[0..len) at the first `rows` rows; `what` names it should it fail. */
-static void check_segment(const char *what, const uint8_t *in, size_t len, size_t rows)
+/* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
+ * fail. */
+static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
 {
     static struct lz_sequence want[LZ_CHUNK_MAX_SEQUENCES * LZ_CHUNKS(MAX_LEN)];
     static size_t ends[LZ_CHUNKS(MAX_LEN) + 1]; /* of the chunks before, in `want` */
     size_t pads = len > 2 * LZ_CHUNK_SIZE + 4 ? 1 : 2;
 
-    sort_positions(by_four, in, len, 4);
     sort_positions(by_three, in, len, 3);
-    for (size_t r = 0; r < rows; r++) {
+    sort_positions(by_four, in, len, 4);
+    sort_positions(by_seven, in, len, 7);
+    for (size_t r = 0; r < ROWS; r++) {
+        if (row(r)->depth > deep || row(r)->long_depth > deep)
+            continue;
         for (size_t c = 0; c < LZ_CHUNKS(len); c++)
             ends[c + 1] = ends[c] + match_chunk(row(r), in, len, c, want + ends[c]);
         for (size_t p = 0; p < pads; p++) {
@@ -389,7 +450,7 @@ static void shortest(void)
 
         fill(in, sizeof(in), k, 1);
         for (size_t len = 0; len <= sizeof(in); len++)
-            check_segment(kinds[k].name, in, len, ROWS);
+            check_segment(kinds[k].name, in, len, ALL);
     }
 }
 
@@ -410,10 +471,10 @@ static void around_chunks(void)
         fill(in + LZ_CHUNK_SIZE - span, span, k, 3);
         fill(in + LZ_CHUNK_SIZE, span, k, 4);
         fill(in + sizeof(in) - span, span, k, 5);
-        for (size_t len = LZ_CHUNK_SIZE - 4; len <= LZ_CHUNK_SIZE + 4; len++)
-            check_segment(kinds[k].name, in, len, ROWS);
-        for (size_t len = sizeof(in) - 8; len <= sizeof(in); len++)
-            check_segment(kinds[k].name, in, len, ROWS);
+        for (size_t len = LZ_CHUNK_SIZE - 2; len <= LZ_CHUNK_SIZE + 2; len++)
+            check_segment(kinds[k].name, in, len, ALL);
+        for (size_t len = sizeof(in) - 6; len <= sizeof(in) - 2; len++)
+            check_segment(kinds[k].name, in, len, ALL);
     }
 }
 
@@ -426,9 +487,9 @@ static void several_chunks(void)
         bool dense = kinds[k].kind == FEW_VALUES || kinds[k].parameter == 5;
 
         fill(in, sizeof(in), k, 6);
-        check_segment(kinds[k].name, in, sizeof(in), dense ? CHEAP + 2 : ROWS);
+        check_segment(kinds[k].name, in, sizeof(in), dense ? CHEAP : ALL);
         if (dense)
-            check_segment(kinds[k].name, in, 3000, ROWS);
+            check_segment(kinds[k].name, in, 3000, ALL);
     }
 }
 
@@ -441,7 +502,7 @@ static void whole_segments(void)
         if (kinds[k].kind == PERIOD || (kinds[k].kind == TOKENS && kinds[k].parameter != 80))
             continue;
         fill(in, MAX_LEN, k, 7);
-        check_segment(kinds[k].name, in, MAX_LEN, CHEAP);
+        check_segment(kinds[k].name, in, MAX_LEN, CHEAPER);
     }
     free(in);
 }
@@ -460,7 +521,7 @@ static void real_files(void)
     uint8_t *in = unit_need(malloc(MAX_LEN));
     size_t len = unit_read_file("/proc/self/exe", in, 5 * LZ_CHUNK_SIZE);
 
-    check_segment("this program", in, len, ROWS);
+    check_segment("this program", in, len, ALL);
     len = 0;
     for (size_t i = 0; srcdir != NULL && i < sizeof(sources) / sizeof(*sources); i++) {
         char name[4096];
@@ -469,7 +530,7 @@ static void real_files(void)
         len += unit_read_file(name, in + len, MAX_LEN - len);
     }
     printf("# %zu bytes of source\n", len);
-    check_segment("sources", in, len, ROWS);
+    check_segment("sources", in, len, ALL);
     free(in);
 }
 
@@ -489,14 +550,14 @@ static bool found(const struct lz_chunk *chunks, size_t pos, size_t length, size
 }
 
 /*
- * Bytes that differ from all else, `size` (3 or 4) of them, at `first` and again `distance`
+ * Bytes that differ from all else, `size` (3, 4 or 7) of them, at `first` and again `distance`
  * further, each time between other bytes, in zeros.  Zeros share one hash, so that nothing hides
  * the first from the second: it is found exactly if it is in reach.  Further on, every chunk has
  * all values.
  */
 static void repeat_marker(size_t size, size_t first, size_t distance)
 {
-    static const uint8_t marker[] = {201, 113, 7, 59};
+    static const uint8_t marker[] = {201, 113, 7, 59, 99, 214, 67};
     size_t second = first + distance;
     size_t len = (second / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
     uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
@@ -514,10 +575,10 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
     }
     /* First the segment that ends with the second three, so that nobody knows its link yet. */
     if (size == 3)
-        check_segment("marker at the end", in, second + size, ROWS);
-    check_segment("marker", in, len, ROWS);
+        check_segment("marker at the end", in, second + size, CHEAPER);
+    check_segment("marker", in, len, CHEAPER);
     for (size_t r = 0; r < ROWS; r++) {
-        size_t reach = size == 4 ? WINDOW : row(r)->near3;
+        size_t reach = size > 3 ? WINDOW : row(r)->near3;
 
         CHECK_EQ(found(lz_match_segment(matcher, row(r), in, len), second, size, distance),
                  distance <= reach && second % LZ_CHUNK_SIZE + size <= LZ_CHUNK_SIZE);
@@ -528,7 +589,7 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
 static void threes_end(void)
 {
     static const size_t seconds[] = {5000, 32764, 32765, 32766, 32768, 32769, 36864};
-    static const size_t reaches[] = {300, 4095, 4096};
+    static const size_t reaches[] = {32, 320, 4064, 4096};
 
     for (size_t s = 0; s < sizeof(seconds) / sizeof(*seconds); s++)
         for (size_t n = 0; n < sizeof(reaches) / sizeof(*reaches); n++)
@@ -543,18 +604,21 @@ static void window_ends(void)
 
     for (size_t f = 0; f < sizeof(firsts) / sizeof(*firsts); f++)
         for (size_t distance = WINDOW - 1; distance <= WINDOW + 2; distance++)
-            repeat_marker(4, firsts[f], distance);
+            for (size_t size = 4; size <= 7; size += 3)
+                repeat_marker(size, firsts[f], distance);
 }
 
 /* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
 static void stale_positions(void)
 {
-    static const size_t nearby[] = {4, 5, 8, 300, 32766, 32767, 32768};
+    static const size_t nearby[] = {7, 8, 9, 300, 32766, 32767, 32768};
 
     for (size_t turns = 1; turns <= 2; turns++) {
         for (size_t n = 0; n < sizeof(nearby) / sizeof(*nearby); n++) {
-            repeat_marker(4, 0, turns * 65536 + nearby[n]);
-            repeat_marker(4, 50000, turns * 65536 + nearby[n]);
+            for (size_t size = 4; size <= 7; size += 3) {
+                repeat_marker(size, 0, turns * 65536 + nearby[n]);
+                repeat_marker(size, 50000, turns * 65536 + nearby[n]);
+            }
         }
     }
 }
@@ -568,43 +632,59 @@ static void repeated_windows(void)
     for (size_t distance = WINDOW - 1; distance <= WINDOW + 1; distance++) {
         for (size_t i = 0; i < sizeof(in); i++)
             in[i] = i < distance ? (uint8_t)unit_rand(&state) : in[i - distance];
-        check_segment("repeated window", in, sizeof(in), ROWS);
+        check_segment("repeated window", in, sizeof(in), ALL);
     }
 }
 
 /*
- * A long match that lies a certain number of candidates back: just looked at, and just not, with
- * all the depth, half of it, and a quarter.  What leads up to it is found nearer, at once, so that
- * the long one is one or two positions ahead of a short one.
+ * A match of `size` bytes that lies `back` candidates back, by the first `bytes`; what leads up to
+ * it is found nearer, at once, so that the long one is `lead` positions ahead of a short one.
  */
-static void depths(void)
+static void check_depth(size_t bytes, size_t size, size_t back, size_t lead, uint64_t *state)
 {
     static const uint8_t text[] = "xyabcdefghijklmnopqrst";
-    static uint8_t in[8192];
+    static uint8_t in[16384];
+    size_t len = 0;
+
+    for (size_t i = 0; i < 256; i++)
+        in[len++] = (uint8_t)i;
+    memcpy(in + len, text + 2, size);
+    len += size;
+    for (size_t i = 1; i < back; i++) {
+        memcpy(in + len, text + 2, bytes);
+        for (len += bytes; in[len - 1] < 128 || len % 3; len++)
+            in[len] = (uint8_t)(128 | unit_rand(state));
+    }
+    memcpy(in + len, text + 2 - lead, 4);
+    in[len + 4] = 1;
+    memcpy(in + len + 5, text + 2 - lead, size + lead);
+    len += 5 + size + lead;
+    in[len++] = 2;
+    check_segment("depths", in, len, ALL);
+}
+
+/* Such a match just looked at, and just not, with all the depth, half of it, and a quarter. */
+static void depths(void)
+{
+    static const struct {
+        size_t bytes, size;
+    } matches[] = {{4, 18}, {4, 6}, {7, 18}, {7, 12}};
+    static bool done[4][400][3];
     uint64_t state = 9;
 
     for (size_t r = 0; r < ROWS; r++) {
-        for (unsigned parts = 1; parts <= 4; parts *= 2) {
-            size_t depth = row(r)->depth / parts;
+        for (size_t m = 0; m < sizeof(matches) / sizeof(*matches); m++) {
+            size_t all = matches[m].bytes == 4 ? row(r)->depth : row(r)->long_depth;
 
-            for (size_t back = depth > 1 ? depth - 1 : 0; back <= depth + 1; back++) {
-                for (size_t lead = 0; lead <= 2; lead++) {
-                    size_t len = 0;
+            for (unsigned parts = 1; parts <= 4 && all > 0; parts *= 2) {
+                size_t depth = all / parts;
 
-                    for (size_t i = 0; i < 256; i++)
-                        in[len++] = (uint8_t)i;
-                    memcpy(in + len, text + 2, 20);
-                    len += 20;
-                    for (size_t i = 1; i < back; i++) {
-                        memcpy(in + len, text + 2, 4);
-                        for (len += 4; in[len - 1] < 128 || len % 3; len++)
-                            in[len] = (uint8_t)(128 | unit_rand(&state));
+                for (size_t back = depth > 1 ? depth - 1 : 0; back <= depth + 1; back++) {
+                    for (size_t lead = 0; lead <= 2; lead++) {
+                        if (!done[m][back][lead])
+                            check_depth(matches[m].bytes, matches[m].size, back, lead, &state);
+                        done[m][back][lead] = true;
                     }
-                    memcpy(in + len, text + 2 - lead, 4);
-                    in[len + 4] = 1;
-                    memcpy(in + len + 5, text + 2 - lead, 20);
-                    len += 25;
-                    check_segment("depths", in, len, ROWS);
                 }
             }
         }
@@ -629,7 +709,38 @@ static void nices(void)
             /* The longer one may also be one or two positions ahead. */
             memcpy(in + 801 + n, in, n);
             memcpy(in + 801 + 2 * n, in + n - 4, 24);
-            check_segment("nices", in, 825 + 2 * n, ROWS);
+            check_segment("nices", in, 825 + 2 * n, ALL);
+        }
+    }
+}
+
+/*
+ * From a match of one byte less than `nice` at distance 1, look-ahead comes, two positions later,
+ * to one of just about `nice` bytes, which does not win, and ends the search if it has as many,
+ * before a longer one, further away, that would win.
+ */
+static void ends_without_winning(void)
+{
+    static const uint8_t text[] = "abcdefghijklmnop";
+    static uint8_t in[1000];
+
+    for (size_t r = 0; r < ROWS; r++) {
+        for (size_t more = 1; more <= 5; more++) {
+            size_t zeros = row(r)->nice - 3, len = 0;
+
+            in[len++] = 'x';
+            memset(in + len, 0, zeros);
+            memcpy(in + len + zeros, text, 12);
+            len += zeros + 12;
+            in[len++] = 'y';
+            memset(in + len, 0, zeros);
+            memcpy(in + len + zeros, text, more);
+            len += zeros + more;
+            in[len++] = 'z';
+            memset(in + len, 0, zeros + 3);
+            memcpy(in + len + zeros + 3, text, 12);
+            len += zeros + 15;
+            check_segment("ends without winning", in, len, ALL);
         }
     }
 }
@@ -647,7 +758,7 @@ static void samples(void)
             in[at] = 255;
             in[LZ_CHUNK_SIZE + at] = 255;
             memset(in + 8000, 255, LZ_CHUNK_SIZE - 8000);
-            check_segment(kinds[k].name, in, sizeof(in), ROWS);
+            check_segment(kinds[k].name, in, sizeof(in), ALL);
         }
     }
 }
@@ -677,15 +788,16 @@ static void mixtures(void)
             }
             pos += n;
         }
-        check_segment("mixture", in, len, ROWS);
+        check_segment("mixture", in, len, ALL);
     }
 }
 
 int main(void)
 {
-    matcher = unit_need(lz_matcher_new(MAX_LEN));
-    by_four = unit_need(malloc(sizeof(*by_four)));
+    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     by_three = unit_need(malloc(sizeof(*by_three)));
+    by_four = unit_need(malloc(sizeof(*by_four)));
+    by_seven = unit_need(malloc(sizeof(*by_seven)));
     RUN(shortest);
     RUN(around_chunks);
     RUN(several_chunks);
@@ -697,10 +809,12 @@ int main(void)
     RUN(repeated_windows);
     RUN(depths);
     RUN(nices);
+    RUN(ends_without_winning);
     RUN(samples);
     RUN(mixtures);
-    free(by_three);
+    free(by_seven);
     free(by_four);
+    free(by_three);
     lz_matcher_free(matcher);
     return unit_done();
 }

@@ -22,9 +22,16 @@
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (2 * MIB)
 #define MAX_CHUNKS LZ_CHUNKS(MAX_LEN)
-#define MAX_BLOCKS (2 * MAX_CHUNKS + 2)
+#define MAX_PARTS (MAX_LEN / HUFF_SPLIT_MIN + MAX_CHUNKS + 1)
+#define MAX_BLOCKS (MAX_PARTS + MAX_CHUNKS + 2)
 
 enum { STORED, FIXED, DYNAMIC };
+
+/* Bytes between places where a block may end within a chunk: so many that there are none, the
+ * least, and what levels have. */
+#define WHOLE_CHUNKS ((size_t)1 << 20)
+static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 32768, 65535, WHOLE_CHUNKS};
+#define SPLITS (sizeof(splits) / sizeof(*splits))
 
 static struct huff_encoder *encoder;
 static struct lz_matcher *matcher;
@@ -68,10 +75,10 @@ static void segment_free(struct segment *s)
     free(s->sequences);
 }
 
-/* Takes the sequences that the CPU engine finds. */
-static void find_matches(struct segment *s)
+/* Takes the sequences that the CPU engine finds at a level. */
+static void find_matches_of(struct segment *s, int level)
 {
-    const struct lz_chunk *found = lz_match_segment(matcher, lz_level(1), s->in, s->len);
+    const struct lz_chunk *found = lz_match_segment(matcher, lz_level(level), s->in, s->len);
     struct lz_sequence *out = s->sequences;
 
     for (size_t c = 0; c < LZ_CHUNKS(s->len); c++) {
@@ -80,6 +87,11 @@ static void find_matches(struct segment *s)
         for (uint32_t i = 0; i < found[c].count; i++)
             *out++ = found[c].sequences[i];
     }
+}
+
+static void find_matches(struct segment *s)
+{
+    find_matches_of(s, 1);
 }
 
 /* What add_random makes. */
@@ -100,22 +112,24 @@ static uint8_t random_literal(const struct style *style, uint64_t *state)
 }
 
 /*
- * Makes up random sequences for one chunk, and the data they stand for.  Every length and every
- * distance can occur, which a match finder, looking for long matches nearby, would not give.
- * Chunks are to be made in order.
+ * Makes up random sequences for one chunk from *pos on, where those before end, to `end` or close
+ * before it, and the data they stand for.  Every length and every distance can occur, which a match
+ * finder, looking for long matches nearby, would not give.  Chunks are to be made in order.
  */
-static void add_random(struct segment *s, size_t chunk, const struct style *style, uint64_t *state)
+static void add_random_until(struct segment *s, size_t chunk, size_t *pos, size_t end,
+                             const struct style *style, uint64_t *state)
 {
-    size_t pos = chunk * LZ_CHUNK_SIZE, end = chunk_end(s, chunk);
-    struct lz_sequence *out = s->sequences + chunk * LZ_CHUNK_MAX_SEQUENCES;
+    struct lz_sequence *out;
 
-    for (size_t i = pos; i < end; i++)
+    if (s->chunks[chunk].count == 0)
+        s->chunks[chunk].sequences = s->sequences + chunk * LZ_CHUNK_MAX_SEQUENCES;
+    out = s->sequences + chunk * LZ_CHUNK_MAX_SEQUENCES + s->chunks[chunk].count;
+    for (size_t i = *pos; i < end; i++)
         s->in[i] = random_literal(style, state);
-    s->chunks[chunk].sequences = out;
     while (style->most_length >= 3) {
-        size_t literals = unit_below(state, style->most_literals + 1u) + (pos == 0);
+        size_t literals = unit_below(state, style->most_literals + 1u) + (*pos == 0);
         size_t length = 3 + unit_below(state, style->most_length - 2u);
-        size_t match = pos + literals;
+        size_t match = *pos + literals;
         size_t farthest = match < style->most_distance ? match : style->most_distance;
 
         if (match + length > end)
@@ -125,10 +139,18 @@ static void add_random(struct segment *s, size_t chunk, const struct style *styl
         out->distance = (uint16_t)(1 + unit_below(state, farthest));
         for (size_t i = 0; i < length; i++)
             s->in[match + i] = s->in[match + i - out->distance];
-        pos = match + length;
+        *pos = match + length;
         out++;
+        s->chunks[chunk].count++;
     }
-    s->chunks[chunk].count = (uint32_t)(out - s->chunks[chunk].sequences);
+}
+
+static void add_random(struct segment *s, size_t chunk, const struct style *style, uint64_t *state)
+{
+    size_t pos = chunk * LZ_CHUNK_SIZE;
+
+    s->chunks[chunk].count = 0;
+    add_random_until(s, chunk, &pos, chunk_end(s, chunk), style, state);
 }
 
 /* A style of any kind: of few or many literals, long or short matches, or none. */
@@ -142,6 +164,21 @@ static struct style random_style(uint64_t *state)
     style.most_length = (unsigned)unit_below(state, 1 + unit_below(state, LZ_MAX_MATCH + 1));
     style.most_distance = 1 + (unsigned)unit_below(state, 1 + unit_below(state, LZ_WINDOW_SIZE));
     return style;
+}
+
+/* Makes up one chunk in a style that changes now and then. */
+static void add_changing(struct segment *s, size_t chunk, struct style *style, uint64_t *state)
+{
+    size_t pos = chunk * LZ_CHUNK_SIZE, end = pos, last = chunk_end(s, chunk);
+
+    s->chunks[chunk].count = 0;
+    while (end < last) {
+        end += 1 + unit_below(state, 12000);
+        end = end < last ? end : last;
+        if (unit_below(state, 2))
+            *style = random_style(state);
+        add_random_until(s, chunk, &pos, end, style, state);
+    }
 }
 
 /* --- The size that blocks ought to have --- */
@@ -175,61 +212,115 @@ static unsigned distance_symbol(unsigned distance, unsigned *extra_bits)
     return s;
 }
 
+/* The symbols of a block, all but its end, and what is not a symbol. */
+struct tally {
+    uint32_t litlen[286], distance[30];
+    uint64_t extra;
+    size_t bytes;
+};
+
 /* Sizes in bits of one block, by type; stored as it is if it starts on a byte boundary. */
 struct sizes {
     uint64_t bits[3];
     uint64_t least;
 };
 
-/* The sizes of a block of the chunks from `first` up to but not including `end`. */
-static struct sizes block_sizes(const struct segment *s, size_t first, size_t end)
+static struct sizes sizes_of(const struct tally *t)
 {
-    uint32_t litlen[286] = {0}, distance[30] = {0};
+    uint32_t litlen[286];
     uint8_t litlen_lengths[286], distance_lengths[30];
-    uint64_t extra = 0;
-    size_t bytes = chunk_end(s, end - 1) - first * LZ_CHUNK_SIZE;
     struct huff_header header;
     struct sizes sizes;
 
-    for (size_t c = first; c < end; c++) {
-        size_t pos = c * LZ_CHUNK_SIZE;
-
-        for (uint32_t i = 0; i < s->chunks[c].count; i++) {
-            const struct lz_sequence q = s->chunks[c].sequences[i];
-            unsigned extra_bits;
-
-            for (unsigned l = 0; l < q.literals; l++)
-                litlen[s->in[pos++]]++;
-            litlen[length_symbol(q.length, &extra_bits)]++;
-            extra += extra_bits;
-            distance[distance_symbol(q.distance, &extra_bits)]++;
-            extra += extra_bits;
-            pos += q.length;
-        }
-        while (pos < chunk_end(s, c))
-            litlen[s->in[pos++]]++;
-    }
+    memcpy(litlen, t->litlen, sizeof(litlen));
     litlen[256] = 1;
     huff_lengths(litlen, 286, 15, litlen_lengths);
-    huff_lengths(distance, 30, 15, distance_lengths);
+    huff_lengths(t->distance, 30, 15, distance_lengths);
     huff_header_plan(litlen_lengths, distance_lengths, &header);
 
-    sizes.bits[STORED] = 8 * bytes + 40 * ((bytes + 65534) / 65535);
-    sizes.bits[FIXED] = 3 + extra;
-    sizes.bits[DYNAMIC] = 3 + extra + header.bits;
+    sizes.bits[STORED] = 8 * t->bytes + 40 * ((t->bytes + 65534) / 65535);
+    sizes.bits[FIXED] = 3 + t->extra;
+    sizes.bits[DYNAMIC] = 3 + t->extra + header.bits;
     for (unsigned i = 0; i < 286; i++) {
         sizes.bits[FIXED] += litlen[i] * (i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
         sizes.bits[DYNAMIC] += litlen[i] * litlen_lengths[i];
     }
     for (unsigned i = 0; i < 30; i++) {
-        sizes.bits[FIXED] += distance[i] * 5;
-        sizes.bits[DYNAMIC] += distance[i] * distance_lengths[i];
+        sizes.bits[FIXED] += t->distance[i] * 5;
+        sizes.bits[DYNAMIC] += t->distance[i] * distance_lengths[i];
     }
     sizes.least = sizes.bits[STORED];
     for (int type = FIXED; type <= DYNAMIC; type++)
         if (sizes.bits[type] < sizes.least)
             sizes.least = sizes.bits[type];
     return sizes;
+}
+
+/* *sum is the symbols of *a and those of *b. */
+static void add_tallies(const struct tally *a, const struct tally *b, struct tally *sum)
+{
+    for (unsigned i = 0; i < 286; i++)
+        sum->litlen[i] = a->litlen[i] + b->litlen[i];
+    for (unsigned i = 0; i < 30; i++)
+        sum->distance[i] = a->distance[i] + b->distance[i];
+    sum->extra = a->extra + b->extra;
+    sum->bytes = a->bytes + b->bytes;
+}
+
+/* A segment's parts, between the places where a block may end. */
+struct part {
+    size_t end;
+    struct tally tally;
+};
+static struct part parts[MAX_PARTS];
+static size_t part_count;
+
+/* Cuts the segment: where a chunk ends, and where a sequence ends `split` or more bytes after the
+ * last cut, unless it is its chunk's last. */
+static void cut(const struct segment *s, size_t split)
+{
+    part_count = 0;
+    for (size_t c = 0; c < LZ_CHUNKS(s->len); c++) {
+        size_t pos = c * LZ_CHUNK_SIZE, start = pos;
+        struct part *part = &parts[part_count];
+
+        memset(part, 0, sizeof(*part));
+        for (uint32_t i = 0; i <= s->chunks[c].count; i++) {
+            struct lz_sequence q = {(uint16_t)(chunk_end(s, c) - pos), 0, 0};
+            bool more = i < s->chunks[c].count;
+            unsigned extra_bits;
+
+            if (more)
+                q = s->chunks[c].sequences[i];
+            for (unsigned l = 0; l < q.literals; l++)
+                part->tally.litlen[s->in[pos++]]++;
+            if (more) {
+                part->tally.litlen[length_symbol(q.length, &extra_bits)]++;
+                part->tally.extra += extra_bits;
+                part->tally.distance[distance_symbol(q.distance, &extra_bits)]++;
+                part->tally.extra += extra_bits;
+                pos += q.length;
+            }
+            if (!more || (pos - start >= split && i + 1 < s->chunks[c].count)) {
+                part->tally.bytes = pos - start;
+                part->end = start = pos;
+                part = &parts[++part_count];
+                memset(part, 0, sizeof(*part));
+            }
+        }
+    }
+}
+
+/* The sizes of a block of the chunks from `first` up to but not including `end`. */
+static struct sizes block_sizes(const struct segment *s, size_t first, size_t end)
+{
+    struct tally all;
+
+    memset(&all, 0, sizeof(all));
+    cut(s, WHOLE_CHUNKS);
+    for (size_t c = first; c < end; c++)
+        add_tallies(&all, &parts[c].tally, &all);
+    return sizes_of(&all);
 }
 
 /* --- Decoding --- */
@@ -304,53 +395,94 @@ static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t
     return same;
 }
 
-/* Whether the blocks are, each, as small as they can be, and chunks share one where that is smaller
- * than keeping apart. */
-static void check_sizes(const struct segment *s, bool last, const struct blocks *blocks)
+/* Checks one block, or where it is stored the several that it takes, from *b on, against the
+ * symbols it has to have; returns the block after it. */
+static const struct block *check_block(const struct block *b, const struct block *end, size_t from,
+                                       const struct tally *tally)
 {
-    /* Bits spent aligning stored blocks: up to 2 more than from a byte boundary for each. */
-    uint64_t most = 2 * blocks->count;
+    const struct sizes sizes = sizes_of(tally);
+    const size_t to = from + tally->bytes;
+    const uint64_t aligning = -(b->at + 3) & 7;
 
-    for (size_t i = 0; i < blocks->count; i++) {
-        const struct block *b = &blocks->block[i];
-        uint64_t aligning = -(b->at + 3) & 7;
-        struct sizes sizes;
-
-        CHECK_EQ(b->final, last && i + 1 == blocks->count);
-        if (b->type == STORED) {
-            CHECK_EQ(b->bits, 3 + aligning + 32 + 8 * (b->end - b->start));
-            continue;
-        }
-        if (b->start == b->end)
-            continue;
-        CHECK_EQ(b->start % LZ_CHUNK_SIZE, 0);
-        CHECK(b->end % LZ_CHUNK_SIZE == 0 || b->end == s->len);
-        sizes = block_sizes(s, b->start / LZ_CHUNK_SIZE, LZ_CHUNKS(b->end));
+    if (b->type != STORED) {
+        CHECK_EQ(b->start, from);
+        CHECK_EQ(b->end, to);
         CHECK_EQ(b->bits, sizes.bits[b->type]);
         CHECK_EQ(b->bits,
                  sizes.bits[FIXED] < sizes.bits[DYNAMIC] ? sizes.bits[FIXED] : sizes.bits[DYNAMIC]);
         CHECK(b->bits <= sizes.bits[STORED] - 5 + aligning);
+        return b + 1;
     }
-    for (size_t c = 0; c < LZ_CHUNKS(s->len); c++)
-        most += block_sizes(s, c, c + 1).least;
+    CHECK(sizes.bits[STORED] - 5 + aligning <= sizes.bits[FIXED]);
+    CHECK(sizes.bits[STORED] - 5 + aligning <= sizes.bits[DYNAMIC]);
+    for (size_t pos = from; pos < to && b < end; b++) {
+        size_t piece = to - pos < 65535 ? to - pos : 65535;
+
+        CHECK_EQ(b->type, STORED);
+        CHECK_EQ(b->start, pos);
+        CHECK_EQ(b->end - b->start, piece);
+        CHECK_EQ(b->bits, 3 + (-(b->at + 3) & 7) + 32 + 8 * piece);
+        pos += piece;
+    }
+    return b;
+}
+
+/*
+ * Whether the blocks are those, and as small, as they ought to be: parts join the block before them
+ * where that is no larger than keeping apart, by exact sizes from byte boundaries.
+ */
+static void check_sizes(const struct segment *s, size_t split, bool last,
+                        const struct blocks *blocks)
+{
+    /* Bits spent aligning stored blocks: up to 2 more than from a byte boundary for each. */
+    uint64_t most = 2 * blocks->count, open_bits = 0;
+    const struct block *b = blocks->block, *end = b + blocks->count;
+    static struct tally open, both;
+    size_t from = 0;
+
+    for (size_t i = 0; i < blocks->count; i++)
+        CHECK_EQ(blocks->block[i].final, last && i + 1 == blocks->count);
+    cut(s, split);
+    memset(&open, 0, sizeof(open));
+    for (size_t i = 0; i < part_count; i++) {
+        uint64_t bits = sizes_of(&parts[i].tally).least, together;
+
+        most += bits;
+        add_tallies(&open, &parts[i].tally, &both);
+        together = sizes_of(&both).least;
+        if (i == 0 || together <= open_bits + bits) {
+            open = both;
+            open_bits = together;
+            continue;
+        }
+        if (!CHECK(b < end))
+            return;
+        b = check_block(b, end, from, &open);
+        from += open.bytes;
+        open = parts[i].tally;
+        open_bits = bits;
+    }
+    if (s->len > 0 && CHECK(b < end))
+        b = check_block(b, end, from, &open);
+    CHECK_EQ(end - b, s->len == 0 || !last); /* the mark of the segment's end */
     if (s->len == 0 && last)
         most += 10;
     if (!last)
         most += 42;
     CHECK(blocks->bits <= most);
-    if (LZ_CHUNKS(s->len) == 1 && last)
+    if (part_count == 1 && last)
         CHECK_EQ(blocks->bits, most - 2 * blocks->count);
 }
 
 /* Encodes a segment and checks all of the above; returns the size in bytes. */
-static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
+static size_t check_split(const struct segment *s, size_t split, bool last, struct blocks *blocks)
 {
     size_t bound = huff_bound(s->len), size = 0;
     uint8_t *out = unit_need(malloc(bound));
 
-    if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, last, out, &size)) &&
+    if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, split, last, out, &size)) &&
         CHECK(size <= bound) && decode(out, size, s->in, s->len, last, blocks)) {
-        check_sizes(s, last, blocks);
+        check_sizes(s, split, last, blocks);
         CHECK_EQ(size, (blocks->bits + 7) / 8);
         if (!last) {
             CHECK(size >= 5 && memcmp(out + size - 4, "\0\0\xff\xff", 4) == 0);
@@ -361,6 +493,12 @@ static size_t check_segment(const struct segment *s, bool last, struct blocks *b
     }
     free(out);
     return size;
+}
+
+/* The same, with parts that are chunks. */
+static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
+{
+    return check_split(s, WHOLE_CHUNKS, last, blocks);
 }
 
 /* --- Round trips and sizes --- */
@@ -475,7 +613,8 @@ static void random_segments(void)
                 style = random_style(&state);
             add_random(&s, c, &style, &state);
         }
-        check_segment(&s, round % 2 == 0, &blocks);
+        for (size_t i = 0; i < SPLITS; i++)
+            check_split(&s, splits[i], round % 2 == 0, &blocks);
         segment_free(&s);
     }
 }
@@ -541,9 +680,9 @@ static void concatenated(void)
 
                 add_random(&s, c, &style, &state);
             }
-            check_segment(&s, false, &blocks);
-            CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, i + 1 == used, code + size,
-                                      &n));
+            check_split(&s, splits[i % SPLITS], false, &blocks);
+            CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, splits[i % SPLITS],
+                                      i + 1 == used, code + size, &n));
             size += n;
             memcpy(all + len, s.in, s.len);
             len += s.len;
@@ -571,10 +710,12 @@ static void incompressible(void)
         for (size_t j = 0; j < s.len; j++)
             s.in[j] = (uint8_t)(unit_rand(&state) >> 56);
         find_matches(&s);
-        size = check_segment(&s, true, &blocks);
-        CHECK(size <= s.len + s.len / 10000 + 8);
-        size = check_segment(&s, false, &blocks);
-        CHECK(size <= s.len + s.len / 10000 + 8 + 5);
+        for (size_t j = 0; j < SPLITS; j++) {
+            size = check_split(&s, splits[j], true, &blocks);
+            CHECK(size <= s.len + s.len / 10000 + 8);
+            size = check_split(&s, splits[j], false, &blocks);
+            CHECK(size <= s.len + s.len / 10000 + 8 + 5);
+        }
         segment_free(&s);
     }
 }
@@ -698,6 +839,270 @@ static void short_tail(void)
     }
 }
 
+/* --- Blocks that end within chunks --- */
+
+/* Adds a sequence, at distance 1, to chunk `c`, whose sequences so far end at `pos` and whose
+ * literals are in place.  Returns its end. */
+static size_t add_sequence(struct segment *s, size_t c, size_t pos, size_t literals, size_t length)
+{
+    struct lz_sequence *out = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES;
+
+    s->chunks[c].sequences = out;
+    out[s->chunks[c].count++] = (struct lz_sequence){(uint16_t)literals, (uint16_t)length, 1};
+    pos += literals;
+    memset(s->in + pos, s->in[pos - 1], length);
+    return pos + length;
+}
+
+/* Encodes with a split of 8192 and finds where the blocks end; returns how many. */
+static size_t ends[MAX_BLOCKS];
+
+static size_t find_ends(const struct segment *s)
+{
+    size_t count = 0;
+
+    check_split(s, 8192, true, &blocks);
+    for (size_t i = 0; i < blocks.count; i++)
+        ends[count++] = blocks.block[i].end;
+    return count;
+}
+
+/* Literals of `values` values from `first` on, each as often as the others. */
+static void fill_values(uint8_t *out, size_t len, unsigned first, unsigned values, uint64_t *state)
+{
+    for (size_t i = 0; i < len; i++)
+        out[i] = (uint8_t)(first + unit_below(state, values));
+}
+
+/* Just where a block may end: data that changes there, and a match that ends there or close by. */
+static void cuts(void)
+{
+    uint64_t state = 14;
+
+    for (size_t at = 8190; at <= 8194; at++) {
+        struct segment s;
+        size_t pos, count;
+
+        /* A match that ends at `at`, and one a bit further; the rest is literals. */
+        segment_new(&s, 2 * LZ_CHUNK_SIZE);
+        fill_values(s.in, at, 0, 4, &state);
+        fill_values(s.in + at, s.len - at, 128, 4, &state);
+        pos = add_sequence(&s, 0, 0, at - 10, 10);
+        CHECK_EQ(pos, at);
+        pos = add_sequence(&s, 0, pos, 500, 20);
+        pos = add_sequence(&s, 0, pos, 500, 20);
+        count = find_ends(&s);
+        CHECK_EQ(count, 2);
+        CHECK_EQ(ends[0], at >= 8192 ? at : at + 520);
+
+        /* Were there no sequence after it in the chunk, it could end no block: what is left of a
+         * chunk is its last part's. */
+        s.chunks[0].count = 1;
+        fill_values(s.in + at, LZ_CHUNK_SIZE - at, 0, 4, &state);
+        count = find_ends(&s);
+        CHECK_EQ(count, 2);
+        CHECK_EQ(ends[0], LZ_CHUNK_SIZE);
+        segment_free(&s);
+    }
+
+    for (size_t before = 0; before <= 2; before++) {
+        struct segment s;
+        size_t pos = 0, count;
+
+        /* The first sequence has more literals than a part need have; the second, if there is one,
+         * ends with the chunk, and so does a part. */
+        segment_new(&s, LZ_CHUNK_SIZE + 20000);
+        fill_values(s.in, 20000, 0, 4, &state);
+        fill_values(s.in + 20000, LZ_CHUNK_SIZE - 20000, 100, 3, &state);
+        fill_values(s.in + LZ_CHUNK_SIZE, 20000, 200, 5, &state);
+        if (before > 0)
+            pos = add_sequence(&s, 0, pos, 19900, 100);
+        if (before > 1)
+            pos = add_sequence(&s, 0, pos, LZ_CHUNK_SIZE - pos - 258, 258);
+        count = find_ends(&s);
+        CHECK_EQ(count, before > 1 ? 3 : 2);
+        CHECK_EQ(ends[0], before > 1 ? 20000 : LZ_CHUNK_SIZE);
+        CHECK_EQ(ends[count - 1], s.len);
+
+        /* In the next chunk too, whose sequences end with the segment. */
+        pos = add_sequence(&s, 1, LZ_CHUNK_SIZE, 10000, 258);
+        fill_values(s.in + pos, s.len - pos, 0, 2, &state);
+        pos = add_sequence(&s, 1, pos, s.len - pos - 3, 3);
+        CHECK_EQ(pos, s.len);
+        count = find_ends(&s);
+        CHECK_EQ(count, before > 1 ? 4 : 3);
+        CHECK_EQ(ends[count - 2], LZ_CHUNK_SIZE + 10258);
+        segment_free(&s);
+    }
+}
+
+/* A block that starts within a chunk, goes through two others, of literals alone one of them, and
+ * ends within the last. */
+static void spanning(void)
+{
+    uint64_t state = 15;
+    struct segment s;
+    size_t pos, count;
+
+    segment_new(&s, 5 * LZ_CHUNK_SIZE - 77);
+    fill_values(s.in, 10000, 0, 4, &state);
+    fill_values(s.in + 10000, 3 * LZ_CHUNK_SIZE, 100, 4, &state);
+    fill_values(s.in + 3 * LZ_CHUNK_SIZE + 10000, 2 * LZ_CHUNK_SIZE - 10077, 200, 4, &state);
+    for (size_t c = 0; c < 4; c++) {
+        if (c == 2)
+            continue;
+        pos = c * LZ_CHUNK_SIZE;
+        for (unsigned i = 0; i < 15; i++)
+            pos = add_sequence(&s, c, pos, 1980, 20);
+    }
+    count = find_ends(&s);
+    CHECK_EQ(count, 3);
+    CHECK_EQ(ends[0], 10000); /* the fifth match to end is the first past 8192 */
+    CHECK_EQ(ends[1], 3 * LZ_CHUNK_SIZE + 10000);
+    segment_free(&s);
+}
+
+/* Chunks whose styles change within them, at any place; segments of any size, some of whose chunks
+ * have no sequences. */
+static void cuts_are_exact(void)
+{
+    uint64_t state = 16;
+    unsigned within = 0, across = 0;
+
+    for (unsigned round = 0; round < 60; round++) {
+        size_t len = 1 + unit_below(&state, 6 * LZ_CHUNK_SIZE);
+        struct style style = random_style(&state);
+        struct segment s;
+
+        segment_new(&s, len);
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+            add_changing(&s, c, &style, &state);
+        for (size_t i = 0; i < SPLITS; i++) {
+            check_split(&s, splits[i], round % 2 == 0, &blocks);
+            for (size_t j = 0; j + 1 < blocks.count; j++) {
+                const struct block *b = &blocks.block[j];
+
+                within += b->type != STORED && b->end % LZ_CHUNK_SIZE != 0;
+                across += b->type != STORED && b->start % LZ_CHUNK_SIZE != 0 &&
+                          b->start / LZ_CHUNK_SIZE != (b->end - 1) / LZ_CHUNK_SIZE;
+            }
+        }
+        segment_free(&s);
+    }
+    CHECK(within >= 100);
+    CHECK(across >= 20);
+    printf("# %u blocks end within a chunk, %u go on from within one to the next\n", within,
+           across);
+}
+
+/*
+ * Every few KiB, as soon as a part may end, the data changes between what cannot be made smaller
+ * and what can, or hardly can: the most headers that there can be.  Stored blocks between others
+ * are each aligned anew.
+ */
+static void hostile_parts(void)
+{
+    static const struct {
+        unsigned first, values;
+    } others[] = {{0, 1}, {0, 2}, {144, 112}, {0, 250}, {0, 256}};
+    uint64_t state = 17;
+
+    for (size_t o = 0; o < sizeof(others) / sizeof(*others); o++) {
+        for (size_t i = 0; i < SPLITS; i++) {
+            struct segment s;
+            size_t size;
+
+            segment_new(&s, 24 * LZ_CHUNK_SIZE - o);
+            for (size_t c = 0; c < LZ_CHUNKS(s.len); c++) {
+                size_t pos = c * LZ_CHUNK_SIZE, part = splits[i] < 16384 ? splits[i] : 4096;
+
+                for (unsigned n = 0; pos + part <= chunk_end(&s, c); n++) {
+                    bool flat = (n + c) % 2;
+
+                    fill_values(s.in + pos, part, flat ? 0 : others[o].first,
+                                flat ? 256 : others[o].values, &state);
+                    pos = add_sequence(&s, c, pos, part - 3, 3);
+                }
+                fill_values(s.in + pos, chunk_end(&s, c) - pos, 0, 256, &state);
+            }
+            size = check_split(&s, splits[i], o % 2 == 0, &blocks);
+            /* Half of it at least is random, but for the matches. */
+            CHECK(size > s.len / 2 - s.len / HUFF_SPLIT_MIN * 3);
+            if (o == 4)
+                CHECK(size <= s.len + s.len / 10000 + 13);
+            segment_free(&s);
+        }
+    }
+}
+
+/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that is smaller, though hardly, as a block of
+ * its own than it is: it leaves out so many values that this pays for the header. */
+static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
+{
+    for (unsigned values = 256; values > 128; values--) {
+        struct segment part;
+        uint64_t bits;
+
+        segment_new(&part, HUFF_SPLIT_MIN);
+        fill_values(part.in, part.len, 0, values, state);
+        add_sequence(&part, 0, 0, part.len - 3, 3);
+        cut(&part, WHOLE_CHUNKS);
+        bits = sizes_of(&parts[0].tally).least;
+        memcpy(s->in + pos, part.in, part.len);
+        segment_free(&part);
+        if (bits < 8 * HUFF_SPLIT_MIN)
+            break;
+    }
+}
+
+/* About as much as a segment can grow: every other part is stored, and those between save a few
+ * bits each, so that they are not. */
+static void most_headers(void)
+{
+    const size_t pairs = 96;
+    uint64_t state = 19;
+    struct segment s;
+    size_t size;
+
+    segment_new(&s, 2 * pairs * HUFF_SPLIT_MIN);
+    fill_values(s.in, s.len, 0, 256, &state);
+    for (size_t pos = 0; pos < s.len;) {
+        if (pos / HUFF_SPLIT_MIN % 2)
+            fill_hardly_smaller(&s, pos, &state);
+        pos = add_sequence(&s, pos / LZ_CHUNK_SIZE, pos, HUFF_SPLIT_MIN - 3, 3);
+    }
+    size = check_split(&s, HUFF_SPLIT_MIN, false, &blocks);
+    CHECK_EQ(blocks.count, 2 * pairs + 1);
+    CHECK(size > s.len + 2 * pairs);
+    printf("# %zu bytes more, of up to %zu\n", size - s.len, huff_bound(s.len) - s.len);
+    segment_free(&s);
+}
+
+/* What every level finds, with every split. */
+static void every_level_and_split(void)
+{
+    uint64_t state = 18;
+    struct segment s;
+
+    segment_new(&s, 3 * LZ_CHUNK_SIZE + 100);
+    for (size_t pos = 0; pos < s.len;) {
+        size_t n = 1 + unit_below(&state, 9000);
+
+        n = n < s.len - pos ? n : s.len - pos;
+        fill_values(s.in + pos, n, (unsigned)unit_below(&state, 100),
+                    1 + (unsigned)unit_below(&state, 150), &state);
+        pos += n;
+    }
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        find_matches_of(&s, level);
+        CHECK(lz_level(level)->split >= HUFF_SPLIT_MIN);
+        check_split(&s, lz_level(level)->split, true, &blocks);
+        for (size_t i = 0; i < SPLITS; i++)
+            check_split(&s, splits[i], false, &blocks);
+    }
+    segment_free(&s);
+}
+
 /* --- Wrong sequences --- */
 
 /* Whether the encoder takes the segment; what it takes must decode, whatever else is wrong. */
@@ -705,7 +1110,12 @@ static bool accepts(const struct segment *s)
 {
     uint8_t *out = unit_need(malloc(huff_bound(s->len)));
     size_t size = 0;
-    bool ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, true, out, &size);
+    bool ok;
+
+    /* What is a match does not depend on where blocks end. */
+    ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_SPLIT_MIN, true, out, &size);
+    CHECK_EQ(huff_encode_segment(encoder, s->in, s->len, s->chunks, WHOLE_CHUNKS, true, out, &size),
+             ok);
 
     if (ok)
         decode(out, size, s->in, s->len, true, &blocks);
@@ -859,7 +1269,7 @@ static void damaged_lists(void)
 int main(void)
 {
     encoder = unit_need(huff_encoder_new());
-    matcher = unit_need(lz_matcher_new(MAX_LEN));
+    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     RUN(empty);
     RUN(few_bytes);
     RUN(each_type_when_smallest);
@@ -872,6 +1282,12 @@ int main(void)
     RUN(sharing);
     RUN(sharing_is_exact);
     RUN(short_tail);
+    RUN(cuts);
+    RUN(spanning);
+    RUN(cuts_are_exact);
+    RUN(hostile_parts);
+    RUN(most_headers);
+    RUN(every_level_and_split);
     RUN(numbers_out_of_range);
     RUN(bytes_that_differ);
     RUN(damaged_lists);

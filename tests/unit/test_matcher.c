@@ -392,50 +392,75 @@ static void mixtures(void)
     free(in);
 }
 
-/* A matcher that was used gives what a new one gives, and so does one for larger segments. */
+static bool same_chunks(const struct lz_chunk *a, const struct lz_chunk *b, size_t len)
+{
+    for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+        if (!CHECK_EQ(a[c].count, b[c].count) ||
+            !CHECK(a[c].count == 0 || memcmp(a[c].sequences, b[c].sequences,
+                                             a[c].count * sizeof(struct lz_sequence)) == 0))
+            return false;
+    return true;
+}
+
+/* A matcher that was used gives what a new one gives, and so does one for larger segments and
+ * higher levels. */
 static void nothing_carried_over(void)
 {
     size_t len = 3 * LZ_CHUNK_SIZE - 5;
     uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
 
     for (size_t k = 0; k < KINDS; k++) {
-        struct lz_matcher *fresh = unit_need(lz_matcher_new(len));
-        const struct lz_chunk *a, *b;
+        for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+            size_t n = level == 1 ? len : len - (k * 4096 + (size_t)level * 333);
+            struct lz_matcher *fresh = unit_need(lz_matcher_new(lz_level(level), n));
 
-        fill(in, len, k, 7);
-        a = lz_match_segment(matcher, lz_level(1), in, len);
-        b = lz_match_segment(fresh, lz_level(1), in, len);
-        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
-            if (CHECK_EQ(a[c].count, b[c].count))
-                CHECK(a[c].count == 0 || memcmp(a[c].sequences, b[c].sequences,
-                                                a[c].count * sizeof(struct lz_sequence)) == 0);
-        lz_matcher_free(fresh);
+            if (k % 3 > 0 && level % 3 > 1)
+                n = 10000;
+            fill(in, n, k, 7);
+            if (!same_chunks(lz_match_segment(matcher, lz_level(level), in, n),
+                             lz_match_segment(fresh, lz_level(level), in, n), n))
+                printf("# %s, level %d\n", kinds[k].name, level);
+            lz_matcher_free(fresh);
+        }
     }
     lz_matcher_free(NULL);
     free(in);
 }
 
-/* Whatever a level's method, what it finds are matches. */
+/* Whatever a level's method, what it finds are matches, and what is after the segment does not
+ * matter. */
 static void every_level(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
+    struct lz_matcher *other = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), sizeof(in)));
 
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
         for (size_t k = 0; k < KINDS; k++) {
-            size_t len = k % 2 ? sizeof(in) : LZ_CHUNK_SIZE - k;
-            uint8_t *copy;
+            size_t lens[] = {0, 1, 2, 3, 4, 7, 11, 12, 13, 300, LZ_CHUNK_SIZE - k, sizeof(in)};
 
-            fill(in, len, k, (uint64_t)level);
-            copy = padded(in, len, true);
-            check_valid(copy, len, lz_match_segment(matcher, lz_level(level), copy, len));
-            free(copy);
+            for (size_t i = k % 2; i < sizeof(lens) / sizeof(*lens); i += 2) {
+                const struct lz_chunk *chunks;
+                uint8_t *copy, *differs;
+
+                fill(in, lens[i], k, (uint64_t)level);
+                copy = padded(in, lens[i], true);
+                differs = padded(in, lens[i], false);
+                chunks = lz_match_segment(matcher, lz_level(level), copy, lens[i]);
+                check_valid(copy, lens[i], chunks);
+                if (!same_chunks(chunks, lz_match_segment(other, lz_level(level), differs, lens[i]),
+                                 lens[i]))
+                    printf("# %s, level %d\n", kinds[k].name, level);
+                free(differs);
+                free(copy);
+            }
         }
     }
+    lz_matcher_free(other);
 }
 
 int main(void)
 {
-    matcher = unit_need(lz_matcher_new(MAX_LEN));
+    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     RUN(shortest);
     RUN(around_chunks);
     RUN(around_segments);

@@ -1,0 +1,85 @@
+#!/bin/bash
+# segments.sh - size, speed and peak memory by size of the segments (-b), as Markdown
+#
+#   bench/segments.sh [-b "KIB..."] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [FILE...]
+#
+# Segments have 1024, 2048 and 4096 KIB by default, LEVELs are 1, 6, 9 and 12, and FILEs those of
+# bench/corpora.sh.  A cell has the size in bytes, the speed in MB of input a second of wall time (the
+# best of RUNS, default 3, in turns) and the peak resident memory in MiB; in the last table, of all
+# files, also how many millionths its size is from the first column's.  Every output is decompressed
+# by gzip and compared.  GZLZSS names the command to measure, with options if need be (default:
+# ./gzlzss).  Needs GNU time.
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
+need_peak
+
+segments="1024 2048 4096"
+threads=$cores
+runs=3
+levels="1 6 9 12"
+while getopts b:p:r:l: option; do
+    case $option in
+    b) segments=$OPTARG ;;
+    p) threads=$OPTARG ;;
+    r) runs=$OPTARG ;;
+    l) levels=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- "${corpus_files[@]}"
+
+about "segments.sh: -p$threads, best of $runs runs; size, MB/s, peak MiB"
+columns=()
+for b in $segments; do
+    columns+=("-b $b")
+done
+
+# Of all files, by level and segment size; of one, by segment size.
+declare -A all_sizes all_times all_peaks sizes times peaks
+all=0
+for file; do
+    bytes=$(stat -Lc %s "$file")
+    all=$((all + bytes))
+    cat "$file" >/dev/null
+    printf '\n%s, %s bytes:\n' "${file##*/}" "$bytes"
+    header level "${columns[@]}"
+    for level in $levels; do
+        sizes=() times=() peaks=()
+        for ((i = 0; i < runs; i++)); do
+            for b in $segments; do
+                timed "${peak[@]}" "${gzlzss[@]}" "-$level" -n -b "$b" -p "$threads" -c "$file"
+                kib=$(<"$work/peak")
+                if [ "$i" -eq 0 ]; then
+                    verify "$file"
+                    sizes[$b]=$(stat -c %s "$work/out")
+                fi
+                if [ "$usec" -lt "${times[$b]:-$((usec + 1))}" ]; then times[$b]=$usec; fi
+                if [ "$kib" -gt "${peaks[$b]:-0}" ]; then peaks[$b]=$kib; fi
+            done
+        done
+        cells=("$level")
+        for b in $segments; do
+            key=$level,$b
+            cells+=("${sizes[$b]}, $(rate "$bytes" "${times[$b]}"), $((peaks[$b] / 1024))")
+            all_sizes[$key]=$((${all_sizes[$key]:-0} + sizes[$b]))
+            all_times[$key]=$((${all_times[$key]:-0} + times[$b]))
+            if [ "${peaks[$b]}" -gt "${all_peaks[$key]:-0}" ]; then all_peaks[$key]=${peaks[$b]}; fi
+        done
+        row "${cells[@]}"
+    done
+done
+
+printf '\nAll files, %s bytes; size relative to the first column, in millionths:\n' "$all"
+header level "${columns[@]}"
+for level in $levels; do
+    cells=("$level")
+    base=${all_sizes[$level,${segments%% *}]}
+    for b in $segments; do
+        key=$level,$b
+        cells+=("${all_sizes[$key]} ($(printf '%+d' $(((all_sizes[$key] - base) * 1000000 / base)))), \
+$(rate "$all" "${all_times[$key]}"), $((all_peaks[$key] / 1024))")
+    done
+    row "${cells[@]}"
+done

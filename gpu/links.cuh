@@ -1,0 +1,133 @@
+/*
+ * links.cuh - hash chains on the GPU, the twin of lzss/links.h
+ *
+ * A warp works on a chunk, 32 positions at a time, as in tagging.cu: it finds every position's
+ * distance to the one before it with the same hash.  A chunk's own links are enough: those of its
+ * history are the chunk's before it.
+ */
+#ifndef GZLZSS_GPU_LINKS_CUH
+#define GZLZSS_GPU_LINKS_CUH
+
+#include "gpu/internal.cuh"
+#include "gpu/warp.cuh"
+#include "lzss/chains.h"
+
+#define LINKS_NONE 0xffffu
+
+/* Bytes of shared memory that making links takes. */
+#define LINKS_SHARED (sizeof(uint16_t) << LZ_CHAINS_HASH_BITS)
+
+/* A chunk as searches see it: positions are counted from the start of its history. */
+struct gpu_chunk {
+    const uint32_t *data; /* the first byte of the history, 4-byte aligned */
+    uint32_t history;     /* bytes; the chunk starts here */
+    uint32_t end;
+};
+
+static __device__ __forceinline__ gpu_chunk gpu_chunk_at(const gpu_view &v, uint32_t index)
+{
+    const gpu_span span = gpu_chunk_span(v, index);
+    gpu_chunk c;
+
+    c.data = (const uint32_t *)(v.input + span.start - span.history);
+    c.history = span.history;
+    c.end = span.end - span.start + span.history;
+    return c;
+}
+
+template <unsigned BYTES>
+static __device__ __forceinline__ uint32_t links_hash(const uint32_t *data, uint32_t pos)
+{
+    uint32_t a = load32(data, pos);
+
+    if (BYTES == 3)
+        return lz_hash3(a);
+    if (BYTES == 4)
+        return lz_hash4(a);
+    if (BYTES == 7)
+        return lz_hash7(a, load32(data, pos + 4));
+    return lz_hash12(a, load32(data, pos + 4), load32(data, pos + 8));
+}
+
+/* Makes the links of a chunk, by the first BYTES bytes, to positions at most `farthest` back; for
+ * one warp, with `table` in shared memory. */
+template <unsigned BYTES>
+static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest)
+{
+    /* Whole warps of positions, from the first that can be reached. */
+    const uint32_t reach = min(c.history, (farthest + WARP - 1) / WARP * WARP);
+
+    clear_table(table, LZ_CHAINS_HASH_BITS, LINKS_NONE);
+    for (uint32_t group = c.history - reach; group < c.end; group += WARP) {
+        const uint32_t pos = group + threadIdx.x % WARP;
+        const uint32_t before = replace(table, links_hash<BYTES>(c.data, pos), pos);
+        /* If there was none, LINKS_NONE is ahead of pos, and the difference is huge. */
+        const uint32_t distance = pos - before;
+
+        if (pos >= c.history && pos < c.end)
+            links[pos - c.history] = (uint16_t)(distance <= farthest ? distance : 0);
+    }
+}
+
+/* A chunk's links, for searches: its own, and those of the chunk before it, if it has history. */
+struct gpu_links {
+    const uint16_t *own;
+    const uint16_t *before;
+};
+
+static __device__ __forceinline__ uint32_t link_at(const gpu_links &links, const gpu_chunk &c,
+                                                   uint32_t pos)
+{
+    return pos >= c.history ? links.own[pos - c.history] : links.before[pos];
+}
+
+/* Whether the first BYTES (4, 7 or 12) bytes at `pos`, which are `first`, are at `there` too. */
+template <unsigned BYTES>
+static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
+                                                   uint32_t first, uint32_t there)
+{
+    if (load32(data, there) != first)
+        return false;
+    if (BYTES == 7)
+        return ((load32(data, there + 4) ^ load32(data, pos + 4)) & 0xffffff) == 0;
+    return BYTES == 4 || (load32(data, there + 4) == load32(data, pos + 4) &&
+                          load32(data, there + 8) == load32(data, pos + 8));
+}
+
+/* The length of a match of `known` bytes or more, at most `max`. */
+static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
+                                                        uint32_t there, uint32_t known,
+                                                        uint32_t max)
+{
+    uint32_t n = known, agree = 4;
+
+    while (n < max && agree == 4) {
+        agree = common_bytes(load32(data, pos + n), load32(data, there + n));
+        n += agree;
+    }
+    return min(n, max);
+}
+
+/* How many different values the chunk's first LZ_SAMPLE bytes have; for one warp. */
+static __device__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
+{
+    __shared__ uint32_t seen[8];
+    const gpu_span span = gpu_chunk_span(v, index);
+    const uint32_t lane = threadIdx.x % WARP;
+    uint32_t distinct = 0;
+
+    if (lane < 8)
+        seen[lane] = 0;
+    __syncwarp();
+    for (uint32_t i = lane; i < min(span.end - span.start, (uint32_t)LZ_SAMPLE); i += WARP) {
+        uint32_t byte = v.input[span.start + i];
+
+        atomicOr(&seen[byte / 32], 1u << (byte % 32));
+    }
+    __syncwarp();
+    for (uint32_t i = 0; i < 8; i++)
+        distinct += (uint32_t)__popc(seen[i]);
+    return distinct;
+}
+
+#endif

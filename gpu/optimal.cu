@@ -1,0 +1,629 @@
+/*
+ * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h says what it finds)
+ *
+ * The kernels, in their order; all but split have the chunks of a batch side by side:
+ *
+ * - link: links.cuh, by 3, 4, 7 and 12 bytes.
+ * - gather: a thread a position: its list of matches.
+ * - first: a warp a chunk: takes away the lists within matches of `nice` bytes, walks the first
+ *   parse, counts its units.
+ * - For every pass: split, a warp a group: joins units to blocks.  Then path, a warp a chunk: the
+ *   shortest path, position by position from the end, with a position's lengths side by side on the
+ *   lanes.  Then walk, a warp a chunk: goes along it, and counts; in the last pass, it writes tags.
+ * - compact: compact.cu.  Runs of tags join matches side by side at one distance by themselves, as
+ *   counting does.
+ */
+#include "gpu/internal.cuh"
+#include "gpu/links.cuh"
+#include "gpu/warp.cuh"
+#include "lzss/optimal.h"
+
+#define GATHER_THREADS 1024
+
+/* Costs to the chunk's end that the path remembers: more than the longest match and a warp. */
+#define RING 512
+
+/* A step in 16 bits: its length, and for a match its place in the list. */
+#define STEP_LENGTH_BITS 9
+
+#define UNITS LZ_UNITS_A_CHUNK
+
+/* A chunk's part of the scratch memory. */
+struct scratch {
+    uint32_t matches[LZ_MAX_MATCHES][LZ_CHUNK_SIZE];
+    uint16_t links3[LZ_CHUNK_SIZE], links4[LZ_CHUNK_SIZE], links7[LZ_CHUNK_SIZE],
+        links12[LZ_CHUNK_SIZE];
+    uint16_t steps[LZ_CHUNK_SIZE];
+    uint8_t matches_count[LZ_CHUNK_SIZE];
+    uint64_t unit_size[UNITS]; /* as a block of its own (lz_symbol_size) */
+    uint32_t counts[UNITS][LZ_SYMBOLS];
+    uint32_t blocks[UNITS][LZ_SYMBOLS]; /* of the block that starts with the unit, */
+    uint32_t block_of[UNITS];           /* which is this unit of the batch */
+};
+
+static __device__ __forceinline__ uint32_t warp_min(uint32_t x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, x);
+#else
+    for (int i = WARP / 2; i > 0; i /= 2)
+        x = min(x, __shfl_xor_sync(ALL_LANES, x, i));
+    return x;
+#endif
+}
+
+template <typename T> static __device__ __forceinline__ T warp_sum(T x)
+{
+    for (int i = WARP / 2; i > 0; i /= 2)
+        x += __shfl_xor_sync(ALL_LANES, x, i);
+    return x;
+}
+
+static __global__ void __launch_bounds__(WARP) link_chunks(gpu_view v)
+{
+    extern __shared__ uint4 shared[];
+    uint16_t *table = (uint16_t *)shared;
+    const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
+    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+
+    make_links<3>(s->links3, table, c, LZ_CHAINS_WINDOW);
+    make_links<4>(s->links4, table, c, LZ_CHAINS_WINDOW);
+    make_links<LZ_LONG>(s->links7, table, c, LZ_CHAINS_WINDOW);
+    make_links<LZ_LONGEST>(s->links12, table, c, LZ_CHAINS_WINDOW);
+}
+
+/* A list as it grows; see optimal.c. */
+struct list {
+    uint32_t *matches; /* one every LZ_CHUNK_SIZE */
+    uint32_t count;
+    uint32_t best;
+    uint32_t distance;
+    bool ended;
+};
+
+static __device__ __forceinline__ void add(list &l, uint32_t length, uint32_t distance)
+{
+    if (l.count == LZ_MAX_MATCHES)
+        l.count--;
+    l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
+}
+
+template <unsigned BYTES>
+static __device__ __forceinline__ void gather(list &l, const gpu_chunk &c, const gpu_links &links,
+                                              uint32_t pos, uint32_t max, uint32_t depth,
+                                              uint32_t enough)
+{
+    const uint32_t first = load32(c.data, pos);
+    uint32_t last = load32(c.data, pos + l.best - 3);
+
+    l.ended = false;
+    for (; depth > 0; depth--) {
+        uint32_t link = link_at(links, c, pos - l.distance);
+        uint32_t there;
+
+        l.distance += link;
+        if (link == 0 || l.distance > LZ_CHAINS_WINDOW) {
+            l.ended = true;
+            break;
+        }
+        there = pos - l.distance;
+        if (load32(c.data, there + l.best - 3) == last &&
+            same_prefix<BYTES>(c.data, pos, first, there)) {
+            uint32_t n = match_length(c.data, pos, there, 4, max);
+
+            if (n > l.best) {
+                l.best = n;
+                add(l, n, l.distance);
+                if (n >= enough)
+                    break;
+                last = load32(c.data, pos + l.best - 3);
+            }
+        }
+    }
+}
+
+static __global__ void __launch_bounds__(GATHER_THREADS)
+    gather_chunks(gpu_view v, uint32_t depth, uint32_t long_depth, uint32_t longest_depth,
+                  uint32_t nice)
+{
+    const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
+    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    /* The links before are only looked at where there is history. */
+    const struct scratch *before = c.history > 0 ? s - 1 : s;
+    const gpu_links links3 = {s->links3, before->links3};
+    const gpu_links links4 = {s->links4, before->links4};
+    const gpu_links links7 = {s->links7, before->links7};
+    const gpu_links links12 = {s->links12, before->links12};
+
+    for (uint32_t pos = c.history + threadIdx.x; pos < c.end; pos += GATHER_THREADS) {
+        const uint32_t max = min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
+        const uint32_t enough = min(nice, max);
+        list l = {&s->matches[0][pos - c.history], 0, LZ_MIN_MATCH, 0, false};
+        uint32_t distance = 0;
+
+        for (uint32_t i = max >= LZ_MIN_MATCH ? LZ_OPTIMAL_DEPTH3 : 0; i > 0; i--) {
+            uint32_t link = link_at(links3, c, pos - distance);
+
+            distance += link;
+            if (link == 0 || distance > LZ_CHAINS_WINDOW)
+                break;
+            if (((load32(c.data, pos - distance) ^ load32(c.data, pos)) & 0xffffff) == 0) {
+                add(l, LZ_MIN_MATCH, distance);
+                break;
+            }
+        }
+        if (max > LZ_MIN_MATCH) {
+            bool longer;
+
+            gather<4>(l, c, links4, pos, max, depth, min(enough, LZ_LONG));
+            longer = l.best >= LZ_LONG || (!l.ended && max >= LZ_LONG);
+            if (longer && l.best < LZ_LONG) {
+                l.best = LZ_LONG - 1;
+                l.distance = 0;
+            }
+            if (longer && l.best < min(enough, LZ_LONGEST)) {
+                gather<LZ_LONG>(l, c, links7, pos, max, long_depth, min(enough, LZ_LONGEST));
+                longer = l.best >= LZ_LONGEST || (!l.ended && max >= LZ_LONGEST);
+                if (longer && l.best < LZ_LONGEST) {
+                    l.best = LZ_LONGEST - 1;
+                    l.distance = 0;
+                }
+            }
+            if (longer && l.best >= LZ_LONGEST - 1 && l.best < enough)
+                gather<LZ_LONGEST>(l, c, links12, pos, max, longest_depth, enough);
+        }
+        s->matches_count[pos - c.history] = (uint8_t)l.count;
+    }
+}
+
+/* --- Counting and writing a parse --- */
+
+/* What a walk keeps in shared memory. */
+struct tally {
+    uint32_t counts[UNITS][LZ_SYMBOLS];
+};
+
+/* A match that the next may continue, the same on all lanes. */
+struct pending {
+    uint32_t start, length, distance;
+};
+
+static __device__ void count_match(tally &t, const pending &p)
+{
+    uint32_t *counts = t.counts[p.start / LZ_UNIT_SIZE];
+    const uint32_t pieces = lz_pieces(p.length);
+
+    if (p.length > 0 && threadIdx.x == 0) {
+        for (uint32_t i = 0; i < pieces; i++)
+            atomicAdd(&counts[deflate_length_symbol(lz_piece_length(p.length, i))], 1);
+        atomicAdd(&counts[DEFLATE_LITLEN_SYMBOLS + deflate_distance_symbol(p.distance)], pieces);
+    }
+}
+
+static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t pos,
+                                                 uint32_t length, uint32_t distance)
+{
+    if (p.length > 0 && p.start + p.length == pos && p.distance == distance) {
+        p.length += length;
+        return;
+    }
+    count_match(t, p);
+    p.start = pos;
+    p.length = length;
+    p.distance = distance;
+}
+
+static __device__ void log2_totals(uint32_t litlens, uint32_t distances, uint32_t *litlen,
+                                   uint32_t *distance)
+{
+    /* A block has one end. */
+    *litlen = lz_log2_256(litlens + 1);
+    *distance = distances == 0 ? 0 : lz_log2_256(distances);
+}
+
+/* The symbols that this lane has in its care: symbol lane + 32 i is the i-th. */
+#define SYMBOLS_A_LANE ((LZ_SYMBOLS + WARP - 1) / WARP)
+
+/* The size of a block, to all lanes. */
+static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE])
+{
+    uint32_t litlens = 0, distances = 0, litlen, distance;
+    uint64_t size = 0;
+
+#pragma unroll
+    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++) {
+        if (threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS)
+            litlens += counts[i];
+        else
+            distances += counts[i];
+    }
+    log2_totals(warp_sum(litlens), warp_sum(distances), &litlen, &distance);
+#pragma unroll
+    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++)
+        size += lz_symbol_size(counts[i],
+                               threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance);
+    return warp_sum(size);
+}
+
+static __device__ void load_counts(uint32_t counts[SYMBOLS_A_LANE], const uint32_t *from)
+{
+#pragma unroll
+    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++) {
+        uint32_t symbol = threadIdx.x + WARP * i;
+
+        counts[i] = symbol < LZ_SYMBOLS ? from[symbol] : 0;
+    }
+}
+
+static __device__ void store_counts(uint32_t *to, const uint32_t counts[SYMBOLS_A_LANE])
+{
+#pragma unroll
+    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++) {
+        uint32_t symbol = threadIdx.x + WARP * i;
+
+        if (symbol < LZ_SYMBOLS)
+            to[symbol] = counts[i];
+    }
+}
+
+static __device__ void clear_tally(tally &t)
+{
+    for (uint32_t i = threadIdx.x; i < UNITS * LZ_SYMBOLS; i += WARP)
+        ((uint32_t *)t.counts)[i] = 0;
+    __syncwarp();
+}
+
+/* Hands the units' counts, and their sizes, to the next split. */
+static __device__ void store_tally(struct scratch *s, const tally &t)
+{
+    __syncwarp();
+    for (uint32_t unit = 0; unit < UNITS; unit++) {
+        uint32_t counts[SYMBOLS_A_LANE];
+        uint64_t size;
+
+        load_counts(counts, t.counts[unit]);
+        size = estimate(counts);
+        store_counts(s->counts[unit], counts);
+        if (threadIdx.x == 0)
+            s->unit_size[unit] = size;
+    }
+}
+
+/* --- The first parse --- */
+
+/* A position's longest match, packed; 0 if there is none. */
+static __device__ __forceinline__ uint32_t longest_of(const struct scratch *s, uint32_t pos,
+                                                      uint32_t size)
+{
+    uint32_t count = pos < size ? s->matches_count[pos] : 0;
+
+    return count == 0 ? 0 : s->matches[count - 1][pos];
+}
+
+/* Takes away the lists of positions within a match of `nice` bytes. */
+static __device__ void skip_within(struct scratch *s, uint32_t size, uint32_t nice)
+{
+    uint32_t until = 0;
+
+    for (uint32_t group = 0; group < size; group += WARP) {
+        const uint32_t pos = group + threadIdx.x;
+        const uint32_t length = lz_packed_length(longest_of(s, pos, size));
+        bool within = pos < until;
+
+        for (;;) {
+            uint32_t mask = __ballot_sync(ALL_LANES, length >= nice && pos >= until);
+            uint32_t start;
+
+            if (mask == 0)
+                break;
+            start = (uint32_t)__ffs((int)mask) - 1;
+            until = group + start + __shfl_sync(ALL_LANES, length, (int)start);
+            within |= pos > group + start && pos < until;
+        }
+        if (within && pos < size)
+            s->matches_count[pos] = 0;
+    }
+    __syncwarp();
+}
+
+static __global__ void __launch_bounds__(WARP)
+    first_chunks(gpu_view v, uint32_t depth, uint32_t nice)
+{
+    __shared__ tally t;
+    const gpu_span span = gpu_chunk_span(v, blockIdx.x);
+    const uint32_t size = span.end - span.start;
+    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
+    pending p = {0, 0, 0};
+    /* A match, packed, that may yet give way to the next position's; `pos` is where it starts. */
+    uint32_t match = 0, pos = 0;
+
+    clear_tally(t);
+    skip_within(s, size, nice);
+    for (uint32_t group = 0; group < size; group += WARP) {
+        /* This lane's longest match, and the next lane's. */
+        const uint32_t own = longest_of(s, group + threadIdx.x, size);
+        const uint32_t after = longest_of(s, group + WARP, size);
+        bool is_literal = false;
+
+        while (pos < group + WARP && pos < size) {
+            const int at = (int)(pos - group);
+            const uint32_t next = at + 1 < WARP ? __shfl_sync(ALL_LANES, own, at + 1) : after;
+
+            if (match == 0) {
+                match = __shfl_sync(ALL_LANES, own, at);
+                if (lz_packed_length(match) < least ||
+                    (lz_packed_length(match) == LZ_MIN_MATCH &&
+                     lz_packed_distance(match) > LZ_OPTIMAL_NEAR3))
+                    match = 0;
+            }
+            if (match == 0 || (lz_packed_length(next) >= lz_packed_length(match) &&
+                               lz_packed_score(next) >= lz_packed_score(match) + LZ_GAIN_NEXT)) {
+                is_literal |= at == (int)threadIdx.x;
+                if (match != 0)
+                    match = next;
+                pos++;
+                continue;
+            }
+            add_match(t, p, pos, lz_packed_length(match), lz_packed_distance(match));
+            pos += lz_packed_length(match);
+            match = 0;
+        }
+        if (is_literal)
+            atomicAdd(&t.counts[group / LZ_UNIT_SIZE][v.input[span.start + group + threadIdx.x]],
+                      1);
+    }
+    count_match(t, p);
+    store_tally(s, t);
+}
+
+/* --- Costs --- */
+
+/* Joins the units of a group; a block's counts are stored where its first unit's are. */
+static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t groups_per_segment)
+{
+    const uint32_t segment = blockIdx.x / groups_per_segment;
+    const uint32_t in_segment = blockIdx.x % groups_per_segment * LZ_OPTIMAL_GROUP;
+    const uint32_t first = segment * v.chunks_per_segment + in_segment;
+    const uint32_t chunks = min(min((uint32_t)LZ_OPTIMAL_GROUP, v.chunks_per_segment - in_segment),
+                                first < v.chunks ? v.chunks - first : 0);
+    struct scratch *scratch = (struct scratch *)v.scratch;
+    uint32_t open[SYMBOLS_A_LANE] = {0};
+    uint32_t block = 0;
+    uint64_t open_size = 0;
+
+    for (uint32_t i = 0; i < chunks * UNITS; i++) {
+        struct scratch *s = &scratch[first + i / UNITS];
+        const uint32_t unit = i % UNITS;
+        const gpu_span span = gpu_chunk_span(v, first + i / UNITS);
+        uint32_t own[SYMBOLS_A_LANE], both[SYMBOLS_A_LANE];
+        uint64_t own_size, both_size;
+
+        if (unit * LZ_UNIT_SIZE >= span.end - span.start)
+            break;
+        load_counts(own, s->counts[unit]);
+        own_size = s->unit_size[unit];
+#pragma unroll
+        for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
+            both[k] = open[k] + own[k];
+        both_size = estimate(both);
+        if (i > 0 && both_size <= open_size + own_size) {
+#pragma unroll
+            for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
+                open[k] = both[k];
+            open_size = both_size;
+        } else {
+            if (i > 0)
+                store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
+#pragma unroll
+            for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
+                open[k] = own[k];
+            open_size = own_size;
+            block = first * UNITS + i;
+        }
+        if (threadIdx.x == 0)
+            s->block_of[unit] = block;
+    }
+    if (chunks > 0)
+        store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
+}
+
+/* What the path has in shared memory. */
+struct path_memory {
+    uint32_t literal[256];
+    uint32_t length[LZ_MAX_MATCH + 1];
+    uint32_t distance[WARP];
+    uint32_t to_end[RING];
+    /* The lists of 32 positions: lengths, and what the distances cost. */
+    uint16_t lengths[LZ_MAX_MATCHES][WARP];
+    uint32_t distances[LZ_MAX_MATCHES][WARP];
+};
+
+static __device__ void make_costs(path_memory &m, const uint32_t *counts)
+{
+    uint32_t litlens = 0, distances = 0, litlen, distance;
+
+    for (uint32_t i = threadIdx.x; i < LZ_SYMBOLS; i += WARP) {
+        if (i < DEFLATE_LITLEN_SYMBOLS)
+            litlens += counts[i];
+        else
+            distances += counts[i];
+    }
+    log2_totals(warp_sum(litlens), warp_sum(distances), &litlen, &distance);
+    for (uint32_t i = threadIdx.x; i < 256; i += WARP)
+        m.literal[i] = lz_literal_step(counts[i], litlen);
+    for (uint32_t i = LZ_MIN_MATCH + threadIdx.x; i <= LZ_MAX_MATCH; i += WARP)
+        m.length[i] = lz_length_step(i, counts[deflate_length_symbol(i)], litlen);
+    if (threadIdx.x < DEFLATE_DISTANCE_SYMBOLS)
+        m.distance[threadIdx.x] =
+            lz_distance_step(threadIdx.x, counts[DEFLATE_LITLEN_SYMBOLS + threadIdx.x], distance);
+    __syncwarp();
+}
+
+/* --- The shortest path --- */
+
+/* Finds the steps of the 32 positions from `group` on, with `next` the cost from the position after
+ * them to the end; returns the cost from `group`. */
+static __device__ uint32_t find_steps(path_memory &m, struct scratch *s, const uint8_t *in,
+                                      uint32_t group, uint32_t size, uint32_t next)
+{
+    const uint32_t lane = threadIdx.x;
+    const uint32_t own = group + lane;
+    const uint32_t own_matches = own < size ? s->matches_count[own] : 0;
+    const uint32_t own_literal = own < size ? m.literal[in[own]] : 0;
+    uint32_t own_step = 0;
+
+    for (uint32_t i = 0; i < own_matches; i++) {
+        uint32_t match = s->matches[i][own];
+
+        m.lengths[i][lane] = (uint16_t)lz_packed_length(match);
+        m.distances[i][lane] = m.distance[lz_packed_symbol(match)];
+    }
+    __syncwarp();
+    for (uint32_t at = min(size - group, (uint32_t)WARP); at-- > 0;) {
+        const uint32_t pos = group + at;
+        const uint32_t matches = __shfl_sync(ALL_LANES, own_matches, (int)at);
+        uint32_t best = __shfl_sync(ALL_LANES, own_literal, (int)at) + next;
+        uint32_t index = 0;
+
+        if (matches > 0) {
+            const uint32_t longest = m.lengths[matches - 1][at];
+            uint32_t least = UINT32_MAX, winner;
+
+            for (uint32_t length = LZ_MIN_MATCH + lane; length <= longest; length += WARP) {
+                uint32_t i = 0, cost;
+
+                while (m.lengths[i][at] < length)
+                    i++;
+                cost = m.distances[i][at] + m.length[length] + m.to_end[(pos + length) % RING];
+                if (cost < least) {
+                    least = cost;
+                    index = i;
+                }
+            }
+            best = min(best, warp_min(least));
+            /* Costs hold their lengths, so one lane has it, or none. */
+            winner = __ballot_sync(ALL_LANES, least == best);
+            if (winner != 0)
+                index = __shfl_sync(ALL_LANES, index, __ffs((int)winner) - 1);
+        }
+        next = best & ~LZ_STEP_LENGTH;
+        if (lane == at)
+            own_step = (best & LZ_STEP_LENGTH) | index << STEP_LENGTH_BITS;
+        if (lane == 0)
+            m.to_end[pos % RING] = next;
+        __syncwarp();
+    }
+    if (own < size)
+        s->steps[own] = (uint16_t)own_step;
+    return next;
+}
+
+/* Finds the shortest path; its steps are then in s->steps. */
+static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
+{
+    __shared__ path_memory m;
+    const gpu_span span = gpu_chunk_span(v, blockIdx.x);
+    const uint32_t size = span.end - span.start;
+    struct scratch *scratch = (struct scratch *)v.scratch;
+    struct scratch *s = scratch + blockIdx.x;
+    uint32_t next = 0, block = UINT32_MAX;
+
+    for (uint32_t i = threadIdx.x; i < RING; i += WARP)
+        m.to_end[i] = 0;
+    for (uint32_t group = (size - 1) / WARP * WARP + WARP; group > 0;) {
+        group -= WARP;
+        if (s->block_of[group / LZ_UNIT_SIZE] != block) {
+            block = s->block_of[group / LZ_UNIT_SIZE];
+            __syncwarp();
+            make_costs(m, scratch[block / UNITS].blocks[block % UNITS]);
+        }
+        next = find_steps(m, s, v.input + span.start, group, size, next);
+    }
+}
+
+/* Walks the path, and counts; the last time, writes tags instead. */
+template <bool LAST> static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v)
+{
+    __shared__ tally t;
+    const uint32_t lane = threadIdx.x;
+    const gpu_span span = gpu_chunk_span(v, blockIdx.x);
+    const uint32_t size = span.end - span.start;
+    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
+    pending p = {0, 0, 0};
+    uint32_t pos = 0;
+
+    if (LAST) {
+        for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
+            ((uint4 *)tags)[i] = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+    } else {
+        clear_tally(t);
+    }
+    for (uint32_t group = 0; group < size; group += WARP) {
+        const uint32_t own = group + lane;
+        const uint32_t step = own < size ? s->steps[own] : 1;
+        const uint32_t own_length = step & LZ_STEP_LENGTH;
+        const uint32_t own_distance =
+            own_length > 1 ? lz_packed_distance(s->matches[step >> STEP_LENGTH_BITS][own]) : 0;
+        const uint32_t matches = __ballot_sync(ALL_LANES, own_length > 1);
+
+        while (pos < group + WARP && pos < size) {
+            const uint32_t ahead = matches & ALL_LANES << (pos - group);
+            const uint32_t at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
+            uint32_t length, distance;
+
+            if (!LAST && own >= pos && lane < at && own < size)
+                atomicAdd(&t.counts[group / LZ_UNIT_SIZE][v.input[span.start + own]], 1);
+            pos = group + at;
+            if (at == WARP)
+                break;
+            length = __shfl_sync(ALL_LANES, own_length, (int)at);
+            distance = __shfl_sync(ALL_LANES, own_distance, (int)at);
+            if (LAST) {
+                for (uint32_t i = lane; i < length; i += WARP)
+                    tags[pos + i] = (uint16_t)distance;
+            } else {
+                add_match(t, p, pos, length, distance);
+            }
+            pos += length;
+        }
+    }
+    if (!LAST) {
+        count_match(t, p);
+        store_tally(s, t);
+    }
+}
+
+size_t gpu_scratch_optimal(const struct lz_level *level)
+{
+    (void)level;
+    return sizeof(struct scratch);
+}
+
+cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const uint32_t groups_per_segment =
+        (v.chunks_per_segment + LZ_OPTIMAL_GROUP - 1) / LZ_OPTIMAL_GROUP;
+    const uint32_t segments = (v.chunks + v.chunks_per_segment - 1) / v.chunks_per_segment;
+    cudaError_t status = cudaFuncSetAttribute(
+        link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
+
+    if (status != cudaSuccess)
+        return status;
+    link_chunks<<<v.chunks, WARP, LINKS_SHARED, stream>>>(v);
+    gather_chunks<<<v.chunks, GATHER_THREADS, 0, stream>>>(v, level->depth, level->long_depth,
+                                                           level->longest_depth, level->nice);
+    first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);
+    for (unsigned pass = 1; pass <= level->passes; pass++) {
+        split_groups<<<segments * groups_per_segment, WARP, 0, stream>>>(v, groups_per_segment);
+        path_chunks<<<v.chunks, WARP, 0, stream>>>(v);
+        if (pass < level->passes)
+            walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v);
+        else
+            walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v);
+    }
+    status = cudaGetLastError();
+    return status == cudaSuccess ? gpu_tags_to_sequences(v, stream) : status;
+}

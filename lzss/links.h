@@ -1,0 +1,130 @@
+/*
+ * links.h - hash chains on the CPU: for every position, how far back the one before it is
+ *
+ * A first pass over each chunk enters every position into a hash table and notes the distance to
+ * the one it displaces: the links of the chains.  No branch in it depends on the data.  Searches
+ * then follow links only where they need to.
+ *
+ * Positions are counted from the chunk's start, in signed 16 bits.  When a chunk is done, 32768 is
+ * taken off every entry of the table (links_rebase), and what falls out of reach becomes NONE.
+ */
+#ifndef GZLZSS_LZSS_LINKS_H
+#define GZLZSS_LZSS_LINKS_H
+
+#include <string.h>
+
+#include "lzss/bytes.h"
+#include "lzss/chains.h"
+
+#define LINKS_NONE INT16_MIN
+
+_Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");
+
+/* One set of chains: the table, and the links of the chunk before, then of the chunk at hand. */
+struct links {
+    int16_t table[1 << LZ_CHAINS_HASH_BITS];
+    uint16_t links[2 * LZ_CHUNK_SIZE];
+};
+
+/* links_at(l)[p], for p from -LZ_CHUNK_SIZE up to the chunk's last position, is the distance to the
+ * position before p in p's chain; 0 ends a chain. */
+static inline uint16_t *links_at(struct links *l)
+{
+    return l->links + LZ_CHUNK_SIZE;
+}
+
+static inline void links_clear(int16_t *table, size_t entries)
+{
+    for (size_t i = 0; i < entries; i++)
+        table[i] = LINKS_NONE;
+}
+
+/* Forgets everything: a segment starts. */
+static inline void links_start(struct links *l)
+{
+    links_clear(l->table, 1 << LZ_CHAINS_HASH_BITS);
+}
+
+static inline void links_rebase(int16_t *restrict table, size_t entries)
+{
+    /* The compiler makes this a saturating subtraction, many entries at a time. */
+    for (size_t i = 0; i < entries; i++) {
+        int32_t entry = table[i] - LZ_CHUNK_SIZE;
+
+        table[i] = (int16_t)(entry < LINKS_NONE ? LINKS_NONE : entry);
+    }
+}
+
+/* The chunk is done; the next follows. */
+static inline void links_next_chunk(struct links *l)
+{
+    links_rebase(l->table, 1 << LZ_CHAINS_HASH_BITS);
+    memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
+}
+
+/* Enters position `pos` under its hash and returns the distance to the one before; more than
+ * 65535 bytes cannot be. */
+static inline uint16_t links_enter(int16_t *entry, int32_t pos, int32_t farthest)
+{
+    int32_t distance = pos - *entry;
+
+    *entry = (int16_t)pos;
+    return (uint16_t)(distance <= farthest ? distance : 0);
+}
+
+/* The hash of the first `bytes` (3, 4, 7 or 12) bytes at p. */
+static inline uint32_t links_hash(const uint8_t *p, unsigned bytes)
+{
+    uint64_t eight;
+
+    if (bytes == 3)
+        return lz_hash3(load32(p));
+    if (bytes == 4)
+        return lz_hash4(load32(p));
+    eight = load64(p);
+    if (bytes == 7)
+        return lz_hash7((uint32_t)eight, (uint32_t)(eight >> 32));
+    return lz_hash12((uint32_t)eight, (uint32_t)(eight >> 32), load32(p + 8));
+}
+
+/* Enters the chunk in[0..size) by its positions' first `bytes` bytes, a constant. */
+static inline __attribute__((always_inline)) void
+links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in, int32_t size)
+{
+    uint16_t *links = links_at(l);
+
+    for (int32_t i = 0; i < size; i++)
+        links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i, LZ_CHAINS_WINDOW);
+}
+
+/* The same for two at a time, so that the one's misses of the cache overlap with the other's. */
+static inline __attribute__((always_inline)) void
+links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,
+               unsigned b_bytes, const uint8_t *restrict in, int32_t size)
+{
+    uint16_t *restrict a_links = links_at(a);
+    uint16_t *restrict b_links = links_at(b);
+
+    for (int32_t i = 0; i < size; i++) {
+        int16_t *a_entry = &a->table[links_hash(in + i, a_bytes)];
+        int16_t *b_entry = &b->table[links_hash(in + i, b_bytes)];
+
+        a_links[i] = links_enter(a_entry, i, LZ_CHAINS_WINDOW);
+        b_links[i] = links_enter(b_entry, i, LZ_CHAINS_WINDOW);
+    }
+}
+
+/* How many different values in[0..size) has in its first LZ_SAMPLE bytes. */
+static inline uint32_t count_distinct(const uint8_t *in, int32_t size)
+{
+    uint8_t seen[256] = {0};
+    uint32_t distinct = 0;
+
+    for (int32_t i = 0; i < size && i < LZ_SAMPLE; i++)
+        seen[in[i]] = 1;
+    for (int i = 0; i < 256; i++)
+        distinct += seen[i];
+    return distinct;
+}
+
+#endif

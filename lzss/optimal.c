@@ -1,0 +1,546 @@
+/*
+ * optimal.c - near-optimal parsing on the CPU (optimal.h says what it finds)
+ *
+ * A group's matches are gathered once, chunk by chunk, and kept, one position's list after the
+ * other's; the passes then go over them.  The shortest path's inner step, the least over the
+ * lengths of a match, is taken eight lengths at a time where the processor has AVX2, which makes it
+ * 1.5 times as fast; elsewhere one by one.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+/* The tests also build this file as for other processors. */
+#if defined(__x86_64__) && !defined(LZ_PORTABLE)
+#define HAVE_AVX2_PATH
+#include <immintrin.h>
+#endif
+
+#include "lzss/emit.h"
+#include "lzss/links.h"
+#include "lzss/matcher.h"
+#include "lzss/optimal.h"
+
+#define LANES 8
+
+/* What coding costs in one block. */
+struct costs {
+    uint32_t literal[256];
+    uint32_t length[LZ_MAX_MATCH + 1 + LANES];
+    uint32_t distance[DEFLATE_DISTANCE_SYMBOLS + 2];
+};
+
+struct lz_optimal {
+    /* The matches of position p of the group are those from starts[p] up to starts[p + 1]. */
+    uint32_t *matches;
+    uint32_t *starts;
+    size_t group_size; /* in bytes */
+
+    uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each unit */
+    uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each block */
+    uint16_t block_of[LZ_UNITS_A_GROUP];
+    struct costs costs;
+    unsigned costs_of; /* the block they are of */
+
+    /* The chunk at hand: the cost from each position to the end, and the step that is taken. */
+    uint32_t to_end[LZ_CHUNK_SIZE + LZ_MAX_MATCH + LANES];
+    uint16_t steps[LZ_CHUNK_SIZE];
+};
+
+struct lz_optimal *lz_optimal_new(size_t segment_size)
+{
+    struct lz_optimal *o = calloc(1, sizeof(*o));
+
+    if (o == NULL)
+        return NULL;
+    o->group_size = LZ_OPTIMAL_GROUP * LZ_CHUNK_SIZE;
+    if (segment_size < o->group_size)
+        o->group_size = segment_size;
+    /* Room for the most there can be; what is not needed is never touched. */
+    o->matches = malloc(o->group_size * LZ_MAX_MATCHES * sizeof(*o->matches));
+    o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
+    if (o->matches == NULL || o->starts == NULL) {
+        lz_optimal_free(o);
+        return NULL;
+    }
+    return o;
+}
+
+void lz_optimal_free(struct lz_optimal *o)
+{
+    if (o == NULL)
+        return;
+    free(o->starts);
+    free(o->matches);
+    free(o);
+}
+
+/* --- Matches --- */
+
+/* A list as it grows. */
+struct list {
+    uint32_t *matches;
+    uint32_t count;
+    uint32_t best;     /* length that the next match has to exceed */
+    uint32_t distance; /* of the last candidate looked at */
+    bool ended;        /* at the end of a chain */
+};
+
+/*
+ * Follows a chain over `depth` candidates until a match has `enough` bytes; see follow in chains.c.
+ * `known` bytes of a candidate whose bytes of `mask` agree need not be compared.
+ */
+static inline __attribute__((always_inline)) void
+gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t max,
+       uint32_t depth, uint32_t enough, uint64_t mask, uint32_t known)
+{
+    const uint64_t first = load64(here);
+    uint32_t best = l->best, distance = l->distance, count = l->count;
+    uint32_t last = load32(here + best - 3);
+
+    l->ended = false;
+    for (; depth > 0; depth--) {
+        uint32_t link = links[pos - (int32_t)distance];
+        const uint8_t *there;
+
+        distance += link;
+        if (link == 0 || distance > LZ_CHAINS_WINDOW) {
+            l->ended = true;
+            break;
+        }
+        there = here - distance;
+        if (load32(there + best - 3) == last && ((load64(there) ^ first) & mask) == 0) {
+            uint32_t n = (uint32_t)match_length(here, there, known, max);
+
+            if (n > best) {
+                best = n;
+                if (count == LZ_MAX_MATCHES)
+                    count--;
+                l->matches[count++] = lz_pack_match(n, distance);
+                if (n >= enough)
+                    break;
+                last = load32(here + best - 3);
+            }
+        }
+    }
+    l->best = best;
+    l->distance = distance;
+    l->count = count;
+}
+
+/* Writes the list of position `pos` of the chunk in[0..size) to matches; returns its length. */
+static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *level,
+                                  const uint8_t *in, int32_t size, int32_t pos, uint32_t *matches)
+{
+    const uint64_t all = ~(uint64_t)0;
+    const uint8_t *here = in + pos;
+    const uint32_t left = (uint32_t)(size - pos);
+    const uint32_t max = left < LZ_MAX_MATCH ? left : LZ_MAX_MATCH;
+    const uint32_t nice = level->nice < max ? level->nice : max;
+    struct list l = {.matches = matches, .best = LZ_MIN_MATCH};
+
+    if (max < LZ_MIN_MATCH)
+        return 0;
+    for (uint32_t depth = LZ_OPTIMAL_DEPTH3, distance = 0; depth > 0; depth--) {
+        uint32_t link = links_at(&m->by3)[pos - (int32_t)distance];
+
+        distance += link;
+        if (link == 0 || distance > LZ_CHAINS_WINDOW)
+            break;
+        if (((load32(here - distance) ^ load32(here)) & 0xffffff) == 0) {
+            matches[l.count++] = lz_pack_match(LZ_MIN_MATCH, distance);
+            break;
+        }
+    }
+    if (max <= LZ_MIN_MATCH)
+        return l.count;
+    gather(&l, links_at(&m->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
+           UINT32_MAX, 4);
+    if (l.best < LZ_LONG) {
+        if (l.ended || max < LZ_LONG)
+            return l.count;
+        l.best = LZ_LONG - 1;
+        l.distance = 0;
+    }
+    if (l.best >= nice)
+        return l.count;
+    if (l.best < LZ_LONGEST) {
+        gather(&l, links_at(&m->by7), here, pos, max, level->long_depth,
+               nice < LZ_LONGEST ? nice : LZ_LONGEST, all >> (64 - 8 * LZ_LONG), LZ_LONG);
+        if (l.best < LZ_LONGEST) {
+            if (l.ended || max < LZ_LONGEST)
+                return l.count;
+            l.best = LZ_LONGEST - 1;
+            l.distance = 0;
+        }
+    }
+    if (l.best < nice)
+        gather(&l, links_at(&m->by12), here, pos, max, level->longest_depth, nice, all, 8);
+    return l.count;
+}
+
+/* The lists of the chunk in[0..size), whose first position is `first` in the group, from `matches`
+ * on; returns where they end. */
+static uint32_t *gather_chunk(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                              int32_t size, uint32_t *starts, uint32_t *matches)
+{
+    const uint32_t *base = m->optimal->matches;
+    int32_t pos = 0;
+
+    while (pos < size) {
+        uint32_t count = gather_all(m, level, in, size, pos, matches);
+        uint32_t longest = count == 0 ? 0 : lz_packed_length(matches[count - 1]);
+
+        starts[pos++] = (uint32_t)(matches - base);
+        matches += count;
+        if (longest >= level->nice)
+            for (uint32_t i = 1; i < longest; i++)
+                starts[pos++] = (uint32_t)(matches - base);
+    }
+    starts[size] = (uint32_t)(matches - base);
+    return matches;
+}
+
+/* --- Parses --- */
+
+/* A parse as it is written down: sequences, and counts unit by unit. */
+struct writer {
+    const uint8_t *in;
+    struct lz_sequence *out;
+    uint16_t (*counts)[LZ_SYMBOLS]; /* of the chunk's units */
+    struct lz_pending pending;
+};
+
+/* Counts the pending match and the literals before it. */
+static void count_pending(struct writer *w)
+{
+    const struct lz_pending *p = &w->pending;
+
+    for (int32_t i = p->literals; i < p->start; i++)
+        w->counts[i / LZ_UNIT_SIZE][w->in[i]]++;
+    if (p->length > 0) {
+        uint16_t *counts = w->counts[p->start / LZ_UNIT_SIZE];
+        uint32_t pieces = lz_pieces(p->length);
+
+        for (uint32_t i = 0; i < pieces; i++)
+            counts[deflate_length_symbol(lz_piece_length(p->length, i))]++;
+        counts[DEFLATE_LITLEN_SYMBOLS + deflate_distance_symbol(p->distance)] += (uint16_t)pieces;
+    }
+}
+
+static inline void add_match(struct writer *w, int32_t pos, uint32_t length, uint32_t distance)
+{
+    if (lz_join(&w->pending, pos, length, distance))
+        return;
+    if (w->pending.length > 0)
+        count_pending(w);
+    w->out = lz_emit_next(w->out, &w->pending, pos, length, distance);
+}
+
+/* Ends the parse with the literals up to `size`. */
+static struct lz_sequence *end_parse(struct writer *w, int32_t size)
+{
+    if (w->pending.length > 0)
+        count_pending(w);
+    w->out = lz_emit_next(w->out, &w->pending, size, 0, 0);
+    count_pending(w);
+    return w->out;
+}
+
+/* The longest match of a position, packed; 0 if there is none. */
+static inline uint32_t longest(const uint32_t *matches, const uint32_t *starts, int32_t pos)
+{
+    return starts[pos + 1] > starts[pos] ? matches[starts[pos + 1] - 1] : 0;
+}
+
+static struct lz_sequence *first_parse(const struct lz_optimal *o, const struct lz_level *level,
+                                       const uint32_t *starts, int32_t size, struct writer *w)
+{
+    const uint32_t least = lz_least_length(count_distinct(w->in, size), level->depth);
+    int32_t pos = 0;
+
+    while (pos < size) {
+        uint32_t packed = longest(o->matches, starts, pos);
+
+        if (lz_packed_length(packed) < least || (lz_packed_length(packed) == LZ_MIN_MATCH &&
+                                                 lz_packed_distance(packed) > LZ_OPTIMAL_NEAR3)) {
+            pos++;
+            continue;
+        }
+        while (pos + 1 < size) {
+            uint32_t next = longest(o->matches, starts, pos + 1);
+
+            if (lz_packed_length(next) < lz_packed_length(packed) ||
+                lz_packed_score(next) < lz_packed_score(packed) + LZ_GAIN_NEXT)
+                break;
+            packed = next;
+            pos++;
+        }
+        add_match(w, pos, lz_packed_length(packed), lz_packed_distance(packed));
+        pos += (int32_t)lz_packed_length(packed);
+    }
+    return end_parse(w, size);
+}
+
+/* --- Costs --- */
+
+static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uint32_t *distance)
+{
+    uint32_t litlens = 1, distances = 0;
+
+    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        litlens += counts[i];
+    for (unsigned i = DEFLATE_LITLEN_SYMBOLS; i < LZ_SYMBOLS; i++)
+        distances += counts[i];
+    *litlen = lz_log2_256(litlens);
+    *distance = distances == 0 ? 0 : lz_log2_256(distances);
+}
+
+/* A block's size, in 1/256 bits. */
+static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS])
+{
+    uint32_t litlen, distance;
+    uint64_t size = 0;
+
+    log2_totals(counts, &litlen, &distance);
+    for (unsigned i = 0; i < LZ_SYMBOLS; i++)
+        size += lz_symbol_size(counts[i], i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance);
+    return size;
+}
+
+/* Joins the group's units to blocks. */
+static void split(struct lz_optimal *o, unsigned units)
+{
+    unsigned blocks = 0;
+    uint64_t open_size = 0;
+
+    for (unsigned u = 0; u < units; u++) {
+        uint32_t *own = o->blocks[blocks];
+        uint64_t own_size;
+
+        for (unsigned i = 0; i < LZ_SYMBOLS; i++)
+            own[i] = o->counts[u][i];
+        own_size = estimate(own);
+        if (blocks > 0) {
+            uint32_t *open = o->blocks[blocks - 1];
+            uint32_t both[LZ_SYMBOLS];
+            uint64_t both_size;
+
+            for (unsigned i = 0; i < LZ_SYMBOLS; i++)
+                both[i] = open[i] + own[i];
+            both_size = estimate(both);
+            if (both_size <= open_size + own_size) {
+                memcpy(open, both, sizeof(both));
+                open_size = both_size;
+                o->block_of[u] = (uint16_t)(blocks - 1);
+                continue;
+            }
+        }
+        o->block_of[u] = (uint16_t)blocks++;
+        open_size = own_size;
+    }
+}
+
+static void make_costs(struct costs *c, const uint32_t counts[LZ_SYMBOLS])
+{
+    uint32_t litlen, distance;
+
+    log2_totals(counts, &litlen, &distance);
+    for (unsigned i = 0; i < 256; i++)
+        c->literal[i] = lz_literal_step(counts[i], litlen);
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
+        c->length[length] = lz_length_step(length, counts[deflate_length_symbol(length)], litlen);
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        c->distance[i] = lz_distance_step(i, counts[DEFLATE_LITLEN_SYMBOLS + i], distance);
+}
+
+/* --- The shortest path --- */
+
+/* Finds the steps of positions [begin..end) of a chunk, all of one unit, from those after them. */
+static void find_steps(struct lz_optimal *o, const uint8_t *in, const uint32_t *starts,
+                       int32_t begin, int32_t end)
+{
+    const struct costs *c = &o->costs;
+
+    for (int32_t pos = end - 1; pos >= begin; pos--) {
+        const uint32_t *to_end = o->to_end + pos;
+        uint32_t best = c->literal[in[pos]] + to_end[1];
+        uint32_t length = LZ_MIN_MATCH;
+
+        for (uint32_t i = starts[pos]; i < starts[pos + 1]; i++) {
+            const uint32_t match = o->matches[i];
+            const uint32_t distance = c->distance[lz_packed_symbol(match)];
+
+            for (; length <= lz_packed_length(match); length++) {
+                uint32_t step = distance + c->length[length] + to_end[length];
+
+                best = step < best ? step : best;
+            }
+        }
+        o->steps[pos] = (uint16_t)(best & LZ_STEP_LENGTH);
+        o->to_end[pos] = best & ~LZ_STEP_LENGTH;
+    }
+}
+
+#ifdef HAVE_AVX2_PATH
+/*
+ * The same.  Costs just stored one by one would have to reach memory before they could be loaded
+ * eight at a time; so the eight nearest, from pos + 1 on, are kept in a register, which serves the
+ * steps of up to eight bytes.
+ */
+__attribute__((target("avx2"))) static void find_steps_avx2(struct lz_optimal *o, const uint8_t *in,
+                                                            const uint32_t *starts, int32_t begin,
+                                                            int32_t end)
+{
+    const struct costs *c = &o->costs;
+    const __m256i none = _mm256_set1_epi32(-1);
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i near_lengths = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
+    const __m256i near_steps = _mm256_loadu_si256((const __m256i *)(c->length + 1));
+    const __m256i shift = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
+    __m256i near = _mm256_loadu_si256((const __m256i *)(o->to_end + end));
+    uint32_t next = o->to_end[end];
+
+    for (int32_t pos = end - 1; pos >= begin; pos--) {
+        const uint32_t *match = o->matches + starts[pos];
+        const uint32_t *matches_end = o->matches + starts[pos + 1];
+        uint32_t best = c->literal[in[pos]] + next;
+
+        if (match < matches_end) {
+            const __m256i near_sums = _mm256_add_epi32(near, near_steps);
+            __m256i least = none, covered = _mm256_set1_epi32(LZ_MIN_MATCH - 1);
+            __m128i half;
+            uint32_t from = LANES + 1;
+
+            do {
+                const uint32_t length = lz_packed_length(*match);
+                const __m256i distance =
+                    _mm256_set1_epi32((int)c->distance[lz_packed_symbol(*match)]);
+                const __m256i lengths = _mm256_set1_epi32((int)length);
+                /* Lengths above `covered`, which the matches before have, and up to this one's. */
+                __m256i out = _mm256_or_si256(
+                    _mm256_cmpgt_epi32(near_lengths, lengths),
+                    _mm256_cmpgt_epi32(_mm256_add_epi32(covered, _mm256_set1_epi32(1)),
+                                       near_lengths));
+
+                least = _mm256_min_epu32(
+                    least, _mm256_or_si256(out, _mm256_add_epi32(near_sums, distance)));
+                covered = lengths;
+                for (; from <= length; from += LANES) {
+                    __m256i sum = _mm256_add_epi32(
+                        _mm256_loadu_si256((const __m256i *)(c->length + from)),
+                        _mm256_loadu_si256((const __m256i *)(o->to_end + pos + from)));
+
+                    out = _mm256_cmpgt_epi32(_mm256_add_epi32(lanes, _mm256_set1_epi32((int)from)),
+                                             lengths);
+                    least = _mm256_min_epu32(least,
+                                             _mm256_or_si256(out, _mm256_add_epi32(sum, distance)));
+                }
+                from = length > LANES ? length + 1 : LANES + 1;
+            } while (++match < matches_end);
+
+            half = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
+            half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0x4e));
+            half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0xb1));
+            if ((uint32_t)_mm_cvtsi128_si32(half) < best)
+                best = (uint32_t)_mm_cvtsi128_si32(half);
+        }
+        o->steps[pos] = (uint16_t)(best & LZ_STEP_LENGTH);
+        next = best & ~LZ_STEP_LENGTH;
+        o->to_end[pos] = next;
+        near = _mm256_blend_epi32(_mm256_permutevar8x32_epi32(near, shift),
+                                  _mm256_castsi128_si256(_mm_cvtsi32_si128((int)next)), 1);
+    }
+}
+#endif
+
+/* Finds a chunk's shortest path and writes it down; its first unit is `unit` of the group. */
+static struct lz_sequence *shortest_path(struct lz_optimal *o, const uint32_t *starts,
+                                         const uint16_t *block_of, int32_t size, struct writer *w)
+{
+    int32_t pos = size;
+
+    memset(o->to_end + size, 0, (LZ_MAX_MATCH + LANES) * sizeof(o->to_end[0]));
+    while (pos > 0) {
+        int32_t unit = (pos - 1) / LZ_UNIT_SIZE;
+
+        if (o->costs_of != block_of[unit]) {
+            o->costs_of = block_of[unit];
+            make_costs(&o->costs, o->blocks[o->costs_of]);
+        }
+#ifdef HAVE_AVX2_PATH
+        if (__builtin_cpu_supports("avx2"))
+            find_steps_avx2(o, w->in, starts, unit * LZ_UNIT_SIZE, pos);
+        else
+#endif
+            find_steps(o, w->in, starts, unit * LZ_UNIT_SIZE, pos);
+        pos = unit * LZ_UNIT_SIZE;
+    }
+    while (pos < size) {
+        uint32_t length = o->steps[pos];
+
+        if (length > 1) {
+            const uint32_t *match = o->matches + starts[pos];
+
+            while (lz_packed_length(*match) < length)
+                match++;
+            add_match(w, pos, length, lz_packed_distance(*match));
+        }
+        pos += (int32_t)length;
+    }
+    return end_parse(w, size);
+}
+
+/* --- The whole --- */
+
+static void find_in_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                          size_t begin, size_t end)
+{
+    struct lz_optimal *o = m->optimal;
+    uint32_t *matches = o->matches;
+    const unsigned units = (unsigned)((end - begin + LZ_UNIT_SIZE - 1) / LZ_UNIT_SIZE);
+
+    for (unsigned pass = 0; pass <= level->passes; pass++) {
+        if (pass > 0)
+            split(o, units);
+        o->costs_of = LZ_UNITS_A_GROUP;
+        memset(o->counts, 0, sizeof(o->counts[0]) * units);
+        for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
+            const size_t c = start / LZ_CHUNK_SIZE;
+            const int32_t size = (int32_t)(LZ_CHUNK_END(start, end) - start);
+            const size_t unit = (start - begin) / LZ_UNIT_SIZE;
+            uint32_t *starts = o->starts + (start - begin);
+            struct lz_sequence *sequences = m->sequences + c * LZ_CHUNK_MAX_SEQUENCES, *out;
+            struct writer w = {.in = in + start, .out = sequences, .counts = o->counts + unit};
+
+            if (pass == 0) {
+                struct links *chains[] = {&m->by3, &m->by4, &m->by7, &m->by12};
+
+                for (int i = 0; i < 4 && start > 0; i++)
+                    links_next_chunk(chains[i]);
+                links_make_two(&m->by3, 3, &m->by4, 4, w.in, size);
+                links_make_two(&m->by7, LZ_LONG, &m->by12, LZ_LONGEST, w.in, size);
+                matches = gather_chunk(m, level, w.in, size, starts, matches);
+                out = first_parse(o, level, starts, size, &w);
+            } else {
+                out = shortest_path(o, starts, o->block_of + unit, size, &w);
+            }
+            m->chunks[c].sequences = sequences;
+            m->chunks[c].count = (uint32_t)(out - sequences);
+        }
+    }
+}
+
+void lz_find_optimal(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                     size_t len)
+{
+    links_start(&m->by3);
+    links_start(&m->by4);
+    links_start(&m->by7);
+    links_start(&m->by12);
+    for (size_t begin = 0; begin < len; begin += m->optimal->group_size) {
+        size_t end = len - begin < m->optimal->group_size ? len : begin + m->optimal->group_size;
+
+        find_in_group(m, level, in, begin, end);
+    }
+}

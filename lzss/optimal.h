@@ -1,0 +1,147 @@
+/*
+ * optimal.h - near-optimal parsing: what levels 10 to 12 mean
+ *
+ * Matches.  Every position has a list of matches, longer and longer, further and further away.  It
+ * is gathered by following chains as in chains.h, nearest candidate first, and noting every match
+ * longer than those before (LZ_MAX_MATCHES at most; then the last gives way):
+ *
+ * - LZ_OPTIMAL_DEPTH3 candidates by three bytes, for the nearest match of three (and no more than
+ *   three are counted);
+ * - `depth` candidates by four bytes, until a match has LZ_LONG;
+ * - `long_depth` by LZ_LONG bytes, until one has LZ_LONGEST; these go on from the candidate that
+ *   ended the step before, if one did, else they start from the position;
+ * - `longest_depth` by LZ_LONGEST bytes, in the same way, until one has `nice`.
+ *
+ * Where a step comes to the end of its chain, there can be no longer match, and the list ends.
+ * Positions within a match of `nice` bytes have no list: in a walk through the chunk, a position
+ * with such a match is followed by the one after the match.
+ *
+ * First parse.  A walk takes the longest match at each position, unless it is shorter than
+ * lz_least_length, or has three bytes and a distance above LZ_OPTIMAL_NEAR3, or the next position's
+ * is no shorter and its lz_score higher by LZ_GAIN_NEXT or more: then that one is considered in its
+ * place, whatever else it is.
+ *
+ * Of both parses, matches side by side at one distance are one match, cut as lz_pieces says.
+ *
+ * Costs.  From a parse, each unit of LZ_UNIT_SIZE bytes counts its literals, and the lengths and
+ * distances of the matches that start in it, with all their pieces.  A block has one end-of-block
+ * symbol, which its total of literals and lengths includes, and no more is made of.  Units are
+ * joined to blocks, from the group's start:
+ * a unit joins the block before it if the sum of their sizes, as if separate, is no less than the
+ * size together.  A block's size is estimated by the entropy of its counts, with LZ_SYMBOL_COST for
+ * every symbol in use.  (A group is LZ_OPTIMAL_GROUP chunks of a segment, or those left.)  What a
+ * symbol costs in a unit is then its information content in the unit's block, in 1/16 bits, and at
+ * most 15 bits, DEFLATE's longest code; one that does not occur counts as half a time.
+ *
+ * Shortest path.  For every position of the chunk, from the last to the first, the cheapest way to
+ * the chunk's end is to code a literal or any length that a match there has, each at the distance
+ * of the first in the list to have it; of equally cheap ones, the shortest step.  The way from
+ * the chunk's start is the next parse.  Costs and path take turns, `passes` times.
+ *
+ * The shortest path by bit costs, and its iteration, are from zopfli (L. Vandevenne, J. Alakuijala)
+ * and libdeflate (E. Biggers); costs by information content from zopfli.  Nothing in it depends on
+ * more than a group, and all sums are of integers: chunks can be done side by side.
+ */
+#ifndef GZLZSS_LZSS_OPTIMAL_H
+#define GZLZSS_LZSS_OPTIMAL_H
+
+#include "huffman/deflate.h"
+#include "lzss/chains.h"
+
+#define LZ_MAX_MATCHES 8
+#define LZ_OPTIMAL_DEPTH3 4
+#define LZ_OPTIMAL_NEAR3 4096
+#define LZ_OPTIMAL_GROUP 128
+#define LZ_UNIT_SIZE 8192
+
+#define LZ_UNITS_A_CHUNK (LZ_CHUNK_SIZE / LZ_UNIT_SIZE)
+#define LZ_UNITS_A_GROUP (LZ_OPTIMAL_GROUP * LZ_UNITS_A_CHUNK)
+
+/* A match of a list in 32 bits: length, distance symbol, distance. */
+LZ_INLINE uint32_t lz_pack_match(uint32_t length, uint32_t distance)
+{
+    return length << 20 | deflate_distance_symbol(distance) << 15 | distance;
+}
+
+LZ_INLINE uint32_t lz_packed_length(uint32_t match)
+{
+    return match >> 20;
+}
+
+LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
+{
+    return match >> 15 & 31;
+}
+
+LZ_INLINE uint32_t lz_packed_distance(uint32_t match)
+{
+    return match & 0x7fff;
+}
+
+LZ_INLINE int32_t lz_packed_score(uint32_t match)
+{
+    return lz_score(lz_packed_length(match), lz_packed_distance(match));
+}
+
+/* How often the symbols of a unit or block occur: literals and lengths, then distances. */
+#define LZ_SYMBOLS (DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS)
+
+/* The logarithm of x (1 or more) to base 2, in 1/256, rounded down: its fraction bit by bit, by
+ * squaring. */
+LZ_INLINE uint32_t lz_log2_256(uint32_t x)
+{
+    uint32_t log2 = lz_log2(x);
+    uint64_t mantissa = (uint64_t)x << (31 - log2); /* 2^31 is 1 */
+
+    for (int i = 0; i < 8; i++) {
+        mantissa = (mantissa * mantissa) >> 31;
+        log2 = log2 << 1 | (uint32_t)(mantissa >> 32);
+        mantissa >>= mantissa >> 32;
+    }
+    return log2;
+}
+
+/* What a symbol in use adds to a block's header, in 1/256 bits. */
+#define LZ_SYMBOL_COST 1408
+
+/* What a symbol that occurs `count` times adds to a block's size, in 1/256 bits; log2_total is
+ * lz_log2_256 of all counts of its alphabet together. */
+LZ_INLINE uint64_t lz_symbol_size(uint32_t count, uint32_t log2_total)
+{
+    return count == 0 ? 0 : (uint64_t)count * (log2_total - lz_log2_256(count)) + LZ_SYMBOL_COST;
+}
+
+/* What coding it once costs, in 1/16 bits, extra bits not counted. */
+LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total)
+{
+    uint32_t cost = (count == 0 ? log2_total + 256 : log2_total - lz_log2_256(count)) / 16;
+
+    return cost < 16 * DEFLATE_MAX_CODE ? cost : 16 * DEFLATE_MAX_CODE;
+}
+
+/*
+ * Costs as the shortest path adds them up: in 1/16 bits, shifted left by 9, and the step's length
+ * in the low bits, so that the least of several numbers is the cheapest and of these the shortest
+ * step.  They fit: a chunk's literals cost less than 2^23 at 15 bits each, and what is cheaper is
+ * less.
+ */
+LZ_INLINE uint32_t lz_literal_step(uint32_t count, uint32_t log2_total)
+{
+    return lz_symbol_cost(count, log2_total) << 9 | 1;
+}
+
+LZ_INLINE uint32_t lz_length_step(uint32_t length, uint32_t count, uint32_t log2_total)
+{
+    uint32_t extra = deflate_length_extra_bits(deflate_length_symbol(length));
+
+    return (lz_symbol_cost(count, log2_total) + 16 * extra) << 9 | length;
+}
+
+LZ_INLINE uint32_t lz_distance_step(uint32_t symbol, uint32_t count, uint32_t log2_total)
+{
+    return (lz_symbol_cost(count, log2_total) + 16 * deflate_distance_extra_bits(symbol)) << 9;
+}
+
+#define LZ_STEP_LENGTH 511u
+
+#endif

@@ -1,0 +1,1149 @@
+/*
+ * test_optimal.c - levels 10 to 12 find what lzss/optimal.h defines
+ *
+ * The CPU engine's optimal finder packs lists, costs and steps into a few bits each, follows links
+ * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
+ * below does none of that: for every position it notes the earlier one under its hash, compares
+ * candidates from the first byte on, writes each parse down match by match, and adds up costs in 64
+ * bits, length by length.  It shares with the engine the hash functions, lz_pieces, the logarithm
+ * and the estimates made of it, and nothing else.  Both must give the same sequences, to the last
+ * one.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "lzss/finders.h"
+#include "lzss/lzss.h"
+#include "lzss/optimal.h"
+#include "tests/unit/unit.h"
+
+#define GROUP ((size_t)4 << 20)
+#define MAX_LEN (GROUP + 2 * LZ_CHUNK_SIZE + 5)
+#define UNIT 8192
+#define WINDOW 32767
+#define LIST 8
+#define SYMBOLS (286 + 30)
+#define FIRST_LEVEL 10
+
+/* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
+static struct lz_matcher *matcher;
+
+/* --- The textbook method: matches --- */
+
+struct match {
+    uint16_t length, distance;
+};
+
+/* What there is to choose from at a position: longer and longer. */
+struct list {
+    struct match matches[LIST];
+};
+
+/* earlier[k][pos] is the nearest position before pos whose first prefixes[k] bytes have the same
+ * hash, or -1. */
+enum { BY3, BY4, BY7, BY12, PREFIXES };
+static const unsigned prefixes[PREFIXES] = {3, 4, 7, 12};
+static int32_t *earlier[PREFIXES];
+
+/* The lists of one group, and how many matches are in each. */
+static struct list *lists;
+static uint8_t *list_counts;
+
+/* The hash of the first `bytes` bytes at p. */
+static uint32_t hash_at(const uint8_t *p, unsigned bytes)
+{
+    uint32_t words[3] = {0, 0, 0};
+
+    for (unsigned i = 0; i < bytes; i++)
+        words[i / 4] |= (uint32_t)p[i] << 8 * (i % 4);
+    return bytes == 3   ? lz_hash3(words[0])
+           : bytes == 4 ? lz_hash4(words[0])
+           : bytes == 7 ? lz_hash7(words[0], words[1])
+                        : lz_hash12(words[0], words[1], words[2]);
+}
+
+/* Positions with fewer bytes before the segment's end are nobody's candidates and have none. */
+static void note_earlier(const uint8_t *in, size_t len)
+{
+    static int32_t newest[1 << LZ_CHAINS_HASH_BITS];
+
+    for (int k = 0; k < PREFIXES; k++) {
+        for (size_t i = 0; i < sizeof(newest) / sizeof(*newest); i++)
+            newest[i] = -1;
+        for (size_t pos = 0; pos + prefixes[k] <= len; pos++) {
+            int32_t *entry = &newest[hash_at(in + pos, prefixes[k])];
+
+            earlier[k][pos] = *entry;
+            *entry = (int32_t)pos;
+        }
+    }
+}
+
+/* How many of the `most` bytes at a and b agree from the first on. */
+static size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* Where a search for a list's matches is. */
+struct search {
+    const uint8_t *in;
+    size_t pos, most; /* the position, and the longest match it may have */
+    size_t at;        /* the candidate looked at last, or the position */
+    size_t longest;   /* of the list, or 0 */
+    struct match *list;
+    unsigned count;
+};
+
+/* How a step of it ended. */
+enum end { GOOD_ENOUGH, DEPTH_USED_UP, CHAIN_ENDED };
+
+/* Looks at `depth` candidates, the next after s->at first, until a match has `enough` bytes. */
+static enum end step(struct search *s, int k, size_t depth, size_t enough)
+{
+    for (; depth > 0; depth--) {
+        int32_t candidate = earlier[k][s->at];
+        size_t length, distance;
+
+        if (candidate < 0 || s->pos - (size_t)candidate > WINDOW)
+            return CHAIN_ENDED;
+        s->at = (size_t)candidate;
+        distance = s->pos - s->at;
+        length = agreeing(s->in + s->pos, s->in + s->at, k == BY3 && s->most > 3 ? 3 : s->most);
+        if (length < prefixes[k] || length <= s->longest)
+            continue;
+        s->count -= s->count == LIST;
+        s->list[s->count++] = (struct match){(uint16_t)length, (uint16_t)distance};
+        s->longest = length;
+        if (length >= enough)
+            return GOOD_ENOUGH;
+    }
+    return DEPTH_USED_UP;
+}
+
+/* Makes the list of `pos`, whose matches end before `end`; returns how many are in it. */
+static unsigned make_list(const struct lz_level *level, const uint8_t *in, size_t pos, size_t end,
+                          struct match *list)
+{
+    const struct {
+        int k;
+        size_t depth, enough;
+    } steps[] = {
+        {BY4, level->depth, 7},
+        {BY7, level->long_depth, 12},
+        {BY12, level->longest_depth, level->nice},
+    };
+    struct search s = {.in = in, .pos = pos, .most = end - pos < 258 ? end - pos : 258, .at = pos};
+
+    s.list = list;
+    if (s.most < 3)
+        return 0;
+    step(&s, BY3, 4, 3);
+    s.at = pos;
+    for (int i = 0; i < 3 && s.longest < level->nice && s.most >= prefixes[steps[i].k]; i++) {
+        if (s.longest >= steps[i].enough)
+            continue;
+        switch (step(&s, steps[i].k, steps[i].depth, steps[i].enough)) {
+        case GOOD_ENOUGH:
+            break;
+        case DEPTH_USED_UP:
+            s.at = pos;
+            break;
+        case CHAIN_ENDED:
+            return s.count;
+        }
+    }
+    return s.count;
+}
+
+/* Makes the lists of the chunk in[start..end), which go to `first` in the group's. */
+static void make_lists(const struct lz_level *level, const uint8_t *in, size_t start, size_t end,
+                       size_t first)
+{
+    for (size_t pos = start; pos < end;) {
+        size_t i = first + pos - start, skip = 1;
+
+        list_counts[i] = (uint8_t)make_list(level, in, pos, end, lists[i].matches);
+        if (list_counts[i] > 0 && lists[i].matches[list_counts[i] - 1].length >= level->nice)
+            skip = lists[i].matches[list_counts[i] - 1].length;
+        memset(list_counts + i + 1, 0, skip - 1);
+        pos += skip;
+    }
+}
+
+/* --- The textbook method: parses and costs --- */
+
+/* A chunk at hand. */
+struct chunk {
+    const uint8_t *in; /* its bytes, */
+    size_t size;
+    const struct list *lists; /* their lists, */
+    const uint8_t *list_counts;
+    unsigned unit; /* and the first of its units in the group */
+};
+
+/* A parse of it: matches of any length. */
+struct parsed {
+    size_t pos, length, distance;
+};
+static struct parsed parse[LZ_CHUNK_SIZE];
+static size_t parse_count;
+
+/* How often each symbol occurs in each unit and block of a group; the block of each unit. */
+static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
+static unsigned block_of[GROUP / UNIT];
+static unsigned most_blocks; /* of all groups so far */
+
+static unsigned length_symbol(size_t length, unsigned *extra_bits)
+{
+    static const uint16_t base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                    31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static const uint8_t extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    unsigned s = 28;
+
+    while (base[s] > length)
+        s--;
+    *extra_bits = extra[s];
+    return 257 + s;
+}
+
+static unsigned distance_symbol(size_t distance, unsigned *extra_bits)
+{
+    static const uint16_t base[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                    33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                    1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+    static const uint8_t extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                    6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+    unsigned s = 29;
+
+    while (base[s] > distance)
+        s--;
+    *extra_bits = extra[s];
+    return s;
+}
+
+/* Adds a match to the parse.  Side by side at one distance, two are one. */
+static void take(size_t pos, struct match match)
+{
+    struct parsed *last = parse_count > 0 ? &parse[parse_count - 1] : NULL;
+
+    if (last != NULL && last->pos + last->length == pos && last->distance == match.distance)
+        last->length += match.length;
+    else
+        parse[parse_count++] = (struct parsed){pos, match.length, match.distance};
+}
+
+/* Counts the parse's symbols: where they start, a match's pieces all where it does. */
+static void count_symbols(const struct chunk *c)
+{
+    size_t pos = 0;
+    unsigned extra_bits;
+
+    for (size_t i = 0; i <= parse_count; i++) {
+        const struct parsed *p = &parse[i];
+        uint32_t *unit;
+
+        for (; pos < (i < parse_count ? p->pos : c->size); pos++)
+            units[c->unit + pos / UNIT][c->in[pos]]++;
+        if (i == parse_count)
+            break;
+        unit = units[c->unit + pos / UNIT];
+        for (uint32_t piece = 0; piece < lz_pieces((uint32_t)p->length); piece++) {
+            uint32_t length = lz_piece_length((uint32_t)p->length, piece);
+
+            unit[length_symbol(length, &extra_bits)]++;
+            unit[286 + distance_symbol(p->distance, &extra_bits)]++;
+        }
+        pos += p->length;
+    }
+}
+
+/* The parse as sequences; returns how many. */
+static size_t to_sequences(struct lz_sequence *out)
+{
+    size_t count = 0, literals = 0;
+
+    for (size_t i = 0; i < parse_count; i++) {
+        const struct parsed *p = &parse[i];
+
+        for (uint32_t piece = 0; piece < lz_pieces((uint32_t)p->length); piece++)
+            out[count++] = (struct lz_sequence){
+                (uint16_t)(piece == 0 ? p->pos - literals : 0),
+                (uint16_t)lz_piece_length((uint32_t)p->length, piece),
+                (uint16_t)p->distance,
+            };
+        literals = p->pos + p->length;
+    }
+    return count;
+}
+
+/* The position of the highest bit set. */
+static int magnitude(size_t n)
+{
+    int bits = -1;
+
+    for (; n > 0; n /= 2)
+        bits++;
+    return bits;
+}
+
+/* The longest match at `pos`; none, of length 0, at the chunk's end. */
+static struct match longest_at(const struct chunk *c, size_t pos)
+{
+    if (pos == c->size || c->list_counts[pos] == 0)
+        return (struct match){0, 0};
+    return c->lists[pos].matches[c->list_counts[pos] - 1];
+}
+
+static void first_parse(const struct chunk *c, const struct lz_level *level)
+{
+    static const unsigned steps[] = {6, 8, 16, 40, 80, 256}, leasts[] = {9, 7, 6, 5, 4, 3};
+    bool seen[256] = {false};
+    unsigned distinct = 0, least, i = 0;
+
+    for (size_t pos = 0; pos < c->size && pos < 4096; pos++) {
+        distinct += !seen[c->in[pos]];
+        seen[c->in[pos]] = true;
+    }
+    while (distinct >= steps[i] && i < 5)
+        i++;
+    least = leasts[i];
+    if (level->depth < 5 && least > 4)
+        least = 4;
+    if (level->depth < 10 && least > 5)
+        least = 5;
+
+    for (size_t pos = 0; pos < c->size;) {
+        struct match match = longest_at(c, pos), next = longest_at(c, pos + 1);
+
+        if (match.length < least || (match.length == 3 && match.distance > 4096)) {
+            pos++;
+            continue;
+        }
+        for (;;) {
+            /* As in chains.h, the next one may not be shorter. */
+            if (next.length < match.length || 4 * (next.length - match.length) +
+                                                      magnitude(match.distance) -
+                                                      magnitude(next.distance) <
+                                                  3)
+                break;
+            match = next;
+            pos++;
+            next = longest_at(c, pos + 1);
+        }
+        take(pos, match);
+        pos += match.length;
+    }
+}
+
+/* The logarithms of how many symbols there are, literals and lengths, the end of the block with
+ * them, and distances. */
+static void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *distance)
+{
+    uint32_t totals[2] = {1, 0};
+
+    for (unsigned i = 0; i < SYMBOLS; i++)
+        totals[i >= 286] += counts[i];
+    *litlen = lz_log2_256(totals[0]);
+    *distance = totals[1] > 0 ? lz_log2_256(totals[1]) : 0;
+}
+
+static uint64_t estimate(const uint32_t *counts)
+{
+    uint32_t litlen, distance;
+    uint64_t size = 0;
+
+    log2_totals(counts, &litlen, &distance);
+    for (unsigned i = 0; i < SYMBOLS; i++)
+        size += lz_symbol_size(counts[i], i < 286 ? litlen : distance);
+    return size;
+}
+
+/* Joins the first `count` units to blocks. */
+static void make_blocks(unsigned count)
+{
+    unsigned b = 0;
+
+    memcpy(blocks[0], units[0], sizeof(blocks[0]));
+    block_of[0] = 0;
+    for (unsigned u = 1; u < count; u++) {
+        uint32_t both[SYMBOLS];
+
+        for (unsigned i = 0; i < SYMBOLS; i++)
+            both[i] = blocks[b][i] + units[u][i];
+        if (estimate(blocks[b]) + estimate(units[u]) >= estimate(both))
+            memcpy(blocks[b], both, sizeof(both));
+        else
+            memcpy(blocks[++b], units[u], sizeof(both));
+        block_of[u] = b;
+    }
+    if (b + 1 > most_blocks)
+        most_blocks = b + 1;
+}
+
+/* What coding costs in a block, extra bits and all, in 1/16 bits; distances by symbol. */
+struct prices {
+    uint64_t literal[256], length[259], distance[30];
+};
+
+static void make_prices(const uint32_t *counts, struct prices *prices)
+{
+    uint32_t litlen, distance;
+    unsigned symbol, extra_bits;
+
+    log2_totals(counts, &litlen, &distance);
+    for (unsigned i = 0; i < 256; i++)
+        prices->literal[i] = lz_symbol_cost(counts[i], litlen);
+    for (size_t length = 3; length <= 258; length++) {
+        symbol = length_symbol(length, &extra_bits);
+        prices->length[length] = lz_symbol_cost(counts[symbol], litlen) + 16 * extra_bits;
+    }
+    for (unsigned i = 0; i < 30; i++)
+        prices->distance[i] =
+            lz_symbol_cost(counts[286 + i], distance) + 16 * (i < 4 ? 0 : i / 2 - 1);
+}
+
+static void shortest_path(const struct chunk *c)
+{
+    static struct prices prices;
+    static uint64_t to_end[LZ_CHUNK_SIZE + 1];
+    static struct match steps[LZ_CHUNK_SIZE]; /* length 1: a literal */
+    unsigned extra_bits;
+
+    to_end[c->size] = 0;
+    for (size_t pos = c->size; pos-- > 0;) {
+        if (pos + 1 == c->size || (pos + 1) % UNIT == 0)
+            make_prices(blocks[block_of[c->unit + pos / UNIT]], &prices);
+        to_end[pos] = prices.literal[c->in[pos]] + to_end[pos + 1];
+        steps[pos] = (struct match){1, 0};
+        for (size_t length = 3, i = 0; i < c->list_counts[pos]; i++) {
+            const struct match match = c->lists[pos].matches[i];
+            uint64_t distance = prices.distance[distance_symbol(match.distance, &extra_bits)];
+
+            for (; length <= match.length; length++) {
+                uint64_t cost = prices.length[length] + distance + to_end[pos + length];
+
+                if (cost < to_end[pos]) {
+                    to_end[pos] = cost;
+                    steps[pos] = (struct match){(uint16_t)length, match.distance};
+                }
+            }
+        }
+    }
+    for (size_t pos = 0; pos < c->size; pos += steps[pos].length)
+        if (steps[pos].length > 1)
+            take(pos, steps[pos]);
+}
+
+/* Room for the sequences of a segment of MAX_LEN, chunk by chunk; it is only touched where there
+ * are some. */
+static struct lz_sequence (*want)[LZ_CHUNK_MAX_SEQUENCES];
+static size_t want_counts[LZ_CHUNKS(MAX_LEN)];
+
+/* Finds the sequences of the group in[begin..end). */
+static void match_group(const struct lz_level *level, const uint8_t *in, size_t begin, size_t end)
+{
+    unsigned count = (unsigned)((end - begin + UNIT - 1) / UNIT);
+
+    for (unsigned pass = 0; pass <= level->passes; pass++) {
+        if (pass > 0)
+            make_blocks(count);
+        memset(units, 0, count * sizeof(units[0]));
+        for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
+            size_t first = start - begin;
+            struct chunk c = {
+                .in = in + start,
+                .size = end - start < LZ_CHUNK_SIZE ? end - start : LZ_CHUNK_SIZE,
+                .lists = lists + first,
+                .list_counts = list_counts + first,
+                .unit = (unsigned)(first / UNIT),
+            };
+
+            if (pass == 0)
+                make_lists(level, in, start, start + c.size, first);
+            parse_count = 0;
+            if (pass == 0)
+                first_parse(&c, level);
+            else
+                shortest_path(&c);
+            count_symbols(&c);
+            want_counts[start / LZ_CHUNK_SIZE] = to_sequences(want[start / LZ_CHUNK_SIZE]);
+        }
+    }
+}
+
+/* --- Checks --- */
+
+/* Rows that the level table does not have, but could. */
+static const struct lz_level strange[] = {
+    /* clang-format off */
+    {LZ_FINDER_optimal,  1,  1,  1,  12,    0, 0, 1, 0},
+    {LZ_FINDER_optimal,  2,  3,  5,  16, 4096, 2, 2, 0},
+    {LZ_FINDER_optimal,  4,  1,  9,  33,    0, 0, 3, 0},
+    {LZ_FINDER_optimal,  5,  9,  2, 258,    0, 0, 1, 0},
+    {LZ_FINDER_optimal,  9,  0,  0, 100,    0, 0, 2, 0},
+    {LZ_FINDER_optimal,  1,  0, 11, 257,   32, 1, 1, 0},
+    {LZ_FINDER_optimal, 10,  2,  1,  13,    0, 0, 3, 0},
+    /* clang-format on */
+};
+
+#define STRANGE (sizeof(strange) / sizeof(*strange))
+#define TABLE (LZ_LEVEL_MAX - FIRST_LEVEL + 1)
+#define ROWS (TABLE + STRANGE)
+
+/* How deep the rows that a segment is checked at may be, where the data has a long chain for
+ * everything, or there is much of it. */
+#define CHEAP 32
+#define CHEAPER 10
+#define ALL SIZE_MAX
+
+/* The rows of the level table that use this finder, then the strange ones. */
+static const struct lz_level *row(size_t r)
+{
+    return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
+}
+
+/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
+ * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
+static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
+{
+    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
+
+    memcpy(copy, in, len);
+    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
+        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
+    return copy;
+}
+
+/* Whether chunk `c`'s sequences are within the limits and the chunk and repeat what is there. */
+static bool check_valid(const uint8_t *in, size_t len, size_t c, const struct lz_chunk *chunk)
+{
+    size_t pos = c * LZ_CHUNK_SIZE, end = len - pos < LZ_CHUNK_SIZE ? len : pos + LZ_CHUNK_SIZE;
+
+    if (!CHECK(chunk->count <= LZ_CHUNK_MAX_SEQUENCES))
+        return false;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct lz_sequence s = chunk->sequences[i];
+
+        pos += s.literals;
+        if (!CHECK(s.length >= 3 && s.length <= 258) || !CHECK(pos + s.length <= end) ||
+            !CHECK(s.distance >= 1 && s.distance <= WINDOW) || !CHECK(s.distance <= pos) ||
+            !CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length))
+            return false;
+        pos += s.length;
+    }
+    return true;
+}
+
+static bool same_sequences(const struct lz_chunk *chunk, size_t c)
+{
+    for (size_t i = 0; i < want_counts[c] && i < chunk->count; i++) {
+        const struct lz_sequence *got = &chunk->sequences[i];
+
+        if (!CHECK_EQ(got->literals, want[c][i].literals) ||
+            !CHECK_EQ(got->length, want[c][i].length) ||
+            !CHECK_EQ(got->distance, want[c][i].distance)) {
+            printf("# sequence %zu\n", i);
+            return false;
+        }
+    }
+    return CHECK_EQ(chunk->count, want_counts[c]);
+}
+
+/* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
+ * fail. */
+static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
+{
+    size_t pads = len > 2 * LZ_CHUNK_SIZE + 4 ? 1 : 2;
+
+    note_earlier(in, len);
+    for (size_t r = 0; r < ROWS; r++) {
+        if (row(r)->depth > deep || row(r)->long_depth > deep || row(r)->longest_depth > deep)
+            continue;
+        for (size_t begin = 0; begin < len; begin += GROUP)
+            match_group(row(r), in, begin, len - begin < GROUP ? len : begin + GROUP);
+        for (size_t p = 0; p < pads; p++) {
+            uint8_t *copy = padded(in, len, p == 1);
+            const struct lz_chunk *chunks = lz_match_segment(matcher, row(r), copy, len);
+
+            for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+                if (!check_valid(in, len, c, &chunks[c]) || !same_sequences(&chunks[c], c)) {
+                    printf("# %s, %zu bytes, chunk %zu, pad %zu, %s %zu\n", what, len, c, p,
+                           r < TABLE ? "level" : "strange row",
+                           r < TABLE ? r + FIRST_LEVEL : r - TABLE);
+                    break;
+                }
+            }
+            CHECK(memcmp(copy, in, len) == 0);
+            free(copy);
+        }
+    }
+}
+
+/* --- Numbers --- */
+
+/* The logarithm to base 2 of x, 1 or more, to some twelve digits: its fraction bit by bit, each by
+ * dividing by 2^(1/2), 2^(1/4) and so on where that leaves 1 or more. */
+static double log2_of(double x)
+{
+    double log2 = 0, root = 2, part = 1;
+
+    for (; x >= 2; x /= 2)
+        log2++;
+    for (int bit = 0; bit < 45; bit++) {
+        double r = 1.5;
+
+        for (int i = 0; i < 8; i++)
+            r = (r + root / r) / 2; /* Newton's method for a square root */
+        root = r;
+        part /= 2;
+        if (x >= root) {
+            x /= root;
+            log2 += part;
+        }
+    }
+    return log2;
+}
+
+static void check_log2(uint32_t x)
+{
+    double exact = 256 * log2_of(x);
+
+    CHECK(lz_log2_256(x) <= exact + 1e-4);
+    CHECK(lz_log2_256(x) > exact - 1 - 1e-4);
+}
+
+static void logarithms(void)
+{
+    uint64_t state = 1;
+
+    for (uint32_t x = 1; x <= 4096; x++)
+        check_log2(x);
+    for (unsigned bits = 0; bits < 32; bits++) {
+        CHECK_EQ(lz_log2_256(1u << bits), 256 * bits);
+        for (unsigned i = 0; i < 200; i++)
+            check_log2(1u << bits | (uint32_t)unit_below(&state, (uint64_t)1 << bits));
+        check_log2(UINT32_MAX >> bits);
+    }
+    for (uint32_t x = 1; x < 100000; x++)
+        CHECK(lz_log2_256(x) <= lz_log2_256(x + 1));
+}
+
+/* An entropy, and a code's length, to within what the logarithms' rounding and their own allow. */
+static void symbols(void)
+{
+    static const uint32_t totals[] = {1, 2, 3, 1000, 8192, 40000, 1u << 22};
+    uint64_t state = 2;
+
+    for (size_t t = 0; t < sizeof(totals) / sizeof(*totals); t++) {
+        const uint32_t total = totals[t], log2_total = lz_log2_256(total);
+
+        CHECK_EQ(lz_symbol_size(0, log2_total), 0);
+        for (unsigned i = 0; i <= 300; i++) {
+            uint32_t count = i == 0    ? total
+                             : i < 100 ? 1 + (uint32_t)unit_below(&state, total)
+                                       : 1 + (uint32_t)unit_below(&state, total < 99 ? total : 99);
+            double bits = log2_of(total) - log2_of(count);
+            double size = count * bits + 5.5, cost = bits < 15 ? 16 * bits : 240;
+            double got = (double)lz_symbol_size(count, log2_total) / 256;
+
+            CHECK(got < size + count / 256.0 + 0.01 && got > size - count / 256.0 - 0.01);
+            CHECK(lz_symbol_cost(count, log2_total) < cost + 0.1);
+            CHECK(lz_symbol_cost(count, log2_total) > cost - 1.1);
+        }
+        /* Half a time is a bit more than once. */
+        if (total <= 8192)
+            CHECK_EQ(lz_symbol_cost(0, log2_total), lz_symbol_cost(1, log2_total) + 16);
+    }
+    CHECK_EQ(lz_symbol_cost(0, lz_log2_256(1u << 15)), 240);
+    CHECK_EQ(lz_symbol_cost(1, lz_log2_256(1u << 15)), 240);
+    CHECK_EQ(lz_symbol_cost(1, lz_log2_256(1u << 16)), 240);
+}
+
+static void packing(void)
+{
+    for (uint32_t length = 3; length <= 258; length++) {
+        for (uint32_t distance = 1; distance <= WINDOW; distance += 1 + (length % 51 ? 97 : 0)) {
+            uint32_t packed = lz_pack_match(length, distance);
+            unsigned extra_bits;
+
+            CHECK_EQ(lz_packed_length(packed), length);
+            CHECK_EQ(lz_packed_distance(packed), distance);
+            CHECK_EQ(lz_packed_symbol(packed), distance_symbol(distance, &extra_bits));
+        }
+    }
+}
+
+/* --- Inputs --- */
+
+enum kind { ZEROS, PERIOD, RANDOM, FEW_VALUES, TOKENS };
+
+static const struct {
+    const char *name;
+    enum kind kind;
+    unsigned parameter; /* the period, or how many different values */
+} kinds[] = {
+    {"zeros", ZEROS, 0},
+    {"period 1", PERIOD, 1},
+    {"period 2", PERIOD, 2},
+    {"period 3", PERIOD, 3},
+    {"period 5", PERIOD, 5},
+    {"period 12", PERIOD, 12},
+    {"period 13", PERIOD, 13},
+    {"random", RANDOM, 0},
+    {"2 values", FEW_VALUES, 2},
+    {"4 values", FEW_VALUES, 4},
+    {"20 values", FEW_VALUES, 20},
+    {"tokens of 5 values", TOKENS, 5},
+    {"tokens of 6 values", TOKENS, 6},
+    {"tokens of 7 values", TOKENS, 7},
+    {"tokens of 8 values", TOKENS, 8},
+    {"tokens of 15 values", TOKENS, 15},
+    {"tokens of 16 values", TOKENS, 16},
+    {"tokens of 39 values", TOKENS, 39},
+    {"tokens of 40 values", TOKENS, 40},
+    {"tokens of 79 values", TOKENS, 79},
+    {"tokens of 80 values", TOKENS, 80},
+    {"tokens of 256 values", TOKENS, 256},
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* Tokens are strings of 2 to 16 values, some more frequent than others, and single values between
+ * them.  All values are in use, and no others, in each 4096 bytes from the first on. */
+static void fill_tokens(uint8_t *out, size_t len, unsigned values, uint64_t *state)
+{
+    uint64_t dictionary = 4;
+    uint8_t tokens[512][16];
+
+    for (unsigned i = 0; i < sizeof(tokens); i++)
+        tokens[i / 16][i % 16] = (uint8_t)unit_below(&dictionary, values);
+    for (size_t i = 0; i < len;) {
+        size_t token = unit_below(state, 1 + unit_below(state, 512));
+        size_t n = unit_below(state, 4) == 0 ? 1 : 2 + token % 15;
+
+        if (i % 4096 < values) {
+            out[i] = (uint8_t)(i % 4096);
+            i++;
+            continue;
+        }
+        for (size_t j = 0; j < n && i < len && i % 4096 >= values; j++)
+            out[i++] = n == 1 ? (uint8_t)unit_below(state, values) : tokens[token][j];
+    }
+}
+
+static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
+{
+    uint64_t state = seed;
+
+    if (kinds[k].kind == TOKENS) {
+        fill_tokens(out, len, kinds[k].parameter, &state);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (kinds[k].kind == ZEROS)
+            out[i] = 0;
+        else if (kinds[k].kind == PERIOD)
+            out[i] = (uint8_t)(17 * (i % kinds[k].parameter) + 1);
+        else if (kinds[k].kind == RANDOM)
+            out[i] = (uint8_t)unit_rand(&state);
+        else
+            out[i] = (uint8_t)unit_below(&state, kinds[k].parameter);
+    }
+}
+
+static void shortest(void)
+{
+    for (size_t k = 0; k < KINDS; k++) {
+        uint8_t in[24];
+
+        fill(in, sizeof(in), k, 1);
+        for (size_t len = 0; len <= sizeof(in); len++)
+            check_segment(kinds[k].name, in, len, ALL);
+    }
+}
+
+/* Lengths around one and two chunks: matches that end with the chunk, or could go on.  Only around
+ * the chunks' ends is the data other than zeros. */
+static void around_chunks(void)
+{
+    static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
+    const size_t span = 300;
+
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind == TOKENS ? kinds[k].parameter % 8 != 0 : kinds[k].parameter % 4 == 1)
+            continue;
+        memset(in, 0, sizeof(in));
+        fill(in, span, k, 2);
+        fill(in + LZ_CHUNK_SIZE - span, span, k, 3);
+        fill(in + LZ_CHUNK_SIZE, span, k, 4);
+        fill(in + sizeof(in) - span, span, k, 5);
+        for (size_t len = LZ_CHUNK_SIZE - 1; len <= LZ_CHUNK_SIZE + 1; len++)
+            check_segment(kinds[k].name, in, len, k % 4 ? CHEAPER : CHEAP);
+        for (size_t len = sizeof(in) - 5; len <= sizeof(in) - 3; len++)
+            check_segment(kinds[k].name, in, len, k % 4 ? CHEAPER : CHEAP);
+    }
+}
+
+/* Matches everywhere, through several chunks and units. */
+static void several_chunks(void)
+{
+    static uint8_t in[2 * LZ_CHUNK_SIZE + 1000];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        bool dense = kinds[k].kind == FEW_VALUES || kinds[k].kind == TOKENS;
+
+        fill(in, sizeof(in), k, 6);
+        check_segment(kinds[k].name, in, sizeof(in), dense ? CHEAPER : CHEAP);
+        check_segment(kinds[k].name, in + 4096, 4096, ALL);
+    }
+}
+
+/* Units of different kinds, some of which are worth joining. */
+static void many_units(void)
+{
+    static uint8_t in[9 * LZ_CHUNK_SIZE];
+    uint64_t state = 7;
+
+    most_blocks = 0;
+    for (unsigned round = 0; round < 3; round++) {
+        size_t k = 0;
+
+        for (size_t start = 0; start < sizeof(in); start += UNIT) {
+            if (start == 0 || unit_below(&state, 3) == 0)
+                k = unit_below(&state, KINDS);
+            fill(in + start, UNIT, k, unit_below(&state, 5));
+        }
+        check_segment("units", in, sizeof(in) - unit_below(&state, 20000), CHEAPER);
+    }
+    CHECK(most_blocks > 8);
+    printf("# %u blocks\n", most_blocks);
+}
+
+/* Files there are wherever this is built: those of tests/data, this program, our own sources. */
+static void real_files(void)
+{
+    static const char *const names[] = {
+        "tests/data/prose.txt", "tests/data/source.txt", "tests/data/object.bin",
+        "lzss/optimal.c",       "lzss/optimal.h",        "LICENSE",
+        "lzss/chains.c",        "tests/data/object.bin", "tests/data/prose.txt",
+    };
+    static uint8_t in[4 * LZ_CHUNK_SIZE];
+    const char *srcdir = getenv("srcdir");
+    size_t len = 0;
+
+    for (size_t i = 0; srcdir != NULL && i < sizeof(names) / sizeof(*names); i++) {
+        char name[4096];
+        size_t n;
+
+        snprintf(name, sizeof(name), "%s/%s", srcdir, names[i]);
+        n = unit_read_file(name, in + len, sizeof(in) - len);
+        if (i < 3)
+            check_segment(names[i], in + len, n, ALL);
+        len += n;
+    }
+    printf("# %zu bytes of files\n", len);
+    check_segment("files", in, len, ALL);
+    len = unit_read_file("/proc/self/exe", in, sizeof(in));
+    check_segment("this program", in, len, CHEAP);
+}
+
+/*
+ * Bytes that differ from all else, `size` of them, at `first` and again `distance` further, each
+ * time between other bytes, in zeros: in reach, or just not.
+ */
+static void repeat_marker(size_t size, size_t first, size_t distance)
+{
+    static const uint8_t marker[] = {201, 113, 7, 59, 99, 214, 67, 140, 3, 182, 222, 90, 51};
+    size_t second = first + distance, len = second + size + 300;
+    uint8_t *in = unit_need(calloc(len, 1));
+
+    for (int turn = 0; turn < 2; turn++) {
+        size_t at = turn == 0 ? first : second;
+
+        if (at > 0)
+            in[at - 1] = turn == 0 ? 83 : 131;
+        memcpy(in + at, marker, size);
+        in[at + size] = turn == 0 ? 171 : 242;
+    }
+    check_segment("marker", in, len, CHEAPER);
+    free(in);
+}
+
+static void window_ends(void)
+{
+    static const size_t firsts[] = {0, 100, 32767, 32769};
+    static const size_t sizes[] = {4, 8, 13};
+
+    for (size_t f = 0; f < sizeof(firsts) / sizeof(*firsts); f++)
+        for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+            for (size_t distance = WINDOW - 1; distance <= WINDOW + 1; distance++)
+                repeat_marker(sizes[s], firsts[f], distance);
+}
+
+/* Every other match is one of three bytes at a certain distance, as far as a first parse takes one,
+ * or as far as there are any, or just further.  Those between, nearby, make that length cheap. */
+static void threes(void)
+{
+    static const size_t distances[] = {4095, 4096, 4097, WINDOW - 1, WINDOW, WINDOW + 1};
+    static uint8_t in[2 * LZ_CHUNK_SIZE];
+    uint64_t state = 14;
+
+    for (size_t d = 0; d < sizeof(distances) / sizeof(*distances); d++) {
+        for (size_t i = 0; i < sizeof(in); i++)
+            in[i] = (uint8_t)unit_rand(&state);
+        for (size_t at = 33000; at + 8 <= sizeof(in); at += 8) {
+            memcpy(in + at, in + at - 1001, 3);
+            memcpy(in + at + 4, in + at + 4 - distances[d], 3);
+        }
+        check_segment("threes", in, sizeof(in), CHEAP);
+    }
+}
+
+/* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
+static void stale_positions(void)
+{
+    static const size_t nearby[] = {13, 300, 32767};
+
+    for (size_t turns = 1; turns <= 2; turns++)
+        for (size_t n = 0; n < sizeof(nearby) / sizeof(*nearby); n++)
+            for (size_t size = 4; size <= 13; size += 9)
+                repeat_marker(size, 50000, turns * 65536 + nearby[n]);
+}
+
+/* Random data repeats as a whole at exactly, or just beyond, the window's size: matches side by
+ * side at one distance through whole chunks, that cross units, and end with chunks. */
+static void repeated_windows(void)
+{
+    static uint8_t in[3 * LZ_CHUNK_SIZE + 1000];
+    uint64_t state = 8;
+
+    for (size_t distance = WINDOW - 1; distance <= WINDOW + 1; distance++) {
+        for (size_t i = 0; i < sizeof(in); i++)
+            in[i] = i < distance ? (uint8_t)unit_rand(&state) : in[i - distance];
+        check_segment("repeated window", in, sizeof(in), CHEAP);
+    }
+}
+
+/* Repeats of up to a few times the longest match, so that the rest is 1, 2, 3 bytes or more; some
+ * cross from one unit to the next. */
+static void side_by_side(void)
+{
+    static uint8_t in[12000];
+    uint64_t state = 9;
+
+    for (size_t matches = 1; matches <= 3; matches++) {
+        for (size_t length = 258 * matches - 4; length <= 258 * matches + 4; length++) {
+            size_t at = length % 2 ? 3000 : UNIT - 300;
+
+            for (size_t i = 0; i < sizeof(in); i++)
+                in[i] = (uint8_t)unit_rand(&state);
+            memmove(in + at, in + at - 1000, length);
+            in[at + length] = (uint8_t)~in[at + length - 1000];
+            /* And one at two distances: a middle, and around it what is nearer. */
+            memcpy(in + 10000, in + 100, 700);
+            memcpy(in + 10200, in + 9000, 100);
+            check_segment("side by side", in, sizeof(in), CHEAPER);
+        }
+    }
+}
+
+/* A match of `size` bytes that lies `back` candidates back, by the first `bytes`. */
+static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
+{
+    static uint8_t in[65536];
+    uint8_t text[20];
+    size_t len = 0;
+
+    for (size_t i = 0; i < 256; i++)
+        in[len++] = (uint8_t)i;
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (uint8_t)unit_rand(state);
+    memcpy(in + len, text, size);
+    len += size;
+    for (size_t i = 1; i < back; i++) {
+        memcpy(in + len, text, bytes);
+        len += bytes;
+        in[len] = (uint8_t)(text[bytes] + 1 + unit_below(state, 255));
+        len++;
+        in[len++] = (uint8_t)unit_rand(state);
+    }
+    memcpy(in + len, text, size);
+    len += size;
+    in[len++] = 2;
+    check_segment("depths", in, len, ALL);
+}
+
+/* Such matches just looked at, and just not, by all of the searches. */
+static void depths(void)
+{
+    static const size_t sizes[][2] = {{3, 3}, {3, 18}, {4, 6}, {4, 18}, {7, 9}, {7, 18}, {12, 18}};
+    static bool done[7][2000];
+    uint64_t state = 10;
+
+    for (size_t r = 0; r < ROWS; r++) {
+        for (size_t s = 0; s < 7; s++) {
+            size_t bytes = sizes[s][0];
+            size_t depth = bytes == 3   ? LZ_OPTIMAL_DEPTH3
+                           : bytes == 4 ? row(r)->depth
+                           : bytes == 7 ? row(r)->long_depth
+                                        : row(r)->longest_depth;
+
+            for (size_t back = depth > 1 ? depth - 1 : 0; back <= depth + 2; back++) {
+                if (!done[s][back])
+                    check_depth(bytes, sizes[s][1], back, &state);
+                done[s][back] = true;
+            }
+        }
+    }
+}
+
+/* Candidates that are longer and longer, more of them than a list has room for; ever fewer of the
+ * lengths are in it, down to none but the first. */
+static void full_lists(void)
+{
+    static uint8_t in[3000];
+    uint64_t state = 11;
+
+    for (size_t apart = 1; apart <= 6; apart++) {
+        uint8_t text[40];
+        size_t len = 0;
+
+        for (size_t i = 0; i < sizeof(text); i++)
+            text[i] = (uint8_t)unit_rand(&state);
+        for (size_t n = sizeof(text); n >= 3; n = n > apart ? n - apart : 0) {
+            memcpy(in + len, text, n);
+            len += n;
+            in[len++] = n < sizeof(text) ? (uint8_t)~text[n] : 0;
+        }
+        memcpy(in + len, text, sizeof(text));
+        len += sizeof(text);
+        in[len++] = 1;
+        check_segment("full lists", in, len, ALL);
+    }
+}
+
+/* A match of just about `nice` bytes, and a longer one behind it. */
+static void nices(void)
+{
+    static uint8_t in[2000];
+    uint64_t state = 12;
+
+    for (size_t r = 0; r < ROWS; r++) {
+        size_t nice = row(r)->nice;
+
+        for (size_t n = nice - 2; n <= nice + 2; n++) {
+            for (size_t i = 0; i < 400; i++)
+                in[i] = (uint8_t)unit_rand(&state);
+            memcpy(in + 400, in, n);
+            in[400 + n] = (uint8_t)~in[n];
+            memcpy(in + 401 + n, in, 400);
+            /* The longer one may also be one or two positions ahead. */
+            memcpy(in + 801 + n, in, n);
+            memcpy(in + 801 + 2 * n, in + n - 4, 24);
+            check_segment("nices", in, 825 + 2 * n, ALL);
+        }
+    }
+}
+
+/* Just the first 4096 bytes tell how many values a chunk is written in. */
+static void samples(void)
+{
+    static uint8_t in[6000];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].kind != TOKENS || kinds[k].parameter % 8 != 7)
+            continue;
+        for (size_t at = 4095; at <= 4096; at++) {
+            fill(in, sizeof(in), k, 11);
+            in[at] = 255;
+            check_segment(kinds[k].name, in, sizeof(in), CHEAP);
+        }
+    }
+}
+
+/* Random lengths of mixed data, so that matches of one kind end in another at any place. */
+static void mixtures(void)
+{
+    static uint8_t in[3 * LZ_CHUNK_SIZE];
+    uint64_t state = 13;
+
+    for (unsigned round = 0; round < 12; round++) {
+        size_t len = unit_below(&state, sizeof(in) + 1), pos = 0;
+
+        while (pos < len) {
+            size_t n = 1 + unit_below(&state, 1 + unit_below(&state, 2000));
+
+            if (n > len - pos)
+                n = len - pos;
+            if (unit_below(&state, 3) && pos > 0) {
+                size_t distance = 1 + unit_below(&state, pos < 40000 ? pos : 40000);
+
+                n = 1 + n % 300;
+                for (size_t i = 0; i < n && pos + i < len; i++)
+                    in[pos + i] = in[pos + i - distance];
+            } else {
+                fill(in + pos, n, unit_below(&state, KINDS), unit_rand(&state));
+            }
+            pos += n;
+        }
+        check_segment("mixture", in, len, round % 4 ? CHEAPER : CHEAP);
+    }
+}
+
+/* More than a group.  Blocks do not reach from one into the next; matches do. */
+static void two_groups(void)
+{
+    uint8_t *in = unit_need(calloc(MAX_LEN, 1));
+    const size_t around = 2 * LZ_CHUNK_SIZE;
+
+    fill_tokens(in + 100000, 20000, 40, &(uint64_t){1});
+    fill_tokens(in + GROUP - around, 2 * around, 40, &(uint64_t){2});
+    for (size_t pos = 0; pos + UNIT <= MAX_LEN; pos += UNIT)
+        in[pos + pos / UNIT % 100] = (uint8_t)(pos / UNIT);
+    check_segment("two groups", in, MAX_LEN, CHEAPER - 1);
+    free(in);
+}
+
+int main(void)
+{
+    /* Most of this is never touched. */
+    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
+    want = unit_need(malloc(LZ_CHUNKS(MAX_LEN) * sizeof(*want)));
+    lists = unit_need(malloc(GROUP * sizeof(*lists)));
+    list_counts = unit_need(malloc(GROUP));
+    for (int k = 0; k < PREFIXES; k++)
+        earlier[k] = unit_need(malloc(MAX_LEN * sizeof(*earlier[k])));
+    RUN(logarithms);
+    RUN(symbols);
+    RUN(packing);
+    RUN(shortest);
+    RUN(around_chunks);
+    RUN(several_chunks);
+    RUN(many_units);
+    RUN(real_files);
+    RUN(threes);
+    RUN(window_ends);
+    RUN(stale_positions);
+    RUN(repeated_windows);
+    RUN(side_by_side);
+    RUN(depths);
+    RUN(full_lists);
+    RUN(nices);
+    RUN(samples);
+    RUN(mixtures);
+    RUN(two_groups);
+    for (int k = 0; k < PREFIXES; k++)
+        free(earlier[k]);
+    free(list_counts);
+    free(lists);
+    free(want);
+    lz_matcher_free(matcher);
+    return unit_done();
+}
