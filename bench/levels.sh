@@ -4,10 +4,10 @@
 #   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
 # FILEs are those of bench/corpora.sh by default, LEVELs 1 to 12 and PEERs pigz, gzip and
-# libdeflate-gzip; peers without the level, or not installed, are left out.  GZLZSS names the command
-# to measure, with options if need be (default: ./gzlzss).  The tools take turns, RUNS times (default
-# 3; but pigz -11, which is very slow, once), each file first read once, output to a file in memory
-# (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread; -s also measures gzlzss
+# libdeflate-gzip; peers without the level, or not installed, are left out, and so is pigz -11, which
+# is zopfli and a hundred times slower.  GZLZSS names the command to measure, with options if need be
+# (default: ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read once, output
+# to a file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread; -s also measures gzlzss
 # with one.  Speed is in MB of input a second of wall time.  Every output is decompressed by gzip and
 # compared.  After the tables come ratios to the peers, and whether what is asked of the levels holds.
 #
@@ -67,14 +67,13 @@ if [ -f "$cache" ]; then
     echo "Peers' figures that $cache has are of an earlier run: ratios to their speeds are not of one run."
 fi
 
-# measure TOOL ROUND: FILE at LEVEL; false if the tool does not have the level.
+# measure TOOL: FILE at LEVEL; false if the tool does not have the level.
 measure() {
     local command=("$1")
     case $1 in
     gzlzss*) command=("${gzlzss[@]}" -n -p "${1#*-p}") ;;
     pigz*)
-        [ "$level" -le 9 ] || [ "$level" -eq 11 ] || return 0
-        [ "$level" -le 9 ] || [ "$2" -eq 0 ] || return 0
+        [ "$level" -le 9 ] || return 0
         command=(pigz -n -p "$threads")
         ;;
     gzip) [ "$level" -le 9 ] || return 0 ;;
@@ -100,7 +99,7 @@ for file; do
     for level in $levels; do
         for ((i = 0; i < runs; i++)); do
             for tool in "${tools[@]}"; do
-                measure "$tool" "$i"
+                measure "$tool"
             done
         done
         cells=("$level")

@@ -9,8 +9,8 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 
-/* On the files of bench/corpora.sh, sizes are gzip's at the same level or less, but for 0.1 % more
- * at levels 1 and 4 on lib.tar and at levels 8 and 9 on linux200. */
+/* Chosen by what bench/levels.sh and bench/worst.sh print; the figures are in bench/levels.md.  More
+ * depth at level 6 is better on source, but too slow on text of few letters. */
 static const struct lz_level levels[] = {
     /* clang-format off */
     /*                         depths       nice  near3 lazy passes split */
@@ -19,8 +19,8 @@ static const struct lz_level levels[] = {
     [3]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 0, 0, 32768}, /* as deep as pays */
     [4]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 1, 0, 32768}, /* lazy */
     [5]  = {LZ_FINDER_chains,   16,   0,   0,  32,  4096, 2, 0, 32768}, /* lazier */
-    [6]  = {LZ_FINDER_chains,    8,  16,   0, 100,  4096, 2, 0, 32768}, /* the default */
-    [7]  = {LZ_FINDER_chains,   12,  24,   0, 130,  4096, 2, 0,  8192}, /* finer blocks; little */
+    [6]  = {LZ_FINDER_chains,   24,   0,   0, 100,  4096, 2, 0, 32768}, /* the default */
+    [7]  = {LZ_FINDER_chains,   12,  24,   0, 130,  4096, 2, 0,  8192}, /* long prefixes; little */
     [8]  = {LZ_FINDER_chains,   24,  32,   0, 258,  4096, 2, 0,  8192}, /* is left to gain, at */
     [9]  = {LZ_FINDER_chains,  100,  40,   0, 258,  4096, 2, 0,  8192}, /* more and more cost */
     [10] = {LZ_FINDER_optimal,  16,  32,  32, 258,     0, 0, 2,  8192}, /* the same again, */

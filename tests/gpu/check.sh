@@ -187,6 +187,9 @@ same "mixed 5000011 -b 32768" input -b 32768
 "$GEN" text 30000001 >input
 same "text 30000001 -b 4096" input -b 4096
 same "text 30000001 -9" input -9
+"$GEN" mixed 9000011 >input
+same "mixed 9000011 -10" input -10
+same "mixed 9000011 -12 -b 8192" input -12 -b 8192
 "$GEN" mixed 100000007 >input
 same "mixed 100000007" input
 for file in "$@"; do
@@ -200,6 +203,35 @@ for file in "$@"; do
         problem "cannot be read"
         verdict "$file"
     fi
+done
+
+# Every level on every kind of data and the files named, in one process each.
+rm -rf by-cpu
+mkdir by-cpu
+for kind in $("$GEN" kinds); do
+    "$GEN" "$kind" 1500007 >"by-cpu/$kind"
+done
+n=0
+for file in "$@"; do
+    case $file in
+    /*) ;;
+    *) file=$here/$file ;;
+    esac
+    n=$((n + 1))
+    head -c 50000000 "$file" >"by-cpu/file-$n"
+done
+cp -r by-cpu by-gpu
+level=1
+while [ "$level" -le 12 ]; do
+    compress -kf "-$level" --backend=cpu by-cpu/*[!z]
+    compress -kf "-$level" --backend=gpu by-gpu/*[!z]
+    expect_gpu_alone "level $level"
+    for file in by-cpu/*.gz; do
+        cmp "$file" "by-gpu/${file#by-cpu/}" >>problems 2>&1
+        gzip -t "$file" >>problems 2>&1
+    done
+    verdict "every kind of data, level $level"
+    level=$((level + 1))
 done
 
 [ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
@@ -253,12 +285,12 @@ fault "mixed 100000007 -b 32" fail=3 large -b 32
 # the last segment is read by itself.
 for n in 1 2 3; do
     "$GEN" source 2000001 "$n" >"source-$n"
-    compress --backend=cpu -c "source-$n"
+    compress --backend=cpu -b 1024 -c "source-$n"
     cat out >>expected-all
 done
 GZLZSS_TEST_GPU_FAULT=fail=2
 export GZLZSS_TEST_GPU_FAULT
-compress --backend=gpu -c source-1 source-2 source-3
+compress --backend=gpu -b 1024 -c source-1 source-2 source-3
 unset GZLZSS_TEST_GPU_FAULT
 cmp expected-all out >>problems 2>&1
 [ "$(count 1)" -gt 0 ] || problem "nothing was left to the CPU: $(segments)"
@@ -269,14 +301,15 @@ verdict "three files, the GPU fails at the second"
 
 if command -v compute-sanitizer >/dev/null 2>&1; then
     mkdir sanitize
-    "$GEN" text 300000 >sanitize/text
-    "$GEN" zeros 100000 >sanitize/zeros
-    "$GEN" binary 300000 >sanitize/binary
+    "$GEN" text 100000 >sanitize/text
+    "$GEN" zeros 40000 >sanitize/zeros
+    "$GEN" binary 100000 >sanitize/binary
     for tool in memcheck racecheck; do
-        for block in 1024 32; do
+        for options in "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
             status=0
+            # shellcheck disable=SC2086 # These are several.
             compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
-                "$GZLZSS" -nkf -vv -b "$block" --backend=gpu sanitize/text sanitize/zeros \
+                "$GZLZSS" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
                 sanitize/binary >out 2>messages || status=$?
             if [ "$status" -ne 0 ]; then
                 problem "exit status $status"
@@ -284,10 +317,11 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
             fi
             expect_gpu_alone "under $tool"
             for f in text zeros binary; do
-                "$GZLZSS" -n -b "$block" --backend=cpu <"sanitize/$f" |
+                # shellcheck disable=SC2086
+                "$GZLZSS" -n $options --backend=cpu <"sanitize/$f" |
                     cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
             done
-            verdict "compute-sanitizer $tool, blocks of $block KiB"
+            verdict "compute-sanitizer $tool, $options"
         done
     done
 else
