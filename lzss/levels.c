@@ -14,10 +14,10 @@
 static const struct lz_level levels[] = {
     /* clang-format off */
     /*                         depths       nice  near3 lazy passes split */
-    [1]  = {LZ_FINDER_tagging,   0,   0,   0,   0,     0, 0, 0, 32768}, /* fastest */
+    [1]  = {LZ_FINDER_tagging,   0,   0,   0,   0,     0, 0, 0, 16384}, /* fastest */
     [2]  = {LZ_FINDER_chains,    4,   0,   0,  16,     0, 0, 0, 32768}, /* greedy */
     [3]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 0, 0, 32768}, /* as deep as pays */
-    [4]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 1, 0, 32768}, /* lazy */
+    [4]  = {LZ_FINDER_chains,   10,   0,   0,  24,     0, 1, 0, 32768}, /* lazy */
     [5]  = {LZ_FINDER_chains,   16,   0,   0,  32,  4096, 2, 0, 32768}, /* lazier */
     [6]  = {LZ_FINDER_chains,   24,   0,   0, 100,  4096, 2, 0, 32768}, /* the default */
     [7]  = {LZ_FINDER_chains,   12,  24,   0, 130,  4096, 2, 0,  8192}, /* long prefixes; little */
