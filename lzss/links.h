@@ -6,7 +6,7 @@
  * then follow links only where they need to.
  *
  * Positions are counted from the chunk's start, in signed 16 bits.  When a chunk is done, 32768 is
- * taken off every entry of the table (links_rebase), and what falls out of reach becomes NONE.
+ * taken off every entry of the table (links_next_chunk), and what falls out of reach becomes NONE.
  */
 #ifndef GZLZSS_LZSS_LINKS_H
 #define GZLZSS_LZSS_LINKS_H
@@ -33,32 +33,22 @@ static inline uint16_t *links_at(struct links *l)
     return l->links + LZ_CHUNK_SIZE;
 }
 
-static inline void links_clear(int16_t *table, size_t entries)
-{
-    for (size_t i = 0; i < entries; i++)
-        table[i] = LINKS_NONE;
-}
-
 /* Forgets everything: a segment starts. */
 static inline void links_start(struct links *l)
 {
-    links_clear(l->table, 1 << LZ_CHAINS_HASH_BITS);
-}
-
-static inline void links_rebase(int16_t *restrict table, size_t entries)
-{
-    /* The compiler makes this a saturating subtraction, many entries at a time. */
-    for (size_t i = 0; i < entries; i++) {
-        int32_t entry = table[i] - LZ_CHUNK_SIZE;
-
-        table[i] = (int16_t)(entry < LINKS_NONE ? LINKS_NONE : entry);
-    }
+    for (size_t i = 0; i < (size_t)1 << LZ_CHAINS_HASH_BITS; i++)
+        l->table[i] = LINKS_NONE;
 }
 
 /* The chunk is done; the next follows. */
 static inline void links_next_chunk(struct links *l)
 {
-    links_rebase(l->table, 1 << LZ_CHAINS_HASH_BITS);
+    /* The compiler makes this a saturating subtraction, many entries at a time. */
+    for (size_t i = 0; i < (size_t)1 << LZ_CHAINS_HASH_BITS; i++) {
+        int32_t entry = l->table[i] - LZ_CHUNK_SIZE;
+
+        l->table[i] = (int16_t)(entry < LINKS_NONE ? LINKS_NONE : entry);
+    }
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 

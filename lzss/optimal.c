@@ -179,8 +179,8 @@ static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *l
     return l.count;
 }
 
-/* The lists of the chunk in[0..size), whose first position is `first` in the group, from `matches`
- * on; returns where they end. */
+/* Writes the lists of the chunk in[0..size) from `matches` on, and where each starts to `starts`;
+ * returns where they end. */
 static uint32_t *gather_chunk(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                               int32_t size, uint32_t *starts, uint32_t *matches)
 {
@@ -454,7 +454,7 @@ __attribute__((target("avx2"))) static void find_steps_avx2(struct lz_optimal *o
 }
 #endif
 
-/* Finds a chunk's shortest path and writes it down; its first unit is `unit` of the group. */
+/* Finds a chunk's shortest path and writes it down. `block_of` starts with its first unit. */
 static struct lz_sequence *shortest_path(struct lz_optimal *o, const uint32_t *starts,
                                          const uint16_t *block_of, int32_t size, struct writer *w)
 {

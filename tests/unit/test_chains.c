@@ -15,6 +15,7 @@
 #include "lzss/chains.h"
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
+#include "tests/unit/inputs.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -280,18 +281,6 @@ static const struct lz_level *row(size_t r)
     return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
 }
 
-/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
- * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
-static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
-{
-    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
-
-    memcpy(copy, in, len);
-    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
-        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
-    return copy;
-}
-
 /* Whether chunk `c`'s sequences are within the limits and the chunk and repeat what is there. */
 static bool check_valid(const uint8_t *in, size_t len, size_t c, const struct lz_chunk *chunk)
 {
@@ -363,13 +352,7 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
 
 /* --- Inputs --- */
 
-enum kind { ZEROS, PERIOD, RANDOM, FEW_VALUES, TOKENS };
-
-static const struct {
-    const char *name;
-    enum kind kind;
-    unsigned parameter; /* the period, or how many different values */
-} kinds[] = {
+static const struct input_kind kinds[] = {
     {"zeros", ZEROS, 0},
     {"period 1", PERIOD, 1},
     {"period 2", PERIOD, 2},
@@ -400,47 +383,11 @@ static const struct {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* Tokens are strings of 2 to 9 values, some more frequent than others, and single values between
- * them.  All values are in use, and no others, in each 4096 bytes from the first on. */
-static void fill_tokens(uint8_t *out, size_t len, unsigned values, uint64_t *state)
-{
-    uint64_t dictionary = 4;
-    uint8_t tokens[512][9];
-
-    for (unsigned i = 0; i < sizeof(tokens); i++)
-        tokens[i / 9][i % 9] = (uint8_t)unit_below(&dictionary, values);
-    for (size_t i = 0; i < len;) {
-        size_t token = unit_below(state, 1 + unit_below(state, 512));
-        size_t n = unit_below(state, 4) == 0 ? 1 : 2 + token % 8;
-
-        if (i % 4096 < values) {
-            out[i] = (uint8_t)(i % 4096);
-            i++;
-            continue;
-        }
-        for (size_t j = 0; j < n && i < len && i % 4096 >= values; j++)
-            out[i++] = n == 1 ? (uint8_t)unit_below(state, values) : tokens[token][j];
-    }
-}
+#define TOKEN 9 /* bytes, at most */
 
 static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
 {
-    uint64_t state = seed;
-
-    if (kinds[k].kind == TOKENS) {
-        fill_tokens(out, len, kinds[k].parameter, &state);
-        return;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (kinds[k].kind == ZEROS)
-            out[i] = 0;
-        else if (kinds[k].kind == PERIOD)
-            out[i] = (uint8_t)(17 * (i % kinds[k].parameter) + 1);
-        else if (kinds[k].kind == RANDOM)
-            out[i] = (uint8_t)unit_rand(&state);
-        else
-            out[i] = (uint8_t)unit_below(&state, kinds[k].parameter);
-    }
+    fill_kind(out, len, &kinds[k], TOKEN, seed);
 }
 
 static void shortest(void)

@@ -17,6 +17,7 @@
 #include "huffman/huffman.h"
 #include "huffman/lengths.h"
 #include "lzss/lzss.h"
+#include "tests/unit/inputs.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -182,35 +183,6 @@ static void add_changing(struct segment *s, size_t chunk, struct style *style, u
 }
 
 /* --- The size that blocks ought to have --- */
-
-static unsigned length_symbol(unsigned length, unsigned *extra_bits)
-{
-    static const uint16_t base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                    31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-    static const uint8_t extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-    unsigned s = 28;
-
-    while (base[s] > length)
-        s--;
-    *extra_bits = extra[s];
-    return 257 + s;
-}
-
-static unsigned distance_symbol(unsigned distance, unsigned *extra_bits)
-{
-    static const uint16_t base[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
-                                    33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
-                                    1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-    static const uint8_t extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
-                                    6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
-    unsigned s = 29;
-
-    while (base[s] > distance)
-        s--;
-    *extra_bits = extra[s];
-    return s;
-}
 
 /* The symbols of a block, all but its end, and what is not a symbol. */
 struct tally {

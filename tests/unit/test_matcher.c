@@ -15,6 +15,7 @@
 #include "lzss/lzss.h"
 #include "lzss/tagging.h"
 #include "lzss/tags.h"
+#include "tests/unit/inputs.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -78,18 +79,6 @@ static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, u
 }
 
 /* --- Checks --- */
-
-/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
- * read past it.  The pad goes on as the data does at `distance`, or differs from it at once. */
-static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
-{
-    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
-
-    memcpy(copy, in, len);
-    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
-        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
-    return copy;
-}
 
 /* Each sequence is within DEFLATE's limits and its chunk and repeats what is there. */
 static void check_valid(const uint8_t *in, size_t len, const struct lz_chunk *chunks)
@@ -158,13 +147,7 @@ static void check_segment(const char *what, const uint8_t *in, size_t len)
 
 /* --- Inputs --- */
 
-enum kind { ZEROS, PERIOD, RANDOM, FEW_VALUES, WORDS };
-
-static const struct {
-    const char *name;
-    enum kind kind;
-    unsigned parameter; /* the period, or how many different values */
-} kinds[] = {
+static const struct input_kind kinds[] = {
     {"zeros", ZEROS, 0},         {"period 1", PERIOD, 1},       {"period 2", PERIOD, 2},
     {"period 3", PERIOD, 3},     {"period 4", PERIOD, 4},       {"period 5", PERIOD, 5},
     {"period 6", PERIOD, 6},     {"period 7", PERIOD, 7},       {"period 8", PERIOD, 8},
@@ -176,37 +159,7 @@ static const struct {
 
 static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
 {
-    uint64_t state = seed;
-    uint8_t words[256][12];
-
-    for (unsigned i = 0; i < sizeof(words); i++)
-        words[i / 12][i % 12] = (uint8_t)('a' + unit_below(&state, 26));
-    for (size_t i = 0; i < len; i++) {
-        switch (kinds[k].kind) {
-        case ZEROS:
-            out[i] = 0;
-            break;
-        case PERIOD:
-            out[i] = (uint8_t)(17 * (i % kinds[k].parameter) + 1);
-            break;
-        case RANDOM:
-            out[i] = (uint8_t)unit_rand(&state);
-            break;
-        case FEW_VALUES:
-            out[i] = (uint8_t)unit_below(&state, kinds[k].parameter);
-            break;
-        case WORDS: {
-            uint64_t word = unit_below(&state, 1 + unit_below(&state, 256));
-            size_t n = 1 + word % 11;
-
-            for (size_t j = 0; j < n && i < len; j++)
-                out[i++] = words[word][j];
-            if (i < len)
-                out[i] = ' ';
-            break;
-        }
-        }
-    }
+    fill_kind(out, len, &kinds[k], LONGEST_TOKEN, seed);
 }
 
 static void shortest(void)

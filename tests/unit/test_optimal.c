@@ -16,6 +16,7 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 #include "lzss/optimal.h"
+#include "tests/unit/inputs.h"
 #include "tests/unit/unit.h"
 
 #define GROUP ((size_t)4 << 20)
@@ -198,35 +199,6 @@ static size_t parse_count;
 static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
 static unsigned block_of[GROUP / UNIT];
 static unsigned most_blocks; /* of all groups so far */
-
-static unsigned length_symbol(size_t length, unsigned *extra_bits)
-{
-    static const uint16_t base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                    31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-    static const uint8_t extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-    unsigned s = 28;
-
-    while (base[s] > length)
-        s--;
-    *extra_bits = extra[s];
-    return 257 + s;
-}
-
-static unsigned distance_symbol(size_t distance, unsigned *extra_bits)
-{
-    static const uint16_t base[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
-                                    33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
-                                    1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-    static const uint8_t extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
-                                    6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
-    unsigned s = 29;
-
-    while (base[s] > distance)
-        s--;
-    *extra_bits = extra[s];
-    return s;
-}
 
 /* Adds a match to the parse.  Side by side at one distance, two are one. */
 static void take(size_t pos, struct match match)
@@ -509,18 +481,6 @@ static const struct lz_level *row(size_t r)
     return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
 }
 
-/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
- * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
-static uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
-{
-    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
-
-    memcpy(copy, in, len);
-    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
-        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
-    return copy;
-}
-
 /* Whether chunk `c`'s sequences are within the limits and the chunk and repeat what is there. */
 static bool check_valid(const uint8_t *in, size_t len, size_t c, const struct lz_chunk *chunk)
 {
@@ -682,13 +642,7 @@ static void packing(void)
 
 /* --- Inputs --- */
 
-enum kind { ZEROS, PERIOD, RANDOM, FEW_VALUES, TOKENS };
-
-static const struct {
-    const char *name;
-    enum kind kind;
-    unsigned parameter; /* the period, or how many different values */
-} kinds[] = {
+static const struct input_kind kinds[] = {
     {"zeros", ZEROS, 0},
     {"period 1", PERIOD, 1},
     {"period 2", PERIOD, 2},
@@ -715,47 +669,11 @@ static const struct {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* Tokens are strings of 2 to 16 values, some more frequent than others, and single values between
- * them.  All values are in use, and no others, in each 4096 bytes from the first on. */
-static void fill_tokens(uint8_t *out, size_t len, unsigned values, uint64_t *state)
-{
-    uint64_t dictionary = 4;
-    uint8_t tokens[512][16];
-
-    for (unsigned i = 0; i < sizeof(tokens); i++)
-        tokens[i / 16][i % 16] = (uint8_t)unit_below(&dictionary, values);
-    for (size_t i = 0; i < len;) {
-        size_t token = unit_below(state, 1 + unit_below(state, 512));
-        size_t n = unit_below(state, 4) == 0 ? 1 : 2 + token % 15;
-
-        if (i % 4096 < values) {
-            out[i] = (uint8_t)(i % 4096);
-            i++;
-            continue;
-        }
-        for (size_t j = 0; j < n && i < len && i % 4096 >= values; j++)
-            out[i++] = n == 1 ? (uint8_t)unit_below(state, values) : tokens[token][j];
-    }
-}
+#define TOKEN 16 /* bytes, at most */
 
 static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
 {
-    uint64_t state = seed;
-
-    if (kinds[k].kind == TOKENS) {
-        fill_tokens(out, len, kinds[k].parameter, &state);
-        return;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (kinds[k].kind == ZEROS)
-            out[i] = 0;
-        else if (kinds[k].kind == PERIOD)
-            out[i] = (uint8_t)(17 * (i % kinds[k].parameter) + 1);
-        else if (kinds[k].kind == RANDOM)
-            out[i] = (uint8_t)unit_rand(&state);
-        else
-            out[i] = (uint8_t)unit_below(&state, kinds[k].parameter);
-    }
+    fill_kind(out, len, &kinds[k], TOKEN, seed);
 }
 
 static void shortest(void)
@@ -1103,8 +1021,8 @@ static void two_groups(void)
     uint8_t *in = unit_need(calloc(MAX_LEN, 1));
     const size_t around = 2 * LZ_CHUNK_SIZE;
 
-    fill_tokens(in + 100000, 20000, 40, &(uint64_t){1});
-    fill_tokens(in + GROUP - around, 2 * around, 40, &(uint64_t){2});
+    fill_tokens(in + 100000, 20000, 40, TOKEN, &(uint64_t){1});
+    fill_tokens(in + GROUP - around, 2 * around, 40, TOKEN, &(uint64_t){2});
     for (size_t pos = 0; pos + UNIT <= MAX_LEN; pos += UNIT)
         in[pos + pos / UNIT % 100] = (uint8_t)(pos / UNIT);
     check_segment("two groups", in, MAX_LEN, CHEAPER - 1);

@@ -1,0 +1,133 @@
+/*
+ * inputs.h - what the tests of matching and coding share: inputs, and DEFLATE's tables written out
+ */
+#ifndef GZLZSS_INPUTS_H
+#define GZLZSS_INPUTS_H
+
+#include <string.h>
+
+#include "lzss/lzss.h"
+#include "tests/unit/unit.h"
+
+/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
+ * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
+static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
+{
+    uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
+
+    memcpy(copy, in, len);
+    for (size_t i = len; i < len + LZ_INPUT_PAD; i++)
+        copy[i] = (uint8_t)(len == 0 ? 0 : goes_on ? copy[i - 1] : ~copy[i - 1]);
+    return copy;
+}
+
+/* A kind of data that can be made. */
+struct input_kind {
+    const char *name;
+    enum { ZEROS, PERIOD, RANDOM, FEW_VALUES, TOKENS, WORDS } kind;
+    unsigned parameter; /* the period, or how many different values */
+};
+
+#define LONGEST_TOKEN 16
+
+/* Tokens are strings of 2 to `longest` values (at most LONGEST_TOKEN), some more frequent than
+ * others, and single values between them.  All values are in use, and no others, in each 4096 bytes
+ * from the first on. */
+static inline void fill_tokens(uint8_t *out, size_t len, unsigned values, unsigned longest,
+                               uint64_t *state)
+{
+    uint64_t dictionary = 4;
+    uint8_t tokens[512][LONGEST_TOKEN];
+
+    for (unsigned i = 0; i < 512 * longest; i++)
+        tokens[i / longest][i % longest] = (uint8_t)unit_below(&dictionary, values);
+    for (size_t i = 0; i < len;) {
+        size_t token = unit_below(state, 1 + unit_below(state, 512));
+        size_t n = unit_below(state, 4) == 0 ? 1 : 2 + token % (longest - 1);
+
+        if (i % 4096 < values) {
+            out[i] = (uint8_t)(i % 4096);
+            i++;
+            continue;
+        }
+        for (size_t j = 0; j < n && i < len && i % 4096 >= values; j++)
+            out[i++] = n == 1 ? (uint8_t)unit_below(state, values) : tokens[token][j];
+    }
+}
+
+/* Words of 1 to 11 letters, some more frequent than others, and blanks between them. */
+static inline void fill_words(uint8_t *out, size_t len, uint64_t *state)
+{
+    uint8_t words[256][12];
+
+    for (unsigned i = 0; i < sizeof(words); i++)
+        words[i / 12][i % 12] = (uint8_t)('a' + unit_below(state, 26));
+    for (size_t i = 0; i < len; i++) {
+        uint64_t word = unit_below(state, 1 + unit_below(state, 256));
+        size_t n = 1 + word % 11;
+
+        for (size_t j = 0; j < n && i < len; j++)
+            out[i++] = words[word][j];
+        if (i < len)
+            out[i] = ' ';
+    }
+}
+
+/* Fills out[0..len) with data of kind k; `longest` is for tokens. */
+static inline void fill_kind(uint8_t *out, size_t len, const struct input_kind *k, unsigned longest,
+                             uint64_t seed)
+{
+    uint64_t state = seed;
+
+    if (k->kind == TOKENS) {
+        fill_tokens(out, len, k->parameter, longest, &state);
+        return;
+    }
+    if (k->kind == WORDS) {
+        fill_words(out, len, &state);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (k->kind == ZEROS)
+            out[i] = 0;
+        else if (k->kind == PERIOD)
+            out[i] = (uint8_t)(17 * (i % k->parameter) + 1);
+        else if (k->kind == RANDOM)
+            out[i] = (uint8_t)unit_rand(&state);
+        else
+            out[i] = (uint8_t)unit_below(&state, k->parameter);
+    }
+}
+
+/* The symbol of a match length, and how many extra bits go with it (RFC 1951, section 3.2.5). */
+static inline unsigned length_symbol(size_t length, unsigned *extra_bits)
+{
+    static const uint16_t base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                    31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static const uint8_t extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    unsigned s = 28;
+
+    while (base[s] > length)
+        s--;
+    *extra_bits = extra[s];
+    return 257 + s;
+}
+
+/* The same for a distance. */
+static inline unsigned distance_symbol(size_t distance, unsigned *extra_bits)
+{
+    static const uint16_t base[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                    33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                    1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+    static const uint8_t extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                    6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+    unsigned s = 29;
+
+    while (base[s] > distance)
+        s--;
+    *extra_bits = extra[s];
+    return s;
+}
+
+#endif
