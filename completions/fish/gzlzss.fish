@@ -1,0 +1,53 @@
+# gzlzss.fish - completions for gzlzss in fish
+#
+# gunzlzss.fish and gzlzsscat.fish, beside this file, do the rest.  To add an option, add a line.
+# tests/docs.bats compares the options with those of "gzlzss --help".
+
+# Whether the command line so far asks for decompression, or for a look into compressed files.
+function __gzlzss_decompresses
+    set -l words (commandline -opc)
+    string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--test)$' $words[2..-1]
+end
+
+# The files that the word to complete may mean, as fish completes them for any command, and of these
+# the directories and those with a suffix of compressed files.
+function __gzlzss_compressed_files
+    complete -C "__gzlzss_no_such_command "(commandline -ct) |
+        string match -ri -- '.*(?:/|\.gz|\.z|\.tgz|\.taz|-gz|[-_]z|\.zip)$'
+end
+
+function __gzlzss_devices
+    gzlzss --list-devices 2>/dev/null | string replace -rf '^ *([0-9]+): *(.*)' '$1\t$2'
+end
+
+complete -c gzlzss -n __gzlzss_decompresses -f -a '(__gzlzss_compressed_files)'
+
+for level in (seq 12)
+    complete -c gzlzss -o $level -d "Compress at level $level"
+end
+complete -c gzlzss -l fast -d 'Compress at level 1, the fastest'
+complete -c gzlzss -l best -d 'Compress at level 9'
+complete -c gzlzss -l level -x -a '(seq 12)' -d 'Compress at this level'
+complete -c gzlzss -s b -l blocksize -x -a '32 64 128 256 512 1024 2048 4096 8192 16384 32768' -d 'KiB in a segment, compressed independently'
+complete -c gzlzss -s c -l stdout -d 'Write to standard output, keep input files'
+complete -c gzlzss -s d -l decompress -d 'Decompress'
+complete -c gzlzss -s f -l force -d 'Overwrite output, allow links and terminals'
+complete -c gzlzss -s h -l help -d 'List the options'
+complete -c gzlzss -s k -l keep -d 'Keep input files'
+complete -c gzlzss -s l -l list -d 'List what is in compressed files'
+complete -c gzlzss -s L -l license -d 'Print the license'
+complete -c gzlzss -s n -l no-name -d "Neither store nor restore the file's name and time"
+complete -c gzlzss -s N -l name -d "Store or restore the file's name and time"
+complete -c gzlzss -s p -l processes -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
+complete -c gzlzss -s q -l quiet -d 'Print no warnings'
+complete -c gzlzss -s r -l recursive -d 'Process all files in directories'
+complete -c gzlzss -l rsyncable -d 'Make output that rsync can transfer in part'
+complete -c gzlzss -s S -l suffix -x -a '.gz .z .zip' -d 'Suffix of compressed files'
+complete -c gzlzss -l synchronous -d 'Have output on the disk before the input is removed'
+complete -c gzlzss -s t -l test -d 'Test whether compressed files are intact'
+complete -c gzlzss -s v -l verbose -d 'Report what was done; twice, how'
+complete -c gzlzss -s V -l version -d 'Print the version'
+complete -c gzlzss -l backend -x -a 'auto\t"GPU and CPU, for large inputs" cpu\t"The CPU alone" gpu\t"Nothing but a GPU"' -d 'What finds repetitions'
+complete -c gzlzss -l device -x -a '(__gzlzss_devices)' -d 'Number of the CUDA device to use'
+complete -c gzlzss -l list-devices -d 'List the GPUs that can be used'
+complete -c gzlzss -l progress -d 'Show how far the work has come'

@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# completions.bats - what the shells offer to complete
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    mkdir bin files
+    for name in gzlzss gunzlzss gzlzsscat; do
+        ln -s "$GZLZSS" "bin/$name"
+    done
+    export PATH=$PWD/bin:$PATH
+    cd files || return 1
+    mkdir sub
+    touch plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz
+}
+
+# Makes COMPREPLY for the words given, the last of them being completed.  Bash takes "=" for a word
+# of its own.
+complete_words() {
+    # shellcheck source=/dev/null
+    . "$srcdir/completions/bash/gzlzss"
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    COMPREPLY=()
+    # The status means nothing.  (compopt works only while Readline completes.)
+    _gzlzss || true
+}
+
+# offers WORD...: COMPREPLY has these words, in any order.
+offers() {
+    local got expected
+    got=$(printf '%s\n' "${COMPREPLY[@]}" | sed '/^$/d' | sort)
+    expected=$(printf '%s\n' "$@" | sed '/^$/d' | sort)
+    [ "$got" = "$expected" ] || fail "expected:" "$expected" "got:" "$got"
+}
+
+@test "bash: options" {
+    complete_words gzlzss --de
+    offers --decompress --device=
+    complete_words gzlzss -k --blo
+    offers --blocksize=
+    complete_words gzlzss -1
+    offers -1 -10 -11 -12
+    complete_words gzlzss --nonsense
+    offers
+    complete_words gzlzss -
+    [ "${#COMPREPLY[@]}" -ge 30 ]
+}
+
+@test "bash: values of options, however they are written" {
+    complete_words gzlzss --backend = ''
+    offers auto cpu gpu
+    complete_words gzlzss --backend =
+    offers auto cpu gpu
+    complete_words gzlzss --backend = g
+    offers gpu
+    complete_words gzlzss --backend a
+    offers auto
+    complete_words gzlzss --backend=c
+    offers --backend=cpu
+    complete_words gzlzss --level 1
+    offers 1 10 11 12
+    complete_words gzlzss -b 20
+    offers 2048
+    complete_words gzlzss -kb 20
+    offers 2048
+    complete_words gzlzss -p ''
+    offers $(seq "$(getconf _NPROCESSORS_ONLN)")
+    complete_words gzlzss -S .z
+    offers .z .zip
+    complete_words gzlzss --backend = x
+    offers
+    complete_words gzlzss --keep=x
+    offers
+}
+
+@test "bash: files to compress are those that are not compressed" {
+    complete_words gzlzss ''
+    offers plain.txt 'with space.txt' archive.zip other.xyz sub
+    complete_words gzlzss -9 w
+    offers 'with space.txt'
+    complete_words gzlzss -S .xyz ''
+    offers plain.txt 'with space.txt' archive.zip sub
+    # To standard output, all can be.
+    complete_words gzlzss -c ''
+    offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
+    complete_words gzlzss -p 2 --stdout p
+    offers plain.txt packed.gz
+}
+
+@test "bash: files to decompress are those that are compressed" {
+    local words
+    for words in "-d" "--decompress" "-kd" "-b 64 -d" "-9 --uncompress" "-p2 -d"; do
+        # shellcheck disable=SC2086 # The words are words.
+        complete_words gzlzss $words ''
+        offers packed.gz old.Z mail.tgz sub
+    done
+    complete_words gunzlzss ''
+    offers packed.gz old.Z mail.tgz sub
+    complete_words /usr/bin/gunzlzss -k p
+    offers packed.gz
+    # A zip file's name is none to take a suffix from.
+    for words in "-t" "-cd" "--list" "-d --stdout" "-vl" "-d -S .zip" "-dS.zip" "-d --suffix=.zip" \
+        "-d --suffix = .zip"; do
+        # shellcheck disable=SC2086
+        complete_words gzlzss $words ''
+        offers packed.gz old.Z mail.tgz archive.zip sub
+    done
+    complete_words gzlzsscat ''
+    offers packed.gz old.Z mail.tgz archive.zip sub
+    complete_words gzlzsscat -f ''
+    offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
+    # What a value's letters say is not meant.
+    complete_words gzlzss -Sd p
+    offers plain.txt
+}
+
+@test "bash: behind -- come files alone" {
+    touch ./-d.gz ./-d.txt
+    complete_words gzlzss -- -
+    offers -d.txt
+    complete_words gzlzss -- -d p
+    offers plain.txt
+}
+
+@test "bash: the three names are registered" {
+    bash -c ". '$srcdir/completions/bash/gzlzss' && complete -p gzlzss gunzlzss gzlzsscat" >registered
+    [ "$(wc -l <registered)" -eq 3 ]
+}
+
+# fish_offers WORDS COMPLETION...: for the command line WORDS, fish offers these.
+fish_offers() {
+    local got expected words=$1
+    shift
+    got=$(HOME=$BATS_TEST_TMPDIR fish --no-config -c "
+        set fish_complete_path '$srcdir/completions/fish' \$fish_complete_path
+        complete -C '$words'" | cut -f 1 | sort)
+    expected=$(printf '%s\n' "$@" | sort)
+    [ "$got" = "$expected" ] || fail "$words, expected:" "$expected" "got:" "$got"
+}
+
+@test "fish: options, values and files" {
+    have fish || skip "fish is not installed"
+    fish_offers 'gzlzss --de' --decompress --device
+    fish_offers 'gzlzss --backend ' auto cpu gpu
+    fish_offers 'gzlzss -1' -1 -10 -11 -12
+    fish_offers 'gzlzss p' packed.gz plain.txt
+    fish_offers 'gzlzss -d ' archive.zip packed.gz old.Z mail.tgz sub/
+    fish_offers 'gunzlzss p' packed.gz
+    fish_offers 'gzlzsscat -f --ke' --keep
+}
+
+# What zsh gives to _arguments, the function that does the rest.
+zsh_arguments() {
+    zsh -f -c "_arguments() { print -rl -- \"\$@\" }; service=$1; source '$srcdir/completions/zsh/_gzlzss'"
+}
+
+# zsh_files SERVICE OPTION...: what zsh offers as files, with these options in front.
+zsh_files() {
+    local service=$1
+    shift
+    zsh -f -c "
+        setopt extendedglob nullglob
+        # The pattern, or all.
+        _files() { print -rl -- \${~\${2:-*}} }
+        _arguments() { : }
+        source '$srcdir/completions/zsh/_gzlzss'
+        typeset -A opt_args
+        for option; do opt_args[\$option]=; done
+        service=$service
+        _gzlzss_files" zsh "$@" | sort | tr '\n' ' '
+}
+
+@test "zsh: options and files" {
+    have zsh || skip "zsh is not installed"
+    zsh_arguments gzlzss >arguments
+    grep -qF -e '-12[compress at level 12]' arguments
+    grep -qF -e '--blocksize=[' arguments
+    rm arguments
+    [ "$(zsh_files gzlzss)" = "archive.zip other.xyz plain.txt with space.txt " ]
+    [ "$(zsh_files gzlzss -d)" = "mail.tgz old.Z packed.gz " ]
+    [ "$(zsh_files gunzlzss)" = "mail.tgz old.Z packed.gz " ]
+    [ "$(zsh_files gzlzsscat)" = "archive.zip mail.tgz old.Z packed.gz " ]
+    [ "$(zsh_files gzlzss --test)" = "archive.zip mail.tgz old.Z packed.gz " ]
+    [ "$(zsh_files gzlzss -c)" = "archive.zip mail.tgz old.Z other.xyz packed.gz plain.txt sub with space.txt " ]
+}

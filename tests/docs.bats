@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# docs.bats - the manual page and the completions have the options that the command has, and no
+# others
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+# Options that the command takes and --help does not list.  The manual page has to have them; the
+# completions need not.
+unlisted='ascii silent threads to-stdout uncompress'
+unlisted_letters='H M T a m'
+
+# Of all these, those that are documented already, and not there yet.  One that has come has to go.
+not_yet='ascii device license list name progress recursive rsyncable suffix synchronous threads'
+not_yet_letters='H L M N S T a l m r'
+
+setup() {
+    enter_test_directory
+    man=$srcdir/man/gzlzss.1
+    completions=$srcdir/completions
+    "$GZLZSS" --help >help
+}
+
+# Sorts the words on standard input, one a line.
+sorted() {
+    tr -s ' ' '\n' | sed '/^$/d' | LC_ALL=C sort -u
+}
+
+# Prints those of the words in $1 that are not in $2.
+without() {
+    comm -23 <(echo "$1" | sorted) <(echo "$2" | sorted)
+}
+
+# The names of long options, without the dashes, in --help, ...
+in_help() {
+    sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help
+}
+
+# ... in the entries of the manual page's list, without arguments, ...
+entries_in_man() {
+    sed -nE 's/^\.It Fl //p' "$man" | sed -E -e 's/ Ar [A-Za-z]+//g' -e 's/ Ns = Ns//g' \
+        -e 's/ ,|Fl //g' | tr ' ' '\n'
+}
+
+in_man() {
+    entries_in_man | sed -n 's/^-//p'
+}
+
+# ... and in the completions.
+in_bash() {
+    # shellcheck source=/dev/null
+    (. "$completions/bash/gzlzss" && _gzlzss_options --) | sed -nE 's/^--([a-z-]+)=?$/\1/p'
+}
+
+# In front of the options in braces are those that they exclude.
+in_zsh() {
+    sed -n '/_arguments/,$p' "$completions/zsh/_gzlzss" | sed "s/'([^)]*)//" |
+        sed -nE "s/^ *[^[]*--([a-z-]+).*/\1/p"
+}
+
+in_fish() {
+    sed -nE 's/^complete -c gzlzss .*-l ([a-z-]+).*/\1/p' "$completions/fish/gzlzss.fish"
+}
+
+letters_in_help() {
+    sed -nE 's/^  -([A-Za-z]),.*/\1/p' help
+}
+
+letters_in_man() {
+    entries_in_man | grep -x '[A-Za-z]'
+}
+
+# documents WHAT FOUND REQUIRED ALLOWED: FOUND has all words of REQUIRED, and none but these and
+# those of ALLOWED.
+documents() {
+    local missing wrong
+    [ -n "$2" ] || fail "found no option in $1"
+    missing=$(without "$3" "$2")
+    [ -z "$missing" ] || fail "not in $1: $missing"
+    wrong=$(without "$2" "$3 $4")
+    [ -z "$wrong" ] || fail "in $1, but there is no such option: $wrong"
+}
+
+@test "the manual page has every option, and no other" {
+    documents "$man" "$(in_man)" "$(in_help) $not_yet $unlisted" ''
+}
+
+@test "the manual page has every letter, and no other" {
+    documents "$man" "$(letters_in_man)" "$(letters_in_help) $not_yet_letters $unlisted_letters" ''
+}
+
+@test "the completions have every option, and no other" {
+    local listed
+    listed=$(in_help; without "$not_yet" "$unlisted")
+    documents "$completions/bash/gzlzss" "$(in_bash)" "$listed" "$unlisted"
+    documents "$completions/zsh/_gzlzss" "$(in_zsh)" "$listed" "$unlisted"
+    documents "$completions/fish/gzlzss.fish" "$(in_fish)" "$listed" "$unlisted"
+}
+
+# accepted OPTION: with it, and a value if it wants one, the command goes on to do what --help says.
+accepted() {
+    "$GZLZSS" "$1" --help >stdout 2>stderr || "$GZLZSS" "$1" 1 --help >stdout 2>stderr
+}
+
+@test "the options that --help does not list are there" {
+    for name in $(without "$unlisted" "$not_yet"); do
+        accepted "--$name" || fail "--$name: $(cat stderr)"
+    done
+    for letter in $(without "$unlisted_letters" "$not_yet_letters"); do
+        accepted "-$letter" || fail "-$letter: $(cat stderr)"
+    done
+}
+
+@test "what is said not to be there yet is not" {
+    for name in $not_yet; do
+        # An abbreviation of a longer name is none.
+        ! in_help | grep -qx -e "$name" || fail "take $name out of not_yet in docs.bats"
+    done
+    for name in $(without "$unlisted" "$(without "$unlisted" "$not_yet")"); do
+        ! accepted "--$name" || fail "take $name out of not_yet in docs.bats"
+    done
+    for letter in $not_yet_letters; do
+        ! accepted "-$letter" || fail "take $letter out of not_yet_letters in docs.bats"
+    done
+}
+
+@test "the levels in the manual page are those of the command" {
+    entries_in_man | grep -x '[0-9]*' | sort -n >levels
+    seq 12 | cmp - levels
+    for level in {1..12}; do
+        accepted "-$level"
+    done
+    ! accepted --level=13 || fail "there is a level 13"
+}
+
+@test "the manual page is clean" {
+    have mandoc || skip "mandoc is not installed"
+    # Which manuals it refers to are installed says nothing about it.
+    mandoc -T lint "$man" 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db' >complaints || true
+    [ ! -s complaints ] || fail "$(cat complaints)"
+}
