@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# install.bats - what make install puts where, and that make uninstall takes it all away
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    build=$(dirname "$GZLZSS")
+    [ -f "$build/Makefile" ] || skip "this is not a build tree"
+    have make || skip "make is not installed"
+    # The make that runs the tests is not to reach this one.
+    unset MAKEFLAGS MFLAGS MAKELEVEL
+    dest=$PWD/dest
+    # All that is installed goes below one directory, whatever configure was told.
+    places=(DESTDIR="$dest" prefix=/p exec_prefix=/p bindir=/p/bin datarootdir=/p/share
+        datadir=/p/share mandir=/p/share/man man1dir=/p/share/man/man1
+        bashcompletiondir=/p/share/bash zshcompletiondir=/p/share/zsh
+        fishcompletiondir=/p/share/fish gzipnamesdir=)
+}
+
+in_build() {
+    make -s -C "$build" "${places[@]}" "$@" >log 2>&1 || fail "make $*:" "$(cat log)"
+}
+
+# Everything that is no directory.
+installed() {
+    (cd "$dest" && find . ! -type d -printf '%P\n') | sort
+}
+
+# Every link leads to a file, by a path that stays right when all of it is moved.
+links_lead_somewhere() {
+    local link
+    find "$dest" -type l >links
+    while read -r link; do
+        [ -e "$link" ] || fail "dangling: $link -> $(readlink "$link")"
+        case $(readlink "$link") in
+        /*) fail "not relative: $link -> $(readlink "$link")" ;;
+        esac
+    done <links
+}
+
+@test "install puts everything in its place, twice too; uninstall leaves nothing" {
+    in_build install
+    in_build install
+    installed >found
+    sort >expected <<'END'
+p/bin/gunzlzss
+p/bin/gzlzss
+p/bin/gzlzsscat
+p/share/bash/gunzlzss
+p/share/bash/gzlzss
+p/share/bash/gzlzsscat
+p/share/fish/gunzlzss.fish
+p/share/fish/gzlzss.fish
+p/share/fish/gzlzsscat.fish
+p/share/man/man1/gunzlzss.1
+p/share/man/man1/gzlzss.1
+p/share/man/man1/gzlzsscat.1
+p/share/zsh/_gzlzss
+END
+    diff expected found
+    links_lead_somewhere
+    "$dest/p/bin/gunzlzss" --version | cmp - <("$GZLZSS" --version)
+    in_build uninstall
+    [ -z "$(installed)" ] || fail "left: $(installed)"
+}
+
+@test "gzip's names come where they are wanted, and go with their directory" {
+    in_build install gzipnamesdir=/p/libexec//names/
+    for name in gzip gunzip zcat; do
+        [ "$(readlink "$dest/p/libexec/names/$name")" = ../../bin/gzlzss ]
+    done
+    links_lead_somewhere
+    in_build uninstall gzipnamesdir=/p/libexec//names/
+    absent "$dest/p/libexec/names"
+    [ -z "$(installed)" ] || fail "left: $(installed)"
+
+    # Where nothing but the root is shared, the whole path is in the link.
+    in_build install gzipnamesdir=/other
+    [ "$(readlink "$dest/other/gzip")" = /p/bin/gzlzss ]
+    in_build uninstall gzipnamesdir=/other
+    absent "$dest/other"
+
+    # Beside the command.
+    in_build install gzipnamesdir=/p/bin
+    [ "$(readlink "$dest/p/bin/zcat")" = gzlzss ]
+    in_build uninstall gzipnamesdir=/p/bin
+    [ -z "$(installed)" ] || fail "left: $(installed)"
+}
+
+@test "a gzip that is not ours is neither replaced nor removed" {
+    mkdir -p "$dest/p/names"
+    echo theirs >"$dest/p/names/gzip"
+    ln -s pigz "$dest/p/names/gunzip"
+    if in_build install gzipnamesdir=/p/names; then
+        fail "make install went over another gzip"
+    fi
+    grep -q 'p/names/gzip is there already' log
+    in_build uninstall gzipnamesdir=/p/names
+    [ "$(cat "$dest/p/names/gzip")" = theirs ]
+    [ "$(readlink "$dest/p/names/gunzip")" = pigz ]
+}
+
+@test "a command with another name is what the links lead to" {
+    in_build install program_transform_name='s,^,x-,' gzipnamesdir=/p/names
+    [ -x "$dest/p/bin/x-gzlzss" ]
+    [ "$(readlink "$dest/p/bin/gunzlzss")" = x-gzlzss ]
+    links_lead_somewhere
+    in_build uninstall program_transform_name='s,^,x-,' gzipnamesdir=/p/names
+    [ -z "$(installed)" ] || fail "left: $(installed)"
+}
+
+@test "completions go nowhere if that is wanted" {
+    in_build install bashcompletiondir= zshcompletiondir= fishcompletiondir=
+    absent "$dest/p/share/bash" "$dest/p/share/zsh" "$dest/p/share/fish"
+    in_build uninstall bashcompletiondir= zshcompletiondir= fishcompletiondir=
+    [ -z "$(installed)" ] || fail "left: $(installed)"
+}
