@@ -6,6 +6,8 @@ export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ
 
 read -ra gzlzss <<<"${GZLZSS:-./gzlzss}"
+# To the command itself it would be options.
+export -n GZLZSS
 corpora=${GZLZSS_CORPORA:-${XDG_CACHE_HOME:-$HOME/.cache}/gzlzss-corpora}
 corpus_files=("$corpora"/{linux200,gcc.tar,cldr.tar,gcide,wordnet.tar,lib.tar})
 cores=$(getconf _NPROCESSORS_ONLN)

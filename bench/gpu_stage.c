@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     if (f == NULL)
         return die("cannot open the input");
     start = now();
-    g = gpu_open(level, segment_size, batch_size, batches, error);
+    g = gpu_open(0, level, segment_size, batch_size, batches, error);
     if (g == NULL)
         return die(error);
     opened = now() - start;

@@ -41,6 +41,7 @@ struct gpu_engine {
      * fail at the submission with this number. */
     bool corrupt;
     long submissions_left;
+    int device;
 };
 
 /* The level's match finder. */
@@ -163,9 +164,10 @@ static void read_faults(struct gpu_engine *g)
         g->submissions_left = atol(fault + 5);
 }
 
-struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, size_t batch_size,
-                            int batches, char error[GPU_ERROR_SIZE])
+struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
+                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
 {
+    char label[32];
     struct gpu_engine *g;
     cudaDeviceProp properties;
     const size_t scratch = finders[level->finder].scratch(level);
@@ -176,10 +178,18 @@ struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, s
         snprintf(error, GPU_ERROR_SIZE, GPU_NO_DRIVER);
         return NULL;
     }
+    if (failed(cudaGetDeviceCount(&devices), "no CUDA device", error))
+        return NULL;
+    if (device >= devices) {
+        snprintf(error, GPU_ERROR_SIZE, "there is no CUDA device %d: the last is %d", device,
+                 devices - 1);
+        return NULL;
+    }
+    snprintf(label, sizeof(label), "CUDA device %d", device);
     /* Waiting threads sleep: the cores have encoding to do. */
-    if (failed(cudaGetDeviceCount(&devices), "no CUDA device", error) ||
-        failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "CUDA device 0", error) ||
-        failed(cudaGetDeviceProperties(&properties, 0), "CUDA device 0", error) ||
+    if (failed(cudaSetDevice(device), label, error) ||
+        failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error) ||
+        failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
@@ -205,6 +215,7 @@ struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, s
     }
     snprintf(g->name, sizeof(g->name), "%s", properties.name);
     g->level = level;
+    g->device = device;
     g->segment_size = segment_size;
     read_faults(g);
     for (g->batches = 0; g->batches < batches; g->batches++) {
@@ -227,6 +238,7 @@ struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, s
 
 void gpu_close(struct gpu_engine *g)
 {
+    (void)cudaSetDevice(g->device);
     for (int i = 0; i < g->batches; i++)
         free_batch(&g->batch[i]);
     free(g->batch);
@@ -263,7 +275,9 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
 
     d->view.length = (uint32_t)b->length;
     d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
-    return !(failed(cudaEventRecord(d->events[BEGIN], d->stream), g->name, error) ||
+    /* Which device is meant is the thread's affair, and this may be another thread than before. */
+    return !(failed(cudaSetDevice(g->device), g->name, error) ||
+             failed(cudaEventRecord(d->events[BEGIN], d->stream), g->name, error) ||
              failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length,
                                     cudaMemcpyHostToDevice, d->stream),
                     g->name, error) ||
@@ -299,7 +313,8 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;
 
-    if (failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
+    if (failed(cudaSetDevice(g->device), g->name, error) ||
+        failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return false;
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
     if (failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error) ||

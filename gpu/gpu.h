@@ -49,14 +49,14 @@ struct gpu_batch {
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 
 /*
- * Brings up the first visible device for matching at `level`, with `batches` batches of about
+ * Brings up visible device number `device`, from 0, for matching at `level`, with `batches` batches of about
  * `batch_size` bytes each for segments of `segment_size` bytes; fewer or smaller ones if the
  * device's free memory is short. segment_size is as --blocksize allows; batch_size is below 2 GiB;
  * batches is 1 or more. Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a
  * message in error, if there is no usable device.
  */
-struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, size_t batch_size,
-                            int batches, char error[GPU_ERROR_SIZE]);
+struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
+                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE]);
 
 /* Frees everything; no batch may be in use. */
 void gpu_close(struct gpu_engine *g);

@@ -14,9 +14,10 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
-struct gpu_engine *gpu_open(const struct lz_level *level, size_t segment_size, size_t batch_size,
-                            int batches, char error[GPU_ERROR_SIZE])
+struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
+                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
 {
+    (void)device;
     (void)level;
     (void)segment_size;
     (void)batch_size;

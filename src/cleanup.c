@@ -4,7 +4,8 @@
 #include "config.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -12,11 +13,17 @@
 
 static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 
-/* What a signal handler can reach has to be global.  Only the main thread touches it. */
-static const char *volatile partial_output;
+/* What a signal handler can reach has to be global.  The lock is one that a handler may take: no
+ * mutex, but a flag, and it is held for a few system calls at most. */
+static struct cleanup_output *armed;
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+static bool is_foreground;
 
-/* What was held back before cleanup_hold. */
-static sigset_t before_hold;
+static void take_lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
+        sched_yield();
+}
 
 static void ending_signals(sigset_t *set)
 {
@@ -27,10 +34,9 @@ static void ending_signals(sigset_t *set)
 
 static void on_signal(int signal_number)
 {
-    const char *name = partial_output;
-
-    if (name != NULL)
-        unlink(name);
+    take_lock();
+    for (struct cleanup_output *o = armed; o != NULL; o = o->next)
+        unlinkat(o->directory, o->name, 0);
     /* Die by the same signal, as whoever sent it expects to see; it comes as the handler returns.
      */
     signal(signal_number, SIG_DFL);
@@ -41,23 +47,50 @@ void cleanup_init(void)
 {
     struct sigaction action = {.sa_handler = on_signal}, before;
 
+    is_foreground = sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN;
     ending_signals(&action.sa_mask);
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
         if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(ending[i], &action, NULL);
 }
 
-void cleanup_hold(void)
+bool cleanup_is_foreground(void)
+{
+    return is_foreground;
+}
+
+void cleanup_hold(sigset_t *before)
 {
     sigset_t set;
 
     ending_signals(&set);
-    pthread_sigmask(SIG_BLOCK, &set, &before_hold);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+    take_lock();
 }
 
-void cleanup_release(void)
+void cleanup_release(const sigset_t *before)
 {
-    pthread_sigmask(SIG_SETMASK, &before_hold, NULL);
+    atomic_flag_clear_explicit(&lock, memory_order_release);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+void cleanup_arm(struct cleanup_output *output)
+{
+    output->previous = NULL;
+    output->next = armed;
+    if (armed != NULL)
+        armed->previous = output;
+    armed = output;
+}
+
+void cleanup_disarm(struct cleanup_output *output)
+{
+    if (output->previous != NULL)
+        output->previous->next = output->next;
+    else
+        armed = output->next;
+    if (output->next != NULL)
+        output->next->previous = output->previous;
 }
 
 void cleanup_signal_for(int error_number)
@@ -67,16 +100,6 @@ void cleanup_signal_for(int error_number)
         kill(getpid(), SIGPIPE);
     else if (error_number == EFBIG)
         kill(getpid(), SIGXFSZ);
-}
-
-void cleanup_arm(const char *name)
-{
-    partial_output = name;
-}
-
-void cleanup_disarm(void)
-{
-    partial_output = NULL;
 }
 
 bool cleanup_start_thread(pthread_t *thread, void *(*body)(void *), void *argument)

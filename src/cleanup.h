@@ -1,27 +1,43 @@
 /*
  * cleanup.h - a signal must not leave half an output file behind
  *
- * Signals are for the main thread alone: it runs the handler, so the handler never runs beside the
- * code that arms and disarms it, and cannot remove an output whose input is just being removed
- * too.  Every other thread is started with all signals blocked (cleanup_start_thread).
+ * An output that is not complete yet is registered ("armed").  A signal that ends the program removes
+ * all that are, then ends it.  Signals are for the main thread alone: it runs the handler, and every
+ * other thread is started with all signals blocked (cleanup_start_thread).  Creating a file and
+ * arming it, or removing an input and disarming its output, must not come apart: both happen under a
+ * lock (cleanup_hold) which the handler takes too, and never gives back.  The main thread cannot be
+ * interrupted while it has the lock, as it then holds signals back.
  */
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
+
+/* A file to be removed: a name, relative to a directory descriptor (or AT_FDCWD). */
+struct cleanup_output {
+    int directory;
+    const char *name;
+    struct cleanup_output *previous, *next; /* cleanup's own */
+};
 
 /* Catches the signals that end the program, except those that are ignored already. */
 void cleanup_init(void);
 
-/* Holds these signals back from now on, or no longer. Not to be nested. */
-void cleanup_hold(void);
-void cleanup_release(void);
+/* Whether the program may be interrupted from the keyboard: it was not started to be ignored in the
+ * background.  Valid after cleanup_init. */
+bool cleanup_is_foreground(void);
 
-/* From now on a signal removes this file before it ends the program; the name must stay valid until
- * cleanup_disarm.  Call both only while signals are held. */
-void cleanup_arm(const char *name);
-void cleanup_disarm(void);
+/* Between these two, nothing is removed by a signal, and no other thread is between them.  `before`
+ * is where the second finds the signals that the first held back.  Not to be nested. */
+void cleanup_hold(sigset_t *before);
+void cleanup_release(const sigset_t *before);
+
+/* From now on a signal removes this file before it ends the program, or no longer; both only between
+ * cleanup_hold and cleanup_release.  *output, and the name, must stay until it is disarmed. */
+void cleanup_arm(struct cleanup_output *output);
+void cleanup_disarm(struct cleanup_output *output);
 
 /* Takes the signal that goes with a failed write's errno (SIGPIPE with EPIPE, SIGXFSZ with EFBIG),
  * which was held back if it was not the main thread that wrote.  Returns if it is ignored, or goes

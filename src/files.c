@@ -1,9 +1,11 @@
 /*
- * files.c - what happens to one operand: names, opening, attributes, and removing what is done with
+ * files.c - what happens to one file: names, opening, attributes, and removing what is done with
  *
  * The order of things is what keeps data safe: the output is created with a name that did not exist
  * and, until it is complete, goes if anything fails or a signal comes; only when it has been
  * written, given its attributes and closed without an error is the input removed.
+ *
+ * What is said, and in which order things are looked at, is GNU gzip's.
  */
 #include "config.h"
 
@@ -12,433 +14,671 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compat/gzip.h"
 #include "compat/inflate.h"
-#include "src/cleanup.h"
 #include "src/files.h"
 #include "src/io.h"
+#include "src/names.h"
+#include "src/progress.h"
 
-/* Everything about the operand at hand. */
-struct task {
-    const struct options *o;
-    struct pipeline *pipeline;
-    struct messages *m;
-    const char *name;  /* of the input, as messages show it */
-    char *found_name;  /* of the input where it is not the operand's; to be freed */
-    char *output_name; /* to be freed; NULL: standard output, or none for -t */
-    bool is_stdin;
-    int in_fd, out_fd; /* -1 if not open */
-    struct stat in_stat;
-};
-
-/* Suffixes of compressed files, and what decompression puts in their place. */
-static const struct {
-    const char *suffix;
-    const char *replacement;
-} suffixes[] = {{".gz", ""}, {".tgz", ".tar"}, {".taz", ".tar"}, {"-gz", ""},
-                {".z", ""},  {"-z", ""},       {"_z", ""}};
-
-/* The index of the suffix a name ends in (in any case, and not all of the name), or -1. */
-static int find_suffix(const char *name)
+/* An error that has to do with a file; gzip leaves out a name that is empty. */
+static void name_error(struct file *f, const char *name, int error)
 {
-    size_t length = strlen(name);
-
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        size_t n = strlen(suffixes[i].suffix);
-
-        if (length > n && name[length - n - 1] != '/' &&
-            strcasecmp(name + length - n, suffixes[i].suffix) == 0)
-            return (int)i;
-    }
-    return -1;
+    if (name[0] == '\0')
+        msg_error(&f->m, "%s", strerror(error));
+    else
+        msg_error(&f->m, "%s: %s", name, strerror(error));
 }
 
-/* a[0..n) followed by b; NULL if memory is short. */
-static char *concatenate(const char *a, size_t n, const char *b)
+/* An error in reading or writing: nothing after it will be any better, so gzip ends. */
+static void io_error(struct file *f, const char *name, int error)
 {
-    char *s = malloc(n + strlen(b) + 1);
-
-    if (s != NULL) {
-        memcpy(s, a, n);
-        strcpy(s + n, b);
-    }
-    return s;
+    msg_data_error(&f->m, "%s: %s", name, strerror(error));
+    f->m.stop = true;
 }
 
-static bool out_of_memory(struct task *t)
+void file_out_of_memory(struct file *f)
 {
-    msg_error(t->m, t->name, "memory exhausted");
-    return false;
+    msg_error(&f->m, "memory exhausted");
+    f->m.stop = true;
 }
 
 /* The name in messages about the output. */
-static const char *output_in_messages(const struct task *t)
+static const char *output_in_messages(const struct file *f)
 {
-    return t->output_name != NULL ? t->output_name : "stdout";
+    return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-static bool open_input(struct task *t)
+/* How to name a file of this directory to the system. */
+static const char *name_within(const struct file *f, const char *name)
 {
-    const struct options *o = t->o;
-    /* What may be removed has to be a regular file, and opening must not wait for someone to open
-     * the other end of a FIFO before that is known; -f is only about links. */
-    const bool in_place = !o->to_stdout && o->action != ACTION_TEST;
-    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (in_place ? O_NONBLOCK : 0) |
-                      (in_place && !o->force ? O_NOFOLLOW : 0);
+    return f->directory->is_open ? names_base(name) : name;
+}
 
-    if (t->is_stdin) {
-        t->in_fd = STDIN_FILENO;
-        t->name = "stdin";
-        if (o->action != ACTION_COMPRESS && !o->force && isatty(t->in_fd)) {
-            msg_error(t->m, NULL,
-                      "compressed data not read from a terminal. Use -f to force decompression.\n"
+/* --- The input --- */
+
+static bool open_stdin(struct file *f)
+{
+    const struct options *o = f->o;
+    const int terminal = o->action == ACTION_COMPRESS ? STDOUT_FILENO : STDIN_FILENO;
+
+    f->is_stdin = f->to_stdout = true;
+    f->name = "stdin";
+    if (!o->force && o->action != ACTION_LIST && (o->presume_input_tty || isatty(terminal))) {
+        if (!f->m.quiet)
+            msg_error(&f->m,
+                      "compressed data not %s a terminal. Use -f to force %scompression.\n"
                       "For help, type: %s -h",
-                      t->m->program);
-            return false;
-        }
-        if (fstat(t->in_fd, &t->in_stat) != 0) {
-            msg_error(t->m, t->name, "%s", strerror(errno));
-            return false;
-        }
-        return true;
-    }
-    t->in_fd = open(t->name, flags);
-    if (t->in_fd < 0 && errno == ENOENT && o->action != ACTION_COMPRESS &&
-        find_suffix(t->name) < 0) {
-        t->found_name = concatenate(t->name, strlen(t->name), ".gz");
-        if (t->found_name == NULL)
-            return out_of_memory(t);
-        t->in_fd = open(t->found_name, flags);
-        t->name = t->found_name;
-    }
-    if (t->in_fd < 0 || fstat(t->in_fd, &t->in_stat) != 0) {
-        msg_error(t->m, t->name, "%s", strerror(errno));
+                      o->action == ACTION_COMPRESS ? "written to" : "read from",
+                      o->action == ACTION_COMPRESS ? "" : "de", f->m.program);
+        f->m.status = STATUS_ERROR;
+        f->m.stop = true;
         return false;
     }
-    if (S_ISDIR(t->in_stat.st_mode)) {
-        msg_warning(t->m, t->name, "is a directory -- ignored");
+    if (fstat(STDIN_FILENO, &f->in_stat) != 0) {
+        name_error(f, "standard input", errno);
+        f->m.stop = true;
         return false;
     }
-    if (in_place) {
-        if (!S_ISREG(t->in_stat.st_mode)) {
-            msg_warning(t->m, t->name, "is not a directory or a regular file - ignored");
-            return false;
-        }
-        if (t->in_stat.st_nlink > 1 && !o->force) {
-            unsigned long others = (unsigned long)t->in_stat.st_nlink - 1;
-
-            msg_warning(t->m, t->name, "has %lu other link%s -- file ignored", others,
-                        others == 1 ? "" : "s");
-            return false;
-        }
-    }
+    f->in_fd = STDIN_FILENO;
     return true;
 }
 
-/* Decides what the output is called; false, with a message, if the file is to be left alone. */
-static bool name_output(struct task *t)
+/* Opens the operand, or a file whose name has a suffix more, as users of gunzip may leave it out. */
+static bool open_by_name(struct file *f)
 {
-    size_t length = strlen(t->name);
-    int suffix;
+    const struct options *o = f->o;
+    /* What may be removed has to be a regular file, and opening must not wait for someone to open
+     * the other end of a FIFO before that is known; -f is also about links. */
+    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (f->to_stdout ? 0 : O_NONBLOCK) |
+                      (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
+    const size_t length = strlen(f->operand);
+    const char *suffix;
+    int error;
 
-    if (t->is_stdin || t->o->to_stdout || t->o->action == ACTION_TEST)
-        return true;
-    suffix = find_suffix(t->name);
-    if (t->o->action == ACTION_COMPRESS) {
-        if (suffix >= 0) {
-            /* Not even a warning: "gzlzss *" is meant to pass over what it did before. */
-            if (!t->m->quiet)
-                msg_note(t->m, t->name, "already has %s suffix -- unchanged",
-                         t->name + length - strlen(suffixes[suffix].suffix));
-            return false;
+    f->in_fd = openat(f->directory->fd, name_within(f, f->operand), flags);
+    error = errno;
+    if (f->in_fd < 0 && error == ENOENT && o->action != ACTION_COMPRESS &&
+        names_suffix(f->operand, o->suffix) == NULL) {
+        for (int i = 0; f->in_fd < 0 && error == ENOENT; i++) {
+            suffix = names_guess(i, o->suffix);
+            if (suffix == NULL)
+                break;
+            free(f->found_name);
+            f->found_name = names_join(f->operand, length, suffix);
+            if (f->found_name == NULL) {
+                file_out_of_memory(f);
+                return false;
+            }
+            f->name = f->found_name;
+            f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
+            error = errno;
         }
-        t->output_name = concatenate(t->name, length, ".gz");
-    } else {
-        if (suffix < 0) {
-            msg_warning(t->m, t->name, "unknown suffix -- ignored");
-            return false;
-        }
-        t->output_name = concatenate(t->name, length - strlen(suffixes[suffix].suffix),
-                                     suffixes[suffix].replacement);
+        if (f->in_fd < 0 && error == ENOENT)
+            memcpy(f->found_name + length, o->suffix, strlen(o->suffix) + 1);
     }
-    return t->output_name != NULL || out_of_memory(t);
+    if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0)
+        return true;
+    name_error(f, f->name, f->in_fd >= 0 ? errno : error);
+    return false;
 }
 
-/* Asks whether an existing file may go; only a person at a terminal can say yes. */
-static bool may_overwrite(struct task *t)
+/* Whether this is a file that may be replaced; if not, says why. */
+static bool may_be_replaced(struct file *f)
 {
-    char answer[16] = "";
-    bool yes = false;
+    const struct stat *st = &f->in_stat;
 
-    if (t->o->force)
-        return true;
-    if (isatty(STDIN_FILENO)) {
-        fprintf(stderr, "%s: %s already exists; do you wish to overwrite (y or n)? ", t->m->program,
-                t->output_name);
-        fflush(stderr);
-        yes =
-            fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
-        if (!yes)
-            msg_warning(t->m, NULL, "%s not overwritten", t->output_name);
+    if (!S_ISREG(st->st_mode)) {
+        msg_warning(&f->m, "%s is not a directory or a regular file - ignored", f->name);
+    } else if ((st->st_mode & S_ISUID) != 0) {
+        msg_warning(&f->m, "%s is set-user-ID on execution - ignored", f->name);
+    } else if ((st->st_mode & S_ISGID) != 0) {
+        msg_warning(&f->m, "%s is set-group-ID on execution - ignored", f->name);
+    } else if (!f->o->force && (st->st_mode & S_ISVTX) != 0) {
+        msg_warning(&f->m, "%s has the sticky bit set - file ignored", f->name);
+    } else if (!f->o->force && st->st_nlink > 1) {
+        unsigned long others = (unsigned long)st->st_nlink - 1;
+
+        msg_warning(&f->m, "%s has %lu other link%s -- file ignored", f->name, others,
+                    others == 1 ? "" : "s");
     } else {
-        msg_warning(t->m, t->output_name, "already exists; not overwritten");
+        return true;
+    }
+    return false;
+}
+
+/* Decides what the output is called; false, with a message, if the file is to be left alone. */
+static bool name_output(struct file *f)
+{
+    const struct options *o = f->o;
+    const char *suffix = names_suffix(f->name, o->suffix);
+    /* Files that are passed over by thousands in a walk through directories are not worth a word,
+     * nor a status. */
+    const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
+
+    if (o->action == ACTION_COMPRESS) {
+        if (suffix != NULL && !o->force) {
+            if (is_told)
+                msg_note(&f->m, "%s already has %s suffix -- unchanged", f->name, suffix);
+            return false;
+        }
+        f->output_name = names_join(f->name, strlen(f->name), o->suffix);
+    } else if (suffix != NULL) {
+        f->output_name = names_decompressed(f->name, suffix);
+    } else if (!o->recursive && o->action != ACTION_DECOMPRESS) {
+        f->output_name = names_join(f->name, strlen(f->name), "");
+    } else {
+        if (is_told)
+            msg_warning(&f->m, "%s: unknown suffix -- ignored", f->name);
+        return false;
+    }
+    if (f->output_name == NULL)
+        file_out_of_memory(f);
+    return f->output_name != NULL;
+}
+
+bool file_open(struct file *f)
+{
+    const enum action action = f->o->action;
+
+    f->name = f->operand;
+    f->in_fd = f->out_fd = -1;
+    f->to_stdout = f->o->to_stdout || action == ACTION_TEST || action == ACTION_LIST;
+    if (strcmp(f->operand, "-") == 0)
+        return open_stdin(f);
+    if (!open_by_name(f))
+        return false;
+    if (S_ISDIR(f->in_stat.st_mode)) {
+        f->is_directory = true;
+        if (!f->o->recursive)
+            msg_warning(&f->m, "%s is a directory -- ignored", f->name);
+        return false;
+    }
+    if (!f->to_stdout && !may_be_replaced(f))
+        return false;
+    /* -c takes any name.  For -t and -l the name matters, if only in a walk. */
+    return (f->to_stdout && action != ACTION_TEST && action != ACTION_LIST) || name_output(f);
+}
+
+/* --- The output --- */
+
+/* Asks whether an existing file may go; only a person at a terminal can say yes. */
+static bool may_overwrite(struct file *f)
+{
+    bool yes = false;
+    int c;
+
+    if (f->o->force)
+        return true;
+    msg_print(&f->m, "%s: %s already exists;", f->m.program, f->output_name);
+    if (cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO))) {
+        msg_print(&f->m, " do you wish to overwrite (y or n)? ");
+        c = getchar();
+        yes = c == 'y' || c == 'Y';
+        while (c != '\n' && c != EOF)
+            c = getchar();
+    }
+    if (!yes) {
+        msg_print(&f->m, "\tnot overwritten\n");
+        if (f->m.status == STATUS_OK)
+            f->m.status = STATUS_WARNING;
     }
     return yes;
 }
 
 /* Removes the file that has the output's name, unless that is the input, reached through a link. */
-static bool remove_old_output(struct task *t)
+static bool remove_old_output(struct file *f)
 {
+    const char *output = name_within(f, f->output_name);
     struct stat old, operand;
 
-    if (lstat(t->output_name, &old) == 0 && old.st_dev == t->in_stat.st_dev &&
-        old.st_ino == t->in_stat.st_ino && lstat(t->name, &operand) == 0 &&
+    if (fstatat(f->directory->fd, output, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
+        old.st_dev == f->in_stat.st_dev && old.st_ino == f->in_stat.st_ino &&
+        fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISLNK(operand.st_mode)) {
-        msg_error(t->m, t->output_name, "input and output are the same file");
+        msg_error(&f->m, "%s: input and output are the same file", f->output_name);
         return false;
     }
-    if (unlink(t->output_name) != 0) {
-        msg_error(t->m, t->output_name, "%s", strerror(errno));
+    if (unlinkat(f->directory->fd, output, 0) != 0) {
+        name_error(f, f->output_name, errno);
         return false;
     }
     return true;
 }
 
-static bool open_output(struct task *t)
+/* Creates the output, which from then on goes with a signal.  Returns an errno, or 0. */
+static int create_output(struct file *f)
 {
     /* Nobody else may read what is not yet known to be for them. */
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    sigset_t before;
     int error;
 
-    if (t->o->action == ACTION_TEST)
+    f->armed.directory = f->directory->fd;
+    f->armed.name = name_within(f, f->output_name);
+    cleanup_hold(&before);
+    f->out_fd = openat(f->armed.directory, f->armed.name, flags, S_IRUSR | S_IWUSR);
+    error = errno;
+    if (f->out_fd >= 0) {
+        cleanup_arm(&f->armed);
+        f->made_output = true;
+    }
+    cleanup_release(&before);
+    return f->made_output ? 0 : error;
+}
+
+static bool open_output(struct file *f)
+{
+    const bool compress = f->o->action == ACTION_COMPRESS;
+    bool shortened = false;
+    int error;
+
+    if (f->o->action == ACTION_TEST || f->o->action == ACTION_LIST)
         return true;
-    if (t->output_name == NULL) {
-        if (t->o->action == ACTION_COMPRESS && !t->o->force && isatty(STDOUT_FILENO)) {
-            msg_error(t->m, NULL,
-                      "compressed data not written to a terminal. Use -f to force compression.\n"
-                      "For help, type: %s -h",
-                      t->m->program);
+    if (f->to_stdout) {
+        f->out_fd = STDOUT_FILENO;
+        return true;
+    }
+    while ((error = create_output(f)) != 0) {
+        if (error == ENAMETOOLONG &&
+            names_shorten(f->output_name, compress ? strlen(f->o->suffix) : 0)) {
+            shortened = true;
+        } else if (error != EEXIST) {
+            name_error(f, f->output_name, error);
+            return false;
+        } else if (!may_overwrite(f) || !remove_old_output(f)) {
             return false;
         }
-        t->out_fd = STDOUT_FILENO;
-        return true;
     }
-    for (int tries = 0;; tries++) {
-        cleanup_hold();
-        t->out_fd = open(t->output_name, flags, S_IRUSR | S_IWUSR);
-        error = errno;
-        if (t->out_fd >= 0)
-            cleanup_arm(t->output_name);
-        cleanup_release();
-        if (t->out_fd >= 0)
-            return true;
-        if (error != EEXIST || tries > 0)
-            break;
-        if (!may_overwrite(t) || !remove_old_output(t))
-            return false;
-    }
-    msg_error(t->m, t->output_name, "%s", strerror(error));
-    return false;
-}
-
-/* Gives the output the input's owner, mode and times. */
-static void copy_attributes(struct task *t)
-{
-    const struct timespec times[2] = {t->in_stat.st_atim, t->in_stat.st_mtim};
-    mode_t mode = t->in_stat.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
-
-    /* Only root may give files away; group access is for the input's group alone. */
-    if (fchown(t->out_fd, t->in_stat.st_uid, t->in_stat.st_gid) != 0 &&
-        fchown(t->out_fd, (uid_t)-1, t->in_stat.st_gid) != 0)
-        mode &= ~(mode_t)S_IRWXG;
-    if (fchmod(t->out_fd, mode) != 0)
-        msg_warning(t->m, t->output_name, "%s", strerror(errno));
-    if (futimens(t->out_fd, times) != 0)
-        msg_warning(t->m, t->output_name, "%s", strerror(errno));
-}
-
-/* Completes the output if all went well, else removes it; then removes the input if it is to go. */
-static void finish_output(struct task *t, bool ok)
-{
-    if (t->output_name == NULL || t->out_fd < 0)
-        return;
-    if (ok)
-        copy_attributes(t);
-    if (close(t->out_fd) != 0 && ok) {
-        msg_error(t->m, t->output_name, "%s", strerror(errno));
-        ok = false;
-    }
-    t->out_fd = -1;
-    cleanup_hold();
-    if (!ok)
-        unlink(t->output_name);
-    cleanup_disarm();
-    if (ok && !t->o->keep && unlink(t->name) != 0)
-        msg_warning(t->m, t->name, "%s", strerror(errno));
-    cleanup_release();
-}
-
-/* "74.9%": how much smaller; what is left of `whole` is `part`. */
-static void print_ratio(uint64_t part, uint64_t whole)
-{
-    double saved = whole == 0 ? 0 : 100.0 * ((double)whole - (double)part) / (double)whole;
-
-    fprintf(stderr, "%5.1f%%", saved);
-}
-
-static void report(const struct task *t, uint64_t deflated, uint64_t original)
-{
-    if (t->o->verbose == 0)
-        return;
-    fprintf(stderr, "%s:\t", t->name);
-    if (t->o->action == ACTION_TEST) {
-        fprintf(stderr, " OK\n");
-        return;
-    }
-    print_ratio(deflated, original);
-    if (t->output_name != NULL)
-        fprintf(stderr, " -- %s %s", t->o->keep ? "created" : "replaced with", t->output_name);
-    fputc('\n', stderr);
-}
-
-/* What -vv adds: which engine did how much, and where the time went. */
-static void report_work(const struct task *t, const struct pipeline_stats *s)
-{
-    const char *trouble = pipeline_gpu_trouble(t->pipeline);
-
-    if (trouble[0] != '\0')
-        msg_note(t->m, t->name, "GPU not used: %s", trouble);
-    if (t->o->verbose < 2)
-        return;
-    msg_note(t->m, t->name, "segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone",
-             (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
-             pipeline_gpu_name(t->pipeline) != NULL ? pipeline_gpu_name(t->pipeline) : "none",
-             (unsigned long long)s->redone_segments);
-    msg_note(t->m, t->name,
-             "thread seconds: read %.3f, match %.3f, encode %.3f, write %.3f; "
-             "GPU seconds: copy in %.3f, kernels %.3f, copy out %.3f",
-             s->read, s->match, s->encode, s->write, s->gpu.copy_in, s->gpu.kernels,
-             s->gpu.copy_out);
-}
-
-static bool compress(struct task *t)
-{
-    const char *base = strrchr(t->name, '/');
-    struct pipeline_stats stats;
-    enum pipeline_status status;
-    uint8_t *header;
-    size_t header_len;
-    uint32_t mtime = 0;
-    int error;
-
-    base = base != NULL ? base + 1 : t->name;
-    if (t->is_stdin || t->o->no_name)
-        base = NULL;
-    /* A pipe has no time worth storing. */
-    if (!t->o->no_name && S_ISREG(t->in_stat.st_mode) && t->in_stat.st_mtim.tv_sec > 0 &&
-        t->in_stat.st_mtim.tv_sec <= UINT32_MAX)
-        mtime = (uint32_t)t->in_stat.st_mtim.tv_sec;
-    header = malloc(GZ_HEADER_SIZE + strlen(t->name) + 1);
-    if (header == NULL)
-        return out_of_memory(t);
-    header_len = gz_write_header(header, base, mtime, t->o->pipeline.level);
-
-    status =
-        pipeline_compress(t->pipeline, t->in_fd, t->out_fd, header, header_len, &stats, &error);
-    free(header);
-    switch (status) {
-    case PIPELINE_OK:
-        break;
-    case PIPELINE_READ_ERROR:
-        msg_error(t->m, t->name, "%s",
-                  error == ENODATA ? "file became shorter while it was read" : strerror(error));
-        return false;
-    case PIPELINE_WRITE_ERROR:
-        msg_error(t->m, output_in_messages(t), "%s", strerror(error));
-        return false;
-    case PIPELINE_NO_MEMORY:
-        return out_of_memory(t);
-    case PIPELINE_WRONG:
-        msg_error(t->m, t->name, "internal error: the match finder was wrong; please report this");
-        return false;
-    }
-    if (t->o->verbose > 0) {
-        report_work(t, &stats);
-        report(t, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
-    }
+    if (shortened && compress && !f->m.quiet)
+        msg_note(&f->m, "%s compressed to %s", f->name, f->output_name);
+    else if (shortened)
+        msg_warning(&f->m, "%s: warning, name truncated", f->output_name);
     return true;
 }
 
-/* For gz_decompress. */
+static void ignore_failure(int result)
+{
+    (void)result;
+}
+
+/* Gives the output the input's owner, mode and times. */
+static void copy_attributes(struct file *f)
+{
+    struct timespec times[2] = {f->in_stat.st_atim, f->in_stat.st_mtim};
+    const mode_t mode = f->in_stat.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+
+    if (f->stored_time != 0) {
+        const struct timespec stored = {.tv_sec = f->stored_time};
+
+        if (f->o->verbose > 1 && (times[1].tv_sec != stored.tv_sec || times[1].tv_nsec != 0))
+            msg_print(&f->m, "%s: time stamp restored\n", f->output_name);
+        times[1] = stored;
+    }
+    /* Only root may give files away; who else tries keeps them, for better or worse. */
+    if (fchown(f->out_fd, f->in_stat.st_uid, f->in_stat.st_gid) != 0)
+        ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
+    if (fchmod(f->out_fd, mode) != 0)
+        msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
+    if (futimens(f->out_fd, times) != 0)
+        msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
+}
+
+/* Has what was written, and the new name, put on the disk. */
+static bool synchronize(struct file *f)
+{
+    int fd;
+    bool ok = fsync(f->out_fd) == 0 || errno == EINVAL;
+
+    if (!ok || f->to_stdout)
+        return ok;
+    fd = openat(f->directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        ok = fsync(fd) == 0 || errno == EINVAL;
+        close(fd);
+    }
+    return ok;
+}
+
+/* Completes the output; false, with a message, if it cannot be trusted to be there. */
+static bool close_output(struct file *f)
+{
+    bool ok;
+
+    if (!f->made_output)
+        return true;
+    copy_attributes(f);
+    ok = !f->o->synchronous || synchronize(f);
+    if (close(f->out_fd) != 0)
+        ok = false;
+    f->out_fd = -1;
+    if (!ok)
+        io_error(f, f->output_name, errno);
+    return ok;
+}
+
+/* Removes the output. */
+static void undo_output(struct file *f)
+{
+    sigset_t before;
+
+    if (!f->made_output)
+        return;
+    f->made_output = false;
+    if (f->out_fd >= 0)
+        close(f->out_fd);
+    cleanup_hold(&before);
+    unlinkat(f->armed.directory, f->armed.name, 0);
+    cleanup_disarm(&f->armed);
+    cleanup_release(&before);
+}
+
+/* --- Reports --- */
+
+/* The rest of the line that starts with the name. */
+static void report(struct file *f, uint64_t deflated, uint64_t original)
+{
+    char ratio[16];
+
+    if (f->o->verbose == 0 || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
+        return;
+    if (f->o->action == ACTION_TEST) {
+        msg_print(&f->m, " OK\n");
+        return;
+    }
+    list_format_ratio(ratio, (double)original - (double)deflated, (double)original);
+    if (f->is_stdin)
+        msg_print(&f->m, "%s\n", ratio);
+    else
+        msg_print(&f->m, "%s -- %s %s\n", ratio, f->o->keep ? "created" : "replaced with",
+                  output_in_messages(f));
+}
+
+/* What -vv adds: which engine did how much, and where the time went. */
+static void report_work(struct file *f, const struct pipeline_stats *s)
+{
+    const char *trouble = pipeline_gpu_trouble(f->pipeline);
+    const char *gpu = pipeline_gpu_name(f->pipeline);
+
+    if (trouble[0] != '\0')
+        msg_note(&f->m, "%s: GPU not used: %s", f->name, trouble);
+    if (f->o->verbose < 2)
+        return;
+    if (trouble[0] == '\0' && s->gpu_segments == 0)
+        msg_note(&f->m, "%s: GPU not used: %s", f->name, pipeline_why_no_gpu(f->pipeline));
+    msg_note(&f->m, "%s: segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone",
+             f->name, (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
+             gpu != NULL ? gpu : "none", (unsigned long long)s->redone_segments);
+    msg_note(&f->m,
+             "%s: thread seconds: read %.3f, match %.3f, encode %.3f, write %.3f; "
+             "GPU seconds: copy in %.3f, kernels %.3f, copy out %.3f",
+             f->name, s->read, s->match, s->encode, s->write, s->gpu.copy_in, s->gpu.kernels,
+             s->gpu.copy_out);
+}
+
+/* --- The work --- */
+
+/* The time to store, 0 if there is none. */
+static uint32_t time_to_store(struct file *f)
+{
+    const time_t t = f->in_stat.st_mtim.tv_sec;
+
+    /* A pipe has no time. */
+    if (f->o->no_time || !S_ISREG(f->in_stat.st_mode))
+        return 0;
+    if (t > 0 && t <= UINT32_MAX)
+        return (uint32_t)t;
+    msg_warning(&f->m, "%s: warning: file timestamp out of range for gzip format", f->name);
+    return 0;
+}
+
+/* What reading and writing need to know: the file, and how far it is. */
+struct reader {
+    struct file *f;
+    struct progress *progress;
+    uint64_t in, out;
+};
+
 static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
-    const struct task *t = ctx;
+    struct reader *r = ctx;
+    ssize_t n = io_read(r->f->in_fd, buf, len);
 
-    return io_read(t->in_fd, buf, len);
+    if (n > 0) {
+        r->in += (uint64_t)n;
+        progress_update(r->progress, r->in, r->out, "cpu");
+    }
+    return n;
 }
 
 static int write_output(void *ctx, const void *buf, size_t len)
 {
-    const struct task *t = ctx;
+    struct reader *r = ctx;
 
-    if (t->o->action == ACTION_TEST)
+    r->out += len;
+    if (r->f->out_fd < 0)
         return 0;
-    return io_write(t->out_fd, buf, len) ? 0 : -1;
+    return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
 
-static bool decompress(struct task *t)
+/* Says how reading the header, or decompression, ended; returns whether all is well. */
+static bool judge(struct file *f, enum gz_status status, const struct gz_info *info)
 {
-    const struct gz_io io = {.read = read_input,
-                             .write = write_output,
-                             .ctx = t,
-                             .copy_unknown = t->o->force && t->out_fd == STDOUT_FILENO};
-    struct gz_info info;
-    enum gz_status status = gz_decompress(&io, &info);
+    const bool discards = f->o->action == ACTION_TEST || f->o->action == ACTION_LIST;
+    struct gz_complaint list[GZ_COMPLAINTS_MAX];
+    const size_t count = gz_complaints(status, info, f->to_stdout, list);
 
-    switch (status) {
-    case GZ_OK:
-        /* Tapes and their like are filled up with zeros; only who asks wants to know. */
-        if (info.zeros_follow && t->o->verbose > 0)
-            msg_warning(t->m, t->name, "decompression OK, trailing zero bytes ignored");
-        break;
-    case GZ_TRAILING_GARBAGE:
-        msg_warning(t->m, t->name, "%s", gz_status_message(status));
-        break;
-    case GZ_READ_ERROR:
-        msg_error(t->m, t->name, "%s", strerror(errno));
-        return false;
-    case GZ_WRITE_ERROR:
-        msg_error(t->m, output_in_messages(t), "%s", strerror(errno));
-        return false;
-    case GZ_UNKNOWN_METHOD:
-        msg_error(t->m, t->name, "unknown method %u -- not supported", info.unknown);
-        return false;
-    default:
-        msg_error(t->m, t->name, "%s", gz_status_message(status));
+    if (status == GZ_READ_ERROR || status == GZ_WRITE_ERROR) {
+        io_error(f, status == GZ_READ_ERROR ? f->name : output_in_messages(f), errno);
         return false;
     }
-    report(t, info.deflate_bytes, info.out_bytes);
+    for (size_t i = 0; i < count; i++) {
+        const struct gz_complaint *c = &list[i];
+
+        if (c->verbose && f->o->verbose == 0)
+            continue;
+        if (!c->warning)
+            f->m.status = STATUS_ERROR;
+        else if (f->m.status == STATUS_OK)
+            f->m.status = STATUS_WARNING;
+        if (!c->warning || !f->m.quiet)
+            msg_print(&f->m, "%s%s: %s%s", c->before, f->m.program, f->name, c->after);
+    }
+    f->m.stop |= gz_status_is_fatal(status, f->to_stdout, discards);
+    return !gz_status_is_error(status, f->to_stdout);
+}
+
+/* Gives the output the name, and the time, that the header has, if it is to have them. */
+static bool restore_name(struct file *f, const struct gz_info *info)
+{
+    const char *stored = names_base(info->name);
+    const char *output = output_in_messages(f);
+    char *name;
+
+    if (!f->o->no_time)
+        f->stored_time = info->mtime;
+    if (f->o->no_name || !info->has_name || stored[0] == '\0' ||
+        (f->to_stdout && f->o->action != ACTION_LIST))
+        return true;
+    if (info->name_cut) {
+        msg_data_error(&f->m, "%s: corrupted input -- file name too large", f->name);
+        f->m.stop = true;
+        return false;
+    }
+    name = names_join(output, (size_t)(names_base(output) - output), stored);
+    if (name == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    free(f->output_name);
+    f->output_name = name;
     return true;
 }
 
-void file_process(const char *name, const struct options *o, struct pipeline *p, struct messages *m)
+static void list(struct file *f, const struct gz_info *info)
 {
-    struct task t = {.o = o,
-                     .pipeline = p,
-                     .m = m,
-                     .name = name,
-                     .is_stdin = strcmp(name, "-") == 0,
-                     .in_fd = -1,
-                     .out_fd = -1};
+    const struct list_entry e = {
+        .method = gz_format_name(info->format),
+        .crc = info->crc,
+        .has_crc = info->has_crc,
+        .time = f->stored_time != 0 ? f->stored_time : f->in_stat.st_mtim.tv_sec,
+        .packed = info->read_bytes,
+        .original = info->member_bytes,
+        .overhead = info->header_bytes,
+        .name = output_in_messages(f),
+    };
 
-    if (open_input(&t) && name_output(&t) && open_output(&t))
-        finish_output(&t, o->action == ACTION_COMPRESS ? compress(&t) : decompress(&t));
-    if (t.in_fd >= 0 && !t.is_stdin)
-        close(t.in_fd);
-    free(t.found_name);
-    free(t.output_name);
+    list_print(f->list, &e);
+}
+
+/* Starts the line that report ends, and the progress that may come in between. */
+static void announce(struct file *f, struct progress *progress)
+{
+    if (f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST)
+        msg_print(&f->m, "%s:\t", f->name);
+    progress_start(progress, f->o, f->name,
+                   S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+}
+
+/* Ends the progress; what it overwrote is written again. */
+static void end_progress(struct file *f, struct progress *progress)
+{
+    int error = errno;
+
+    if (progress_end(progress) && f->o->verbose > 0 && !f->is_stdin)
+        msg_print(&f->m, "%s:\t", f->name);
+    errno = error;
+}
+
+static bool compress(struct file *f)
+{
+    struct progress progress;
+    const bool has_name = !f->is_stdin && !f->o->no_name;
+    struct pipeline_stats stats;
+    enum pipeline_status status;
+    uint8_t *header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
+    size_t header_len;
+    int error;
+
+    if (header == NULL || f->pipeline == NULL) {
+        free(header);
+        file_out_of_memory(f);
+        return false;
+    }
+    header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
+                                 f->o->pipeline.level);
+    announce(f, &progress);
+    status = pipeline_compress(f->pipeline, f->in_fd, f->out_fd, header, header_len, &progress,
+                               &stats, &error);
+    free(header);
+    end_progress(f, &progress);
+    switch (status) {
+    case PIPELINE_OK:
+        break;
+    case PIPELINE_READ_ERROR:
+        if (error == ENODATA)
+            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
+        else
+            io_error(f, f->name, error);
+        return false;
+    case PIPELINE_WRITE_ERROR:
+        io_error(f, output_in_messages(f), error);
+        return false;
+    case PIPELINE_NO_MEMORY:
+        file_out_of_memory(f);
+        return false;
+    case PIPELINE_WRONG:
+        msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
+                       f->name);
+        return false;
+    }
+    if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
+        msg_note(&f->m, "%s: file size changed while zipping", f->name);
+    report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
+    if (f->o->verbose > 0)
+        report_work(f, &stats);
+    return true;
+}
+
+static bool decompress(struct file *f)
+{
+    struct progress progress = {0};
+    struct reader reader = {.f = f, .progress = &progress};
+    const struct gz_io io = {.read = read_input,
+                             .write = write_output,
+                             .ctx = &reader,
+                             .copy_unknown =
+                                 f->o->force && f->to_stdout && f->o->action != ACTION_LIST};
+    struct gz_info info;
+    struct gz_stream *s = gz_open(&io, &info);
+    enum gz_status status;
+    bool ok;
+
+    if (s == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    status = gz_read_header(s);
+    if (status != GZ_OK) {
+        ok = judge(f, status, &info);
+    } else if (!restore_name(f, &info) || !open_output(f)) {
+        ok = false;
+    } else {
+        announce(f, &progress);
+        status = gz_run(s);
+        end_progress(f, &progress);
+        ok = judge(f, status, &info);
+        if (ok && f->o->action == ACTION_LIST)
+            list(f, &info);
+        else if (ok)
+            report(f, info.deflate_bytes, info.out_bytes);
+    }
+    gz_close(s);
+    return ok;
+}
+
+void file_process(struct file *f)
+{
+    bool ok;
+
+    if (f->o->action == ACTION_COMPRESS)
+        ok = open_output(f) && compress(f);
+    else
+        ok = decompress(f);
+    if (!ok || !close_output(f))
+        undo_output(f);
+}
+
+/* Closes and frees what is left. */
+static void end(struct file *f)
+{
+    if (f->in_fd >= 0 && !f->is_stdin)
+        close(f->in_fd);
+    f->in_fd = -1;
+    free(f->found_name);
+    free(f->output_name);
+    f->found_name = f->output_name = NULL;
+}
+
+void file_commit(struct file *f)
+{
+    sigset_t before;
+
+    if (f->made_output) {
+        f->made_output = false;
+        cleanup_hold(&before);
+        cleanup_disarm(&f->armed);
+        if (!f->o->keep && unlinkat(f->directory->fd, name_within(f, f->name), 0) != 0)
+            msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
+        cleanup_release(&before);
+    }
+    end(f);
+}
+
+void file_discard(struct file *f)
+{
+    undo_output(f);
+    end(f);
 }

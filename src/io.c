@@ -34,18 +34,34 @@ ssize_t io_read(int fd, void *buf, size_t len)
 
 bool io_write(int fd, const void *buf, size_t len)
 {
-    const uint8_t *next = buf;
+    struct iovec part = {(void *)buf, len}; /* only read; writev just lacks the const */
 
-    while (len > 0) {
-        ssize_t n = write(fd, next, len);
+    return io_write_parts(fd, &part, 1);
+}
 
+bool io_write_parts(int fd, struct iovec *parts, int count)
+{
+    for (;;) {
+        ssize_t n;
+
+        while (count > 0 && parts[0].iov_len == 0) {
+            parts++;
+            count--;
+        }
+        if (count == 0)
+            return true;
+        n = writev(fd, parts, count);
         if (n < 0) {
             if (try_again(fd, POLLOUT))
                 continue;
             return false;
         }
-        next += n;
-        len -= (size_t)n;
+        for (int i = 0; n > 0; i++) {
+            size_t done = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
+
+            parts[i].iov_base = (uint8_t *)parts[i].iov_base + done;
+            parts[i].iov_len -= done;
+            n -= (ssize_t)done;
+        }
     }
-    return true;
 }

@@ -7,11 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* read(2) that goes on after a signal and waits where a descriptor is non-blocking. */
 ssize_t io_read(int fd, void *buf, size_t len);
 
 /* Writes all of it; false with errno set. */
 bool io_write(int fd, const void *buf, size_t len);
+
+/* The same for several pieces at once, which are changed. */
+bool io_write_parts(int fd, struct iovec *parts, int count);
 
 #endif

@@ -14,49 +14,97 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/names.h"
 #include "src/options.h"
 
 /* What getopt_long returns for options that have no letter. */
-enum { OPTION_BACKEND = 256, OPTION_LEVEL, OPTION_LIST_DEVICES };
+enum {
+    OPTION_BACKEND = 256,
+    OPTION_BITS,
+    OPTION_DEVICE,
+    OPTION_LEVEL,
+    OPTION_LIST_DEVICES,
+    OPTION_PRESUME_INPUT_TTY,
+    OPTION_PROGRESS,
+    OPTION_RSYNCABLE,
+    OPTION_SYNCHRONOUS,
+};
 
 /* What it returns for an operand. */
 #define OPERAND 1
 
 #define THREADS_MAX 1024
+#define DEVICE_MAX 1023
 
 struct option_row {
-    int id; /* the option's letter, or one of the above */
+    int id; /* the option's letter, or one of the above; 0 for a heading */
     const char *name;
     const char *argument; /* what it is called in --help, NULL if there is none */
     const char *help;     /* NULL for what --help does not list */
 };
 
 static const struct option_row rows[] = {
-    {'c', "stdout", NULL, "write to standard output, keep input files"},
-    {'c', "to-stdout", NULL, NULL},
+    {0, NULL, NULL, "What to do (by default, compress each FILE to FILE.gz and remove FILE):"},
     {'d', "decompress", NULL, "decompress"},
-    {'d', "uncompress", NULL, NULL},
-    {'f', "force", NULL, "overwrite output; allow links and terminals"},
-    {'h', "help", NULL, "give this help"},
-    {'k', "keep", NULL, "keep input files"},
-    {'n', "no-name", NULL, "do not store the file's name and time"},
-    {'q', "quiet", NULL, "suppress all warnings"},
-    {'q', "silent", NULL, NULL},
+    {'l', "list", NULL, "list sizes and names of compressed files"},
     {'t', "test", NULL, "test the integrity of compressed files"},
-    {'v', "verbose", NULL, "report what was done; twice: and how long it took"},
-    {'V', "version", NULL, "display the version number"},
+    {'c', "stdout", NULL, "write to standard output, keep input files"},
+
+    {0, NULL, NULL, "Which files:"},
+    {'f', "force", NULL, "overwrite output; allow links and terminals"},
+    {'k', "keep", NULL, "keep input files"},
+    {'r', "recursive", NULL, "go through directories"},
+    {'S', "suffix", "SUF", "use suffix SUF in place of .gz"},
+    {'n', "no-name", NULL, "do not store or restore name and time"},
+    {'N', "name", NULL, "store or restore name and time"},
+    {OPTION_SYNCHRONOUS, "synchronous", NULL, "have the disk written before input is removed"},
+
+    {0, NULL, NULL, "How to compress:"},
     {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
     {'9', "best", NULL, "compress better"},
     {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest)"},
     {'p', "processes", "N", "use N threads, 1 to 1024; default: all cores"},
+    {'T', "threads", "N", "the same"},
     {'b', "blocksize", "KiB",
-     "segment size, 32 to 32768; default: 2048,\n"
+     "segments of KiB, 32 to 32768; default: 2048,\n"
      "                           and 4096 from level 10 on"},
+    {OPTION_RSYNCABLE, "rsyncable", NULL, "make output that rsync can update in parts"},
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
+    {OPTION_DEVICE, "device", "N", "use the N-th GPU, from 0; default: 0"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
+
+    {0, NULL, NULL, "What to say:"},
+    {'v', "verbose", NULL, "report what was done; twice: and who did it"},
+    {'q', "quiet", NULL, "suppress all warnings"},
+    {OPTION_PROGRESS, "progress", NULL, "show progress, even if not on a terminal"},
+    {'h', "help", NULL, "give this help"},
+    {'L', "license", NULL, "display the license"},
+    {'V', "version", NULL, "display the version number"},
+
+    {'a', "ascii", NULL, NULL}, /* means something where lines do not end in one character */
+    {'c', "to-stdout", NULL, NULL},
+    {'d', "uncompress", NULL, NULL},
+    {'d', "d", NULL, NULL},   /* as abbreviations these have to go on meaning --decompress, */
+    {'d', "de", NULL, NULL},  /* not perhaps --device, */
+    {'l', "lis", NULL, NULL}, /* and this --list */
+    {OPTION_BITS, "bits", "N", NULL}, /* compress's, which gzip takes and ignores */
+    {'q', "silent", NULL, NULL},
+    {'Z', "lzw", NULL, NULL},
+    {OPTION_PRESUME_INPUT_TTY, "-presume-input-tty", NULL, NULL},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Letters of options without a long name: gzip's -H is -h, -m and -M are the time's part of -n and
+ * -N; -? is wrong, but not worth a message; levels; and digits that are part of a level of two. */
+static const char other_letters[] = "?HmM02345678";
+
+/* A source of options: the command line, or an environment variable. */
+struct source_of_options {
+    const char *variable; /* NULL: the command line */
+    int argc;
+    char **argv;
+};
 
 /* Reads a decimal number from min to max. */
 static bool parse_number(const char *text, long min, long max, long *value)
@@ -84,36 +132,139 @@ static bool parse_backend(const char *text, enum backend *backend)
     return false;
 }
 
-/* Applies one option; false, with a message printed, if its argument makes no sense. */
-static bool apply(struct options *o, int id, const char *argument, struct messages *m)
+static bool try_help(struct messages *m)
 {
-    long number;
+    msg_print(m, "Try `%s --help' for more information.\n", m->program);
+    m->status = STATUS_ERROR;
+    return false;
+}
+
+static bool apply_number(const char *argument, long min, long max, const char *what,
+                         const char *unit, long *number, struct messages *m)
+{
+    if (parse_number(argument, min, max, number))
+        return true;
+    msg_error(m, "invalid %s '%s': give %ld to %ld%s", what, argument, min, max, unit);
+    return false;
+}
+
+/* What gzip wants of the argument of its own -b. */
+static bool want_digits(const char *argument, struct messages *m)
+{
+    if (argument[strspn(argument, "0123456789")] == '\0')
+        return true;
+    msg_error(m, "-b operand is not an integer");
+    return try_help(m);
+}
+
+/* Applies an option of our own; false, with a message printed, if its argument makes no sense. */
+static bool apply_own(struct options *o, int id, const char *argument, struct messages *m)
+{
+    long number = 0;
 
     switch (id) {
+    case 'p':
+    case 'T':
+        if (!apply_number(argument, 1, THREADS_MAX, "number of threads", "", &number, m))
+            return false;
+        o->pipeline.threads = (int)number;
+        break;
+    case 'b':
+        if (!want_digits(argument, m) ||
+            !apply_number(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, "block size",
+                          " (KiB)", &number, m))
+            return false;
+        o->pipeline.segment_size = (size_t)number << 10;
+        break;
+    case OPTION_LEVEL:
+        if (!apply_number(argument, LZ_LEVEL_MIN, LZ_LEVEL_MAX, "level", "", &number, m))
+            return false;
+        o->pipeline.level = (int)number;
+        break;
+    case OPTION_DEVICE:
+        if (!apply_number(argument, 0, DEVICE_MAX, "device", "", &number, m))
+            return false;
+        o->pipeline.device = (int)number;
+        break;
+    case OPTION_BACKEND:
+        if (!parse_backend(argument, &o->pipeline.backend)) {
+            msg_error(m, "invalid backend '%s': give auto, cpu or gpu", argument);
+            return false;
+        }
+        break;
+    case OPTION_LIST_DEVICES:
+        o->action = ACTION_LIST_DEVICES;
+        break;
+    case OPTION_PROGRESS:
+        o->progress = true;
+        break;
+    default: /* '1' to '9' */
+        o->pipeline.level = id - '0';
+        break;
+    }
+    return true;
+}
+
+/* What the options seen so far say about what to do; gzip lets one imply another. */
+struct wishes {
+    bool ascii, decompress, test, list;
+    int no_name, no_time; /* -1: as is usual for what is done */
+};
+
+/* Applies one option; false, with a message printed, if it or its argument makes no sense. */
+static bool apply(struct options *o, struct wishes *w, int id, const char *argument,
+                  struct messages *m)
+{
+    switch (id) {
+    case 'a':
+        w->ascii = true;
+        break;
     case 'c':
         o->to_stdout = true;
         break;
     case 'd':
-        o->action = ACTION_DECOMPRESS;
+        w->decompress = true;
         break;
     case 'f':
         o->force = true;
         break;
     case 'h':
+    case 'H':
         o->action = ACTION_HELP;
         break;
     case 'k':
         o->keep = true;
         break;
+    case 'l':
+        w->list = true;
+        break;
+    case 'L':
+        o->action = ACTION_LICENSE;
+        break;
+    case 'm':
+        w->no_time = true;
+        break;
+    case 'M':
+        w->no_time = false;
+        break;
     case 'n':
-        o->no_name = true;
+        w->no_name = w->no_time = true;
+        break;
+    case 'N':
+        w->no_name = w->no_time = false;
         break;
     case 'q':
         m->quiet = true;
         o->verbose = 0;
         break;
+    case 'r':
+        o->recursive = true;
+        break;
+    case 'S':
+        o->suffix = argument;
+        break;
     case 't':
-        o->action = ACTION_TEST;
+        w->test = true;
         break;
     case 'v':
         m->quiet = false;
@@ -122,44 +273,31 @@ static bool apply(struct options *o, int id, const char *argument, struct messag
     case 'V':
         o->action = ACTION_VERSION;
         break;
-    case 'p':
-        if (!parse_number(argument, 1, THREADS_MAX, &number)) {
-            msg_error(m, NULL, "invalid number of threads '%s': give 1 to %d", argument,
-                      THREADS_MAX);
-            return false;
-        }
-        o->pipeline.threads = (int)number;
+    case 'Z':
+        msg_error(m, "-Z not supported in this version");
+        return try_help(m);
+    case OPTION_BITS:
+        return want_digits(argument, m);
+    case OPTION_PRESUME_INPUT_TTY:
+        o->presume_input_tty = true;
         break;
-    case 'b':
-        if (!parse_number(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &number)) {
-            msg_error(m, NULL, "invalid block size '%s': give %zu to %zu (KiB)", argument,
-                      LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10);
-            return false;
-        }
-        o->pipeline.segment_size = (size_t)number << 10;
+    case OPTION_RSYNCABLE:
+        o->pipeline.rsyncable = true;
         break;
-    case OPTION_BACKEND:
-        if (!parse_backend(argument, &o->pipeline.backend)) {
-            msg_error(m, NULL, "invalid backend '%s': give auto, cpu or gpu", argument);
-            return false;
-        }
+    case OPTION_SYNCHRONOUS:
+        o->synchronous = true;
         break;
-    case OPTION_LIST_DEVICES:
-        o->action = ACTION_LIST_DEVICES;
-        break;
-    case OPTION_LEVEL:
-        if (!parse_number(argument, LZ_LEVEL_MIN, LZ_LEVEL_MAX, &number)) {
-            msg_error(m, NULL, "invalid level '%s': give %d to %d", argument, LZ_LEVEL_MIN,
-                      LZ_LEVEL_MAX);
-            return false;
-        }
-        o->pipeline.level = (int)number;
-        break;
-    default: /* '1' to '9' */
-        o->pipeline.level = id - '0';
-        break;
+    default:
+        return apply_own(o, id, argument, m);
     }
     return true;
+}
+
+/* Options that GZIP may hold: those that do not change what happens to files. */
+static bool may_be_in_gzip(int id)
+{
+    return (id >= '1' && id <= '9') || id == 'n' || id == 'N' || id == 'q' || id == 'v' ||
+           id == OPTION_RSYNCABLE;
 }
 
 /* A thread for every core that this process may run on. */
@@ -172,45 +310,71 @@ static int default_threads(void)
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }
 
-bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
+/* Makes getopt_long's tables from rows. */
+static void make_tables(struct option long_options[ROWS + 1], char letters[3 * ROWS + 32])
 {
-    struct option long_options[ROWS + 1] = {{0}};
-    char letters[3 * ROWS + 16] = "-";
-    char *end = letters + 1;
-    bool after_one = false; /* within one argument, after the letter 1 */
-    int names = 0;
-    int id;
+    char *end = letters;
+    int n = 0;
 
-    *o = (struct options){
-        .pipeline = {.level = LZ_LEVEL_DEFAULT,
-                     .threads = default_threads(),
-                     .backend = BACKEND_AUTO},
-    };
+    /* Operands are to be returned in their places, so that while one argument's letters are gone
+     * through, optind stays (parse needs that for -12). */
+    *end++ = '-';
     for (int i = 0; i < ROWS; i++) {
-        long_options[i].name = rows[i].name;
-        long_options[i].has_arg = rows[i].argument != NULL ? required_argument : no_argument;
-        long_options[i].val = rows[i].id;
+        if (rows[i].id == 0)
+            continue;
+        long_options[n].name = rows[i].name;
+        long_options[n].has_arg = rows[i].argument != NULL ? required_argument : no_argument;
+        long_options[n++].val = rows[i].id;
         if (rows[i].id < 256) {
             *end++ = (char)rows[i].id;
             if (rows[i].argument != NULL)
                 *end++ = ':';
         }
     }
-    strcpy(end, "02345678");
+    strcpy(end, other_letters);
+}
 
-    /* getopt_long starts its messages with this. */
-    argv[0] = (char *)m->program;
+/* Says that an environment variable may not hold an option. */
+static bool refuse_in_environment(int id, const char *name, const char *variable,
+                                  struct messages *m)
+{
+    if (name != NULL)
+        msg_error(m, "--%s: option not valid in %s environment variable", name, variable);
+    else
+        msg_error(m, "-%c: option not valid in %s environment variable", id, variable);
+    return try_help(m);
+}
+
+/* Goes through one source of options; the operands go to the front of its argv, after argv[0]. */
+static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
+                  struct messages *m)
+{
+    const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
+    const bool from_gzip = from->variable != NULL && strcmp(from->variable, "GZIP") == 0;
+    struct option long_options[ROWS + 1] = {{0}};
+    char letters[3 * ROWS + 32];
+    bool after_one = false; /* within one argument, after the letter 1 */
+    int names = 0;
+
+    make_tables(long_options, letters);
+    from->argv[0] = (char *)m->program; /* getopt_long starts its messages with this */
+    optind = 0;                         /* start anew */
     for (;;) {
-        /* Operands are returned in their places (by the '-'), so that while one argument's letters
-         * are gone through, optind stays. */
-        int argument = optind;
+        const int argument = optind > 0 ? optind : 1;
+        int row = -1;
+        int id = getopt_long(from->argc, from->argv, letters, long_options, &row);
 
-        id = getopt_long(argc, argv, letters, long_options, NULL);
         if (id == -1)
             break;
-        if (id == OPERAND) {
-            argv[++names] = optarg;
+        if (id == OPERAND && from->variable == NULL) {
+            from->argv[++names] = optarg;
+            if (operands_last)
+                break;
             continue;
+        }
+        if (id == OPERAND) {
+            msg_error(m, "%s: non-option in %s environment variable", optarg, from->variable);
+            return try_help(m);
         }
         if (after_one && id >= '0' && id <= '2') {
             /* -10, -11, -12 */
@@ -218,23 +382,73 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
             after_one = false;
             continue;
         }
-        after_one = id == '1' && optind == argument;
+        after_one = id == '1' && row < 0 && optind == argument;
         if (id == '0') {
-            fprintf(stderr, "%s: invalid option -- '0'\n", m->program);
-            id = '?';
+            msg_error(m, "invalid option -- '0'");
+            return try_help(m);
         }
-        if (id == '?') {
-            fprintf(stderr, "Try '%s --help' for more information.\n", m->program);
-            m->status = STATUS_ERROR;
+        if (id == '?')
+            return try_help(m);
+        if (from_gzip && !may_be_in_gzip(id))
+            return refuse_in_environment(id, row >= 0 ? long_options[row].name : NULL, "GZIP", m);
+        if (!apply(o, w, id, optarg, m))
             return false;
-        }
-        if (!apply(o, id, optarg, m))
-            return false;
+        if (o->action != ACTION_COMPRESS)
+            return true; /* help and the like: at once, whatever follows */
     }
-    while (optind < argc)
-        argv[++names] = argv[optind++];
-    o->names = argv + 1;
-    o->name_count = names;
+    if (from_gzip && strcmp(from->argv[optind - 1], "--") == 0) {
+        msg_error(m, "--: option not valid in GZIP environment variable");
+        return try_help(m);
+    }
+    while (optind < from->argc)
+        from->argv[++names] = from->argv[optind++];
+    from->argc = 1 + names;
+    return true;
+}
+
+/* Splits what an environment variable holds into words, the first a place for the program's name.
+ * They are never freed, as options point to them.  False if memory is short. */
+static bool split_variable(struct source_of_options *from)
+{
+    const char *value = getenv(from->variable);
+    char *copy = value != NULL ? strdup(value) : NULL;
+
+    from->argc = 1;
+    from->argv = calloc((value != NULL ? strlen(value) / 2 : 0) + 3, sizeof(*from->argv));
+    if (from->argv == NULL || (value != NULL && copy == NULL))
+        return false;
+    for (char *word = copy != NULL ? strtok(copy, " \t\n") : NULL; word != NULL;
+         word = strtok(NULL, " \t\n"))
+        from->argv[from->argc++] = word;
+    return true;
+}
+
+/* gunzip, gunzlzss and the like decompress; zcat, gzcat and gzlzsscat do so to standard output. */
+static void apply_program_name(struct options *o, struct wishes *w, const char *program)
+{
+    const bool is_cat = strcmp(program, "gzcat") == 0 || strcmp(program, "gzlzsscat") == 0 ||
+                        (program[0] != '\0' && strcmp(program + 1, "cat") == 0);
+
+    if (is_cat)
+        o->to_stdout = true;
+    w->decompress = is_cat || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
+}
+
+/* Draws the conclusions once all options are known. */
+static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
+{
+    size_t suffix = strlen(o->suffix);
+
+    if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list))
+        o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
+    o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
+    o->no_time = w->no_time < 0 ? o->action != ACTION_COMPRESS : w->no_time;
+    if (suffix == 0 || suffix > NAMES_SUFFIX_MAX) {
+        msg_error(m, "invalid suffix '%s'", o->suffix);
+        return false;
+    }
+    if (w->ascii && !m->quiet)
+        msg_note(m, "option --ascii ignored on this system");
     if (o->pipeline.segment_size == 0)
         o->pipeline.segment_size = o->pipeline.level < LZ_LEVEL_LARGE_SEGMENTS
                                        ? LZ_SEGMENT_DEFAULT
@@ -242,11 +456,44 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
     return true;
 }
 
+bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
+{
+    struct source_of_options gzip = {.variable = "GZIP"}, own = {.variable = "GZLZSS"};
+    struct source_of_options command = {.argc = argc, .argv = argv};
+    struct wishes w = {.no_name = -1, .no_time = -1};
+
+    *o = (struct options){
+        .suffix = NAMES_SUFFIX_DEFAULT,
+        .pipeline = {.level = LZ_LEVEL_DEFAULT,
+                     .threads = default_threads(),
+                     .backend = BACKEND_AUTO},
+    };
+    if (!split_variable(&gzip) || !split_variable(&own)) {
+        msg_error(m, "memory exhausted");
+        return false;
+    }
+    apply_program_name(o, &w, m->program);
+    if (gzip.argc > 1) {
+        if (!parse(o, &w, &gzip, m))
+            return false;
+        if (!m->quiet)
+            msg_note(m, "warning: GZIP environment variable is deprecated; use an alias or script");
+    }
+    if ((own.argc > 1 && !parse(o, &w, &own, m)) ||
+        (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
+        return false;
+    o->names = argv + 1;
+    o->name_count = command.argc - 1;
+    if (o->action > ACTION_LIST)
+        return true;
+    return conclude(o, &w, m);
+}
+
 void options_help(const char *program)
 {
     printf("Usage: %s [OPTION]... [FILE]...\n"
-           "Compress or decompress FILEs (by default, compress FILEs in place) in gzip's\n"
-           "format, finding matches on an NVIDIA GPU where there is one and it helps.\n\n",
+           "Compress or decompress FILEs in gzip's format, finding matches on an NVIDIA GPU\n"
+           "where there is one and it helps.\n",
            program);
     for (int i = 0; i < ROWS; i++) {
         const struct option_row *r = &rows[i];
@@ -254,6 +501,10 @@ void options_help(const char *program)
 
         if (r->help == NULL)
             continue;
+        if (r->id == 0) {
+            printf("\n%s\n", r->help);
+            continue;
+        }
         snprintf(name, sizeof(name), "--%s%s%s", r->name, r->argument != NULL ? "=" : "",
                  r->argument != NULL ? r->argument : "");
         if (r->id < 256)
@@ -261,7 +512,17 @@ void options_help(const char *program)
         else
             printf("      %-20s %s\n", name, r->help);
     }
-    printf("\nWith no FILE, or when FILE is -, read standard input.\n");
+    printf("\nWith no FILE, or when FILE is -, read standard input.  The environment variable\n"
+           "GZLZSS may hold options.\n");
+}
+
+void options_license(void)
+{
+    printf("%s\n"
+           "Copyright (C) 2026 the gzlzss authors\n"
+           "This is free software under the MIT License: you may use, copy, modify and\n"
+           "redistribute it.  There is NO WARRANTY, to the extent permitted by law.\n",
+           PACKAGE_STRING);
 }
 
 void options_version(void)

@@ -1,5 +1,5 @@
 /*
- * options.h - the command line
+ * options.h - the command line, and the environment's part of it
  */
 #ifndef GZLZSS_OPTIONS_H
 #define GZLZSS_OPTIONS_H
@@ -14,31 +14,42 @@ enum action {
     ACTION_COMPRESS,
     ACTION_DECOMPRESS,
     ACTION_TEST,
+    ACTION_LIST,
     ACTION_LIST_DEVICES,
     ACTION_HELP,
     ACTION_VERSION,
+    ACTION_LICENSE,
 };
 
 struct options {
     enum action action;
-    bool to_stdout; /* -c; what is read from standard input goes there anyway */
+    bool
+        to_stdout; /* -c, or a name like zcat; what is read from standard input goes there anyway */
     bool keep;
     bool force;
-    bool no_name;
-    int verbose; /* times -v was given */
+    bool recursive;
+    bool no_name; /* do not store the name, or restore the one stored */
+    bool no_time; /* nor the time */
+    bool synchronous;
+    bool progress;          /* show it even if standard error is no terminal */
+    bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */
+    int verbose;            /* times -v was given */
+    const char *suffix;
     struct pipeline_config pipeline;
     char **names; /* the operands */
     int name_count;
 };
 
 /*
- * Reads the command line.  Returns false, with a message printed, if it makes no sense.  argv may
- * be put into another order; names points into it.
+ * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is called
+ * by (m->program) counts too.  Returns false, with a message printed, if something makes no sense.
+ * argv may be put into another order; names points into it.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 
-/* Prints what --help and --version print. */
+/* Prints what --help, --version and --license print. */
 void options_help(const char *program);
 void options_version(void);
+void options_license(void);
 
 #endif

@@ -35,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "compat/crc.h"
@@ -43,6 +44,7 @@
 #include "src/cleanup.h"
 #include "src/io.h"
 #include "src/pipeline.h"
+#include "src/progress.h"
 #include "src/source.h"
 
 /*
@@ -74,11 +76,23 @@
 
 enum gpu_state { GPU_ABSENT, GPU_OPENING, GPU_READY, GPU_FAILED };
 
+/* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
+ * costs more than a small input does. */
+struct tools {
+    struct lz_matcher *matcher;
+    struct huff_encoder *encoder;
+    uint8_t *in; /* a segment, and LZ_INPUT_PAD zeros */
+    struct tools *next;
+};
+
 struct pipeline {
     struct pipeline_config config;
+    const struct lz_level *level;
     uint64_t gpu_min;  /* bytes of input from which BACKEND_AUTO wants a GPU */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
-    pthread_mutex_t lock; /* of what follows, which a thread in the background changes */
+    uint8_t *out;      /* an output buffer of the input before, or NULL */
+    pthread_mutex_t lock; /* of what follows, which other threads change */
+    struct tools *tools;  /* that nobody uses */
     pthread_cond_t opened;
     enum gpu_state state;
     struct gpu_engine *gpu;
@@ -111,9 +125,7 @@ struct job;
 struct worker {
     struct job *job;
     pthread_t thread;
-    struct lz_matcher *matcher;
-    struct huff_encoder *encoder;
-    uint8_t *in;
+    struct tools *tools;
     double read, match, encode;
     uint64_t redone;
 };
@@ -126,6 +138,7 @@ struct job {
     int out_fd;
     const uint8_t *header;
     size_t header_len;
+    struct progress *progress; /* the writer's */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -165,6 +178,53 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void free_tools(struct tools *t)
+{
+    if (t == NULL)
+        return;
+    lz_matcher_free(t->matcher);
+    huff_encoder_free(t->encoder);
+    free(t->in);
+    free(t);
+}
+
+/* NULL if memory is short. */
+static struct tools *take_tools(struct pipeline *p)
+{
+    const size_t size = p->config.segment_size;
+    struct tools *t;
+
+    pthread_mutex_lock(&p->lock);
+    t = p->tools;
+    if (t != NULL)
+        p->tools = t->next;
+    pthread_mutex_unlock(&p->lock);
+    if (t != NULL)
+        return t;
+    t = calloc(1, sizeof(*t));
+    if (t == NULL)
+        return NULL;
+    t->matcher = lz_matcher_new(p->level, size);
+    t->encoder = huff_encoder_new();
+    t->in = malloc(size + LZ_INPUT_PAD);
+    if (t->matcher == NULL || t->encoder == NULL || t->in == NULL) {
+        free_tools(t);
+        return NULL;
+    }
+    memset(t->in + size, 0, LZ_INPUT_PAD);
+    return t;
+}
+
+static void return_tools(struct pipeline *p, struct tools *t)
+{
+    if (t == NULL)
+        return;
+    pthread_mutex_lock(&p->lock);
+    t->next = p->tools;
+    p->tools = t;
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* Functions that take a struct job are called with its lock held, unless they say otherwise; those
@@ -236,7 +296,7 @@ static void *open_gpu(void *argument)
     struct pipeline *p = argument;
     char error[GPU_ERROR_SIZE] = "";
     struct gpu_engine *gpu =
-        gpu_open(lz_level(p->config.level), p->config.segment_size, BATCH_SIZE, BATCHES, error);
+        gpu_open(p->config.device, p->level, p->config.segment_size, BATCH_SIZE, BATCHES, error);
 
     pthread_mutex_lock(&p->lock);
     p->gpu = gpu;
@@ -399,7 +459,7 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         if (j->cpu_matches && can_read(j) && has_room(j, 1, reserve)) {
             uint64_t index = j->next_claim;
 
-            if (claim(j, 1, w->in, &w->read) == 0)
+            if (claim(j, 1, w->tools->in, &w->read) == 0)
                 return NULL;
             if (!all_claimed(j))
                 more_workers(j);
@@ -410,26 +470,31 @@ static struct slot *next_segment(struct job *j, struct worker *w)
     }
 }
 
-/* Writes one finished segment; called without the lock, by the writer. */
+/* Writes one finished segment, with the header before the first and the trailer after the last;
+ * called without the lock, by the writer. */
 static bool write_segment(struct job *j, const struct slot *s, uint64_t *bytes)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];
+    struct iovec parts[3];
+    int n = 0;
 
-    *bytes = s->out_len;
-    if (s->index == 0) {
-        if (!io_write(j->out_fd, j->header, j->header_len))
-            return false;
-        *bytes += j->header_len;
-    }
-    if (!io_write(j->out_fd, s->out, s->out_len))
-        return false;
+    if (s->index == 0)
+        parts[n++] = (struct iovec){(void *)j->header, j->header_len};
+    parts[n++] = (struct iovec){s->out, s->out_len};
     if (s->last) {
         gz_write_trailer(trailer, j->crc, j->stats.in_bytes);
-        if (!io_write(j->out_fd, trailer, sizeof(trailer)))
-            return false;
-        *bytes += sizeof(trailer);
+        parts[n++] = (struct iovec){trailer, sizeof(trailer)};
     }
-    return true;
+    *bytes = 0;
+    for (int i = 0; i < n; i++)
+        *bytes += parts[i].iov_len;
+    return io_write_parts(j->out_fd, parts, n);
+}
+
+/* What has been working. */
+static const char *engines(const struct job *j)
+{
+    return j->stats.gpu_segments == 0 ? "cpu" : j->stats.cpu_segments == 0 ? "gpu" : "cpu+gpu";
 }
 
 /* Writes all finished segments that are next in the output, unless another thread does so. */
@@ -461,6 +526,7 @@ static void write_finished(struct job *j)
             break;
         }
         j->stats.out_bytes += bytes;
+        progress_update(j->progress, j->stats.in_bytes, j->stats.out_bytes, engines(j));
         s->done = false;
         j->spare[j->spare_count++] = s->out;
         s->out = NULL;
@@ -485,15 +551,15 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
             return PIPELINE_NO_MEMORY;
     }
     if (chunks == NULL)
-        chunks = lz_match_segment(w->matcher, j->level, s->in, s->len);
+        chunks = lz_match_segment(w->tools->matcher, j->level, s->in, s->len);
     matched = now();
-    ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, j->level->split, s->last, s->out,
-                             &s->out_len);
+    ok = huff_encode_segment(w->tools->encoder, s->in, s->len, chunks, j->level->split, s->last,
+                             s->out, &s->out_len);
     if (!ok && s->chunks != NULL) {
         /* The GPU was wrong.  The CPU is not. */
         w->redone++;
-        chunks = lz_match_segment(w->matcher, j->level, s->in, s->len);
-        ok = huff_encode_segment(w->encoder, s->in, s->len, chunks, j->level->split, s->last,
+        chunks = lz_match_segment(w->tools->matcher, j->level, s->in, s->len);
+        ok = huff_encode_segment(w->tools->encoder, s->in, s->len, chunks, j->level->split, s->last,
                                  s->out, &s->out_len);
     }
     s->crc = gz_crc32(0, s->in, s->len);
@@ -506,24 +572,18 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
 static void work(struct worker *w)
 {
     struct job *j = w->job;
-    bool can_work = false;
     struct slot *s;
 
-    w->matcher = lz_matcher_new(j->level, j->segment_size);
-    w->encoder = huff_encoder_new();
-    w->in = malloc(j->segment_size + LZ_INPUT_PAD);
+    w->tools = take_tools(j->pipeline);
     pthread_mutex_lock(&j->lock);
-    if (w->matcher == NULL || w->encoder == NULL || w->in == NULL) {
+    if (w->tools == NULL) {
         /* The first worker has to work; with fewer others, things only take longer. */
         if (w == &j->workers[0])
             fail(j, PIPELINE_NO_MEMORY, 0);
         else
             j->threads = j->started;
-    } else {
-        memset(w->in + j->segment_size, 0, LZ_INPUT_PAD);
-        can_work = true;
     }
-    while (can_work && (s = next_segment(j, w)) != NULL) {
+    while (w->tools != NULL && (s = next_segment(j, w)) != NULL) {
         enum pipeline_status status;
 
         if (j->spare_count > 0)
@@ -547,9 +607,7 @@ static void work(struct worker *w)
     j->stats.encode += w->encode;
     j->stats.redone_segments += w->redone;
     pthread_mutex_unlock(&j->lock);
-    lz_matcher_free(w->matcher);
-    huff_encoder_free(w->encoder);
-    free(w->in);
+    return_tools(j->pipeline, w->tools);
 }
 
 static void *worker_main(void *argument)
@@ -679,15 +737,17 @@ static void *feeder_main(void *argument)
 
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
                                        const uint8_t *header, size_t header_len,
-                                       struct pipeline_stats *stats, int *error_number)
+                                       struct progress *progress, struct pipeline_stats *stats,
+                                       int *error_number)
 {
     struct job j = {
         .pipeline = p,
-        .level = lz_level(p->config.level),
+        .level = p->level,
         .segment_size = p->config.segment_size,
         .out_fd = out_fd,
         .header = header,
         .header_len = header_len,
+        .progress = progress,
         .total = UINT64_MAX,
         .threads = p->config.threads,
         .cpu_matches = p->config.backend != BACKEND_GPU,
@@ -710,6 +770,9 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
     }
     for (int i = 0; i < j.threads; i++)
         j.workers[i].job = &j;
+    if (p->out != NULL)
+        j.spare[j.spare_count++] = p->out;
+    p->out = NULL;
     pthread_mutex_init(&j.lock, NULL);
     pthread_cond_init(&j.changed, NULL);
 
@@ -743,6 +806,8 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         p->gpu_used = true;
     for (uint64_t i = 0; i < j.slot_count; i++)
         free(j.slots[i].out);
+    if (j.spare_count > 0)
+        p->out = j.spare[--j.spare_count];
     for (uint64_t i = 0; i < j.spare_count; i++)
         free(j.spare[i]);
     free(j.slots);
@@ -766,6 +831,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         return NULL;
     }
     p->config = *config;
+    p->level = lz_level(config->level);
     p->gpu_min =
         (uint64_t)config->threads * (config->level <= FAST_LEVEL  ? GPU_MIN_BYTES_PER_THREAD_FAST
                                      : config->level < SLOW_LEVEL ? GPU_MIN_BYTES_PER_THREAD
@@ -800,6 +866,11 @@ bool pipeline_free(struct pipeline *p)
         return false;
     if (p->gpu != NULL)
         gpu_close(p->gpu);
+    for (struct tools *t = p->tools, *next; t != NULL; t = next) {
+        next = t->next;
+        free_tools(t);
+    }
+    free(p->out);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->opened);
     free(p);
@@ -819,4 +890,11 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
     failed = p->state == GPU_FAILED;
     pthread_mutex_unlock(&p->lock);
     return failed ? p->trouble : "";
+}
+
+const char *pipeline_why_no_gpu(const struct pipeline *p)
+{
+    return p->config.backend == BACKEND_CPU ? "not wanted"
+           : p->config.rsyncable            ? "not with --rsyncable"
+                                            : "the input is too small to be worth it";
 }

@@ -17,6 +17,8 @@ struct pipeline_config {
     int threads;         /* 1 or more */
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
+    int device;     /* the GPU, as CUDA counts them, from 0 */
+    bool rsyncable; /* segments end where the input says so (source.h) */
 };
 
 /* What a compression did; seconds are added up over all threads. */
@@ -37,8 +39,10 @@ enum pipeline_status {
     PIPELINE_WRONG, /* a bug: the CPU engine found matches that are none */
 };
 
-/* Keeps what is worth keeping from one input to the next: the GPU engine. */
+/* Keeps what is worth keeping from one input to the next: the GPU engine, and the workers' memory. */
 struct pipeline;
+
+struct progress;
 
 /* NULL if memory is short.  With BACKEND_GPU the GPU is brought up now, and NULL returned with the
  * reason in error if it cannot be. */
@@ -53,11 +57,15 @@ bool pipeline_free(struct pipeline *p);
  * bytes written depend on the input, the level and the segment size alone.  On PIPELINE_READ_ERROR
  * and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA if the file became
  * shorter while it was read.  *stats is valid after PIPELINE_OK.  Neither descriptor is closed, and
- * a partial output is the caller's to remove.
+ * a partial output is the caller's to remove.  *progress is kept up to date.
  */
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
                                        const uint8_t *header, size_t header_len,
-                                       struct pipeline_stats *stats, int *error_number);
+                                       struct progress *progress, struct pipeline_stats *stats,
+                                       int *error_number);
+
+/* Why no GPU was used, if none failed. */
+const char *pipeline_why_no_gpu(const struct pipeline *p);
 
 /* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,
  * else an empty string. */

@@ -1,10 +1,13 @@
 # helpers.bash - what the Bats files share
 #
-# The build says where things are: GZLZSS is the command to test, GEN the data generator
+# The build says where things are: GZLZSS_COMMAND (or GZLZSS) is the command to test, GEN the data generator
 # (tests/gen.c) and srcdir the top of the source tree, all absolute paths (Makefile.am).
 # shellcheck shell=bash
 
-: "${GZLZSS:?must be the path of the command to test}"
+# In the environment, GZLZSS would be options to the command: there, its path has another name.
+export GZLZSS_COMMAND=${GZLZSS_COMMAND:-${GZLZSS:?must be the path of the command to test}}
+unset GZLZSS
+GZLZSS=$GZLZSS_COMMAND
 : "${GEN:?must be the path of tests/gen}"
 : "${srcdir:?must be the path of the source tree}"
 

@@ -16,6 +16,9 @@ value_of() {
     case $1 in
     processes) echo 2 ;;
     blocksize) echo 64 ;;
+    suffix) echo .x ;;
+    threads) echo 2 ;;
+    device) echo 0 ;;
     level) echo 3 ;;
     backend) echo cpu ;;
     *) fail "no value for --$1 in options.bats" ;;
@@ -32,7 +35,7 @@ listed_options() {
 # stdout and stderr.
 works() {
     case " $* " in
-    *' -d '* | *' --d'* | *' -t '* | *' --te'*) "$GZLZSS" "$@" <plain.z >stdout 2>stderr ;;
+    *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*) "$GZLZSS" "$@" <plain.z >stdout 2>stderr ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }
@@ -117,7 +120,7 @@ works() {
     done
     for wrong in -0 -20 -100; do
         ends_with 1 "$GZLZSS" "$wrong" -k plain
-        stderr_is "$name: invalid option -- '0'" "Try '$name --help' for more information."
+        stderr_is "$name: invalid option -- '0'" "Try \`$name --help' for more information."
     done
     absent plain.gz
 }

@@ -3,7 +3,7 @@
 # engine writes, and that a GPU that fails or errs changes nothing
 #
 #     make check-gpu
-#     GZLZSS=... GEN=... srcdir=... sh tests/gpu/check.sh [FILE...]
+#     GZLZSS_COMMAND=... GEN=... srcdir=... sh tests/gpu/check.sh [FILE...]
 #
 # Needs only a shell, the core utilities, gzip and the built tree.  FILEs are more inputs to compare
 # the engines on.  Takes some minutes, nearly all of it for bringing up the GPU in every process.
@@ -11,12 +11,12 @@
 
 # Files named on the command line are found from where we were called.
 here=$(pwd)
-GZLZSS=${GZLZSS:-$here/gzlzss}
+command=${GZLZSS_COMMAND:-$here/gzlzss}
 GEN=${GEN:-$here/tests/gen}
 srcdir=${srcdir:-$here}
 
 export LC_ALL=C
-unset GZIP GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+unset GZIP GZLZSS GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
 
 passed=0
 failed=0
@@ -64,7 +64,7 @@ count() {
 # compress ARGUMENT...: output in "out", messages in "messages"; a problem if it fails.
 compress() {
     status=0
-    "$GZLZSS" -n -vv "$@" >out 2>messages || status=$?
+    "$command" -n -vv "$@" >out 2>messages || status=$?
     if [ "$status" -ne 0 ]; then
         problem "exit status $status: $*: $(head -n 1 messages)"
     fi
@@ -81,8 +81,8 @@ expect_gpu_alone() {
 
 # --- Is there a GPU? ----------------------------------------------------------------------------
 
-"$GZLZSS" --list-devices || exit 1
-if ! echo x | "$GZLZSS" --backend=gpu >out 2>messages; then
+"$command" --list-devices || exit 1
+if ! echo x | "$command" --backend=gpu >out 2>messages; then
     cat messages
     echo "This check needs a GPU that gzlzss can use."
     exit 1
@@ -309,7 +309,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
             status=0
             # shellcheck disable=SC2086 # These are several.
             compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
-                "$GZLZSS" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
+                "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
                 sanitize/binary >out 2>messages || status=$?
             if [ "$status" -ne 0 ]; then
                 problem "exit status $status"
@@ -318,7 +318,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
             expect_gpu_alone "under $tool"
             for f in text zeros binary; do
                 # shellcheck disable=SC2086
-                "$GZLZSS" -n $options --backend=cpu <"sanitize/$f" |
+                "$command" -n $options --backend=cpu <"sanitize/$f" |
                     cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
             done
             verdict "compute-sanitizer $tool, $options"

@@ -1,0 +1,61 @@
+/*
+ * list.c - what -l prints (list.h)
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "src/list.h"
+
+/* The columns of sizes; that of the method, the CRC and the date, which only -v shows. */
+#define COLUMN 19
+#define DETAILS "method  crc     date  time  "
+
+void list_format_ratio(char *text, double saved, double whole)
+{
+    snprintf(text, 16, "%5.1f%%", whole == 0 ? 0.0 : 100.0 * saved / whole);
+}
+
+static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name)
+{
+    char ratio[16];
+
+    list_format_ratio(ratio, (double)original - ((double)packed - (double)overhead),
+                      (double)original);
+    printf("%*llu %*llu %s %s\n", COLUMN, (unsigned long long)packed, COLUMN,
+           (unsigned long long)original, ratio, name);
+}
+
+void list_print(struct list *l, const struct list_entry *e)
+{
+    if (!l->has_heading) {
+        l->has_heading = true;
+        if (l->verbose)
+            printf(DETAILS);
+        if (!l->quiet)
+            printf("%*s %*s  ratio uncompressed_name\n", COLUMN, "compressed", COLUMN,
+                   "uncompressed");
+    }
+    if (l->verbose) {
+        struct tm tm;
+        char date[32] = "??? ?? ??:??";
+
+        if (localtime_r(&e->time, &tm) != NULL)
+            strftime(date, sizeof(date), "%b %e %H:%M", &tm);
+        printf("%5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : 0xffffffffUL, date);
+    }
+    print_sizes(e->packed, e->original, e->overhead, e->name);
+    l->packed += e->packed;
+    l->original += e->original;
+    l->overhead = e->overhead;
+}
+
+void list_print_totals(struct list *l)
+{
+    if (l->packed == 0 || l->original == 0)
+        return;
+    if (l->verbose)
+        printf("%*s", (int)sizeof(DETAILS) - 1, "");
+    /* As gzip does: of the headers, only the last file's is left out. */
+    print_sizes(l->packed, l->original, l->overhead, "(totals)");
+}

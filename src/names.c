@@ -1,0 +1,112 @@
+/*
+ * names.c - the names of compressed files (names.h)
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/names.h"
+
+/* Longer ones first: "z" must not be taken for the whole of ".gz" if a user chose it. */
+static const char *const known[] = {".gz", ".z", ".taz", ".tgz", "-gz", "-z", "_z"};
+
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+
+static bool has_suffix(const char *name, size_t length, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return length > n && name[length - n - 1] != '/' &&
+           strncasecmp(name + length - n, suffix, n) == 0;
+}
+
+/* The suffix that name[0..length) ends in, or NULL. */
+static const char *find_suffix(const char *name, size_t length, const char *own)
+{
+    const bool own_last = strcmp(own, "z") == 0;
+
+    if (!own_last && has_suffix(name, length, own))
+        return own;
+    for (int i = 0; i < KNOWN; i++)
+        if (has_suffix(name, length, known[i]))
+            return known[i];
+    return own_last && has_suffix(name, length, own) ? own : NULL;
+}
+
+const char *names_suffix(const char *name, const char *own)
+{
+    const size_t length = strlen(name);
+    const char *suffix = find_suffix(name, length, own);
+
+    return suffix == NULL ? NULL : name + length - strlen(suffix);
+}
+
+const char *names_guess(int i, const char *own)
+{
+    static const char *const guesses[] = {".gz", ".z", "-z", ".Z"};
+
+    if (i == 0)
+        return own;
+    return i <= (int)(sizeof(guesses) / sizeof(guesses[0])) ? guesses[i - 1] : NULL;
+}
+
+char *names_join(const char *first, size_t length, const char *second)
+{
+    char *s = malloc(length + strlen(second) + 1);
+
+    if (s != NULL) {
+        memcpy(s, first, length);
+        strcpy(s + length, second);
+    }
+    return s;
+}
+
+char *names_decompressed(const char *name, const char *suffix)
+{
+    const bool is_tar = strcasecmp(suffix, ".tgz") == 0 || strcasecmp(suffix, ".taz") == 0;
+
+    return names_join(name, (size_t)(suffix - name), is_tar ? ".tar" : "");
+}
+
+const char *names_base(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash == NULL ? name : slash + 1;
+}
+
+bool names_shorten(char *name, size_t suffix)
+{
+    char *base = (char *)names_base(name);
+    char *end = base + strlen(base) - suffix;
+
+    while (end > base) {
+        char *part = end;
+
+        while (part > base && part[-1] != '.')
+            part--;
+        if (end - part > 3) {
+            memmove(end - 1, end, strlen(end) + 1);
+            return true;
+        }
+        end = part > base ? part - 1 : base;
+    }
+    return false;
+}
+
+uint64_t names_hash(const char *base, const char *own)
+{
+    size_t length = strlen(base);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    const char *suffix;
+
+    while ((suffix = find_suffix(base, length, own)) != NULL ||
+           (has_suffix(base, length, ".tar") && (suffix = ".tar")))
+        length -= strlen(suffix);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint64_t)tolower((unsigned char)base[i])) * UINT64_C(0x100000001b3);
+    return hash;
+}

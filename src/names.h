@@ -1,0 +1,42 @@
+/*
+ * names.h - the names of compressed files: which suffixes there are, and what becomes of them
+ */
+#ifndef GZLZSS_NAMES_H
+#define GZLZSS_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAMES_SUFFIX_DEFAULT ".gz"
+#define NAMES_SUFFIX_MAX 30 /* bytes of a suffix given by the user, as in gzip */
+
+/* Where in `name` the suffix of a compressed file starts: `own`, which the user may have chosen, or
+ * one of those that gunzip knows; in upper or lower case.  NULL if it has none, or is nothing but a
+ * suffix. */
+const char *names_suffix(const char *name, const char *own);
+
+/* What to try after `name` itself when it does not exist and is to be decompressed: the i-th suffix
+ * to append, NULL after the last. */
+const char *names_guess(int i, const char *own);
+
+/* first[0..length) followed by second; NULL if memory is short; to be freed. */
+char *names_join(const char *first, size_t length, const char *second);
+
+/* The name of what `name` decompresses to; `suffix` is what names_suffix found in it.  NULL if
+ * memory is short; to be freed. */
+char *names_decompressed(const char *name, const char *suffix);
+
+/* The last component: all after the last slash, which may be nothing. */
+const char *names_base(const char *name);
+
+/* Makes a name that is too long for the file system a byte shorter: the last of its parts between
+ * dots that has more than three bytes, the suffix (from `suffix` bytes before the end on) excepted.
+ * Returns false if there is none. */
+bool names_shorten(char *name, size_t suffix);
+
+/* A number that is the same for names in a directory of which one might be the input, or the output,
+ * of another: suffixes, case, and a ".tar" do not count. */
+uint64_t names_hash(const char *base, const char *own);
+
+#endif

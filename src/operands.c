@@ -1,0 +1,409 @@
+/*
+ * operands.c - one operand after another, through directories, and small files side by side
+ *
+ * A large file keeps all threads busy by itself: it is worked on alone, by a pipeline that has all
+ * threads and perhaps a GPU.  Small ones would leave most threads idle, and so are worked on side by
+ * side, one thread and one small pipeline each (pool.h), which does not change what is written.  It
+ * must not change anything else either:
+ *
+ * - Files are made final, and messages printed, in order, by the main thread (file_commit).  If gzip
+ *   would have ended at a file, those after it are undone.
+ * - A file that may have to do with one under way, as its output or as another name of the same, has
+ *   to wait for it.  So do all that the user may be asked about, and all that is not just a regular
+ *   file.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/files.h"
+#include "src/names.h"
+#include "src/operands.h"
+#include "src/pool.h"
+
+/* Files of more bytes than this are worked on alone.  One thread takes a tenth of a second for it
+ * at the default level: that is how long the others may have to wait at the end. */
+#define SMALL_MAX ((off_t)8 << 20)
+
+struct work {
+    const struct options *o;
+    struct messages *m;
+    struct list list;
+    struct pipeline *pipeline; /* for files that are worked on alone; made when there is one */
+    struct pool *pool;         /* made when there is a second file */
+    bool no_pool;
+    struct directory *directory; /* of the operand before, */
+    char *directory_name;        /* by this name, up to the slash */
+};
+
+/* A file in the pool. */
+struct job {
+    struct file file;
+    uint64_t hash; /* names_hash */
+    char name[];
+};
+
+/* --- Directories --- */
+
+static void release(struct directory *d)
+{
+    if (d != NULL && --d->users == 0) {
+        if (d->is_open)
+            close(d->fd);
+        free(d);
+    }
+}
+
+/* A directory that is open already, or cannot be opened (then -1); NULL if memory is short. */
+static struct directory *new_directory(int fd)
+{
+    struct directory *d = malloc(sizeof(*d));
+    struct stat st;
+
+    if (d == NULL)
+        return NULL;
+    *d = (struct directory){.fd = AT_FDCWD, .users = 1};
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        d->fd = fd;
+        d->is_open = true;
+        d->device = st.st_dev;
+        d->inode = st.st_ino;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    return d;
+}
+
+/* The directory that a file is in: opened, unless it was just before. */
+static struct directory *directory_of(struct work *w, const char *operand)
+{
+    const size_t length = (size_t)(names_base(operand) - operand);
+    char *name;
+    int fd = -1;
+
+    if (w->directory != NULL && strlen(w->directory_name) == length &&
+        memcmp(w->directory_name, operand, length) == 0)
+        return w->directory;
+    release(w->directory);
+    free(w->directory_name);
+    w->directory = NULL;
+    w->directory_name = name = names_join(operand, length, "");
+    if (name == NULL)
+        return NULL;
+    /* A name that ends with a slash is a directory's, if anything's, and used as a whole. */
+    if (operand[length] != '\0')
+        fd = open(length == 0 ? "." : name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    w->directory = new_directory(fd);
+    return w->directory;
+}
+
+/* --- Files that are worked on alone --- */
+
+static bool finish(struct work *w, struct file *f)
+{
+    if (w->m->stop)
+        file_discard(f);
+    else
+        file_commit(f);
+    msg_merge_status(w->m, &f->m);
+    w->m->stop |= f->m.stop;
+    return !w->m->stop;
+}
+
+/* The pipeline with all threads; NULL, with a message, if there can be none. */
+static bool need_pipeline(struct work *w)
+{
+    char error[GPU_ERROR_SIZE];
+
+    if (w->o->action != ACTION_COMPRESS || w->pipeline != NULL)
+        return true;
+    w->pipeline = pipeline_new(&w->o->pipeline, error);
+    if (w->pipeline != NULL)
+        return true;
+    msg_error(w->m, w->o->pipeline.backend == BACKEND_GPU ? "cannot use a GPU: %s" : "%s", error);
+    w->m->stop = true;
+    return false;
+}
+
+static void walk(struct work *w, const char *name, int fd);
+
+/* Works on a file now, and on all in it if it is a directory. */
+static void do_alone(struct work *w, const char *operand, struct directory *directory)
+{
+    struct file f = {.o = w->o,
+                     .operand = operand,
+                     .directory = directory,
+                     .m = {.program = w->m->program, .quiet = w->m->quiet},
+                     .list = &w->list};
+
+    if (file_open(&f) && need_pipeline(w)) {
+        f.pipeline = w->pipeline;
+        file_process(&f);
+    } else if (f.is_directory && w->o->recursive) {
+        int fd = f.in_fd;
+
+        f.in_fd = -1;
+        finish(w, &f);
+        walk(w, operand, fd);
+        return;
+    }
+    finish(w, &f);
+}
+
+/* --- Small files side by side --- */
+
+static void *open_worker(void *ctx)
+{
+    const struct work *w = ctx;
+    struct pipeline_config config = w->o->pipeline;
+    char error[GPU_ERROR_SIZE];
+
+    config.threads = 1;
+    config.backend = BACKEND_CPU;
+    return pipeline_new(&config, error);
+}
+
+static void close_worker(void *own)
+{
+    pipeline_free(own);
+}
+
+static void do_job(void *own, void *job)
+{
+    struct file *f = &((struct job *)job)->file;
+
+    f->pipeline = own;
+    if (file_open(f))
+        file_process(f);
+}
+
+static void finish_job(void *ctx, void *job)
+{
+    struct work *w = ctx;
+    struct job *j = job;
+
+    if (!w->m->stop)
+        msg_flush(&j->file.m);
+    finish(w, &j->file);
+    /* What came up in making it final. */
+    if (j->file.m.length > 0)
+        msg_flush(&j->file.m);
+    release(j->file.directory);
+    free(j);
+}
+
+/* Whether two jobs may have to do with each other. */
+static bool is_related(void *job, const void *with)
+{
+    const struct job *a = job, *b = with;
+
+    return a->hash == b->hash && a->file.directory->device == b->file.directory->device &&
+           a->file.directory->inode == b->file.directory->inode;
+}
+
+/* Whether a file is one that can be worked on beside others. */
+static bool is_small(const struct work *w, const struct stat *st)
+{
+    return !w->no_pool && S_ISREG(st->st_mode) && st->st_size <= SMALL_MAX &&
+           /* Hard links are different names of one file. */
+           (st->st_nlink == 1 || !w->o->force);
+}
+
+static bool submit(struct work *w, const char *name, struct directory *directory)
+{
+    const struct pool_calls calls = {
+        .open = open_worker, .close = close_worker, .work = do_job, .finish = finish_job, .ctx = w};
+    struct job *j = malloc(sizeof(*j) + strlen(name) + 1);
+
+    if (j != NULL && w->pool == NULL)
+        w->pool = pool_new(w->o->pipeline.threads, &calls);
+    if (j == NULL || w->pool == NULL) {
+        free(j);
+        return false;
+    }
+    strcpy(j->name, name);
+    j->hash = names_hash(names_base(name), w->o->suffix);
+    j->file = (struct file){.o = w->o,
+                            .operand = j->name,
+                            .directory = directory,
+                            .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true}};
+    directory->users++;
+    if (pool_any(w->pool, is_related, j))
+        pool_drain(w->pool);
+    pool_submit(w->pool, j);
+    return true;
+}
+
+/* Waits for all that is under way. */
+static void drain(struct work *w)
+{
+    if (w->pool != NULL)
+        pool_drain(w->pool);
+}
+
+/* Decides how an operand, or a file found in a directory, is worked on. */
+static void do_file(struct work *w, const char *name, struct directory *directory)
+{
+    const bool is_known =
+        directory->is_open && names_base(name)[0] != '\0' && strcmp(name, "-") != 0;
+    struct stat st = {0};
+    int fd;
+
+    if (w->m->stop)
+        return;
+    if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (is_small(w, &st) && submit(w, name, directory))
+            return;
+        if (S_ISDIR(st.st_mode) && w->o->recursive) {
+            fd = openat(directory->fd, names_base(name),
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            if (fd >= 0) {
+                walk(w, name, fd);
+                return;
+            }
+        }
+    }
+    drain(w);
+    if (st.st_size > SMALL_MAX) {
+        /* It needs all threads. */
+        pool_free(w->pool);
+        w->pool = NULL;
+    }
+    if (!w->m->stop)
+        do_alone(w, name, directory);
+}
+
+/* --- Directories that are gone through --- */
+
+/* All names in a directory but . and .., one after the other, the last followed by an empty one;
+ * NULL with errno set. */
+static char *read_names(DIR *dir)
+{
+    char *names = malloc(1);
+    size_t length = 0, room = 1;
+    const struct dirent *entry;
+
+    while (names != NULL) {
+        size_t size;
+
+        errno = 0;
+        entry = readdir(dir);
+        if (entry == NULL)
+            break;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        size = strlen(entry->d_name) + 1;
+        if (length + size + 1 > room) {
+            char *grown = realloc(names, room = 2 * room + size);
+
+            if (grown == NULL) {
+                free(names);
+                errno = ENOMEM;
+                return NULL;
+            }
+            names = grown;
+        }
+        memcpy(names + length, entry->d_name, size);
+        length += size;
+    }
+    if (names != NULL && errno != 0) {
+        int error = errno;
+
+        free(names);
+        errno = error;
+        return NULL;
+    }
+    if (names != NULL)
+        names[length] = '\0';
+    return names;
+}
+
+/* Works on all that is in a directory; fd, which is closed, is the directory. */
+static void walk(struct work *w, const char *name, int fd)
+{
+    const size_t length = strlen(name);
+    struct directory *directory = new_directory(dup(fd));
+    DIR *dir = fdopendir(fd);
+    char *names = dir != NULL ? read_names(dir) : NULL;
+
+    if (names == NULL || directory == NULL) {
+        int error = errno;
+
+        drain(w);
+        msg_error(w->m, "%s: %s", name, strerror(error));
+        if (dir == NULL)
+            close(fd);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    for (const char *n = names; directory != NULL && n != NULL && *n != '\0' && !w->m->stop;
+         n += strlen(n) + 1) {
+        char *path = malloc(length + strlen(n) + 2);
+
+        if (path == NULL) {
+            msg_error(w->m, "memory exhausted");
+            w->m->stop = true;
+            break;
+        }
+        sprintf(path, "%s%s%s", name, length > 0 && name[length - 1] != '/' ? "/" : "", n);
+        do_file(w, path, directory);
+        free(path);
+    }
+    free(names);
+    release(directory);
+}
+
+/* --- All of them --- */
+
+/* Whether files may be worked on side by side at all. */
+static bool wants_pool(const struct options *o)
+{
+    const bool one_file = o->name_count <= 1 && !o->recursive;
+    const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
+    const bool may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
+    /* The name stored may be anything, so which files have to do with each other is not known. */
+    const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
+
+    return o->pipeline.threads > 1 && o->pipeline.backend != BACKEND_GPU && !one_file &&
+           !in_order && !may_ask && !restores_names && !o->progress;
+}
+
+bool operands_process(const struct options *o, struct messages *m)
+{
+    struct work w = {.o = o,
+                     .m = m,
+                     .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
+                     .no_pool = !wants_pool(o)};
+    bool may_exit = true;
+
+    /* Who asks for a GPU that is not there is told so before anything is done. */
+    if (o->pipeline.backend == BACKEND_GPU && !need_pipeline(&w))
+        return true;
+    if (o->name_count == 0)
+        do_file(&w, "-", directory_of(&w, "-"));
+    for (int i = 0; i < o->name_count && !m->stop; i++) {
+        struct directory *directory = directory_of(&w, o->names[i]);
+
+        if (directory == NULL) {
+            msg_error(m, "memory exhausted");
+            m->stop = true;
+            break;
+        }
+        do_file(&w, o->names[i], directory);
+    }
+    drain(&w);
+    pool_free(w.pool);
+    if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)
+        list_print_totals(&w.list);
+    release(w.directory);
+    free(w.directory_name);
+    if (w.pipeline != NULL)
+        may_exit = pipeline_free(w.pipeline);
+    return may_exit;
+}

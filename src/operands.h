@@ -1,0 +1,13 @@
+/*
+ * operands.h - one operand after another, through directories, and small files side by side
+ */
+#ifndef GZLZSS_OPERANDS_H
+#define GZLZSS_OPERANDS_H
+
+#include "src/options.h"
+
+/* Does what the options say to all operands.  Returns false if the program may end only by _exit
+ * (pipeline_free). */
+bool operands_process(const struct options *o, struct messages *m);
+
+#endif
