@@ -23,9 +23,9 @@ struct gpu_result {
 struct gpu_view {
     const uint8_t *input; /* 16-byte aligned, LZ_INPUT_PAD readable bytes after length */
     uint32_t length;
-    uint32_t segment_size; /* a multiple of 1024 */
+    uint32_t segment_size; /* a multiple of 1024, so that every chunk is 16-byte aligned */
     uint32_t chunks_per_segment;
-    uint32_t chunks;
+    uint32_t chunks;               /* of the whole batch */
     uint16_t *tags;                /* LZ_CHUNK_SIZE for every chunk */
     void *scratch;                 /* what the finder asked for */
     struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */

@@ -20,7 +20,8 @@
 
 #define GATHER_THREADS 1024
 
-/* Costs to the chunk's end that the path remembers: more than the longest match and a warp. */
+/* Costs to the chunk's end that the path remembers: at least the longest match and a warp; a power
+ * of two, so that the place of a position is its low bits. */
 #define RING 512
 
 /* A step has 16 bits: its length in the low LZ_STEP_BITS, and for a match its place in the list. */
