@@ -122,9 +122,27 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
         e->literals[i & 3][in[i]]++;
 }
 
+/* Makes a part's counts of the literals and lengths that e has counted, and its distances. */
+static void sum_up(const struct huff_encoder *e, struct counts *counts)
+{
+    for (unsigned i = 0; i < 256; i++)
+        counts->litlen[i] =
+            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
+    counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
+        unsigned symbol = deflate_length_symbol(length);
+
+        counts->litlen[symbol] += e->lengths[length];
+        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
+    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+}
+
 /*
  * Checks the matches of the part from *at on, and counts its symbols: sequences until there are
- * `split` bytes, or what is left of the chunk.  Moves *at to the part's end.
+ * `split` bytes, or what is left of the chunk.  Moves *at to the part's end.  False if a sequence
+ * is not a match.
  */
 static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
                        const struct lz_chunk *chunks, size_t split, struct place *at,
@@ -160,19 +178,7 @@ static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
         at->sequence = 0;
     }
     at->byte = pos;
-
-    for (unsigned i = 0; i < 256; i++)
-        counts->litlen[i] =
-            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
-    counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
-    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
-        unsigned symbol = deflate_length_symbol(length);
-
-        counts->litlen[symbol] += e->lengths[length];
-        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
-    }
-    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
-        counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+    sum_up(e, counts);
     return true;
 }
 
