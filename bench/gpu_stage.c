@@ -3,6 +3,8 @@
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB]]]
  *
+ * Default: 4 batches of 16 MiB, of segments of 1024 KiB (which the command has only with -b 1024).
+ *
  * Input in pinned memory to sequences in pinned memory, all batches in flight in turn, over and
  * over for some seconds after a warm-up; nothing is read, encoded or written meanwhile.
  * What is matched is the first BATCH_MIB x BATCHES of FILE: to measure more than the GPU's cache,
@@ -20,6 +22,7 @@
 
 #include "gpu/gpu.h"
 
+/* How long to measure at least. */
 #define SECONDS 2.0
 
 static double now(void)

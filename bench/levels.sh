@@ -7,9 +7,10 @@
 # libdeflate-gzip; peers without the level, or not installed, are left out, and so is pigz -11, which
 # is zopfli and a hundred times slower.  GZLZSS names the command to measure, with options if need be
 # (default: ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read once, output
-# to a file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread; -s also measures gzlzss
-# with one.  Speed is in MB of input a second of wall time.  Every output is decompressed by gzip and
-# compared.  After the tables come ratios to the peers, and whether what is asked of the levels holds.
+# to a file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread; -s
+# also measures gzlzss with one.  Speed is in MB of input a second of wall time.  Every output is
+# decompressed by gzip and compared.  After the tables come ratios to the peers, and whether what is
+# asked of the levels holds.
 #
 # With -C, the peers' figures are kept in the file CACHE and taken from there another time.
 here=${0%/*}
@@ -67,7 +68,7 @@ if [ -f "$cache" ]; then
     echo "Peers' figures that $cache has are of an earlier run: ratios to their speeds are not of one run."
 fi
 
-# measure TOOL: FILE at LEVEL; false if the tool does not have the level.
+# measure TOOL: FILE at LEVEL, unless the tool does not have the level or the cache has the figures.
 measure() {
     local command=("$1")
     case $1 in
@@ -162,7 +163,7 @@ function size_ratio(file, level, peer,    x, place, shown) {
         (level > 9 ? "10 and 11" : "1 to 9") ", at most " peer, x, x <= 1, place)
 }
 
-# The ratio of the speeds of a tool and a peer; 0 bounds are none.
+# The ratio of the speeds of a tool and a peer, held to bounds; those of 0 are none.
 function speed_ratio(file, level, tool, peer, least, goal,    x, place, shown) {
     if (!known(file, level, tool) || !known(file, level, peer)) return "-"
     x = times[file, level, peer] / times[file, level, tool]
@@ -192,6 +193,7 @@ function print_sum(    l, t) {
 }
 
 END {
+    # What is asked of speed at a level, as a multiple of the peer, and what is hoped for.
     least[1] = 1.3; goal[1] = 2
     least[6] = 1.6; goal[6] = 2.5
     least[9] = 1.5; goal[9] = 2.9

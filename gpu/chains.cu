@@ -31,12 +31,6 @@ struct scratch {
     uint32_t matches[3][LZ_CHUNK_SIZE]; /* within the whole, half, and a quarter of the depths */
 };
 
-/* A match in 32 bits; 0 if there is none. */
-static __device__ __forceinline__ uint32_t pack(uint32_t length, uint32_t distance)
-{
-    return length << 16 | distance;
-}
-
 static __global__ void __launch_bounds__(WARP) link_chunks(gpu_view v, bool by_long, uint32_t near3)
 {
     extern __shared__ uint4 shared[];
@@ -89,7 +83,7 @@ static __device__ __forceinline__ found follow(const gpu_chunk &c, const gpu_lin
                     score = lz_score(n, distance);
                     length = n;
                     last = load32(c.data, pos + length - 3);
-                    f.whole = pack(n, distance);
+                    f.whole = lz_pack(n, distance);
                     if (i < depth / 2)
                         f.half = f.whole;
                     if (i < depth / 4)
@@ -138,7 +132,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
             uint32_t link = s->links3[pos - c.history];
 
             if (link != 0 && ((load32(c.data, pos - link) ^ load32(c.data, pos)) & 0xffffff) == 0) {
-                uint32_t match = pack(LZ_MIN_MATCH, link);
+                uint32_t match = lz_pack(LZ_MIN_MATCH, link);
 
                 f.whole = f.whole == 0 ? match : f.whole;
                 f.half = f.half == 0 ? match : f.half;
@@ -155,7 +149,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
 
 static __device__ __forceinline__ struct lz_match unpack(uint32_t packed)
 {
-    struct lz_match m = {packed >> 16, packed & 0xffff, LZ_SCORE_MIN};
+    struct lz_match m = {lz_packed_length(packed), lz_packed_distance(packed), LZ_SCORE_MIN};
 
     if (packed != 0)
         m.score = lz_score(m.length, m.distance);

@@ -5,27 +5,36 @@
 
 #include "gpu/internal.cuh"
 
+bool gpu_count_devices(int *count, char error[GPU_ERROR_SIZE])
+{
+    int driver = 0;
+    cudaError_t status;
+
+    /* What the CUDA runtime itself says where there is no driver is about versions, and misleads. */
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+        snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is installed");
+        return false;
+    }
+    status = cudaGetDeviceCount(count);
+    if (status != cudaSuccess)
+        snprintf(error, GPU_ERROR_SIZE, "no CUDA device: %.100s", cudaGetErrorString(status));
+    return status == cudaSuccess;
+}
+
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 {
     char text[GPU_ERROR_SIZE];
-    int count = 0, driver = 0;
-    cudaError_t status;
+    int count = 0;
 
-    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
-        line(ctx, GPU_NO_DRIVER);
-        return;
-    }
-    status = cudaGetDeviceCount(&count);
-    if (status != cudaSuccess) {
-        snprintf(text, sizeof(text), "no CUDA device: %.100s", cudaGetErrorString(status));
+    if (!gpu_count_devices(&count, text)) {
         line(ctx, text);
         return;
     }
     for (int d = 0; d < count; d++) {
         cudaDeviceProp p;
         const char *remark = "";
+        cudaError_t status = cudaGetDeviceProperties(&p, d);
 
-        status = cudaGetDeviceProperties(&p, d);
         if (status == cudaSuccess)
             status = cudaSetDevice(d);
         if (status != cudaSuccess) {

@@ -79,6 +79,27 @@ static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
            capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
 }
 
+/*
+ * The capacity that batches of about `batch_size` bytes get: whole segments, at least one.  They
+ * shrink, and then *batches does, until all take half of the `available` device memory at most,
+ * since others use the device too; the last one may take more.
+ */
+static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size, size_t scratch,
+                          size_t available)
+{
+    size_t capacity =
+        batch_size < segment_size ? segment_size : batch_size / segment_size * segment_size;
+
+    while (*batches > 1 &&
+           (size_t)*batches * device_bytes(capacity, segment_size, scratch) > available / 2) {
+        if (capacity > segment_size)
+            capacity = (capacity / 2 + segment_size - 1) / segment_size * segment_size;
+        else
+            --*batches;
+    }
+    return capacity;
+}
+
 static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t capacity)
 {
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
@@ -170,15 +191,10 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     char label[32];
     struct gpu_engine *g;
     cudaDeviceProp properties;
-    const size_t scratch = finders[level->finder].scratch(level);
     size_t capacity, available, total;
-    int devices = 0, driver = 0;
+    int devices = 0;
 
-    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
-        snprintf(error, GPU_ERROR_SIZE, GPU_NO_DRIVER);
-        return NULL;
-    }
-    if (failed(cudaGetDeviceCount(&devices), "no CUDA device", error))
+    if (!gpu_count_devices(&devices, error))
         return NULL;
     if (device >= devices) {
         snprintf(error, GPU_ERROR_SIZE, "there is no CUDA device %d: the last is %d", device,
@@ -194,17 +210,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 
-    /* Whole segments, at least one; half of what is free at most, since others use the device too.
-     */
-    capacity = batch_size < segment_size ? segment_size : batch_size / segment_size * segment_size;
-    while (batches > 1 &&
-           (size_t)batches * device_bytes(capacity, segment_size, scratch) > available / 2) {
-        if (capacity > segment_size)
-            capacity = (capacity / 2 + segment_size - 1) / segment_size * segment_size;
-        else
-            batches--;
-    }
-
+    capacity = fit_batches(&batches, batch_size, segment_size,
+                           finders[level->finder].scratch(level), available);
     g = (struct gpu_engine *)calloc(1, sizeof(*g));
     if (g != NULL)
         g->batch = (struct gpu_batch *)calloc((size_t)batches, sizeof(*g->batch));

@@ -16,9 +16,6 @@ struct gpu_result {
     uint32_t count;
 };
 
-/* What the CUDA runtime itself says where there is no driver is about versions, and misleads. */
-#define GPU_NO_DRIVER "no NVIDIA driver is installed"
-
 /* The count of a chunk whose sequences did not fit. */
 #define GPU_NO_ROOM UINT32_MAX
 
@@ -26,9 +23,9 @@ struct gpu_result {
 struct gpu_view {
     const uint8_t *input; /* 16-byte aligned, LZ_INPUT_PAD readable bytes after length */
     uint32_t length;
-    uint32_t segment_size; /* a multiple of 1024 */
+    uint32_t segment_size; /* a multiple of 1024, so that every chunk is 16-byte aligned */
     uint32_t chunks_per_segment;
-    uint32_t chunks;
+    uint32_t chunks;               /* of the whole batch */
     uint16_t *tags;                /* LZ_CHUNK_SIZE for every chunk */
     void *scratch;                 /* what the finder asked for */
     struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
@@ -68,7 +65,11 @@ LZ_FINDERS(GPU_FINDER_DECLARE)
 /* Queues the kernel that turns the tags of all chunks into sequences (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
-/* Whether this program has code that the current device can run. */
+/* Sets *count to how many devices there are, 1 or more; false, with the reason in error, if there is
+ * none (device.cu). */
+bool gpu_count_devices(int *count, char error[GPU_ERROR_SIZE]);
+
+/* Whether this program has code that the current device can run (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 
 #endif

@@ -20,11 +20,14 @@
 
 #define GATHER_THREADS 1024
 
-/* Costs to the chunk's end that the path remembers: more than the longest match and a warp. */
+/* Costs to the chunk's end that the path remembers: at least the longest match and a warp; a power
+ * of two, so that the place of a position is its low bits. */
 #define RING 512
 
-/* A step in 16 bits: its length, and for a match its place in the list. */
-#define STEP_LENGTH_BITS 9
+/* A step has 16 bits: its length in the low LZ_STEP_BITS, and for a match its place in the list. */
+static_assert(LZ_MAX_MATCHES <= 1 << (16 - LZ_STEP_BITS), "places in a list in a step");
+static_assert(RING >= LZ_MAX_MATCH + WARP, "room for costs");
+static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");
 
 #define UNITS LZ_UNITS_A_CHUNK
 
@@ -509,7 +512,7 @@ static __device__ uint32_t find_steps(path_memory &m, struct scratch *s, const u
         }
         next = best & ~LZ_STEP_LENGTH;
         if (lane == at)
-            own_step = (best & LZ_STEP_LENGTH) | index << STEP_LENGTH_BITS;
+            own_step = (best & LZ_STEP_LENGTH) | index << LZ_STEP_BITS;
         if (lane == 0)
             m.to_end[pos % RING] = next;
         __syncwarp();
@@ -566,7 +569,7 @@ template <bool LAST> static __global__ void __launch_bounds__(WARP) walk_chunks(
         const uint32_t step = own < size ? s->steps[own] : 1;
         const uint32_t own_length = step & LZ_STEP_LENGTH;
         const uint32_t own_distance =
-            own_length > 1 ? lz_packed_distance(s->matches[step >> STEP_LENGTH_BITS][own]) : 0;
+            own_length > 1 ? lz_packed_distance(s->matches[step >> LZ_STEP_BITS][own]) : 0;
         const uint32_t matches = __ballot_sync(ALL_LANES, own_length > 1);
 
         while (pos < group + WARP && pos < size) {

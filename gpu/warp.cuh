@@ -47,7 +47,7 @@ static __device__ __forceinline__ uint32_t replace(uint16_t *table, uint32_t ent
     return before;
 }
 
-/* Sets a table of 2^bits entries, 16-byte aligned, to 0 or, with `ones`, to 65535. */
+/* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
 {
     uint32_t both = value | value << 16;

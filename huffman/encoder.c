@@ -45,6 +45,7 @@ struct place {
     uint32_t sequence; /* of the chunk */
 };
 
+/* A block that is being made. */
 struct block {
     struct counts counts;
     struct plan plan;
@@ -64,6 +65,10 @@ struct codes {
         uint8_t extra_bits;
     } distance[DEFLATE_DISTANCE_SYMBOLS];
 };
+
+_Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= DEFLATE_MAX_CODE,
+               "huff_lengths serves both alphabets");
+_Static_assert(8 + DEFLATE_MAX_CODE + 5 <= 32, "a length's code, extra bits and their number");
 
 struct huff_encoder {
     struct block blocks[3]; /* the open one, the next part, and the two together */
@@ -102,6 +107,7 @@ static inline bool equal(const uint8_t *a, const uint8_t *b, size_t length)
     return difference << (8 * (8 - length)) == 0;
 }
 
+/* Adds in[0..n) to the counts of the part. */
 static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
 {
     size_t i = 0;
@@ -116,9 +122,27 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
         e->literals[i & 3][in[i]]++;
 }
 
+/* Makes a part's counts of the literals and lengths that e has counted, and its distances. */
+static void sum_up(const struct huff_encoder *e, struct counts *counts)
+{
+    for (unsigned i = 0; i < 256; i++)
+        counts->litlen[i] =
+            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
+    counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
+        unsigned symbol = deflate_length_symbol(length);
+
+        counts->litlen[symbol] += e->lengths[length];
+        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
+    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+}
+
 /*
  * Checks the matches of the part from *at on, and counts its symbols: sequences until there are
- * `split` bytes, or what is left of the chunk.  Moves *at to the part's end.
+ * `split` bytes, or what is left of the chunk.  Moves *at to the part's end.  False if a sequence
+ * is not a match.
  */
 static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
                        const struct lz_chunk *chunks, size_t split, struct place *at,
@@ -154,19 +178,7 @@ static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
         at->sequence = 0;
     }
     at->byte = pos;
-
-    for (unsigned i = 0; i < 256; i++)
-        counts->litlen[i] =
-            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
-    counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
-    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
-        unsigned symbol = deflate_length_symbol(length);
-
-        counts->litlen[symbol] += e->lengths[length];
-        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
-    }
-    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
-        counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+    sum_up(e, counts);
     return true;
 }
 
@@ -225,6 +237,7 @@ static void join(const struct block *a, const struct block *b, struct block *bot
     both->end = b->end;
 }
 
+/* Writes in[0..n) as stored blocks, at least one. */
 static void write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool final)
 {
     do {
@@ -266,11 +279,13 @@ static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsig
     }
 }
 
+/* Puts an entry of a codes' table. */
 static inline void put_code(struct bitwriter *w, uint32_t code)
 {
     bits_put(w, code >> 8, code & 0xff);
 }
 
+/* Flushes after the last, and expects to start after a flush. */
 static inline void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
                                   size_t n)
 {
@@ -330,6 +345,7 @@ static void write_symbols(struct bitwriter *out, const struct codes *codes, cons
     *out = w;
 }
 
+/* Writes block b in the cheapest form, given where it starts. */
 static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,
                         const struct lz_chunk *chunks, const struct block *b, bool final)
 {

@@ -26,6 +26,7 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
 static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                                11, 4,  12, 3, 13, 2, 14, 1, 15};
 
+/* Adds an item. */
 static void add(struct huff_header *h, unsigned symbol, unsigned extra)
 {
     h->items[h->item_count].symbol = (uint8_t)symbol;

@@ -26,12 +26,13 @@ struct huff_header {
     uint32_t bits; /* size of the whole header, the 3 bits of the block type not counted */
 };
 
-/* Finds a short header for these code lengths. */
+/* Finds a short header for these code lengths, as huff_lengths gives them, and its size. */
 void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h);
 
-/* Writes it; needs BITWRITER_SLACK bytes of room after its end. */
+/* Writes it, after at most BITWRITER_ROOM - 14 bits put since the last flush, and flushes; needs
+ * BITWRITER_SLACK bytes of room after its end. */
 void huff_header_write(const struct huff_header *h, struct bitwriter *w);
 
 #endif

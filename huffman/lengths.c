@@ -16,6 +16,7 @@
 
 #include "huffman/lengths.h"
 
+/* A symbol that occurs, and how often. */
 struct leaf {
     uint32_t weight;
     uint16_t symbol;
@@ -165,6 +166,7 @@ void huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8
         lengths[leaves[i].symbol] = depths[i];
 }
 
+/* The low `length` bits of a code in the other order. */
 static unsigned reverse(unsigned code, unsigned length)
 {
     unsigned reversed = 0;

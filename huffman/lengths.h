@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* The most symbols and the longest codes huff_lengths is asked for. */
+/* The most symbols and the longest codes huff_lengths is asked for: DEFLATE's literals and lengths
+ * (encoder.c holds them to that). */
 #define HUFF_MAX_SYMBOLS 286
 #define HUFF_MAX_LENGTH 15
 
@@ -19,8 +20,9 @@
  */
 void huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths);
 
-/* The canonical code (RFC 1951, section 3.2.2) for each length above 0, bit-reversed, since
- * DEFLATE writes codes from their most significant bit. */
+/* Sets codes[0..n) to the canonical codes (RFC 1951, section 3.2.2) of lengths[0..n), each at most
+ * HUFF_MAX_LENGTH; bit-reversed, since DEFLATE writes codes from their most significant bit.  A
+ * symbol of length 0 has code 0. */
 void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes);
 
 #endif

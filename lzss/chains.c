@@ -20,9 +20,9 @@ struct chunk {
     const uint16_t *links3;     /* by three, or NULL; those of the chunk's positions only */
 };
 
-/* The same as links_make for three bytes and `near3`.  The table need not be kept from chunk to
- * chunk: what is in reach of a chunk's first positions, the `near3` bytes before it, is entered
- * anew. */
+/* The same as links_make, by three bytes, with links of up to `near3`.  The table need not be kept
+ * from chunk to chunk: what is in reach of a chunk's first positions, the `before` bytes before it
+ * (near3, or 0 if there are none), is entered anew. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before,
                         int32_t near3)
 {
@@ -102,7 +102,8 @@ static inline struct lz_match search(const struct chunk *c, const struct lz_leve
             int32_t score = LZ_SCORE_MIN;
 
             if (least > LZ_LONG) {
-                /* What is found below counts for nothing: begin with the least that does. */
+                /* What is found below counts for nothing: begin with the least that does.  (A score
+                 * is at most four times the length.) */
                 uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
 
                 if (least_length > enough)
@@ -131,6 +132,7 @@ static inline struct lz_match search(const struct chunk *c, const struct lz_leve
     return best.length >= least && best.score >= least_score ? best : none;
 }
 
+/* Parses chunk c as chains.h says; writes its sequences to out, and returns where they end. */
 static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *level,
                                  struct lz_sequence *restrict out)
 {

@@ -51,7 +51,12 @@
  * use up depth; fewer let more chunks share a GPU's shared memory. */
 #define LZ_CHAINS_HASH_BITS 15
 
-/* Prefixes that have chains, beside those of three and four bytes. */
+/*
+ * Bytes of the prefixes that have chains, beside those of three and four.  Longer ones have fewer
+ * candidates, of which more lead to long matches; but a match shorter than the prefix is never met
+ * among them.  The CPU compares a prefix of up to eight bytes at a load, and lz_hash7 and lz_hash12
+ * are made for these two.
+ */
 #define LZ_LONG 7
 #define LZ_LONGEST 12
 
@@ -92,7 +97,27 @@ LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 
 #define LZ_SCORE_MIN (-16)
 
-/* By how much the score of the match one, and two, positions later has to be higher. */
+/* A match in 32 bits, 0 for none: the length from bit 20 on, the distance in the low 15 bits.  The
+ * bits between are optimal.h's. */
+LZ_INLINE uint32_t lz_pack(uint32_t length, uint32_t distance)
+{
+    return length << 20 | distance;
+}
+
+LZ_INLINE uint32_t lz_packed_length(uint32_t match)
+{
+    return match >> 20;
+}
+
+LZ_INLINE uint32_t lz_packed_distance(uint32_t match)
+{
+    return match & 0x7fff;
+}
+
+LZ_STATIC_ASSERT(LZ_CHAINS_WINDOW <= 0x7fff, "distances of 15 bits");
+
+/* By how much the score of the match one, and two, positions later has to be higher: the literals
+ * before it have to be paid for. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 
@@ -101,6 +126,8 @@ LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
  * LZ_SAMPLE bytes tell: where few are in use, literals cost few bits.
  */
 #define LZ_SAMPLE 4096
+
+LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
 
 /* The shortest match worth taking: a match costs 18 bits or so.  A search of little depth finds
  * short matches where there are long ones, and must not be too proud. */

@@ -1,8 +1,9 @@
 /*
  * common.h - the pieces of match finding that both engines compile
  *
- * Whatever decides what a match finder finds is here or in the finder's own header (tagging.h), in
- * C that gcc, clang and nvcc read alike, so that the engines cannot drift apart.
+ * Whatever decides what a match finder finds is here or in the finder's own header (tagging.h,
+ * chains.h, optimal.h), in C that gcc, clang and nvcc read alike, so that the engines cannot drift
+ * apart.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
 #define GZLZSS_LZSS_COMMON_H
@@ -15,6 +16,13 @@
 #define LZ_INLINE static __host__ __device__ __forceinline__
 #else
 #define LZ_INLINE static inline
+#endif
+
+/* C's and C++'s. */
+#ifdef __cplusplus
+#define LZ_STATIC_ASSERT static_assert
+#else
+#define LZ_STATIC_ASSERT _Static_assert
 #endif
 
 /* The position of the highest bit set in x, which is not 0. */

@@ -48,16 +48,22 @@ static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, u
     return true;
 }
 
+/* Puts the match at `pos` in the place of p's, which is done with. */
+static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
+{
+    p->literals = p->start + (int32_t)p->length;
+    p->start = pos;
+    p->length = length;
+    p->distance = distance;
+}
+
 /* Writes p's match, if there is one, and puts the one at `pos` in its place. */
 static inline struct lz_sequence *lz_emit_next(struct lz_sequence *out, struct lz_pending *p,
                                                int32_t pos, uint32_t length, uint32_t distance)
 {
     if (p->length > 0)
         out = lz_emit(out, (size_t)(p->start - p->literals), p->length, p->distance);
-    p->literals = p->start + (int32_t)p->length;
-    p->start = pos;
-    p->length = length;
-    p->distance = distance;
+    lz_replace(p, pos, length, distance);
     return out;
 }
 

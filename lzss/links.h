@@ -16,6 +16,7 @@
 #include "lzss/bytes.h"
 #include "lzss/chains.h"
 
+/* The entry that names no position: further back than any that is in reach of a chunk. */
 #define LINKS_NONE INT16_MIN
 
 _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");
@@ -52,8 +53,8 @@ static inline void links_next_chunk(struct links *l)
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
-/* Enters position `pos` under its hash and returns the distance to the one before; more than
- * 65535 bytes cannot be. */
+/* Enters position `pos` under its hash, and returns the distance to the one before, or 0 if that
+ * lies more than `farthest` bytes back.  (A distance is at most 65535.) */
 static inline uint16_t links_enter(int16_t *entry, int32_t pos, int32_t farthest)
 {
     int32_t distance = pos - *entry;

@@ -37,7 +37,8 @@ extern "C" {
 #define LZ_LEVEL_LARGE_SEGMENTS 10
 #define LZ_SEGMENT_MAX ((size_t)32 << 20)
 
-/* Bytes past the end of a segment that must be readable (their values do not matter). */
+/* Bytes past the end of a segment that must be readable (their values do not matter): a GPU's warp
+ * hashes 32 positions at a time, by up to 12 bytes each. */
 #define LZ_INPUT_PAD 64
 
 /* Sequences one chunk can have at most. */
@@ -73,9 +74,9 @@ struct lz_level {
     uint16_t long_depth;    /* by seven, */
     uint16_t longest_depth; /* and by twelve */
     uint16_t nice;          /* a match of this length is good enough to stop searching, 12 to 258 */
-    uint16_t near3; /* how far back a match of three bytes may lie, a multiple of 32; 0: none */
-    uint8_t lazy;   /* positions of look-ahead: 0, 1 or 2 */
-    uint8_t passes; /* over the shortest path, 1 or more */
+    uint16_t near3; /* chains: how far back a match of three may lie, up to 32767; 0: none */
+    uint8_t lazy;   /* chains: positions of look-ahead, 0, 1 or 2 */
+    uint8_t passes; /* optimal: over the shortest path, 1 or more */
     uint16_t split; /* bytes between places where a block may end (huffman.h) */
 };
 
@@ -83,14 +84,14 @@ struct lz_level {
 #define LZ_LEVEL_MAX 12
 #define LZ_LEVEL_DEFAULT 6
 
-/* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX. */
+/* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
 
 /* The CPU engine's state for one thread: tables and room for one segment's sequences. */
 struct lz_matcher;
 
-/* A matcher for `level` and those below it, and for segments of up to `segment_size` bytes; NULL if
- * memory is short, and NULL can be freed. */
+/* A matcher for `level` and those below it, and for segments of up to `segment_size` bytes, 1 to
+ * LZ_SEGMENT_MAX; NULL if memory is short, and NULL can be freed. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 void lz_matcher_free(struct lz_matcher *m);
 

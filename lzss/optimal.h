@@ -48,24 +48,33 @@
 #include "huffman/deflate.h"
 #include "lzss/chains.h"
 
+/* Matches a list has at most.  Each takes up to four bytes of memory for every byte of input in
+ * hand, on either engine. */
 #define LZ_MAX_MATCHES 8
+
+/* Candidates by three bytes, and how far away the first parse, which has no costs yet, takes a match
+ * of three: further away it hardly saves anything. */
 #define LZ_OPTIMAL_DEPTH3 4
 #define LZ_OPTIMAL_NEAR3 4096
+
+/* Chunks in a group, whose matches the CPU keeps from pass to pass: 4 MiB of input, the default
+ * segment.  In smaller groups, fewer blocks have neighbours to join; larger ones take more memory. */
 #define LZ_OPTIMAL_GROUP 128
+
+/* Bytes in a unit.  In smaller ones costs follow the data more closely, but are guessed from fewer
+ * symbols. */
 #define LZ_UNIT_SIZE 8192
 
 #define LZ_UNITS_A_CHUNK (LZ_CHUNK_SIZE / LZ_UNIT_SIZE)
 #define LZ_UNITS_A_GROUP (LZ_OPTIMAL_GROUP * LZ_UNITS_A_CHUNK)
 
-/* A match of a list in 32 bits: length, distance symbol, distance. */
+LZ_STATIC_ASSERT(LZ_CHUNK_SIZE % LZ_UNIT_SIZE == 0, "whole units in a chunk");
+LZ_STATIC_ASSERT(LZ_UNIT_SIZE + LZ_CHUNK_SIZE / LZ_MAX_MATCH < 65536, "a unit's counts in 16 bits");
+
+/* A match of a list: lz_pack's, with the symbol of its distance in the five bits left. */
 LZ_INLINE uint32_t lz_pack_match(uint32_t length, uint32_t distance)
 {
-    return length << 20 | deflate_distance_symbol(distance) << 15 | distance;
-}
-
-LZ_INLINE uint32_t lz_packed_length(uint32_t match)
-{
-    return match >> 20;
+    return lz_pack(length, distance) | deflate_distance_symbol(distance) << 15;
 }
 
 LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
@@ -73,10 +82,7 @@ LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
     return match >> 15 & 31;
 }
 
-LZ_INLINE uint32_t lz_packed_distance(uint32_t match)
-{
-    return match & 0x7fff;
-}
+LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
 LZ_INLINE int32_t lz_packed_score(uint32_t match)
 {
@@ -101,7 +107,8 @@ LZ_INLINE uint32_t lz_log2_256(uint32_t x)
     return log2;
 }
 
-/* What a symbol in use adds to a block's header, in 1/256 bits. */
+/* What a symbol in use adds to a block's header, in 1/256 bits: 5.5 bits.  More makes for fewer,
+ * larger blocks. */
 #define LZ_SYMBOL_COST 1408
 
 /* What a symbol that occurs `count` times adds to a block's size, in 1/256 bits; log2_total is
@@ -120,28 +127,34 @@ LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total)
 }
 
 /*
- * Costs as the shortest path adds them up: in 1/16 bits, shifted left by 9, and the step's length
- * in the low bits, so that the least of several numbers is the cheapest and of these the shortest
- * step.  They fit: a chunk's literals cost less than 2^23 at 15 bits each, and what is cheaper is
- * less.
+ * Costs as the shortest path adds them up: in 1/16 bits, shifted left by LZ_STEP_BITS, and the
+ * step's length in the low bits, so that the least of several numbers is the cheapest and of these
+ * the shortest step.  They fit: the way to the end costs no more than literals at 15 bits each, and
+ * a step from there at most 48 bits, two codes of 15 and 18 extra bits.
  */
+#define LZ_STEP_BITS 9
+#define LZ_STEP_LENGTH ((1u << LZ_STEP_BITS) - 1)
+
+LZ_STATIC_ASSERT(LZ_MAX_MATCH <= LZ_STEP_LENGTH, "lengths in the low bits");
+LZ_STATIC_ASSERT(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) < 1 << (32 - LZ_STEP_BITS),
+                 "costs above them");
+
 LZ_INLINE uint32_t lz_literal_step(uint32_t count, uint32_t log2_total)
 {
-    return lz_symbol_cost(count, log2_total) << 9 | 1;
+    return lz_symbol_cost(count, log2_total) << LZ_STEP_BITS | 1;
 }
 
 LZ_INLINE uint32_t lz_length_step(uint32_t length, uint32_t count, uint32_t log2_total)
 {
     uint32_t extra = deflate_length_extra_bits(deflate_length_symbol(length));
 
-    return (lz_symbol_cost(count, log2_total) + 16 * extra) << 9 | length;
+    return (lz_symbol_cost(count, log2_total) + 16 * extra) << LZ_STEP_BITS | length;
 }
 
 LZ_INLINE uint32_t lz_distance_step(uint32_t symbol, uint32_t count, uint32_t log2_total)
 {
-    return (lz_symbol_cost(count, log2_total) + 16 * deflate_distance_extra_bits(symbol)) << 9;
+    return (lz_symbol_cost(count, log2_total) + 16 * deflate_distance_extra_bits(symbol))
+           << LZ_STEP_BITS;
 }
-
-#define LZ_STEP_LENGTH 511u
 
 #endif

@@ -16,6 +16,7 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 #include "tests/unit/inputs.h"
+#include "tests/unit/textbook.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -38,18 +39,6 @@ struct order {
 
 static struct order *by_three, *by_four, *by_seven;
 
-/* The hash of the `bytes` (3, 4 or 7) bytes at p. */
-static uint32_t hash_at(const uint8_t *p, unsigned bytes)
-{
-    uint32_t words[2] = {0, 0};
-
-    for (unsigned i = 0; i < bytes; i++)
-        words[i / 4] |= (uint32_t)p[i] << 8 * (i % 4);
-    return bytes == 3   ? lz_hash3(words[0])
-           : bytes == 4 ? lz_hash4(words[0])
-                        : lz_hash7(words[0], words[1]);
-}
-
 /* Sorts the positions of in[0..len) that have `bytes` bytes before the segment's end. */
 static void sort_positions(struct order *o, const uint8_t *in, size_t len, unsigned bytes)
 {
@@ -67,16 +56,6 @@ static void sort_positions(struct order *o, const uint8_t *in, size_t len, unsig
     }
     memmove(o->starts + 1, o->starts, sizeof(o->starts) - sizeof(o->starts[0]));
     o->starts[0] = 0;
-}
-
-/* How many of the `most` bytes at a and b agree from the first on. */
-static size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
-{
-    size_t n = 0;
-
-    while (n < most && a[n] == b[n])
-        n++;
-    return n;
 }
 
 /* Where chunk `c` of a segment of `len` bytes ends. */
@@ -104,16 +83,6 @@ struct task {
     bool threes;  /* look for matches of three bytes */
     size_t least; /* length worth taking */
 };
-
-/* The position of the highest bit set. */
-static int magnitude(size_t n)
-{
-    int bits = -1;
-
-    for (; n > 0; n /= 2)
-        bits++;
-    return bits;
-}
 
 /* What a match is worth: four bits a byte, less what its distance takes. */
 static int worth(struct match match)
@@ -196,25 +165,13 @@ static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
 static size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
                           struct lz_sequence *out)
 {
-    static const unsigned steps[] = {6, 8, 16, 40, 80, 256}, leasts[] = {9, 7, 6, 5, 4, 3};
     size_t start = c * LZ_CHUNK_SIZE, end = chunk_end(len, c);
     struct task t = {.in = in, .len = len, .end = end, .level = level};
     static struct taken taken[LZ_CHUNK_SIZE / 3]; /* side by side at one distance, two are one */
-    size_t taken_count = 0, count = 0, literals = start, step = 0;
-    bool seen[256] = {false};
-    unsigned distinct = 0;
+    size_t taken_count = 0, count = 0, literals = start;
+    const unsigned distinct = sample_values(in + start, end - start);
 
-    for (size_t pos = start; pos < end && pos < start + 4096; pos++) {
-        distinct += !seen[in[pos]];
-        seen[in[pos]] = true;
-    }
-    while (distinct >= steps[step] && step < 5)
-        step++;
-    t.least = leasts[step];
-    if (level->depth < 5 && t.least > 4)
-        t.least = 4;
-    if (level->depth < 10 && t.least > 5)
-        t.least = 5;
+    t.least = least_taken(distinct, level->depth);
     t.threes = distinct >= 80; /* near3 0 is too near for any */
     for (size_t pos = start; pos < end;) {
         struct match match = best_at(&t, pos, t.least, 0);
@@ -281,40 +238,6 @@ static const struct lz_level *row(size_t r)
     return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
 }
 
-/* Whether chunk `c`'s sequences are within the limits and the chunk and repeat what is there. */
-static bool check_valid(const uint8_t *in, size_t len, size_t c, const struct lz_chunk *chunk)
-{
-    size_t pos = c * LZ_CHUNK_SIZE;
-
-    if (!CHECK(chunk->count <= LZ_CHUNK_MAX_SEQUENCES))
-        return false;
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        const struct lz_sequence s = chunk->sequences[i];
-
-        pos += s.literals;
-        if (!CHECK(s.length >= 3 && s.length <= 258) ||
-            !CHECK(pos + s.length <= chunk_end(len, c)) ||
-            !CHECK(s.distance >= 1 && s.distance <= WINDOW) || !CHECK(s.distance <= pos) ||
-            !CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length))
-            return false;
-        pos += s.length;
-    }
-    return true;
-}
-
-static bool same_sequences(const struct lz_chunk *chunk, const struct lz_sequence *want,
-                           size_t count)
-{
-    for (size_t i = 0; i < count && i < chunk->count; i++) {
-        const struct lz_sequence *got = &chunk->sequences[i];
-
-        if (!CHECK_EQ(got->literals, want[i].literals) || !CHECK_EQ(got->length, want[i].length) ||
-            !CHECK_EQ(got->distance, want[i].distance))
-            return false;
-    }
-    return CHECK_EQ(chunk->count, count);
-}
-
 /* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
  * fail. */
 static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
@@ -336,7 +259,7 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
             const struct lz_chunk *chunks = lz_match_segment(matcher, row(r), copy, len);
 
             for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
-                if (!check_valid(in, len, c, &chunks[c]) ||
+                if (!check_valid(in, len, c, &chunks[c], WINDOW) ||
                     !same_sequences(&chunks[c], want + ends[c], ends[c + 1] - ends[c])) {
                     printf("# %s, %zu bytes, chunk %zu, pad %zu, %s %zu\n", what, len, c, p,
                            r < TABLE ? "level" : "strange row",

@@ -16,6 +16,7 @@
 #include "lzss/tagging.h"
 #include "lzss/tags.h"
 #include "tests/unit/inputs.h"
+#include "tests/unit/textbook.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -28,20 +29,10 @@ static struct lz_matcher *matcher;
 
 static int64_t newest[1 << LZ_TAGGING_HASH_BITS];
 
-static uint32_t hash_at(const uint8_t *p)
+static uint32_t tagging_hash_at(const uint8_t *p)
 {
     return lz_tagging_hash((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
                            (uint32_t)p[3] << 24);
-}
-
-/* How many of the `most` bytes at a and b agree from the first on. */
-static size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
-{
-    size_t n = 0;
-
-    while (n < most && a[n] == b[n])
-        n++;
-    return n;
 }
 
 /* Tags the chunk in[start..end) of the segment in[0..len).  Positions whose four bytes reach past
@@ -58,9 +49,9 @@ static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, u
 
         if (distance == 0 && pos + 4 <= len) {
             for (; entered < pos; entered++)
-                newest[hash_at(in + entered)] = (int64_t)entered;
-            if (newest[hash_at(in + pos)] >= 0)
-                distance = pos - (size_t)newest[hash_at(in + pos)];
+                newest[tagging_hash_at(in + entered)] = (int64_t)entered;
+            if (newest[tagging_hash_at(in + pos)] >= 0)
+                distance = pos - (size_t)newest[tagging_hash_at(in + pos)];
             if (distance > LZ_WINDOW_SIZE)
                 distance = 0;
         }
@@ -80,27 +71,6 @@ static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, u
 
 /* --- Checks --- */
 
-/* Each sequence is within DEFLATE's limits and its chunk and repeats what is there. */
-static void check_valid(const uint8_t *in, size_t len, const struct lz_chunk *chunks)
-{
-    for (size_t c = 0, start = 0; start < len; c++, start += LZ_CHUNK_SIZE) {
-        size_t end = len - start < LZ_CHUNK_SIZE ? len : start + LZ_CHUNK_SIZE;
-        size_t pos = start;
-
-        CHECK(chunks[c].count <= LZ_CHUNK_MAX_SEQUENCES);
-        for (uint32_t i = 0; i < chunks[c].count; i++) {
-            const struct lz_sequence s = chunks[c].sequences[i];
-
-            pos += s.literals;
-            if (!CHECK(s.length >= 3 && s.length <= 258) || !CHECK(pos + s.length <= end) ||
-                !CHECK(s.distance >= 1 && s.distance <= 32768) || !CHECK(s.distance <= pos))
-                return;
-            CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length);
-            pos += s.length;
-        }
-    }
-}
-
 /* Whether the chunk's sequences are those of the textbook method. */
 static bool same_as_textbook(const uint8_t *in, size_t len, size_t start,
                              const struct lz_chunk *chunk)
@@ -112,16 +82,7 @@ static bool same_as_textbook(const uint8_t *in, size_t len, size_t start,
 
     tag_chunk(in, len, start, end, tags);
     count = lz_tags_to_sequences(tags, end - start, want);
-    if (!CHECK_EQ(chunk->count, count))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        const struct lz_sequence *got = &chunk->sequences[i];
-
-        if (!CHECK_EQ(got->literals, want[i].literals) || !CHECK_EQ(got->length, want[i].length) ||
-            !CHECK_EQ(got->distance, want[i].distance))
-            return false;
-    }
-    return true;
+    return same_sequences(chunk, want, count);
 }
 
 /* Checks the segment in[0..len); `what` names it should it fail. */
@@ -131,9 +92,9 @@ static void check_segment(const char *what, const uint8_t *in, size_t len)
         uint8_t *copy = padded(in, len, goes_on);
         const struct lz_chunk *chunks = lz_match_segment(matcher, lz_level(1), copy, len);
 
-        check_valid(copy, len, chunks);
         for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
-            if (!same_as_textbook(copy, len, c * LZ_CHUNK_SIZE, &chunks[c])) {
+            if (!check_valid(copy, len, c, &chunks[c], 32768) ||
+                !same_as_textbook(copy, len, c * LZ_CHUNK_SIZE, &chunks[c])) {
                 printf("# %s, %zu bytes, chunk %zu\n", what, len, c);
                 break;
             }
@@ -399,7 +360,8 @@ static void every_level(void)
                 copy = padded(in, lens[i], true);
                 differs = padded(in, lens[i], false);
                 chunks = lz_match_segment(matcher, lz_level(level), copy, lens[i]);
-                check_valid(copy, lens[i], chunks);
+                for (size_t c = 0; c < LZ_CHUNKS(lens[i]); c++)
+                    check_valid(copy, lens[i], c, &chunks[c], 32768);
                 if (!same_chunks(chunks, lz_match_segment(other, lz_level(level), differs, lens[i]),
                                  lens[i]))
                     printf("# %s, level %d\n", kinds[k].name, level);

@@ -17,6 +17,7 @@
 #include "lzss/lzss.h"
 #include "lzss/optimal.h"
 #include "tests/unit/inputs.h"
+#include "tests/unit/textbook.h"
 #include "tests/unit/unit.h"
 
 #define GROUP ((size_t)4 << 20)
@@ -51,19 +52,6 @@ static int32_t *earlier[PREFIXES];
 static struct list *lists;
 static uint8_t *list_counts;
 
-/* The hash of the first `bytes` bytes at p. */
-static uint32_t hash_at(const uint8_t *p, unsigned bytes)
-{
-    uint32_t words[3] = {0, 0, 0};
-
-    for (unsigned i = 0; i < bytes; i++)
-        words[i / 4] |= (uint32_t)p[i] << 8 * (i % 4);
-    return bytes == 3   ? lz_hash3(words[0])
-           : bytes == 4 ? lz_hash4(words[0])
-           : bytes == 7 ? lz_hash7(words[0], words[1])
-                        : lz_hash12(words[0], words[1], words[2]);
-}
-
 /* Positions with fewer bytes before the segment's end are nobody's candidates and have none. */
 static void note_earlier(const uint8_t *in, size_t len)
 {
@@ -79,16 +67,6 @@ static void note_earlier(const uint8_t *in, size_t len)
             *entry = (int32_t)pos;
         }
     }
-}
-
-/* How many of the `most` bytes at a and b agree from the first on. */
-static size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
-{
-    size_t n = 0;
-
-    while (n < most && a[n] == b[n])
-        n++;
-    return n;
 }
 
 /* Where a search for a list's matches is. */
@@ -255,16 +233,6 @@ static size_t to_sequences(struct lz_sequence *out)
     return count;
 }
 
-/* The position of the highest bit set. */
-static int magnitude(size_t n)
-{
-    int bits = -1;
-
-    for (; n > 0; n /= 2)
-        bits++;
-    return bits;
-}
-
 /* The longest match at `pos`; none, of length 0, at the chunk's end. */
 static struct match longest_at(const struct chunk *c, size_t pos)
 {
@@ -275,21 +243,7 @@ static struct match longest_at(const struct chunk *c, size_t pos)
 
 static void first_parse(const struct chunk *c, const struct lz_level *level)
 {
-    static const unsigned steps[] = {6, 8, 16, 40, 80, 256}, leasts[] = {9, 7, 6, 5, 4, 3};
-    bool seen[256] = {false};
-    unsigned distinct = 0, least, i = 0;
-
-    for (size_t pos = 0; pos < c->size && pos < 4096; pos++) {
-        distinct += !seen[c->in[pos]];
-        seen[c->in[pos]] = true;
-    }
-    while (distinct >= steps[i] && i < 5)
-        i++;
-    least = leasts[i];
-    if (level->depth < 5 && least > 4)
-        least = 4;
-    if (level->depth < 10 && least > 5)
-        least = 5;
+    const unsigned least = least_taken(sample_values(c->in, c->size), level->depth);
 
     for (size_t pos = 0; pos < c->size;) {
         struct match match = longest_at(c, pos), next = longest_at(c, pos + 1);
@@ -481,41 +435,6 @@ static const struct lz_level *row(size_t r)
     return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
 }
 
-/* Whether chunk `c`'s sequences are within the limits and the chunk and repeat what is there. */
-static bool check_valid(const uint8_t *in, size_t len, size_t c, const struct lz_chunk *chunk)
-{
-    size_t pos = c * LZ_CHUNK_SIZE, end = len - pos < LZ_CHUNK_SIZE ? len : pos + LZ_CHUNK_SIZE;
-
-    if (!CHECK(chunk->count <= LZ_CHUNK_MAX_SEQUENCES))
-        return false;
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        const struct lz_sequence s = chunk->sequences[i];
-
-        pos += s.literals;
-        if (!CHECK(s.length >= 3 && s.length <= 258) || !CHECK(pos + s.length <= end) ||
-            !CHECK(s.distance >= 1 && s.distance <= WINDOW) || !CHECK(s.distance <= pos) ||
-            !CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length))
-            return false;
-        pos += s.length;
-    }
-    return true;
-}
-
-static bool same_sequences(const struct lz_chunk *chunk, size_t c)
-{
-    for (size_t i = 0; i < want_counts[c] && i < chunk->count; i++) {
-        const struct lz_sequence *got = &chunk->sequences[i];
-
-        if (!CHECK_EQ(got->literals, want[c][i].literals) ||
-            !CHECK_EQ(got->length, want[c][i].length) ||
-            !CHECK_EQ(got->distance, want[c][i].distance)) {
-            printf("# sequence %zu\n", i);
-            return false;
-        }
-    }
-    return CHECK_EQ(chunk->count, want_counts[c]);
-}
-
 /* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
  * fail. */
 static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
@@ -533,7 +452,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
             const struct lz_chunk *chunks = lz_match_segment(matcher, row(r), copy, len);
 
             for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
-                if (!check_valid(in, len, c, &chunks[c]) || !same_sequences(&chunks[c], c)) {
+                if (!check_valid(in, len, c, &chunks[c], WINDOW) ||
+                    !same_sequences(&chunks[c], want[c], want_counts[c])) {
                     printf("# %s, %zu bytes, chunk %zu, pad %zu, %s %zu\n", what, len, c, p,
                            r < TABLE ? "level" : "strange row",
                            r < TABLE ? r + FIRST_LEVEL : r - TABLE);

@@ -1,0 +1,111 @@
+/*
+ * textbook.h - what the textbook methods of the matching tests share, and the checks of sequences
+ *
+ * Written from what lzss/'s headers define, in the plainest way, with numbers of its own; of lzss/
+ * itself, only the hash functions are used.
+ */
+#ifndef GZLZSS_TEXTBOOK_H
+#define GZLZSS_TEXTBOOK_H
+
+#include "lzss/chains.h"
+#include "lzss/lzss.h"
+#include "tests/unit/unit.h"
+
+/* How many of the `most` bytes at a and b agree from the first on. */
+static inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* The position of the highest bit set; -1 if there is none. */
+static inline int magnitude(size_t n)
+{
+    int bits = -1;
+
+    for (; n > 0; n /= 2)
+        bits++;
+    return bits;
+}
+
+/* The hash of the `bytes` (3, 4, 7 or 12) bytes at p. */
+static inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
+{
+    uint32_t words[3] = {0, 0, 0};
+
+    for (unsigned i = 0; i < bytes; i++)
+        words[i / 4] |= (uint32_t)p[i] << 8 * (i % 4);
+    return bytes == 3   ? lz_hash3(words[0])
+           : bytes == 4 ? lz_hash4(words[0])
+           : bytes == 7 ? lz_hash7(words[0], words[1])
+                        : lz_hash12(words[0], words[1], words[2]);
+}
+
+/* How many different values the chunk in[0..size) has in its first 4096 bytes. */
+static inline unsigned sample_values(const uint8_t *in, size_t size)
+{
+    bool seen[256] = {false};
+    unsigned distinct = 0;
+
+    for (size_t pos = 0; pos < size && pos < 4096; pos++) {
+        distinct += !seen[in[pos]];
+        seen[in[pos]] = true;
+    }
+    return distinct;
+}
+
+/* The shortest match worth taking in a chunk of so many values, at a depth. */
+static inline unsigned least_taken(unsigned distinct, size_t depth)
+{
+    static const unsigned steps[] = {6, 8, 16, 40, 80}, leasts[] = {9, 7, 6, 5, 4, 3};
+    unsigned i = 0;
+
+    while (i < 5 && distinct >= steps[i])
+        i++;
+    if (depth < 5 && leasts[i] > 4)
+        return 4;
+    return depth < 10 && leasts[i] > 5 ? 5 : leasts[i];
+}
+
+/* Whether the sequences of chunk `c` of the segment in[0..len) are within DEFLATE's limits, the chunk
+ * and `window`, and repeat what is there. */
+static inline bool check_valid(const uint8_t *in, size_t len, size_t c,
+                               const struct lz_chunk *chunk, size_t window)
+{
+    size_t pos = c * LZ_CHUNK_SIZE, end = len - pos < LZ_CHUNK_SIZE ? len : pos + LZ_CHUNK_SIZE;
+
+    if (!CHECK(chunk->count <= LZ_CHUNK_MAX_SEQUENCES))
+        return false;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        const struct lz_sequence s = chunk->sequences[i];
+
+        pos += s.literals;
+        if (!CHECK(s.length >= 3 && s.length <= 258) || !CHECK(pos + s.length <= end) ||
+            !CHECK(s.distance >= 1 && s.distance <= window) || !CHECK(s.distance <= pos) ||
+            !CHECK_EQ(agreeing(in + pos, in + pos - s.distance, s.length), s.length))
+            return false;
+        pos += s.length;
+    }
+    return true;
+}
+
+/* Whether the chunk's sequences are want[0..count). */
+static inline bool same_sequences(const struct lz_chunk *chunk, const struct lz_sequence *want,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count && i < chunk->count; i++) {
+        const struct lz_sequence *got = &chunk->sequences[i];
+
+        if (!CHECK_EQ(got->literals, want[i].literals) || !CHECK_EQ(got->length, want[i].length) ||
+            !CHECK_EQ(got->distance, want[i].distance)) {
+            printf("# sequence %zu\n", i);
+            return false;
+        }
+    }
+    return CHECK_EQ(chunk->count, count);
+}
+
+#endif
