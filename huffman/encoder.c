@@ -379,12 +379,12 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
     bits_flush(w);
 }
 
-bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
-                         const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
-                         size_t *out_len)
+/* Encodes what is from `at`, a chunk's start, on. */
+static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
+                   const struct lz_chunk *chunks, struct place at, size_t split, bool last,
+                   uint8_t *out, size_t *out_len)
 {
     struct bitwriter w = {out, 0, 0};
-    struct place at = {0, 0, 0};
     struct block *open = NULL, *next = &e->blocks[0], *both = &e->blocks[1], *spare = &e->blocks[2];
 
     while (at.byte < len) {
@@ -423,4 +423,22 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
     bits_align(&w);
     *out_len = (size_t)(w.next - out);
     return true;
+}
+
+bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
+                         const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                         size_t *out_len)
+{
+    const struct place start = {0, 0, 0};
+
+    return encode(e, in, len, chunks, start, split, last, out, out_len);
+}
+
+bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
+                       const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                       size_t *out_len)
+{
+    const struct place second_chunk = {.byte = LZ_CHUNK_SIZE, .chunk = 1};
+
+    return encode(e, in, len, chunks, second_chunk, split, last, out, out_len);
 }

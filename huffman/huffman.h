@@ -42,4 +42,10 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
                          size_t *out_len);
 
+/* The same for what follows the segment's first chunk, which is only what matches may refer to
+ * (lz_match_after): len is LZ_CHUNK_SIZE at least. */
+bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
+                       const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                       size_t *out_len);
+
 #endif

@@ -200,6 +200,8 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
             make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0, level->near3);
             chunk.links3 = links_at(&m->by3);
         }
+        if (start < m->begin)
+            continue;
         m->chunks[c].sequences = out;
         out = parse(&chunk, level, out);
         m->chunks[c].count = (uint32_t)(out - m->chunks[c].sequences);

@@ -103,6 +103,11 @@ void lz_matcher_free(struct lz_matcher *m);
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
                                         const uint8_t *in, size_t len);
 
+/* The same, but the segment's first chunk is only looked back at, as a preset dictionary is: len is
+ * LZ_CHUNK_SIZE at least, and that chunk's sequences are not found (there are 0 of them). */
+const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
+                                      const uint8_t *in, size_t len);
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,8 +36,8 @@ void lz_matcher_free(struct lz_matcher *m)
     free(m);
 }
 
-const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
-                                        const uint8_t *in, size_t len)
+static const struct lz_chunk *match(struct lz_matcher *m, const struct lz_level *level,
+                                    const uint8_t *in, size_t len)
 {
     typedef void finder(struct lz_matcher *, const struct lz_level *, const uint8_t *, size_t);
     static finder *const finders[] = {
@@ -49,4 +49,19 @@ const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_le
     if (len > 0)
         finders[level->finder](m, level, in, len);
     return m->chunks;
+}
+
+const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
+                                        const uint8_t *in, size_t len)
+{
+    m->begin = 0;
+    return match(m, level, in, len);
+}
+
+const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
+                                      const uint8_t *in, size_t len)
+{
+    m->begin = LZ_CHUNK_SIZE;
+    m->chunks[0] = (struct lz_chunk){.sequences = m->sequences, .count = 0};
+    return match(m, level, in, len);
 }

@@ -10,6 +10,10 @@
 #include "lzss/tagging.h"
 
 struct lz_matcher {
+    /* Where in the segment the search starts: 0, or LZ_CHUNK_SIZE (lz_match_after).  The finders'
+     * chunks before it count as gone through. */
+    size_t begin;
+
     /* Results: room for every chunk's sequences, one chunk's after the other's. */
     struct lz_chunk *chunks;
     struct lz_sequence *sequences;
@@ -26,7 +30,8 @@ struct lz_matcher {
 
 /*
  * Every finder has this form: fill m->chunks and m->sequences for the segment in[0..len), with the
- * sequences of chunk c anywhere in m->sequences.  len is at least 1.
+ * sequences of chunk c anywhere in m->sequences.  len is at least 1.  Chunks before m->begin are
+ * only to be found in by those after.
  */
 #define LZ_FINDER_DECLARE(name)                                                                \
     void lz_find_##name(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, \

@@ -611,7 +611,12 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
 void lz_find_optimal(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                      size_t len)
 {
-    for (size_t begin = 0; begin < len; begin += m->optimal->group_size) {
+    if (m->begin > 0) {
+        const struct chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
+
+        link_chunk(m, &before, true);
+    }
+    for (size_t begin = m->begin; begin < len; begin += m->optimal->group_size) {
         size_t end = len - begin < m->optimal->group_size ? len : begin + m->optimal->group_size;
 
         find_in_group(m, level, in, begin, end);

@@ -84,6 +84,8 @@ void lz_find_tagging(struct lz_matcher *m, const struct lz_level *level, const u
         size_t end = LZ_CHUNK_END(start, len);
 
         find_candidates(m->table, m->distances, in, start, end);
+        if (start < m->begin)
+            continue;
         m->chunks[c].sequences = out;
         out = walk(m->distances, in, start, end, out);
         m->chunks[c].count = (uint32_t)(out - m->chunks[c].sequences);

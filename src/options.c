@@ -447,6 +447,10 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
         msg_error(m, "invalid suffix '%s'", o->suffix);
         return false;
     }
+    if (o->pipeline.rsyncable && o->pipeline.backend == BACKEND_GPU) {
+        msg_error(m, "--rsyncable does not go with --backend=gpu");
+        return false;
+    }
     if (w->ascii && !m->quiet)
         msg_note(m, "option --ascii ignored on this system");
     if (o->pipeline.segment_size == 0)

@@ -110,7 +110,8 @@ struct batch {
 struct slot {
     uint64_t index;
     const uint8_t *in;
-    size_t len;
+    size_t before; /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
+    size_t len;    /* of the segment */
     bool last;
     struct batch *batch;           /* whose memory `in` is in, or NULL */
     const struct lz_chunk *chunks; /* found by the GPU, or NULL */
@@ -345,13 +346,15 @@ static bool has_room(const struct job *j, uint64_t count, uint64_t reserve)
     return j->next_claim + count + reserve <= j->next_write + j->slot_count;
 }
 
-/* Makes segment `index`, whose bytes are in[0..len), its slot's. */
-static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t len, bool last)
+/* Makes segment `index`, whose bytes are in[before..before + len), its slot's. */
+static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t before, size_t len,
+                      bool last)
 {
     struct slot *s = &j->slots[index % j->slot_count];
 
     s->index = index;
     s->in = in;
+    s->before = before;
     s->len = len;
     s->last = last;
     s->batch = NULL;
@@ -367,7 +370,7 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t l
 static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *seconds)
 {
     uint64_t first = j->next_claim;
-    size_t len = j->segment_size;
+    size_t before = 0, len = j->segment_size;
     bool ok = true, last = false;
     unsigned got = 0;
     int error = 0;
@@ -389,7 +392,9 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
         pthread_mutex_unlock(&j->lock);
         start = now();
         while (ok && !last && got < count) {
-            ok = source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
+            ok = j->pipeline->config.rsyncable
+                     ? source_next_piece(&j->source, buf, &before, &len, &last)
+                     : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
             error = errno;
             got++;
         }
@@ -408,8 +413,11 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
     for (unsigned i = 0; i < got; i++) {
         bool is_last = last && i + 1 == got;
 
-        fill_slot(j, first + i, buf + i * j->segment_size, is_last ? len : j->segment_size,
-                  is_last);
+        if (j->pipeline->config.rsyncable)
+            fill_slot(j, first + i, buf, before, len, is_last);
+        else
+            fill_slot(j, first + i, buf + i * j->segment_size, 0, is_last ? len : j->segment_size,
+                      is_last);
     }
     return got;
 }
@@ -536,13 +544,31 @@ static void write_finished(struct job *j)
     j->writing = false;
 }
 
+/* Matches and encodes the segment; false if the matches are none. */
+static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
+{
+    const struct lz_level *level = w->job->level;
+    const size_t len = s->before + s->len;
+    const struct lz_chunk *chunks;
+
+    if (s->before == 0) {
+        chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
+        *matched = now();
+        return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
+                                   s->out, &s->out_len);
+    }
+    chunks = lz_match_after(w->tools->matcher, level, s->in, len);
+    *matched = now();
+    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, s->last, s->out,
+                             &s->out_len);
+}
+
 /* Matches the segment, unless the GPU did, and encodes it; called without the lock, by its owner.
  */
 static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
 {
     struct job *j = w->job;
-    const struct lz_chunk *chunks = s->chunks;
-    double start = now(), matched;
+    double start = now(), matched = start;
     bool ok;
 
     if (s->out == NULL) {
@@ -550,19 +576,18 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
         if (s->out == NULL)
             return PIPELINE_NO_MEMORY;
     }
-    if (chunks == NULL)
-        chunks = lz_match_segment(w->tools->matcher, j->level, s->in, s->len);
-    matched = now();
-    ok = huff_encode_segment(w->tools->encoder, s->in, s->len, chunks, j->level->split, s->last,
-                             s->out, &s->out_len);
-    if (!ok && s->chunks != NULL) {
-        /* The GPU was wrong.  The CPU is not. */
-        w->redone++;
-        chunks = lz_match_segment(w->tools->matcher, j->level, s->in, s->len);
-        ok = huff_encode_segment(w->tools->encoder, s->in, s->len, chunks, j->level->split, s->last,
-                                 s->out, &s->out_len);
+    if (s->chunks == NULL) {
+        ok = match_and_encode(w, s, &matched);
+    } else {
+        ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, j->level->split,
+                                 s->last, s->out, &s->out_len);
+        if (!ok) {
+            /* The GPU was wrong.  The CPU is not. */
+            w->redone++;
+            ok = match_and_encode(w, s, &matched);
+        }
     }
-    s->crc = gz_crc32(0, s->in, s->len);
+    s->crc = gz_crc32(0, s->in + s->before, s->len);
     w->match += matched - start;
     w->encode += now() - matched;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
@@ -753,7 +778,10 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         .cpu_matches = p->config.backend != BACKEND_GPU,
     };
 
-    source_init(&j.source, in_fd, j.segment_size);
+    if (!p->config.rsyncable)
+        source_init(&j.source, in_fd, j.segment_size);
+    else if (!source_init_pieces(&j.source, in_fd))
+        return PIPELINE_NO_MEMORY;
     j.slot_count = 2 * (uint64_t)j.threads + 2;
     if (p->config.backend != BACKEND_CPU)
         j.slot_count += (BATCHES + 1) * (BATCH_SIZE / j.segment_size + 1);
@@ -766,6 +794,7 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         free(j.spare);
         free(j.ready);
         free(j.workers);
+        source_finish(&j.source);
         return PIPELINE_NO_MEMORY;
     }
     for (int i = 0; i < j.threads; i++)
@@ -831,13 +860,18 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         return NULL;
     }
     p->config = *config;
+    if (config->rsyncable) {
+        /* Segments are of all sizes then, which is not for batches. */
+        p->config.backend = BACKEND_CPU;
+        p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
+    }
     p->level = lz_level(config->level);
     p->gpu_min =
         (uint64_t)config->threads * (config->level <= FAST_LEVEL  ? GPU_MIN_BYTES_PER_THREAD_FAST
                                      : config->level < SLOW_LEVEL ? GPU_MIN_BYTES_PER_THREAD
                                                                   : GPU_MIN_BYTES_PER_THREAD_SLOW);
     p->wait_for_gpu = config->backend == BACKEND_GPU;
-    if (config->backend == BACKEND_AUTO && min != NULL) {
+    if (p->config.backend == BACKEND_AUTO && min != NULL) {
         p->gpu_min = strtoull(min, NULL, 10);
         p->wait_for_gpu = p->gpu_min == 0;
     }
@@ -894,7 +928,7 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
 
 const char *pipeline_why_no_gpu(const struct pipeline *p)
 {
-    return p->config.backend == BACKEND_CPU ? "not wanted"
-           : p->config.rsyncable            ? "not with --rsyncable"
-                                            : "the input is too small to be worth it";
+    return p->config.rsyncable                ? "not with --rsyncable"
+           : p->config.backend == BACKEND_CPU ? "not wanted"
+                                              : "the input is too small to be worth it";
 }

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +113,85 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
     return true;
 }
 
+/* --- Pieces that end where their content says so --- */
+
+/*
+ * A piece ends behind a byte at which a hash of the last 64 has PIECE_BITS zeros, but is no shorter
+ * than PIECE_MIN.  The smaller the pieces, the less has to be sent again after a change, and the more
+ * their headers and ends cost: at 4 KiB and 13 bits (12 KiB on average), level 6 makes of 50 MB of
+ * kernel source 3.3 % more than without.
+ */
+#define PIECE_BITS 12
+#define PIECE_MIN ((size_t)4 << 10)
+
+/* Bytes that the hash depends on: older ones have been shifted out of it. */
+#define HASH_BYTES 64
+
+/* Bytes held at a time: the window, and many pieces. */
+#define HELD_SIZE ((size_t)1 << 20)
+
+/* A number without a pattern for every byte (the generator is S. Vigna's splitmix64); the hash that is
+ * made of them is that of "gear" chunking (W. Xia and others, 2014). */
+static uint64_t gear(uint8_t byte)
+{
+    uint64_t z = (byte + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* The length of the piece that in[0..len) starts with; len if it is not to be seen where it ends. */
+static size_t piece_length(const uint8_t *in, size_t len)
+{
+    const size_t most = len < SOURCE_PIECE_MAX ? len : SOURCE_PIECE_MAX;
+    uint64_t gears[256], hash = 0;
+
+    for (unsigned i = 0; i < 256; i++)
+        gears[i] = gear((uint8_t)i);
+    for (size_t i = PIECE_MIN - HASH_BYTES; i < most; i++) {
+        hash = (hash << 1) + gears[in[i]];
+        if (i >= PIECE_MIN && hash >> (64 - PIECE_BITS) == 0)
+            return i + 1;
+    }
+    return most;
+}
+
+bool source_init_pieces(struct source *s, int fd)
+{
+    source_init(s, fd, LZ_SEGMENT_MAX);
+    /* One after the other: where one starts is known when the one before was read. */
+    s->random_access = 0;
+    s->held = malloc(HELD_SIZE);
+    if (s->held != NULL)
+        return true;
+    source_finish(s);
+    return false;
+}
+
+bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last)
+{
+    if (!s->no_more && s->filled - s->next <= SOURCE_PIECE_MAX) {
+        size_t window = s->next < LZ_CHUNK_SIZE ? s->next : LZ_CHUNK_SIZE;
+        ssize_t n;
+
+        memmove(s->held, s->held + s->next - window, window + s->filled - s->next);
+        s->filled -= s->next - window;
+        s->next = window;
+        n = read_full(s, 0, s->held + s->filled, HELD_SIZE - s->filled);
+        if (n < 0)
+            return false;
+        s->filled += (size_t)n;
+        s->no_more = s->filled < HELD_SIZE;
+    }
+    *before = s->next < LZ_CHUNK_SIZE ? 0 : LZ_CHUNK_SIZE;
+    *len = piece_length(s->held + s->next, s->filled - s->next);
+    memcpy(buf, s->held + s->next - *before, *before + *len);
+    s->next += *len;
+    *last = s->no_more && s->next == s->filled;
+    return true;
+}
+
 void source_cancel(const struct source *s)
 {
     /* The pipe is empty, so that a byte fits. */
@@ -120,6 +201,7 @@ void source_cancel(const struct source *s)
 
 void source_finish(const struct source *s)
 {
+    free(s->held);
     if (s->wake[0] >= 0) {
         close(s->wake[0]);
         close(s->wake[1]);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lzss/lzss.h"
+
 struct source {
     int fd;
     int wake[2]; /* a pipe that ends waiting, unless the file is regular; else -1 */
@@ -25,6 +27,12 @@ struct source {
     bool have_peeked;  /* one byte of the next segment was read already */
     uint8_t peeked;
     uint64_t end; /* bytes of the whole input, once the last segment was read */
+
+    /* Of reading in pieces: */
+    uint8_t *held; /* the window before the next piece, and what was read after it */
+    size_t next;   /* where in it the next piece starts */
+    size_t filled; /* and where it ends */
+    bool no_more;  /* the input has ended there */
 };
 
 /* Looks at the file from where it is positioned.  source_finish has to follow. */
@@ -42,6 +50,18 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 /* Makes a thread that waits in source_read_next for a pipe's other end give up, with ECANCELED. Any
  * thread. */
 void source_cancel(const struct source *s);
+
+/*
+ * For --rsyncable, the segments end where the bytes before say so, wherever in the input that is: so
+ * what is the same in two inputs soon has the same segments in both.  This is source_init for that,
+ * and source_next_piece for source_read_next: *before is LZ_CHUNK_SIZE, and buf gets as many bytes
+ * that come before the segment, then the segment; or it is 0, near the start of the input.  There are
+ * SOURCE_PIECE_MAX bytes in a segment at most.  Returns false with errno set; false also from
+ * source_init_pieces if memory is short.
+ */
+#define SOURCE_PIECE_MAX ((size_t)64 << 10)
+bool source_init_pieces(struct source *s, int fd);
+bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 
 /* Leaves the file positioned after what was read, as reading it from front to back would have. */
 void source_finish(const struct source *s);

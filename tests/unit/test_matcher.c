@@ -341,6 +341,64 @@ static void nothing_carried_over(void)
     free(in);
 }
 
+/* Whether matches are matches, and stay within their chunk. */
+static bool are_matches(const struct lz_chunk *chunks, const uint8_t *in, size_t len)
+{
+    for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+        size_t pos = c * LZ_CHUNK_SIZE;
+
+        for (uint32_t i = 0; i < chunks[c].count; i++) {
+            const struct lz_sequence s = chunks[c].sequences[i];
+
+            pos += s.literals;
+            if (!CHECK(s.distance >= 1 && s.distance <= pos && s.distance <= LZ_WINDOW_SIZE) ||
+                !CHECK(pos + s.length <= LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len)) ||
+                !CHECK(memcmp(in + pos, in + pos - s.distance, s.length) == 0))
+                return false;
+            pos += s.length;
+        }
+    }
+    return true;
+}
+
+/* A first chunk that is only looked back at: those after it are what they would be without that,
+ * where they do not depend on each other's parse; at any level they refer to it. */
+static void after_a_chunk(void)
+{
+    const size_t len = 3 * LZ_CHUNK_SIZE - 777;
+    uint64_t state = 5;
+    uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
+
+    for (size_t k = 0; k < KINDS; k++) {
+        fill(in, len, k, 9);
+        for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+            struct lz_matcher *other = unit_need(lz_matcher_new(lz_level(level), len));
+            const struct lz_chunk *after = lz_match_after(matcher, lz_level(level), in, len);
+            const struct lz_chunk *whole = lz_match_segment(other, lz_level(level), in, len);
+
+            CHECK_EQ(after[0].count, 0);
+            CHECK(level >= 10 || same_chunks(after + 1, whole + 1, len - LZ_CHUNK_SIZE));
+            CHECK(are_matches(after, in, len));
+            lz_matcher_free(other);
+        }
+    }
+    /* A chunk and its copy: all of the second is in the first. */
+    for (size_t i = 0; i < LZ_CHUNK_SIZE; i++)
+        in[i] = (uint8_t)unit_rand(&state);
+    memcpy(in + LZ_CHUNK_SIZE, in, LZ_CHUNK_SIZE);
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        const struct lz_chunk *after =
+            lz_match_after(matcher, lz_level(level), in, 2 * LZ_CHUNK_SIZE);
+
+        CHECK(after[1].count > 0);
+        CHECK(after[1].count < 200);
+        CHECK(are_matches(after, in, 2 * LZ_CHUNK_SIZE));
+        /* Nothing to look back at. */
+        CHECK_EQ(lz_match_after(matcher, lz_level(level), in, LZ_CHUNK_SIZE)[0].count, 0);
+    }
+    free(in);
+}
+
 /* Whatever a level's method, what it finds are matches, and what is after the segment does not
  * matter. */
 static void every_level(void)
@@ -385,6 +443,7 @@ int main(void)
     RUN(repeated_windows);
     RUN(mixtures);
     RUN(nothing_carried_over);
+    RUN(after_a_chunk);
     RUN(every_level);
     lz_matcher_free(matcher);
     return unit_done();

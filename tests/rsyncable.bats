@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# rsyncable.bats - --rsyncable: what is the same in two inputs is the same in their outputs
+
+load helpers
+
+setup() {
+    enter_test_directory
+}
+
+@test "round trips at all levels, of all sizes" {
+    for size in 0 1 4095 4096 4097 32767 32768 32769 65536 100000 1048577; do
+        for kind in source random zeros; do
+            "$GEN" $kind $size >plain
+            for level in 1 2 6 9 10 12; do
+                [ $size -lt 1000000 ] || [ $level -lt 10 ] || continue
+                "$GZLZSS" --rsyncable -n -$level <plain >plain.gz
+                gzip -dc plain.gz | cmp - plain || fail "$kind $size, level $level"
+                "$GZLZSS" -t plain.gz
+            done
+        done
+    done
+}
+
+@test "the same bytes with any number of threads, from a file and from a pipe, slow or not" {
+    "$GEN" source 3000000 >plain
+    for level in 1 6; do
+        "$GZLZSS" --rsyncable -n -$level -p1 -c plain >one.gz
+        for p in 2 5; do
+            "$GZLZSS" --rsyncable -n -$level -p$p -c plain | cmp - one.gz
+            "$GZLZSS" --rsyncable -n -$level -p$p <plain | cmp - one.gz
+        done
+        {
+            head -c 1000 plain
+            sleep 0.1
+            tail -c +1001 plain | dd bs=7777 status=none
+        } | "$GZLZSS" --rsyncable -n -$level | cmp - one.gz
+    done
+}
+
+# Bytes at the end of two files, trailers aside, that are the same.
+common_tail() {
+    python3 -c '
+import sys
+a, b = (open(name, "rb").read()[-9::-1] for name in sys.argv[1:])
+n = 0
+while n < min(len(a), len(b)) and a[n] == b[n]:
+    n += 1
+print(n)' "$1" "$2"
+}
+
+@test "after a change, the output soon is what it was" {
+    have python3 || skip "no python3"
+    "$GEN" source 3000000 >plain
+    "$GZLZSS" --rsyncable -n plain
+    size=$(wc -c <plain.gz)
+    "$GEN" source 3000000 >plain
+    # At the front, and in the middle: what is before is the same in any case.
+    (printf x && cat plain) | "$GZLZSS" --rsyncable -n >front.gz
+    [ "$(common_tail plain.gz front.gz)" -ge $((size - 30000)) ]
+    (head -c 1500000 plain && printf x && tail -c +1500001 plain) |
+        "$GZLZSS" --rsyncable -n >middle.gz
+    [ "$(common_tail plain.gz middle.gz)" -ge $((size * 48 / 100)) ]
+    cmp -n $((size * 48 / 100)) plain.gz middle.gz
+    # Without the option, it is not: this test can tell.
+    "$GZLZSS" -nf plain
+    (printf x && gzip -dc plain.gz) | "$GZLZSS" -n >front.gz
+    [ "$(common_tail plain.gz front.gz)" -lt 30000 ]
+}
+
+@test "it costs less than three parts in a hundred of text" {
+    "$GEN" text 3000000 >plain
+    with=$("$GZLZSS" -nc --rsyncable plain | wc -c)
+    without=$("$GZLZSS" -nc plain | wc -c)
+    [ $((with * 100)) -le $((without * 103)) ] || fail "$without, $with"
+}
+
+@test "what comes out is what was recorded" {
+    while read -r digest level kind size; do
+        [ "$("$GEN" "$kind" "$size" | "$GZLZSS" -n "-$level" --rsyncable | sha)" = "$digest" ] ||
+            fail "differs: $kind $size, level $level"
+    done <"$srcdir/tests/data/rsyncable.sha256"
+}
+
+@test "the segments are not for a GPU" {
+    ends_with 1 "$GZLZSS" --rsyncable --backend=gpu -c /dev/null
+    grep -q 'does not go with' stderr
+}
