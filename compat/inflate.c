@@ -1,19 +1,10 @@
 /*
- * inflate.c - decompression of whole .gz streams
+ * inflate.c - decompression of whole streams: which format a member has, and gzip's own
  *
- * The gzip format (magic number, header, trailer, what may follow a member) is parsed here, once;
- * a back end only turns raw DEFLATE (RFC 1951) into bytes.  There are two with the same four
- * functions: ISA-L's isal_inflate where configure found it, and zlib's inflate.
- *
- * Bytes flow  io->read -> in buffer -> back end -> out buffer -> io->write.  The out buffer is
- * written when it is full and at the end, not after each member: a file of many small members
- * costs no more writes than one big member.  What was decoded before an error is written too, as
- * GNU gzip does; people rescue data from damaged files that way.
- *
- * A back end may have taken bytes beyond the end of its member: ISA-L loads eight at a time into a
- * bit buffer.  It tells how many they are, and the reading position steps back to the first byte
- * after the member.  As no back end promises that they all came from its last input, the last
- * IN_BACK bytes of a buffer are kept in front of the next one.
+ * This is where magic numbers are told from each other, where gzip's header and trailer are parsed,
+ * and where it is decided what may follow a member.  What turns compressed data into bytes is in
+ * files of its own, all of which work between the two buffers of compat/stream.h: raw.c (DEFLATE),
+ * unlzw.c, unpack.c, unlzh.c and zip.c.
  */
 #include "config.h"
 
@@ -21,205 +12,106 @@
 
 #include "compat/crc.h"
 #include "compat/gzip.h"
+#include "compat/stream.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef HAVE_ISAL
-#include <isa-l/igzip_lib.h>
-#else
-#include <zlib.h>
-#endif
+/* --- Formats -------------------------------------------------------------------------------- */
 
-/* Bytes asked for by one read, and decoded between two writes.  Smaller ones cost more system
- * calls, and more copies of the window, which a back end may make in each call; larger ones leave
- * the second-level cache between decoding and CRC.  From half to four times as much makes less than
- * 2 % of difference. */
-#define IN_SIZE ((size_t)128 << 10)
-#define OUT_SIZE ((size_t)256 << 10)
+/* What the two bytes of a magic number announce.  Of a zip file they are just the first half. */
+static enum gz_format identify(const uint8_t magic[2])
+{
+    static const struct {
+        uint8_t magic[2];
+        enum gz_format format;
+    } formats[] = {
+        {{0x1f, 0x8b}, GZ_FORMAT_GZIP},     {{0x1f, 0x9e}, GZ_FORMAT_GZIP},
+        {{0x1f, 0x9d}, GZ_FORMAT_COMPRESS}, {{0x1f, 0x1e}, GZ_FORMAT_PACK},
+        {{0x1f, 0xa0}, GZ_FORMAT_LZH},      {{'P', 'K'}, GZ_FORMAT_ZIP},
+    };
 
-/* How far the reading position may step back: the bytes of the widest bit buffer.  As much lies,
- * unused, behind the input, where ISA-L may load (not use) as much at once. */
-#define IN_BACK ((size_t)8)
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (memcmp(magic, formats[i].magic, sizeof formats[i].magic) == 0)
+            return formats[i].format;
+    return GZ_FORMAT_UNKNOWN;
+}
 
-_Static_assert(IN_SIZE <= UINT32_MAX && OUT_SIZE <= UINT32_MAX, "back ends count in 32 bits");
+/* Parses zero bytes behind a member, of which the first was parsed. */
+static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
+{
+    int byte;
 
-/* --- Back ends: raw DEFLATE ----------------------------------------------------------------- */
-
-enum raw_result {
-    RAW_MORE, /* all input was used or the output is full; there is more to come */
-    RAW_END,  /* the final block has ended and all its data is in the output */
-    RAW_BAD,
-    RAW_NO_MEMORY,
-};
+    s->info->zeros_follow = true;
+    do
+        byte = gz_next_byte(s);
+    while (byte == 0);
+    if (byte < 0) {
+        *format = GZ_FORMAT_NONE;
+        return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
+    }
+    /* Even a gzip member is garbage here: padding is only ever followed by the end. */
+    s->magic[s->magic_len++] = (uint8_t)byte;
+    *format = GZ_FORMAT_UNKNOWN;
+    return GZ_OK;
+}
 
 /*
- * raw_open     makes a decoder, ready for a member; false if there is no memory
- * raw_reset    makes it ready for the next member
- * raw_run      decodes from in to out until one of them is used up or the member ends.  *used is
- *              the number of input bytes taken; after RAW_END, those up to the member's last byte,
- *              which may be as few as -IN_BACK if it lies in input of calls before.
- * raw_close    frees it; fine after a raw_open that failed
+ * Parses a magic number and says what it announces; GZ_FORMAT_NONE: nothing is there, or zeros to
+ * the end after a member.  Like GNU gzip, this wants two bytes, unless the first is zero: a single
+ * byte that is not is a truncated file, or member, whatever it is (but where what is unknown is
+ * copied, nothing is too short to be unknown).
  */
-#ifdef HAVE_ISAL
-
-struct raw {
-    struct inflate_state *state; /* 90 KB: not for the stack */
-};
-
-static bool raw_open(struct raw *raw)
+static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {
-    raw->state = malloc(sizeof *raw->state);
-    if (raw->state != NULL)
-        isal_inflate_init(raw->state);
-    return raw->state != NULL;
+    const bool first = s->info->members == 0;
+    int byte = gz_next_byte(s);
+
+    *format = GZ_FORMAT_NONE;
+    s->magic_len = 0;
+    if (byte < 0)
+        return s->in_stop == GZ_TRUNCATED && (!first || s->io.copy_unknown) ? GZ_OK : s->in_stop;
+    s->info->header_bytes = 0;
+    if (byte == 0 && !first)
+        return skip_zeros(s, format);
+    *format = GZ_FORMAT_UNKNOWN;
+    s->magic[s->magic_len++] = (uint8_t)byte;
+    if (byte == 0)
+        return GZ_OK;
+    byte = gz_next_byte(s);
+    if (byte < 0)
+        return s->in_stop == GZ_TRUNCATED && s->io.copy_unknown ? GZ_OK : s->in_stop;
+    s->magic[s->magic_len++] = (uint8_t)byte;
+    *format = identify(s->magic);
+    if (*format != GZ_FORMAT_ZIP)
+        return GZ_OK;
+
+    /* A zip file is one from its first byte on, and has two more bytes to tell it by. */
+    while (first && s->magic_len < sizeof s->magic && (byte = gz_next_byte(s)) >= 0)
+        s->magic[s->magic_len++] = (uint8_t)byte;
+    if (s->magic_len < sizeof s->magic || s->magic[2] != 3 || s->magic[3] != 4)
+        *format = GZ_FORMAT_UNKNOWN;
+    return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_OK;
 }
 
-static void raw_reset(struct raw *raw)
+/* Copies what is left of the input, the magic number just parsed included, to the output. */
+static enum gz_status copy_rest(struct gz_stream *s)
 {
-    isal_inflate_reset(raw->state);
-}
+    bool ok = gz_put(s, s->magic, s->magic_len);
 
-static enum raw_result raw_run(struct raw *raw, const uint8_t *in, size_t in_len, uint8_t *out,
-                               size_t out_len, ptrdiff_t *used, size_t *made)
-{
-    struct inflate_state *state = raw->state;
-
-    state->next_in = (uint8_t *)in; /* never written to; ISA-L just lacks the const */
-    state->avail_in = (uint32_t)in_len;
-    state->next_out = out;
-    state->avail_out = (uint32_t)out_len;
-    int ret = isal_inflate(state);
-    *made = (size_t)(state->next_out - out);
-    /* After an error, ISA-L's position may be bytes beyond the input's end. */
-    *used = (ptrdiff_t)(in_len - (state->avail_in <= in_len ? state->avail_in : 0));
-    if (ret < 0)
-        return RAW_BAD;
-    if (state->block_state != ISAL_BLOCK_FINISH)
-        return RAW_MORE;
-    /* Whole bytes left in the bit buffer lie behind the member. */
-    *used -= state->read_in_length / 8;
-    return RAW_END;
-}
-
-static void raw_close(struct raw *raw)
-{
-    free(raw->state);
-}
-
-#else /* zlib */
-
-struct raw {
-    z_stream z;
-};
-
-static bool raw_open(struct raw *raw)
-{
-    memset(raw, 0, sizeof *raw);
-    return inflateInit2(&raw->z, -MAX_WBITS) == Z_OK; /* negative: no wrapper */
-}
-
-static void raw_reset(struct raw *raw)
-{
-    inflateReset(&raw->z);
-}
-
-static enum raw_result raw_run(struct raw *raw, const uint8_t *in, size_t in_len, uint8_t *out,
-                               size_t out_len, ptrdiff_t *used, size_t *made)
-{
-    z_stream *z = &raw->z;
-
-    z->next_in = (uint8_t *)in; /* never written to; const only with ZLIB_CONST */
-    z->avail_in = (uInt)in_len;
-    z->next_out = out;
-    z->avail_out = (uInt)out_len;
-    int ret = inflate(z, Z_NO_FLUSH);
-    *used = (ptrdiff_t)(in_len - z->avail_in);
-    *made = out_len - z->avail_out;
-    switch (ret) {
-    case Z_OK:
-    case Z_BUF_ERROR: /* nothing could be done for want of input or room: no error */
-        return RAW_MORE;
-    case Z_STREAM_END:
-        return RAW_END;
-    case Z_MEM_ERROR:
-        return RAW_NO_MEMORY;
-    default:
-        return RAW_BAD;
+    while (ok && (s->in_pos < s->in_end || gz_refill(s))) {
+        ok = gz_put(s, s->in + s->in_pos, s->in_end - s->in_pos);
+        s->in_pos = s->in_end;
     }
+    s->info->in_bytes = gz_in_offset(s);
+    if (!ok)
+        return GZ_WRITE_ERROR;
+    return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
 }
 
-static void raw_close(struct raw *raw)
-{
-    inflateEnd(&raw->z);
-}
-
-#endif
-
-/* --- Buffers -------------------------------------------------------------------------------- */
-
-struct stream {
-    const struct gz_io *io;
-    struct gz_info *info;
-    struct raw raw;
-
-    uint8_t *in; /* IN_BACK + IN_SIZE + IN_BACK bytes; in[in_pos..in_end) are still to be parsed */
-    size_t in_pos, in_end;
-    uint64_t in_total;      /* bytes read so far */
-    enum gz_status in_stop; /* GZ_OK until the input has ended: then what it means to want more,
-                               GZ_TRUNCATED or GZ_READ_ERROR */
-
-    uint8_t *out; /* OUT_SIZE bytes, of which the first out_len wait to be written */
-    size_t out_len;
-
-    uint8_t magic[2]; /* of what comes next, as far as it was parsed, */
-    size_t magic_len;
-    uint32_t header_crc; /* and the CRC of the current member's header, likewise */
-};
-
-/* Reads on when everything was parsed.  False: nothing is left, and in_stop says why. */
-static bool refill(struct stream *s)
-{
-    if (s->in_stop != GZ_OK)
-        return false;
-    memmove(s->in, s->in + s->in_end - IN_BACK, IN_BACK);
-    s->in_pos = s->in_end = IN_BACK;
-    ssize_t n = s->io->read(s->io->ctx, s->in + IN_BACK, IN_SIZE);
-    if (n <= 0) {
-        s->in_stop = n == 0 ? GZ_TRUNCATED : GZ_READ_ERROR;
-        return false;
-    }
-    s->in_end += (size_t)n;
-    s->in_total += (uint64_t)n;
-    return true;
-}
-
-/* The next byte, or -1 if there is none and in_stop says why. */
-static int next_byte(struct stream *s)
-{
-    if (s->in_pos == s->in_end && !refill(s))
-        return -1;
-    return s->in[s->in_pos++];
-}
-
-/* The number of input bytes parsed so far. */
-static uint64_t in_offset(const struct stream *s)
-{
-    return s->in_total - (s->in_end - s->in_pos);
-}
-
-static bool flush(struct stream *s)
-{
-    if (s->out_len != 0 && s->io->write(s->io->ctx, s->out, s->out_len) != 0)
-        return false;
-    s->info->out_bytes += s->out_len;
-    s->out_len = 0;
-    return true;
-}
-
-/* --- The member format ---------------------------------------------------------------------- */
+/* --- The gzip format ------------------------------------------------------------------------ */
 
 /* RFC 1952, section 2.3.1.  GNU gzip's documentation once gave other meanings to some flags; what
  * is reserved now, and what was "encrypted" then, nobody can decode. */
@@ -227,86 +119,15 @@ enum {
     FLAG_HEADER_CRC = 1 << 1,
     FLAG_EXTRA = 1 << 2,
     FLAG_COMMENT = 1 << 4,
-    FLAGS_RESERVED = 0xe0,
+    FLAG_ENCRYPTED = 1 << 5,
+    FLAGS_RESERVED = 0xc0,
 };
-
-/* What the two bytes of a magic number announce.  Other formats that gunzip reads (compress .Z, 1f
- * 9d; pack, 1f 1e; lzh, 1f a0; zip, 50 4b 03 04) get their names here, their magic numbers in
- * identify() and their decoders in a case of decompress(). */
-enum format {
-    FORMAT_END,    /* nothing is there, or zeros to the end after a member */
-    FORMAT_GZIP,   /* RFC 1952, also by the magic number that gzip 0.5 and before used */
-    FORMAT_UNKNOWN /* anything else */
-};
-
-static enum format identify(uint8_t magic0, uint8_t magic1)
-{
-    if (magic0 == 0x1f && (magic1 == 0x8b || magic1 == 0x9e))
-        return FORMAT_GZIP;
-    return FORMAT_UNKNOWN;
-}
-
-/* Parses a magic number and says what it announces.  Like GNU gzip, this wants two bytes, unless
- * the first is zero: a single byte that is not is a truncated file, or member, whatever it is (but
- * where what is unknown is copied, nothing is too short to be unknown). */
-static enum gz_status next_format(struct stream *s, enum format *format)
-{
-    const bool first = s->info->members == 0;
-    int byte = next_byte(s);
-
-    *format = FORMAT_END;
-    s->magic_len = 0;
-    if (byte < 0)
-        return s->in_stop == GZ_TRUNCATED && (!first || s->io->copy_unknown) ? GZ_OK : s->in_stop;
-    if (byte == 0 && !first) {
-        while (byte == 0)
-            byte = next_byte(s);
-        s->info->zeros_follow = true;
-        if (byte < 0)
-            return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
-        /* Even a gzip member is garbage here: padding is only ever followed by the end. */
-        s->magic[s->magic_len++] = (uint8_t)byte;
-        *format = FORMAT_UNKNOWN;
-        return GZ_OK;
-    }
-    s->magic[s->magic_len++] = (uint8_t)byte;
-    *format = FORMAT_UNKNOWN;
-    if (byte == 0)
-        return GZ_OK;
-    byte = next_byte(s);
-    if (byte < 0)
-        return s->in_stop == GZ_TRUNCATED && s->io->copy_unknown ? GZ_OK : s->in_stop;
-    s->magic[s->magic_len++] = (uint8_t)byte;
-    *format = identify(s->magic[0], s->magic[1]);
-    s->header_crc = gz_crc32(0, s->magic, s->magic_len);
-    return GZ_OK;
-}
-
-/* Copies what is left of the input, the magic number just parsed included, to the output. */
-static enum gz_status copy_rest(struct stream *s)
-{
-    if (!flush(s))
-        return GZ_WRITE_ERROR;
-    memcpy(s->out, s->magic, s->magic_len);
-    s->out_len = s->magic_len;
-    do {
-        size_t n = s->in_end - s->in_pos;
-
-        if (s->out_len + n > OUT_SIZE && !flush(s))
-            return GZ_WRITE_ERROR;
-        memcpy(s->out + s->out_len, s->in + s->in_pos, n);
-        s->out_len += n;
-        s->in_pos = s->in_end;
-    } while (refill(s));
-    s->info->in_bytes = in_offset(s);
-    return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
-}
 
 /* Parses len bytes of a header into `to`.  False: the input ended before. */
-static bool header_bytes(struct stream *s, uint8_t *to, size_t len)
+static bool header_bytes(struct gz_stream *s, uint8_t *to, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        int byte = next_byte(s);
+        int byte = gz_next_byte(s);
         if (byte < 0)
             return false;
         to[i] = (uint8_t)byte;
@@ -315,19 +136,36 @@ static bool header_bytes(struct stream *s, uint8_t *to, size_t len)
     return true;
 }
 
-/* Parses a string up to and with the zero byte that ends it. */
-static bool skip_string(struct stream *s)
+/* Parses a string up to and with the zero byte that ends it.  Up to size - 1 bytes of it, and a zero
+ * byte, go to `to`; *cut tells whether there were more. */
+static bool read_string(struct gz_stream *s, char *to, size_t size, bool *cut)
 {
     uint8_t byte;
+    size_t n = 0;
+
     do {
         if (!header_bytes(s, &byte, 1))
             return false;
+        if (n < size)
+            to[n++] = (char)byte;
+        else
+            *cut = true;
     } while (byte != 0);
+    if (*cut)
+        to[size - 1] = '\0';
     return true;
 }
 
+/* The same for a string that is of no interest. */
+static bool skip_string(struct gz_stream *s)
+{
+    char first;
+    bool cut = false;
+    return read_string(s, &first, 1, &cut);
+}
+
 /* Parses an extra field: its length, then as many bytes. */
-static bool skip_extra(struct stream *s)
+static bool skip_extra(struct gz_stream *s)
 {
     uint8_t size[2], byte;
     if (!header_bytes(s, size, sizeof size))
@@ -338,17 +176,23 @@ static bool skip_extra(struct stream *s)
     return true;
 }
 
-static uint32_t get_u32(const uint8_t p[4])
+/* The name of the first member is the one that counts. */
+static bool read_name(struct gz_stream *s)
 {
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    struct gz_info *info = s->info;
+    if (info->members != 0)
+        return skip_string(s);
+    info->has_name = read_string(s, info->name, sizeof info->name, &info->name_cut);
+    return info->has_name;
 }
 
 /* Parses a header after its magic number.  A field is judged as soon as it was read, so that a bad
  * method is told from a short file in the same order as GNU gzip does. */
-static enum gz_status read_header(struct stream *s)
+static enum gz_status read_gzip_header(struct gz_stream *s)
 {
     uint8_t method, flags, fixed[6], crc[2];
 
+    s->header_crc = gz_crc32(0, s->magic, s->magic_len);
     if (!header_bytes(s, &method, 1))
         return s->in_stop;
     if (method != GZ_METHOD_DEFLATE) {
@@ -357,183 +201,196 @@ static enum gz_status read_header(struct stream *s)
     }
     if (!header_bytes(s, &flags, 1))
         return s->in_stop;
-    if ((flags & FLAGS_RESERVED) != 0)
+    if ((flags & FLAG_ENCRYPTED) != 0)
+        return GZ_ENCRYPTED;
+    if ((flags & FLAGS_RESERVED) != 0) {
+        s->info->unknown_flags = flags;
         return GZ_RESERVED_FLAGS;
+    }
     if (!header_bytes(s, fixed, sizeof fixed)) /* time stamp, extra flags, operating system */
         return s->in_stop;
     if (s->info->members == 0)
-        s->info->mtime = get_u32(fixed);
+        s->info->mtime = gz_get_u32(fixed);
     if ((flags & FLAG_EXTRA) != 0 && !skip_extra(s))
         return s->in_stop;
-    if ((flags & GZ_FLAG_NAME) != 0 && !skip_string(s))
+    if ((flags & GZ_FLAG_NAME) != 0 && !read_name(s))
         return s->in_stop;
     if ((flags & FLAG_COMMENT) != 0 && !skip_string(s))
         return s->in_stop;
     if ((flags & FLAG_HEADER_CRC) != 0) {
-        uint16_t want = (uint16_t)s->header_crc;
+        const uint16_t want = (uint16_t)s->header_crc;
         if (!header_bytes(s, crc, sizeof crc))
             return s->in_stop;
-        if ((crc[0] | crc[1] << 8) != want)
+        s->info->header_crc[0] = (uint16_t)(crc[0] | crc[1] << 8);
+        s->info->header_crc[1] = want;
+        if (s->info->header_crc[0] != want)
             return GZ_BAD_HEADER_CRC;
     }
+    if (s->info->members == 0)
+        s->info->header_bytes = gz_in_offset(s) + GZ_TRAILER_SIZE;
     return GZ_OK;
 }
 
-/* Decodes a member's data; *crc and *len become those of the data. */
-static enum gz_status read_data(struct stream *s, uint32_t *crc, uint64_t *len)
-{
-    *crc = 0;
-    *len = 0;
-    raw_reset(&s->raw);
-    for (;;) {
-        uint8_t *out = s->out + s->out_len;
-        const size_t in_len = s->in_end - s->in_pos, out_len = OUT_SIZE - s->out_len;
-        ptrdiff_t used;
-        size_t made;
-        enum raw_result result =
-            raw_run(&s->raw, s->in + s->in_pos, in_len, out, out_len, &used, &made);
-
-        s->in_pos = (size_t)((ptrdiff_t)s->in_pos + used);
-        *crc = gz_crc32(*crc, out, made);
-        *len += made;
-        s->out_len += made;
-        if (s->out_len == OUT_SIZE && !flush(s))
-            return GZ_WRITE_ERROR;
-        if (result == RAW_END)
-            return GZ_OK;
-        if (result == RAW_NO_MEMORY)
-            return GZ_NO_MEMORY;
-        if (result == RAW_BAD)
-            return GZ_BAD_DATA;
-        /* Output that filled its room may have more behind it, without any more input. */
-        if (made == out_len)
-            continue;
-        if (s->in_pos == s->in_end) {
-            if (!refill(s))
-                return s->in_stop;
-        } else if (used == 0 && made == 0) {
-            return GZ_BAD_DATA; /* A back end that is stuck, which none should be: don't hang. */
-        }
-    }
-}
-
-/* Parses a trailer and compares it with the data's CRC and length modulo 2^32. */
-static enum gz_status check_trailer(struct stream *s, uint32_t crc, uint64_t len)
+/* Decodes a member after its header. */
+static enum gz_status read_gzip(struct gz_stream *s)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];
+    uint32_t crc;
+    uint64_t len;
+    enum gz_status status = gz_read_deflate(s, &crc, &len);
 
+    if (status != GZ_OK)
+        return status;
     for (size_t i = 0; i < sizeof trailer; i++) {
-        int byte = next_byte(s);
+        int byte = gz_next_byte(s);
         if (byte < 0)
             return s->in_stop;
         trailer[i] = (uint8_t)byte;
     }
-    if (get_u32(trailer) != crc)
-        return GZ_BAD_CRC;
-    if (get_u32(trailer + 4) != (uint32_t)len)
-        return GZ_BAD_LENGTH;
-    return GZ_OK;
-}
-
-static enum gz_status read_member(struct stream *s)
-{
-    uint32_t crc;
-    uint64_t len;
-    enum gz_status status = read_header(s);
-    if (status == GZ_OK) {
-        const uint64_t start = in_offset(s);
-        status = read_data(s, &crc, &len);
-        s->info->deflate_bytes += in_offset(s) - start;
-    }
-    if (status == GZ_OK)
-        status = check_trailer(s, crc, len);
-    return status;
+    return gz_check_data(s, crc, len, gz_get_u32(trailer), gz_get_u32(trailer + 4));
 }
 
 /* --- The stream ----------------------------------------------------------------------------- */
 
-static enum gz_status decompress(struct stream *s)
+/* Parses the next magic number and, where all of it has to be known early, the header. */
+static enum gz_status next_header(struct gz_stream *s)
 {
-    for (;;) {
-        enum format format;
-        enum gz_status status = next_format(s, &format);
-        if (status == GZ_OK) {
-            switch (format) {
-            case FORMAT_END:
-                return GZ_OK;
-            case FORMAT_UNKNOWN:
-                if (s->io->copy_unknown)
-                    return copy_rest(s);
-                return s->info->members == 0 ? GZ_NOT_GZIP : GZ_TRAILING_GARBAGE;
-            case FORMAT_GZIP:
-                status = read_member(s);
-                break;
-            }
-        }
-        s->info->in_bytes = in_offset(s);
-        if (status != GZ_OK)
-            return status;
-        s->info->members++;
+    const bool first = s->info->members == 0;
+    enum gz_format format;
+    enum gz_status status = next_format(s, &format);
+
+    if (status != GZ_OK)
+        return status;
+    s->format = format;
+    if (format == GZ_FORMAT_UNKNOWN && !s->io.copy_unknown)
+        return first ? GZ_NOT_GZIP : GZ_TRAILING_GARBAGE;
+    if (format == GZ_FORMAT_NONE)
+        return GZ_OK;
+    if (first || format != GZ_FORMAT_UNKNOWN) {
+        s->info->format = format;
+        s->info->has_crc = false;
     }
+    if (format == GZ_FORMAT_GZIP)
+        return read_gzip_header(s);
+    if (format == GZ_FORMAT_ZIP)
+        return gz_read_zip_header(s);
+    return GZ_OK;
 }
 
-enum gz_status gz_decompress(const struct gz_io *io, struct gz_info *info)
+/* Decodes what next_header() announced; *last: nothing of interest follows. */
+static enum gz_status read_data(struct gz_stream *s, bool *last)
 {
-    struct stream s = {.io = io, .info = info, .in_pos = IN_BACK, .in_end = IN_BACK};
-    enum gz_status status = GZ_NO_MEMORY;
+    *last = true;
+    switch (s->format) {
+    case GZ_FORMAT_GZIP:
+        *last = false;
+        return read_gzip(s);
+    case GZ_FORMAT_PACK:
+        *last = false;
+        return gz_read_pack(s);
+    case GZ_FORMAT_COMPRESS:
+        return gz_read_lzw(s);
+    case GZ_FORMAT_LZH:
+        return gz_read_lzh(s);
+    case GZ_FORMAT_ZIP:
+    case GZ_FORMAT_ZIP_STORED:
+        return gz_read_zip(s);
+    case GZ_FORMAT_UNKNOWN:
+        return copy_rest(s);
+    case GZ_FORMAT_NONE:
+        break;
+    }
+    return GZ_OK;
+}
+
+static enum gz_status read_members(struct gz_stream *s)
+{
+    struct gz_info *info = s->info;
+    enum gz_status status = gz_read_header(s);
+    bool last = false;
+
+    while (status == GZ_OK && s->format != GZ_FORMAT_NONE) {
+        const bool member = s->format != GZ_FORMAT_UNKNOWN;
+        const uint64_t start = info->out_bytes + s->out_len;
+        status = read_data(s, &last);
+        info->member_bytes = info->out_bytes + s->out_len - start;
+        if (s->format != GZ_FORMAT_ZIP && s->format != GZ_FORMAT_ZIP_STORED)
+            info->in_bytes = gz_in_offset(s);
+        if (status != GZ_OK && status != GZ_MORE_ENTRIES)
+            break;
+        info->members += member;
+        if (last)
+            break;
+        status = next_header(s);
+        if (status != GZ_OK && status != GZ_TRAILING_GARBAGE)
+            info->in_bytes = gz_in_offset(s);
+    }
+    return status;
+}
+
+struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
+{
+    struct gz_stream *s = calloc(1, sizeof *s);
 
     memset(info, 0, sizeof *info);
-    s.in = malloc(IN_BACK + IN_SIZE + IN_BACK);
-    s.out = malloc(OUT_SIZE);
-    if (raw_open(&s.raw) && s.in != NULL && s.out != NULL) {
-        memset(s.in, 0, IN_BACK);
-        status = decompress(&s);
+    if (s == NULL)
+        return NULL;
+    s->io = *io;
+    s->info = info;
+    s->in_pos = s->in_end = GZ_IN_BACK;
+    s->in = malloc(GZ_IN_BACK + GZ_IN_SIZE + GZ_IN_BACK);
+    s->out = malloc(GZ_OUT_SIZE + GZ_OUT_SLACK);
+    if (s->in == NULL || s->out == NULL) {
+        gz_close(s);
+        return NULL;
     }
+    memset(s->in, 0, GZ_IN_BACK);
+    return s;
+}
 
+enum gz_status gz_read_header(struct gz_stream *s)
+{
+    if (!s->header_read) {
+        s->header_read = true;
+        s->header_status = next_header(s);
+        s->info->in_bytes = gz_in_offset(s);
+    }
+    return s->header_status;
+}
+
+enum gz_status gz_run(struct gz_stream *s)
+{
+    enum gz_status status = read_members(s);
     /* The first failure is the one that is told, with its errno. */
     int saved_errno = errno;
-    if (status != GZ_WRITE_ERROR && !flush(&s)) {
-        if (status == GZ_OK || status == GZ_TRAILING_GARBAGE) {
-            status = GZ_WRITE_ERROR;
-            saved_errno = errno;
-        }
+
+    if (status != GZ_WRITE_ERROR && !gz_flush(s) && !gz_status_is_error(status, true)) {
+        status = GZ_WRITE_ERROR;
+        saved_errno = errno;
     }
-    raw_close(&s.raw);
-    free(s.out);
-    free(s.in);
     errno = saved_errno;
     return status;
 }
 
-const char *gz_status_message(enum gz_status status)
+void gz_close(struct gz_stream *s)
 {
-    switch (status) {
-    case GZ_OK:
-        return "OK";
-    case GZ_TRAILING_GARBAGE:
-        return "decompression OK, trailing garbage ignored";
-    case GZ_NOT_GZIP:
-        return "not in gzip format";
-    case GZ_UNKNOWN_METHOD:
-        return "unknown method -- not supported";
-    case GZ_RESERVED_FLAGS:
-        return "reserved header flags -- not supported";
-    case GZ_TRUNCATED:
-        return "unexpected end of file";
-    case GZ_BAD_DATA:
-        return "invalid compressed data--format violated";
-    case GZ_BAD_HEADER_CRC:
-        return "header checksum is wrong";
-    case GZ_BAD_CRC:
-        return "invalid compressed data--crc error";
-    case GZ_BAD_LENGTH:
-        return "invalid compressed data--length error";
-    case GZ_READ_ERROR:
-        return "read error";
-    case GZ_WRITE_ERROR:
-        return "write error";
-    case GZ_NO_MEMORY:
-        return "memory exhausted";
-    }
-    return "unknown error";
+    if (s == NULL)
+        return;
+    gz_free_deflate(s);
+    free(s->out);
+    free(s->in);
+    free(s);
+}
+
+enum gz_status gz_decompress(const struct gz_io *io, struct gz_info *info)
+{
+    struct gz_stream *s = gz_open(io, info);
+    enum gz_status status = GZ_NO_MEMORY;
+
+    if (s != NULL)
+        status = gz_run(s);
+    int saved_errno = errno;
+    gz_close(s);
+    errno = saved_errno;
+    return status;
 }

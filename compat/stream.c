@@ -1,0 +1,60 @@
+/*
+ * stream.c - the buffers between a decoder and its caller's read and write
+ */
+#include "config.h"
+
+#include "compat/stream.h"
+
+#include <string.h>
+
+/* No decoder promises that what it took beyond the end of its data all came from its last input, so
+ * the last bytes of a buffer are kept in front of the next one. */
+bool gz_refill(struct gz_stream *s)
+{
+    if (s->in_stop != GZ_OK)
+        return false;
+    memmove(s->in, s->in + s->in_end - GZ_IN_BACK, GZ_IN_BACK);
+    s->in_pos = s->in_end = GZ_IN_BACK;
+    ssize_t n = s->io.read(s->io.ctx, s->in + GZ_IN_BACK, GZ_IN_SIZE);
+    if (n <= 0) {
+        s->in_stop = n == 0 ? GZ_TRUNCATED : GZ_READ_ERROR;
+        return false;
+    }
+    s->in_end += (size_t)n;
+    s->info->read_bytes += (uint64_t)n;
+    return true;
+}
+
+bool gz_flush(struct gz_stream *s)
+{
+    if (s->out_len != 0 && s->io.write(s->io.ctx, s->out, s->out_len) != 0)
+        return false;
+    s->info->out_bytes += s->out_len;
+    s->out_len = 0;
+    return true;
+}
+
+bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len)
+{
+    while (len != 0) {
+        const size_t room = GZ_OUT_SIZE - s->out_len, n = len < room ? len : room;
+        memcpy(s->out + s->out_len, data, n);
+        s->out_len += n;
+        data += n;
+        len -= n;
+        if (s->out_len == GZ_OUT_SIZE && !gz_flush(s))
+            return false;
+    }
+    return true;
+}
+
+enum gz_status gz_check_data(struct gz_stream *s, uint32_t crc, uint64_t len, uint32_t stored_crc,
+                             uint32_t stored_len)
+{
+    s->info->crc = stored_crc;
+    s->info->has_crc = true;
+    s->info->bad_length = stored_len != (uint32_t)len;
+    if (stored_crc != crc)
+        return GZ_BAD_CRC;
+    return s->info->bad_length ? GZ_BAD_LENGTH : GZ_OK;
+}

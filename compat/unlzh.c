@@ -1,0 +1,258 @@
+/*
+ * unlzh.c - decompression of what SCO's compress -H writes: LZSS and Huffman codes, as in LHA's -lh5-
+ *
+ * Behind the magic number there are blocks, all in bits, high ones first.  A block begins with 16
+ * bits: the number of its items, 0 for the end of the data.  Three codes follow: one for the code
+ * lengths of the second (T), one for literals and match lengths (C), and one for distances (P).  An
+ * item is a word of C: a literal byte, or a match of 3 to 256 bytes, which goes on with a word of P,
+ * the number of bits of distance - 1, and these bits without the highest.  The window has 8 KiB, and
+ * is full of zero bytes at the start.
+ *
+ * A code is written as the number of its symbols and the length of each one's word; if that number
+ * is 0, a symbol's number follows, and this symbol takes no bits at all.  Words of a length count
+ * up, and are above those that are shorter.
+ *
+ * The odd cases are GNU gzip 1.12's: the input goes on with zero bits behind its end, for ever, so
+ * that a file that breaks off need not be an error; if no symbol of a code has a word, the words of
+ * the code before it are looked up but take no bits (T and P count as the same); a literal may be
+ * the number of the end of all data, and ends it.
+ */
+#include "config.h"
+
+#include "compat/stream.h"
+
+#include <stdlib.h>
+
+enum {
+    WINDOW = 8192,
+    MIN_MATCH = 3,
+    C_SYMBOLS = 510,
+    C_BITS = 9, /* of a symbol's number */
+    C_END = C_SYMBOLS,
+    T_SYMBOLS = 19,
+    T_BITS = 5,
+    T_GAP = 3, /* after so many lengths of T, two bits say how many zeros follow */
+    P_SYMBOLS = 14,
+    P_BITS = 4,
+    MAX_WORD = 16,
+    TABLE_BITS = 12
+};
+
+/* A code for decoding. */
+struct code {
+    uint16_t table[1 << TABLE_BITS]; /* by the next bits: symbol << 5 | bits; 0: a longer word */
+    uint32_t limit[MAX_WORD + 1]; /* by length: what 16 bits that start with a longer word reach */
+    uint16_t base[MAX_WORD + 1];  /* symbols[base + word] is a word's symbol, modulo 2^16 */
+    uint16_t symbols[C_SYMBOLS];
+    bool takes_none; /* the words take no bits */
+};
+
+struct lzh {
+    struct code c, pt;
+    struct gz_bits b;
+    uint8_t window[WINDOW];
+    unsigned pos; /* in the window: where the next byte goes */
+};
+
+/* The next n bits, n up to 16, taken from the input. */
+static unsigned take(struct lzh *z, struct gz_stream *s, unsigned n)
+{
+    if (n == 0)
+        return 0;
+    gz_fill_bits(&z->b, s);
+    const unsigned value = gz_peek_bits(&z->b, n);
+    gz_skip_bits(&z->b, n);
+    return value;
+}
+
+/* --- Codes ---------------------------------------------------------------------------------- */
+
+/* A code of one symbol. */
+static void set_lone(struct code *code, unsigned symbol)
+{
+    for (size_t i = 0; i < sizeof code->table / sizeof code->table[0]; i++)
+        code->table[i] = (uint16_t)(symbol << 5 | 1);
+    code->takes_none = true;
+}
+
+/* A code of n symbols, from the lengths of their words; false if there is no such code. */
+static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
+{
+    unsigned count[MAX_WORD + 1] = {0};
+    uint16_t next[MAX_WORD + 1];
+    uint32_t used = 0; /* of all 2^16 values of 16 bits, those that start with words so far */
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        count[lengths[i]]++;
+    for (unsigned l = 1; l <= MAX_WORD; l++)
+        used += (uint32_t)count[l] << (MAX_WORD - l);
+    code->takes_none = used == 0;
+    if (used == 0)
+        return true;
+    if (used != 1u << MAX_WORD)
+        return false;
+
+    used = 0;
+    for (unsigned l = 1; l <= MAX_WORD; l++) {
+        code->base[l] = (uint16_t)(sum - (used >> (MAX_WORD - l)));
+        next[l] = (uint16_t)sum;
+        sum += count[l];
+        used += (uint32_t)count[l] << (MAX_WORD - l);
+        code->limit[l] = used;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (lengths[i] != 0)
+            code->symbols[next[lengths[i]]++] = (uint16_t)i;
+    uint16_t *entry = code->table, *const end = entry + (1 << TABLE_BITS);
+    sum = 0;
+    for (unsigned l = 1; l <= TABLE_BITS; l++)
+        for (unsigned i = 0; i < count[l]; i++, sum++)
+            for (unsigned k = 1u << (TABLE_BITS - l); k != 0; k--)
+                *entry++ = (uint16_t)(code->symbols[sum] << 5 | l);
+    memset(entry, 0, (size_t)(end - entry) * sizeof *entry);
+    return true;
+}
+
+/* The symbol of the next word, which is taken from the input. */
+static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct code *code)
+{
+    if (z->b.count < 2 * MAX_WORD)
+        gz_fill_bits(&z->b, s);
+    const unsigned entry = code->table[gz_peek_bits(&z->b, TABLE_BITS)];
+    unsigned symbol = entry >> 5, n = entry & 31;
+
+    if (n == 0) {
+        const uint32_t bits = gz_peek_bits(&z->b, MAX_WORD);
+        for (n = TABLE_BITS + 1; bits >= code->limit[n];)
+            n++;
+        symbol = code->symbols[(uint16_t)(code->base[n] + (bits >> (MAX_WORD - n)))];
+    }
+    if (!code->takes_none)
+        gz_skip_bits(&z->b, n);
+    return symbol;
+}
+
+/* Reads T or P: lengths have three bits or, from 7 on, as many one bits more as they are longer, and
+ * a zero bit.  T has a gap. */
+static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbols, unsigned bits,
+                              unsigned gap)
+{
+    uint8_t lengths[T_SYMBOLS + 3] = {0};
+    const unsigned n = take(z, s, bits);
+
+    if (n == 0) {
+        set_lone(&z->pt, take(z, s, bits));
+        return true;
+    }
+    if (n > symbols)
+        return false;
+    for (unsigned i = 0; i < n;) {
+        unsigned length = take(z, s, 3);
+        if (length == 7)
+            while (take(z, s, 1) != 0)
+                if (++length > MAX_WORD)
+                    return false;
+        lengths[i++] = (uint8_t)length;
+        if (i == gap)
+            i += take(z, s, 2);
+    }
+    return set_lengths(&z->pt, lengths, symbols);
+}
+
+/* Reads C, whose lengths are words of T: 0 to 2 for one or more zeros, others for length + 2. */
+static bool read_c(struct lzh *z, struct gz_stream *s)
+{
+    uint8_t lengths[C_SYMBOLS] = {0};
+    const unsigned n = take(z, s, C_BITS);
+
+    if (n == 0) {
+        set_lone(&z->c, take(z, s, C_BITS));
+        return true;
+    }
+    if (n > C_SYMBOLS)
+        return false;
+    for (unsigned i = 0; i < n;) {
+        const unsigned symbol = next_symbol(z, s, &z->pt);
+        if (symbol > 2) {
+            if (symbol - 2 > MAX_WORD)
+                return false;
+            lengths[i++] = (uint8_t)(symbol - 2);
+            continue;
+        }
+        const unsigned zeros = symbol == 0   ? 1
+                               : symbol == 1 ? take(z, s, 4) + 3
+                                             : take(z, s, C_BITS) + 20;
+        if (zeros > n - i)
+            return false;
+        i += zeros;
+    }
+    return set_lengths(&z->c, lengths, C_SYMBOLS);
+}
+
+/* --- Data ----------------------------------------------------------------------------------- */
+
+static inline bool put(struct lzh *z, struct gz_stream *s, uint8_t byte)
+{
+    z->window[z->pos++] = byte;
+    if (z->pos < WINDOW)
+        return true;
+    z->pos = 0;
+    return gz_put(s, z->window, WINDOW);
+}
+
+static bool copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
+{
+    unsigned distance = next_symbol(z, s, &z->pt);
+    if (distance > 1)
+        distance = (1u << (distance - 1)) + take(z, s, distance - 1);
+    for (unsigned from = z->pos - distance - 1; length != 0; length--)
+        if (!put(z, s, z->window[from++ % WINDOW]))
+            return false;
+    return true;
+}
+
+/* Decodes a block of so many items; *end: it was the last. */
+static enum gz_status read_block(struct lzh *z, struct gz_stream *s, unsigned items, bool *end)
+{
+    if (!read_lengths_code(z, s, T_SYMBOLS, T_BITS, T_GAP) || !read_c(z, s) ||
+        !read_lengths_code(z, s, P_SYMBOLS, P_BITS, 0))
+        return GZ_BAD_TABLE;
+    for (; items != 0; items--) {
+        const unsigned symbol = next_symbol(z, s, &z->c);
+        if (symbol == C_END) {
+            *end = true;
+            return GZ_OK;
+        }
+        if (!(symbol <= UINT8_MAX ? put(z, s, (uint8_t)symbol)
+                                  : copy_match(z, s, symbol - (UINT8_MAX + 1) + MIN_MATCH)))
+            return GZ_WRITE_ERROR;
+    }
+    return GZ_OK;
+}
+
+enum gz_status gz_read_lzh(struct gz_stream *s)
+{
+    struct lzh *z = calloc(1, sizeof *z);
+    enum gz_status status = GZ_OK;
+    bool end = false;
+
+    if (z == NULL)
+        return GZ_NO_MEMORY;
+    set_lone(&z->c, 0);
+    set_lone(&z->pt, 0);
+    while (status == GZ_OK && !end) {
+        const unsigned items = take(z, s, 16);
+        if (items == 0)
+            break;
+        status = read_block(z, s, items, &end);
+    }
+    /* Zeros instead of what could not be read must not pass for data. */
+    if (status != GZ_WRITE_ERROR && s->in_stop == GZ_READ_ERROR)
+        status = GZ_READ_ERROR;
+    if (status != GZ_WRITE_ERROR && !gz_put(s, z->window, z->pos))
+        status = GZ_WRITE_ERROR;
+    gz_end_bits(&z->b, s);
+    free(z);
+    return status;
+}

@@ -1,0 +1,228 @@
+/*
+ * unlzw.c - decompression of .Z files, as written by compress: LZW with codes of 9 to 16 bits
+ *
+ * Behind the magic number comes a byte: in its low five bits the width of the widest codes, in its
+ * highest bit whether code 256 clears the table (block mode).  Then there are codes, low bits first.
+ * Codes below 256 stand for a byte, others for an entry of the table: an entry is an older code's
+ * string and one byte more.  Each code but the first makes an entry, out of the string of the code
+ * before it and the first byte of its own, until the table is full; once an entry does not fit the
+ * codes' width any more, codes are a bit wider.  Codes come in groups of eight: when the width
+ * changes, and after a clear code, what is left of a group is skipped.
+ *
+ * Following a string from its last byte to its first, byte by byte, costs a cache miss each.  So an
+ * entry holds up to eight bytes, the string's last, and the code of what is before them; all but
+ * the last part of a string then have eight bytes exactly.  As its length is known as well, a
+ * string is written to its place from its end to its start, eight bytes at a time.
+ *
+ * The odd cases are GNU gzip 1.12's: a table of 2^9 entries still gets codes of 10 bits; the entry
+ * that the first code after a clear code makes is never used; an incomplete code at the end of the
+ * input, and with it a file that breaks off, is no error.
+ */
+#include "config.h"
+
+#include "compat/stream.h"
+#include "lzss/bytes.h"
+
+#include <stdlib.h>
+
+enum {
+    MIN_BITS = 9,
+    MAX_BITS = 16,
+    CLEAR = 256,
+    PART = 8, /* bytes of a string that an entry holds at most */
+
+    FLAG_BLOCK = 0x80,
+    FLAGS_UNKNOWN = 0x60,
+    FLAGS_BITS = 0x1f
+};
+
+/* A string of `length` bytes: those of `before`'s, if there are more than PART, and then 1 to PART
+ * bytes, the first in the low end of `part`. */
+struct string {
+    uint64_t part;
+    uint16_t before;
+    uint16_t length; /* at most one more than there are entries */
+};
+
+struct lzw {
+    struct string *table;
+    bool block;
+    unsigned max_bits;
+    uint32_t top; /* where the table is full */
+
+    unsigned width;     /* of codes, in bits, */
+    uint32_t last;      /* until there is an entry above this one */
+    uint32_t free;      /* the entry to be made next */
+    unsigned in_group;  /* codes read of the current group, modulo 8 */
+    uint64_t bits;      /* the next bits of the input, from the low end, */
+    unsigned bit_count; /* of which so many were taken from it */
+};
+
+/* Makes at least 56 bits available, or as many as the input still has. */
+static inline void fill(struct lzw *z, struct gz_stream *s)
+{
+    if (s->in_end - s->in_pos >= 8) {
+        z->bits |= load64(s->in + s->in_pos) << z->bit_count;
+        s->in_pos += (63 - z->bit_count) / 8;
+        z->bit_count |= 56;
+        return;
+    }
+    while (z->bit_count <= 55) {
+        int byte = gz_next_byte(s);
+        if (byte < 0)
+            return;
+        z->bits |= (uint64_t)byte << z->bit_count;
+        z->bit_count += 8;
+    }
+}
+
+/* Skips what is left of the current group; false if the input ends with it. */
+static bool end_group(struct lzw *z, struct gz_stream *s)
+{
+    for (; z->in_group % 8 != 0; z->in_group++) {
+        fill(z, s);
+        if (z->bit_count < z->width)
+            return false;
+        z->bits >>= z->width;
+        z->bit_count -= z->width;
+    }
+    z->in_group = 0;
+    return true;
+}
+
+static void narrow(struct lzw *z)
+{
+    z->width = MIN_BITS;
+    z->last = (1u << MIN_BITS) - 1;
+}
+
+static void widen(struct lzw *z)
+{
+    z->width++;
+    z->last = z->width == z->max_bits ? z->top : (1u << z->width) - 1;
+}
+
+/* The string with a byte more; `code` is its code. */
+static inline struct string extend(struct string string, uint32_t code, uint8_t byte)
+{
+    const unsigned used = string.length % PART;
+
+    if (used == 0)
+        return (struct string){byte, (uint16_t)code, (uint16_t)(string.length + 1)};
+    string.part |= (uint64_t)byte << (8 * used);
+    string.length++;
+    return string;
+}
+
+static inline void store64(uint8_t *p, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(p, &v, sizeof v);
+}
+
+/* Writes the string to `to`, and anything up to PART - 1 bytes behind it. */
+static inline void write_string(const struct lzw *z, struct string string, uint8_t *to)
+{
+    size_t left = string.length;
+
+    left = (left - 1) / PART * PART;
+    store64(to + left, string.part);
+    while (left != 0) {
+        string = z->table[string.before];
+        left -= PART;
+        store64(to + left, string.part);
+    }
+}
+
+/* Decodes codes to the end of the input. */
+static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
+{
+    struct string old = {0};
+    uint32_t old_code = UINT32_MAX;
+    uint8_t first = 0; /* byte of the string before */
+
+    for (;;) {
+        if (z->free > z->last) {
+            if (!end_group(z, s))
+                break;
+            widen(z);
+        }
+        if (z->bit_count < z->width)
+            fill(z, s);
+        if (z->bit_count < z->width)
+            break;
+        const uint32_t code = (uint32_t)(z->bits & ((1u << z->width) - 1));
+        z->bits >>= z->width;
+        z->bit_count -= z->width;
+        z->in_group++;
+
+        if (old_code == UINT32_MAX) {
+            if (code > UINT8_MAX)
+                return GZ_CORRUPT_START;
+            old_code = code;
+            old = z->table[code];
+            first = (uint8_t)code;
+            s->out[s->out_len++] = first;
+            if (s->out_len == GZ_OUT_SIZE && !gz_flush(s))
+                return GZ_WRITE_ERROR;
+            continue;
+        }
+        if (code == CLEAR && z->block) {
+            if (!end_group(z, s))
+                break;
+            narrow(z);
+            z->free = CLEAR;
+            continue;
+        }
+        if (code > z->free)
+            return GZ_CORRUPT;
+
+        /* The entry that this very code makes can only be the old string and its first byte. */
+        const struct string now = code == z->free ? extend(old, old_code, first) : z->table[code];
+        if (now.length > GZ_OUT_SIZE - s->out_len && !gz_flush(s))
+            return GZ_WRITE_ERROR;
+        uint8_t *to = s->out + s->out_len;
+        write_string(z, now, to);
+        s->out_len += now.length;
+        first = to[0];
+        if (z->free < z->top)
+            z->table[z->free++] = extend(old, old_code, first);
+        old = z->table[code];
+        old_code = code;
+    }
+    return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_OK;
+}
+
+enum gz_status gz_read_lzw(struct gz_stream *s)
+{
+    const int flags = gz_next_byte(s);
+    struct lzw z;
+
+    if (flags < 0)
+        return s->in_stop;
+    z = (struct lzw){.block = (flags & FLAG_BLOCK) != 0, .max_bits = flags & FLAGS_BITS};
+    s->info->unknown_flags = flags & FLAGS_UNKNOWN;
+    if (z.max_bits > MAX_BITS) {
+        s->info->unknown = (uint8_t)z.max_bits;
+        return GZ_TOO_MANY_BITS;
+    }
+    z.top = 1u << z.max_bits;
+    z.free = z.block ? CLEAR + 1 : CLEAR;
+    narrow(&z);
+
+    /* A full table's next code is never made, but is not taken for wrong: it is two zero bytes where
+     * it is the old code. */
+    const uint32_t never = z.top > z.free ? z.top : z.free;
+    z.table = malloc((never + 1) * sizeof *z.table);
+    if (z.table == NULL)
+        return GZ_NO_MEMORY;
+    for (unsigned i = 0; i <= UINT8_MAX; i++)
+        z.table[i] = (struct string){.part = i, .length = 1};
+    z.table[CLEAR] = (struct string){.length = 2};
+    z.table[never] = (struct string){.length = 2};
+    enum gz_status status = read_codes(&z, s);
+    free(z.table);
+    return status;
+}

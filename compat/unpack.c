@@ -1,0 +1,142 @@
+/*
+ * unpack.c - decompression of .z files, as written by System V's pack: a Huffman code of bytes
+ *
+ * Behind the magic number come the data's length modulo 2^32, high byte first, and the code: the
+ * number of bits of its longest words, how many bytes have words of 1, 2, ... bits (the last number
+ * less 2, so that 256 and the end symbol fit in a byte), and these bytes in the same order.  The
+ * words of a length count up, with the inner nodes of the tree below them; the last of the longest
+ * is the end symbol.  Then there are words, high bits first.
+ *
+ * A table gives the symbols of words of up to TABLE_BITS bits at once; longer ones are found level
+ * by level, from the number of inner nodes at each.
+ *
+ * What is an error, and in which order errors are found, is as in GNU gzip 1.12.
+ */
+#include "config.h"
+
+#include "compat/stream.h"
+
+enum { MAX_BITS = 25, TABLE_BITS = 12, MAX_BYTES = 256, END = 256 };
+
+struct pack {
+    unsigned longest;             /* bits of a word */
+    unsigned words[MAX_BITS + 1]; /* by length */
+    uint32_t inner[MAX_BITS + 1]; /* nodes of the tree at each depth: the words' first value */
+    unsigned start[MAX_BITS + 1]; /* of a length's words in symbols[] */
+    uint16_t symbols[MAX_BYTES + 1];
+    /* By the next TABLE_BITS bits: symbol << 4 | bits, or 0 if the word is longer. */
+    uint16_t table[1 << TABLE_BITS];
+};
+
+/* Reads how many words there are of each length. */
+static enum gz_status read_counts(struct pack *p, struct gz_stream *s)
+{
+    uint32_t nodes = 1; /* at a depth */
+    unsigned sum = 0;
+    int byte = gz_next_byte(s);
+
+    if (byte < 0)
+        return s->in_stop;
+    if (byte == 0 || byte > MAX_BITS)
+        return GZ_BAD_CODE_LENGTH;
+    p->longest = (unsigned)byte;
+    for (unsigned i = 1; i <= p->longest; i++) {
+        byte = gz_next_byte(s);
+        if (byte < 0)
+            return s->in_stop;
+        nodes *= 2;
+        p->words[i] = (unsigned)byte + (i == p->longest ? 2 : 0);
+        sum += (unsigned)byte;
+        /* At least one node above the longest words is not a leaf. */
+        if (p->words[i] > nodes - (i != p->longest) || sum >= MAX_BYTES)
+            return GZ_TOO_MANY_LEAVES;
+        nodes -= p->words[i];
+        p->inner[i] = nodes;
+    }
+    return GZ_OK;
+}
+
+/* Reads the bytes that the words stand for. */
+static enum gz_status read_symbols(struct pack *p, struct gz_stream *s)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 1; i <= p->longest; i++) {
+        p->start[i] = n;
+        for (unsigned j = 0; j < p->words[i]; j++) {
+            int symbol = END;
+            if (i < p->longest || j + 1 < p->words[i])
+                symbol = gz_next_byte(s);
+            if (symbol < 0)
+                return s->in_stop;
+            p->symbols[n++] = (uint16_t)symbol;
+        }
+    }
+    return p->inner[p->longest] == 0 ? GZ_OK : GZ_TOO_FEW_LEAVES;
+}
+
+static void fill_table(struct pack *p)
+{
+    for (unsigned i = 1; i <= p->longest && i <= TABLE_BITS; i++)
+        for (unsigned j = 0; j < p->words[i]; j++) {
+            const unsigned shift = TABLE_BITS - i;
+            uint16_t *entry = p->table + ((p->inner[i] + j) << shift);
+            for (unsigned k = 0; k < 1u << shift; k++)
+                entry[k] = (uint16_t)(p->symbols[p->start[i] + j] << 4 | i);
+        }
+}
+
+/* Decodes words up to the end symbol. */
+static enum gz_status read_words(const struct pack *p, struct gz_stream *s, uint64_t *len)
+{
+    struct gz_bits b = {0};
+
+    *len = 0;
+    for (;;) {
+        if (b.count < MAX_BITS)
+            gz_fill_bits(&b, s);
+        const unsigned entry = p->table[gz_peek_bits(&b, TABLE_BITS)];
+        unsigned symbol = entry >> 4, n = entry & 15;
+        if (n == 0) {
+            uint32_t word;
+            for (n = TABLE_BITS + 1; (word = gz_peek_bits(&b, n)) < p->inner[n];)
+                n++;
+            symbol = p->symbols[p->start[n] + word - p->inner[n]];
+        }
+        if (n > b.count)
+            return s->in_stop;
+        gz_skip_bits(&b, n);
+        if (symbol == END)
+            break;
+        s->out[s->out_len++] = (uint8_t)symbol;
+        ++*len;
+        if (s->out_len == GZ_OUT_SIZE && !gz_flush(s))
+            return GZ_WRITE_ERROR;
+    }
+    gz_end_bits(&b, s);
+    return GZ_OK;
+}
+
+enum gz_status gz_read_pack(struct gz_stream *s)
+{
+    struct pack p = {0};
+    uint32_t stored = 0;
+    uint64_t len;
+
+    for (int i = 0; i < 4; i++) {
+        const int byte = gz_next_byte(s);
+        if (byte < 0)
+            return s->in_stop;
+        stored = stored << 8 | (uint32_t)byte;
+    }
+    enum gz_status status = read_counts(&p, s);
+    if (status == GZ_OK)
+        status = read_symbols(&p, s);
+    if (status != GZ_OK)
+        return status;
+    fill_table(&p);
+    status = read_words(&p, s, &len);
+    if (status == GZ_OK && (uint32_t)len != stored)
+        status = GZ_BAD_PACK_LENGTH;
+    return status;
+}

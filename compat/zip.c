@@ -1,0 +1,126 @@
+/*
+ * zip.c - the first entry of a zip file, if it is deflated or stored
+ *
+ * An entry is a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name and an extra field, the
+ * data and, if a flag says so, its CRC and sizes once more (section 4.3.9), where the header had to
+ * be written before they were known.  Like GNU gzip, this reads the first entry, mentions the next
+ * if there is one, and never looks at the directory at the end of the file.
+ */
+#include "config.h"
+
+#include "compat/crc.h"
+#include "compat/stream.h"
+
+enum {
+    FLAG_ENCRYPTED = 1,
+    FLAG_SIZES_FOLLOW = 8,
+    METHOD_STORED = 0,
+    METHOD_DEFLATED = 8,
+    MAGIC_SIZE = 4,
+    HEADER_SIZE = 30 - MAGIC_SIZE,
+    SIZES_SIZE = 16
+};
+
+/* Parses len bytes into `to` (nowhere if NULL).  False: the input ended before. */
+static bool read_bytes(struct gz_stream *s, uint8_t *to, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        int byte = gz_next_byte(s);
+        if (byte < 0)
+            return false;
+        if (to != NULL)
+            to[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+static unsigned get_u16(const uint8_t p[2])
+{
+    return p[0] | (unsigned)p[1] << 8;
+}
+
+enum gz_status gz_read_zip_header(struct gz_stream *s)
+{
+    uint8_t h[HEADER_SIZE];
+
+    if (!read_bytes(s, h, sizeof h) || !read_bytes(s, NULL, get_u16(h + 22) + get_u16(h + 24)))
+        return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_BAD_ZIP;
+    const unsigned flags = get_u16(h + 2), method = get_u16(h + 4);
+    if ((method & 0xff) != METHOD_STORED && (method & 0xff) != METHOD_DEFLATED)
+        return GZ_ZIP_METHOD;
+    if ((flags & FLAG_ENCRYPTED) != 0)
+        return GZ_ZIP_ENCRYPTED;
+    s->info->format = (method & 0xff) == METHOD_STORED ? GZ_FORMAT_ZIP_STORED : GZ_FORMAT_ZIP;
+    s->sizes_follow = (flags & FLAG_SIZES_FOLLOW) != 0;
+    s->zip_crc = gz_get_u32(h + 10);
+    s->zip_packed = gz_get_u32(h + 14);
+    s->zip_size = gz_get_u32(h + 18);
+    return GZ_OK;
+}
+
+/* Copies what is stored; its size must be in the header. */
+static enum gz_status read_stored(struct gz_stream *s, uint32_t *crc, uint64_t *len)
+{
+    if (s->zip_packed != s->zip_size) {
+        s->info->zip_packed = s->zip_packed;
+        s->info->zip_size = s->zip_size;
+        return GZ_BAD_STORED_LENGTH;
+    }
+    *crc = 0;
+    *len = 0;
+    while (*len < s->zip_size) {
+        if (s->in_pos == s->in_end && !gz_refill(s))
+            return s->in_stop;
+        const uint8_t *data = s->in + s->in_pos;
+        size_t n = s->in_end - s->in_pos;
+        if (n > s->zip_size - *len)
+            n = s->zip_size - *len;
+        *crc = gz_crc32(*crc, data, n);
+        *len += n;
+        s->in_pos += n;
+        if (!gz_put(s, data, n))
+            return GZ_WRITE_ERROR;
+    }
+    return GZ_OK;
+}
+
+/* Whether another entry follows, and at least a byte more than its magic number. */
+static bool entry_follows(struct gz_stream *s)
+{
+    uint8_t next[MAGIC_SIZE + 1];
+    return read_bytes(s, next, sizeof next) && memcmp(next, "PK\3\4", MAGIC_SIZE) == 0;
+}
+
+/* Decodes the data and compares it with its sizes and CRC, wherever they are; *whole: it got to the
+ * end of the entry. */
+static enum gz_status read_entry(struct gz_stream *s, bool *whole)
+{
+    uint8_t sizes[SIZES_SIZE]; /* a magic number that nobody checks, CRC, both sizes */
+    uint32_t crc;
+    uint64_t len;
+    enum gz_status status = s->info->format == GZ_FORMAT_ZIP_STORED
+                                ? read_stored(s, &crc, &len)
+                                : gz_read_deflate(s, &crc, &len);
+
+    if (status != GZ_OK)
+        return status;
+    if (s->sizes_follow) {
+        if (!read_bytes(s, sizes, sizeof sizes))
+            return s->in_stop;
+        s->zip_crc = gz_get_u32(sizes + 4);
+        s->zip_size = gz_get_u32(sizes + 12);
+    }
+    *whole = true;
+    return gz_check_data(s, crc, len, s->zip_crc, s->zip_size);
+}
+
+enum gz_status gz_read_zip(struct gz_stream *s)
+{
+    bool whole = false;
+    enum gz_status status = read_entry(s, &whole);
+
+    s->info->has_crc = false; /* gzip -lv has no CRC for a zip file */
+    s->info->in_bytes = gz_in_offset(s);
+    s->info->more_entries = whole && entry_follows(s);
+    return status == GZ_OK && s->info->more_entries ? GZ_MORE_ENTRIES : status;
+}
