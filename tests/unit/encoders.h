@@ -142,7 +142,7 @@ static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned l
     for (unsigned flatten = 0;; flatten++) {
         unsigned nodes = n, longest = 0;
         for (unsigned i = 0; i < n; i++) {
-            weight[i] = count[i] == 0 ? 0 : 1 + (count[i] >> flatten);
+            weight[i] = count[i] == 0 || flatten == 0 ? count[i] : 1 + (count[i] >> flatten);
             parent[i] = 0;
         }
         for (;;) {
