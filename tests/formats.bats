@@ -54,8 +54,8 @@ same_deflate_decoding() {
 
 @test "good files, by the command" {
     local n kind e
-    for n in 1 2 3 255 256 70000; do
-        for kind in text random zeros; do
+    for n in 1 3 256 70000; do
+        for kind in text random; do
             "$GEN" "$kind" "$n" >plain
             for e in "${encodings[@]}" "${more_encodings[@]}"; do
                 encode "$e" <plain >packed.gz

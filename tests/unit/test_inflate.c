@@ -521,7 +521,7 @@ static void names(void)
         for (size_t i = 0; i < len; i++)
             add(&file, i == 2 ? "/" : "n", 1);
         add(&file, "\0", 1);
-        add(&file, HELLO + 10, sizeof HELLO - 1 - 10);
+        add(&file, &HELLO[10], sizeof HELLO - 1 - 10);
         add_member(&file, "more", 4, 6);
         struct job job = {.read_max = len % 3};
         CHECK_EQ(run(&job, file.data, file.len), GZ_OK);
