@@ -45,7 +45,8 @@ struct code {
     uint32_t limit[MAX_WORD + 1]; /* by length: what 16 bits that start with a longer word reach */
     uint16_t base[MAX_WORD + 1];  /* symbols[base + word] is a word's symbol, modulo 2^16 */
     uint16_t symbols[C_SYMBOLS];
-    bool takes_none; /* the words take no bits */
+    int lone;        /* the only symbol, which takes no bits, or -1 */
+    bool takes_none; /* the words take no bits either */
 };
 
 struct lzh {
@@ -68,12 +69,10 @@ static unsigned take(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* A code of one symbol. */
+/* A code of one symbol.  This does not touch the table: there may be such a code every few bytes. */
 static void set_lone(struct code *code, unsigned symbol)
 {
-    for (size_t i = 0; i < sizeof code->table / sizeof code->table[0]; i++)
-        code->table[i] = (uint16_t)(symbol << 5 | 1);
-    code->takes_none = true;
+    code->lone = (int)symbol;
 }
 
 /* A code of n symbols, from the lengths of their words; false if there is no such code. */
@@ -93,6 +92,7 @@ static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
         return true;
     if (used != 1u << MAX_WORD)
         return false;
+    code->lone = -1;
 
     used = 0;
     for (unsigned l = 1; l <= MAX_WORD; l++) {
@@ -118,6 +118,8 @@ static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
 /* The symbol of the next word, which is taken from the input. */
 static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct code *code)
 {
+    if (code->lone >= 0)
+        return (unsigned)code->lone;
     if (z->b.count < 2 * MAX_WORD)
         gz_fill_bits(&z->b, s);
     const unsigned entry = code->table[gz_peek_bits(&z->b, TABLE_BITS)];
