@@ -74,7 +74,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     if (byte < 0)
         return s->in_stop == GZ_TRUNCATED && (!first || s->io.copy_unknown) ? GZ_OK : s->in_stop;
     s->info->header_bytes = 0;
-    if (byte == 0 && !first)
+    if (byte == 0 && !first && !s->io.copy_unknown)
         return skip_zeros(s, format);
     *format = GZ_FORMAT_UNKNOWN;
     s->magic[s->magic_len++] = (uint8_t)byte;

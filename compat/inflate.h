@@ -65,7 +65,8 @@ struct gz_io {
     ssize_t (*read)(void *ctx, void *buf, size_t len); /* as read(2): 0 at the end, -1 and errno */
     int (*write)(void *ctx, const void *buf, size_t len); /* all of it: 0, or -1 and errno */
     void *ctx;
-    bool copy_unknown; /* write what is not compressed, or follows what is, as it is (zcat -f) */
+    bool copy_unknown; /* write what is not compressed, or follows what is, as it is, zeros and all
+                          (zcat -f) */
 };
 
 /* Room for the longest name in a header that gzip -N accepts, and the zero byte behind it. */

@@ -14,8 +14,10 @@
  *
  * The odd cases are GNU gzip 1.12's: the input goes on with zero bits behind its end, for ever, so
  * that a file that breaks off need not be an error; if no symbol of a code has a word, the words of
- * the code before it are looked up but take no bits (T and P count as the same); a literal may be
- * the number of the end of all data, and ends it.
+ * the code before it are looked up but take no bits (T and P count as the same); lengths of more
+ * words than there are symbols are read and forgotten.  Only where a code's one symbol has a number
+ * that is too high is this different: it is an error here, while gzip goes on with whatever its
+ * tables hold from before.
  */
 #include "config.h"
 
@@ -28,7 +30,6 @@ enum {
     MIN_MATCH = 3,
     C_SYMBOLS = 510,
     C_BITS = 9, /* of a symbol's number */
-    C_END = C_SYMBOLS,
     T_SYMBOLS = 19,
     T_BITS = 5,
     T_GAP = 3, /* after so many lengths of T, two bits say how many zeros follow */
@@ -44,7 +45,8 @@ struct code {
     uint32_t limit[MAX_WORD + 1]; /* by length: what 16 bits that start with a longer word reach */
     uint16_t base[MAX_WORD + 1];  /* symbols[base + word] is a word's symbol, modulo 2^16 */
     uint16_t symbols[C_SYMBOLS];
-    bool takes_none; /* the words take no bits */
+    int lone;        /* the only symbol, which takes no bits, or -1 */
+    bool takes_none; /* the words take no bits either */
 };
 
 struct lzh {
@@ -67,12 +69,10 @@ static unsigned take(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* A code of one symbol. */
+/* A code of one symbol.  This does not touch the table: there may be such a code every few bytes. */
 static void set_lone(struct code *code, unsigned symbol)
 {
-    for (size_t i = 0; i < sizeof code->table / sizeof code->table[0]; i++)
-        code->table[i] = (uint16_t)(symbol << 5 | 1);
-    code->takes_none = true;
+    code->lone = (int)symbol;
 }
 
 /* A code of n symbols, from the lengths of their words; false if there is no such code. */
@@ -92,6 +92,7 @@ static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
         return true;
     if (used != 1u << MAX_WORD)
         return false;
+    code->lone = -1;
 
     used = 0;
     for (unsigned l = 1; l <= MAX_WORD; l++) {
@@ -117,6 +118,8 @@ static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
 /* The symbol of the next word, which is taken from the input. */
 static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct code *code)
 {
+    if (code->lone >= 0)
+        return (unsigned)code->lone;
     if (z->b.count < 2 * MAX_WORD)
         gz_fill_bits(&z->b, s);
     const unsigned entry = code->table[gz_peek_bits(&z->b, TABLE_BITS)];
@@ -138,15 +141,13 @@ static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct cod
 static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbols, unsigned bits,
                               unsigned gap)
 {
-    uint8_t lengths[T_SYMBOLS + 3] = {0};
+    uint8_t lengths[(1 << T_BITS) + 3] = {0};
     const unsigned n = take(z, s, bits);
 
     if (n == 0) {
         set_lone(&z->pt, take(z, s, bits));
         return true;
     }
-    if (n > symbols)
-        return false;
     for (unsigned i = 0; i < n;) {
         unsigned length = take(z, s, 3);
         if (length == 7)
@@ -163,15 +164,13 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
 /* Reads C, whose lengths are words of T: 0 to 2 for one or more zeros, others for length + 2. */
 static bool read_c(struct lzh *z, struct gz_stream *s)
 {
-    uint8_t lengths[C_SYMBOLS] = {0};
+    uint8_t lengths[1 << C_BITS] = {0};
     const unsigned n = take(z, s, C_BITS);
 
     if (n == 0) {
         set_lone(&z->c, take(z, s, C_BITS));
         return true;
     }
-    if (n > C_SYMBOLS)
-        return false;
     for (unsigned i = 0; i < n;) {
         const unsigned symbol = next_symbol(z, s, &z->pt);
         if (symbol > 2) {
@@ -180,12 +179,8 @@ static bool read_c(struct lzh *z, struct gz_stream *s)
             lengths[i++] = (uint8_t)(symbol - 2);
             continue;
         }
-        const unsigned zeros = symbol == 0   ? 1
-                               : symbol == 1 ? take(z, s, 4) + 3
-                                             : take(z, s, C_BITS) + 20;
-        if (zeros > n - i)
-            return false;
-        i += zeros;
+        /* They may go beyond n, and beyond all symbols. */
+        i += symbol == 0 ? 1 : symbol == 1 ? take(z, s, 4) + 3 : take(z, s, C_BITS) + 20;
     }
     return set_lengths(&z->c, lengths, C_SYMBOLS);
 }
@@ -201,32 +196,37 @@ static inline bool put(struct lzh *z, struct gz_stream *s, uint8_t byte)
     return gz_put(s, z->window, WINDOW);
 }
 
-static bool copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
+static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
 {
-    unsigned distance = next_symbol(z, s, &z->pt);
+    unsigned distance = next_symbol(z, s, &z->pt); /* less 1 */
+
+    if (distance >= P_SYMBOLS)
+        return GZ_BAD_TABLE;
     if (distance > 1)
         distance = (1u << (distance - 1)) + take(z, s, distance - 1);
     for (unsigned from = z->pos - distance - 1; length != 0; length--)
         if (!put(z, s, z->window[from++ % WINDOW]))
-            return false;
-    return true;
+            return GZ_WRITE_ERROR;
+    return GZ_OK;
 }
 
-/* Decodes a block of so many items; *end: it was the last. */
-static enum gz_status read_block(struct lzh *z, struct gz_stream *s, unsigned items, bool *end)
+/* Decodes a block of so many items. */
+static enum gz_status read_block(struct lzh *z, struct gz_stream *s, unsigned items)
 {
     if (!read_lengths_code(z, s, T_SYMBOLS, T_BITS, T_GAP) || !read_c(z, s) ||
         !read_lengths_code(z, s, P_SYMBOLS, P_BITS, 0))
         return GZ_BAD_TABLE;
     for (; items != 0; items--) {
         const unsigned symbol = next_symbol(z, s, &z->c);
-        if (symbol == C_END) {
-            *end = true;
-            return GZ_OK;
-        }
-        if (!(symbol <= UINT8_MAX ? put(z, s, (uint8_t)symbol)
-                                  : copy_match(z, s, symbol - (UINT8_MAX + 1) + MIN_MATCH)))
-            return GZ_WRITE_ERROR;
+        enum gz_status status = GZ_OK;
+        if (symbol >= C_SYMBOLS)
+            status = GZ_BAD_TABLE;
+        else if (symbol > UINT8_MAX)
+            status = copy_match(z, s, symbol - (UINT8_MAX + 1) + MIN_MATCH);
+        else if (!put(z, s, (uint8_t)symbol))
+            status = GZ_WRITE_ERROR;
+        if (status != GZ_OK)
+            return status;
     }
     return GZ_OK;
 }
@@ -235,18 +235,13 @@ enum gz_status gz_read_lzh(struct gz_stream *s)
 {
     struct lzh *z = calloc(1, sizeof *z);
     enum gz_status status = GZ_OK;
-    bool end = false;
 
     if (z == NULL)
         return GZ_NO_MEMORY;
     set_lone(&z->c, 0);
     set_lone(&z->pt, 0);
-    while (status == GZ_OK && !end) {
-        const unsigned items = take(z, s, 16);
-        if (items == 0)
-            break;
-        status = read_block(z, s, items, &end);
-    }
+    for (unsigned items; status == GZ_OK && (items = take(z, s, 16)) != 0;)
+        status = read_block(z, s, items);
     /* Zeros instead of what could not be read must not pass for data. */
     if (status != GZ_WRITE_ERROR && s->in_stop == GZ_READ_ERROR)
         status = GZ_READ_ERROR;

@@ -142,7 +142,7 @@ static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned l
     for (unsigned flatten = 0;; flatten++) {
         unsigned nodes = n, longest = 0;
         for (unsigned i = 0; i < n; i++) {
-            weight[i] = count[i] == 0 ? 0 : 1 + (count[i] >> flatten);
+            weight[i] = count[i] == 0 || flatten == 0 ? count[i] : 1 + (count[i] >> flatten);
             parent[i] = 0;
         }
         for (;;) {
@@ -472,6 +472,38 @@ static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, 
         add_le(z, len, 4);
     }
     drop(&body);
+}
+
+/* --- Damage --------------------------------------------------------------------------------- */
+
+/* Cuts the data off, flips a bit, sets some bytes, or writes noise over what follows a place; behind
+ * the first two bytes, in the first half of all cases near the start, where headers are. */
+static inline void damage(struct bytes *b, uint64_t *state)
+{
+    const size_t near[] = {8, 16, 40, 80};
+    size_t end = unit_below(state, 2) == 0 ? near[unit_below(state, 4)] : b->len, at;
+
+    if (end > b->len)
+        end = b->len;
+    if (end <= 2)
+        return;
+    at = 2 + unit_below(state, end - 2);
+    switch (unit_below(state, 5)) {
+    case 0:
+        b->len = at;
+        break;
+    case 1:
+    case 2:
+        b->data[at] ^= (uint8_t)(1u << unit_below(state, 8));
+        break;
+    case 3:
+        for (uint64_t n = 1 + unit_below(state, 7); n != 0; n--)
+            b->data[2 + unit_below(state, end - 2)] = (uint8_t)unit_rand(state);
+        break;
+    default:
+        for (uint64_t n = unit_below(state, 40); n != 0 && at < b->len; n--)
+            b->data[at++] = (uint8_t)unit_rand(state);
+    }
 }
 
 #endif

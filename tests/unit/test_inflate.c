@@ -450,6 +450,138 @@ static void random_deflate(void)
     }
 }
 
+/* The steps of a decompression: what is known after the header, and that nothing is written yet. */
+static void header_first(void)
+{
+    struct bytes file = {0};
+    struct gz_info info;
+    add_member(&file, "hello", 5, 6);
+
+    for (size_t read_max = 0; read_max < 3; read_max++) {
+        struct job job = {.in = file.data, .in_len = file.len, .read_max = read_max};
+        const struct gz_io io = {.read = job_read, .write = job_write, .ctx = &job};
+        struct gz_stream *s = unit_need(gz_open(&io, &info));
+        CHECK_EQ(job.in_pos, 0);
+        CHECK_EQ(gz_read_header(s), GZ_OK);
+        CHECK_EQ(gz_read_header(s), GZ_OK);
+        CHECK_EQ(info.format, GZ_FORMAT_GZIP);
+        CHECK_EQ(info.mtime, 12345);
+        CHECK(info.has_name && !info.name_cut && strcmp(info.name, "some.name") == 0);
+        CHECK_EQ(info.in_bytes, GZ_HEADER_SIZE + 10);
+        CHECK_EQ(info.header_bytes, GZ_HEADER_SIZE + 10 + GZ_TRAILER_SIZE);
+        CHECK_EQ(job.out.len, 0);
+        CHECK_EQ(gz_run(s), GZ_OK);
+        CHECK_EQ(job.out.len, 5);
+        CHECK(info.has_crc && info.crc == gz_crc32(0, "hello", 5));
+        gz_close(s);
+        drop(&job.out);
+    }
+    drop(&file);
+    gz_close(NULL);
+}
+
+/* What is wrong with the header is found before anything is written, and said twice. */
+static void header_is_wrong(void)
+{
+    static const struct {
+        const char *file;
+        size_t len;
+        enum gz_status status;
+    } cases[] = {
+        {"", 0, GZ_TRUNCATED},
+        {"a", 1, GZ_TRUNCATED},
+        {"ab", 2, GZ_NOT_GZIP},
+        {"\x1f\x8b\x07", 3, GZ_UNKNOWN_METHOD},
+        {"\x1f\x8b\x08\x20", 4, GZ_ENCRYPTED},
+        {"\x1f\x8b\x08\x80", 4, GZ_RESERVED_FLAGS},
+        {"\x1f\x8b\x08\x00", 4, GZ_TRUNCATED},
+        {"\x1f\x8b\x08\x02\0\0\0\0\0\0\0\0", 12, GZ_BAD_HEADER_CRC},
+        {"PK\3\4", 4, GZ_BAD_ZIP},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct job job = {.in = (const uint8_t *)cases[i].file, .in_len = cases[i].len};
+        const struct gz_io io = {.read = job_read, .write = job_write, .ctx = &job};
+        struct gz_info info;
+        struct gz_stream *s = unit_need(gz_open(&io, &info));
+        CHECK_EQ(gz_read_header(s), cases[i].status);
+        CHECK_EQ(gz_run(s), cases[i].status);
+        CHECK_EQ(job.out.len, 0);
+        CHECK_EQ(info.members, 0);
+        gz_close(s);
+    }
+}
+
+/* Names in headers: of the first member alone, and cut where they are too long. */
+static void names(void)
+{
+    for (size_t len = 0; len < 3 * GZ_NAME_SIZE;
+         len += len < 5 || len > GZ_NAME_SIZE - 5 ? 1 : 300) {
+        struct bytes file = {0};
+        add(&file, "\x1f\x8b\x08\x08\0\0\0\0\0\3", 10);
+        for (size_t i = 0; i < len; i++)
+            add(&file, i == 2 ? "/" : "n", 1);
+        add(&file, "\0", 1);
+        add(&file, &HELLO[10], sizeof HELLO - 1 - 10);
+        add_member(&file, "more", 4, 6);
+        struct job job = {.read_max = len % 3};
+        CHECK_EQ(run(&job, file.data, file.len), GZ_OK);
+        CHECK(job.info.has_name);
+        CHECK_EQ(job.info.name_cut, len >= GZ_NAME_SIZE);
+        CHECK_EQ(strlen(job.info.name), len < GZ_NAME_SIZE ? len : GZ_NAME_SIZE - 1);
+        CHECK(len < 3 || memcmp(job.info.name, "nn/", 3) == 0);
+        CHECK_EQ(job.info.member_bytes, 4);
+        CHECK_EQ(job.info.header_bytes, 0);
+        CHECK_EQ(job.info.crc, gz_crc32(0, "more", 4));
+        drop(&job.out);
+        drop(&file);
+    }
+    struct job job = {0};
+    CHECK_EQ(run(&job, HELLO, sizeof HELLO - 1), GZ_OK);
+    CHECK(!job.info.has_name);
+    drop(&job.out);
+}
+
+/* Every format behind gzip's and pack's, and none behind the others'. */
+static void mixed_formats(void)
+{
+    struct bytes parts[5] = {{0}};
+    add_member(&parts[0], "hello", 5, 6);
+    encode_pack(&parts[1], (const uint8_t *)"hello", 5, 24);
+    encode_lzw(&parts[2], (const uint8_t *)"hello", 5, &(struct lzw_options){16, true, 0});
+    encode_lzh(&parts[3], (const uint8_t *)"hello", 5, 100);
+    encode_zip(&parts[4], (const uint8_t *)"hello", 5, 8, 0);
+    for (unsigned i = 0; i < 25; i++) {
+        const unsigned first = i / 5, second = i % 5;
+        struct bytes file = {0};
+        add(&file, parts[first].data, parts[first].len);
+        add(&file, parts[second].data, parts[second].len);
+        for (size_t read_max = 0; read_max < 4; read_max++) {
+            struct job job = {.read_max = read_max};
+            enum gz_status status = run(&job, file.data, file.len);
+            if (first < 2 && second < 4) {
+                CHECK_EQ(status, GZ_OK);
+                CHECK(job.out.len == 10 && memcmp(job.out.data, "hellohello", 10) == 0);
+                CHECK_EQ(job.info.members, 2);
+                CHECK_EQ(job.info.header_bytes, 0);
+            } else if (first < 2) {
+                CHECK_EQ(status, GZ_TRAILING_GARBAGE);
+                CHECK_EQ(job.out.len, 5);
+                CHECK_EQ(job.info.in_bytes, parts[first].len);
+            } else if (first > 2) {
+                CHECK_EQ(status, second == 4 && first == 4 ? GZ_MORE_ENTRIES : GZ_OK);
+                CHECK_EQ(job.out.len, 5);
+                CHECK_EQ(job.info.in_bytes, parts[first].len);
+            } else {
+                CHECK_EQ(status, GZ_CORRUPT);
+            }
+            drop(&job.out);
+        }
+        drop(&file);
+    }
+    for (unsigned i = 0; i < 5; i++)
+        drop(&parts[i]);
+}
+
 static void messages(void)
 {
     for (int status = GZ_OK; status <= GZ_NO_MEMORY; status++)
@@ -570,6 +702,10 @@ int main(void)
     RUN(write_errors);
     RUN(random_damage);
     RUN(random_deflate);
+    RUN(header_first);
+    RUN(header_is_wrong);
+    RUN(names);
+    RUN(mixed_formats);
     RUN(messages);
     if (getenv("UNIT_SLOW") != NULL)
         RUN(over_4_gib);

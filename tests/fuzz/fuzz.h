@@ -1,0 +1,18 @@
+/*
+ * fuzz.h - one input for the decoder of one format; see fuzz_decompress.c
+ */
+#ifndef GZLZSS_FUZZ_H
+#define GZLZSS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum fuzz_format { FUZZ_GZIP, FUZZ_LZW, FUZZ_PACK, FUZZ_LZH, FUZZ_ZIP, FUZZ_ANY, FUZZ_FORMATS };
+
+/* The bytes of the format's magic number, which come before each input; "" for FUZZ_ANY. */
+const char *fuzz_magic(enum fuzz_format format);
+
+/* Decompresses the magic number and the input in two ways, and aborts if they differ. */
+void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * fuzz_decompress.c - any input must be decompressed or refused, and the same however it is read
+ *
+ * The magic number is put before the input, so that each format's decoder is reached at once.  A
+ * sanitizer notices what is done to memory; what is checked here is that the outcome is the same
+ * from one read and from many small ones, and that the numbers in struct gz_info fit together.
+ *
+ * With FUZZ_FORMAT defined this is a libFuzzer target (`make fuzz` builds one for each format);
+ * tests/fuzz/mutate.c needs no clang.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compat/crc.h"
+#include "compat/inflate.h"
+#include "tests/fuzz/fuzz.h"
+
+/* A few bytes can stand for gigabytes.  The rest is not wanted once buffers were written twice. */
+#define OUT_MAX ((uint64_t)600000)
+
+#define REQUIRE(condition) \
+    ((condition)           \
+         ? (void)0         \
+         : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), abort()))
+
+struct source {
+    const uint8_t *magic;
+    size_t magic_len;
+    const uint8_t *data;
+    size_t len, pos;
+    size_t read_max; /* 0: all at once */
+    bool ended;
+    uint64_t written;
+    uint32_t crc;
+};
+
+static ssize_t read_source(void *ctx, void *buf, size_t len)
+{
+    struct source *s = ctx;
+    size_t n = 0;
+
+    REQUIRE(!s->ended);
+    if (s->read_max != 0 && len > s->read_max)
+        len = s->read_max;
+    for (; n < len && s->pos < s->magic_len + s->len; n++, s->pos++)
+        ((uint8_t *)buf)[n] =
+            s->pos < s->magic_len ? s->magic[s->pos] : s->data[s->pos - s->magic_len];
+    s->ended = n == 0;
+    return (ssize_t)n;
+}
+
+static int write_nowhere(void *ctx, const void *buf, size_t len)
+{
+    struct source *s = ctx;
+
+    if (s->written + len > OUT_MAX) {
+        errno = EFBIG;
+        return -1;
+    }
+    s->written += len;
+    s->crc = gz_crc32(s->crc, buf, len);
+    return 0;
+}
+
+const char *fuzz_magic(enum fuzz_format format)
+{
+    static const char *const magic[FUZZ_FORMATS] = {
+        [FUZZ_GZIP] = "\x1f\x8b", [FUZZ_LZW] = "\x1f\x9d",   [FUZZ_PACK] = "\x1f\x1e",
+        [FUZZ_LZH] = "\x1f\xa0",  [FUZZ_ZIP] = "PK\x03\x04", [FUZZ_ANY] = ""};
+    return magic[format];
+}
+
+void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
+{
+    struct source sources[2] = {{0}};
+    struct gz_info info[2];
+    enum gz_status status[2];
+    struct gz_complaint list[GZ_COMPLAINTS_MAX];
+
+    for (int i = 0; i < 2; i++) {
+        struct source *s = &sources[i];
+        *s = (struct source){
+            .magic = (const uint8_t *)fuzz_magic(format), .data = input, .len = len};
+        s->magic_len = strlen(fuzz_magic(format));
+        s->read_max = i == 0 ? 0 : 1 + len % 5;
+        const struct gz_io io = {read_source, write_nowhere, s, len % 7 == 0};
+        status[i] = gz_decompress(&io, &info[i]);
+        REQUIRE(info[i].out_bytes == s->written);
+        REQUIRE(info[i].in_bytes <= info[i].read_bytes);
+        REQUIRE(info[i].read_bytes <= s->magic_len + s->len);
+        REQUIRE(gz_complaints(status[i], &info[i], false, list) <= GZ_COMPLAINTS_MAX);
+    }
+    /* How far a DEFLATE back end gets in wrong data depends on the reads. */
+    const bool wrong = gz_status_is_error(status[0], true) || gz_status_is_error(status[1], true);
+    if (wrong && (info[0].deflate_bytes != 0 || info[1].deflate_bytes != 0))
+        return;
+    REQUIRE(status[0] == status[1]);
+    REQUIRE(sources[0].written == sources[1].written && sources[0].crc == sources[1].crc);
+    REQUIRE(info[0].members == info[1].members);
+    REQUIRE(wrong || info[0].in_bytes == info[1].in_bytes);
+}
+
+#ifdef FUZZ_FORMAT
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_one(FUZZ_FORMAT, data, size);
+    return 0;
+}
+#endif

@@ -1,0 +1,134 @@
+/*
+ * decoders.h - what the tests of the decoders share: one file in many reads, cut off, damaged, and
+ * with reads and writes that fail
+ */
+#ifndef GZLZSS_DECODERS_H
+#define GZLZSS_DECODERS_H
+
+#include "tests/unit/encoders.h"
+#include "tests/unit/streams.h"
+#include "tests/unit/unit.h"
+
+/* Sizes of reads that each file is tried with; 0: all at once. */
+static const size_t decoder_reads[] = {0, 1, 2, 3, 7, 4096};
+#define DECODER_READS (sizeof decoder_reads / sizeof decoder_reads[0])
+
+/* The file holds exactly this data, in this format. */
+static inline void check_decodes(const struct bytes *file, const struct bytes *data,
+                                 enum gz_format format)
+{
+    for (size_t i = 0; i < DECODER_READS; i++) {
+        struct job job = {.read_max = decoder_reads[i]};
+        CHECK_EQ(run(&job, file->data, file->len), GZ_OK);
+        CHECK(same(&job.out, data));
+        CHECK_EQ(job.info.format, format);
+        CHECK_EQ(job.info.members, 1);
+        CHECK_EQ(job.info.member_bytes, data->len);
+        CHECK_EQ(job.info.in_bytes, file->len);
+        CHECK(job.info.read_bytes == file->len);
+        drop(&job.out);
+    }
+}
+
+/* Whatever it is, the outcome does not depend on how it is read; but for how much a DEFLATE back end
+ * gives of wrong data. */
+static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
+{
+    struct job whole = {0};
+    const enum gz_status status = run(&whole, file->data, file->len);
+
+    for (size_t i = 1; i < 4; i++) {
+        struct job job = {.read_max = decoder_reads[i]};
+        CHECK_EQ(run(&job, file->data, file->len), status);
+        if (status != GZ_OK && job.out.len < whole.out.len && job.info.deflate_bytes != 0)
+            whole.out.len = job.out.len;
+        if (status != GZ_OK && job.out.len > whole.out.len && job.info.deflate_bytes != 0)
+            job.out.len = whole.out.len;
+        CHECK(same(&job.out, &whole.out));
+        if (status == GZ_OK)
+            CHECK_EQ(job.info.in_bytes, whole.info.in_bytes);
+        drop(&job.out);
+    }
+    drop(&whole.out);
+    return status;
+}
+
+/* A file that breaks off gives the start of the data, or anything if `zeros`, and says so with
+ * `status`, or with GZ_OK if `quiet`. */
+static inline void check_truncations(const struct bytes *file, const struct bytes *data,
+                                     enum gz_status status, bool quiet, bool zeros)
+{
+    for (size_t n = 0; n < file->len; n++) {
+        /* A sanitizer sees what is read behind the end. */
+        uint8_t *copy = unit_need(malloc(n == 0 ? 1 : n));
+        struct job job = {0};
+        memcpy(copy, file->data, n);
+        const enum gz_status got = run(&job, copy, n);
+        if (n < 2)
+            CHECK_EQ(got, GZ_TRUNCATED);
+        else
+            CHECK(got == status || (quiet && got == GZ_OK));
+        if (!zeros && CHECK(job.out.len <= data->len) && job.out.len != 0)
+            CHECK(memcmp(job.out.data, data->data, job.out.len) == 0);
+        drop(&job.out);
+        free(copy);
+    }
+}
+
+/* So many kinds of damage do no harm; returns how many of them were noticed. */
+static inline unsigned check_damage(const struct bytes *file, unsigned count, uint64_t seed)
+{
+    unsigned noticed = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct bytes copy = {0};
+        add(&copy, file->data, file->len);
+        damage(&copy, &seed);
+        noticed += check_same_in_all_reads(&copy) != GZ_OK;
+        drop(&copy);
+    }
+    return noticed;
+}
+
+/* A read that fails anywhere before the end of the file, and a write that fails anywhere. */
+static inline void check_failures(const struct bytes *file, const struct bytes *data)
+{
+    for (size_t n = 0; n < file->len; n += 1 + n / 50) {
+        struct job job = {.read_fail = 1 + n, .read_max = n % 3};
+        CHECK_EQ(run(&job, file->data, file->len), GZ_READ_ERROR);
+        CHECK_EQ(job.error, EIO);
+        drop(&job.out);
+    }
+    for (size_t n = 0; n < data->len; n += 1 + n / 10) {
+        struct job job = {.write_fail = 1 + n};
+        CHECK_EQ(run(&job, file->data, file->len), GZ_WRITE_ERROR);
+        CHECK_EQ(job.error, ENOSPC);
+        drop(&job.out);
+    }
+}
+
+/* Data of several kinds and sizes; false when there is no more. */
+static inline bool next_data(struct bytes *data, unsigned *state)
+{
+    static const size_t sizes[] = {1, 2, 3, 255, 5000, 600000};
+    const size_t count = sizeof sizes / sizeof sizes[0];
+    const unsigned kind = *state / (unsigned)count;
+    uint64_t random = *state;
+
+    drop(data);
+    if (kind >= 4)
+        return false;
+    for (size_t n = sizes[*state % count]; data->len < n;) {
+        static const char *const words[] = {"code ", "width ", "table ", "group\n", "prefix "};
+        const uint64_t r = unit_rand(&random);
+        if (kind == 0)
+            add(data, words[r % 5], strlen(words[r % 5]));
+        else
+            add_byte(data, kind == 1 ? r & 0xff : kind == 2 ? 0 : (r & 3) + (r >> 60));
+        data->len = data->len < n ? data->len : n;
+    }
+    ++*state;
+    return true;
+}
+
+#endif
