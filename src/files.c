@@ -523,7 +523,9 @@ static void list(struct file *f, const struct gz_info *info)
         .method = gz_format_name(info->format),
         .crc = info->crc,
         .has_crc = info->has_crc,
-        .time = f->stored_time != 0 ? f->stored_time : f->in_stat.st_mtim.tv_sec,
+        .time = f->stored_time != 0           ? (time_t)f->stored_time
+                : S_ISREG(f->in_stat.st_mode) ? f->in_stat.st_mtim.tv_sec
+                                              : 0,
         .packed = info->read_bytes,
         .original = info->member_bytes,
         .overhead = info->header_bytes,
@@ -614,13 +616,15 @@ static bool decompress(struct file *f)
     struct gz_info info;
     struct gz_stream *s = gz_open(&io, &info);
     enum gz_status status;
-    bool ok;
+    bool ok, ends;
 
     if (s == NULL) {
         file_out_of_memory(f);
         return false;
     }
     status = gz_read_header(s);
+    if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
+        status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
     if (status != GZ_OK) {
         ok = judge(f, status, &info);
     } else if (!restore_name(f, &info) || !open_output(f)) {
@@ -630,10 +634,12 @@ static bool decompress(struct file *f)
         status = gz_run(s);
         end_progress(f, &progress);
         ok = judge(f, status, &info);
-        if (ok && f->o->action == ACTION_LIST)
+        /* gzip lists only what ends where its data ends, and of standard input says no more. */
+        ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
+        if (ok && f->o->action == ACTION_LIST && ends)
             list(f, &info);
-        else if (ok)
-            report(f, info.deflate_bytes, info.out_bytes);
+        else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
+            report(f, info.read_bytes - info.header_bytes, info.member_bytes);
     }
     gz_close(s);
     return ok;

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "src/list.h"
@@ -42,7 +43,7 @@ void list_print(struct list *l, const struct list_entry *e)
 
         if (localtime_r(&e->time, &tm) != NULL)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
-        printf("%5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : 0xffffffffUL, date);
+        printf("%5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
     print_sizes(e->packed, e->original, e->overhead, e->name);
     l->packed += e->packed;
