@@ -136,39 +136,42 @@ static inline void write_string(const struct lzw *z, struct string string, uint8
     }
 }
 
+/* Reads a code; false if the input ends before it does. */
+static inline bool next_code(struct lzw *z, struct gz_stream *s, uint32_t *code)
+{
+    if (z->free > z->last) {
+        if (!end_group(z, s))
+            return false;
+        widen(z);
+    }
+    if (z->bit_count < z->width)
+        fill(z, s);
+    if (z->bit_count < z->width)
+        return false;
+    *code = (uint32_t)(z->bits & ((1u << z->width) - 1));
+    z->bits >>= z->width;
+    z->bit_count -= z->width;
+    z->in_group++;
+    return true;
+}
+
 /* Decodes codes to the end of the input. */
 static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
 {
-    struct string old = {0};
-    uint32_t old_code = UINT32_MAX;
-    uint8_t first = 0; /* byte of the string before */
+    struct string old;
+    uint32_t code, old_code;
+    uint8_t first; /* byte of the old string */
 
-    for (;;) {
-        if (z->free > z->last) {
-            if (!end_group(z, s))
-                break;
-            widen(z);
-        }
-        if (z->bit_count < z->width)
-            fill(z, s);
-        if (z->bit_count < z->width)
-            break;
-        const uint32_t code = (uint32_t)(z->bits & ((1u << z->width) - 1));
-        z->bits >>= z->width;
-        z->bit_count -= z->width;
-        z->in_group++;
-
-        if (old_code == UINT32_MAX) {
-            if (code > UINT8_MAX)
-                return GZ_CORRUPT_START;
-            old_code = code;
-            old = z->table[code];
-            first = (uint8_t)code;
-            s->out[s->out_len++] = first;
-            if (s->out_len == GZ_OUT_SIZE && !gz_flush(s))
-                return GZ_WRITE_ERROR;
-            continue;
-        }
+    if (!next_code(z, s, &code))
+        return GZ_OK;
+    if (code > UINT8_MAX)
+        return GZ_CORRUPT_START;
+    old_code = code;
+    old = z->table[code];
+    first = (uint8_t)code;
+    if (!gz_put(s, &first, 1))
+        return GZ_WRITE_ERROR;
+    while (next_code(z, s, &code)) {
         if (code == CLEAR && z->block) {
             if (!end_group(z, s))
                 break;
@@ -178,7 +181,6 @@ static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
         }
         if (code > z->free)
             return GZ_CORRUPT;
-
         /* The entry that this very code makes can only be the old string and its first byte. */
         const struct string now = code == z->free ? extend(old, old_code, first) : z->table[code];
         if (now.length > GZ_OUT_SIZE - s->out_len && !gz_flush(s))
@@ -192,7 +194,7 @@ static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
         old = z->table[code];
         old_code = code;
     }
-    return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_OK;
+    return GZ_OK;
 }
 
 enum gz_status gz_read_lzw(struct gz_stream *s)
@@ -224,5 +226,5 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.table[never] = (struct string){.length = 2};
     enum gz_status status = read_codes(&z, s);
     free(z.table);
-    return status;
+    return status == GZ_OK && s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : status;
 }

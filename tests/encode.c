@@ -22,7 +22,10 @@ static bool write_file(const char *prefix, unsigned number, const struct bytes *
     char name[256];
     snprintf(name, sizeof name, "%s%u", prefix, number);
     FILE *file = fopen(name, "wb");
-    return file != NULL && fwrite(data->data, 1, data->len, file) == data->len && fclose(file) == 0;
+    if (file == NULL)
+        return false;
+    const bool ok = data->len == 0 || fwrite(data->data, 1, data->len, file) == data->len;
+    return fclose(file) == 0 && ok;
 }
 
 static bool write_cut(const struct bytes *in, const char *prefix)
@@ -76,7 +79,8 @@ int main(int argc, char **argv)
         ok = write_cut(&in, argv[2]);
     else
         ok = false;
-    ok = ok && fwrite(out.data, 1, out.len, stdout) == out.len && fflush(stdout) == 0;
+    if (ok && out.len != 0)
+        ok = fwrite(out.data, 1, out.len, stdout) == out.len && fflush(stdout) == 0;
     drop(&in);
     drop(&out);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
