@@ -407,7 +407,7 @@ static void report_work(struct file *f, const struct pipeline_stats *s)
     if (f->o->verbose < 2)
         return;
     if (trouble[0] == '\0' && s->gpu_segments == 0)
-        msg_note(&f->m, "%s: GPU not used: %s", f->name, pipeline_why_no_gpu(f->pipeline));
+        msg_note(&f->m, "%s: GPU not used: %s", f->name, pipeline_why_no_gpu(&f->o->pipeline));
     msg_note(&f->m, "%s: segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone",
              f->name, (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
              gpu != NULL ? gpu : "none", (unsigned long long)s->redone_segments);
@@ -604,6 +604,13 @@ static bool compress(struct file *f)
     return true;
 }
 
+/* Whether what is wrong is the header of a member after good ones. */
+static bool is_next_member_bad(enum gz_status status, const struct gz_info *info)
+{
+    return info->members > 0 && (status == GZ_UNKNOWN_METHOD || status == GZ_ENCRYPTED ||
+                                 status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
+}
+
 static bool decompress(struct file *f)
 {
     struct progress progress = {0};
@@ -638,6 +645,8 @@ static bool decompress(struct file *f)
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
         if (ok && f->o->action == ACTION_LIST && ends)
             list(f, &info);
+        else if (f->o->action == ACTION_LIST && (ok || is_next_member_bad(status, &info)))
+            list_break_off(f->list);
         else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
             report(f, info.read_bytes - info.header_bytes, info.member_bytes);
     }

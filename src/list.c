@@ -17,14 +17,18 @@ void list_format_ratio(char *text, double saved, double whole)
     snprintf(text, 16, "%5.1f%%", whole == 0 ? 0.0 : 100.0 * saved / whole);
 }
 
-static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name)
+/* Sizes and a name, with the ratio between them, where `overhead` is not counted. */
+static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name,
+                        bool with_sizes)
 {
     char ratio[16];
 
     list_format_ratio(ratio, (double)original - ((double)packed - (double)overhead),
                       (double)original);
-    printf("%*llu %*llu %s %s\n", COLUMN, (unsigned long long)packed, COLUMN,
-           (unsigned long long)original, ratio, name);
+    if (with_sizes)
+        printf("%*llu %*llu ", COLUMN, (unsigned long long)packed, COLUMN,
+               (unsigned long long)original);
+    printf("%s %s\n", ratio, name);
 }
 
 void list_print(struct list *l, const struct list_entry *e)
@@ -45,7 +49,7 @@ void list_print(struct list *l, const struct list_entry *e)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
         printf("%5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
-    print_sizes(e->packed, e->original, e->overhead, e->name);
+    print_sizes(e->packed, e->original, e->overhead, e->name, true);
     l->packed += e->packed;
     l->original += e->original;
     l->overhead = e->overhead;
@@ -58,5 +62,11 @@ void list_print_totals(struct list *l)
     if (l->verbose)
         printf("%*s", (int)sizeof(DETAILS) - 1, "");
     /* As gzip does: of the headers, only the last file's is left out. */
-    print_sizes(l->packed, l->original, l->overhead, "(totals)");
+    print_sizes(l->packed, l->original, l->overhead, "(totals)", l->verbose || !l->quiet);
+}
+
+void list_break_off(struct list *l)
+{
+    l->overhead = 0;
+    list_print_totals(l);
 }

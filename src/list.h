@@ -31,6 +31,9 @@ void list_print(struct list *l, const struct list_entry *e);
 /* Prints the sums. */
 void list_print_totals(struct list *l);
 
+/* A file has no line of its own, as something follows its data: gzip prints the sums so far. */
+void list_break_off(struct list *l);
+
 /* "74.9%": how much smaller than `whole` it is if `saved` bytes of it are saved.  Room for at least
  * 8 bytes. */
 void list_format_ratio(char *text, double saved, double whole);

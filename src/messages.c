@@ -104,7 +104,8 @@ void msg_print(struct messages *m, const char *format, ...)
 
 void msg_flush(struct messages *m)
 {
-    fwrite(m->text, 1, m->length, stderr);
+    if (m->length > 0)
+        fwrite(m->text, 1, m->length, stderr);
     msg_discard(m);
 }
 

@@ -105,15 +105,12 @@ static struct directory *directory_of(struct work *w, const char *operand)
 
 /* --- Files that are worked on alone --- */
 
-static bool finish(struct work *w, struct file *f)
+/* Makes it final, and its status count. */
+static void finish(struct work *w, struct file *f)
 {
-    if (w->m->stop)
-        file_discard(f);
-    else
-        file_commit(f);
+    file_commit(f);
     msg_merge_status(w->m, &f->m);
     w->m->stop |= f->m.stop;
-    return !w->m->stop;
 }
 
 /* The pipeline with all threads; NULL, with a message, if there can be none. */
@@ -188,12 +185,15 @@ static void finish_job(void *ctx, void *job)
     struct work *w = ctx;
     struct job *j = job;
 
-    if (!w->m->stop)
+    if (w->m->stop) {
+        file_discard(&j->file);
+        msg_discard(&j->file.m);
+    } else {
         msg_flush(&j->file.m);
-    finish(w, &j->file);
-    /* What came up in making it final. */
-    if (j->file.m.length > 0)
+        finish(w, &j->file);
+        /* What came up in making it final. */
         msg_flush(&j->file.m);
+    }
     release(j->file.directory);
     free(j);
 }

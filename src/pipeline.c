@@ -926,9 +926,9 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
     return failed ? p->trouble : "";
 }
 
-const char *pipeline_why_no_gpu(const struct pipeline *p)
+const char *pipeline_why_no_gpu(const struct pipeline_config *config)
 {
-    return p->config.rsyncable                ? "not with --rsyncable"
-           : p->config.backend == BACKEND_CPU ? "not wanted"
-                                              : "the input is too small to be worth it";
+    return config->rsyncable                ? "not with --rsyncable"
+           : config->backend == BACKEND_CPU ? "not wanted"
+                                            : "the input is too small to be worth it";
 }

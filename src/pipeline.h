@@ -64,8 +64,8 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
                                        struct progress *progress, struct pipeline_stats *stats,
                                        int *error_number);
 
-/* Why no GPU was used, if none failed. */
-const char *pipeline_why_no_gpu(const struct pipeline *p);
+/* Why no GPU was used with this configuration, if none failed. */
+const char *pipeline_why_no_gpu(const struct pipeline_config *config);
 
 /* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,
  * else an empty string. */
