@@ -564,63 +564,6 @@ on_small_disk() {
     done
 }
 
-# interrupt SIGNAL ARGUMENT...: the command gets the signal somewhere in its life, every other time
-# early in it, which on a fast machine is short.  Returns the exit status, 128 and the signal's number
-# if that ended it.
-interrupt() {
-    local most=200
-    [ $((RANDOM % 2)) -eq 0 ] || most=20
-    timeout --preserve-status -s "$1" "0.$(printf %03d $((RANDOM % most + 2)))" \
-        "$GZLZSS" "${@:2}" 2>stderr
-}
-
-@test "a signal at any moment: the input is there, or the output is" {
-    "$GEN" text 30000000 >copy
-    "$GZLZSS" -c copy >copy.gz
-    cp copy big
-    stopped=0
-    for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        case $((round % 3)) in
-        0) signal=TERM number=15 ;;
-        1) signal=INT number=2 ;;
-        2) signal=HUP number=1 ;;
-        esac
-        status=0
-        interrupt "$signal" -p $((round % 4 + 1)) big || status=$?
-        stderr_is
-        [ "$status" -eq 0 ] || [ "$status" -eq $((128 + number)) ] ||
-            fail "exit status $status after SIG$signal"
-        if [ -e big ]; then
-            [ "$status" -ne 0 ]
-            cmp big copy
-            absent big.gz
-            stopped=$((stopped + 1))
-        else
-            # It was done, though the signal may still have come in time to end it.
-            "$GZLZSS" -dc big.gz | cmp - copy
-            rm big.gz
-            cp copy big
-        fi
-    done
-    echo "stopped $stopped times"
-    [ "$stopped" -gt 0 ]
-    # The same for decompression.
-    for round in 1 2 3 4 5; do
-        cp copy.gz z.gz
-        rm -f z
-        status=0
-        interrupt TERM -d z.gz || status=$?
-        [ "$status" -eq 0 ] || [ "$status" -eq 143 ]
-        if [ -e z.gz ]; then
-            [ "$status" -ne 0 ]
-            cmp z.gz copy.gz
-            absent z
-        else
-            cmp z copy
-        fi
-    done
-}
-
 @test "a signal that was ignored at the start stays ignored" {
     "$GEN" text 12000000 >big
     status=0

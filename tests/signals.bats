@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# signals.bats - whatever moment a signal comes at, each input is there, or its whole output is
+#
+# One hundred signals: each of those that end a program, while one large file is worked on by several
+# threads, while it is decompressed, and while many small files are, side by side.
+
+load helpers
+
+setup() {
+    enter_test_directory
+}
+
+signals=(HUP INT PIPE TERM XCPU XFSZ)
+
+# interrupt SIGNAL MILLISECONDS ARGUMENT...: the command gets the signal at a random moment within
+# that time, every other time within a tenth of it.  Fails unless it ends well or by that signal,
+# silently; otherwise it leaves its exit status in $status.
+interrupt() {
+    local signal=$1 most=$2
+    shift 2
+    [ $((RANDOM % 2)) -eq 0 ] || most=$((most / 10))
+    status=0
+    # XCPU and XFSZ would leave a core.
+    (
+        ulimit -c 0
+        exec timeout --preserve-status -s "$signal" \
+            "$(printf '%d.%03d' $((most / 1000)) $((RANDOM % (most % 1000 + 1) + 1)))" "$GZLZSS" "$@"
+    ) 2>stderr || status=$?
+    [ "$status" -eq 0 ] || [ "$status" -eq $((128 + $(kill -l "$signal"))) ] ||
+        fail "exit status $status after SIG$signal: $*" "$(cat stderr)"
+    if grep -v -e 'Terminated' -e 'core dumped' stderr; then
+        fail "it said something"
+    fi
+}
+
+@test "a large file: 48 signals" {
+    "$GEN" text 30000000 >copy
+    ln copy big
+    stopped=0
+    for ((round = 0; round < 48; round++)); do
+        signal=${signals[round % 6]}
+        # A link, so that the copy stays; -f compresses it all the same.
+        interrupt "$signal" 300 -f -p $((round % 4 + 1)) big
+        if [ -e big ]; then
+            [ "$status" -ne 0 ]
+            absent big.gz
+            stopped=$((stopped + 1))
+        else
+            # It was done, though the signal may still have come in time to end it.
+            "$GZLZSS" -dc big.gz | cmp - copy
+            rm big.gz
+            ln copy big
+        fi
+    done
+    "$GEN" text 30000000 | cmp - copy
+    echo "stopped $stopped times"
+    [ "$stopped" -gt 5 ]
+}
+
+@test "decompression: 16 signals" {
+    "$GEN" text 30000000 >copy
+    "$GZLZSS" -c copy >copy.gz
+    sum=$(sha <copy.gz)
+    for ((round = 0; round < 16; round++)); do
+        ln -f copy.gz z.gz
+        rm -f z
+        interrupt "${signals[round % 6]}" 150 -df z.gz
+        if [ -e z.gz ]; then
+            [ "$status" -ne 0 ]
+            absent z
+        else
+            cmp z copy
+        fi
+    done
+    [ "$(sha <copy.gz)" = "$sum" ]
+}
+
+# check_tree: each file of "tree" is in "work", as it was or compressed.
+check_tree() {
+    local f both=0
+    finished=0
+    for f in tree/*/*; do
+        f=${f#tree/}
+        if [ -e "work/$f" ]; then
+            cmp "tree/$f" "work/$f"
+            [ ! -e "work/$f.gz" ] || both=$((both + 1))
+        else
+            "$GZLZSS" -dc "work/$f.gz" | cmp - "tree/$f" || fail "$f is lost"
+            finished=$((finished + 1))
+        fi
+    done
+    [ "$both" -eq 0 ] || fail "$both outputs are left beside their inputs"
+    # And nothing else is there.
+    [ "$(find work -type f | wc -l)" -eq "$files" ]
+}
+
+@test "many files side by side: 36 signals" {
+    files=240
+    "$GEN" source 3000000 >all
+    mkdir tree
+    for ((i = 0; i < files; i++)); do
+        mkdir -p tree/$((i / 40))
+        tail -c +$((i * 12000 + 1)) all | head -c $((i % 7 * 2000 + 10)) >tree/$((i / 40))/$i
+    done
+    partly=0
+    for ((round = 0; round < 36; round++)); do
+        rm -rf work
+        cp -r tree work
+        interrupt "${signals[round % 6]}" 60 -r -p $((round % 4 + 1)) work
+        check_tree
+        [ "$status" -ne 0 ] || [ "$finished" -eq "$files" ]
+        if [ "$finished" -gt 0 ] && [ "$finished" -lt "$files" ]; then
+            partly=$((partly + 1))
+        fi
+    done
+    echo "stopped half-way $partly times"
+    [ "$partly" -gt 0 ]
+}
