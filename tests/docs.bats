@@ -8,12 +8,9 @@ load helpers
 
 # Options that the command takes and --help does not list.  The manual page has to have them; the
 # completions need not.
-unlisted='ascii silent threads to-stdout uncompress'
-unlisted_letters='H M T a m'
+unlisted='ascii silent to-stdout uncompress'
+unlisted_letters='H M a m'
 
-# Of all these, those that are documented already, and not there yet.  One that has come has to go.
-not_yet='ascii device license list name progress recursive rsyncable suffix synchronous threads'
-not_yet_letters='H L M N S T a l m r'
 
 setup() {
     enter_test_directory
@@ -83,16 +80,16 @@ documents() {
 }
 
 @test "the manual page has every option, and no other" {
-    documents "$man" "$(in_man)" "$(in_help) $not_yet $unlisted" ''
+    documents "$man" "$(in_man)" "$(in_help) $unlisted" ''
 }
 
 @test "the manual page has every letter, and no other" {
-    documents "$man" "$(letters_in_man)" "$(letters_in_help) $not_yet_letters $unlisted_letters" ''
+    documents "$man" "$(letters_in_man)" "$(letters_in_help) $unlisted_letters" ''
 }
 
 @test "the completions have every option, and no other" {
     local listed
-    listed=$(in_help; without "$not_yet" "$unlisted")
+    listed=$(in_help)
     documents "$completions/bash/gzlzss" "$(in_bash)" "$listed" "$unlisted"
     documents "$completions/zsh/_gzlzss" "$(in_zsh)" "$listed" "$unlisted"
     documents "$completions/fish/gzlzss.fish" "$(in_fish)" "$listed" "$unlisted"
@@ -104,28 +101,12 @@ accepted() {
 }
 
 @test "the options that --help does not list are there" {
-    for name in $(without "$unlisted" "$not_yet"); do
+    for name in $unlisted; do
         accepted "--$name" || fail "--$name: $(cat stderr)"
     done
-    for letter in $(without "$unlisted_letters" "$not_yet_letters"); do
+    for letter in $unlisted_letters; do
         accepted "-$letter" || fail "-$letter: $(cat stderr)"
     done
-}
-
-@test "what is said not to be there yet is not" {
-    local come='' come_letters=''
-    for name in $not_yet; do
-        # An option of --help is looked for there, as the command takes abbreviations.
-        if in_help | grep -qx -e "$name" ||
-            { [ -z "$(without "$name" "$unlisted")" ] && accepted "--$name"; }; then
-            come+=" $name"
-        fi
-    done
-    for letter in $not_yet_letters; do
-        ! accepted "-$letter" || come_letters+=" $letter"
-    done
-    [ -z "$come$come_letters" ] ||
-        fail "take these out of not_yet:$come" "and these out of not_yet_letters:$come_letters"
 }
 
 @test "the levels in the manual page are those of the command" {

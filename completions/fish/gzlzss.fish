@@ -39,6 +39,7 @@ complete -c gzlzss -s L -l license -d 'Print the license'
 complete -c gzlzss -s n -l no-name -d "Neither store nor restore the file's name and time"
 complete -c gzlzss -s N -l name -d "Store or restore the file's name and time"
 complete -c gzlzss -s p -l processes -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
+complete -c gzlzss -s T -l threads -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
 complete -c gzlzss -s q -l quiet -d 'Print no warnings'
 complete -c gzlzss -s r -l recursive -d 'Process all files in directories'
 complete -c gzlzss -l rsyncable -d 'Make output that rsync can transfer in part'
