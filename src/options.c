@@ -353,7 +353,8 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     const bool from_gzip = from->variable != NULL && strcmp(from->variable, "GZIP") == 0;
     struct option long_options[ROWS + 1] = {{0}};
     char letters[3 * ROWS + 32];
-    bool after_one = false; /* within one argument, after the letter 1 */
+    bool after_one = false;     /* within one argument, after the letter 1 */
+    const char *operand = NULL; /* where there may be none */
     int names = 0;
 
     make_tables(long_options, letters);
@@ -373,8 +374,8 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
             continue;
         }
         if (id == OPERAND) {
-            msg_error(m, "%s: non-option in %s environment variable", optarg, from->variable);
-            return try_help(m);
+            operand = operand == NULL ? optarg : operand;
+            continue;
         }
         if (after_one && id >= '0' && id <= '2') {
             /* -10, -11, -12 */
@@ -396,6 +397,10 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         if (o->action != ACTION_COMPRESS)
             return true; /* help and the like: at once, whatever follows */
     }
+    if (operand != NULL) {
+        msg_error(m, "%s: non-option in %s environment variable", operand, from->variable);
+        return try_help(m);
+    }
     if (from_gzip && strcmp(from->argv[optind - 1], "--") == 0) {
         msg_error(m, "--: option not valid in GZIP environment variable");
         return try_help(m);
@@ -412,13 +417,15 @@ static bool split_variable(struct source_of_options *from)
 {
     const char *value = getenv(from->variable);
     char *copy = value != NULL ? strdup(value) : NULL;
+    /* gzip does not take a line's end for a blank. */
+    const char *blanks = strcmp(from->variable, "GZIP") == 0 ? " \t" : " \t\n";
 
     from->argc = 1;
     from->argv = calloc((value != NULL ? strlen(value) / 2 : 0) + 3, sizeof(*from->argv));
     if (from->argv == NULL || (value != NULL && copy == NULL))
         return false;
-    for (char *word = copy != NULL ? strtok(copy, " \t\n") : NULL; word != NULL;
-         word = strtok(NULL, " \t\n"))
+    for (char *word = copy != NULL ? strtok(copy, blanks) : NULL; word != NULL;
+         word = strtok(NULL, blanks))
         from->argv[from->argc++] = word;
     return true;
 }
