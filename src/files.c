@@ -228,7 +228,8 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Removes the file that has the output's name, unless that is the input, reached through a link. */
+/* Removes the file that has the output's name, unless that is the input: by its own name, which a
+ * header can hold, or reached through a link. */
 static bool remove_old_output(struct file *f)
 {
     const char *output = name_within(f, f->output_name);
@@ -236,8 +237,9 @@ static bool remove_old_output(struct file *f)
 
     if (fstatat(f->directory->fd, output, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
         old.st_dev == f->in_stat.st_dev && old.st_ino == f->in_stat.st_ino &&
-        fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISLNK(operand.st_mode)) {
+        (strcmp(f->output_name, f->name) == 0 ||
+         (fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) == 0 &&
+          S_ISLNK(operand.st_mode)))) {
         msg_error(&f->m, "%s: input and output are the same file", f->output_name);
         return false;
     }

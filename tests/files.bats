@@ -642,6 +642,16 @@ on_small_disk() {
     cmp f.gz copy
 }
 
+@test "-N -f does not remove the file it reads, if that is the name stored in it" {
+    cp f x.gz
+    "$GZLZSS" -f x.gz
+    mv x.gz.gz x.gz
+    cp x.gz copy
+    ends_with 1 "$GZLZSS" -dNf x.gz
+    stderr_is "$NAME: x.gz: input and output are the same file"
+    cmp x.gz copy
+}
+
 @test "memory does not grow with the input: 64 MiB for two threads" {
     have python3 || skip "no python3 to measure with"
     # A sanitizer's own memory is not ours.
