@@ -51,10 +51,11 @@ static const char *output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* How to name a file of this directory to the system. */
+/* How to name a file of this directory to the system: without what the operand starts with, but with
+ * a slash that a user put into a suffix. */
 static const char *name_within(const struct file *f, const char *name)
 {
-    return f->directory->is_open ? names_base(name) : name;
+    return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
 }
 
 /* --- The input --- */

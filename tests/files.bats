@@ -642,6 +642,20 @@ on_small_disk() {
     cmp f.gz copy
 }
 
+@test "a suffix with a slash does not lead out of the directory" {
+    cp f g
+    for suffix in /x x/y ./x; do
+        ends_with 1 "$GZLZSS" -f -S "$suffix" f g
+        cmp f original
+        cmp g original
+    done
+    mkdir d
+    "$GZLZSS" -c f >d/x
+    ends_with 2 "$GZLZSS" -d -S /x d/x
+    stderr_is "$NAME: d/x: unknown suffix -- ignored"
+    absent x y d/d
+}
+
 @test "-N -f does not remove the file it reads, if that is the name stored in it" {
     cp f x.gz
     "$GZLZSS" -f x.gz
