@@ -240,6 +240,14 @@ static bool submit(struct work *w, const char *name, struct directory *directory
     return true;
 }
 
+/* Whether a job's file is in this directory. */
+static bool is_in(void *job, const void *with)
+{
+    const struct directory *a = ((const struct job *)job)->file.directory, *b = with;
+
+    return a->device == b->device && a->inode == b->inode;
+}
+
 /* Waits for all that is under way. */
 static void drain(struct work *w)
 {
@@ -330,8 +338,12 @@ static void walk(struct work *w, const char *name, int fd)
     const size_t length = strlen(name);
     struct directory *directory = new_directory(dup(fd));
     DIR *dir = fdopendir(fd);
-    char *names = dir != NULL ? read_names(dir) : NULL;
+    char *names;
 
+    /* What is half done is not to be found, as it might be when a directory is named twice. */
+    if (w->pool != NULL && directory != NULL && pool_any(w->pool, is_in, directory))
+        drain(w);
+    names = dir != NULL ? read_names(dir) : NULL;
     if (names == NULL || directory == NULL) {
         int error = errno;
 
@@ -369,9 +381,11 @@ static bool wants_pool(const struct options *o)
     const bool may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
     /* The name stored may be anything, so which files have to do with each other is not known. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
+    /* Nor is it with a suffix that may be a part of others (as z makes a.gz of a.g), or of ".tar". */
+    const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && o->pipeline.backend != BACKEND_GPU && !one_file &&
-           !in_order && !may_ask && !restores_names && !o->progress;
+           !in_order && !may_ask && !restores_names && plain_suffix && !o->progress;
 }
 
 bool operands_process(const struct options *o, struct messages *m)

@@ -656,6 +656,23 @@ on_small_disk() {
     absent x y d/d
 }
 
+@test "-f with suffixes that overlap: each file in its turn" {
+    head -c 3000000 /dev/urandom >a.gz
+    cp f a.g
+    ends_with 0 "$GZLZSS" -p 4 -f -S z a.gz a.g
+    "$GZLZSS" -dc a.gz | cmp - original
+}
+
+@test "-r: a directory that is named twice has nothing half done in it the second time" {
+    mkdir d
+    for i in {1..60}; do
+        cp f "d/$i"
+    done
+    ends_with 0 "$GZLZSS" -p 4 -r d d
+    stderr_is
+    "$GZLZSS" -dc d/60.gz | cmp - original
+}
+
 @test "-N -f does not remove the file it reads, if that is the name stored in it" {
     cp f x.gz
     "$GZLZSS" -f x.gz
