@@ -657,6 +657,13 @@ static bool decompress(struct file *f)
     return ok;
 }
 
+static void close_input(struct file *f)
+{
+    if (f->in_fd >= 0 && !f->is_stdin)
+        close(f->in_fd);
+    f->in_fd = -1;
+}
+
 void file_process(struct file *f)
 {
     bool ok;
@@ -667,14 +674,13 @@ void file_process(struct file *f)
         ok = decompress(f);
     if (!ok || !close_output(f))
         undo_output(f);
+    close_input(f);
 }
 
 /* Closes and frees what is left. */
 static void end(struct file *f)
 {
-    if (f->in_fd >= 0 && !f->is_stdin)
-        close(f->in_fd);
-    f->in_fd = -1;
+    close_input(f);
     free(f->found_name);
     free(f->output_name);
     f->found_name = f->output_name = NULL;

@@ -38,6 +38,7 @@ struct work {
     struct pipeline *pipeline; /* for files that are worked on alone; made when there is one */
     struct pool *pool;         /* made when there is a second file */
     bool no_pool;
+    long directories;            /* that files in the pool may keep open */
     struct directory *directory; /* of the operand before, */
     char *directory_name;        /* by this name, up to the slash */
 };
@@ -220,9 +221,13 @@ static bool submit(struct work *w, const char *name, struct directory *directory
     const struct pool_calls calls = {
         .open = open_worker, .close = close_worker, .work = do_job, .finish = finish_job, .ctx = w};
     struct job *j = malloc(sizeof(*j) + strlen(name) + 1);
+    /* A thread has two files open, and every directory is open as long as files in it wait.  Together
+     * they get half of the descriptors that there may be; -1 is no limit. */
+    const long most = sysconf(_SC_OPEN_MAX);
+    const int threads = w->o->pipeline.threads;
 
     if (j != NULL && w->pool == NULL)
-        w->pool = pool_new(w->o->pipeline.threads, &calls);
+        w->pool = pool_new(most >= 0 && most / 8 < threads ? (int)(most / 8) + 1 : threads, &calls);
     if (j == NULL || w->pool == NULL) {
         free(j);
         return false;
@@ -233,9 +238,13 @@ static bool submit(struct work *w, const char *name, struct directory *directory
                             .operand = j->name,
                             .directory = directory,
                             .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true}};
-    directory->users++;
-    if (pool_any(w->pool, is_related, j))
+    if (directory->users == 1)
+        w->directories++;
+    if (pool_any(w->pool, is_related, j) || (most >= 0 && w->directories > most / 4)) {
         pool_drain(w->pool);
+        w->directories = 1;
+    }
+    directory->users++;
     pool_submit(w->pool, j);
     return true;
 }

@@ -673,6 +673,26 @@ on_small_disk() {
     "$GZLZSS" -dc d/60.gz | cmp - original
 }
 
+@test "many files and directories side by side need few descriptors" {
+    mkdir d
+    "$GEN" text 8000000 >d/0
+    for i in {1..400}; do
+        mkdir "d/d$i"
+        cp f "d/d$i/f"
+        cp f "d/f$i"
+    done
+    (
+        ulimit -n 128
+        ends_with 0 "$GZLZSS" -p 32 -12 -r d d/d*
+    )
+    stderr_is
+    (
+        ulimit -n 20
+        ends_with 0 "$GZLZSS" -p 32 -dr d
+    )
+    stderr_is
+}
+
 @test "-N -f does not remove the file it reads, if that is the name stored in it" {
     cp f x.gz
     "$GZLZSS" -f x.gz
