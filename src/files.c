@@ -51,10 +51,11 @@ static const char *output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* How to name a file of this directory to the system. */
+/* How to name a file of this directory to the system: without what the operand starts with, but with
+ * a slash that a user put into a suffix. */
 static const char *name_within(const struct file *f, const char *name)
 {
-    return f->directory->is_open ? names_base(name) : name;
+    return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
 }
 
 /* --- The input --- */
@@ -228,7 +229,8 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Removes the file that has the output's name, unless that is the input, reached through a link. */
+/* Removes the file that has the output's name, unless that is the input: by its own name, which a
+ * header can hold, or reached through a link. */
 static bool remove_old_output(struct file *f)
 {
     const char *output = name_within(f, f->output_name);
@@ -236,8 +238,9 @@ static bool remove_old_output(struct file *f)
 
     if (fstatat(f->directory->fd, output, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
         old.st_dev == f->in_stat.st_dev && old.st_ino == f->in_stat.st_ino &&
-        fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISLNK(operand.st_mode)) {
+        (strcmp(f->output_name, f->name) == 0 ||
+         (fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) == 0 &&
+          S_ISLNK(operand.st_mode)))) {
         msg_error(&f->m, "%s: input and output are the same file", f->output_name);
         return false;
     }
@@ -654,6 +657,13 @@ static bool decompress(struct file *f)
     return ok;
 }
 
+static void close_input(struct file *f)
+{
+    if (f->in_fd >= 0 && !f->is_stdin)
+        close(f->in_fd);
+    f->in_fd = -1;
+}
+
 void file_process(struct file *f)
 {
     bool ok;
@@ -664,14 +674,13 @@ void file_process(struct file *f)
         ok = decompress(f);
     if (!ok || !close_output(f))
         undo_output(f);
+    close_input(f);
 }
 
 /* Closes and frees what is left. */
 static void end(struct file *f)
 {
-    if (f->in_fd >= 0 && !f->is_stdin)
-        close(f->in_fd);
-    f->in_fd = -1;
+    close_input(f);
     free(f->found_name);
     free(f->output_name);
     f->found_name = f->output_name = NULL;

@@ -54,7 +54,8 @@ struct file {
  * is a directory to be gone through. */
 bool file_open(struct file *f);
 
-/* Does the work.  What went wrong was said, and nothing is left of it. */
+/* Does the work.  What went wrong was said, and nothing is left of it.  The files are closed after it:
+ * many can wait for file_commit. */
 void file_process(struct file *f);
 
 /* Makes it final, or undoes it; both free what the file has (but not f itself). */

@@ -19,8 +19,7 @@ static bool has_suffix(const char *name, size_t length, const char *suffix)
 {
     size_t n = strlen(suffix);
 
-    return length > n && name[length - n - 1] != '/' &&
-           strncasecmp(name + length - n, suffix, n) == 0;
+    return length > n && strncasecmp(name + length - n, suffix, n) == 0;
 }
 
 /* The suffix that name[0..length) ends in, or NULL. */
@@ -38,10 +37,11 @@ static const char *find_suffix(const char *name, size_t length, const char *own)
 
 const char *names_suffix(const char *name, const char *own)
 {
-    const size_t length = strlen(name);
-    const char *suffix = find_suffix(name, length, own);
+    const char *base = names_base(name);
+    const size_t length = strlen(base);
+    const char *suffix = find_suffix(base, length, own);
 
-    return suffix == NULL ? NULL : name + length - strlen(suffix);
+    return suffix == NULL ? NULL : base + length - strlen(suffix);
 }
 
 const char *names_guess(int i, const char *own)

@@ -38,6 +38,7 @@ struct work {
     struct pipeline *pipeline; /* for files that are worked on alone; made when there is one */
     struct pool *pool;         /* made when there is a second file */
     bool no_pool;
+    long directories;            /* that files in the pool may keep open */
     struct directory *directory; /* of the operand before, */
     char *directory_name;        /* by this name, up to the slash */
 };
@@ -220,9 +221,13 @@ static bool submit(struct work *w, const char *name, struct directory *directory
     const struct pool_calls calls = {
         .open = open_worker, .close = close_worker, .work = do_job, .finish = finish_job, .ctx = w};
     struct job *j = malloc(sizeof(*j) + strlen(name) + 1);
+    /* A thread has two files open, and every directory is open as long as files in it wait.  Together
+     * they get half of the descriptors that there may be; -1 is no limit. */
+    const long most = sysconf(_SC_OPEN_MAX);
+    const int threads = w->o->pipeline.threads;
 
     if (j != NULL && w->pool == NULL)
-        w->pool = pool_new(w->o->pipeline.threads, &calls);
+        w->pool = pool_new(most >= 0 && most / 8 < threads ? (int)(most / 8) + 1 : threads, &calls);
     if (j == NULL || w->pool == NULL) {
         free(j);
         return false;
@@ -233,11 +238,23 @@ static bool submit(struct work *w, const char *name, struct directory *directory
                             .operand = j->name,
                             .directory = directory,
                             .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true}};
-    directory->users++;
-    if (pool_any(w->pool, is_related, j))
+    if (directory->users == 1)
+        w->directories++;
+    if (pool_any(w->pool, is_related, j) || (most >= 0 && w->directories > most / 4)) {
         pool_drain(w->pool);
+        w->directories = 1;
+    }
+    directory->users++;
     pool_submit(w->pool, j);
     return true;
+}
+
+/* Whether a job's file is in this directory. */
+static bool is_in(void *job, const void *with)
+{
+    const struct directory *a = ((const struct job *)job)->file.directory, *b = with;
+
+    return a->device == b->device && a->inode == b->inode;
 }
 
 /* Waits for all that is under way. */
@@ -330,8 +347,12 @@ static void walk(struct work *w, const char *name, int fd)
     const size_t length = strlen(name);
     struct directory *directory = new_directory(dup(fd));
     DIR *dir = fdopendir(fd);
-    char *names = dir != NULL ? read_names(dir) : NULL;
+    char *names;
 
+    /* What is half done is not to be found, as it might be when a directory is named twice. */
+    if (w->pool != NULL && directory != NULL && pool_any(w->pool, is_in, directory))
+        drain(w);
+    names = dir != NULL ? read_names(dir) : NULL;
     if (names == NULL || directory == NULL) {
         int error = errno;
 
@@ -369,9 +390,11 @@ static bool wants_pool(const struct options *o)
     const bool may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
     /* The name stored may be anything, so which files have to do with each other is not known. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
+    /* Nor is it with a suffix that may be a part of others (as z makes a.gz of a.g), or of ".tar". */
+    const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && o->pipeline.backend != BACKEND_GPU && !one_file &&
-           !in_order && !may_ask && !restores_names && !o->progress;
+           !in_order && !may_ask && !restores_names && plain_suffix && !o->progress;
 }
 
 bool operands_process(const struct options *o, struct messages *m)

@@ -642,6 +642,67 @@ on_small_disk() {
     cmp f.gz copy
 }
 
+@test "a suffix with a slash does not lead out of the directory" {
+    cp f g
+    for suffix in /x x/y ./x; do
+        ends_with 1 "$GZLZSS" -f -S "$suffix" f g
+        cmp f original
+        cmp g original
+    done
+    mkdir d
+    "$GZLZSS" -c f >d/x
+    ends_with 2 "$GZLZSS" -d -S /x d/x
+    stderr_is "$NAME: d/x: unknown suffix -- ignored"
+    absent x y d/d
+}
+
+@test "-f with suffixes that overlap: each file in its turn" {
+    head -c 3000000 /dev/urandom >a.gz
+    cp f a.g
+    ends_with 0 "$GZLZSS" -p 4 -f -S z a.gz a.g
+    "$GZLZSS" -dc a.gz | cmp - original
+}
+
+@test "-r: a directory that is named twice has nothing half done in it the second time" {
+    mkdir d
+    for i in {1..60}; do
+        cp f "d/$i"
+    done
+    ends_with 0 "$GZLZSS" -p 4 -r d d
+    stderr_is
+    "$GZLZSS" -dc d/60.gz | cmp - original
+}
+
+@test "many files and directories side by side need few descriptors" {
+    mkdir d
+    "$GEN" text 8000000 >d/0
+    for i in {1..400}; do
+        mkdir "d/d$i"
+        cp f "d/d$i/f"
+        cp f "d/f$i"
+    done
+    (
+        ulimit -n 128
+        ends_with 0 "$GZLZSS" -p 32 -12 -r d d/d*
+    )
+    stderr_is
+    (
+        ulimit -n 20
+        ends_with 0 "$GZLZSS" -p 32 -dr d
+    )
+    stderr_is
+}
+
+@test "-N -f does not remove the file it reads, if that is the name stored in it" {
+    cp f x.gz
+    "$GZLZSS" -f x.gz
+    mv x.gz.gz x.gz
+    cp x.gz copy
+    ends_with 1 "$GZLZSS" -dNf x.gz
+    stderr_is "$NAME: x.gz: input and output are the same file"
+    cmp x.gz copy
+}
+
 @test "memory does not grow with the input: 64 MiB for two threads" {
     have python3 || skip "no python3 to measure with"
     # A sanitizer's own memory is not ours.
