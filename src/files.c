@@ -86,6 +86,20 @@ static bool open_stdin(struct file *f)
     return true;
 }
 
+/* Makes the operand with a suffix behind it the file's name; false, with a message, if it cannot. */
+static bool append_suffix(struct file *f, const char *suffix)
+{
+    char *name = names_join(f->operand, strlen(f->operand), suffix);
+
+    if (name == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    free(f->found_name);
+    f->name = f->found_name = name;
+    return true;
+}
+
 /* Opens the operand, or a file whose name has a suffix more, as users of gunzip may leave it out. */
 static bool open_by_name(struct file *f)
 {
@@ -94,7 +108,6 @@ static bool open_by_name(struct file *f)
      * the other end of a FIFO before that is known; -f is also about links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (f->to_stdout ? 0 : O_NONBLOCK) |
                       (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
-    const size_t length = strlen(f->operand);
     const char *suffix;
     int error;
 
@@ -106,18 +119,14 @@ static bool open_by_name(struct file *f)
             suffix = names_guess(i, o->suffix);
             if (suffix == NULL)
                 break;
-            free(f->found_name);
-            f->found_name = names_join(f->operand, length, suffix);
-            if (f->found_name == NULL) {
-                file_out_of_memory(f);
+            if (!append_suffix(f, suffix))
                 return false;
-            }
-            f->name = f->found_name;
             f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
             error = errno;
         }
-        if (f->in_fd < 0 && error == ENOENT)
-            memcpy(f->found_name + length, o->suffix, strlen(o->suffix) + 1);
+        /* Of all the names that are missing, the message has the first. */
+        if (f->in_fd < 0 && error == ENOENT && !append_suffix(f, o->suffix))
+            return false;
     }
     if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0)
         return true;

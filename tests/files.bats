@@ -453,7 +453,8 @@ make_case() {
 # shellcheck disable=SC2016
 @test "as gzip: a missing compressed file's name" {
     make_case
-    all_same_as_gzip '$TOOL -d missing' '$TOOL -t missing' '$TOOL -dc missing f'
+    all_same_as_gzip '$TOOL -d missing' '$TOOL -t missing' '$TOOL -dc missing f' \
+        '$TOOL -S .thirty-bytes-are-a-suffix-now -d missing'
 }
 
 # shellcheck disable=SC2016
