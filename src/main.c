@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/gpu.h"
 #include "src/cleanup.h"
 #include "src/messages.h"
 #include "src/operands.h"
@@ -52,8 +53,10 @@ int main(int argc, char **argv)
     bool may_exit = true;
 
     take_standard_descriptors();
-    if (!options_parse(&o, argc, argv, &m))
+    if (!options_parse(&o, argc, argv, &m)) {
+        options_free(&o);
         return m.status;
+    }
     switch (o.action) {
     case ACTION_HELP:
         options_help(m.program);
@@ -76,5 +79,6 @@ int main(int argc, char **argv)
         close_stdout(&o, &m);
     if (!may_exit)
         _exit(m.status);
+    options_free(&o);
     return m.status;
 }
