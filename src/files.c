@@ -389,7 +389,7 @@ static void undo_output(struct file *f)
 /* The rest of the line that starts with the name. */
 static void report(struct file *f, uint64_t deflated, uint64_t original)
 {
-    char ratio[16];
+    char ratio[LIST_RATIO_SIZE];
 
     if (f->o->verbose == 0 || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
         return;
