@@ -39,7 +39,7 @@ static void io_error(struct file *f, const char *name, int error)
     f->m.stop = true;
 }
 
-void file_out_of_memory(struct file *f)
+static void out_of_memory(struct file *f)
 {
     msg_error(&f->m, "memory exhausted");
     f->m.stop = true;
@@ -51,7 +51,7 @@ static const char *output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* How to name a file of this directory to the system. */
+/* How to name a file of f's directory to the system, beside the directory's descriptor. */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? names_base(name) : name;
@@ -92,7 +92,7 @@ static bool append_suffix(struct file *f, const char *suffix)
     char *name = names_join(f->operand, strlen(f->operand), suffix);
 
     if (name == NULL) {
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     free(f->found_name);
@@ -184,7 +184,7 @@ static bool name_output(struct file *f)
         return false;
     }
     if (f->output_name == NULL)
-        file_out_of_memory(f);
+        out_of_memory(f);
     return f->output_name != NULL;
 }
 
@@ -443,11 +443,11 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* What reading and writing need to know: the file, and how far it is. */
+/* What decompression's reading and writing need to know. */
 struct reader {
     struct file *f;
     struct progress *progress;
-    uint64_t in, out;
+    uint64_t in, out; /* bytes so far */
 };
 
 static ssize_t read_input(void *ctx, void *buf, size_t len)
@@ -467,7 +467,7 @@ static int write_output(void *ctx, const void *buf, size_t len)
     struct reader *r = ctx;
 
     r->out += len;
-    if (r->f->out_fd < 0)
+    if (r->f->out_fd < 0) /* -t and -l */
         return 0;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
@@ -518,7 +518,7 @@ static bool restore_name(struct file *f, const struct gz_info *info)
     }
     name = names_join(output, (size_t)(names_base(output) - output), stored);
     if (name == NULL) {
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     free(f->output_name);
@@ -575,7 +575,7 @@ static bool compress(struct file *f)
 
     if (header == NULL || f->pipeline == NULL) {
         free(header);
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
@@ -598,7 +598,7 @@ static bool compress(struct file *f)
         io_error(f, output_in_messages(f), error);
         return false;
     case PIPELINE_NO_MEMORY:
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     case PIPELINE_WRONG:
         msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
@@ -635,7 +635,7 @@ static bool decompress(struct file *f)
     bool ok, ends;
 
     if (s == NULL) {
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     status = gz_read_header(s);

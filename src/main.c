@@ -23,8 +23,7 @@ static void print_line(void *ctx, const char *text)
 }
 
 /* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
- * get what is meant for the terminal.  They are opened so that their use fails, as it would have.
- */
+ * get what is meant for the terminal.  Those made here fail when used, as a closed one would. */
 static void take_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++)
