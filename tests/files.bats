@@ -189,8 +189,9 @@ needs_terminal() {
 @test "times that the header cannot hold become no time" {
     for time in '1960-01-01 UTC' '1970-01-01 UTC' '2110-01-01 UTC'; do
         touch -d "$time" f
-        "$GZLZSS" -c f >z
-        [ "$(hex z 4 4)" = 00000000 ]
+        ends_with 2 "$GZLZSS" -c f
+        stderr_is "$NAME: f: warning: file timestamp out of range for gzip format"
+        [ "$(hex stdout 4 4)" = 00000000 ]
     done
     touch -d '2105-01-01 UTC' f
     "$GZLZSS" -c f >z
