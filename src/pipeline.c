@@ -36,12 +36,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
+#include "src/clock.h"
 #include "src/io.h"
 #include "src/pipeline.h"
 #include "src/progress.h"
@@ -172,14 +172,6 @@ struct job {
     uint32_t crc;
     struct pipeline_stats stats;
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void free_tools(struct tools *t)
 {
@@ -381,16 +373,16 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
             count = (unsigned)(j->source.random_access - first);
         j->next_claim += count;
         pthread_mutex_unlock(&j->lock);
-        start = now();
+        start = clock_seconds();
         ok = source_read_at(&j->source, first, count, buf);
         error = errno;
-        *seconds += now() - start;
+        *seconds += clock_seconds() - start;
         got = count;
         pthread_mutex_lock(&j->lock);
     } else {
         j->reading = true;
         pthread_mutex_unlock(&j->lock);
-        start = now();
+        start = clock_seconds();
         while (ok && !last && got < count) {
             ok = j->pipeline->config.rsyncable
                      ? source_next_piece(&j->source, buf, &before, &len, &last)
@@ -398,7 +390,7 @@ static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *secon
             error = errno;
             got++;
         }
-        *seconds += now() - start;
+        *seconds += clock_seconds() - start;
         pthread_mutex_lock(&j->lock);
         j->reading = false;
         j->next_claim += got;
@@ -523,11 +515,11 @@ static void write_finished(struct job *j)
         j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
         j->stats.in_bytes += s->len;
         pthread_mutex_unlock(&j->lock);
-        start = now();
+        start = clock_seconds();
         ok = write_segment(j, s, &bytes);
         error = errno;
         pthread_mutex_lock(&j->lock);
-        j->stats.write += now() - start;
+        j->stats.write += clock_seconds() - start;
         if (!ok) {
             cleanup_signal_for(error);
             fail(j, PIPELINE_WRITE_ERROR, error);
@@ -553,12 +545,12 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 
     if (s->before == 0) {
         chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
-        *matched = now();
+        *matched = clock_seconds();
         return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
                                    s->out, &s->out_len);
     }
     chunks = lz_match_after(w->tools->matcher, level, s->in, len);
-    *matched = now();
+    *matched = clock_seconds();
     return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, s->last, s->out,
                              &s->out_len);
 }
@@ -568,7 +560,7 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
 {
     struct job *j = w->job;
-    double start = now(), matched = start;
+    double start = clock_seconds(), matched = start;
     bool ok;
 
     if (s->out == NULL) {
@@ -589,7 +581,7 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
     w->match += matched - start;
-    w->encode += now() - matched;
+    w->encode += clock_seconds() - matched;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
