@@ -18,20 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "gpu/gpu.h"
+#include "src/clock.h"
 
 /* How long to measure at least. */
 #define SECONDS 2.0
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -72,11 +64,11 @@ int main(int argc, char **argv)
     f = fopen(argv[1], "rb");
     if (f == NULL)
         return die("cannot open the input");
-    start = now();
+    start = clock_seconds();
     g = gpu_open(0, level, segment_size, batch_size, batches, error);
     if (g == NULL)
         return die(error);
-    opened = now() - start;
+    opened = clock_seconds() - start;
     batches = gpu_batches(g);
     for (int i = 0; i < batches; i++) {
         struct gpu_batch *b = gpu_batch(g, i);
@@ -92,7 +84,7 @@ int main(int argc, char **argv)
     if (copy_in == NULL || kernels == NULL || copy_out == NULL)
         return die("out of memory");
 
-    start = now();
+    start = clock_seconds();
     end = start;
     for (int round = 0; round < 6 || end - start < SECONDS; round++) {
         for (int i = 0; i < batches; i++) {
@@ -113,8 +105,8 @@ int main(int argc, char **argv)
                 return die(error);
         }
         if (round == 3)
-            start = now();
-        end = now();
+            start = clock_seconds();
+        end = clock_seconds();
     }
     for (int i = 0; i < batches; i++) {
         struct gpu_batch *b = gpu_batch(g, i);

@@ -11,6 +11,7 @@
 
 #include "src/cleanup.h"
 
+/* The signals that end the program from outside; those of a bug are left alone. */
 static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 
 /* What a signal handler can reach has to be global.  The lock is one that a handler may take: no
@@ -37,8 +38,7 @@ static void on_signal(int signal_number)
     take_lock();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
         unlinkat(o->directory, o->name, 0);
-    /* Die by the same signal, as whoever sent it expects to see; it comes as the handler returns.
-     */
+    /* Die by the same signal, as whoever sent it expects; it comes as the handler returns. */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }

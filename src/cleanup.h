@@ -1,7 +1,7 @@
 /*
  * cleanup.h - a signal must not leave half an output file behind
  *
- * An output that is not complete yet is registered ("armed").  A signal that ends the program removes
+ * An output that is not final yet is registered ("armed").  A signal that ends the program removes
  * all that are, then ends it.  Signals are for the main thread alone: it runs the handler, and every
  * other thread is started with all signals blocked (cleanup_start_thread).  Creating a file and
  * arming it, or removing an input and disarming its output, must not come apart: both happen under a
@@ -25,8 +25,8 @@ struct cleanup_output {
 /* Catches the signals that end the program, except those that are ignored already. */
 void cleanup_init(void);
 
-/* Whether the program may be interrupted from the keyboard: it was not started to be ignored in the
- * background.  Valid after cleanup_init. */
+/* Whether the program can be interrupted from the keyboard: shells start what they put into the
+ * background so that it ignores that.  Valid after cleanup_init. */
 bool cleanup_is_foreground(void);
 
 /* Between these two, nothing is removed by a signal, and no other thread is between them.  `before`

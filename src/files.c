@@ -39,7 +39,7 @@ static void io_error(struct file *f, const char *name, int error)
     f->m.stop = true;
 }
 
-void file_out_of_memory(struct file *f)
+static void out_of_memory(struct file *f)
 {
     msg_error(&f->m, "memory exhausted");
     f->m.stop = true;
@@ -51,8 +51,8 @@ static const char *output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* How to name a file of this directory to the system: without what the operand starts with, but with
- * a slash that a user put into a suffix. */
+/* How to name a file of f's directory to the system, beside the directory's descriptor: without what
+ * the operand starts with, but with a slash that a user put into a suffix. */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
@@ -87,6 +87,20 @@ static bool open_stdin(struct file *f)
     return true;
 }
 
+/* Makes the operand with a suffix behind it the file's name; false, with a message, if it cannot. */
+static bool append_suffix(struct file *f, const char *suffix)
+{
+    char *name = names_join(f->operand, strlen(f->operand), suffix);
+
+    if (name == NULL) {
+        out_of_memory(f);
+        return false;
+    }
+    free(f->found_name);
+    f->name = f->found_name = name;
+    return true;
+}
+
 /* Opens the operand, or a file whose name has a suffix more, as users of gunzip may leave it out. */
 static bool open_by_name(struct file *f)
 {
@@ -95,7 +109,6 @@ static bool open_by_name(struct file *f)
      * the other end of a FIFO before that is known; -f is also about links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (f->to_stdout ? 0 : O_NONBLOCK) |
                       (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
-    const size_t length = strlen(f->operand);
     const char *suffix;
     int error;
 
@@ -107,18 +120,14 @@ static bool open_by_name(struct file *f)
             suffix = names_guess(i, o->suffix);
             if (suffix == NULL)
                 break;
-            free(f->found_name);
-            f->found_name = names_join(f->operand, length, suffix);
-            if (f->found_name == NULL) {
-                file_out_of_memory(f);
+            if (!append_suffix(f, suffix))
                 return false;
-            }
-            f->name = f->found_name;
             f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
             error = errno;
         }
-        if (f->in_fd < 0 && error == ENOENT)
-            memcpy(f->found_name + length, o->suffix, strlen(o->suffix) + 1);
+        /* Of all the names that are missing, the message has the first. */
+        if (f->in_fd < 0 && error == ENOENT && !append_suffix(f, o->suffix))
+            return false;
     }
     if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0)
         return true;
@@ -176,7 +185,7 @@ static bool name_output(struct file *f)
         return false;
     }
     if (f->output_name == NULL)
-        file_out_of_memory(f);
+        out_of_memory(f);
     return f->output_name != NULL;
 }
 
@@ -383,7 +392,7 @@ static void undo_output(struct file *f)
 /* The rest of the line that starts with the name. */
 static void report(struct file *f, uint64_t deflated, uint64_t original)
 {
-    char ratio[16];
+    char ratio[LIST_RATIO_SIZE];
 
     if (f->o->verbose == 0 || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
         return;
@@ -437,11 +446,11 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* What reading and writing need to know: the file, and how far it is. */
+/* What decompression's reading and writing need to know. */
 struct reader {
     struct file *f;
     struct progress *progress;
-    uint64_t in, out;
+    uint64_t in, out; /* bytes so far */
 };
 
 static ssize_t read_input(void *ctx, void *buf, size_t len)
@@ -461,7 +470,7 @@ static int write_output(void *ctx, const void *buf, size_t len)
     struct reader *r = ctx;
 
     r->out += len;
-    if (r->f->out_fd < 0)
+    if (r->f->out_fd < 0) /* -t and -l */
         return 0;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
@@ -512,7 +521,7 @@ static bool restore_name(struct file *f, const struct gz_info *info)
     }
     name = names_join(output, (size_t)(names_base(output) - output), stored);
     if (name == NULL) {
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     free(f->output_name);
@@ -569,7 +578,7 @@ static bool compress(struct file *f)
 
     if (header == NULL || f->pipeline == NULL) {
         free(header);
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
@@ -592,7 +601,7 @@ static bool compress(struct file *f)
         io_error(f, output_in_messages(f), error);
         return false;
     case PIPELINE_NO_MEMORY:
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     case PIPELINE_WRONG:
         msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
@@ -629,7 +638,7 @@ static bool decompress(struct file *f)
     bool ok, ends;
 
     if (s == NULL) {
-        file_out_of_memory(f);
+        out_of_memory(f);
         return false;
     }
     status = gz_read_header(s);

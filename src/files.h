@@ -10,30 +10,34 @@
 #ifndef GZLZSS_FILES_H
 #define GZLZSS_FILES_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "src/cleanup.h"
 #include "src/list.h"
+#include "src/messages.h"
 #include "src/options.h"
+#include "src/pipeline.h"
 
 /* A directory, through which its files are reached, so that what is removed is what was read even if
  * names above it change meanwhile. */
 struct directory {
-    int fd; /* or AT_FDCWD */
-    dev_t device;
-    ino_t inode;
     bool is_open; /* false: names are to be used as they are, from where the program was started */
-    unsigned users;
+    int fd;       /* AT_FDCWD if it is not open */
+    dev_t device; /* which directory it is, if it is open */
+    ino_t inode;
+    unsigned users; /* counted by who makes and frees it (operands.c) */
 };
 
 struct file {
-    /* For the caller to set; both strings must stay. */
+    /* For the caller to set, the rest being zero; what is pointed to must stay. */
     const struct options *o;
     const char *operand; /* the file's whole name; "-" is standard input */
     struct directory *directory;
     struct messages m;
-    struct pipeline *pipeline; /* set for file_process alone; NULL: memory is short */
-    struct list *list;
+    struct pipeline *pipeline; /* to compress, and only for file_process; NULL: memory is short */
+    struct list *list;         /* for ACTION_LIST */
 
     /* After file_open: */
     bool is_directory; /* and in_fd is open */
@@ -43,26 +47,26 @@ struct file {
     const char *name;  /* of the input, as messages show it */
     char *found_name;  /* of the input where it is not the operand's; to be freed */
     char *output_name; /* to be freed; NULL: standard output, or none */
-    bool is_stdin, to_stdout, made_output;
-    int out_fd;
+    bool is_stdin;
+    bool to_stdout;       /* the output is standard output, or there is none */
+    bool made_output;     /* there is a file that goes if this fails: `armed` */
+    int out_fd;           /* -1 if not open */
     uint32_t stored_time; /* to be restored, 0 if there is none */
-    struct stat in_stat;
+    struct stat in_stat;  /* the input's */
     struct cleanup_output armed;
 };
 
 /* Opens the input; returns false if that was all: it is not to be worked on, which was said, or it
- * is a directory to be gone through. */
+ * is a directory to be gone through.  f->m has what was said, here and below, and the status. */
 bool file_open(struct file *f);
 
-/* Does the work.  What went wrong was said, and nothing is left of it.  The files are closed after it:
- * many can wait for file_commit. */
+/* Does the work, after a file_open that returned true.  If it fails, that was said, and no output is
+ * left.  The files are closed after it: many can wait for file_commit. */
 void file_process(struct file *f);
 
-/* Makes it final, or undoes it; both free what the file has (but not f itself). */
+/* The end of each file, wherever it got to: what was made becomes final, and the input goes; or what
+ * was made goes.  Both free what the file has (but not f itself, nor what f->m collected). */
 void file_commit(struct file *f);
 void file_discard(struct file *f);
-
-/* Says that there is no memory. */
-void file_out_of_memory(struct file *f);
 
 #endif

@@ -9,13 +9,15 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* read(2) that goes on after a signal and waits where a descriptor is non-blocking. */
+/* read(2) that goes on after a signal and waits where a descriptor is non-blocking: how many bytes,
+ * 0 at the end, or -1 with errno set. */
 ssize_t io_read(int fd, void *buf, size_t len);
 
-/* Writes all of it; false with errno set. */
+/* Writes all of it, likewise; returns false with errno set. */
 bool io_write(int fd, const void *buf, size_t len);
 
-/* The same for several pieces at once, which are changed. */
+/* The same for `count` pieces, IOV_MAX at most, by one system call if possible.  The array is
+ * changed. */
 bool io_write_parts(int fd, struct iovec *parts, int count);
 
 #endif

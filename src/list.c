@@ -8,20 +8,20 @@
 
 #include "src/list.h"
 
-/* The columns of sizes; that of the method, the CRC and the date, which only -v shows. */
+/* Characters of a size, and the heading of what only -v shows before the sizes. */
 #define COLUMN 19
 #define DETAILS "method  crc     date  time  "
 
-void list_format_ratio(char *text, double saved, double whole)
+void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole)
 {
-    snprintf(text, 16, "%5.1f%%", whole == 0 ? 0.0 : 100.0 * saved / whole);
+    snprintf(text, LIST_RATIO_SIZE, "%5.1f%%", whole == 0 ? 0.0 : 100.0 * saved / whole);
 }
 
 /* Sizes and a name, with the ratio between them, where `overhead` is not counted. */
 static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name,
                         bool with_sizes)
 {
-    char ratio[16];
+    char ratio[LIST_RATIO_SIZE];
 
     list_format_ratio(ratio, (double)original - ((double)packed - (double)overhead),
                       (double)original);
@@ -47,6 +47,7 @@ void list_print(struct list *l, const struct list_entry *e)
 
         if (localtime_r(&e->time, &tm) != NULL)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
+        /* As gzip does, which has all bits set in a long where there is no CRC. */
         printf("%5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
     print_sizes(e->packed, e->original, e->overhead, e->name, true);

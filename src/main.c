@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/gpu.h"
 #include "src/cleanup.h"
 #include "src/messages.h"
 #include "src/operands.h"
@@ -22,8 +23,7 @@ static void print_line(void *ctx, const char *text)
 }
 
 /* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
- * get what is meant for the terminal.  They are opened so that their use fails, as it would have.
- */
+ * get what is meant for the terminal.  Those made here fail when used, as a closed one would. */
 static void take_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++)
@@ -52,8 +52,10 @@ int main(int argc, char **argv)
     bool may_exit = true;
 
     take_standard_descriptors();
-    if (!options_parse(&o, argc, argv, &m))
+    if (!options_parse(&o, argc, argv, &m)) {
+        options_free(&o);
         return m.status;
+    }
     switch (o.action) {
     case ACTION_HELP:
         options_help(m.program);
@@ -76,5 +78,6 @@ int main(int argc, char **argv)
         close_stdout(&o, &m);
     if (!may_exit)
         _exit(m.status);
+    options_free(&o);
     return m.status;
 }

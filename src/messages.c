@@ -1,5 +1,6 @@
 /*
  * messages.c - everything the command says on standard error, and the exit status that follows
+ * (messages.h)
  */
 #include "config.h"
 
@@ -10,11 +11,12 @@
 
 #include "src/messages.h"
 
-/* The longest message that is put together at a time; names are the only long part, and a path of
- * more than this no system call takes. */
+/* Bytes of a message; a longer one is cut.  Names are the only long part: this is room for two of
+ * PATH_MAX bytes, the longest that the system takes as an operand. */
 #define MESSAGE_MAX 9000
 
-/* Standard error has no buffer: what is printed in pieces could be mixed with another process's. */
+/* Prints the text, or adds it to what is collected.  If memory is short, it comes too early, which
+ * is better than not at all. */
 static void put(struct messages *m, const char *text, size_t length)
 {
     if (m->collect && m->length + length > m->room) {
@@ -34,7 +36,8 @@ static void put(struct messages *m, const char *text, size_t length)
     }
 }
 
-/* `before`, the program's name, what the format makes, and the line's end. */
+/* `before`, the program's name, what the format makes, and the line's end.  Standard error has no
+ * buffer: what is printed in pieces could be mixed with another process's, hence a line at a time. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];

@@ -14,29 +14,30 @@
 /* gzip's exit statuses. */
 enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 
+/* One for the command, and one for each file.  All zero but `program` is a good start. */
 struct messages {
-    const char *program;
-    bool quiet; /* no warnings, though they count */
+    const char *program; /* what the command was called by, without directories */
+    bool quiet;          /* no warnings, though they count */
     enum status status;
-    bool
-        stop; /* after an error of the kind that makes gzip end at once, without the operands left */
+    bool stop; /* gzip would end here, without the operands that are left; for callers to set */
 
-    bool collect; /* keep what is said until msg_flush */
-    char *text;
+    bool collect; /* keep what is said until msg_flush or msg_discard */
+    char *text;   /* this, text[0..length), in `room` bytes */
     size_t length, room;
 };
 
-/* Each is one line: "PROGRAM: ", what the format makes, and the line's end; that of an error and of a
- * warning changes the status. */
+/* Each is one line: "PROGRAM: ", what the format makes, and the line's end.  An error makes the
+ * status STATUS_ERROR; a warning makes it STATUS_WARNING if it was STATUS_OK, and is not printed
+ * when `quiet`; a note is just printed. */
 void msg_error(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void msg_warning(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void msg_note(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An error in the data, or in reading or writing it, which gzip starts on a new line. */
+/* An error in the data, or in reading or writing it: before it gzip begins a new line. */
 void msg_data_error(struct messages *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What the format makes, as it is. */
+/* What the format makes, as it is; the status stays. */
 void msg_print(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints what was collected and frees it. */

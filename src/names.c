@@ -10,11 +10,12 @@
 
 #include "src/names.h"
 
-/* Longer ones first: "z" must not be taken for the whole of ".gz" if a user chose it. */
+/* Those that gunzip takes off by itself; none is the end of another. */
 static const char *const known[] = {".gz", ".z", ".taz", ".tgz", "-gz", "-z", "_z"};
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
+/* Whether name[0..length) ends in the suffix, in any letter case, and its last component is longer. */
 static bool has_suffix(const char *name, size_t length, const char *suffix)
 {
     size_t n = strlen(suffix);
@@ -25,6 +26,7 @@ static bool has_suffix(const char *name, size_t length, const char *suffix)
 /* The suffix that name[0..length) ends in, or NULL. */
 static const char *find_suffix(const char *name, size_t length, const char *own)
 {
+    /* A "z" that the user chose is not what there is of ".gz". */
     const bool own_last = strcmp(own, "z") == 0;
 
     if (!own_last && has_suffix(name, length, own))

@@ -16,8 +16,8 @@
  * suffix. */
 const char *names_suffix(const char *name, const char *own);
 
-/* What to try after `name` itself when it does not exist and is to be decompressed: the i-th suffix
- * to append, NULL after the last. */
+/* What to append to a name that does not exist and is to be decompressed: the i-th suffix to try,
+ * from 0; NULL after the last. */
 const char *names_guess(int i, const char *own);
 
 /* first[0..length) followed by second; NULL if memory is short; to be freed. */
@@ -35,8 +35,9 @@ const char *names_base(const char *name);
  * Returns false if there is none. */
 bool names_shorten(char *name, size_t suffix);
 
-/* A number that is the same for names in a directory of which one might be the input, or the output,
- * of another: suffixes, case, and a ".tar" do not count. */
+/* A number that is the same for two names in a directory if one might be the output of the other, or
+ * both might have the same output: suffixes, letter case, and a ".tar" do not count.  `base` has no
+ * directory. */
 uint64_t names_hash(const char *base, const char *own);
 
 #endif

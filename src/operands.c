@@ -23,35 +23,46 @@
 #include <unistd.h>
 
 #include "src/files.h"
+#include "src/list.h"
+#include "src/messages.h"
 #include "src/names.h"
 #include "src/operands.h"
+#include "src/pipeline.h"
 #include "src/pool.h"
 
 /* Files of more bytes than this are worked on alone.  One thread takes a tenth of a second for it
  * at the default level: that is how long the others may have to wait at the end. */
 #define SMALL_MAX ((off_t)8 << 20)
 
+/* What all operands have in common. */
 struct work {
     const struct options *o;
     struct messages *m;
     struct list list;
-    struct pipeline *pipeline; /* for files that are worked on alone; made when there is one */
-    struct pool *pool;         /* made when there is a second file */
-    bool no_pool;
+    struct pipeline *pipeline;   /* for files that are worked on alone; made for the first */
+    struct pool *pool;           /* for small ones; made for the first, freed for a large one */
+    bool no_pool;                /* there must never be one (wants_pool) */
     long directories;            /* that files in the pool may keep open */
-    struct directory *directory; /* of the operand before, */
-    char *directory_name;        /* by this name, up to the slash */
+    struct directory *directory; /* of the operand before, or NULL; one user of it is this */
+    char *directory_name;        /* its name, up to and with the slash */
 };
 
 /* A file in the pool. */
 struct job {
-    struct file file;
-    uint64_t hash; /* names_hash */
-    char name[];
+    struct file file; /* of whose directory the job is a user */
+    uint64_t hash;    /* names_hash of the name */
+    char name[];      /* the file's operand */
 };
+
+static void out_of_memory(struct work *w)
+{
+    msg_error(w->m, "memory exhausted");
+    w->m->stop = true;
+}
 
 /* --- Directories --- */
 
+/* There is a user less; the last one's directory is closed and freed. */
 static void release(struct directory *d)
 {
     if (d != NULL && --d->users == 0) {
@@ -61,14 +72,18 @@ static void release(struct directory *d)
     }
 }
 
-/* A directory that is open already, or cannot be opened (then -1); NULL if memory is short. */
+/* The directory that fd is, which from now on owns fd, for one user.  With -1, or if it cannot be
+ * looked at, it is one that is not open: names are used as they are.  NULL if memory is short. */
 static struct directory *new_directory(int fd)
 {
     struct directory *d = malloc(sizeof(*d));
     struct stat st;
 
-    if (d == NULL)
+    if (d == NULL) {
+        if (fd >= 0)
+            close(fd);
         return NULL;
+    }
     *d = (struct directory){.fd = AT_FDCWD, .users = 1};
     if (fd >= 0 && fstat(fd, &st) == 0) {
         d->fd = fd;
@@ -81,7 +96,8 @@ static struct directory *new_directory(int fd)
     return d;
 }
 
-/* The directory that a file is in: opened, unless it was just before. */
+/* The directory that an operand is in: opened, unless it was just before.  It is w's: who keeps it
+ * has to count as a user.  NULL if memory is short. */
 static struct directory *directory_of(struct work *w, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
@@ -106,7 +122,7 @@ static struct directory *directory_of(struct work *w, const char *operand)
 
 /* --- Files that are worked on alone --- */
 
-/* Makes it final, and its status count. */
+/* Makes a file final, and its status count. */
 static void finish(struct work *w, struct file *f)
 {
     file_commit(f);
@@ -114,7 +130,8 @@ static void finish(struct work *w, struct file *f)
     w->m->stop |= f->m.stop;
 }
 
-/* The pipeline with all threads; NULL, with a message, if there can be none. */
+/* Makes the pipeline with all threads if it is needed and not there yet; false, with a message, if
+ * there can be none. */
 static bool need_pipeline(struct work *w)
 {
     char error[GPU_ERROR_SIZE];
@@ -155,6 +172,8 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
 }
 
 /* --- Small files side by side --- */
+
+/* The pool's calls (struct pool_calls). */
 
 static void *open_worker(void *ctx)
 {
@@ -199,7 +218,8 @@ static void finish_job(void *ctx, void *job)
     free(j);
 }
 
-/* Whether two jobs may have to do with each other. */
+/* Whether two jobs may have to do with each other: in the same directory, by names of which one may
+ * be the other's output. */
 static bool is_related(void *job, const void *with)
 {
     const struct job *a = job, *b = with;
@@ -212,10 +232,11 @@ static bool is_related(void *job, const void *with)
 static bool is_small(const struct work *w, const struct stat *st)
 {
     return !w->no_pool && S_ISREG(st->st_mode) && st->st_size <= SMALL_MAX &&
-           /* Hard links are different names of one file. */
+           /* Hard links are different names of one file, which is then worked on under each. */
            (st->st_nlink == 1 || !w->o->force);
 }
 
+/* Puts a file into the pool; false if memory is short, for which working on it alone may do. */
 static bool submit(struct work *w, const char *name, struct directory *directory)
 {
     const struct pool_calls calls = {
@@ -368,8 +389,7 @@ static void walk(struct work *w, const char *name, int fd)
         char *path = malloc(length + strlen(n) + 2);
 
         if (path == NULL) {
-            msg_error(w->m, "memory exhausted");
-            w->m->stop = true;
+            out_of_memory(w);
             break;
         }
         sprintf(path, "%s%s%s", name, length > 0 && name[length - 1] != '/' ? "/" : "", n);
@@ -397,6 +417,16 @@ static bool wants_pool(const struct options *o)
            !in_order && !may_ask && !restores_names && plain_suffix && !o->progress;
 }
 
+static void do_operand(struct work *w, const char *operand)
+{
+    struct directory *directory = directory_of(w, operand);
+
+    if (directory != NULL)
+        do_file(w, operand, directory);
+    else
+        out_of_memory(w);
+}
+
 bool operands_process(const struct options *o, struct messages *m)
 {
     struct work w = {.o = o,
@@ -409,17 +439,9 @@ bool operands_process(const struct options *o, struct messages *m)
     if (o->pipeline.backend == BACKEND_GPU && !need_pipeline(&w))
         return true;
     if (o->name_count == 0)
-        do_file(&w, "-", directory_of(&w, "-"));
-    for (int i = 0; i < o->name_count && !m->stop; i++) {
-        struct directory *directory = directory_of(&w, o->names[i]);
-
-        if (directory == NULL) {
-            msg_error(m, "memory exhausted");
-            m->stop = true;
-            break;
-        }
-        do_file(&w, o->names[i], directory);
-    }
+        do_operand(&w, "-");
+    for (int i = 0; i < o->name_count && !m->stop; i++)
+        do_operand(&w, o->names[i]);
     drain(&w);
     pool_free(w.pool);
     if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)

@@ -4,10 +4,13 @@
 #ifndef GZLZSS_OPERANDS_H
 #define GZLZSS_OPERANDS_H
 
+#include <stdbool.h>
+
+#include "src/messages.h"
 #include "src/options.h"
 
-/* Does what the options say to all operands.  Returns false if the program may end only by _exit
- * (pipeline_free). */
+/* Does what the options say to all operands.  What there is to say goes to *m, as does the status.
+ * Returns false if the program may end only by _exit (pipeline_free). */
 bool operands_process(const struct options *o, struct messages *m);
 
 #endif

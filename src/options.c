@@ -334,23 +334,37 @@ static void make_tables(struct option long_options[ROWS + 1], char letters[3 * R
     strcpy(end, other_letters);
 }
 
-/* Says that an environment variable may not hold an option. */
-static bool refuse_in_environment(int id, const char *name, const char *variable,
-                                  struct messages *m)
+static bool is_gzip_variable(const struct source_of_options *from)
 {
+    return from->variable != NULL && strcmp(from->variable, "GZIP") == 0;
+}
+
+/* Applies what getopt_long has found, by its long name or, if that is NULL, by its letter; false,
+ * with a message printed, if it is no option, or not one for this source. */
+static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
+                        int id, const char *name, struct messages *m)
+{
+    if (id == '?') /* getopt_long has said what is wrong */
+        return try_help(m);
+    if (id == '0') {
+        msg_error(m, "invalid option -- '0'");
+        return try_help(m);
+    }
+    if (!is_gzip_variable(from) || may_be_in_gzip(id))
+        return apply(o, w, id, optarg, m);
     if (name != NULL)
-        msg_error(m, "--%s: option not valid in %s environment variable", name, variable);
+        msg_error(m, "--%s: option not valid in GZIP environment variable", name);
     else
-        msg_error(m, "-%c: option not valid in %s environment variable", id, variable);
+        msg_error(m, "-%c: option not valid in GZIP environment variable", id);
     return try_help(m);
 }
 
-/* Goes through one source of options; the operands go to the front of its argv, after argv[0]. */
+/* Goes through one source of options; the operands go to the front of its argv, after argv[0], and
+ * argc becomes their number and 1.  False, with a message printed, if something makes no sense. */
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
-    const bool from_gzip = from->variable != NULL && strcmp(from->variable, "GZIP") == 0;
     struct option long_options[ROWS + 1] = {{0}};
     char letters[3 * ROWS + 32];
     bool after_one = false;     /* within one argument, after the letter 1 */
@@ -384,15 +398,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
             continue;
         }
         after_one = id == '1' && row < 0 && optind == argument;
-        if (id == '0') {
-            msg_error(m, "invalid option -- '0'");
-            return try_help(m);
-        }
-        if (id == '?')
-            return try_help(m);
-        if (from_gzip && !may_be_in_gzip(id))
-            return refuse_in_environment(id, row >= 0 ? long_options[row].name : NULL, "GZIP", m);
-        if (!apply(o, w, id, optarg, m))
+        if (!apply_found(o, w, from, id, row >= 0 ? long_options[row].name : NULL, m))
             return false;
         if (o->action != ACTION_COMPRESS)
             return true; /* help and the like: at once, whatever follows */
@@ -401,7 +407,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         msg_error(m, "%s: non-option in %s environment variable", operand, from->variable);
         return try_help(m);
     }
-    if (from_gzip && strcmp(from->argv[optind - 1], "--") == 0) {
+    if (is_gzip_variable(from) && strcmp(from->argv[optind - 1], "--") == 0) {
         msg_error(m, "--: option not valid in GZIP environment variable");
         return try_help(m);
     }
@@ -411,21 +417,23 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     return true;
 }
 
-/* Splits what an environment variable holds into words, the first a place for the program's name.
- * They are never freed, as options point to them.  False if memory is short. */
-static bool split_variable(struct source_of_options *from)
+/* Splits what an environment variable holds into words, which stay in *copy, to be freed as argv is;
+ * argv[0] is a place for the program's name.  False if memory is short. */
+static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
-    char *copy = value != NULL ? strdup(value) : NULL;
     /* gzip does not take a line's end for a blank. */
-    const char *blanks = strcmp(from->variable, "GZIP") == 0 ? " \t" : " \t\n";
+    const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
 
+    if (value == NULL)
+        value = "";
     from->argc = 1;
-    from->argv = calloc((value != NULL ? strlen(value) / 2 : 0) + 3, sizeof(*from->argv));
-    if (from->argv == NULL || (value != NULL && copy == NULL))
+    /* There are at most half as many words as bytes, rounded up, and a null pointer ends them. */
+    from->argv = calloc(strlen(value) / 2 + 3, sizeof(*from->argv));
+    *copy = strdup(value);
+    if (from->argv == NULL || *copy == NULL)
         return false;
-    for (char *word = copy != NULL ? strtok(copy, blanks) : NULL; word != NULL;
-         word = strtok(NULL, blanks))
+    for (char *word = strtok(*copy, blanks); word != NULL; word = strtok(NULL, blanks))
         from->argv[from->argc++] = word;
     return true;
 }
@@ -467,9 +475,28 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     return true;
 }
 
-bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
+/* Goes through the environment variables, of which one that asks for help or the like is the end. */
+static bool parse_variables(struct options *o, struct wishes *w, struct messages *m)
 {
     struct source_of_options gzip = {.variable = "GZIP"}, own = {.variable = "GZLZSS"};
+    bool ok = split_variable(&gzip, &o->variables[0]) && split_variable(&own, &o->variables[1]);
+
+    if (!ok)
+        msg_error(m, "memory exhausted");
+    if (ok && gzip.argc > 1) {
+        ok = parse(o, w, &gzip, m);
+        if (ok && !m->quiet)
+            msg_note(m, "warning: GZIP environment variable is deprecated; use an alias or script");
+    }
+    if (ok && own.argc > 1)
+        ok = parse(o, w, &own, m);
+    free(gzip.argv);
+    free(own.argv);
+    return ok;
+}
+
+bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
+{
     struct source_of_options command = {.argc = argc, .argv = argv};
     struct wishes w = {.no_name = -1, .no_time = -1};
 
@@ -479,25 +506,20 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
                      .threads = default_threads(),
                      .backend = BACKEND_AUTO},
     };
-    if (!split_variable(&gzip) || !split_variable(&own)) {
-        msg_error(m, "memory exhausted");
-        return false;
-    }
     apply_program_name(o, &w, m->program);
-    if (gzip.argc > 1) {
-        if (!parse(o, &w, &gzip, m))
-            return false;
-        if (!m->quiet)
-            msg_note(m, "warning: GZIP environment variable is deprecated; use an alias or script");
-    }
-    if ((own.argc > 1 && !parse(o, &w, &own, m)) ||
-        (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
+    if (!parse_variables(o, &w, m) || (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
         return false;
     o->names = argv + 1;
     o->name_count = command.argc - 1;
     if (o->action > ACTION_LIST)
         return true;
     return conclude(o, &w, m);
+}
+
+void options_free(struct options *o)
+{
+    for (size_t i = 0; i < sizeof(o->variables) / sizeof(o->variables[0]); i++)
+        free(o->variables[i]);
 }
 
 void options_help(const char *program)

@@ -15,6 +15,7 @@ enum action {
     ACTION_DECOMPRESS,
     ACTION_TEST,
     ACTION_LIST,
+    /* From here on, something is printed and no operand is looked at. */
     ACTION_LIST_DEVICES,
     ACTION_HELP,
     ACTION_VERSION,
@@ -23,8 +24,7 @@ enum action {
 
 struct options {
     enum action action;
-    bool
-        to_stdout; /* -c, or a name like zcat; what is read from standard input goes there anyway */
+    bool to_stdout; /* -c, or a name like zcat; standard input's output goes there in any case */
     bool keep;
     bool force;
     bool recursive;
@@ -34,18 +34,21 @@ struct options {
     bool progress;          /* show it even if standard error is no terminal */
     bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */
     int verbose;            /* times -v was given */
-    const char *suffix;
+    const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
     struct pipeline_config pipeline;
-    char **names; /* the operands */
+    char **names; /* the operands, in argv; "-" is standard input, which none at all means too */
     int name_count;
+    char *variables[2]; /* copies of GZIP and GZLZSS, which suffix may point into, or NULL */
 };
 
 /*
  * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is called
- * by (m->program) counts too.  Returns false, with a message printed, if something makes no sense.
- * argv may be put into another order; names points into it.
+ * by (m->program) counts too, and -q and -v set m->quiet.  Returns false, with a message printed, if
+ * something makes no sense or memory is short.  argv may be put into another order, and has to stay.
+ * options_free has to follow, whatever this returns.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
+void options_free(struct options *o);
 
 /* Prints what --help, --version and --license print. */
 void options_help(const char *program);

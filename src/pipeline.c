@@ -12,8 +12,8 @@
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
- * The main thread is the first worker.  Others are started only when there is another segment to
- * work on, so that a small input costs no thread.
+ * The caller's thread is the first worker.  Others are started only when there is another segment
+ * to work on, so that a small input costs no thread.
  *
  * Who owns what.  A slot holds what is known of a claimed segment until it is written; segment i
  * has slot i % slot_count, so it can be claimed only when the one slot_count before it is written:
@@ -24,6 +24,10 @@
  * is under its lock, except a slot, a buffer or a batch in its owner's hands, and the source, of
  * which any thread may read the segments that can be read in any order, and the rest only the
  * thread that has set `reading`.
+ *
+ * With --rsyncable, segments are pieces of the input that end where its content says so (source.h).
+ * Each is read behind the window before it, from which its matches may come; they are read in order,
+ * by one worker at a time, and matched by the CPU alone.
  *
  * If anything fails, `failed` is set and all threads stop taking up work.  If the GPU fails, that
  * is not a failure: its segments go to the workers unmatched, and the feeder ends.
@@ -36,12 +40,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
+#include "src/clock.h"
 #include "src/io.h"
 #include "src/pipeline.h"
 #include "src/progress.h"
@@ -74,6 +78,8 @@
 #define FAST_LEVEL 4  /* the last that counts as fast */
 #define SLOW_LEVEL 10 /* the first that counts as slow */
 
+static const char no_thread[] = "cannot start a thread";
+
 enum gpu_state { GPU_ABSENT, GPU_OPENING, GPU_READY, GPU_FAILED };
 
 /* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
@@ -91,46 +97,49 @@ struct pipeline {
     uint64_t gpu_min;  /* bytes of input from which BACKEND_AUTO wants a GPU */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
     uint8_t *out;      /* an output buffer of the input before, or NULL */
-    pthread_mutex_t lock; /* of what follows, which other threads change */
-    struct tools *tools;  /* that nobody uses */
-    pthread_cond_t opened;
+    pthread_mutex_t lock;  /* of what follows, which other threads change */
+    struct tools *tools;   /* that nobody uses */
+    pthread_cond_t opened; /* state is not GPU_OPENING any more */
     enum gpu_state state;
-    struct gpu_engine *gpu;
-    bool gpu_used;
-    char trouble[GPU_ERROR_SIZE];
+    struct gpu_engine *gpu;       /* if state is GPU_READY, or was */
+    bool gpu_used;                /* for any input */
+    char trouble[GPU_ERROR_SIZE]; /* why state is GPU_FAILED */
 };
 
+/* Segments that the GPU matches in one go. */
 struct batch {
     struct gpu_batch *gpu;
-    uint64_t first; /* segments in it */
-    unsigned count;
-    unsigned pending; /* of these, how many are not encoded yet */
+    uint64_t first;   /* segments in it: this one, */
+    unsigned count;   /* and so many in all */
+    unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
 };
 
+/* What is known of a claimed segment. */
 struct slot {
-    uint64_t index;
+    uint64_t index; /* the segment's number */
     const uint8_t *in;
-    size_t before; /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
-    size_t len;    /* of the segment */
-    bool last;
-    struct batch *batch;           /* whose memory `in` is in, or NULL */
+    size_t before;       /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
+    size_t len;          /* of the segment */
+    bool last;           /* the input ends with it */
+    struct batch *batch; /* whose memory `in` is in, or NULL */
     const struct lz_chunk *chunks; /* found by the GPU, or NULL */
     uint8_t *out;                  /* taken when it is encoded, given back when it is written */
     size_t out_len;
-    uint32_t crc;
-    bool done;
+    uint32_t crc; /* of the segment alone */
+    bool done;    /* encoded: it is the writer's */
 };
 
 struct job;
 
 struct worker {
     struct job *job;
-    pthread_t thread;
+    pthread_t thread; /* but for the first, which is the caller's */
     struct tools *tools;
-    double read, match, encode;
-    uint64_t redone;
+    double read, match, encode; /* seconds, as in struct pipeline_stats */
+    uint64_t redone;            /* segments */
 };
 
+/* The compression of one input. */
 struct job {
     struct pipeline *pipeline;
     const struct lz_level *level;
@@ -142,44 +151,36 @@ struct job {
     struct progress *progress; /* the writer's */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t changed;      /* anything that a thread may wait for */
     enum pipeline_status status; /* PIPELINE_OK unless failed */
     int error_number;
     bool failed;
 
-    struct slot *slots;
+    struct slot *slots; /* segment i has slots[i % slot_count] */
     uint64_t slot_count;
     uint8_t **spare; /* output buffers that no slot has; room for one of every slot */
     uint64_t spare_count;
-    uint64_t next_claim, next_write;
-    uint64_t total; /* segments in all, UINT64_MAX until the last was read */
-    bool reading;   /* a thread is reading in order */
-    bool writing;   /* a thread is the writer */
+    uint64_t next_claim, next_write; /* segments: all before these are claimed, and written */
+    uint64_t total;                  /* segments in all, UINT64_MAX until the last was read */
+    bool reading;                    /* a thread is reading in order */
+    bool writing;                    /* a thread is the writer */
 
-    struct worker *workers;
-    int threads, started;
-    bool cpu_matches; /* workers may claim segments */
+    struct worker *workers; /* as many as there may be threads */
+    int threads, started;   /* workers that may be, and that were, started */
+    bool cpu_matches;       /* workers may claim segments */
 
     bool feeding; /* the feeder runs */
     pthread_t feeder;
     struct batch batches[BATCHES];
     int batch_count;
-    unsigned batch_segments;  /* segments that fit in a batch */
-    unsigned feeder_segments; /* segments the feeder has claimed and not handed over */
-    struct slot **ready;      /* a ring of `slot_count` entries */
-    uint64_t ready_first, ready_end;
+    unsigned batch_segments;         /* segments that fit in a batch */
+    unsigned feeder_segments;        /* segments the feeder has claimed and not handed over */
+    struct slot **ready;             /* a ring of `slot_count` entries */
+    uint64_t ready_first, ready_end; /* of what is in it, counted on without end */
 
-    uint32_t crc;
+    uint32_t crc; /* of all that was written */
     struct pipeline_stats stats;
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void free_tools(struct tools *t)
 {
@@ -228,9 +229,12 @@ static void return_tools(struct pipeline *p, struct tools *t)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Functions that take a struct job are called with its lock held, unless they say otherwise; those
+/* --- Threads, and the GPU ---
+ *
+ * Functions that take a struct job are called with its lock held, unless they say otherwise; those
  * that take a struct pipeline lock it themselves. */
 
+/* Makes all threads end, for this reason if there was none before. */
 static void fail(struct job *j, enum pipeline_status status, int error_number)
 {
     if (!j->failed) {
@@ -256,8 +260,6 @@ static void more_workers(struct job *j)
     else
         j->threads = j->started;
 }
-
-static const char no_thread[] = "cannot start a thread";
 
 /* The GPU is not to be used any more, or not at all. */
 static void gpu_failed(struct pipeline *p, const char *why)
@@ -334,6 +336,8 @@ static void wait_until_opened(struct pipeline *p)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* --- Claiming --- */
+
 /* Whether all segments are claimed. */
 static bool all_claimed(const struct job *j)
 {
@@ -363,63 +367,79 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
 }
 
 /*
- * Claims up to `count` segments and reads them into buf, one after another; gives up the lock while
- * it reads.  Returns how many there were: 0 if the job has failed.  The caller has seen that not
- * all are claimed and, if the next is to be read in order, that no other thread reads.
+ * Both claim up to `count` segments and read them into buf, one after another; they give up the lock
+ * while they read.  They return how many there were, 0 if the job has failed.  The caller has seen
+ * that not all are claimed.
  */
-static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+
+/* Of the segments that can be read in any order; there is at least one. */
+static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf, double *seconds)
 {
-    uint64_t first = j->next_claim;
-    size_t before = 0, len = j->segment_size;
+    const uint64_t first = j->next_claim;
+    double start;
+    bool ok;
+    int error;
+
+    if (count > j->source.random_access - first)
+        count = (unsigned)(j->source.random_access - first);
+    j->next_claim += count;
+    pthread_mutex_unlock(&j->lock);
+    start = clock_seconds();
+    ok = source_read_at(&j->source, first, count, buf);
+    error = errno;
+    *seconds += clock_seconds() - start;
+    pthread_mutex_lock(&j->lock);
+    if (!ok)
+        fail(j, PIPELINE_READ_ERROR, error);
+    if (j->failed)
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
+    return count;
+}
+
+/* Of the others, which no other thread must be reading; with --rsyncable, of which the feeder never
+ * sees anything, count is 1. */
+static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+{
+    const uint64_t first = j->next_claim;
+    size_t before = 0, len = 0; /* of the last one read */
     bool ok = true, last = false;
     unsigned got = 0;
     int error = 0;
     double start;
 
-    if (first < j->source.random_access) {
-        if (count > j->source.random_access - first)
-            count = (unsigned)(j->source.random_access - first);
-        j->next_claim += count;
-        pthread_mutex_unlock(&j->lock);
-        start = now();
-        ok = source_read_at(&j->source, first, count, buf);
+    j->reading = true;
+    pthread_mutex_unlock(&j->lock);
+    start = clock_seconds();
+    while (ok && !last && got < count) {
+        ok = j->pipeline->config.rsyncable
+                 ? source_next_piece(&j->source, buf, &before, &len, &last)
+                 : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
         error = errno;
-        *seconds += now() - start;
-        got = count;
-        pthread_mutex_lock(&j->lock);
-    } else {
-        j->reading = true;
-        pthread_mutex_unlock(&j->lock);
-        start = now();
-        while (ok && !last && got < count) {
-            ok = j->pipeline->config.rsyncable
-                     ? source_next_piece(&j->source, buf, &before, &len, &last)
-                     : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
-            error = errno;
-            got++;
-        }
-        *seconds += now() - start;
-        pthread_mutex_lock(&j->lock);
-        j->reading = false;
-        j->next_claim += got;
-        if (last)
-            j->total = j->next_claim;
-        pthread_cond_broadcast(&j->changed);
+        got++;
     }
+    *seconds += clock_seconds() - start;
+    pthread_mutex_lock(&j->lock);
+    j->reading = false;
+    j->next_claim += got;
+    if (last)
+        j->total = j->next_claim;
+    pthread_cond_broadcast(&j->changed);
     if (!ok)
         fail(j, PIPELINE_READ_ERROR, error);
     if (j->failed)
         return 0;
-    for (unsigned i = 0; i < got; i++) {
-        bool is_last = last && i + 1 == got;
-
-        if (j->pipeline->config.rsyncable)
-            fill_slot(j, first + i, buf, before, len, is_last);
-        else
-            fill_slot(j, first + i, buf + i * j->segment_size, 0, is_last ? len : j->segment_size,
-                      is_last);
-    }
+    for (unsigned i = 0; i + 1 < got; i++)
+        fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
+    fill_slot(j, first + got - 1, buf + (got - 1) * j->segment_size, before, len, last);
     return got;
+}
+
+static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+{
+    return j->next_claim < j->source.random_access ? claim_any(j, count, buf, seconds)
+                                                   : claim_in_order(j, count, buf, seconds);
 }
 
 /* Whether the next segment can be claimed right now, as far as reading goes. */
@@ -478,6 +498,8 @@ static struct slot *next_segment(struct job *j, struct worker *w)
     }
 }
 
+/* --- Writing --- */
+
 /* Writes one finished segment, with the header before the first and the trailer after the last;
  * called without the lock, by the writer. */
 static bool write_segment(struct job *j, const struct slot *s, uint64_t *bytes)
@@ -523,11 +545,11 @@ static void write_finished(struct job *j)
         j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
         j->stats.in_bytes += s->len;
         pthread_mutex_unlock(&j->lock);
-        start = now();
+        start = clock_seconds();
         ok = write_segment(j, s, &bytes);
         error = errno;
         pthread_mutex_lock(&j->lock);
-        j->stats.write += now() - start;
+        j->stats.write += clock_seconds() - start;
         if (!ok) {
             cleanup_signal_for(error);
             fail(j, PIPELINE_WRITE_ERROR, error);
@@ -544,7 +566,9 @@ static void write_finished(struct job *j)
     j->writing = false;
 }
 
-/* Matches and encodes the segment; false if the matches are none. */
+/* --- Workers --- */
+
+/* Matches and encodes the segment; false if the matches are none.  *matched: when it was matched. */
 static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 {
     const struct lz_level *level = w->job->level;
@@ -553,12 +577,12 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 
     if (s->before == 0) {
         chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
-        *matched = now();
+        *matched = clock_seconds();
         return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
                                    s->out, &s->out_len);
     }
     chunks = lz_match_after(w->tools->matcher, level, s->in, len);
-    *matched = now();
+    *matched = clock_seconds();
     return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, s->last, s->out,
                              &s->out_len);
 }
@@ -568,7 +592,7 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
 {
     struct job *j = w->job;
-    double start = now(), matched = start;
+    double start = clock_seconds(), matched = start;
     bool ok;
 
     if (s->out == NULL) {
@@ -589,7 +613,7 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
     w->match += matched - start;
-    w->encode += now() - matched;
+    w->encode += clock_seconds() - matched;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
@@ -641,7 +665,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* The feeder. */
+/* --- The feeder --- */
 
 /* Hands a batch's segments to the workers: matched, or not if the GPU failed. */
 static void hand_over(struct job *j, struct batch *b, bool matched)
@@ -691,36 +715,55 @@ static bool feed_batch(struct job *j, struct batch *b, double *read, char error[
     return ok;
 }
 
+/* A batch that is free: neither under way nor in the workers' hands; NULL if there is none. */
+static struct batch *free_batch(struct job *j)
+{
+    for (int i = 0; i < j->batch_count; i++)
+        if (j->batches[i].pending == 0)
+            return &j->batches[i];
+    return NULL;
+}
+
+/* Ends what the feeder still has under way, `ok` telling whether the GPU works; returns whether it
+ * does in the end. */
+static bool end_feeding(struct job *j, struct batch *const *in_flight, int count, bool ok,
+                        char error[GPU_ERROR_SIZE])
+{
+    if (!j->failed) {
+        for (int i = 0; i < count; i++)
+            hand_over(j, in_flight[i], false);
+        return ok;
+    }
+    /* Nobody wants the batches, but the next input will: they must not be under way then. */
+    pthread_mutex_unlock(&j->lock);
+    for (int i = 0; ok && i < count; i++)
+        ok = gpu_collect(j->pipeline->gpu, in_flight[i]->gpu, error);
+    pthread_mutex_lock(&j->lock);
+    return ok;
+}
+
+/* All that the feeder does. */
 static void feed(struct job *j, char error[GPU_ERROR_SIZE])
 {
-    struct batch *in_flight[BATCHES];
-    int in_flight_count = 0;
+    struct batch *in_flight[BATCHES]; /* submitted and not collected, oldest first */
+    int count = 0;
     double read = 0;
     bool ok = true;
 
     while (ok && !j->failed) {
-        struct batch *idle = NULL;
+        struct batch *b = free_batch(j);
 
-        for (int i = 0; i < j->batch_count; i++) {
-            bool busy = false;
-
-            for (int k = 0; k < in_flight_count; k++)
-                busy |= in_flight[k] == &j->batches[i];
-            if (!busy && j->batches[i].pending == 0)
-                idle = &j->batches[i];
-        }
-        if (idle != NULL && can_read(j) && has_room(j, j->batch_segments, 0)) {
-            ok = feed_batch(j, idle, &read, error);
-            if (idle->count > 0 && idle->gpu->length > 0)
-                in_flight[in_flight_count++] = idle;
-        } else if (in_flight_count > 0) {
+        if (b != NULL && can_read(j) && has_room(j, j->batch_segments, 0)) {
+            ok = feed_batch(j, b, &read, error);
+            if (b->count > 0 && b->gpu->length > 0)
+                in_flight[count++] = b;
+        } else if (count > 0) {
             pthread_mutex_unlock(&j->lock);
             ok = gpu_collect(j->pipeline->gpu, in_flight[0]->gpu, error);
             pthread_mutex_lock(&j->lock);
             if (ok) {
                 hand_over(j, in_flight[0], true);
-                memmove(&in_flight[0], &in_flight[1],
-                        (size_t)--in_flight_count * sizeof(in_flight[0]));
+                memmove(&in_flight[0], &in_flight[1], (size_t)--count * sizeof(in_flight[0]));
             }
         } else if (all_claimed(j)) {
             break;
@@ -729,17 +772,7 @@ static void feed(struct job *j, char error[GPU_ERROR_SIZE])
         }
     }
     j->stats.read += read;
-    if (j->failed) {
-        /* Nobody wants the batches, but the next input will: they must not be under way then. */
-        pthread_mutex_unlock(&j->lock);
-        for (int i = 0; ok && i < in_flight_count; i++)
-            ok = gpu_collect(j->pipeline->gpu, in_flight[i]->gpu, error);
-        pthread_mutex_lock(&j->lock);
-    } else {
-        for (int i = 0; i < in_flight_count; i++)
-            hand_over(j, in_flight[i], false);
-    }
-    if (!ok) {
+    if (!end_feeding(j, in_flight, count, ok, error)) {
         gpu_failed(j->pipeline, error);
         j->cpu_matches = true;
         more_workers(j);
@@ -758,7 +791,84 @@ static void *feeder_main(void *argument)
     return NULL;
 }
 
-/* The pipeline as a whole. */
+/* --- One input --- */
+
+/* Makes what a job needs beside its source; false if memory is short.  free_job has to follow. */
+static bool init_job(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->changed, NULL);
+    j->slot_count = 2 * (uint64_t)j->threads + 2;
+    if (p->config.backend != BACKEND_CPU)
+        j->slot_count += (BATCHES + 1) * (BATCH_SIZE / j->segment_size + 1);
+    j->slots = calloc(j->slot_count, sizeof(*j->slots));
+    j->spare = calloc(j->slot_count, sizeof(*j->spare));
+    j->ready = calloc(j->slot_count, sizeof(*j->ready));
+    j->workers = calloc((size_t)j->threads, sizeof(*j->workers));
+    if (j->slots == NULL || j->spare == NULL || j->ready == NULL || j->workers == NULL)
+        return false;
+    for (int i = 0; i < j->threads; i++)
+        j->workers[i].job = j;
+    if (p->out != NULL)
+        j->spare[j->spare_count++] = p->out;
+    p->out = NULL;
+    return true;
+}
+
+/* Does the work, this thread being the first worker, and waits for all others. */
+static void run_job(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    if (p->wait_for_gpu) {
+        start_opening(p);
+        wait_until_opened(p);
+    }
+    pthread_mutex_lock(&j->lock);
+    start_feeder(j);
+    if (!j->feeding)
+        j->cpu_matches = true;
+    j->started = 1;
+    pthread_mutex_unlock(&j->lock);
+    work(&j->workers[0]);
+    /* A worker may be started while another is waited for, but none once all have ended. */
+    for (int i = 1;; i++) {
+        bool is_started;
+
+        pthread_mutex_lock(&j->lock);
+        is_started = i < j->started;
+        pthread_mutex_unlock(&j->lock);
+        if (!is_started)
+            break;
+        pthread_join(j->workers[i].thread, NULL);
+    }
+    if (j->feeding)
+        pthread_join(j->feeder, NULL);
+    if (j->stats.gpu_segments > 0)
+        p->gpu_used = true;
+}
+
+/* Frees what init_job made, but for an output buffer that the next input may want, and the source. */
+static void free_job(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    source_finish(&j->source);
+    for (uint64_t i = 0; j->slots != NULL && i < j->slot_count; i++)
+        free(j->slots[i].out);
+    if (j->spare_count > 0)
+        p->out = j->spare[--j->spare_count];
+    for (uint64_t i = 0; i < j->spare_count; i++)
+        free(j->spare[i]);
+    free(j->slots);
+    free(j->spare);
+    free(j->ready);
+    free(j->workers);
+    pthread_mutex_destroy(&j->lock);
+    pthread_cond_destroy(&j->changed);
+}
 
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
                                        const uint8_t *header, size_t header_len,
@@ -782,71 +892,14 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         source_init(&j.source, in_fd, j.segment_size);
     else if (!source_init_pieces(&j.source, in_fd))
         return PIPELINE_NO_MEMORY;
-    j.slot_count = 2 * (uint64_t)j.threads + 2;
-    if (p->config.backend != BACKEND_CPU)
-        j.slot_count += (BATCHES + 1) * (BATCH_SIZE / j.segment_size + 1);
-    j.slots = calloc(j.slot_count, sizeof(*j.slots));
-    j.spare = calloc(j.slot_count, sizeof(*j.spare));
-    j.ready = calloc(j.slot_count, sizeof(*j.ready));
-    j.workers = calloc((size_t)j.threads, sizeof(*j.workers));
-    if (j.slots == NULL || j.spare == NULL || j.ready == NULL || j.workers == NULL) {
-        free(j.slots);
-        free(j.spare);
-        free(j.ready);
-        free(j.workers);
-        source_finish(&j.source);
-        return PIPELINE_NO_MEMORY;
+    if (init_job(&j)) {
+        run_job(&j);
+        *stats = j.stats;
+        *error_number = j.error_number;
+    } else {
+        j.status = PIPELINE_NO_MEMORY;
     }
-    for (int i = 0; i < j.threads; i++)
-        j.workers[i].job = &j;
-    if (p->out != NULL)
-        j.spare[j.spare_count++] = p->out;
-    p->out = NULL;
-    pthread_mutex_init(&j.lock, NULL);
-    pthread_cond_init(&j.changed, NULL);
-
-    if (p->wait_for_gpu) {
-        start_opening(p);
-        wait_until_opened(p);
-    }
-    pthread_mutex_lock(&j.lock);
-    start_feeder(&j);
-    if (!j.feeding)
-        j.cpu_matches = true;
-    j.started = 1;
-    pthread_mutex_unlock(&j.lock);
-    work(&j.workers[0]);
-    /* A worker may be started while another is waited for, but none once all have ended. */
-    for (int i = 1;; i++) {
-        bool is_started;
-
-        pthread_mutex_lock(&j.lock);
-        is_started = i < j.started;
-        pthread_mutex_unlock(&j.lock);
-        if (!is_started)
-            break;
-        pthread_join(j.workers[i].thread, NULL);
-    }
-    if (j.feeding)
-        pthread_join(j.feeder, NULL);
-    source_finish(&j.source);
-
-    if (j.stats.gpu_segments > 0)
-        p->gpu_used = true;
-    for (uint64_t i = 0; i < j.slot_count; i++)
-        free(j.slots[i].out);
-    if (j.spare_count > 0)
-        p->out = j.spare[--j.spare_count];
-    for (uint64_t i = 0; i < j.spare_count; i++)
-        free(j.spare[i]);
-    free(j.slots);
-    free(j.spare);
-    free(j.ready);
-    free(j.workers);
-    pthread_mutex_destroy(&j.lock);
-    pthread_cond_destroy(&j.changed);
-    *stats = j.stats;
-    *error_number = j.error_number;
+    free_job(&j);
     return j.status;
 }
 

@@ -10,24 +10,27 @@
 
 #include "gpu/gpu.h"
 
+/* What finds matches: the CPU, with a GPU beside it where that is worth it; the CPU alone; a GPU alone,
+ * but for segments that it gets wrong, or all after it has failed. */
 enum backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_GPU };
 
 struct pipeline_config {
-    int level;
+    int level;           /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
     int threads;         /* 1 or more */
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
     int device;     /* the GPU, as CUDA counts them, from 0 */
-    bool rsyncable; /* segments end where the input says so (source.h) */
+    bool rsyncable; /* segments end where the input says so (source.h), whatever segment_size is;
+                       not with BACKEND_GPU */
 };
 
 /* What a compression did; seconds are added up over all threads. */
 struct pipeline_stats {
-    uint64_t in_bytes, out_bytes; /* out_bytes: the whole member */
-    uint64_t cpu_segments;        /* matched by the CPU engine */
-    uint64_t gpu_segments;        /* matched by the GPU engine */
-    uint64_t redone_segments;     /* of these, how many did not pass the check */
-    double read, match, encode, write;
+    uint64_t in_bytes, out_bytes;      /* out_bytes: the whole member */
+    uint64_t cpu_segments;             /* matched by the CPU engine */
+    uint64_t gpu_segments;             /* matched by the GPU engine */
+    uint64_t redone_segments;          /* of these, how many did not pass the check */
+    double read, match, encode, write; /* `read` and `write` include waiting for the other end */
     struct gpu_times gpu;
 };
 
@@ -44,8 +47,8 @@ struct pipeline;
 
 struct progress;
 
-/* NULL if memory is short.  With BACKEND_GPU the GPU is brought up now, and NULL returned with the
- * reason in error if it cannot be. */
+/* *config is copied.  Returns NULL, with the reason in error, if memory is short or, with BACKEND_GPU,
+ * which brings the GPU up now, if there is none that can be used. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
 /* Returns false if a GPU is still being brought up in the background: the program may then end only
@@ -54,7 +57,7 @@ bool pipeline_free(struct pipeline *p);
 
 /*
  * Compresses what is left to read of in_fd to out_fd: the header given, the data, a trailer.  The
- * bytes written depend on the input, the level and the segment size alone.  On PIPELINE_READ_ERROR
+ * bytes written depend on the input, the level, the segment size and `rsyncable` alone.  On PIPELINE_READ_ERROR
  * and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA if the file became
  * shorter while it was read.  *stats is valid after PIPELINE_OK.  Neither descriptor is closed, and
  * a partial output is the caller's to remove.  *progress is kept up to date.
@@ -64,7 +67,7 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
                                        struct progress *progress, struct pipeline_stats *stats,
                                        int *error_number);
 
-/* Why no GPU was used with this configuration, if none failed. */
+/* Why no GPU was used with this configuration, if none failed: a constant. */
 const char *pipeline_why_no_gpu(const struct pipeline_config *config);
 
 /* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,

@@ -1,10 +1,13 @@
 /*
  * pool.c - jobs done side by side, finished in order (pool.h)
  *
- * Jobs wait in a ring, oldest first.  A thread takes the oldest that nobody has; the main thread does
+ * Jobs are in a ring, oldest first.  A thread takes the oldest that nobody has; the main thread does
  * so too whenever it would have to wait: because the ring is full, or for all to be finished.  Only
- * the main thread finishes jobs and takes them out of the ring, so `first` is its own, and a job that
- * was not finished stays where it is.
+ * the main thread puts jobs into the ring, finishes them and takes them out, so that a job stays in
+ * its place until it is finished.
+ *
+ * A job is numbered by when it came, from 0; job i is in entry i % size.  The ring holds the jobs
+ * first..end, of which first..next have been taken, and some of these are done.
  */
 #include "config.h"
 
@@ -14,7 +17,8 @@
 #include "src/cleanup.h"
 #include "src/pool.h"
 
-/* Entries of the ring for every thread: so far the others may run ahead of one that takes long. */
+/* Entries of the ring for every thread: so far the others may run ahead of a job that takes long.
+ * More of them keep more outputs unfinished, which a signal undoes. */
 #define ENTRIES_PER_THREAD 16
 
 enum state { WAITING, TAKEN, DONE };
@@ -26,16 +30,23 @@ struct entry {
 
 struct pool {
     struct pool_calls calls;
-    void *own; /* the main thread's */
+    void *own; /* the main thread's, from calls.open; may be NULL */
     pthread_t *threads;
-    int thread_count, started, idle;
-    bool ends, main_waits;
-    pthread_mutex_t lock; /* of all of this */
+    int thread_count; /* how many there may be beside the main thread, */
+    int started;      /* and how many there are */
+
+    pthread_mutex_t lock; /* of what follows; the main thread reads its own part of it without */
     pthread_cond_t work_came, work_done;
-    size_t size, first, next, end; /* of entries, counted on without end: all, not taken, new */
+    int idle;         /* threads that wait for work_came */
+    bool main_waits;  /* for work_done */
+    bool ends;        /* no more work will come */
+    size_t size;      /* of the ring */
+    size_t first;     /* the oldest job's number; the main thread's */
+    size_t next, end; /* the next to be taken, and the next to come, which is the main thread's */
     struct entry ring[];
 };
 
+/* Where job i is. */
 static struct entry *entry(struct pool *p, size_t i)
 {
     return &p->ring[i % p->size];
@@ -77,7 +88,8 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Finishes the oldest job, after doing what else there is to do while it is not done. */
+/* Finishes the oldest job, after doing others as long as it is not done; called with the lock, which
+ * it gives up meanwhile. */
 static void finish_oldest(struct pool *p)
 {
     struct entry *e = entry(p, p->first);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "src/clock.h"
 #include "src/progress.h"
 
 /* Seconds between two lines, and before the first. */
@@ -18,14 +18,6 @@
 /* Columns when the terminal does not say. */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* "512 B", "1.5 MiB": a size in the unit that suits it. */
 static void format_size(char *text, size_t room, double bytes)
@@ -50,7 +42,7 @@ void progress_start(struct progress *p, const struct options *o, const char *nam
         .delay = o->progress ? INTERVAL : PATIENCE,
     };
     if (p->is_wanted)
-        p->start = now();
+        p->start = clock_seconds();
 }
 
 /* Columns that a line may fill; the last one stays free, so that no terminal goes to the next. */
@@ -73,7 +65,7 @@ void progress_update(struct progress *p, uint64_t in, uint64_t out, const char *
 
     if (!p->is_wanted)
         return;
-    t = now();
+    t = clock_seconds();
     elapsed = t - p->start;
     if (elapsed < p->delay || t - p->shown < INTERVAL)
         return;

@@ -189,8 +189,9 @@ needs_terminal() {
 @test "times that the header cannot hold become no time" {
     for time in '1960-01-01 UTC' '1970-01-01 UTC' '2110-01-01 UTC'; do
         touch -d "$time" f
-        "$GZLZSS" -c f >z
-        [ "$(hex z 4 4)" = 00000000 ]
+        ends_with 2 "$GZLZSS" -c f
+        stderr_is "$NAME: f: warning: file timestamp out of range for gzip format"
+        [ "$(hex stdout 4 4)" = 00000000 ]
     done
     touch -d '2105-01-01 UTC' f
     "$GZLZSS" -c f >z
@@ -453,7 +454,8 @@ make_case() {
 # shellcheck disable=SC2016
 @test "as gzip: a missing compressed file's name" {
     make_case
-    all_same_as_gzip '$TOOL -d missing' '$TOOL -t missing' '$TOOL -dc missing f'
+    all_same_as_gzip '$TOOL -d missing' '$TOOL -t missing' '$TOOL -dc missing f' \
+        '$TOOL -S .thirty-bytes-are-a-suffix-now -d missing'
 }
 
 # shellcheck disable=SC2016
