@@ -170,7 +170,8 @@ static bool skip_extra(struct gz_stream *s)
     uint8_t size[2], byte;
     if (!header_bytes(s, size, sizeof size))
         return false;
-    for (unsigned n = size[0] | (unsigned)size[1] << 8; n != 0; n--)
+    s->info->extra_bytes = (uint16_t)(size[0] | size[1] << 8);
+    for (unsigned n = s->info->extra_bytes; n != 0; n--)
         if (!header_bytes(s, &byte, 1))
             return false;
     return true;
@@ -361,10 +362,11 @@ enum gz_status gz_read_header(struct gz_stream *s)
 enum gz_status gz_run(struct gz_stream *s)
 {
     enum gz_status status = read_members(s);
-    /* The first failure is the one that is told, with its errno. */
     int saved_errno = errno;
 
-    if (status != GZ_WRITE_ERROR && !gz_flush(s) && !gz_status_is_error(status, true)) {
+    /* What was decoded before an error is written, and if that fails, it is what is told: gzip, too,
+     * writes first. */
+    if (status != GZ_WRITE_ERROR && !gz_flush(s)) {
         status = GZ_WRITE_ERROR;
         saved_errno = errno;
     }

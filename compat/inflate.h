@@ -98,6 +98,8 @@ struct gz_info {
     bool name_cut;  /* which is longer than GZ_NAME_SIZE - 1 bytes; this is where it starts */
     char name[GZ_NAME_SIZE]; /* as it is stored, directories and all: never to be trusted */
 
+    uint16_t extra_bytes; /* of the extra field of the member begun last */
+
     bool zeros_follow;     /* zero bytes follow the last member */
     bool bad_length;       /* the length is wrong; also with GZ_BAD_CRC */
     bool more_entries;     /* zip: another entry follows; also with GZ_BAD_CRC and GZ_BAD_LENGTH */

@@ -78,8 +78,8 @@ static bool open_stdin(struct file *f)
         f->m.stop = true;
         return false;
     }
-    if (fstat(STDIN_FILENO, &f->in_stat) != 0) {
-        name_error(f, "standard input", errno);
+    if (o->stdin_is_closed || fstat(STDIN_FILENO, &f->in_stat) != 0) {
+        name_error(f, "standard input", o->stdin_is_closed ? EBADF : errno);
         f->m.stop = true;
         return false;
     }
@@ -642,6 +642,8 @@ static bool decompress(struct file *f)
         return false;
     }
     status = gz_read_header(s);
+    if (info.extra_bytes > 0 && f->o->verbose > 0)
+        msg_note(&f->m, "%s: extra field of %u bytes ignored", f->name, info.extra_bytes);
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
         status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
     if (status != GZ_OK) {
@@ -657,7 +659,9 @@ static bool decompress(struct file *f)
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
         if (ok && f->o->action == ACTION_LIST && ends)
             list(f, &info);
-        else if (f->o->action == ACTION_LIST && (ok || is_next_member_bad(status, &info)))
+        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
+                 (ok || is_next_member_bad(status, &info) || status == GZ_BAD_CRC ||
+                  status == GZ_BAD_LENGTH))
             list_break_off(f->list);
         else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
             report(f, info.read_bytes - info.header_bytes, info.member_bytes);

@@ -24,8 +24,9 @@ static void print_line(void *ctx, const char *text)
 
 /* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
  * get what is meant for the terminal.  Those made here fail when used, as a closed one would. */
-static void take_standard_descriptors(void)
+static void take_standard_descriptors(bool *stdin_is_closed)
 {
+    *stdin_is_closed = fcntl(STDIN_FILENO, F_GETFD) < 0 && errno == EBADF;
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
@@ -49,13 +50,14 @@ int main(int argc, char **argv)
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     struct messages m = {.program = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : PACKAGE_NAME};
     struct options o;
-    bool may_exit = true;
+    bool may_exit = true, stdin_is_closed;
 
-    take_standard_descriptors();
+    take_standard_descriptors(&stdin_is_closed);
     if (!options_parse(&o, argc, argv, &m)) {
         options_free(&o);
         return m.status;
     }
+    o.stdin_is_closed = stdin_is_closed;
     switch (o.action) {
     case ACTION_HELP:
         options_help(m.program);

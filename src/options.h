@@ -32,6 +32,7 @@ struct options {
     bool no_time; /* nor the time */
     bool synchronous;
     bool progress;          /* show it even if standard error is no terminal */
+    bool stdin_is_closed;   /* it was when the program started */
     bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */
     int verbose;            /* times -v was given */
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */

@@ -981,7 +981,12 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
 
 const char *pipeline_why_no_gpu(const struct pipeline_config *config)
 {
+#ifndef HAVE_CUDA
+    (void)config;
+    return "this gzlzss was built without CUDA";
+#else
     return config->rsyncable                ? "not with --rsyncable"
            : config->backend == BACKEND_CPU ? "not wanted"
                                             : "the input is too small to be worth it";
+#endif
 }
