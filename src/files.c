@@ -552,8 +552,12 @@ static void announce(struct file *f, struct progress *progress)
 {
     if (f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST)
         msg_print(&f->m, "%s:\t", f->name);
-    progress_start(progress, f->o, f->name,
-                   S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+    /* Several files at a time would write their lines over each other's. */
+    if (f->m.collect)
+        *progress = (struct progress){0};
+    else
+        progress_start(progress, f->o, f->name,
+                       S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
 }
 
 /* Ends the progress; what it overwrote is written again. */

@@ -158,6 +158,13 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
                      .list = &w->list};
 
     if (file_open(&f) && need_pipeline(w)) {
+        /* If it is to have all threads, the pool must have none, not even idle. */
+        if (w->o->action == ACTION_COMPRESS &&
+            (!S_ISREG(f.in_stat.st_mode) ||
+             f.in_stat.st_size > (off_t)w->o->pipeline.segment_size || w->o->pipeline.rsyncable)) {
+            pool_free(w->pool);
+            w->pool = NULL;
+        }
         f.pipeline = w->pipeline;
         file_process(&f);
     } else if (f.is_directory && w->o->recursive) {
@@ -308,11 +315,6 @@ static void do_file(struct work *w, const char *name, struct directory *director
         }
     }
     drain(w);
-    if (st.st_size > SMALL_MAX) {
-        /* It needs all threads. */
-        pool_free(w->pool);
-        w->pool = NULL;
-    }
     if (!w->m->stop)
         do_alone(w, name, directory);
 }

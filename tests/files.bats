@@ -695,6 +695,35 @@ on_small_disk() {
     stderr_is
 }
 
+@test "no more threads than wanted, also for a link among small files" {
+    [ -d /proc/self/task ] || skip "no /proc"
+    mkdir d
+    for i in {1..40}; do
+        head -c 300000 /dev/urandom >"d/$i"
+    done
+    head -c 30000000 /dev/urandom >large
+    ln -s "$PWD/large" d/link
+    "$GZLZSS" -p 4 -kf d/? d/link d/* &
+    most=0
+    while threads=(/proc/$!/task/*) && [ -e "${threads[0]}" ]; do
+        [ ${#threads[@]} -le "$most" ] || most=${#threads[@]}
+    done
+    wait $!
+    [ "$most" -gt 1 ]
+    [ "$most" -le 4 ] || fail "$most threads"
+}
+
+@test "files side by side at a terminal show no progress over each other's" {
+    needs_terminal
+    for i in 1 2; do
+        "$GEN" text 8000000 >"f$i"
+    done
+    on_terminal "'$GZLZSS' -12 -p 2 -v -f f1 f2" </dev/null
+    [ "$(grep -c 'f[12]:' typescript)" -eq 2 ]
+    grep -q 'f1:.*f1:' typescript && fail "a line that has its name twice"
+    [ -e f1.gz ]
+}
+
 @test "-N -f does not remove the file it reads, if that is the name stored in it" {
     cp f x.gz
     "$GZLZSS" -f x.gz
