@@ -141,8 +141,8 @@ static uint64_t gear(uint8_t byte)
     return z ^ z >> 31;
 }
 
-/* The length of the piece that in[0..len) starts with; all there is, SOURCE_PIECE_MAX at most, if no
- * byte ends it. */
+/* The length of the piece that in[0..len) starts with; all there is, SOURCE_PIECE_MAX at most, if
+ * no byte ends it. */
 static size_t piece_length(const uint8_t *in, size_t len)
 {
     const size_t most = len < SOURCE_PIECE_MAX ? len : SOURCE_PIECE_MAX;

@@ -7,8 +7,8 @@
  * followed to wherever its end is then.
  *
  * For --rsyncable, the segments are pieces that end where the bytes before say so, wherever in the
- * input that is: so what is the same in two inputs soon has the same segments in both.  They are read
- * one after another.
+ * input that is: so what is the same in two inputs soon has the same segments in both.  They are
+ * read one after another.
  */
 #ifndef GZLZSS_SOURCE_H
 #define GZLZSS_SOURCE_H
