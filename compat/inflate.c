@@ -136,8 +136,8 @@ static bool header_bytes(struct gz_stream *s, uint8_t *to, size_t len)
     return true;
 }
 
-/* Parses a string up to and with the zero byte that ends it.  Up to size - 1 bytes of it, and a zero
- * byte, go to `to`; *cut tells whether there were more. */
+/* Parses a string up to and with the zero byte that ends it.  Up to size - 1 bytes of it, and a
+ * zero byte, go to `to`; *cut tells whether there were more. */
 static bool read_string(struct gz_stream *s, char *to, size_t size, bool *cut)
 {
     uint8_t byte;

@@ -7,9 +7,9 @@
  * corners: one lone byte that is not zero is not garbage but a truncated member; a member after
  * padding is garbage; an empty input is truncated.
  *
- * Members of gzip's and pack's formats may be followed by members of any format but zip.  The others
- * are the last: compress's data ends where the input ends; what follows lzh's and a zip file's first
- * entry is not looked at, but for whether there is another entry.
+ * Members of gzip's and pack's formats may be followed by members of any format but zip.  The
+ * others are the last: compress's data ends where the input ends; what follows lzh's and a zip
+ * file's first entry is not looked at, but for whether there is another entry.
  */
 #ifndef GZLZSS_INFLATE_H
 #define GZLZSS_INFLATE_H
@@ -85,8 +85,8 @@ struct gz_info {
     uint64_t deflate_bytes; /* of in_bytes, those of DEFLATE streams: no headers, no trailers */
 
     /* What `gzip -l` shows.  "compressed" is read_bytes; "uncompressed" is member_bytes, and the
-     * ratio is 1 - (read_bytes - header_bytes) / member_bytes; "crc" is ffffffffffffffff where there
-     * is none. */
+     * ratio is 1 - (read_bytes - header_bytes) / member_bytes; "crc" is ffffffffffffffff where
+     * there is none. */
     uint64_t member_bytes; /* decoded from the last member */
     uint64_t header_bytes; /* of a gzip member's header and trailer if it is the first and nothing
                               follows it, else 0 */
@@ -121,17 +121,17 @@ struct gz_info {
  *     status = gz_run(s);
  *     gz_close(s);
  *
- * gz_read_header() finds all that GNU gzip finds before it opens its output: whether this is a format it
- * knows, and what is wrong with a gzip or a zip header.  A header of another format is judged by
- * gz_run(), but for the magic number.  With io->copy_unknown nothing is GZ_NOT_GZIP.
+ * gz_read_header() finds all that GNU gzip finds before it opens its output: whether this is a
+ * format it knows, and what is wrong with a gzip or a zip header.  A header of another format is
+ * judged by gz_run(), but for the magic number.  With io->copy_unknown nothing is GZ_NOT_GZIP.
  *
- * gz_run() does the rest, and gz_read_header() first if it has not been called; after a gz_read_header() that
- * failed it says the same again.  Data is written as it is decoded, before its CRC is known, and up
- * to where an error was found: the caller throws it away on an error.  After the end or an error,
- * read is not called again.
+ * gz_run() does the rest, and gz_read_header() first if it has not been called; after a
+ * gz_read_header() that failed it says the same again.  Data is written as it is decoded, before
+ * its CRC is known, and up to where an error was found: the caller throws it away on an error.
+ * After the end or an error, read is not called again.
  *
- * *io is copied, *info is not, and must stay until gz_close().  The functions leave errno as read or
- * write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.
+ * *io is copied, *info is not, and must stay until gz_close().  The functions leave errno as read
+ * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.
  */
 struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
 enum gz_status gz_read_header(struct gz_stream *s);
@@ -161,9 +161,9 @@ struct gz_complaint {
 #define GZ_COMPLAINTS_MAX 4
 
 /*
- * All that GNU gzip has to say, in its order, into list; returns how many.  to_stdout: the output is
- * the standard output or there is none (-c, -t, -l, standard input).  The statuses for which gzip has
- * strerror() say something get one complaint with gz_status_message() in its place.
+ * All that GNU gzip has to say, in its order, into list; returns how many.  to_stdout: the output
+ * is the standard output or there is none (-c, -t, -l, standard input).  The statuses for which
+ * gzip has strerror() say something get one complaint with gz_status_message() in its place.
  */
 size_t gz_complaints(enum gz_status status, const struct gz_info *info, bool to_stdout,
                      struct gz_complaint list[GZ_COMPLAINTS_MAX]);

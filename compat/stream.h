@@ -88,8 +88,8 @@ static inline uint64_t gz_in_offset(const struct gz_stream *s)
 
 /* --- Bits, high ones first ------------------------------------------------------------------ */
 
-/* The next bits of the input from bit 63 of `bits` down.  `count` of them, below 64, were taken from
- * the input; those below are some of the bits that follow, or zeros. */
+/* The next bits of the input from bit 63 of `bits` down.  `count` of them, below 64, were taken
+ * from the input; those below are some of the bits that follow, or zeros. */
 struct gz_bits {
     uint64_t bits;
     unsigned count;

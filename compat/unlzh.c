@@ -1,12 +1,13 @@
 /*
- * unlzh.c - decompression of what SCO's compress -H writes: LZSS and Huffman codes, as in LHA's -lh5-
+ * unlzh.c - decompression of what SCO's compress -H writes: LZSS and Huffman codes, as in LHA's
+ * -lh5-
  *
  * Behind the magic number there are blocks, all in bits, high ones first.  A block begins with 16
  * bits: the number of its items, 0 for the end of the data.  Three codes follow: one for the code
  * lengths of the second (T), one for literals and match lengths (C), and one for distances (P).  An
- * item is a word of C: a literal byte, or a match of 3 to 256 bytes, which goes on with a word of P,
- * the number of bits of distance - 1, and these bits without the highest.  The window has 8 KiB, and
- * is full of zero bytes at the start.
+ * item is a word of C: a literal byte, or a match of 3 to 256 bytes, which goes on with a word of
+ * P, the number of bits of distance - 1, and these bits without the highest.  The window has 8 KiB,
+ * and is full of zero bytes at the start.
  *
  * A code is written as the number of its symbols and the length of each one's word; if that number
  * is 0, a symbol's number follows, and this symbol takes no bits at all.  Words of a length count
@@ -69,7 +70,7 @@ static unsigned take(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* A code of one symbol.  This does not touch the table: there may be such a code every few bytes. */
+/* A code of one symbol.  This leaves the table alone: there may be such a code every few bytes. */
 static void set_lone(struct code *code, unsigned symbol)
 {
     code->lone = (int)symbol;
@@ -136,8 +137,8 @@ static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct cod
     return symbol;
 }
 
-/* Reads T or P: lengths have three bits or, from 7 on, as many one bits more as they are longer, and
- * a zero bit.  T has a gap. */
+/* Reads T or P: lengths have three bits or, from 7 on, as many one bits more as they are longer,
+ * and a zero bit.  T has a gap. */
 static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbols, unsigned bits,
                               unsigned gap)
 {

@@ -2,12 +2,12 @@
  * unlzw.c - decompression of .Z files, as written by compress: LZW with codes of 9 to 16 bits
  *
  * Behind the magic number comes a byte: in its low five bits the width of the widest codes, in its
- * highest bit whether code 256 clears the table (block mode).  Then there are codes, low bits first.
- * Codes below 256 stand for a byte, others for an entry of the table: an entry is an older code's
- * string and one byte more.  Each code but the first makes an entry, out of the string of the code
- * before it and the first byte of its own, until the table is full; once an entry does not fit the
- * codes' width any more, codes are a bit wider.  Codes come in groups of eight: when the width
- * changes, and after a clear code, what is left of a group is skipped.
+ * highest bit whether code 256 clears the table (block mode).  Then there are codes, low bits
+ * first.  Codes below 256 stand for a byte, others for an entry of the table: an entry is an older
+ * code's string and one byte more.  Each code but the first makes an entry, out of the string of
+ * the code before it and the first byte of its own, until the table is full; once an entry does not
+ * fit the codes' width any more, codes are a bit wider.  Codes come in groups of eight: when the
+ * width changes, and after a clear code, what is left of a group is skipped.
  *
  * Following a string from its last byte to its first, byte by byte, costs a cache miss each.  So an
  * entry holds up to eight bytes, the string's last, and the code of what is before them; all but
@@ -214,8 +214,8 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* A full table's next code is never made, but is not taken for wrong: it is two zero bytes where
-     * it is the old code. */
+    /* A full table's next code is never made, but is not taken for wrong: it is two zero bytes
+     * where it is the old code. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

@@ -1,10 +1,10 @@
 /*
  * zip.c - the first entry of a zip file, if it is deflated or stored
  *
- * An entry is a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name and an extra field, the
- * data and, if a flag says so, its CRC and sizes once more (section 4.3.9), where the header had to
- * be written before they were known.  Like GNU gzip, this reads the first entry, mentions the next
- * if there is one, and never looks at the directory at the end of the file.
+ * An entry is a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name and an extra field,
+ * the data and, if a flag says so, its CRC and sizes once more (section 4.3.9), where the header
+ * had to be written before they were known.  Like GNU gzip, this reads the first entry, mentions
+ * the next if there is one, and never looks at the directory at the end of the file.
  */
 #include "config.h"
 

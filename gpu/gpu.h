@@ -45,16 +45,16 @@ struct gpu_batch {
     void *device;            /* the engine's own */
 };
 
-/* What --list-devices prints: calls line(ctx, text) once for each device, or with why there is none.
- * The text has no newline and is gone when the call returns. */
+/* What --list-devices prints: calls line(ctx, text) once for each device, or with why there is
+ * none.  The text has no newline and is gone when the call returns. */
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 
 /*
- * Brings up visible device number `device`, from 0, for matching at `level`, with `batches` batches of about
- * `batch_size` bytes each for segments of `segment_size` bytes; fewer or smaller ones if the
- * device's free memory is short.  segment_size is as --blocksize allows; batch_size is below 2 GiB;
- * batches is 1 or more.  Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a
- * message in error, if there is no usable device, or memory is short even for one batch.
+ * Brings up visible device number `device`, from 0, for matching at `level`, with `batches` batches
+ * of about `batch_size` bytes each for segments of `segment_size` bytes; fewer or smaller ones if
+ * the device's free memory is short.  segment_size is as --blocksize allows; batch_size is below 2
+ * GiB; batches is 1 or more.  Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL,
+ * with a message in error, if there is no usable device, or memory is short even for one batch.
  */
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, char error[GPU_ERROR_SIZE]);

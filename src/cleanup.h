@@ -2,11 +2,11 @@
  * cleanup.h - a signal must not leave half an output file behind
  *
  * An output that is not final yet is registered ("armed").  A signal that ends the program removes
- * all that are, then ends it.  Signals are for the main thread alone: it runs the handler, and every
- * other thread is started with all signals blocked (cleanup_start_thread).  Creating a file and
- * arming it, or removing an input and disarming its output, must not come apart: both happen under a
- * lock (cleanup_hold) which the handler takes too, and never gives back.  The main thread cannot be
- * interrupted while it has the lock, as it then holds signals back.
+ * all that are, then ends it.  Signals are for the main thread alone: it runs the handler, and
+ * every other thread is started with all signals blocked (cleanup_start_thread).  Creating a file
+ * and arming it, or removing an input and disarming its output, must not come apart: both happen
+ * under a lock (cleanup_hold) which the handler takes too, and never gives back.  The main thread
+ * cannot be interrupted while it has the lock, as it then holds signals back.
  */
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
@@ -34,8 +34,9 @@ bool cleanup_is_foreground(void);
 void cleanup_hold(sigset_t *before);
 void cleanup_release(const sigset_t *before);
 
-/* From now on a signal removes this file before it ends the program, or no longer; both only between
- * cleanup_hold and cleanup_release.  *output, and the name, must stay until it is disarmed. */
+/* From now on a signal removes this file before it ends the program, or no longer; both only
+ * between cleanup_hold and cleanup_release.  *output, and the name, must stay until it is disarmed.
+ */
 void cleanup_arm(struct cleanup_output *output);
 void cleanup_disarm(struct cleanup_output *output);
 

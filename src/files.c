@@ -87,7 +87,7 @@ static bool open_stdin(struct file *f)
     return true;
 }
 
-/* Makes the operand with a suffix behind it the file's name; false, with a message, if it cannot. */
+/* Makes the operand and a suffix the file's name; false, with a message, if memory is short. */
 static bool append_suffix(struct file *f, const char *suffix)
 {
     char *name = names_join(f->operand, strlen(f->operand), suffix);
@@ -101,7 +101,7 @@ static bool append_suffix(struct file *f, const char *suffix)
     return true;
 }
 
-/* Opens the operand, or a file whose name has a suffix more, as users of gunzip may leave it out. */
+/* Opens the operand, or a file whose name has a suffix more, which users of gunzip leave out. */
 static bool open_by_name(struct file *f)
 {
     const struct options *o = f->o;

@@ -2,10 +2,11 @@
  * files.h - what happens to one file: names, opening, attributes, and removing what is done with
  *
  * A file goes through up to three steps.  file_open opens the input and decides whether there is
- * anything to be done.  file_process does it, up to an output that is complete and closed, but still
- * goes if a signal comes.  file_commit makes it final and removes the input.  The first two can be
- * done for many files at a time, in any thread, and file_commit for one after the other: then,
- * whenever the program ends, some files are done and the others untouched, in the order given.
+ * anything to be done.  file_process does it, up to an output that is complete and closed, but
+ * still goes if a signal comes.  file_commit makes it final and removes the input.  The first two
+ * can be done for many files at a time, in any thread, and file_commit for one after the other:
+ * then, whenever the program ends, some files are done and the others untouched, in the order
+ * given.
  */
 #ifndef GZLZSS_FILES_H
 #define GZLZSS_FILES_H
@@ -20,8 +21,8 @@
 #include "src/options.h"
 #include "src/pipeline.h"
 
-/* A directory, through which its files are reached, so that what is removed is what was read even if
- * names above it change meanwhile. */
+/* A directory, through which its files are reached, so that what is removed is what was read even
+ * if names above it change meanwhile. */
 struct directory {
     bool is_open; /* false: names are to be used as they are, from where the program was started */
     int fd;       /* AT_FDCWD if it is not open */
@@ -60,12 +61,12 @@ struct file {
  * is a directory to be gone through.  f->m has what was said, here and below, and the status. */
 bool file_open(struct file *f);
 
-/* Does the work, after a file_open that returned true.  If it fails, that was said, and no output is
- * left.  The files are closed after it: many can wait for file_commit. */
+/* Does the work, after a file_open that returned true.  If it fails, that was said, and no output
+ * is left.  The files are closed after it: many can wait for file_commit. */
 void file_process(struct file *f);
 
-/* The end of each file, wherever it got to: what was made becomes final, and the input goes; or what
- * was made goes.  Both free what the file has (but not f itself, nor what f->m collected). */
+/* The end of each file, wherever it got to: what was made becomes final, and the input goes; or
+ * what was made goes.  Both free what the file has (but not f itself, nor what f->m collected). */
 void file_commit(struct file *f);
 void file_discard(struct file *f);
 

@@ -37,7 +37,7 @@ void list_print_totals(struct list *l);
 /* A file has no line of its own, as something follows its data: gzip prints the sums so far. */
 void list_break_off(struct list *l);
 
-/* "74.9%": how much smaller than `whole` it is if `saved` bytes of it are saved; 0 if `whole` is. */
+/* "74.9%": how much smaller `whole` bytes are if `saved` of them are saved; 0 if `whole` is 0. */
 #define LIST_RATIO_SIZE 16
 void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole);
 

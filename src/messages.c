@@ -37,7 +37,7 @@ static void put(struct messages *m, const char *text, size_t length)
 }
 
 /* `before`, the program's name, what the format makes, and the line's end.  Standard error has no
- * buffer: what is printed in pieces could be mixed with another process's, hence a line at a time. */
+ * buffer: what is printed in pieces could be mixed with another process's. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];

@@ -1,9 +1,9 @@
 /*
  * messages.h - everything the command says on standard error, and the exit status that follows
  *
- * Messages are GNU gzip's, word for word, after the name the program was called by.  What belongs to
- * one file of many that are worked on side by side is collected, and printed when that file's turn
- * comes, so that it reads as if one had been done after the other.
+ * Messages are GNU gzip's, word for word, after the name the program was called by.  What belongs
+ * to one file of many that are worked on side by side is collected, and printed when that file's
+ * turn comes, so that it reads as if one had been done after the other.
  */
 #ifndef GZLZSS_MESSAGES_H
 #define GZLZSS_MESSAGES_H

@@ -15,7 +15,7 @@ static const char *const known[] = {".gz", ".z", ".taz", ".tgz", "-gz", "-z", "_
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
-/* Whether name[0..length) ends in the suffix, in any letter case, and its last component is longer. */
+/* Whether name[0..length) ends in the suffix, in any letter case, but is not just the suffix. */
 static bool has_suffix(const char *name, size_t length, const char *suffix)
 {
     size_t n = strlen(suffix);

@@ -35,9 +35,9 @@ const char *names_base(const char *name);
  * Returns false if there is none. */
 bool names_shorten(char *name, size_t suffix);
 
-/* A number that is the same for two names in a directory if one might be the output of the other, or
- * both might have the same output: suffixes, letter case, and a ".tar" do not count.  `base` has no
- * directory. */
+/* A number that is the same for two names in a directory if one might be the output of the other,
+ * or both might have the same output: suffixes, letter case, and a ".tar" do not count.  `base` has
+ * no directory. */
 uint64_t names_hash(const char *base, const char *own);
 
 #endif

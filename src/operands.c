@@ -2,15 +2,15 @@
  * operands.c - one operand after another, through directories, and small files side by side
  *
  * A large file keeps all threads busy by itself: it is worked on alone, by a pipeline that has all
- * threads and perhaps a GPU.  Small ones would leave most threads idle, and so are worked on side by
- * side, one thread and one small pipeline each (pool.h), which does not change what is written.  It
- * must not change anything else either:
+ * threads and perhaps a GPU.  Small ones would leave most threads idle, and so are worked on side
+ * by side, one thread and one small pipeline each (pool.h), which does not change what is written.
+ * It must not change anything else either:
  *
- * - Files are made final, and messages printed, in order, by the main thread (file_commit).  If gzip
- *   would have ended at a file, those after it are undone.
- * - A file that may have to do with one under way, as its output or as another name of the same, has
- *   to wait for it.  So do all that the user may be asked about, and all that is not just a regular
- *   file.
+ * - Files are made final, and messages printed, in order, by the main thread (file_commit).  If
+ *   gzip would have ended at a file, those after it are undone.
+ * - A file that may have to do with one under way, as its output or as another name of the same,
+ *   has to wait for it.  So do all that the user may be asked about, and all that is not just a
+ *   regular file.
  */
 #include "config.h"
 

@@ -417,8 +417,8 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     return true;
 }
 
-/* Splits what an environment variable holds into words, which stay in *copy, to be freed as argv is;
- * argv[0] is a place for the program's name.  False if memory is short. */
+/* Splits what an environment variable holds into words, which stay in *copy, to be freed as argv
+ * is; argv[0] is a place for the program's name.  False if memory is short. */
 static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
@@ -475,7 +475,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     return true;
 }
 
-/* Goes through the environment variables, of which one that asks for help or the like is the end. */
+/* Goes through the environment variables.  False, with a message printed, as parse. */
 static bool parse_variables(struct options *o, struct wishes *w, struct messages *m)
 {
     struct source_of_options gzip = {.variable = "GZIP"}, own = {.variable = "GZLZSS"};

@@ -43,10 +43,10 @@ struct options {
 };
 
 /*
- * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is called
- * by (m->program) counts too, and -q and -v set m->quiet.  Returns false, with a message printed, if
- * something makes no sense or memory is short.  argv may be put into another order, and has to stay.
- * options_free has to follow, whatever this returns.
+ * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is
+ * called by (m->program) counts too, and -q and -v set m->quiet.  Returns false, with a message
+ * printed, if something makes no sense or memory is short.  argv may be put into another order, and
+ * has to stay.  options_free has to follow, whatever this returns.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 void options_free(struct options *o);

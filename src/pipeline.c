@@ -25,9 +25,9 @@
  * which any thread may read the segments that can be read in any order, and the rest only the
  * thread that has set `reading`.
  *
- * With --rsyncable, segments are pieces of the input that end where its content says so (source.h).
- * Each is read behind the window before it, from which its matches may come; they are read in order,
- * by one worker at a time, and matched by the CPU alone.
+ * With --rsyncable, segments are pieces of the input that end where its content says so
+ * (source.h).  Each is read behind the window before it, from which its matches may come; they are
+ * read in order, by one worker at a time, and matched by the CPU alone.
  *
  * If anything fails, `failed` is set and all threads stop taking up work.  If the GPU fails, that
  * is not a failure: its segments go to the workers unmatched, and the feeder ends.
@@ -67,10 +67,10 @@
  * CPU: level 1, 1.4 GB of source: 0.48 and 0.60; level 6, the same: 1.35 and 0.90; level 6, 0.43 GB
  * of source: 0.40 and 0.50; level 6, 0.46 GB of machine code: 0.74 and 0.54.
  *
- * At the slow levels a GPU is as fast as many cores, and a core takes most of a second for a segment
- * that it starts on: once the GPU is there, the CPU leaves matching to it.  With 16 threads and an
- * H100, level 10, 0.2 GB of source: 2.20 s without a GPU, 1.6 sharing to the end, 0.86 all by the
- * GPU; 64 MB: 0.87, 1.06, 0.62.
+ * At the slow levels a GPU is as fast as many cores, and a core takes most of a second for a
+ * segment that it starts on: once the GPU is there, the CPU leaves matching to it.  With 16 threads
+ * and an H100, level 10, 0.2 GB of source: 2.20 s without a GPU, 1.6 sharing to the end, 0.86 all
+ * by the GPU; 64 MB: 0.87, 1.06, 0.62.
  */
 #define GPU_MIN_BYTES_PER_THREAD ((uint64_t)64 << 20)
 #define GPU_MIN_BYTES_PER_THREAD_FAST ((uint64_t)256 << 20)
@@ -367,9 +367,9 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
 }
 
 /*
- * Both claim up to `count` segments and read them into buf, one after another; they give up the lock
- * while they read.  They return how many there were, 0 if the job has failed.  The caller has seen
- * that not all are claimed.
+ * Both claim up to `count` segments and read them into buf, one after another; they give up the
+ * lock while they read.  They return how many there were, 0 if the job has failed.  The caller has
+ * seen that not all are claimed.
  */
 
 /* Of the segments that can be read in any order; there is at least one. */
@@ -568,7 +568,7 @@ static void write_finished(struct job *j)
 
 /* --- Workers --- */
 
-/* Matches and encodes the segment; false if the matches are none.  *matched: when it was matched. */
+/* Matches and encodes the segment; false if the matches are none.  *matched: the time between. */
 static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 {
     const struct lz_level *level = w->job->level;
@@ -850,7 +850,8 @@ static void run_job(struct job *j)
         p->gpu_used = true;
 }
 
-/* Frees what init_job made, but for an output buffer that the next input may want, and the source. */
+/* Frees what init_job made, but for an output buffer that the next input may want, and the source.
+ */
 static void free_job(struct job *j)
 {
     struct pipeline *p = j->pipeline;

@@ -10,8 +10,8 @@
 
 #include "gpu/gpu.h"
 
-/* What finds matches: the CPU, with a GPU beside it where that is worth it; the CPU alone; a GPU alone,
- * but for segments that it gets wrong, or all after it has failed. */
+/* What finds matches: the CPU, with a GPU beside it where that is worth it; the CPU alone; a GPU
+ * alone, but for segments that it gets wrong, or all after it has failed. */
 enum backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_GPU };
 
 struct pipeline_config {
@@ -42,13 +42,14 @@ enum pipeline_status {
     PIPELINE_WRONG, /* a bug: the CPU engine found matches that are none */
 };
 
-/* Keeps what is worth keeping from one input to the next: the GPU engine, and the workers' memory. */
+/* Keeps what is worth keeping from one input to the next: the GPU engine, and the workers' memory.
+ */
 struct pipeline;
 
 struct progress;
 
-/* *config is copied.  Returns NULL, with the reason in error, if memory is short or, with BACKEND_GPU,
- * which brings the GPU up now, if there is none that can be used. */
+/* *config is copied.  Returns NULL, with the reason in error, if memory is short or, with
+ * BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
 /* Returns false if a GPU is still being brought up in the background: the program may then end only
@@ -57,10 +58,11 @@ bool pipeline_free(struct pipeline *p);
 
 /*
  * Compresses what is left to read of in_fd to out_fd: the header given, the data, a trailer.  The
- * bytes written depend on the input, the level, the segment size and `rsyncable` alone.  On PIPELINE_READ_ERROR
- * and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA if the file became
- * shorter while it was read.  *stats is valid after PIPELINE_OK.  Neither descriptor is closed, and
- * a partial output is the caller's to remove.  *progress is kept up to date.
+ * bytes written depend on the input, the level, the segment size and `rsyncable` alone.  On
+ * PIPELINE_READ_ERROR and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA
+ * if the file became shorter while it was read.  *stats is valid after PIPELINE_OK.  Neither
+ * descriptor is closed, and a partial output is the caller's to remove.  *progress is kept up to
+ * date.
  */
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
                                        const uint8_t *header, size_t header_len,

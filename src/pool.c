@@ -1,10 +1,10 @@
 /*
  * pool.c - jobs done side by side, finished in order (pool.h)
  *
- * Jobs are in a ring, oldest first.  A thread takes the oldest that nobody has; the main thread does
- * so too whenever it would have to wait: because the ring is full, or for all to be finished.  Only
- * the main thread puts jobs into the ring, finishes them and takes them out, so that a job stays in
- * its place until it is finished.
+ * Jobs are in a ring, oldest first.  A thread takes the oldest that nobody has; the main thread
+ * does so too whenever it would have to wait: because the ring is full, or for all to be finished.
+ * Only the main thread puts jobs into the ring, finishes them and takes them out, so that a job
+ * stays in its place until it is finished.
  *
  * A job is numbered by when it came, from 0; job i is in entry i % size.  The ring holds the jobs
  * first..end, of which first..next have been taken, and some of these are done.
@@ -88,8 +88,8 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Finishes the oldest job, after doing others as long as it is not done; called with the lock, which
- * it gives up meanwhile. */
+/* Finishes the oldest job, after doing others as long as it is not done; called with the lock,
+ * which it gives up meanwhile. */
 static void finish_oldest(struct pool *p)
 {
     struct entry *e = entry(p, p->first);

@@ -8,8 +8,8 @@
 
 /* What jobs are is the caller's affair, as is their memory. */
 struct pool_calls {
-    /* Makes what a thread needs for itself, in that thread.  If it returns NULL, the thread ends; the
-     * main thread, which cannot, passes NULL on to `work`. */
+    /* Makes what a thread needs for itself, in that thread.  If it returns NULL, the thread ends;
+     * the main thread, which cannot, passes NULL on to `work`. */
     void *(*open)(void *ctx);
     void (*close)(void *own); /* frees it, unless it is NULL */
     /* Does a job, in any thread, beside other jobs. */
@@ -21,9 +21,9 @@ struct pool_calls {
 
 struct pool;
 
-/* A pool for `threads` threads, 1 or more, the calling one included, which works too while it has to
- * wait.  The others are started when there is work for them.  *calls is copied.  NULL if memory is
- * short.  All functions are for the thread that made the pool, the "main thread". */
+/* A pool for `threads` threads, 1 or more, the calling one included, which works too while it has
+ * to wait.  The others are started when there is work for them.  *calls is copied.  NULL if memory
+ * is short.  All functions are for the thread that made the pool, the "main thread". */
 struct pool *pool_new(int threads, const struct pool_calls *calls);
 
 /* Adds a job.  Waits until there is room for one, and may do and finish others meanwhile. */

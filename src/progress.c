@@ -11,11 +11,11 @@
 #include "src/clock.h"
 #include "src/progress.h"
 
-/* Seconds between two lines, and before the first. */
+/* Seconds between two lines, and before the first where nobody asked for it by --progress. */
 #define INTERVAL 0.2
 #define PATIENCE 2.0
 
-/* Columns when the terminal does not say. */
+/* Columns when the terminal does not say, and the most that are used. */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
 

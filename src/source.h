@@ -5,6 +5,10 @@
  * and by several threads at a time.  All others, up to and including the last, are read one after
  * another, since only reading on tells whether one is the last; a file that grows meanwhile is
  * followed to wherever its end is then.
+ *
+ * For --rsyncable, the segments are pieces that end where the bytes before say so, wherever in the
+ * input that is: so what is the same in two inputs soon has the same segments in both.  They are
+ * read one after another.
  */
 #ifndef GZLZSS_SOURCE_H
 #define GZLZSS_SOURCE_H
@@ -14,6 +18,9 @@
 #include <stdint.h>
 
 #include "lzss/lzss.h"
+
+/* The longest piece. */
+#define SOURCE_PIECE_MAX ((size_t)64 << 10)
 
 struct source {
     int fd;
@@ -29,10 +36,10 @@ struct source {
     uint64_t end; /* bytes of the whole input, once the last segment was read */
 
     /* Of reading in pieces: */
-    uint8_t *held; /* the window before the next piece, and what was read after it */
-    size_t next;   /* where in it the next piece starts */
-    size_t filled; /* and where it ends */
-    bool no_more;  /* the input has ended there */
+    uint8_t *held; /* the window before the next piece, and what was read after it; else NULL */
+    size_t next;   /* where in it the next piece starts, */
+    size_t filled; /* and where what was read ends */
+    bool no_more;  /* the input ends there */
 };
 
 /* Looks at the file from where it is positioned.  source_finish has to follow. */
@@ -52,14 +59,13 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 void source_cancel(const struct source *s);
 
 /*
- * For --rsyncable, the segments end where the bytes before say so, wherever in the input that is: so
- * what is the same in two inputs soon has the same segments in both.  This is source_init for that,
- * and source_next_piece for source_read_next: *before is LZ_CHUNK_SIZE, and buf gets as many bytes
- * that come before the segment, then the segment; or it is 0, near the start of the input.  There are
- * SOURCE_PIECE_MAX bytes in a segment at most.  Returns false with errno set; false also from
- * source_init_pieces if memory is short.
+ * These two take the place of source_init and source_read_next for a source of pieces.
+ * source_init_pieces returns false if memory is short; source_finish must not follow then.
+ *
+ * buf, of LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes, gets the window before the piece, then the piece:
+ * *before, LZ_CHUNK_SIZE or near the start of the input 0, and *len bytes.  *len is 0 only if the
+ * input is empty.  One thread at a time.  Returns false with errno set.
  */
-#define SOURCE_PIECE_MAX ((size_t)64 << 10)
 bool source_init_pieces(struct source *s, int fd);
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 

@@ -11,7 +11,6 @@ load helpers
 unlisted='ascii silent to-stdout uncompress'
 unlisted_letters='H M a m'
 
-
 setup() {
     enter_test_directory
     man=$srcdir/man/gzlzss.1

@@ -1,10 +1,11 @@
 # helpers.bash - what the Bats files share
 #
-# The build says where things are: GZLZSS_COMMAND (or GZLZSS) is the command to test, GEN the data generator
-# (tests/gen.c) and srcdir the top of the source tree, all absolute paths (Makefile.am).
+# The build says where things are: GZLZSS_COMMAND (or GZLZSS) is the command to test, GEN the data
+# generator (tests/gen.c) and srcdir the top of the source tree, all absolute paths (Makefile.am).
 # shellcheck shell=bash
 
-# In the environment, GZLZSS would be options to the command: there, its path has another name.
+# In the environment, GZLZSS would be options to the command: its path has another name there, and
+# is a variable of this shell alone under this one.
 export GZLZSS_COMMAND=${GZLZSS_COMMAND:-${GZLZSS:?must be the path of the command to test}}
 unset GZLZSS
 GZLZSS=$GZLZSS_COMMAND
@@ -90,7 +91,7 @@ make_edge_inputs() {
         "$GEN" source "$n" >"in/source-$n"
         "$GEN" random "$n" >"in/random-$n"
     done
-    for n in 1048575 1048576 1048577; do # a segment
+    for n in 1048575 1048576 1048577; do # a segment of -b 1024
         "$GEN" text "$n" >"in/text-$n"
     done
     "$GEN" random 1048577 >in/random-1048577
