@@ -244,6 +244,26 @@ static bool is_small(const struct work *w, const struct stat *st)
 }
 
 /* Puts a file into the pool; false if memory is short, for which working on it alone may do. */
+/* Whether there already is an output, which -f removes: were it worked on beside others, that would
+ * be done even if the program ends at a file before it. */
+static bool has_output(const struct work *w, const char *name, const struct directory *directory)
+{
+    const char *base = names_base(name), *suffix = names_suffix(base, w->o->suffix);
+    char *output = NULL;
+    struct stat st;
+    bool is_there;
+
+    if (!w->o->force || w->o->action == ACTION_TEST)
+        return false;
+    if (w->o->action == ACTION_COMPRESS)
+        output = names_join(base, strlen(base), w->o->suffix);
+    else if (suffix != NULL)
+        output = names_decompressed(base, suffix);
+    is_there = output == NULL || fstatat(directory->fd, output, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    free(output);
+    return is_there;
+}
+
 static bool submit(struct work *w, const char *name, struct directory *directory)
 {
     const struct pool_calls calls = {
@@ -303,7 +323,7 @@ static void do_file(struct work *w, const char *name, struct directory *director
     if (w->m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (is_small(w, &st) && submit(w, name, directory))
+        if (is_small(w, &st) && !has_output(w, name, directory) && submit(w, name, directory))
             return;
         if (S_ISDIR(st.st_mode) && w->o->recursive) {
             fd = openat(directory->fd, names_base(name),

@@ -844,3 +844,19 @@ sys.exit(peak > 65536)' "$GZLZSS"
     "$GZLZSS" -dN "$long.gz"
     cmp "$long"xyz original
 }
+
+@test "before a file that ends it, -f removes no output of those after it" {
+    for n in 1 2 3 4 5 6; do
+        echo "$n" >"b$n"
+    done
+    "$GZLZSS" -c original >a.gz
+    truncate -s -5 a.gz
+    for n in 1 2 3 4 5 6; do
+        echo new | "$GZLZSS" >"b$n.gz"
+    done
+    ends_with 1 "$GZLZSS" -p 4 -df a.gz b1.gz b2.gz b3.gz b4.gz b5.gz b6.gz
+    for n in 1 2 3 4 5 6; do
+        [ "$(cat "b$n")" = "$n" ]
+        [ -e "b$n.gz" ]
+    done
+}
