@@ -549,8 +549,10 @@ static void announce(struct file *f, struct progress *progress)
 {
     if (f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST)
         msg_print(&f->m, "%s:\t", f->name);
-    progress_start(progress, f->o, f->name,
-                   S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+    /* Side by side, there would be several, in each other's way. */
+    if (!f->m.collect)
+        progress_start(progress, f->o, f->name,
+                       S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
 }
 
 /* Ends the progress; what it overwrote is written again. */
@@ -565,7 +567,7 @@ static void end_progress(struct file *f, struct progress *progress)
 
 static bool compress(struct file *f)
 {
-    struct progress progress;
+    struct progress progress = {0};
     const bool has_name = !f->is_stdin && !f->o->no_name;
     struct pipeline_stats stats;
     enum pipeline_status status;
