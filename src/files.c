@@ -572,7 +572,7 @@ static void end_progress(struct file *f, struct progress *progress)
 
 static bool compress(struct file *f)
 {
-    struct progress progress;
+    struct progress progress = {0};
     const bool has_name = !f->is_stdin && !f->o->no_name;
     struct pipeline_stats stats;
     enum pipeline_status status;
