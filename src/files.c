@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,13 +102,29 @@ static bool append_suffix(struct file *f, const char *suffix)
     return true;
 }
 
+/* In a walk, a FIFO that nobody writes to counts as empty, as it does to gzip: nobody may ever. */
+static void skip_idle_fifo(struct file *f)
+{
+    struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
+    int empty;
+
+    if (!f->o->recursive || !S_ISFIFO(f->in_stat.st_mode) || poll(&p, 1, 0) != 0)
+        return;
+    empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (empty >= 0) {
+        close(f->in_fd);
+        f->in_fd = empty;
+    }
+}
+
 /* Opens the operand, or a file whose name has a suffix more, which users of gunzip leave out. */
 static bool open_by_name(struct file *f)
 {
     const struct options *o = f->o;
     /* What may be removed has to be a regular file, and opening must not wait for someone to open
      * the other end of a FIFO before that is known; -f is also about links. */
-    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | (f->to_stdout ? 0 : O_NONBLOCK) |
+    const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC |
+                      (f->to_stdout && !o->recursive ? 0 : O_NONBLOCK) |
                       (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
     const char *suffix;
     int error;
@@ -129,8 +146,10 @@ static bool open_by_name(struct file *f)
         if (f->in_fd < 0 && error == ENOENT && !append_suffix(f, o->suffix))
             return false;
     }
-    if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0)
+    if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0) {
+        skip_idle_fifo(f);
         return true;
+    }
     name_error(f, f->name, f->in_fd >= 0 ? errno : error);
     return false;
 }
@@ -285,6 +304,7 @@ static bool open_output(struct file *f)
 {
     const bool compress = f->o->action == ACTION_COMPRESS;
     bool shortened = false;
+    size_t suffix = compress ? strlen(f->o->suffix) : 0;
     int error;
 
     if (f->o->action == ACTION_TEST || f->o->action == ACTION_LIST)
@@ -294,9 +314,10 @@ static bool open_output(struct file *f)
         return true;
     }
     while ((error = create_output(f)) != 0) {
-        if (error == ENAMETOOLONG &&
-            names_shorten(f->output_name, compress ? strlen(f->o->suffix) : 0)) {
+        if (error == ENAMETOOLONG && names_shorten(f->output_name, suffix)) {
             shortened = true;
+            if (suffix > 0)
+                suffix = strlen(names_suffix(f->output_name, f->o->suffix));
         } else if (error != EEXIST) {
             name_error(f, f->output_name, error);
             return false;
@@ -304,9 +325,11 @@ static bool open_output(struct file *f)
             return false;
         }
     }
-    if (shortened && compress && !f->m.quiet)
-        msg_note(&f->m, "%s compressed to %s", f->name, f->output_name);
-    else if (shortened)
+    f->is_shortened = shortened;
+    if (shortened && compress) {
+        if (!f->m.quiet && f->o->verbose == 0) /* -v says so anyway */
+            msg_note(&f->m, "%s compressed to %s", f->name, f->output_name);
+    } else if (shortened)
         msg_warning(&f->m, "%s: warning, name truncated", f->output_name);
     return true;
 }
@@ -573,7 +596,8 @@ static void end_progress(struct file *f, struct progress *progress)
 static bool compress(struct file *f)
 {
     struct progress progress = {0};
-    const bool has_name = !f->is_stdin && !f->o->no_name;
+    /* A name that had to be shortened can only be had back from the header. */
+    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
     struct pipeline_stats stats;
     enum pipeline_status status;
     uint8_t *header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
@@ -664,8 +688,10 @@ static bool decompress(struct file *f)
         if (ok && f->o->action == ACTION_LIST && ends)
             list(f, &info);
         else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (ok || is_next_member_bad(status, &info) || status == GZ_BAD_CRC ||
-                  status == GZ_BAD_LENGTH))
+                 (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH))
+            list_print_totals(f->list);
+        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
+                 (ok || is_next_member_bad(status, &info)))
             list_break_off(f->list);
         else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
             report(f, info.read_bytes - info.header_bytes, info.member_bytes);

@@ -49,6 +49,7 @@ struct file {
     char *found_name;  /* of the input where it is not the operand's; to be freed */
     char *output_name; /* to be freed; NULL: standard output, or none */
     bool is_stdin;
+    bool is_shortened;    /* the output's name, as it would have been too long */
     bool to_stdout;       /* the output is standard output, or there is none */
     bool made_output;     /* there is a file that goes if this fails: `armed` */
     int out_fd;           /* -1 if not open */

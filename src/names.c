@@ -85,18 +85,33 @@ bool names_shorten(char *name, size_t suffix)
     char *base = (char *)names_base(name);
     char *end = base + strlen(base) - suffix;
 
-    while (end > base) {
-        char *part = end;
-
-        while (part > base && part[-1] != '.')
-            part--;
-        if (end - part > 3) {
-            memmove(end - 1, end, strlen(end) + 1);
-            return true;
-        }
-        end = part > base ? part - 1 : base;
+    if (end == base)
+        return false;
+    if (suffix > 0 && end - base > 4 && memcmp(end - 4, ".tar", 4) == 0) {
+        memcpy(end - 4, ".tgz", sizeof(".tgz"));
+        return true;
     }
-    return false;
+    for (int least = 3; least > 0 && suffix > 0; least--) {
+        for (char *part_end = end, *part; part_end > base; part_end = part - 1) {
+            part = part_end;
+            while (part > base && part[-1] != '.')
+                part--;
+            if (part_end - part > least) {
+                memmove(part_end - 1, part_end, strlen(part_end) + 1);
+                return true;
+            }
+            if (part == base)
+                break;
+        }
+    }
+    /* Nothing but dots and single bytes, or no suffix to keep. */
+    base = end - 1;
+    while (suffix > 0 && base > names_base(name) && *base != '.')
+        base--;
+    if (suffix > 0 && base + 1 == end && base > names_base(name))
+        base--;
+    memmove(base, end, strlen(end) + 1);
+    return base > names_base(name);
 }
 
 uint64_t names_hash(const char *base, const char *own)

@@ -30,9 +30,13 @@ char *names_decompressed(const char *name, const char *suffix);
 /* The last component: all after the last slash, which may be nothing. */
 const char *names_base(const char *name);
 
-/* Makes a name that is too long for the file system a byte shorter: the last of its parts between
- * dots that has more than three bytes, the suffix (from `suffix` bytes before the end on) excepted.
- * Returns false if there is none. */
+/*
+ * Makes a name that is too long for the file system shorter, as gzip does; `suffix` bytes at its end
+ * stay, and if there are any, a byte goes from the last of the parts between dots that has more than
+ * three bytes, or more than two, or one, or else all from the last dot on.  But ".tar" and the suffix
+ * become ".tgz".  Returns false if nothing is left.  The suffix is still the last `suffix` bytes only
+ * if it was not that.
+ */
 bool names_shorten(char *name, size_t suffix);
 
 /* A number that is the same for two names in a directory if one might be the output of the other,

@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,14 @@ static bool need_pipeline(struct work *w)
     return false;
 }
 
-static void walk(struct work *w, const char *name, int fd);
+static bool is_link(const char *name)
+{
+    struct stat st;
+
+    return lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static void walk(struct work *w, const char *name, int fd, bool by_path);
 
 /* Works on a file now, and on all in it if it is a directory. */
 static void do_alone(struct work *w, const char *operand, struct directory *directory)
@@ -168,11 +176,14 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
         f.pipeline = w->pipeline;
         file_process(&f);
     } else if (f.is_directory && w->o->recursive) {
-        int fd = f.in_fd;
+        const int fd = f.in_fd;
+        /* Beyond a link, names are used as a whole: the system counts the links in them, so that one
+         * to a directory above does not go on for ever. */
+        const bool by_path = !directory->is_open || is_link(operand);
 
         f.in_fd = -1;
         finish(w, &f);
-        walk(w, operand, fd);
+        walk(w, operand, fd, by_path);
         return;
     }
     finish(w, &f);
@@ -253,7 +264,12 @@ static bool has_output(const struct work *w, const char *name, const struct dire
     struct stat st;
     bool is_there;
 
-    if (!w->o->force || w->o->action == ACTION_TEST)
+    if (w->o->action == ACTION_TEST)
+        return false;
+    /* One that will have to be shortened may become another's. */
+    if (strlen(base) + strlen(w->o->suffix) > NAME_MAX)
+        return true;
+    if (!w->o->force)
         return false;
     if (w->o->action == ACTION_COMPRESS)
         output = names_join(base, strlen(base), w->o->suffix);
@@ -329,7 +345,7 @@ static void do_file(struct work *w, const char *name, struct directory *director
             fd = openat(directory->fd, names_base(name),
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             if (fd >= 0) {
-                walk(w, name, fd);
+                walk(w, name, fd, false);
                 return;
             }
         }
@@ -385,10 +401,10 @@ static char *read_names(DIR *dir)
 }
 
 /* Works on all that is in a directory; fd, which is closed, is the directory. */
-static void walk(struct work *w, const char *name, int fd)
+static void walk(struct work *w, const char *name, int fd, bool by_path)
 {
     const size_t length = strlen(name);
-    struct directory *directory = new_directory(dup(fd));
+    struct directory *directory = new_directory(by_path ? -1 : dup(fd));
     DIR *dir = fdopendir(fd);
     char *names;
 

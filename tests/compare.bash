@@ -1,0 +1,538 @@
+# compare.bash - runs commands with GNU gzip and with gzlzss, and compares all that they did
+#
+#     same TREE COMMAND...
+#
+# TREE is a command that fills the current directory, COMMAND a line of shell.  It runs twice, each
+# time in a directory that TREE filled: first where `gzip`, `gunzip`, `zcat` and some more names are
+# GNU gzip, then where they are gzlzss, which goes by its argv[0] as gzip does; so the program's name
+# is the same in both programs' messages.  Then these must be equal:
+#
+#   - the exit status, and standard output and error to the byte;
+#   - the tree: names, types, modes with the set-uid, set-gid and sticky bits, owners, numbers of
+#     links, links' targets, times of change and of access to the nanosecond, and contents.  A time
+#     since the tests started counts as "now"; before the command, all times of access are long past.
+#
+#     same_in_turn TREE COMMAND...
+#
+# runs the commands one after another in the same tree, which is compared when all have run: for
+# commands that change nothing, or each something else.  That is several times as fast.
+#
+# Where a stream or a file is gzip's format and differs, the compressed bytes do not count, but what
+# gzip promises of them does: the header to the byte (flags, time, XFL, system), the stored name, and
+# the data that GNU gzip makes of it.
+#
+# `same` only takes note.  It is the test's teardown that makes all the comparisons, those of a tree
+# together, since making trees and looking at them is most of the work, and fails the test if one
+# fails.  Each counts: at the end of a file a comment in the TAP output tells their number.
+#
+# Differences that are meant
+#
+# gzlzss is not to be like gzip in these, and no comparison hides them; tests/gzip_differences.bats
+# asserts each.
+#
+#   - Compressed data is another's, so that its size is: `same_but_sizes` compares with the numbers
+#     in -v's and -l's reports taken out, as does `same_in_turn_but_sizes`.  (Of data that GNU gzip compressed, the reports are equal.)
+#   - The texts of -h, -L and -V.
+#   - -b is the size of segments in KiB, not a number of bits.
+#   - -10, -11 and -12 are levels.
+#   - There are more options: -p, -T and long ones.  They are in the list that an ambiguous long
+#     option's message gives, where they fit, and what gzip takes for a whole option it stays.
+#
+# shellcheck shell=bash
+# shellcheck disable=SC2094 # "$GEN" text >text reads no file.
+# shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
+
+# What comes after this second is "now".
+compare_epoch=$EPOCHSECONDS
+
+# The names that commands may call either program by.
+compare_names=(gzip gunzip zcat gzcat uncompress)
+
+# For setup_file(): makes the directories "theirs" and "ours" of the programs' names, and has the
+# files from make_inputs in $inputs.
+compare_setup_file() {
+    local tool program theirs
+    if ! theirs=$(command -v gzip) ||
+        ! gzip --version 2>/dev/null | head -n 1 | compare_version_is_right; then
+        skip "there is no GNU gzip of version 1.12 or later to compare with"
+    fi
+    # Other users' programs need to get here, too.
+    chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/file 2>/dev/null
+    chmod 755 "$BATS_FILE_TMPDIR"
+    compare_base=$BATS_FILE_TMPDIR/compare
+    inputs=$BATS_FILE_TMPDIR/inputs
+    export compare_base inputs
+    mkdir -p "$compare_base"/{theirs,ours} "$inputs"
+    : >"$compare_base/count"
+    for tool in theirs ours; do
+        program=$theirs
+        [ $tool = theirs ] || program=$GZLZSS
+        for name in "${compare_names[@]}"; do
+            if [ $tool = ours ] || [ "$name" = gzip ]; then
+                ln -s "$program" "$compare_base/$tool/$name"
+            else
+                # gzip leaves its other names to scripts, which call it by its own.
+                compare_script "$theirs" "$name" >"$compare_base/theirs/$name"
+                chmod 755 "$compare_base/theirs/$name"
+            fi
+        done
+    done
+    (
+        set -e
+        cd "$inputs"
+        compare_with theirs
+        make_inputs
+    )
+}
+
+# compare_script GZIP NAME: prints a script that is what GZIP is by that name.
+compare_script() {
+    local options=-d
+    case $2 in
+    *cat) options=-cd ;;
+    esac
+    # shellcheck disable=SC2016 # For the script.
+    printf '#!/bin/bash\nexec -a %s %q %s "$@"\n' "$2" "$1" $options
+}
+
+compare_version_is_right() {
+    local name version major minor
+    read -r name version
+    IFS=. read -r major minor <<<"$version"
+    [ "$name" = gzip ] && [ "$((${major:-0} * 1000 + ${minor%%[!0-9]*}))" -ge 1012 ]
+}
+
+# For teardown_file().
+compare_teardown_file() {
+    local all failed meant
+    [ -e "$compare_base/count" ] || return 0
+    all=$(wc -l <"$compare_base/count")
+    failed=$(grep -c '^not' "$compare_base/count")
+    meant=$(grep -c '^meant' "$compare_base/count")
+    echo "# ${BATS_TEST_FILENAME##*/}: $all comparisons with gzip, $((all - failed - meant)) hold," \
+        "$meant differ as is meant, $failed differ" >&3
+}
+
+# For setup().
+compare_setup() {
+    umask 022
+    cd "$BATS_TEST_TMPDIR" || return 1
+    chmod 755 .
+    compare_queue=()
+    compare_round=0
+}
+
+# For teardown().
+compare_teardown() {
+    local i tree
+    local -A groups=()
+    [ ${#compare_queue[@]} -gt 0 ] || return 0
+    compare_round=$((compare_round + 1))
+    (
+        # Bats would look at every command.
+        trap - DEBUG ERR EXIT
+        set +eETu
+        exec 3>&-
+        : >"$BATS_TEST_TMPDIR/verdict"
+        for ((i = 0; i < ${#compare_queue[@]}; i += 4)); do
+            groups[${compare_queue[i]} ${compare_queue[i + 1]}]+="$i "
+        done
+        for tree in "${!groups[@]}"; do
+            # shellcheck disable=SC2086 # A list of numbers.
+            compare_group "${tree%% *}" "${tree#* }" ${groups[$tree]}
+        done
+    )
+    cat "$BATS_TEST_TMPDIR/verdict"
+    [ ! -s "$BATS_TEST_TMPDIR/verdict" ]
+}
+
+same() {
+    compare_later each same "$@"
+}
+
+same_but_sizes() {
+    compare_later each any "$@"
+}
+
+same_in_turn() {
+    compare_later turn same "$@"
+}
+
+same_in_turn_but_sizes() {
+    compare_later turn any "$@"
+}
+
+# compare_later HOW SIZES TREE COMMAND...
+compare_later() {
+    local how=$1 sizes=$2 tree=$3 command
+    shift 3
+    for command; do
+        compare_queue+=("$how" "$tree" "$command" "$sizes")
+    done
+}
+
+# The files that most trees are made of, in the current directory; theirs have times long past, but
+# were read just now, so that reading them again changes no times.
+common_inputs() {
+    "$GEN" text 4000 >text
+    "$GEN" source 1500 >other
+    "$GEN" random 3000 >random
+    : >empty
+    touch -m -d '2001-02-03 04:05:06.123456789 UTC' text other random empty
+    gzip -k text other random empty
+    touch -m -d '2005-06-07 08:09:10.5 UTC' ./*.gz
+    cat text.gz other.gz >multi.gz
+    { cat text.gz && echo junk; } >junk.gz
+    { cat text.gz && head -c 99 /dev/zero; } >zeros.gz
+    head -c 700 text.gz >cut.gz
+    { head -c -8 text.gz && printf XXXX && tail -c 4 text.gz; } >crc.gz
+    { head -c -4 text.gz && printf XXXX; } >length.gz
+    cp text plain.gz
+    touch -m -d '2005-06-07 08:09:10.5 UTC' {multi,junk,zeros,cut,crc,length,plain}.gz
+}
+
+# Trees.  take FILE...: these of $inputs, NAME=FILE: as NAME.
+take() {
+    local f
+    for f; do
+        cp -p "$inputs/${f#*=}" "./${f%%=*}"
+    done
+}
+
+nothing() {
+    :
+}
+
+two_files() {
+    take text other
+    chmod 640 text
+}
+
+two_compressed() {
+    take text.gz other.gz
+    chmod 640 text.gz
+}
+
+# Runs a program as a user who is not root, whom access rights do not bind.
+as_user() {
+    if [ "$(id -u)" -ne 0 ]; then
+        "$@"
+    else
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    fi
+}
+
+# For a test in which commands run so; the tree function gives the files away.
+needs_user() {
+    as_user test -x "$GZLZSS" 2>/dev/null || skip "cannot become another user"
+    as_user test -x "$compare_base/ours/gzip" 2>/dev/null || skip "another user cannot get here"
+}
+
+# on_terminal COMMAND [TYPED]: runs it on a terminal of its own, with what is typed there (^D if nothing
+# is said), and prints what shows there, without carriage returns, and without the terminal's echo:
+# that comes before or after what the program says.
+on_terminal() {
+    local status=0 shown=$BATS_TEST_TMPDIR/shown
+    # script waits when its input ends, but this has no end.
+    mkfifo typed
+    exec 8<>typed
+    rm typed
+    printf '%b' "${2-\\004\\004\\004\\004}" >&8
+    timeout 10 script -qec "$1" "$shown" <&8 >/dev/null || status=$?
+    exec 8>&-
+    sed -e '/^Script /d' -e 's/\^D\x08\x08//g' "$shown" | if [ $# -gt 1 ]; then
+        tr -d '\r\n' | tr -d Yynx
+    else
+        tr -d '\r'
+    fi
+    return $status
+}
+
+needs_terminal() {
+    have script || skip "script is not installed"
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "script does not work here"
+}
+
+# Makes `gzip` and its other names theirs or ours.
+compare_with() {
+    PATH=$compare_base/$1:${PATH#"$compare_base"/*:}
+}
+
+# compare_group HOW TREE INDEX...: makes these comparisons of the queue.
+compare_group() {
+    local how=$1 tree=$2 tool i k=0 depth=1 leaf base command differences
+    local -a status=()
+    local -A entries=() lists=()
+    shift 2
+    compare_groups=$((${compare_groups-0} + 1))
+    base=$BATS_TEST_TMPDIR/$compare_round.$compare_groups
+    # Trees have numbers, theirs even and ours odd, of so many bits, each of which is a directory.
+    while [ "$how" = each ] && [ $((1 << depth)) -lt $(($# * 2)) ]; do
+        depth=$((depth + 1))
+    done
+    compare_leaf 0
+    mkdir -p "$base/$leaf" "$base/out"
+    cd "$base" || return
+    (
+        cd "$leaf" || exit
+        compare_with theirs
+        eval "$tree"
+    ) </dev/null 2>out/tree
+    if [ -s out/tree ]; then
+        { echo "This is no tree: $tree" && cat out/tree; } >>"$BATS_TEST_TMPDIR/verdict"
+    fi
+    # Copies, twice as many in each round.
+    while [ "$leaf" != tree ]; do
+        cp -a "$leaf" "${leaf%0}1"
+        leaf=${leaf%/0}
+    done
+    find tree -exec touch -h -a -d '2004-01-02 03:04:05.123456789 UTC' {} +
+    for i; do
+        for tool in theirs ours; do
+            compare_leaf "$k"
+            (
+                cd "$leaf" || exit
+                compare_with $tool
+                eval "${compare_queue[i + 2]}"
+            ) </dev/null >"out/$i.$tool.stdout" 2>"out/$i.$tool.stderr"
+            status+=($?)
+            k=$((k + 1))
+        done
+        [ "$how" = each ] || k=0
+    done
+    compare_read_trees
+    compare_ended=false
+    for tool in "${status[@]}"; do
+        [ "$tool" -ne 1 ] || compare_ended=true
+    done
+    k=0
+    for i; do
+        compare_one
+        [ "$how" = turn ] || k=$((k + 2))
+        status=("${status[@]:2}")
+    done
+}
+
+# The name of the tree number $1, to $leaf.
+compare_leaf() {
+    local bit
+    leaf=tree
+    for ((bit = depth - 1; bit >= 0; bit--)); do
+        leaf+=/$(($1 >> bit & 1))
+    done
+}
+
+# Whether this is a command in which a difference is meant: the list above.
+compare_is_meant() {
+    case "$tree; $command" in
+    # Standard input after a file: gzip stores a name for it, "stdin".
+    *'gzip'*' - '*) ;;
+    # A link to its own output: gzip destroys the file.
+    'taken; gzip -'*'f'*' self') ;;
+    # A stored name that is empty, ends with a slash, or is that of the input itself.
+    "stored_name ''; "* | "stored_name '/'; "* | "stored_name 'b/'; "*) ;;
+    "stored_name 'a.gz'; gzip -dNf a.gz" | 'stored_name a.gz; gzip -dNf a.gz') ;;
+    # Compressed data that is compressed again; more reports, sorted into the others.
+    'forest; timeout 9 gzip -r'*'f '* | 'forest; timeout 9 gzip -rvv '*) ;;
+    # A FIFO that nobody has opened to write yet: gzip takes it for empty.
+    'menagerie; timeout 5 gzip -'*' fifo') ;;
+    # A suffix with a slash in it.
+    *'gzip -dfS x/y fx/y' | *'gzip -dfS ../x f../x' | *'gzip -dfS ./ f./') ;;
+    # Where in the output compressed data ends; a ratio of data that is only copied.
+    *'grep -aobe'* | 'take text text.gz junk.gz zeros.gz cut.gz empty random multi.gz plain.gz; printf'*) ;;
+    # Paths of more than 1023 bytes, and gzip's other names, which it leaves to scripts.
+    *p/p/p/p/p/p/p/p* | *./////////* | *'(exec -a '*) ;;
+    # The root directory.
+    'odd_names; gzip /' | 'odd_names; gzip -d /') ;;
+    # Something wrong with a member after the first, or with a .Z: gzip removes the input.
+    'take second_method.gz; gzip -d'* | *'\037\213x'*' | with_tail '*) ;;
+    # Damaged data: more of what is before the damage may come out, and matches that reach before the
+    # data's start are told as what they are.
+    *'head -c '*' | gzip -dc' | *'flip '*' | gzip -'* | 'flipped '*'; gzip -dc'*' flip-255-'*) ;;
+    # Levels, and other options of our own.
+    *'-12'* | *"GZIP='-10'"* | *"GZIP='--bytes'"* | *' --p '* | *'-b ""'* | *'-dbx '*) ;;
+    # What could not be written is a list, or help, to the standard output.
+    *'gzip -l'*'>/dev/full' | *'gzip -l'*'>&-'* | *'gzip -l'*'1</dev/null'* | *'gzip -l big.gz)'*) ;;
+    *'gzip -h '* | *'gzip -V '* | *'gzip -L >/dev/full') ;;
+    # Compressed data cut off in a pipe, shown on a terminal, or compressed again.
+    *'gzip '*' | dd bs=1 count=40000 status=none' | *"on_terminal 'gzip "*c*) ;;
+    'menagerie # -'*'f; gzip -'*'f sticky.gz') ;;
+    *) return 1 ;;
+    esac
+}
+
+# Comparison number $i, of the trees number $k and $k + 1.  What differs goes to the verdict.
+compare_one() {
+    local theirs ours
+    differences=
+    command=${compare_queue[i + 2]}
+    [ "${status[0]}" -eq "${status[1]}" ] ||
+        differences="exit status ${status[0]} and ${status[1]}"$'\n'
+    compare_leaf "$k"
+    theirs=$leaf
+    compare_leaf $((k + 1))
+    ours=$leaf
+    compare_messages
+    # The tree of commands that ran in turn is that of the last.
+    if [ "$how" = each ] || [ ${#status[@]} -eq 2 ]; then
+        compare_trees
+    fi
+    compare_stdout
+    if [ -z "$differences" ]; then
+        echo "ok $command" >>"$compare_base/count"
+        return
+    fi
+        if compare_is_meant; then
+        echo "meant $command" >>"$compare_base/count"
+        return
+    fi
+    echo "not ok $command" >>"$compare_base/count"
+    {
+        command="$tree; $command"
+        echo "gzip (<) and gzlzss (>) differ after: ${command//$'\n'/\\n}"
+        head -n "${COMPARE_LINES:-30}" <<<"${differences%$'\n'}" | cut -c -300
+    } >>"$BATS_TEST_TMPDIR/verdict"
+}
+
+# compare_as WHAT COMMAND...: adds to $differences how the command prints theirs and ours.
+compare_as() {
+    local what=$1
+    shift
+    differences+="$what:"$'\n'$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
+}
+
+# Whether both have the same in this stream.  Text needs no program to tell that; with a null byte in
+# it, where read ends in success, it is not text.
+compare_equal() {
+    local theirs ours
+    if IFS= read -r -d '' theirs <"out/$i.theirs.$1" || IFS= read -r -d '' ours <"out/$i.ours.$1"; then
+        cmp -s "out/$i.theirs.$1" "out/$i.ours.$1"
+    else
+        [ "$theirs" = "$ours" ]
+    fi
+}
+
+compare_messages() {
+    # Where a link to a directory above goes round and round, the fortieth time or the one after ends.
+    if [ "$tree" = forest ]; then
+        sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
+    fi
+    # What -vv says more is meant.
+    sed -i -E '/: (GPU not used|segments matched|thread seconds): ?/d' "out/$i.ours.stderr"
+    compare_equal stderr && return
+    if [ "${compare_queue[i + 3]}" = any ] || compare_makes_data; then
+        compare_but_sizes stderr || compare_as stderr compare_without_sizes
+    else
+        compare_as stderr cat
+    fi
+}
+
+compare_stdout() {
+    local theirs=out/$i.theirs.stdout ours=out/$i.ours.stdout
+    if [ ! -s "$theirs" ] && [ ! -s "$ours" ]; then
+        return 0
+    fi
+    compare_equal stdout && return
+    if [ "${compare_queue[i + 3]}" = any ] || compare_makes_data; then
+        compare_but_sizes stdout && return
+    fi
+    compare_compressed "$theirs" "$ours" || compare_as stdout cat
+}
+
+# Whether the command compresses before it reports.
+compare_makes_data() {
+    case $command in
+    'gzip -d'* | 'gzip -l'* | 'gzip -t'* | gun* | zcat* | 'cat '*) return 1 ;;
+    esac
+}
+
+compare_but_sizes() {
+    cmp -s <(compare_without_sizes "out/$i.theirs.$1") <(compare_without_sizes "out/$i.ours.$1")
+}
+
+# The ratios of -v and -l, and the numbers before them, which are -l's sizes.
+compare_without_sizes() {
+    sed -E -e 's/ *-?[0-9]+\.[0-9]%/ RATIO/g' -e 's/ +[0-9]+( +[0-9]+ RATIO)/ SIZE\1/' "$@"
+}
+
+# Reads all trees at once: to $entries what is known of each path, and to $lists the same of each
+# tree, in one string, with // after each path and all about it (there is no // in a path).
+compare_read_trees() {
+    local path type mode owner links changed read target sum top=$((4 + 2 * depth)) text
+    local -A sums=()
+    # First, since reading a file changes its time of access.
+    find tree -mindepth "$depth" -printf '%p\0%y %m %U:%G %n %T@ %A@ %l\0' >out/entries
+    while IFS= read -r -d '' text; do
+        sums[${text:42}]=${text:0:40}
+    done < <(find tree -type f -exec sha1sum -z {} + 2>/dev/null)
+    while IFS= read -r -d '' path &&
+        IFS=' ' read -r -d '' type mode owner links changed read target; do
+        # Directories' numbers of links and times of access are the file system's business.
+        [ "$type" != d ] || links=- read=-
+        [ "$type" = f ] || read=-
+        ! compare_is_now "$changed" || changed=now
+        ! compare_is_now "$read" || read=now
+        sum=${sums[$path]-}
+        entries[$path]="$type $mode $owner links=$links changed=$changed read=$read $target#$sum"
+        lists[${path:0:top}]+="${path:top}//${entries[$path]}//"
+    done <out/entries
+    return 0
+}
+
+# Whether a time is since the start.
+compare_is_now() {
+    local seconds=${1%%.*}
+    [[ $seconds != - && $seconds -ge $compare_epoch && $seconds -le $((compare_epoch + 100000)) ]]
+}
+
+compare_trees() {
+    local name rest=${lists[$theirs]} a b
+    [ "$rest" != "${lists[$ours]-}" ] || return 0
+    while [ -n "$rest" ]; do
+        name=${rest%%//*}
+        rest=${rest#*//*//}
+        a=${entries[$theirs$name]} b=${entries[$ours$name]-}
+        # Before an error ends it, more files may have been read, if not worked on.
+        if $compare_ended; then
+            a=${a/ read=* /} b=${b/ read=* /}
+        fi
+        if [ "${a%#*}" != "${b%#*}" ]; then
+            differences+="< ${a%#*} .$name"$'\n'${b:+"> ${b%#*} .$name"$'\n'}
+        fi
+        if [[ $a = f* && $b = f* && ${a##*#} != "${b##*#}" ]] &&
+            ! compare_compressed "$theirs$name" "$ours$name"; then
+            differences+=".$name has other contents"$'\n'
+        fi
+    done
+    rest=${lists[$ours]-}
+    while [ -n "$rest" ]; do
+        name=${rest%%//*}
+        rest=${rest#*//*//}
+        b=${entries[$ours$name]}
+        [ -n "${entries[$theirs$name]-}" ] || differences+="> ${b%#*} .$name"$'\n'
+    done
+}
+
+# Both files are in gzip's format with the same header and the same data.
+compare_compressed() {
+    local a b
+    a=$(compare_header "$1") && b=$(compare_header "$2") && [ "$a" = "$b" ] || return 1
+    a=$("$compare_base/theirs/gzip" -dc <"$1" 2>&1 | sha1sum)
+    b=$("$compare_base/theirs/gzip" -dc <"$2" 2>&1 | sha1sum)
+    [ "$a" = "$b" ]
+}
+
+# The header's bytes in hexadecimal, the name included.
+compare_header() {
+    local bytes i end=20
+    bytes=$(od -A n -v -t x1 -N 1100 "$1")
+    bytes=${bytes//[!0-9a-f]/}
+    [[ $bytes = 1f8b08* ]] || return 1
+    if [ $((0x${bytes:6:2} & 8)) -ne 0 ]; then
+        for ((i = 20; i < ${#bytes}; i += 2)); do
+            [ "${bytes:i:2}" = 00 ] && break
+        done
+        end=$i
+    fi
+    echo "${bytes:0:end}"
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# gzip_differences.bats - what gzlzss does otherwise than gzip, on purpose, and that nothing else is
+# taken for it: this is the list in compare.bash, asserted, and proof that the comparisons find things
+
+# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2094 # Nothing here reads the file that it writes.
+# shellcheck disable=SC2154,SC2034 # inputs and compare_queue are compare.bash's.
+
+load helpers
+load compare
+
+setup_file() {
+    compare_setup_file
+}
+teardown_file() {
+    compare_teardown_file
+}
+setup() {
+    compare_setup
+}
+teardown() {
+    compare_teardown
+}
+
+make_inputs() {
+    common_inputs
+    "$GEN" source 400000 >large
+    gzip -k large
+}
+
+# Commands as gzip, and as gzlzss.
+theirs() {
+    "$compare_base/theirs/gzip" "$@"
+}
+ours() {
+    "$compare_base/ours/gzip" "$@"
+}
+
+# In the middle of a test, ! would not fail it.
+not() {
+    ! "$@"
+}
+
+# only_ours ARGUMENT...: gzip takes the command for an error, gzlzss does not.
+only_ours() {
+    not theirs "$@" <"$inputs/large" >/dev/null 2>&1 || fail "gzip has it, too: $*"
+    ours "$@" <"$inputs/large" >only_ours.gz
+    theirs -dc only_ours.gz | cmp - "$inputs/large"
+}
+
+@test "-h, -L and -V are about gzlzss" {
+    ours -V | head -n 1 | grep -q '^gzlzss [0-9]'
+    ours -L | grep -q gzlzss
+    ours -h | grep -q -e --backend
+    ours -h | grep -q -e --rsyncable
+}
+
+@test "-b is the size of segments" {
+    ours -nc "$inputs/large" >a
+    ours -nc -b 32 "$inputs/large" >b
+    not cmp -s a b
+    theirs -dc b | cmp - "$inputs/large"
+    # gzip takes any number and does not care; it is no number of bits here.
+    theirs -b 16 -c "$inputs/large" >/dev/null
+    ends_with 1 ours -b 16 -c "$inputs/large"
+    ends_with 1 ours -b 99999999 -c "$inputs/large"
+}
+
+@test "levels 10 to 12" {
+    for n in 10 11 12; do
+        ours -n$n <"$inputs/large" >a
+        ours -n --level=$n <"$inputs/large" | cmp - a
+        theirs -dc a | cmp - "$inputs/large"
+    done
+    not theirs -10 <"$inputs/large" 2>/dev/null
+    ends_with 1 ours -0 -c "$inputs/large"
+    ends_with 1 ours -90 -c "$inputs/large"
+}
+
+@test "options that gzip does not have" {
+    only_ours -p 1
+    only_ours -p1
+    only_ours -T 2
+    only_ours -T2
+    only_ours --processes=1
+    only_ours --processes 2
+    only_ours --threads=2
+    only_ours --blocksize=64
+    only_ours --backend=cpu
+    only_ours --backend auto
+    only_ours --level=3
+    only_ours --progress
+    not theirs --list-devices >/dev/null 2>&1
+    # It says what there is, or why there is nothing.
+    ours --list-devices >devices
+    [ -s devices ]
+}
+
+@test "an ambiguous option's possibilities are gzip's and gzlzss's own" {
+    local o p
+    for o in f n l v r s t b; do
+        for p in $(theirs --$o 2>&1 | sed -n "s/.*possibilities: //p" | tr -d "'"); do
+            ours --$o 2>&1 | grep -q -a -e "'$p'" || fail "--$o: no $p"
+        done
+    done
+}
+
+@test "compressed data is gzlzss's" {
+    local n
+    for n in 1 6 9; do
+        ours -$n -nc "$inputs/large" >a
+        theirs -$n -nc "$inputs/large" >b
+        not cmp -s a b
+        [ "$(hex a 0 10)" = "$(hex b 0 10)" ]
+    done
+}
+
+# sabotaged SCRIPT COMMAND: a comparison with a gzip that the script makes, which must not hold.
+sabotaged() {
+    rm "$compare_base/ours/gzip"
+    printf '#!/bin/bash\ngzip=%q/theirs/gzip\n%s\n' "$compare_base" "$1" >"$compare_base/ours/gzip"
+    chmod 755 "$compare_base/ours/gzip"
+    compare_queue=()
+    same 'take text text.gz other; mkdir sub; ln -s text link; mkfifo fifo' "$2"
+    if compare_teardown >/dev/null; then
+        fail "this is not found: $1"
+    fi
+    compare_queue=()
+}
+
+@test "what the comparison finds" {
+    local real
+    real=$(readlink "$compare_base/ours/gzip")
+    cp "$compare_base/count" count
+    sabotaged '"$gzip" "$@"; exit 3' 'gzip text'
+    sabotaged '"$gzip" "$@" && exit 2' 'gzip -c text'
+    sabotaged '"$gzip" "$@"; r=$?; echo >&2; exit $r' 'gzip text'
+    sabotaged '"$gzip" "$@"; r=$?; printf "\0" >&2; exit $r' 'gzip missing'
+    sabotaged 'echo >&2; exec "$gzip" "$@"' 'gzip missing'
+    sabotaged '"$gzip" "$@" 2>&1 | tr -d "\n" >&2; exit 1' 'gzip missing'
+    sabotaged '"$gzip" "$@" 2>&1' 'gzip missing'
+    sabotaged '"$gzip" "$@" 2>&1 | tr G g >&2; exit 1' 'gzip Gone'
+    sabotaged '"$gzip" "$@"; echo x' 'gzip -dc text.gz'
+    sabotaged '"$gzip" "$@"; printf "\0"' 'gzip -k other'
+    sabotaged '"$gzip" "$@" | head -c -1' 'gzip -dc text.gz'
+    sabotaged '"$gzip" "$@"; echo x | "$gzip"' 'gzip -c text'
+    sabotaged '"$gzip" -n "$@"' 'gzip -c text'
+    sabotaged '"$gzip" -1 "$@"' 'gzip -c text'
+    sabotaged '"$gzip" -n "$@"' 'gzip -f text'
+    sabotaged '"$gzip" -k "$@"' 'gzip other'
+    sabotaged '"$gzip" "$@"; touch -d "$(stat -c %y other.gz | cut -c 1-26)" other.gz' 'gzip other'
+    sabotaged '"$gzip" "$@"; touch -m other.gz' 'gzip other'
+    sabotaged '"$gzip" "$@"; touch -a other.gz' 'gzip other'
+    sabotaged '"$gzip" "$@"; chmod o+x other.gz' 'gzip other'
+    sabotaged '"$gzip" "$@"; chmod u+s other.gz' 'gzip other'
+    sabotaged '"$gzip" "$@"; : >new' 'gzip other'
+    sabotaged '"$gzip" "$@"; rm fifo' 'gzip other'
+    sabotaged '"$gzip" "$@"; rm fifo; : >fifo' 'gzip other'
+    sabotaged '"$gzip" "$@"; ln -sf other link' 'gzip other'
+    sabotaged '"$gzip" "$@"; ln text hard' 'gzip other'
+    sabotaged '"$gzip" "$@"; rmdir sub' 'gzip other'
+    sabotaged '"$gzip" "$@"; chmod 700 sub' 'gzip other'
+    sabotaged '"$gzip" "$@"; mv other.gz sub' 'gzip other'
+    sabotaged '"$gzip" "$@"; touch -r other.gz t; printf X | dd of=other.gz bs=1 seek=8 conv=notrunc status=none; touch -r t other.gz; rm t' 'gzip other'
+    sabotaged '"$gzip" "$@"; t=$(stat -c %y text); printf X | dd of=text bs=1 seek=8 conv=notrunc status=none; touch -m -d "$t" text' 'gzip other'
+    if [ "$(id -u)" -eq 0 ]; then
+        sabotaged '"$gzip" "$@"; chown 1:0 other.gz' 'gzip other'
+        sabotaged '"$gzip" "$@"; chown 0:1 other.gz' 'gzip other'
+    fi
+    rm "$compare_base/ours/gzip"
+    ln -s "$real" "$compare_base/ours/gzip"
+    mv count "$compare_base/count"
+    # And what does not count: how it is compressed.
+    printf '#!/bin/bash\n"%s" -6 "$@" | "%s" -d | "%s" -n5' "$compare_base"/{theirs,theirs,theirs}/gzip >"$compare_base/ours/gzip.5"
+    chmod 755 "$compare_base/ours/gzip.5"
+    mv "$compare_base/ours/gzip.5" "$compare_base/ours/gzip"
+    same 'take text' 'gzip -nc text'
+}
