@@ -364,9 +364,9 @@ enum gz_status gz_run(struct gz_stream *s)
     enum gz_status status = read_members(s);
     int saved_errno = errno;
 
-    /* What was decoded before an error is written, and if that fails, it is what is told: gzip, too,
-     * writes first. */
-    if (status != GZ_WRITE_ERROR && !gz_flush(s)) {
+    /* What was decoded before an error in the data is written, and if that fails, it is what is told:
+     * gzip, too, writes first.  After an error in reading, that is told. */
+    if (status != GZ_WRITE_ERROR && !gz_flush(s) && status != GZ_READ_ERROR) {
         status = GZ_WRITE_ERROR;
         saved_errno = errno;
     }
