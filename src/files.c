@@ -729,6 +729,19 @@ static void end(struct file *f)
     f->found_name = f->output_name = NULL;
 }
 
+/* Removes the input, unless its name is another file's by now: that one's data is nowhere else. */
+static void remove_input(struct file *f)
+{
+    const char *name = name_within(f, f->name);
+    struct stat st;
+
+    if (fstatat(f->directory->fd, name, &st, 0) == 0 &&
+        (st.st_dev != f->in_stat.st_dev || st.st_ino != f->in_stat.st_ino))
+        msg_warning(&f->m, "%s: replaced by another file meanwhile -- not removed", f->name);
+    else if (unlinkat(f->directory->fd, name, 0) != 0)
+        msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
+}
+
 void file_commit(struct file *f)
 {
     sigset_t before;
@@ -737,8 +750,8 @@ void file_commit(struct file *f)
         f->made_output = false;
         cleanup_hold(&before);
         cleanup_disarm(&f->armed);
-        if (!f->o->keep && unlinkat(f->directory->fd, name_within(f, f->name), 0) != 0)
-            msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
+        if (!f->o->keep)
+            remove_input(f);
         cleanup_release(&before);
     }
     end(f);

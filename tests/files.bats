@@ -860,3 +860,21 @@ sys.exit(peak > 65536)' "$GZLZSS"
         [ -e "b$n.gz" ]
     done
 }
+
+@test "a file that takes the input's name meanwhile is not removed" {
+    "$GEN" text 30000000 >big
+    echo other >other
+    "$GZLZSS" -9 -p1 big 2>stderr &
+    until [ -e big.gz ]; do
+        sleep 0.01
+    done
+    kill -STOP $!
+    mv other big
+    kill -CONT $!
+    status=0
+    wait $! || status=$?
+    [ "$status" -eq 2 ]
+    stderr_is "$NAME: big: replaced by another file meanwhile -- not removed"
+    [ "$(cat big)" = other ]
+    "$GZLZSS" -dc big.gz | cmp - <("$GEN" text 30000000)
+}

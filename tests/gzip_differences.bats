@@ -55,6 +55,39 @@ only_ours() {
     ours -h | grep -q -e --rsyncable
 }
 
+# keeps FILE COMMAND...: gzip loses the file's data, and gzlzss ends with 1 and leaves it as it was.
+keeps() {
+    local file=$1 tool
+    shift
+    for tool in theirs ours; do
+        rm -rf tree
+        mkdir tree
+        cd tree || return
+        take self.gz=text.gz
+        ln -s self.gz self
+        { cat self.gz && printf '\037\213x' && head -c 1000 /dev/zero; } >more.gz
+        # Its name is stored as that of the file itself.
+        { printf '\037\213\010\010\0\0\0\0\0\003own.gz\0' && gzip -nc ../large | tail -c +11; } >own.gz
+        cp "$file" ../before
+        if [ $tool = theirs ]; then
+            theirs "$@" >/dev/null 2>&1 || :
+            not cmp -s "$file" ../before || fail "gzip keeps it, too: $*"
+        else
+            ends_with 1 ours "$@"
+            [ -s stderr ]
+            cmp "$file" ../before
+        fi
+        cd .. || return
+    done
+}
+
+@test "data that gzip loses" {
+    cp "$inputs/large" .
+    keeps self.gz -f self
+    keeps own.gz -dNf own.gz
+    keeps more.gz -d more.gz
+}
+
 @test "-b is the size of segments" {
     ours -nc "$inputs/large" >a
     ours -nc -b 32 "$inputs/large" >b
