@@ -1,9 +1,11 @@
 /*
  * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
  *
- * All memory is allocated when the engine opens; nothing grows with the input.  Every batch has a
- * stream, so that one batch's kernels run while another's input is on its way in and a third's
- * sequences on their way out.  How many sequences a batch has is known only when its kernels are
+ * All memory is allocated when the engine opens; nothing grows with the input.  Every batch has
+ * streams of its own, so that one batch's kernels run while another's input is on its way in and a
+ * third's sequences on their way out.  It has two: a parse is one walk along a chunk by a warp,
+ * which takes long, whatever else the device does, but little of the device.  In a stream of higher
+ * priority, it starts beside the next batch's search as soon as it can.  How many sequences a batch has is known only when its kernels are
  * done, so their copy is queued by gpu_collect, for just that many.
  */
 #include <stdio.h>
@@ -17,12 +19,13 @@
  * caller's check of the sequences sends their segments to the CPU. */
 #define BYTES_A_SEQUENCE 4
 
-/* Points in a batch's stream, for its times. */
-enum { BEGIN, COPIED_IN, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
+/* Points in a batch's streams, for its times; FOUND is where `parsing` takes over. */
+enum { BEGIN, COPIED_IN, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* One batch's private part. */
 struct device_batch {
-    cudaStream_t stream;
+    cudaStream_t finding;
+    cudaStream_t parsing; /* of higher priority */
     cudaEvent_t events[EVENTS];
     gpu_view view;
     uint32_t *host_used;             /* pinned */
@@ -34,11 +37,12 @@ struct gpu_engine {
     char name[256];
     const struct lz_level *level;
     size_t segment_size;
+    uint32_t shared_size; /* see gpu_view */
     int batches;
     struct gpu_batch *batch;
 
-    /* Faults the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or
-     * fail at the submission with this number. */
+    /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
+     * the submission with this number. */
     bool corrupt;
     long submissions_left;
     int device;
@@ -48,10 +52,11 @@ struct gpu_engine {
 struct finder {
     size_t (*scratch)(const struct lz_level *);
     cudaError_t (*find)(const gpu_view &, const struct lz_level *, cudaStream_t);
+    cudaError_t (*parse)(const gpu_view &, const struct lz_level *, cudaStream_t);
 };
 
 static const struct finder finders[] = {
-#define GPU_FINDER_ENTRY(name) {gpu_scratch_##name, gpu_find_##name},
+#define GPU_FINDER_ENTRY(name) {gpu_scratch_##name, gpu_find_##name, gpu_parse_##name},
     LZ_FINDERS(GPU_FINDER_ENTRY)
 #undef GPU_FINDER_ENTRY
 };
@@ -73,7 +78,7 @@ static size_t chunks_for(size_t capacity, size_t segment_size)
 /* Device memory that such a batch takes, and 1 MiB for rounding. */
 static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
 {
-    return capacity + LZ_INPUT_PAD +
+    return capacity + GPU_INPUT_PAD +
            chunks_for(capacity, segment_size) *
                (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_result) + scratch) +
            capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
@@ -107,6 +112,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     size_t sequences = capacity / BYTES_A_SEQUENCE;
     size_t scratch = finders[g->level->finder].scratch(g->level);
     uint8_t *input = NULL;
+    int lowest, highest;
     cudaError_t status = cudaErrorMemoryAllocation;
 
     b->device = d;
@@ -117,14 +123,19 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     d->view.segment_size = (uint32_t)g->segment_size;
     d->view.chunks_per_segment = (uint32_t)LZ_CHUNKS(g->segment_size);
     d->view.capacity = (uint32_t)sequences;
+    d->view.shared_size = g->shared_size;
 
-    status = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
+    status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+    if (status == cudaSuccess)
+        status = cudaStreamCreateWithPriority(&d->finding, cudaStreamNonBlocking, lowest);
+    if (status == cudaSuccess)
+        status = cudaStreamCreateWithPriority(&d->parsing, cudaStreamNonBlocking, highest);
     for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
         status = cudaEventCreateWithFlags(&d->events[i], cudaEventBlockingSync);
     if (status == cudaSuccess)
-        status = cudaMalloc(&input, capacity + LZ_INPUT_PAD);
+        status = cudaMalloc(&input, capacity + GPU_INPUT_PAD);
     if (status == cudaSuccess)
-        status = cudaMemsetAsync(input, 0, capacity + LZ_INPUT_PAD, d->stream);
+        status = cudaMemsetAsync(input, 0, capacity + GPU_INPUT_PAD, d->finding);
     d->view.input = input;
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
@@ -168,9 +179,19 @@ static void free_batch(struct gpu_batch *b)
     for (int i = 0; i < EVENTS; i++)
         if (d->events[i] != NULL)
             cudaEventDestroy(d->events[i]);
-    if (d->stream != NULL)
-        cudaStreamDestroy(d->stream);
+    if (d->parsing != NULL)
+        cudaStreamDestroy(d->parsing);
+    if (d->finding != NULL)
+        cudaStreamDestroy(d->finding);
     free(d);
+}
+
+/* A limit that a test sets to what the device has; no limit is as large. */
+static size_t test_limit(const char *name, size_t size)
+{
+    const char *limit = getenv(name);
+
+    return limit != NULL && strtoull(limit, NULL, 10) < size ? strtoull(limit, NULL, 10) : size;
 }
 
 static void read_faults(struct gpu_engine *g)
@@ -210,6 +231,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 
+    available = test_limit("GZLZSS_TEST_GPU_MEMORY", available);
     capacity = fit_batches(&batches, batch_size, segment_size,
                            finders[level->finder].scratch(level), available);
     g = (struct gpu_engine *)calloc(1, sizeof(*g));
@@ -224,6 +246,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->level = level;
     g->device = device;
     g->segment_size = segment_size;
+    g->shared_size = (uint32_t)test_limit("GZLZSS_TEST_GPU_SHARED",
+                                          properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC);
     read_faults(g);
     for (g->batches = 0; g->batches < batches; g->batches++) {
         cudaError_t status = make_batch(g, &g->batch[g->batches], capacity);
@@ -270,6 +294,7 @@ struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
+    const struct finder *finder = &finders[g->level->finder];
     size_t whole = b->length / g->segment_size;
     size_t rest = b->length % g->segment_size;
 
@@ -284,23 +309,27 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
     /* Which device is meant is the thread's affair, and this may be another thread than before. */
     return !(failed(cudaSetDevice(g->device), g->name, error) ||
-             failed(cudaEventRecord(d->events[BEGIN], d->stream), g->name, error) ||
+             failed(cudaEventRecord(d->events[BEGIN], d->finding), g->name, error) ||
              failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length,
-                                    cudaMemcpyHostToDevice, d->stream),
+                                    cudaMemcpyHostToDevice, d->finding),
                     g->name, error) ||
-             failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->stream), g->name,
+             failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->finding), g->name,
                     error) ||
-             failed(cudaEventRecord(d->events[COPIED_IN], d->stream), g->name, error) ||
-             failed(finders[g->level->finder].find(d->view, g->level, d->stream), g->name, error) ||
-             failed(cudaEventRecord(d->events[MATCHED], d->stream), g->name, error) ||
+             failed(cudaEventRecord(d->events[COPIED_IN], d->finding), g->name, error) ||
+             failed(finder->find(d->view, g->level, d->finding), g->name, error) ||
+             failed(cudaEventRecord(d->events[FOUND], d->finding), g->name, error) ||
+             failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
+             failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||
+             failed(gpu_tags_to_sequences(d->view, d->parsing), g->name, error) ||
+             failed(cudaEventRecord(d->events[MATCHED], d->parsing), g->name, error) ||
              failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
-                                    cudaMemcpyDeviceToHost, d->stream),
+                                    cudaMemcpyDeviceToHost, d->parsing),
                     g->name, error) ||
              failed(cudaMemcpyAsync(d->host_results, d->view.results,
                                     d->view.chunks * sizeof(*d->view.results),
-                                    cudaMemcpyDeviceToHost, d->stream),
+                                    cudaMemcpyDeviceToHost, d->parsing),
                     g->name, error) ||
-             failed(cudaEventRecord(d->events[RESULTS_OUT], d->stream), g->name, error));
+             failed(cudaEventRecord(d->events[RESULTS_OUT], d->parsing), g->name, error));
 }
 
 /* Seconds between two points of a batch. */
@@ -324,12 +353,12 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
         failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return false;
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
-    if (failed(cudaEventRecord(d->events[COPY_OUT], d->stream), g->name, error) ||
+    if (failed(cudaEventRecord(d->events[COPY_OUT], d->parsing), g->name, error) ||
         failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
                                used * sizeof(*d->host_sequences), cudaMemcpyDeviceToHost,
-                               d->stream),
+                               d->parsing),
                g->name, error) ||
-        failed(cudaEventRecord(d->events[DONE], d->stream), g->name, error) ||
+        failed(cudaEventRecord(d->events[DONE], d->parsing), g->name, error) ||
         failed(cudaEventSynchronize(d->events[DONE]), g->name, error))
         return false;
 

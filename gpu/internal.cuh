@@ -19,13 +19,21 @@ struct gpu_result {
 /* The count of a chunk whose sequences did not fit. */
 #define GPU_NO_ROOM UINT32_MAX
 
+/* Bytes after a batch's input, in device memory, that may be read (their values do not matter): two
+ * steps of positions (warp.cuh), and their bytes. */
+#define GPU_INPUT_PAD 1024
+
+/* Of a block's shared memory, what kernels have beside what they ask for when they are queued. */
+#define GPU_SHARED_STATIC 1024
+
 /* A batch as kernels see it; all pointers are device memory. */
 struct gpu_view {
-    const uint8_t *input; /* 16-byte aligned, LZ_INPUT_PAD readable bytes after length */
+    const uint8_t *input; /* 16-byte aligned, GPU_INPUT_PAD readable bytes after length */
     uint32_t length;
     uint32_t segment_size; /* a multiple of 1024, so that every chunk is 16-byte aligned */
     uint32_t chunks_per_segment;
     uint32_t chunks;               /* of the whole batch */
+    uint32_t shared_size;          /* bytes of shared memory that a kernel may ask for a block */
     uint16_t *tags;                /* LZ_CHUNK_SIZE for every chunk */
     void *scratch;                 /* what the finder asked for */
     struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
@@ -53,16 +61,22 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
     return s;
 }
 
-/* Every finder has these two: the bytes of scratch memory it needs for a chunk, and what queues the
- * kernels that fill results and sequences for the batch. */
-#define GPU_FINDER_DECLARE(name)                                                 \
-    size_t gpu_scratch_##name(const struct lz_level *level);                     \
-    cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level, \
-                                cudaStream_t stream);
+/*
+ * Every finder has these three: the bytes of scratch memory it needs for a chunk; what queues the
+ * kernels that do the bulk of the work; and what queues those that come after them and fill the
+ * batch's tags, one walk along each chunk, which take long but leave most of the device free for
+ * other batches.
+ */
+#define GPU_FINDER_DECLARE(name)                                                  \
+    size_t gpu_scratch_##name(const struct lz_level *level);                      \
+    cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level,  \
+                                cudaStream_t stream);                             \
+    cudaError_t gpu_parse_##name(const gpu_view &v, const struct lz_level *level, \
+                                 cudaStream_t stream);
 LZ_FINDERS(GPU_FINDER_DECLARE)
 #undef GPU_FINDER_DECLARE
 
-/* Queues the kernel that turns the tags of all chunks into sequences (compact.cu). */
+/* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
 /* Sets *count to how many devices there are, 1 or more; false, with the reason in error, if there is

@@ -36,17 +36,19 @@ static __device__ __forceinline__ gpu_chunk gpu_chunk_at(const gpu_view &v, uint
 }
 
 template <unsigned BYTES>
-static __device__ __forceinline__ uint32_t links_hash(const uint32_t *data, uint32_t pos)
+static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &bytes, uint32_t pos,
+                                                      uint32_t g)
 {
-    uint32_t a = load32(data, pos);
+    const uint32_t a = bytes.at(pos, g, 0);
 
-    if (BYTES == 3)
+    if constexpr (BYTES == 3)
         return lz_hash3(a);
-    if (BYTES == 4)
+    else if constexpr (BYTES == 4)
         return lz_hash4(a);
-    if (BYTES == 7)
-        return lz_hash7(a, load32(data, pos + 4));
-    return lz_hash12(a, load32(data, pos + 4), load32(data, pos + 8));
+    else if constexpr (BYTES == 7)
+        return lz_hash7(a, bytes.at(pos, g, 1));
+    else
+        return lz_hash12(a, bytes.at(pos, g, 1), bytes.at(pos, g, 2));
 }
 
 /* Makes the links of a chunk, by the first BYTES bytes, to positions at most `farthest` back; for
@@ -54,18 +56,32 @@ static __device__ __forceinline__ uint32_t links_hash(const uint32_t *data, uint
 template <unsigned BYTES>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest)
 {
-    /* Whole warps of positions, from the first that can be reached. */
-    const uint32_t reach = min(c.history, (farthest + WARP - 1) / WARP * WARP);
+    /* Whole steps, from the first position that can be reached. */
+    const uint32_t reach = min(c.history, (farthest + STEP - 1) / STEP * STEP);
+    uint32_t pos = c.history - reach + threadIdx.x % WARP;
+    step_bytes<BYTES> bytes;
 
+    bytes.load(c.data, pos);
     clear_table(table, LZ_CHAINS_HASH_BITS, LINKS_NONE);
-    for (uint32_t group = c.history - reach; group < c.end; group += WARP) {
-        const uint32_t pos = group + threadIdx.x % WARP;
-        const uint32_t before = replace(table, links_hash<BYTES>(c.data, pos), pos);
-        /* If there was none, LINKS_NONE is ahead of pos, and the difference is huge. */
-        const uint32_t distance = pos - before;
+    for (uint32_t step = c.history - reach; step < c.end; step += STEP, pos += STEP) {
+        uint32_t hash[GROUPS], before[GROUPS];
 
-        if (pos >= c.history && pos < c.end)
-            links[pos - c.history] = (uint16_t)(distance <= farthest ? distance : 0);
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++)
+            hash[g] = links_hash<BYTES>(bytes, pos, g);
+        /* The last time, this reads what is behind the chunk, if only GPU_INPUT_PAD, in vain. */
+        bytes.load(c.data, pos + STEP);
+        replace(table, hash, pos, before);
+        if (step < c.history)
+            continue;
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            /* If there was none, LINKS_NONE is ahead of the position, and the difference is huge. */
+            const uint32_t distance = pos + g * WARP - before[g];
+
+            if (pos + g * WARP < c.end)
+                links[pos + g * WARP - c.history] = (uint16_t)(distance <= farthest ? distance : 0);
+        }
     }
 }
 
@@ -81,10 +97,21 @@ static __device__ __forceinline__ uint32_t link_at(const gpu_links &links, const
     return pos >= c.history ? links.own[pos - c.history] : links.before[pos];
 }
 
+/* The same in one row, in shared memory. */
+struct shared_links {
+    const uint16_t *links;
+};
+
+static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu_chunk &,
+                                                   uint32_t pos)
+{
+    return links.links[pos];
+}
+
 /* Whether the first BYTES (4, 7 or 12) bytes at `pos`, which are `first`, are at `there` too. */
-template <unsigned BYTES>
-static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
-                                                   uint32_t first, uint32_t there)
+template <unsigned BYTES, typename Data>
+static __device__ __forceinline__ bool same_prefix(Data data, uint32_t pos, uint32_t first,
+                                                   uint32_t there)
 {
     if (load32(data, there) != first)
         return false;
@@ -95,9 +122,9 @@ static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_
 }
 
 /* The length of a match of `known` bytes or more, at most `max`. */
-static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
-                                                        uint32_t there, uint32_t known,
-                                                        uint32_t max)
+template <typename Data>
+static __device__ __forceinline__ uint32_t match_length(Data data, uint32_t pos, uint32_t there,
+                                                        uint32_t known, uint32_t max)
 {
     uint32_t n = known, agree = 4;
 

@@ -624,9 +624,13 @@ cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cu
         path_chunks<<<v.chunks, WARP, 0, stream>>>(v);
         if (pass < level->passes)
             walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v);
-        else
-            walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v);
     }
-    status = cudaGetLastError();
-    return status == cudaSuccess ? gpu_tags_to_sequences(v, stream) : status;
+    return cudaGetLastError();
+}
+
+cudaError_t gpu_parse_optimal(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    (void)level;
+    walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v);
+    return cudaGetLastError();
 }

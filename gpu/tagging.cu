@@ -1,20 +1,22 @@
 /*
  * tagging.cu - the tagging match finder on the GPU (lzss/tagging.h says what it finds)
  *
- * A warp works on a chunk, 32 positions at a time, one a lane.  The hash table lies in shared
- * memory; an entry is a position counted from the start of the 32 KiB before the chunk, so that 16
- * bits hold it.  First the history is entered into the table.  Then, group by group:
+ * A warp works on a chunk, a step at a time, which is some groups of 32 positions, one a lane.  The
+ * hash table lies in shared memory; an entry is a position counted from the start of the 32 KiB
+ * before the chunk, so that 16 bits hold it.  Of the history, every position is only entered into
+ * the table.  Then, step by step:
  *
  *   look up   every lane reads the entry for its position and enters the position instead.  Where
- *             lanes of the group share an entry, each one's candidate is the nearest of them below
+ *             lanes of a group share an entry, each one's candidate is the nearest of them below
  *             it, and the highest one's position stays in the table.
- *   compare   every lane that no match covers yet compares eight bytes at its candidate.
- *   walk      the greedy walk over the group: the first lane at or after the walk's position that
+ *   compare   every lane compares eight bytes at its candidate, unless a match from an earlier step
+ *             covers its position.
+ *   walk      the greedy walk, group by group: the first lane at or after the walk's position that
  *             has a match wins; a match of all eight bytes is extended, 128 bytes at a time, by the
- *             whole warp.  This goes through the group's two or three matches one after another,
- *             but its state is the same in all lanes, so that nothing diverges.
+ *             whole warp.  This goes through a group's two or three matches one after another, but
+ *             its state is the same in all lanes, so that nothing diverges.
  *
- * A group that a match covers whole is only entered into the table.
+ * Looking up and comparing wait for memory for a whole step at a time, not for every group.
  *
  * An entry that was never written is 0, which names a real position; the comparison sorts it out,
  * as tagging.c explains.
@@ -56,41 +58,63 @@ static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     uint32_t covered = 0, covered_tag = 0;
 
+    uint32_t entry[GROUPS], candidate[GROUPS];
+    step_bytes<8> bytes;
+
     clear_table(table, LZ_TAGGING_HASH_BITS, 0);
-    for (uint32_t pos = lane; pos < span.history; pos += WARP)
-        replace(table, lz_tagging_hash(load32(data, pos)), pos);
+    bytes.load(data, lane);
+    for (uint32_t step = 0; step < end; step += STEP) {
+        const uint32_t pos = step + lane;
+        uint32_t low[GROUPS], high[GROUPS], length[GROUPS];
 
-    for (uint32_t group = span.history; group < end; group += WARP) {
-        uint32_t pos = group + lane;
-        uint32_t low = load32(data, pos);
-        uint32_t candidate = replace(table, lz_tagging_hash(low), pos);
-        uint32_t tag = pos < covered ? covered_tag : 0;
-
-        if (covered < group + WARP) {
-            uint32_t distance = pos - candidate;
-            uint32_t length = 0, matches;
-
-            if (pos >= covered && pos + LZ_TAGGING_MIN_MATCH <= end && distance != 0 &&
-                distance <= LZ_WINDOW_SIZE && load32(data, candidate) == low)
-                length = min(4 + common_bytes(load32(data, pos + 4), load32(data, candidate + 4)),
-                             end - pos);
-            matches = __ballot_sync(ALL_LANES, length >= LZ_TAGGING_MIN_MATCH);
-            while (matches != 0) {
-                uint32_t first = (uint32_t)__ffs((int)matches) - 1;
-                uint32_t start = group + first;
-                uint32_t match_length = __shfl_sync(ALL_LANES, length, (int)first);
-
-                covered_tag = __shfl_sync(ALL_LANES, distance, (int)first);
-                if (match_length == 8)
-                    match_length = extend(data, start, covered_tag, end);
-                covered = start + match_length;
-                if (pos >= start && pos < covered)
-                    tag = covered_tag;
-                matches = covered < group + WARP ? matches & (ALL_LANES << (covered - group)) : 0;
-            }
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            low[g] = bytes.at(pos, g, 0);
+            high[g] = bytes.at(pos, g, 1);
+            entry[g] = lz_tagging_hash(low[g]);
         }
-        if (pos < end)
-            tags[pos - span.history] = (uint16_t)tag;
+        /* The last time, this reads what is behind the chunk, if only GPU_INPUT_PAD, in vain. */
+        bytes.load(data, pos + STEP);
+        replace(table, entry, pos, candidate);
+        if (step < span.history)
+            continue;
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            const uint32_t at = pos + g * WARP, distance = at - candidate[g];
+
+            length[g] = 0;
+            if (at >= covered && at + LZ_TAGGING_MIN_MATCH <= end && distance != 0 &&
+                distance <= LZ_WINDOW_SIZE && load32(data, candidate[g]) == low[g])
+                length[g] =
+                    min(4 + common_bytes(high[g], load32(data, candidate[g] + 4)), end - at);
+        }
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            const uint32_t group = step + g * WARP, at = group + lane;
+            uint32_t tag = at < covered ? covered_tag : 0;
+
+            if (covered < group + WARP) {
+                uint32_t matches =
+                    __ballot_sync(ALL_LANES, length[g] >= LZ_TAGGING_MIN_MATCH && at >= covered);
+
+                while (matches != 0) {
+                    uint32_t first = (uint32_t)__ffs((int)matches) - 1;
+                    uint32_t start = group + first;
+                    uint32_t match_length = __shfl_sync(ALL_LANES, length[g], (int)first);
+
+                    covered_tag = __shfl_sync(ALL_LANES, at - candidate[g], (int)first);
+                    if (match_length == 8)
+                        match_length = extend(data, start, covered_tag, end);
+                    covered = start + match_length;
+                    if (at >= start && at < covered)
+                        tag = covered_tag;
+                    matches =
+                        covered < group + WARP ? matches & (ALL_LANES << (covered - group)) : 0;
+                }
+            }
+            if (at < end)
+                tags[at - span.history] = (uint16_t)tag;
+        }
     }
 }
 
@@ -102,10 +126,13 @@ size_t gpu_scratch_tagging(const struct lz_level *level)
 
 cudaError_t gpu_find_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    cudaError_t status;
-
     (void)level;
     tag_chunks<<<v.chunks, WARP, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
-    status = cudaGetLastError();
-    return status == cudaSuccess ? gpu_tags_to_sequences(v, stream) : status;
+    return cudaGetLastError();
+}
+
+cudaError_t gpu_parse_tagging(const gpu_view &, const struct lz_level *, cudaStream_t)
+{
+    /* Looking up and walking are one kernel. */
+    return cudaSuccess;
 }

@@ -9,12 +9,29 @@
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 
-/* The four bytes at `offset` of data that starts at a multiple of 4. */
-static __device__ __forceinline__ uint32_t load32(const uint32_t *data, uint32_t offset)
+/* Word i of data in global memory, which nothing writes while the kernel runs. */
+static __device__ __forceinline__ uint32_t word_at(const uint32_t *data, uint32_t i)
 {
-    const uint32_t *p = data + (offset >> 2);
+    return __ldg(data + i);
+}
 
-    return __funnelshift_r(__ldg(p), __ldg(p + 1), (offset & 3) * 8);
+/* The same in shared memory, or in any other. */
+struct shared_words {
+    const uint32_t *words;
+};
+
+static __device__ __forceinline__ uint32_t word_at(shared_words data, uint32_t i)
+{
+    return data.words[i];
+}
+
+/* The four bytes at `offset` of data that starts at a multiple of 4. */
+template <typename Data>
+static __device__ __forceinline__ uint32_t load32(Data data, uint32_t offset)
+{
+    const uint32_t i = offset >> 2;
+
+    return __funnelshift_r(word_at(data, i), word_at(data, i + 1), (offset & 3) * 8);
 }
 
 /* How many of the four bytes of a and b agree from the first on. */
@@ -25,27 +42,71 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
     return difference == 0 ? 4 : (uint32_t)(__ffs((int)difference) - 1) >> 3;
 }
 
-/*
- * Every lane gives its position and its entry's index; the warp's positions rise by one from lane
- * to lane and are above all that were entered before.  Returns the position that was last under
- * that entry before this one, and leaves the highest position under each.
- */
-static __device__ __forceinline__ uint32_t replace(uint16_t *table, uint32_t entry, uint32_t pos)
-{
-    uint32_t lane = threadIdx.x % WARP;
-    uint32_t before = table[entry];
-    uint32_t same = __match_any_sync(ALL_LANES, entry);
-    uint32_t lower = same & ((1u << lane) - 1);
+/* Positions are entered into tables so many warps of them at a time, as a step. */
+#define GROUPS 8
+#define STEP (GROUPS * WARP)
 
-    /* All have read before any writes. */
-    __syncwarp();
-    if (lower != 0)
-        before = pos - lane + (31 - (uint32_t)__clz((int)lower));
-    if (same >> lane == 1)
-        table[entry] = (uint16_t)pos;
-    __syncwarp();
-    return before;
+/*
+ * Enters a step's positions into a table.  They rise by one from lane to lane, and by WARP from
+ * group to group, from `pos`, this lane's in the first group, and are above all that were entered
+ * before.  entry[g] is where this lane's position of group g belongs.  before[g] becomes the
+ * position that was last under that entry before this one, and the highest position is left under
+ * each.
+ *
+ * A group's reads come before its writes, and these before the next group's reads, because a warp's
+ * accesses to shared memory are done in order; none of them has to wait for the one before it to
+ * answer.  That is why a step has several groups.
+ */
+static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (&entry)[GROUPS],
+                                               uint32_t pos, uint32_t (&before)[GROUPS])
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    uint32_t same[GROUPS];
+
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+        same[g] = __match_any_sync(ALL_LANES, entry[g]);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+        before[g] = table[entry[g]];
+        __syncwarp();
+        if (same[g] >> lane == 1)
+            table[entry[g]] = (uint16_t)(pos + (uint32_t)g * WARP);
+        __syncwarp();
+    }
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+        const uint32_t lower = same[g] & ((1u << lane) - 1);
+
+        if (lower != 0)
+            before[g] = pos + (uint32_t)g * WARP - lane + (31 - (uint32_t)__clz((int)lower));
+    }
 }
+
+/*
+ * The first BYTES bytes (3, 4, 7 or 12) at this lane's positions of a step, as the words they are
+ * in, so that they can be asked for while the step before is worked on.
+ */
+template <unsigned BYTES> struct step_bytes {
+    static const unsigned WORDS = (BYTES + 3) / 4 + 1;
+    uint32_t words[GROUPS][WORDS];
+
+    /* `pos` as for replace. */
+    __device__ __forceinline__ void load(const uint32_t *data, uint32_t pos)
+    {
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++)
+#pragma unroll
+            for (uint32_t i = 0; i < WORDS; i++)
+                words[g][i] = word_at(data, (pos + g * WARP) / 4 + i);
+    }
+
+    /* Bytes 4 i to 4 i + 3 from the position of group g on. */
+    __device__ __forceinline__ uint32_t at(uint32_t pos, uint32_t g, uint32_t i) const
+    {
+        return __funnelshift_r(words[g][i], words[g][i + 1], (pos & 3) * 8);
+    }
+};
 
 /* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
