@@ -22,13 +22,20 @@
 #define TILE 512
 #define AHEAD 2
 
+/* The best matches that a search found within the whole, half, and a quarter of its depth; packed,
+ * 0 for none. */
+struct alignas(16) found {
+    uint32_t whole, half, quarter;
+    uint32_t unused; /* so that one store does */
+};
+
 /* A chunk's part of the scratch memory, aligned for copy_to_shared. */
 struct alignas(16) scratch {
+    found matches[LZ_CHUNK_SIZE];
     uint16_t links[LZ_CHUNK_SIZE];
     uint16_t long_links[LZ_CHUNK_SIZE];
     uint16_t links3[LZ_CHUNK_SIZE];
-    uint32_t distinct;                  /* different bytes in the chunk's first LZ_SAMPLE */
-    uint32_t matches[3][LZ_CHUNK_SIZE]; /* within the whole, half, and a quarter of the depths */
+    uint32_t distinct; /* different bytes in the chunk's first LZ_SAMPLE */
 };
 
 static __global__ void __launch_bounds__(WARP) link_chunks(gpu_view v, bool by_long, uint32_t near3)
@@ -48,122 +55,178 @@ static __global__ void __launch_bounds__(WARP) link_chunks(gpu_view v, bool by_l
         make_links<3>(s->links3, table, c, near3);
 }
 
-/* The best matches that a search found within the whole, half, and a quarter of its depth; packed,
- * 0 for none. */
-struct found {
-    uint32_t whole, half, quarter;
-};
-
-/* Looks at `depth` candidates for matches of more than `length` bytes; see follow in chains.c. */
-template <unsigned BYTES, typename Data, typename Links>
-static __device__ __forceinline__ found follow(const gpu_chunk &c, Data data, Links links,
-                                               uint32_t pos, uint32_t length, uint32_t max,
-                                               uint32_t depth, uint32_t enough)
-{
-    const uint32_t first = load32(data, pos);
-    uint32_t last = load32(data, pos + length - 3);
-    uint32_t distance = 0;
-    int32_t score = LZ_SCORE_MIN;
-    found f = {0, 0, 0};
-
-    for (uint32_t i = 0; i < depth; i++) {
-        uint32_t link = link_at(links, c, pos - distance);
-        uint32_t there;
-
-        distance += link;
-        if (link == 0 || distance > LZ_CHAINS_WINDOW)
-            break;
-        there = pos - distance;
-        if (load32(data, there + length - 3) == last &&
-            same_prefix<BYTES>(data, pos, first, there)) {
-            uint32_t n = match_length(data, pos, there, 4, max);
-
-            if (n > length) {
-                if (lz_score(n, distance) > score) {
-                    score = lz_score(n, distance);
-                    length = n;
-                    last = load32(data, pos + length - 3);
-                    f.whole = lz_pack(n, distance);
-                    if (i < depth / 2)
-                        f.half = f.whole;
-                    if (i < depth / 4)
-                        f.quarter = f.whole;
-                }
-                if (n >= enough)
-                    break;
-            }
-        }
-    }
-    return f;
-}
-
 /* The level's numbers that searches want. */
 struct search_limits {
-    uint32_t depth, long_depth, nice, lazy, near3;
+    uint32_t depth, long_depth, nice, near3;
 };
 
-static __device__ __forceinline__ void store_found(struct scratch *s, uint32_t i, const found &f,
-                                                   uint32_t lazy)
+/* One position's search, by one lane; see follow in chains.c. */
+struct search {
+    uint32_t pos;         /* NOWHERE if the lane has none, not even one to be stored */
+    int32_t there;        /* the candidate; pos before the first */
+    int32_t lowest;       /* that it may be */
+    uint32_t max, enough; /* no match is longer; one of so many bytes ends the search */
+    uint32_t first, last; /* the four bytes at pos; and those that a longer match must agree in */
+    uint32_t length;      /* of the best so far, or of what it has to be longer than */
+    uint32_t looked_at;   /* candidates before this one */
+    uint32_t agreed;      /* bytes that it is known to match, while they are counted, else 0 */
+    int32_t score;        /* of the best so far */
+    found best;
+};
+
+#define NOWHERE UINT32_MAX
+
+/* Makes s the search at pos for a match of more than `length` and at most `longest` bytes; returns
+ * whether there can be one. */
+template <typename Data>
+static __device__ __forceinline__ bool
+begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longest, uint32_t nice)
 {
-    s->matches[0][i] = f.whole;
-    if (lazy > 0)
-        s->matches[1][i] = f.half;
-    if (lazy > 1)
-        s->matches[2][i] = f.quarter;
+    s.pos = pos;
+    s.there = (int32_t)pos;
+    s.lowest = max((int32_t)pos - LZ_CHAINS_WINDOW, 0);
+    s.max = longest;
+    s.enough = min(nice, longest);
+    s.length = length;
+    s.looked_at = 0;
+    s.agreed = 0;
+    s.score = LZ_SCORE_MIN;
+    s.best = {0, 0, 0, 0};
+    if (longest <= length)
+        return false;
+    s.first = load32(data, pos);
+    s.last = load32(data, pos + length - 3);
+    return true;
 }
 
-/* The search by the first LZ_LONG bytes. */
-template <typename Data, typename Links>
-static __device__ __forceinline__ void search_long(struct scratch *s, const gpu_chunk &c, Data data,
-                                                   Links links, uint32_t pos,
-                                                   const search_limits &l)
+/* Goes on to the next candidate; returns whether there is one to look at.  If it looks good, counting
+ * begins. */
+template <unsigned BYTES, typename Data, typename Links>
+static __device__ __forceinline__ bool next_candidate(search &s, const gpu_chunk &c, Data data,
+                                                      Links links, uint32_t depth)
 {
-    const uint32_t max = min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
-    found f = {0, 0, 0};
-
-    if (max >= LZ_LONG)
-        f = follow<LZ_LONG>(c, data, links, pos, LZ_LONG - 1, max, l.long_depth, min(l.nice, max));
-    store_found(s, pos - c.history, f, AHEAD);
+    s.there -= (int32_t)link_at(links, c, (uint32_t)s.there);
+    if (s.there < s.lowest)
+        return false;
+    if (load32(data, (uint32_t)s.there + s.length - 3) == s.last &&
+        same_prefix<BYTES>(data, s.pos, s.first, (uint32_t)s.there)) {
+        s.agreed = 4;
+        return true;
+    }
+    return ++s.looked_at < depth;
 }
 
-/* The searches by the first four and the first three bytes, after the other if there is one. */
-template <typename Data, typename Links>
-static __device__ __forceinline__ void search_short(struct scratch *s, const gpu_chunk &c,
-                                                    Data data, Links links, uint32_t pos,
-                                                    const search_limits &l, bool three)
+/* Counts up to eight more bytes that agree, and weighs the match if these were the last; returns
+ * whether the search goes on. */
+template <typename Data>
+static __device__ __forceinline__ bool count_on(search &s, Data data, uint32_t depth)
 {
-    const uint32_t i = pos - c.history;
-    uint32_t max = min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
-    found f = {0, 0, 0};
+    const uint32_t here = s.pos + s.agreed, there = (uint32_t)s.there + s.agreed;
+    uint32_t more = common_bytes(load32(data, here), load32(data, there));
+    uint32_t n;
 
-    if (l.long_depth > 0) {
-        f.whole = s->matches[0][i];
-        f.half = s->matches[1][i];
-        f.quarter = s->matches[2][i];
-        max = min(max, LZ_LONG - 1);
-        /* What the quarter found, the half and the whole found too. */
-        if (f.quarter != 0)
-            return;
+    if (more == 4)
+        more += common_bytes(load32(data, here + 4), load32(data, there + 4));
+    s.agreed += more;
+    if (more == 8 && s.agreed < s.max)
+        return true;
+    n = min(s.agreed, s.max);
+    s.agreed = 0;
+    if (n > s.length) {
+        const uint32_t distance = s.pos - (uint32_t)s.there;
+        const int32_t score = lz_score(n, distance);
+
+        if (score > s.score) {
+            s.score = score;
+            s.length = n;
+            s.last = load32(data, s.pos + n - 3);
+            s.best.whole = lz_pack(n, distance);
+            if (s.looked_at < depth / 2)
+                s.best.half = s.best.whole;
+            if (s.looked_at < depth / 4)
+                s.best.quarter = s.best.whole;
+        }
+        if (n >= s.enough)
+            return false;
     }
-    if (max > LZ_MIN_MATCH) {
-        found g = follow<4>(c, data, links, pos, LZ_MIN_MATCH, max, l.depth, min(l.nice, max));
+    return ++s.looked_at < depth;
+}
 
-        f.whole = f.whole == 0 ? g.whole : f.whole;
-        f.half = f.half == 0 ? g.half : f.half;
-        f.quarter = g.quarter;
-    }
-    if (max >= LZ_MIN_MATCH && three && f.quarter == 0) {
-        uint32_t link = s->links3[i];
+/* Positions that a warp takes for its lanes at a time. */
+#define TAKEN 128
 
-        if (link != 0 && ((load32(data, pos - link) ^ load32(data, pos)) & 0xffffff) == 0) {
-            uint32_t match = lz_pack(LZ_MIN_MATCH, link);
+/* How many lanes have to be without a position until they get new ones, and how many have to have
+ * bytes to count until these are counted; and candidates that the others go through at a time.
+ * Found by trying, on an H100. */
+#define REFILL 8
+#define COUNTING 12
+#define FOLLOWED 4
 
-            f.whole = f.whole == 0 ? match : f.whole;
-            f.half = f.half == 0 ? match : f.half;
-            f.quarter = match;
+/* The first position of those, given to no other warp of the block; `next` is shared. */
+static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
+{
+    uint32_t first = 0;
+
+    if (threadIdx.x % WARP == 0)
+        first = atomicAdd(next, TAKEN);
+    return __shfl_sync(ALL_LANES, first, 0);
+}
+
+/*
+ * Searches at all positions of the chunk.  Some searches take a hundred times as long as others, and
+ * some lanes are on their way along a match while others look for one.  So a lane that is done does
+ * not wait for its neighbours but gets another position; and of the three things that lanes may have
+ * to do, the warp does one at a time, once it is worth while for enough of them.
+ *
+ * begin(s, pos) makes s a position's search, and returns whether there is something to look for;
+ * end(s) stores what was found.
+ */
+template <unsigned BYTES, typename Data, typename Links, typename Begin, typename End>
+static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data, Links links,
+                                                  uint32_t depth, uint32_t *next, Begin begin,
+                                                  End end)
+{
+    const uint32_t below = (1u << threadIdx.x % WARP) - 1;
+    uint32_t from = 0, until = 0; /* positions taken and not given to a lane */
+    bool more = true, busy = false;
+    search s;
+
+    s.pos = NOWHERE;
+    s.agreed = 0;
+    for (;;) {
+        const uint32_t idle = __ballot_sync(ALL_LANES, !busy);
+        const uint32_t counting = __ballot_sync(ALL_LANES, s.agreed != 0);
+
+        if (more && __popc((int)idle) >= REFILL) {
+            if (from == until) {
+                from = take_positions(next);
+                until = max(from, min(from + TAKEN, c.end));
+                more = from < until;
+            }
+            if (!busy) {
+                const uint32_t pos = from + (uint32_t)__popc((int)(idle & below));
+
+                if (s.pos != NOWHERE)
+                    end(s);
+                s.pos = NOWHERE;
+                if (pos < until)
+                    busy = begin(s, pos);
+            }
+            from = min(from + (uint32_t)__popc((int)idle), until);
+        } else if (__popc((int)counting) >= COUNTING || (idle | counting) == ALL_LANES) {
+            if (idle == ALL_LANES)
+                break;
+            if (s.agreed != 0)
+                busy = count_on(s, data, depth);
+        } else {
+#pragma unroll
+            for (int i = 0; i < FOLLOWED; i++)
+                if (busy && s.agreed == 0)
+                    busy = next_candidate<BYTES>(s, c, data, links, depth);
         }
     }
-    store_found(s, i, f, l.lazy);
+    if (s.pos != NOWHERE)
+        end(s);
 }
 
 /* Bytes of shared memory for a chunk and its history, with what is read behind them; and for its
@@ -179,14 +242,32 @@ static __device__ __forceinline__ void copy_to_shared(void *to, const void *from
         ((uint4 *)to)[i] = __ldg((const uint4 *)from + i);
 }
 
-/* Hands out warps of positions to whichever warp asks next; `next` is shared. */
-static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
+static __device__ __forceinline__ uint32_t longest_at(const gpu_chunk &c, uint32_t pos)
 {
-    uint32_t first = 0;
+    return min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
+}
 
-    if (threadIdx.x % WARP == 0)
-        first = atomicAdd(next, WARP);
-    return __shfl_sync(ALL_LANES, first, 0);
+/* What a has, and what a has not but b. */
+static __device__ __forceinline__ found first_of(const found &a, const found &b)
+{
+    found f = {0, 0, 0, 0};
+
+    f.whole = a.whole != 0 ? a.whole : b.whole;
+    f.half = a.half != 0 ? a.half : b.half;
+    f.quarter = a.quarter != 0 ? a.quarter : b.quarter;
+    return f;
+}
+
+/* Where nothing was found, adds the match of three bytes, if that is what the link leads to. */
+template <typename Data>
+static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t link)
+{
+    if (link != LINKS_NONE &&
+        ((load32(data, s.pos - link) ^ load32(data, s.pos)) & 0xffffff) == 0) {
+        const uint32_t match = lz_pack(LZ_MIN_MATCH, link);
+
+        s.best = first_of(s.best, {match, match, match, 0});
+    }
 }
 
 /*
@@ -232,17 +313,37 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
         const auto links = at_hand(s->long_links, before->long_links);
 
         __syncthreads();
-        for (uint32_t pos; (pos = take_positions(&next[0])) < c.end;)
-            if (pos + threadIdx.x % WARP < c.end)
-                search_long(s, c, data, links, pos + threadIdx.x % WARP, limits);
+        search_all<LZ_LONG>(
+            c, data, links, limits.long_depth, &next[0],
+            [&](search &l, uint32_t pos) {
+                return begin_search(l, data, pos, LZ_LONG - 1, longest_at(c, pos), limits.nice);
+            },
+            [&](const search &l) { s->matches[l.pos - c.history] = l.best; });
         __syncthreads();
     }
     const auto links = at_hand(s->links, before->links);
 
     __syncthreads();
-    for (uint32_t pos; (pos = take_positions(&next[1])) < c.end;)
-        if (pos + threadIdx.x % WARP < c.end)
-            search_short(s, c, data, links, pos + threadIdx.x % WARP, limits, three);
+    search_all<4>(
+        c, data, links, limits.depth, &next[1],
+        [&](search &l, uint32_t pos) {
+            uint32_t longest = longest_at(c, pos);
+
+            if (limits.long_depth > 0) {
+                /* What the quarter found, the half and the whole found too. */
+                if (s->matches[pos - c.history].quarter != 0)
+                    return false;
+                longest = min(longest, LZ_LONG - 1);
+            }
+            return begin_search(l, data, pos, LZ_MIN_MATCH, longest, limits.nice);
+        },
+        [&](search &l) {
+            found *const to = &s->matches[l.pos - c.history];
+
+            if (three && l.best.quarter == 0 && l.max >= LZ_MIN_MATCH)
+                add_match3(l, data, s->links3[l.pos - c.history]);
+            *to = limits.long_depth > 0 ? first_of(*to, l.best) : l.best;
+        });
 }
 
 static __device__ __forceinline__ struct lz_match unpack(uint32_t packed)
@@ -276,9 +377,13 @@ static __global__ void __launch_bounds__(WARP)
         if (pos >= start + TILE)
             continue;
         __syncwarp();
-        for (uint32_t k = 0; k <= lazy; k++)
-            for (uint32_t i = lane; i < TILE + AHEAD; i += WARP)
-                tile[k][i] = start + i < size ? s->matches[k][start + i] : 0;
+        for (uint32_t i = lane; i < TILE + AHEAD; i += WARP) {
+            const found f = start + i < size ? s->matches[start + i] : found{0, 0, 0, 0};
+
+            tile[0][i] = f.whole;
+            tile[1][i] = f.half;
+            tile[2][i] = f.quarter;
+        }
         __syncwarp();
 
         while (pos < start + TILE && pos < size) {
@@ -347,8 +452,7 @@ static cudaError_t queue_search(const gpu_view &v, const search_limits &limits, 
 
 cudaError_t gpu_find_chains(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    const search_limits limits = {level->depth, level->long_depth, level->nice, level->lazy,
-                                  level->near3};
+    const search_limits limits = {level->depth, level->long_depth, level->nice, level->near3};
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 

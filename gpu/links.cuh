@@ -12,6 +12,8 @@
 #include "gpu/warp.cuh"
 #include "lzss/chains.h"
 
+/* A link that leads nowhere: further than to any position in reach.  In a table, it is an entry that
+ * was never written, which is ahead of every position and thus makes such a link. */
 #define LINKS_NONE 0xffffu
 
 /* Bytes of shared memory that making links takes. */
@@ -76,11 +78,11 @@ static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c,
             continue;
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
-            /* If there was none, LINKS_NONE is ahead of the position, and the difference is huge. */
             const uint32_t distance = pos + g * WARP - before[g];
 
             if (pos + g * WARP < c.end)
-                links[pos + g * WARP - c.history] = (uint16_t)(distance <= farthest ? distance : 0);
+                links[pos + g * WARP - c.history] =
+                    (uint16_t)(distance - 1 < farthest ? distance : LINKS_NONE);
         }
     }
 }

@@ -105,7 +105,7 @@ static __device__ __forceinline__ void gather(list &l, const gpu_chunk &c, const
         uint32_t there;
 
         l.distance += link;
-        if (link == 0 || l.distance > LZ_CHAINS_WINDOW) {
+        if (l.distance > LZ_CHAINS_WINDOW) {
             l.ended = true;
             break;
         }
@@ -148,7 +148,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS)
             uint32_t link = link_at(links3, c, pos - distance);
 
             distance += link;
-            if (link == 0 || distance > LZ_CHAINS_WINDOW)
+            if (distance > LZ_CHAINS_WINDOW)
                 break;
             if (((load32(c.data, pos - distance) ^ load32(c.data, pos)) & 0xffffff) == 0) {
                 add(l, LZ_MIN_MATCH, distance);

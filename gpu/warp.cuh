@@ -31,7 +31,8 @@ static __device__ __forceinline__ uint32_t load32(Data data, uint32_t offset)
 {
     const uint32_t i = offset >> 2;
 
-    return __funnelshift_r(word_at(data, i), word_at(data, i + 1), (offset & 3) * 8);
+    /* Of the bits to shift by, the low five count. */
+    return __funnelshift_r(word_at(data, i), word_at(data, i + 1), offset * 8);
 }
 
 /* How many of the four bytes of a and b agree from the first on. */
@@ -104,7 +105,7 @@ template <unsigned BYTES> struct step_bytes {
     /* Bytes 4 i to 4 i + 3 from the position of group g on. */
     __device__ __forceinline__ uint32_t at(uint32_t pos, uint32_t g, uint32_t i) const
     {
-        return __funnelshift_r(words[g][i], words[g][i + 1], (pos & 3) * 8);
+        return __funnelshift_r(words[g][i], words[g][i + 1], pos * 8);
     }
 };
 
