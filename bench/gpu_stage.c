@@ -1,134 +1,175 @@
 /*
  * gpu_stage.c - how fast the GPU stage alone is, in steady state
  *
- *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB]]]
+ *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
- * Default: 4 batches of 16 MiB, of segments of 1024 KiB (which the command has only with -b 1024).
+ * Default: 8 batches of 16 MiB, of segments of 2048 KiB, on device 0 alone; with DEVICES, on so many
+ * devices, each with so many batches.
  *
- * Input in pinned memory to sequences in pinned memory, all batches in flight in turn, over and
- * over for some seconds after a warm-up; nothing is read, encoded or written meanwhile.
- * What is matched is the first BATCH_MIB x BATCHES of FILE: to measure more than the GPU's cache,
- * make that several times its size.
+ * Input in pinned memory to sequences in pinned memory: a thread for each batch submits and collects
+ * it over and over, for some seconds after a warm-up; nothing is read, encoded or written meanwhile.
+ * What is matched is the first BATCH_MIB x BATCHES of FILE, on every device: to measure more than the
+ * GPU's cache, make that several times its size.
  *
- * Prints the throughput of the whole stage, and the medians of what the device's clock says
- * of one batch's copies and kernels (which overlap with other batches').
+ * Prints the throughput of the whole stage, and the means of what the device's clock says of one
+ * batch's copies and kernels (which overlap with other batches').
  */
 #include "config.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu/gpu.h"
 #include "src/clock.h"
 
-/* How long to measure at least. */
+#define WARM_UP 1.0
 #define SECONDS 2.0
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
+enum { MAX_BATCHES = 64, MAX_DEVICES = 16 };
 
-    return (x > y) - (x < y);
-}
+/* One batch, and the thread that has it. */
+struct turn {
+    struct gpu_engine *engine;
+    struct gpu_batch *batch;
+    pthread_t thread;
+    atomic_ullong bytes; /* matched so far */
+    struct gpu_times sum;
+    unsigned long rounds;
+};
 
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), compare);
-    return values[n / 2];
-}
+static atomic_bool stop;
 
-static int die(const char *what)
+static void die(const char *what)
 {
     fprintf(stderr, "gpu_stage: %s\n", what);
-    return 1;
+    exit(1);
+}
+
+static void *take_turns(void *argument)
+{
+    struct turn *t = argument;
+    char error[GPU_ERROR_SIZE];
+
+    while (!atomic_load(&stop)) {
+        if (!gpu_submit(t->engine, t->batch, error) || !gpu_collect(t->engine, t->batch, error))
+            die(error);
+        t->sum.copy_in += t->batch->times.copy_in;
+        t->sum.kernels += t->batch->times.kernels;
+        t->sum.copy_out += t->batch->times.copy_out;
+        t->rounds++;
+        atomic_fetch_add(&t->bytes, t->batch->length);
+    }
+    return NULL;
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&t, NULL);
+}
+
+static unsigned long long sum_bytes(struct turn *turns, int count)
+{
+    unsigned long long sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += atomic_load(&turns[i].bytes);
+    return sum;
+}
+
+static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
+{
+    size_t sequences = 0;
+
+    for (size_t c = 0, left = b->length; left > 0;) {
+        const size_t segment = left < segment_size ? left : segment_size;
+
+        for (size_t end = c + LZ_CHUNKS(segment); c < end; c++)
+            sequences += b->chunks[c].count;
+        left -= segment;
+    }
+    return sequences;
 }
 
 int main(int argc, char **argv)
 {
-    enum { MAX_TIMES = 1 << 20 };
+    const size_t batch_size = (size_t)(argc > 3 ? atoi(argv[3]) : 16) << 20;
+    const int batches = argc > 4 ? atoi(argv[4]) : 8;
+    const size_t segment_size = (size_t)(argc > 5 ? atoi(argv[5]) : 2048) << 10;
+    const int devices = argc > 6 ? atoi(argv[6]) : 1;
+    static struct turn turns[MAX_DEVICES * MAX_BATCHES];
+    struct gpu_engine *engines[MAX_DEVICES];
     char error[GPU_ERROR_SIZE];
-    size_t batch_size = (size_t)(argc > 3 ? atoi(argv[3]) : 16) << 20;
-    int batches = argc > 4 ? atoi(argv[4]) : 4;
-    size_t segment_size = (size_t)(argc > 5 ? atoi(argv[5]) : 1024) << 10;
-    struct gpu_engine *g;
-    const struct lz_level *level;
-    size_t sequences = 0, bytes = 0, times = 0;
-    double *copy_in, *kernels, *copy_out;
-    double start, end, opened;
+    struct gpu_times sum = {0, 0, 0};
+    unsigned long rounds = 0;
+    unsigned long long bytes;
+    size_t sequences = 0;
+    double start, opened, seconds;
+    int count = 0;
     FILE *f;
 
-    if (argc < 3 || atoi(argv[2]) < LZ_LEVEL_MIN || atoi(argv[2]) > LZ_LEVEL_MAX)
-        return die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB]]]");
-    level = lz_level(atoi(argv[2]));
+    if (argc < 3 || atoi(argv[2]) < LZ_LEVEL_MIN || atoi(argv[2]) > LZ_LEVEL_MAX || batches < 1 ||
+        batches > MAX_BATCHES || devices < 1 || devices > MAX_DEVICES)
+        die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]");
     f = fopen(argv[1], "rb");
     if (f == NULL)
-        return die("cannot open the input");
+        die("cannot open the input");
+    if (gpu_count(error) < devices)
+        die("there are not so many devices");
     start = clock_seconds();
-    g = gpu_open(0, level, segment_size, batch_size, batches, error);
-    if (g == NULL)
-        return die(error);
+    for (int d = 0; d < devices; d++) {
+        rewind(f);
+        engines[d] = gpu_open(d, lz_level(atoi(argv[2])), segment_size, batch_size, batches, error);
+        if (engines[d] == NULL)
+            die(error);
+        for (int i = 0; i < gpu_batches(engines[d]); i++) {
+            struct turn *t = &turns[count++];
+
+            t->engine = engines[d];
+            t->batch = gpu_new_batch(engines[d], error);
+            if (t->batch == NULL)
+                die(error);
+            t->batch->length = fread(t->batch->input, 1, t->batch->capacity, f);
+            if (t->batch->length == 0)
+                die("the input is too small");
+        }
+    }
     opened = clock_seconds() - start;
-    batches = gpu_batches(g);
-    for (int i = 0; i < batches; i++) {
-        struct gpu_batch *b = gpu_batch(g, i);
-
-        b->length = fread(b->input, 1, b->capacity, f);
-        if (b->length == 0)
-            return die("the input is too small");
-    }
     fclose(f);
-    copy_in = malloc(MAX_TIMES * sizeof(double));
-    kernels = malloc(MAX_TIMES * sizeof(double));
-    copy_out = malloc(MAX_TIMES * sizeof(double));
-    if (copy_in == NULL || kernels == NULL || copy_out == NULL)
-        return die("out of memory");
 
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&turns[i].thread, NULL, take_turns, &turns[i]) != 0)
+            die("cannot start a thread");
+    sleep_for(WARM_UP);
     start = clock_seconds();
-    end = start;
-    for (int round = 0; round < 6 || end - start < SECONDS; round++) {
-        for (int i = 0; i < batches; i++) {
-            struct gpu_batch *b = gpu_batch(g, i);
+    bytes = sum_bytes(turns, count);
+    sleep_for(SECONDS);
+    bytes = sum_bytes(turns, count) - bytes;
+    seconds = clock_seconds() - start;
+    atomic_store(&stop, true);
 
-            if (round > 0) {
-                if (!gpu_collect(g, b, error))
-                    return die(error);
-                /* The first rounds warm up. */
-                if (round > 3 && times < MAX_TIMES) {
-                    bytes += b->length;
-                    copy_in[times] = b->times.copy_in;
-                    kernels[times] = b->times.kernels;
-                    copy_out[times++] = b->times.copy_out;
-                }
-            }
-            if (!gpu_submit(g, b, error))
-                return die(error);
-        }
-        if (round == 3)
-            start = clock_seconds();
-        end = clock_seconds();
+    for (int i = 0; i < count; i++) {
+        struct turn *t = &turns[i];
+
+        pthread_join(t->thread, NULL);
+        sum.copy_in += t->sum.copy_in;
+        sum.kernels += t->sum.kernels;
+        sum.copy_out += t->sum.copy_out;
+        rounds += t->rounds;
+        sequences += count_sequences(t->batch, segment_size);
+        gpu_free_batch(t->engine, t->batch);
     }
-    for (int i = 0; i < batches; i++) {
-        struct gpu_batch *b = gpu_batch(g, i);
-
-        if (!gpu_collect(g, b, error))
-            return die(error);
-        for (size_t c = 0, left = b->length; left > 0;) {
-            size_t segment = left < segment_size ? left : segment_size;
-
-            for (size_t end_of_segment = c + LZ_CHUNKS(segment); c < end_of_segment; c++)
-                sequences += b->chunks[c].count;
-            left -= segment;
-        }
-    }
-    printf("%s, level %s, %zu MiB x %d: %.2f GB/s; opened in %.3f s; per batch, ms: copy in %.3f, "
-           "kernels %.3f, copy out %.3f; %zu sequences\n",
-           gpu_name(g), argv[2], batch_size >> 20, batches, (double)bytes / (end - start) * 1e-9,
-           opened, median(copy_in, times) * 1e3, median(kernels, times) * 1e3,
-           median(copy_out, times) * 1e3, sequences);
-    free(copy_in);
-    free(kernels);
-    free(copy_out);
-    gpu_close(g);
+    printf("%d x %s, level %s, %zu MiB x %d: %.2f GB/s; up, with input, in %.3f s; per batch, ms: "
+           "copy in %.3f, kernels %.3f, copy out %.3f; %zu sequences\n",
+           devices, gpu_name(engines[0]), argv[2], batch_size >> 20, count / devices,
+           (double)bytes / seconds * 1e-9, opened, sum.copy_in / (double)rounds * 1e3,
+           sum.kernels / (double)rounds * 1e3, sum.copy_out / (double)rounds * 1e3, sequences);
+    for (int d = 0; d < devices; d++)
+        gpu_close(engines[d]);
     return 0;
 }

@@ -5,28 +5,29 @@
 
 #include "gpu/internal.cuh"
 
-bool gpu_count_devices(int *count, char error[GPU_ERROR_SIZE])
+int gpu_count(char error[GPU_ERROR_SIZE])
 {
-    int driver = 0;
+    int driver = 0, count = 0;
     cudaError_t status;
 
     /* What the CUDA runtime itself says where there is no driver is about versions, and misleads. */
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is installed");
-        return false;
+        return 0;
     }
-    status = cudaGetDeviceCount(count);
-    if (status != cudaSuccess)
-        snprintf(error, GPU_ERROR_SIZE, "no CUDA device: %.100s", cudaGetErrorString(status));
-    return status == cudaSuccess;
+    status = cudaGetDeviceCount(&count);
+    if (status == cudaSuccess)
+        return count;
+    snprintf(error, GPU_ERROR_SIZE, "no CUDA device: %.100s", cudaGetErrorString(status));
+    return 0;
 }
 
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 {
     char text[GPU_ERROR_SIZE];
-    int count = 0;
+    const int count = gpu_count(text);
 
-    if (!gpu_count_devices(&count, text)) {
+    if (count == 0) {
         line(ctx, text);
         return;
     }

@@ -1,13 +1,15 @@
 /*
  * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
  *
- * All memory is allocated when the engine opens; nothing grows with the input.  Every batch has
+ * A batch's memory is allocated when it is made; nothing grows with the input.  Every batch has
  * streams of its own, so that one batch's kernels run while another's input is on its way in and a
  * third's sequences on their way out.  It has two: a parse is one walk along a chunk by a warp,
  * which takes long, whatever else the device does, but little of the device.  In a stream of higher
  * priority, it starts beside the next batch's search as soon as it can.  How many sequences a batch has is known only when its kernels are
  * done, so their copy is queued by gpu_collect, for just that many.
  */
+#include <atomic>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +30,10 @@ struct device_batch {
     cudaStream_t parsing; /* of higher priority */
     cudaEvent_t events[EVENTS];
     gpu_view view;
-    uint32_t *host_used;             /* pinned */
-    struct gpu_result *host_results; /* pinned */
+    /* In pinned memory: */
+    uint8_t *host_input;
+    uint32_t *host_used;
+    struct gpu_result *host_results;
     struct lz_sequence *host_sequences;
 };
 
@@ -38,14 +42,14 @@ struct gpu_engine {
     const struct lz_level *level;
     size_t segment_size;
     uint32_t shared_size; /* see gpu_view */
-    int batches;
-    struct gpu_batch *batch;
+    size_t capacity;      /* of a batch */
+    int batches;          /* that there may be */
+    int device;
 
     /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
      * the submission with this number. */
     bool corrupt;
-    long submissions_left;
-    int device;
+    std::atomic<long> submissions_left;
 };
 
 /* The level's match finder. */
@@ -105,8 +109,9 @@ static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size, 
     return capacity;
 }
 
-static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t capacity)
+static cudaError_t make_batch(const struct gpu_engine *g, struct gpu_batch *b)
 {
+    const size_t capacity = g->capacity;
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
     size_t sequences = capacity / BYTES_A_SEQUENCE;
@@ -148,7 +153,8 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.results, chunks * sizeof(*d->view.results));
     if (status == cudaSuccess)
-        status = cudaMallocHost(&b->input, capacity + LZ_INPUT_PAD);
+        status = cudaMallocHost(&d->host_input, capacity + LZ_INPUT_PAD);
+    b->input = d->host_input;
     if (status == cudaSuccess)
         status = cudaMallocHost(&d->host_used, sizeof(*d->host_used));
     if (status == cudaSuccess)
@@ -158,18 +164,23 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b, size_t 
     return status;
 }
 
-static void free_batch(struct gpu_batch *b)
+void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
 {
+    if (b == NULL)
+        return;
+
     struct device_batch *d = (struct device_batch *)b->device;
 
+    (void)cudaSetDevice(g->device);
     free(b->chunks);
+    free(b);
     if (d == NULL)
         return;
     /* What was never made is NULL, which all of these take; errors no longer matter. */
     cudaFreeHost(d->host_sequences);
     cudaFreeHost(d->host_results);
     cudaFreeHost(d->host_used);
-    cudaFreeHost(b->input);
+    cudaFreeHost(d->host_input);
     cudaFree(d->view.results);
     cudaFree(d->view.used);
     cudaFree(d->view.sequences);
@@ -212,16 +223,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     char label[32];
     struct gpu_engine *g;
     cudaDeviceProp properties;
-    size_t capacity, available, total;
-    int devices = 0;
+    size_t available, total;
 
-    if (!gpu_count_devices(&devices, error))
-        return NULL;
-    if (device >= devices) {
-        snprintf(error, GPU_ERROR_SIZE, "there is no CUDA device %d: the last is %d", device,
-                 devices - 1);
-        return NULL;
-    }
     snprintf(label, sizeof(label), "CUDA device %d", device);
     /* Waiting threads sleep: the cores have encoding to do. */
     if (failed(cudaSetDevice(device), label, error) ||
@@ -231,14 +234,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 
-    available = test_limit("GZLZSS_TEST_GPU_MEMORY", available);
-    capacity = fit_batches(&batches, batch_size, segment_size,
-                           finders[level->finder].scratch(level), available);
-    g = (struct gpu_engine *)calloc(1, sizeof(*g));
-    if (g != NULL)
-        g->batch = (struct gpu_batch *)calloc((size_t)batches, sizeof(*g->batch));
-    if (g == NULL || g->batch == NULL) {
-        free(g);
+    g = new (std::nothrow) gpu_engine();
+    if (g == NULL) {
         snprintf(error, GPU_ERROR_SIZE, "out of memory");
         return NULL;
     }
@@ -248,32 +245,31 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->segment_size = segment_size;
     g->shared_size = (uint32_t)test_limit("GZLZSS_TEST_GPU_SHARED",
                                           properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC);
+    g->batches = batches;
+    g->capacity =
+        fit_batches(&g->batches, batch_size, segment_size, finders[level->finder].scratch(level),
+                    test_limit("GZLZSS_TEST_GPU_MEMORY", available));
     read_faults(g);
-    for (g->batches = 0; g->batches < batches; g->batches++) {
-        cudaError_t status = make_batch(g, &g->batch[g->batches], capacity);
-
-        if (status == cudaSuccess)
-            continue;
-        /* With fewer batches than wished, the engine still works. */
-        free_batch(&g->batch[g->batches]);
-        if (g->batches == 0) {
-            failed(status, g->name, error);
-            gpu_close(g);
-            return NULL;
-        }
-        (void)cudaGetLastError();
-        break;
-    }
     return g;
 }
 
 void gpu_close(struct gpu_engine *g)
 {
-    (void)cudaSetDevice(g->device);
-    for (int i = 0; i < g->batches; i++)
-        free_batch(&g->batch[i]);
-    free(g->batch);
-    free(g);
+    delete g;
+}
+
+struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_batch *b = (struct gpu_batch *)calloc(1, sizeof(*b));
+    cudaError_t status = b == NULL ? cudaErrorMemoryAllocation : cudaSetDevice(g->device);
+
+    if (status == cudaSuccess)
+        status = make_batch(g, b);
+    if (!failed(status, g->name, error))
+        return b;
+    gpu_free_batch(g, b);
+    (void)cudaGetLastError();
+    return NULL;
 }
 
 const char *gpu_name(const struct gpu_engine *g)
@@ -286,11 +282,6 @@ int gpu_batches(const struct gpu_engine *g)
     return g->batches;
 }
 
-struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
-{
-    return &g->batch[i];
-}
-
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
@@ -298,12 +289,11 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     size_t whole = b->length / g->segment_size;
     size_t rest = b->length % g->segment_size;
 
-    if (g->submissions_left == 0) {
+    if (g->submissions_left >= 0 && g->submissions_left-- <= 0) {
+        g->submissions_left = 0;
         snprintf(error, GPU_ERROR_SIZE, "failing because GZLZSS_TEST_GPU_FAULT says so");
         return false;
     }
-    if (g->submissions_left > 0)
-        g->submissions_left--;
 
     d->view.length = (uint32_t)b->length;
     d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));

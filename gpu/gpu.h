@@ -3,11 +3,11 @@
  *
  * The engine works on batches.  A batch has pinned host memory for its input; the caller fills it
  * with whole segments, submits it, and later collects it: the batch's chunks then hold the same
- * sequences that lz_match_segment would have found.  Several batches can be under way at a time,
- * each on a stream of its own, so that copies, kernels and the caller's work overlap.
+ * sequences that lz_match_segment would have found.  Several batches can be under way at a time, so
+ * that copies, kernels and the caller's work overlap.
  *
- * All calls on one engine come from one thread at a time, except that other threads may read a
- * collected batch.  In a build without CUDA, gpu_open fails with a message that says so.
+ * Any thread may call any function, but for one batch only one thread at a time does.  In a build
+ * without CUDA, there are no devices, and a message says so.
  */
 #ifndef GZLZSS_GPU_H
 #define GZLZSS_GPU_H
@@ -49,24 +49,31 @@ struct gpu_batch {
  * none.  The text has no newline and is gone when the call returns. */
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 
+/* How many devices there are; 0, with the reason in error, if there is none. */
+int gpu_count(char error[GPU_ERROR_SIZE]);
+
 /*
- * Brings up visible device number `device`, from 0, for matching at `level`, with `batches` batches
- * of about `batch_size` bytes each for segments of `segment_size` bytes; fewer or smaller ones if
- * the device's free memory is short.  segment_size is as --blocksize allows; batch_size is below 2
- * GiB; batches is 1 or more.  Takes about 0.3 s: creating a CUDA context is slow.  Returns NULL,
- * with a message in error, if there is no usable device, or memory is short even for one batch.
+ * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`, with
+ * up to `batches` batches of about `batch_size` bytes each for segments of `segment_size` bytes;
+ * fewer or smaller ones if the device's free memory is short.  segment_size is as --blocksize allows;
+ * batch_size is below 2 GiB; batches is 1 or more.  Takes about 0.3 s: creating a CUDA context is
+ * slow.  Returns NULL, with a message in error, if the device cannot be used.
  */
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, char error[GPU_ERROR_SIZE]);
 
-/* Frees everything; no batch may be in use. */
+/* Frees the engine, whose batches must be freed already. */
 void gpu_close(struct gpu_engine *g);
 
-/* The device's name, which is there until gpu_close; the number of batches, 1 or more; and batch i,
- * from 0. */
+/* The device's name, which is there until gpu_close; and how many batches there may be, 1 or more. */
 const char *gpu_name(const struct gpu_engine *g);
 int gpu_batches(const struct gpu_engine *g);
-struct gpu_batch *gpu_batch(struct gpu_engine *g, int i);
+
+/* Makes another batch; NULL, with a message in error, if memory is short after all. */
+struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]);
+
+/* Frees a batch that is not under way; b may be NULL. */
+void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 
 /* Starts matching a filled batch and returns at once; gpu_collect, once for every gpu_submit, waits
  * for it.  Both return false, with a message in error, if the device failed: the batch's input is

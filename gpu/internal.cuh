@@ -79,10 +79,6 @@ LZ_FINDERS(GPU_FINDER_DECLARE)
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
-/* Sets *count to how many devices there are, 1 or more; false, with the reason in error, if there is
- * none (device.cu). */
-bool gpu_count_devices(int *count, char error[GPU_ERROR_SIZE]);
-
 /* Whether this program has code that the current device can run (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 

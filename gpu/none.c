@@ -14,6 +14,12 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
+int gpu_count(char error[GPU_ERROR_SIZE])
+{
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return 0;
+}
+
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
 {
@@ -45,11 +51,17 @@ int gpu_batches(const struct gpu_engine *g)
     return 0;
 }
 
-struct gpu_batch *gpu_batch(struct gpu_engine *g, int i)
+struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE])
 {
     (void)g;
-    (void)i;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return NULL;
+}
+
+void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
+{
+    (void)g;
+    (void)b;
 }
 
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])

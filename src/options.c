@@ -70,7 +70,7 @@ static const struct option_row rows[] = {
      "                           and 4096 from level 10 on"},
     {OPTION_RSYNCABLE, "rsyncable", NULL, "make output that rsync can update in parts"},
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
-    {OPTION_DEVICE, "device", "N", "use the N-th GPU, from 0; default: 0"},
+    {OPTION_DEVICE, "device", "LIST", "use GPUs with these numbers, as 0,2; default: all"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
 
     {0, NULL, NULL, "What to say:"},
@@ -148,6 +148,32 @@ static bool apply_number(const char *argument, long min, long max, const char *w
     return false;
 }
 
+/* Reads a list of different device numbers. */
+static bool parse_devices(const char *text, struct gpus_config *gpus)
+{
+    char number[16];
+
+    gpus->count = 0;
+    for (;; text++) {
+        const size_t length = strcspn(text, ",");
+        long value;
+
+        if (gpus->count == GPUS_MAX || length >= sizeof(number))
+            return false;
+        memcpy(number, text, length);
+        number[length] = '\0';
+        if (!parse_number(number, 0, DEVICE_MAX, &value))
+            return false;
+        for (int i = 0; i < gpus->count; i++)
+            if (gpus->numbers[i] == (int)value)
+                return false;
+        gpus->numbers[gpus->count++] = (int)value;
+        text += length;
+        if (*text == '\0')
+            return true;
+    }
+}
+
 /* What gzip wants of the argument of its own -b. */
 static bool want_digits(const char *argument, struct messages *m)
 {
@@ -182,9 +208,11 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
         o->pipeline.level = (int)number;
         break;
     case OPTION_DEVICE:
-        if (!apply_number(argument, 0, DEVICE_MAX, "device", "", &number, m))
+        if (!parse_devices(argument, &o->pipeline.gpus)) {
+            msg_error(m, "invalid devices '%s': give numbers, at most %d, with commas between them",
+                      argument, GPUS_MAX);
             return false;
-        o->pipeline.device = (int)number;
+        }
         break;
     case OPTION_BACKEND:
         if (!parse_backend(argument, &o->pipeline.backend)) {

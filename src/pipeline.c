@@ -7,8 +7,10 @@
  *
  *   worker threads   claim a segment, match it with the CPU engine and encode it; or encode one the
  *                    GPU has matched, which comes first, since it frees the GPU's memory.
- *   the feeder       a thread that claims a batch of segments for the GPU, submits it, and hands
- *                    matched batches to the workers.  It runs only if there is a GPU to feed.
+ *   feeders          threads that each claim a batch of segments for a GPU, have it matched, hand
+ *                    them to the workers, and begin again when these are done with them.  A GPU has
+ *                    several, so that reading, copying and matching go on at the same time; there
+ *                    are none where there is no GPU.
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
@@ -21,7 +23,7 @@
  * claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the worker that
  * takes it there; once `done`, to the writer.  Input bytes are in the worker's own buffer, or in
  * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
- * is under its lock, except a slot, a buffer or a batch in its owner's hands, and the source, of
+ * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, and the source, of
  * which any thread may read the segments that can be read in any order, and the rest only the
  * thread that has set `reading`.
  *
@@ -30,7 +32,7 @@
  * read in order, by one worker at a time, and matched by the CPU alone.
  *
  * If anything fails, `failed` is set and all threads stop taking up work.  If the GPU fails, that
- * is not a failure: its segments go to the workers unmatched, and the feeder ends.
+ * is not a failure: its segments go to the workers unmatched, and its feeders end.
  */
 #include "config.h"
 
@@ -46,19 +48,18 @@
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
 #include "src/clock.h"
+#include "src/gpus.h"
 #include "src/io.h"
 #include "src/pipeline.h"
 #include "src/progress.h"
 #include "src/source.h"
 
 /*
- * Batches of segments for the GPU.  Larger batches fill a large GPU better; more batches let
- * copies, kernels and encoding overlap.  Both cost pinned memory: 2.5 bytes for every byte of a
- * batch, 160 MiB in all, which takes 0.06 s to get.  On an H200, level 1, the GPU stage
- * reaches 16.8 GB/s with 16 MiB x 4, 16.9 with 32 MiB x 4 and 15.2 with 48 MiB x 3.
+ * Bytes of a batch of segments for a GPU, of which it has up to GPUS_BATCHES.  Larger ones fill a
+ * large GPU better; more of them let reading, copies, kernels and encoding overlap.  Both cost pinned
+ * memory, 2.5 bytes for every byte of a batch, which takes 0.37 s for a GB to get.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
-#define BATCHES 4
 
 /*
  * With BACKEND_AUTO, a GPU is brought up for inputs of this many bytes for each thread.  Bringing
@@ -66,11 +67,6 @@
  * the faster the level.  With 16 threads and an H200, seconds without and with the GPU beside the
  * CPU: level 1, 1.4 GB of source: 0.48 and 0.60; level 6, the same: 1.35 and 0.90; level 6, 0.43 GB
  * of source: 0.40 and 0.50; level 6, 0.46 GB of machine code: 0.74 and 0.54.
- *
- * At the slow levels a GPU is as fast as many cores, and a core takes most of a second for a
- * segment that it starts on: once the GPU is there, the CPU leaves matching to it.  With 16 threads
- * and an H100, level 10, 0.2 GB of source: 2.20 s without a GPU, 1.6 sharing to the end, 0.86 all
- * by the GPU; 64 MB: 0.87, 1.06, 0.62.
  */
 #define GPU_MIN_BYTES_PER_THREAD ((uint64_t)64 << 20)
 #define GPU_MIN_BYTES_PER_THREAD_FAST ((uint64_t)256 << 20)
@@ -78,9 +74,11 @@
 #define FAST_LEVEL 4  /* the last that counts as fast */
 #define SLOW_LEVEL 10 /* the first that counts as slow */
 
-static const char no_thread[] = "cannot start a thread";
+/* About how long a core takes for a segment at those levels, before one was timed. */
+#define SLOW_SECONDS 1.0
 
-enum gpu_state { GPU_ABSENT, GPU_OPENING, GPU_READY, GPU_FAILED };
+/* A further GPU is brought up for each so many bytes more, since that takes time, too. */
+#define BYTES_PER_FURTHER_GPU ((uint64_t)2 << 30)
 
 /* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
  * costs more than a small input does. */
@@ -94,34 +92,28 @@ struct tools {
 struct pipeline {
     struct pipeline_config config;
     const struct lz_level *level;
-    uint64_t gpu_min;  /* bytes of input from which BACKEND_AUTO wants a GPU */
+    uint64_t gpu_min;         /* bytes of input from which BACKEND_AUTO wants a GPU, */
+    uint64_t further_gpu_min; /* and so many more for each further one */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
     uint8_t *out;      /* an output buffer of the input before, or NULL */
-    pthread_mutex_t lock;  /* of what follows, which other threads change */
-    struct tools *tools;   /* that nobody uses */
-    pthread_cond_t opened; /* state is not GPU_OPENING any more */
-    enum gpu_state state;
-    struct gpu_engine *gpu;       /* if state is GPU_READY, or was */
-    bool gpu_used;                /* for any input */
-    char trouble[GPU_ERROR_SIZE]; /* why state is GPU_FAILED */
-};
+    struct gpus *gpus; /* NULL with BACKEND_CPU */
+    char gpu_names[GPU_ERROR_SIZE]; /* once they have been used, else empty */
+    char trouble[GPU_ERROR_SIZE];   /* for pipeline_gpu_trouble */
 
-/* Segments that the GPU matches in one go. */
-struct batch {
-    struct gpu_batch *gpu;
-    uint64_t first;   /* segments in it: this one, */
-    unsigned count;   /* and so many in all */
-    unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
+    pthread_mutex_t lock;    /* of what follows, and of the job */
+    pthread_cond_t can_work; /* anything that a worker may wait for, */
+    pthread_cond_t can_feed; /* and a feeder */
+    struct tools *tools;     /* that nobody uses */
 };
 
 /* What is known of a claimed segment. */
 struct slot {
     uint64_t index; /* the segment's number */
     const uint8_t *in;
-    size_t before;       /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
-    size_t len;          /* of the segment */
-    bool last;           /* the input ends with it */
-    struct batch *batch; /* whose memory `in` is in, or NULL */
+    size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
+    size_t len;            /* of the segment */
+    bool last;             /* the input ends with it */
+    struct feeder *feeder; /* in whose batch `in` is, or NULL */
     const struct lz_chunk *chunks; /* found by the GPU, or NULL */
     uint8_t *out;                  /* taken when it is encoded, given back when it is written */
     size_t out_len;
@@ -139,6 +131,17 @@ struct worker {
     uint64_t redone;            /* segments */
 };
 
+/* A thread, and a GPU's batch that it has to itself. */
+struct feeder {
+    struct job *job;
+    pthread_t thread;
+    int gpu, number; /* the batch is number `number` of this GPU */
+    struct gpu_batch *batch;
+    uint64_t first;   /* segments in it: this one, */
+    unsigned count;   /* and so many in all */
+    unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
+};
+
 /* The compression of one input. */
 struct job {
     struct pipeline *pipeline;
@@ -150,15 +153,14 @@ struct job {
     size_t header_len;
     struct progress *progress; /* the writer's */
 
-    pthread_mutex_t lock;
-    pthread_cond_t changed;      /* anything that a thread may wait for */
     enum pipeline_status status; /* PIPELINE_OK unless failed */
     int error_number;
     bool failed;
 
     struct slot *slots; /* segment i has slots[i % slot_count] */
     uint64_t slot_count;
-    uint8_t **spare; /* output buffers that no slot has; room for one of every slot */
+    uint64_t slots_in_use; /* at most: what there are GPUs for */
+    uint8_t **spare;       /* output buffers that no slot has; room for one of every slot */
     uint64_t spare_count;
     uint64_t next_claim, next_write; /* segments: all before these are claimed, and written */
     uint64_t total;                  /* segments in all, UINT64_MAX until the last was read */
@@ -167,14 +169,20 @@ struct job {
 
     struct worker *workers; /* as many as there may be threads */
     int threads, started;   /* workers that may be, and that were, started */
-    bool cpu_matches;       /* workers may claim segments */
 
-    bool feeding; /* the feeder runs */
-    pthread_t feeder;
-    struct batch batches[BATCHES];
-    int batch_count;
-    unsigned batch_segments;         /* segments that fit in a batch */
-    unsigned feeder_segments;        /* segments the feeder has claimed and not handed over */
+    struct feeder *feeders;    /* GPUS_BATCHES for every GPU there may be */
+    int gpu_feeders[GPUS_MAX]; /* how many of these were started */
+    int feeding;               /* feeders that have not ended */
+    int gpus_fed;              /* GPUs that feeders were started for */
+    unsigned batch_segments;   /* segments that fit in a batch */
+    unsigned feeder_segments;  /* that feeders have claimed and not handed over */
+
+    /* How fast the engines are, for share_of_cpu: */
+    double gpu_start;     /* when feeders began */
+    uint64_t gpu_matched; /* segments since */
+    double cpu_seconds;   /* of matching, in all threads, */
+    uint64_t cpu_matched; /* for so many segments */
+
     struct slot **ready;             /* a ring of `slot_count` entries */
     uint64_t ready_first, ready_end; /* of what is in it, counted on without end */
 
@@ -229,10 +237,27 @@ static void return_tools(struct pipeline *p, struct tools *t)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* --- Threads, and the GPU ---
+/* --- Threads, and GPUs ---
  *
- * Functions that take a struct job are called with its lock held, unless they say otherwise; those
- * that take a struct pipeline lock it themselves. */
+ * Functions that take a struct job are called with the pipeline's lock held, unless they say
+ * otherwise; those that take a struct pipeline lock it themselves. */
+
+static void lock(const struct job *j)
+{
+    pthread_mutex_lock(&j->pipeline->lock);
+}
+
+static void unlock(const struct job *j)
+{
+    pthread_mutex_unlock(&j->pipeline->lock);
+}
+
+/* Whatever a thread is waiting for may have happened. */
+static void wake_all(const struct job *j)
+{
+    pthread_cond_broadcast(&j->pipeline->can_work);
+    pthread_cond_broadcast(&j->pipeline->can_feed);
+}
 
 /* Makes all threads end, for this reason if there was none before. */
 static void fail(struct job *j, enum pipeline_status status, int error_number)
@@ -243,11 +268,17 @@ static void fail(struct job *j, enum pipeline_status status, int error_number)
         j->error_number = error_number;
         source_cancel(&j->source);
     }
-    pthread_cond_broadcast(&j->changed);
+    wake_all(j);
 }
 
 static void *worker_main(void *argument);
 static void *feeder_main(void *argument);
+
+/* Whether all segments are claimed. */
+static bool all_claimed(const struct job *j)
+{
+    return j->next_claim == j->total;
+}
 
 /* Starts another worker if one more may run. */
 static void more_workers(struct job *j)
@@ -261,93 +292,68 @@ static void more_workers(struct job *j)
         j->threads = j->started;
 }
 
-/* The GPU is not to be used any more, or not at all. */
-static void gpu_failed(struct pipeline *p, const char *why)
+/* Whether feeders are at work, or may yet be. */
+static bool gpu_matches(const struct job *j)
 {
-    pthread_mutex_lock(&p->lock);
-    p->state = GPU_FAILED;
-    snprintf(p->trouble, sizeof(p->trouble), "%s", why);
-    pthread_mutex_unlock(&p->lock);
+    const struct pipeline *p = j->pipeline;
+
+    return j->feeding > 0 || (p->gpus != NULL && gpus_state(p->gpus) == GPUS_OPENING);
 }
 
-/* Starts the feeder if there is a GPU ready to be fed. */
-static void start_feeder(struct job *j)
+/* Starts one more feeder for a GPU, if there may be one more. */
+static void start_feeder(struct job *j, int gpu)
 {
-    struct pipeline *p = j->pipeline;
-    bool is_ready;
+    const int number = j->gpu_feeders[gpu];
+    struct feeder *f = &j->feeders[gpu * GPUS_BATCHES + number];
 
-    if (j->feeding || p->config.backend == BACKEND_CPU)
+    if (j->failed || all_claimed(j) || number == GPUS_BATCHES)
         return;
-    pthread_mutex_lock(&p->lock);
-    is_ready = p->state == GPU_READY;
-    pthread_mutex_unlock(&p->lock);
-    if (!is_ready)
-        return;
-    j->batch_count = gpu_batches(p->gpu);
-    for (int i = 0; i < j->batch_count; i++)
-        j->batches[i] = (struct batch){.gpu = gpu_batch(p->gpu, i)};
-    j->batch_segments = (unsigned)(j->batches[0].gpu->capacity / j->segment_size);
-    j->feeding = cleanup_start_thread(&j->feeder, feeder_main, j);
-    if (!j->feeding)
-        gpu_failed(p, no_thread);
-    else if (p->config.level >= SLOW_LEVEL && !p->wait_for_gpu)
-        j->cpu_matches = false;
-}
-
-static void *open_gpu(void *argument)
-{
-    struct pipeline *p = argument;
-    char error[GPU_ERROR_SIZE] = "";
-    struct gpu_engine *gpu =
-        gpu_open(p->config.device, p->level, p->config.segment_size, BATCH_SIZE, BATCHES, error);
-
-    pthread_mutex_lock(&p->lock);
-    p->gpu = gpu;
-    p->state = gpu != NULL ? GPU_READY : GPU_FAILED;
-    memcpy(p->trouble, error, sizeof(error));
-    pthread_cond_broadcast(&p->opened);
-    pthread_mutex_unlock(&p->lock);
-    return NULL;
-}
-
-/* Starts bringing up the GPU in the background, if that was not done yet. */
-static void start_opening(struct pipeline *p)
-{
-    pthread_t thread;
-
-    pthread_mutex_lock(&p->lock);
-    if (p->state == GPU_ABSENT) {
-        p->state = GPU_OPENING;
-        if (cleanup_start_thread(&thread, open_gpu, p)) {
-            pthread_detach(thread);
-        } else {
-            p->state = GPU_FAILED;
-            snprintf(p->trouble, sizeof(p->trouble), "%s", no_thread);
-        }
+    *f = (struct feeder){.job = j, .gpu = gpu, .number = number};
+    if (cleanup_start_thread(&f->thread, feeder_main, f)) {
+        j->gpu_feeders[gpu]++;
+        j->feeding++;
+    } else if (number == 0) {
+        gpus_fail(j->pipeline->gpus, gpu, "cannot start a thread");
     }
-    pthread_mutex_unlock(&p->lock);
 }
 
-static void wait_until_opened(struct pipeline *p)
+/* Starts the first feeder for each GPU that has come up since the last time; it starts more. */
+static void start_feeders(struct job *j)
 {
+    struct gpus *gpus = j->pipeline->gpus;
+
+    for (const int count = gpus_count(gpus); j->gpus_fed < count; j->gpus_fed++) {
+        j->slots_in_use += GPUS_BATCHES * (uint64_t)j->batch_segments;
+        if (gpus_engine(gpus, j->gpus_fed) != NULL)
+            start_feeder(j, j->gpus_fed);
+    }
+}
+
+/* Starts bringing up GPUs in the background, as many as are good for an input of so many bytes, of
+ * which there may be more. */
+static void want_gpus(struct pipeline *p, uint64_t bytes)
+{
+    uint64_t count = p->further_gpu_min == 0 ? GPUS_MAX : 1 + bytes / p->further_gpu_min;
+
+    gpus_want(p->gpus, count < GPUS_MAX ? (int)count : GPUS_MAX);
+}
+
+/* A GPU has come up, or never will. */
+static void gpus_changed(void *ctx)
+{
+    struct pipeline *p = ctx;
+
     pthread_mutex_lock(&p->lock);
-    while (p->state == GPU_OPENING)
-        pthread_cond_wait(&p->opened, &p->lock);
+    pthread_cond_broadcast(&p->can_work);
     pthread_mutex_unlock(&p->lock);
 }
 
 /* --- Claiming --- */
 
-/* Whether all segments are claimed. */
-static bool all_claimed(const struct job *j)
-{
-    return j->next_claim == j->total;
-}
-
-/* Whether `count` more segments may be claimed and leave `reserve` slots free. */
+/* Whether `count` more segments may be claimed and leave `reserve` slots free for others. */
 static bool has_room(const struct job *j, uint64_t count, uint64_t reserve)
 {
-    return j->next_claim + count + reserve <= j->next_write + j->slot_count;
+    return j->next_claim + count + reserve <= j->next_write + j->slots_in_use;
 }
 
 /* Makes segment `index`, whose bytes are in[before..before + len), its slot's. */
@@ -361,7 +367,7 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
     s->before = before;
     s->len = len;
     s->last = last;
-    s->batch = NULL;
+    s->feeder = NULL;
     s->chunks = NULL;
     s->done = false;
 }
@@ -383,12 +389,12 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf, double *s
     if (count > j->source.random_access - first)
         count = (unsigned)(j->source.random_access - first);
     j->next_claim += count;
-    pthread_mutex_unlock(&j->lock);
+    unlock(j);
     start = clock_seconds();
     ok = source_read_at(&j->source, first, count, buf);
     error = errno;
     *seconds += clock_seconds() - start;
-    pthread_mutex_lock(&j->lock);
+    lock(j);
     if (!ok)
         fail(j, PIPELINE_READ_ERROR, error);
     if (j->failed)
@@ -398,8 +404,8 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf, double *s
     return count;
 }
 
-/* Of the others, which no other thread must be reading; with --rsyncable, of which the feeder never
- * sees anything, count is 1. */
+/* Of the others, which no other thread must be reading; with --rsyncable, of which feeders never
+ * see anything, count is 1. */
 static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, double *seconds)
 {
     const uint64_t first = j->next_claim;
@@ -410,7 +416,7 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, doub
     double start;
 
     j->reading = true;
-    pthread_mutex_unlock(&j->lock);
+    unlock(j);
     start = clock_seconds();
     while (ok && !last && got < count) {
         ok = j->pipeline->config.rsyncable
@@ -420,12 +426,12 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, doub
         got++;
     }
     *seconds += clock_seconds() - start;
-    pthread_mutex_lock(&j->lock);
+    lock(j);
     j->reading = false;
     j->next_claim += got;
     if (last)
         j->total = j->next_claim;
-    pthread_cond_broadcast(&j->changed);
+    wake_all(j);
     if (!ok)
         fail(j, PIPELINE_READ_ERROR, error);
     if (j->failed)
@@ -448,18 +454,52 @@ static bool can_read(const struct job *j)
     return !all_claimed(j) && (j->next_claim < j->source.random_access || !j->reading);
 }
 
-/* Brings up and feeds a GPU once the input is known to be large enough. */
-static void consider_gpu(struct job *j)
+/* Segments that there are for certain. */
+static uint64_t known_segments(const struct job *j)
+{
+    return j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
+}
+
+/* Brings up GPUs once the input is known to be large enough, and feeds those that are up. */
+static void consider_gpus(struct job *j)
 {
     struct pipeline *p = j->pipeline;
-    uint64_t known =
-        j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
+    const uint64_t bytes = known_segments(j) * j->segment_size;
+    const bool is_wanted = p->config.backend == BACKEND_GPU || bytes >= p->gpu_min;
 
-    if (p->config.backend == BACKEND_CPU || j->feeding)
+    if (p->gpus == NULL)
         return;
-    if (p->config.backend == BACKEND_AUTO && known * j->segment_size >= p->gpu_min)
-        start_opening(p);
-    start_feeder(j);
+    if (is_wanted)
+        want_gpus(p, bytes);
+    /* One that is up is good for less. */
+    if (is_wanted || bytes >= BATCH_SIZE)
+        start_feeders(j);
+}
+
+/*
+ * Whether a worker may match the next segment, rather than leave it to the GPUs.  It may not where
+ * they will be through with all that is left before it would be through with one segment: in the end
+ * everyone would wait for that one.  At the slow levels that is so for most inputs, and even while
+ * the GPU is brought up.
+ */
+static bool cpu_may_match(const struct job *j)
+{
+    const struct pipeline *p = j->pipeline;
+    const bool is_slow = p->config.level >= SLOW_LEVEL;
+    const double left = (double)(known_segments(j) - j->next_claim);
+    double cpu_seconds = is_slow ? SLOW_SECONDS : 0;
+
+    if (!gpu_matches(j))
+        return true;
+    if (p->config.backend == BACKEND_GPU)
+        return false;
+    if (j->cpu_matched > 0)
+        cpu_seconds = j->cpu_seconds / (double)j->cpu_matched;
+    if (j->gpu_matched == 0)
+        return !is_slow;
+    /* How much of a pipe is left is not known: a lot. */
+    return (j->source.random_access == 0 && !all_claimed(j) && !is_slow) ||
+           (clock_seconds() - j->gpu_start) / (double)j->gpu_matched * left > cpu_seconds;
 }
 
 /* The next segment for a worker to encode, after waiting for one if need be; NULL if there will be
@@ -467,14 +507,15 @@ static void consider_gpu(struct job *j)
 static struct slot *next_segment(struct job *j, struct worker *w)
 {
     for (;;) {
-        /* Slots that workers must leave free: a whole batch for the feeder, which would never see
-         * one if they took every slot that comes free; without it, all but what keeps the threads
+        /* Slots that workers must leave free: a whole batch for a feeder, which would never see one
+         * if they took every slot that comes free; without feeders, all but what keeps the threads
          * busy. */
         uint64_t reserve =
-            j->feeding ? j->batch_segments : j->slot_count - (2 * (uint64_t)j->threads + 2);
+            j->feeding > 0 ? j->batch_segments : j->slots_in_use - (2 * (uint64_t)j->threads + 2);
 
         if (j->failed)
             return NULL;
+        consider_gpus(j);
         if (j->ready_first != j->ready_end) {
             struct slot *s = j->ready[j->ready_first++ % j->slot_count];
 
@@ -484,17 +525,16 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         }
         if (all_claimed(j) && j->feeder_segments == 0)
             return NULL;
-        if (j->cpu_matches && can_read(j) && has_room(j, 1, reserve)) {
+        if (can_read(j) && has_room(j, 1, reserve) && cpu_may_match(j)) {
             uint64_t index = j->next_claim;
 
             if (claim(j, 1, w->tools->in, &w->read) == 0)
                 return NULL;
             if (!all_claimed(j))
                 more_workers(j);
-            consider_gpu(j);
             return &j->slots[index % j->slot_count];
         }
-        pthread_cond_wait(&j->changed, &j->lock);
+        pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
     }
 }
 
@@ -544,11 +584,11 @@ static void write_finished(struct job *j)
             break;
         j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
         j->stats.in_bytes += s->len;
-        pthread_mutex_unlock(&j->lock);
+        unlock(j);
         start = clock_seconds();
         ok = write_segment(j, s, &bytes);
         error = errno;
-        pthread_mutex_lock(&j->lock);
+        lock(j);
         j->stats.write += clock_seconds() - start;
         if (!ok) {
             cleanup_signal_for(error);
@@ -561,7 +601,9 @@ static void write_finished(struct job *j)
         j->spare[j->spare_count++] = s->out;
         s->out = NULL;
         j->next_write++;
-        pthread_cond_broadcast(&j->changed);
+        /* There is room for one more segment. */
+        pthread_cond_signal(&j->pipeline->can_work);
+        pthread_cond_broadcast(&j->pipeline->can_feed);
     }
     j->writing = false;
 }
@@ -587,14 +629,15 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
                              &s->out_len);
 }
 
-/* Matches the segment, unless the GPU did, and encodes it; called without the lock, by its owner.
- */
-static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
+/* Matches the segment, unless a GPU did, and encodes it; called without the lock, by its owner.
+ * *match: the seconds that matching took. */
+static enum pipeline_status encode_segment(struct worker *w, struct slot *s, double *match)
 {
     struct job *j = w->job;
     double start = clock_seconds(), matched = start;
     bool ok;
 
+    *match = 0;
     if (s->out == NULL) {
         s->out = malloc(huff_bound(j->segment_size));
         if (s->out == NULL)
@@ -612,6 +655,7 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s)
         }
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
+    *match = matched - start;
     w->match += matched - start;
     w->encode += clock_seconds() - matched;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
@@ -624,7 +668,7 @@ static void work(struct worker *w)
     struct slot *s;
 
     w->tools = take_tools(j->pipeline);
-    pthread_mutex_lock(&j->lock);
+    lock(j);
     if (w->tools == NULL) {
         /* The first worker has to work; with fewer others, things only take longer. */
         if (w == &j->workers[0])
@@ -634,20 +678,24 @@ static void work(struct worker *w)
     }
     while (w->tools != NULL && (s = next_segment(j, w)) != NULL) {
         enum pipeline_status status;
+        double matched;
 
         if (j->spare_count > 0)
             s->out = j->spare[--j->spare_count];
-        pthread_mutex_unlock(&j->lock);
-        status = encode_segment(w, s);
-        pthread_mutex_lock(&j->lock);
+        unlock(j);
+        status = encode_segment(w, s, &matched);
+        lock(j);
         if (status != PIPELINE_OK)
             fail(j, status, 0);
-        if (s->chunks != NULL)
+        if (s->chunks != NULL) {
             j->stats.gpu_segments++;
-        else
+        } else {
             j->stats.cpu_segments++;
-        if (s->batch != NULL && --s->batch->pending == 0)
-            pthread_cond_broadcast(&j->changed);
+            j->cpu_matched++;
+            j->cpu_seconds += matched;
+        }
+        if (s->feeder != NULL && --s->feeder->pending == 0)
+            pthread_cond_broadcast(&j->pipeline->can_feed);
         s->done = true;
         write_finished(j);
     }
@@ -655,7 +703,7 @@ static void work(struct worker *w)
     j->stats.match += w->match;
     j->stats.encode += w->encode;
     j->stats.redone_segments += w->redone;
-    pthread_mutex_unlock(&j->lock);
+    unlock(j);
     return_tools(j->pipeline, w->tools);
 }
 
@@ -665,129 +713,100 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* --- The feeder --- */
+/* --- Feeders --- */
 
-/* Hands a batch's segments to the workers: matched, or not if the GPU failed. */
-static void hand_over(struct job *j, struct batch *b, bool matched)
+/* Hands the feeder's segments to the workers: matched, or not if the GPU failed. */
+static void hand_over(struct feeder *f, bool matched)
 {
-    for (unsigned i = 0; i < b->count; i++) {
-        struct slot *s = &j->slots[(b->first + i) % j->slot_count];
+    struct job *j = f->job;
 
-        s->chunks = matched ? b->gpu->chunks + i * LZ_CHUNKS(j->segment_size) : NULL;
+    for (unsigned i = 0; i < f->count; i++) {
+        struct slot *s = &j->slots[(f->first + i) % j->slot_count];
+
+        s->chunks = matched ? f->batch->chunks + i * LZ_CHUNKS(j->segment_size) : NULL;
         j->ready[j->ready_end++ % j->slot_count] = s;
         more_workers(j);
     }
-    j->feeder_segments -= b->count;
+    j->feeder_segments -= f->count;
     if (matched) {
-        j->stats.gpu.copy_in += b->gpu->times.copy_in;
-        j->stats.gpu.kernels += b->gpu->times.kernels;
-        j->stats.gpu.copy_out += b->gpu->times.copy_out;
+        j->gpu_matched += f->count;
+        j->stats.gpu.copy_in += f->batch->times.copy_in;
+        j->stats.gpu.kernels += f->batch->times.kernels;
+        j->stats.gpu.copy_out += f->batch->times.copy_out;
     }
-    pthread_cond_broadcast(&j->changed);
+    pthread_cond_broadcast(&j->pipeline->can_work);
 }
 
-/* Claims and submits segments for batch b; returns false if the GPU failed. */
-static bool feed_batch(struct job *j, struct batch *b, double *read, char error[GPU_ERROR_SIZE])
+/* Claims segments, has them matched, and hands them over; returns false if the GPU failed. */
+static bool feed(struct feeder *f, struct gpu_engine *engine, double *read,
+                 char error[GPU_ERROR_SIZE])
 {
+    struct job *j = f->job;
     bool ok;
 
-    b->first = j->next_claim;
+    f->first = j->next_claim;
     /* Counted before they are read: workers must not think that all is done. */
     j->feeder_segments += j->batch_segments;
-    b->count = claim(j, j->batch_segments, b->gpu->input, read);
-    j->feeder_segments -= j->batch_segments - b->count;
-    b->pending = b->count;
-    b->gpu->length = 0;
-    for (unsigned i = 0; i < b->count; i++) {
-        struct slot *s = &j->slots[(b->first + i) % j->slot_count];
+    f->count = claim(j, j->batch_segments, f->batch->input, read);
+    j->feeder_segments -= j->batch_segments - f->count;
+    f->pending = f->count;
+    start_feeder(j, f->gpu);
+    if (j->gpu_start == 0)
+        j->gpu_start = clock_seconds();
+    f->batch->length = 0;
+    for (unsigned i = 0; i < f->count; i++) {
+        struct slot *s = &j->slots[(f->first + i) % j->slot_count];
 
-        s->batch = b;
-        b->gpu->length += s->len;
+        s->feeder = f;
+        f->batch->length += s->len;
     }
-    if (b->count == 0 || b->gpu->length == 0) {
+    if (f->count == 0 || f->batch->length == 0) {
         /* Nothing to match: the job failed, or the input is empty. */
-        hand_over(j, b, false);
+        hand_over(f, false);
         return true;
     }
-    pthread_mutex_unlock(&j->lock);
-    ok = gpu_submit(j->pipeline->gpu, b->gpu, error);
-    pthread_mutex_lock(&j->lock);
+    unlock(j);
+    ok = gpu_submit(engine, f->batch, error) && gpu_collect(engine, f->batch, error);
+    lock(j);
+    hand_over(f, ok);
     return ok;
 }
 
-/* A batch that is free: neither under way nor in the workers' hands; NULL if there is none. */
-static struct batch *free_batch(struct job *j)
-{
-    for (int i = 0; i < j->batch_count; i++)
-        if (j->batches[i].pending == 0)
-            return &j->batches[i];
-    return NULL;
-}
-
-/* Ends what the feeder still has under way, `ok` telling whether the GPU works; returns whether it
- * does in the end. */
-static bool end_feeding(struct job *j, struct batch *const *in_flight, int count, bool ok,
-                        char error[GPU_ERROR_SIZE])
-{
-    if (!j->failed) {
-        for (int i = 0; i < count; i++)
-            hand_over(j, in_flight[i], false);
-        return ok;
-    }
-    /* Nobody wants the batches, but the next input will: they must not be under way then. */
-    pthread_mutex_unlock(&j->lock);
-    for (int i = 0; ok && i < count; i++)
-        ok = gpu_collect(j->pipeline->gpu, in_flight[i]->gpu, error);
-    pthread_mutex_lock(&j->lock);
-    return ok;
-}
-
-/* All that the feeder does. */
-static void feed(struct job *j, char error[GPU_ERROR_SIZE])
-{
-    struct batch *in_flight[BATCHES]; /* submitted and not collected, oldest first */
-    int count = 0;
-    double read = 0;
-    bool ok = true;
-
-    while (ok && !j->failed) {
-        struct batch *b = free_batch(j);
-
-        if (b != NULL && can_read(j) && has_room(j, j->batch_segments, 0)) {
-            ok = feed_batch(j, b, &read, error);
-            if (b->count > 0 && b->gpu->length > 0)
-                in_flight[count++] = b;
-        } else if (count > 0) {
-            pthread_mutex_unlock(&j->lock);
-            ok = gpu_collect(j->pipeline->gpu, in_flight[0]->gpu, error);
-            pthread_mutex_lock(&j->lock);
-            if (ok) {
-                hand_over(j, in_flight[0], true);
-                memmove(&in_flight[0], &in_flight[1], (size_t)--count * sizeof(in_flight[0]));
-            }
-        } else if (all_claimed(j)) {
-            break;
-        } else {
-            pthread_cond_wait(&j->changed, &j->lock);
-        }
-    }
-    j->stats.read += read;
-    if (!end_feeding(j, in_flight, count, ok, error)) {
-        gpu_failed(j->pipeline, error);
-        j->cpu_matches = true;
-        more_workers(j);
-        pthread_cond_broadcast(&j->changed);
-    }
-}
-
+/* All that a feeder does. */
 static void *feeder_main(void *argument)
 {
-    struct job *j = argument;
+    struct feeder *f = argument;
+    struct job *j = f->job;
+    struct gpus *gpus = j->pipeline->gpus;
     char error[GPU_ERROR_SIZE] = "";
+    double read = 0;
+    bool ok;
 
-    pthread_mutex_lock(&j->lock);
-    feed(j, error);
-    pthread_mutex_unlock(&j->lock);
+    f->batch = gpus_batch(gpus, f->gpu, f->number, error);
+    /* Without the first batch, the GPU is of no use; without others, only slower. */
+    ok = f->batch != NULL || f->number > 0;
+    lock(j);
+    while (ok && f->batch != NULL && !j->failed && !all_claimed(j)) {
+        struct gpu_engine *engine = gpus_engine(gpus, f->gpu);
+
+        if (engine == NULL)
+            break;
+        if (f->pending == 0 && can_read(j) && has_room(j, j->batch_segments, 0)) {
+            ok = feed(f, engine, &read, error);
+            consider_gpus(j);
+        } else {
+            pthread_cond_wait(&j->pipeline->can_feed, &j->pipeline->lock);
+        }
+    }
+    if (!ok)
+        gpus_fail(gpus, f->gpu, error);
+    j->stats.read += read;
+    j->feeding--;
+    /* The workers may be on their own from now on. */
+    if (!all_claimed(j))
+        more_workers(j);
+    wake_all(j);
+    unlock(j);
     return NULL;
 }
 
@@ -798,11 +817,15 @@ static bool init_job(struct job *j)
 {
     struct pipeline *p = j->pipeline;
 
-    pthread_mutex_init(&j->lock, NULL);
-    pthread_cond_init(&j->changed, NULL);
-    j->slot_count = 2 * (uint64_t)j->threads + 2;
-    if (p->config.backend != BACKEND_CPU)
-        j->slot_count += (BATCHES + 1) * (BATCH_SIZE / j->segment_size + 1);
+    j->batch_segments = (unsigned)(BATCH_SIZE < j->segment_size ? 1 : BATCH_SIZE / j->segment_size);
+    j->slot_count = j->slots_in_use = 2 * (uint64_t)j->threads + 2;
+    if (p->gpus != NULL) {
+        j->slot_count += (GPUS_MAX * GPUS_BATCHES + 1) * (uint64_t)j->batch_segments;
+        j->slots_in_use += j->batch_segments;
+        j->feeders = calloc(GPUS_MAX * GPUS_BATCHES, sizeof(*j->feeders));
+        if (j->feeders == NULL)
+            return false;
+    }
     j->slots = calloc(j->slot_count, sizeof(*j->slots));
     j->spare = calloc(j->slot_count, sizeof(*j->spare));
     j->ready = calloc(j->slot_count, sizeof(*j->ready));
@@ -822,32 +845,34 @@ static void run_job(struct job *j)
 {
     struct pipeline *p = j->pipeline;
 
+    lock(j);
+    consider_gpus(j);
     if (p->wait_for_gpu) {
-        start_opening(p);
-        wait_until_opened(p);
+        unlock(j);
+        gpus_wait(p->gpus);
+        lock(j);
+        consider_gpus(j);
     }
-    pthread_mutex_lock(&j->lock);
-    start_feeder(j);
-    if (!j->feeding)
-        j->cpu_matches = true;
     j->started = 1;
-    pthread_mutex_unlock(&j->lock);
+    unlock(j);
     work(&j->workers[0]);
     /* A worker may be started while another is waited for, but none once all have ended. */
     for (int i = 1;; i++) {
         bool is_started;
 
-        pthread_mutex_lock(&j->lock);
+        lock(j);
         is_started = i < j->started;
-        pthread_mutex_unlock(&j->lock);
+        unlock(j);
         if (!is_started)
             break;
         pthread_join(j->workers[i].thread, NULL);
     }
-    if (j->feeding)
-        pthread_join(j->feeder, NULL);
+    /* Workers end once all is claimed, or the job has failed, and no feeder is started after that. */
+    for (int gpu = 0; gpu < j->gpus_fed; gpu++)
+        for (int i = 0; i < j->gpu_feeders[gpu]; i++)
+            pthread_join(j->feeders[gpu * GPUS_BATCHES + i].thread, NULL);
     if (j->stats.gpu_segments > 0)
-        p->gpu_used = true;
+        gpus_names(p->gpus, p->gpu_names);
 }
 
 /* Frees what init_job made, but for an output buffer that the next input may want, and the source.
@@ -867,8 +892,7 @@ static void free_job(struct job *j)
     free(j->spare);
     free(j->ready);
     free(j->workers);
-    pthread_mutex_destroy(&j->lock);
-    pthread_cond_destroy(&j->changed);
+    free(j->feeders);
 }
 
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
@@ -886,7 +910,6 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         .progress = progress,
         .total = UINT64_MAX,
         .threads = p->config.threads,
-        .cpu_matches = p->config.backend != BACKEND_GPU,
     };
 
     if (!p->config.rsyncable)
@@ -904,10 +927,45 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
     return j.status;
 }
 
+/* From how many bytes on a GPU pays. */
+static uint64_t gpu_min(const struct pipeline_config *config)
+{
+    return (uint64_t)config->threads * (config->level <= FAST_LEVEL ? GPU_MIN_BYTES_PER_THREAD_FAST
+                                        : config->level < SLOW_LEVEL
+                                            ? GPU_MIN_BYTES_PER_THREAD
+                                            : GPU_MIN_BYTES_PER_THREAD_SLOW);
+}
+
+/* Makes the pipeline's GPUs ready to come up; false, with the reason in error, if they cannot, or
+ * none does that is asked for. */
+static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
+{
+    const char *min = getenv("GZLZSS_TEST_GPU_MIN");
+
+    p->gpus =
+        gpus_new(&p->config.gpus, p->level, p->config.segment_size, BATCH_SIZE, gpus_changed, p);
+    if (p->gpus == NULL) {
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return false;
+    }
+    p->gpu_min = gpu_min(&p->config);
+    p->further_gpu_min = BYTES_PER_FURTHER_GPU;
+    p->wait_for_gpu = p->config.backend == BACKEND_GPU;
+    if (min != NULL) {
+        p->gpu_min = p->further_gpu_min = strtoull(min, NULL, 10);
+        p->wait_for_gpu |= p->gpu_min == 0;
+    }
+    if (p->config.backend == BACKEND_AUTO)
+        return true;
+    want_gpus(p, 0);
+    gpus_wait(p->gpus);
+    gpus_trouble(p->gpus, error);
+    return gpus_state(p->gpus) == GPUS_READY;
+}
+
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = calloc(1, sizeof(*p));
-    const char *min = getenv("GZLZSS_TEST_GPU_MIN");
 
     if (p == NULL) {
         snprintf(error, GPU_ERROR_SIZE, "out of memory");
@@ -920,64 +978,44 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
     p->level = lz_level(config->level);
-    p->gpu_min =
-        (uint64_t)config->threads * (config->level <= FAST_LEVEL  ? GPU_MIN_BYTES_PER_THREAD_FAST
-                                     : config->level < SLOW_LEVEL ? GPU_MIN_BYTES_PER_THREAD
-                                                                  : GPU_MIN_BYTES_PER_THREAD_SLOW);
-    p->wait_for_gpu = config->backend == BACKEND_GPU;
-    if (p->config.backend == BACKEND_AUTO && min != NULL) {
-        p->gpu_min = strtoull(min, NULL, 10);
-        p->wait_for_gpu = p->gpu_min == 0;
-    }
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->opened, NULL);
-    if (config->backend == BACKEND_GPU) {
-        start_opening(p);
-        wait_until_opened(p);
-        if (p->state != GPU_READY) {
-            snprintf(error, GPU_ERROR_SIZE, "%s", p->trouble);
-            pipeline_free(p);
-            return NULL;
-        }
+    pthread_cond_init(&p->can_work, NULL);
+    pthread_cond_init(&p->can_feed, NULL);
+    if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
+        pipeline_free(p);
+        return NULL;
     }
     return p;
 }
 
 bool pipeline_free(struct pipeline *p)
 {
-    bool opening;
-
-    pthread_mutex_lock(&p->lock);
-    opening = p->state == GPU_OPENING;
-    pthread_mutex_unlock(&p->lock);
-    if (opening)
+    /* Threads that bring up GPUs use what is left otherwise. */
+    if (p->gpus != NULL && !gpus_free(p->gpus))
         return false;
-    if (p->gpu != NULL)
-        gpu_close(p->gpu);
     for (struct tools *t = p->tools, *next; t != NULL; t = next) {
         next = t->next;
         free_tools(t);
     }
     free(p->out);
     pthread_mutex_destroy(&p->lock);
-    pthread_cond_destroy(&p->opened);
+    pthread_cond_destroy(&p->can_work);
+    pthread_cond_destroy(&p->can_feed);
     free(p);
     return true;
 }
 
 const char *pipeline_gpu_name(const struct pipeline *p)
 {
-    return p->gpu_used ? gpu_name(p->gpu) : NULL;
+    return p->gpu_names[0] != '\0' ? p->gpu_names : NULL;
 }
 
 const char *pipeline_gpu_trouble(struct pipeline *p)
 {
-    bool failed;
-
-    pthread_mutex_lock(&p->lock);
-    failed = p->state == GPU_FAILED;
-    pthread_mutex_unlock(&p->lock);
-    return failed ? p->trouble : "";
+    p->trouble[0] = '\0';
+    if (p->gpus != NULL)
+        gpus_trouble(p->gpus, p->trouble);
+    return p->trouble;
 }
 
 const char *pipeline_why_no_gpu(const struct pipeline_config *config)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/gpu.h"
+#include "src/gpus.h"
 
 /* What finds matches: the CPU, with a GPU beside it where that is worth it; the CPU alone; a GPU
  * alone, but for segments that it gets wrong, or all after it has failed. */
@@ -19,7 +19,7 @@ struct pipeline_config {
     int threads;         /* 1 or more */
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
-    int device;     /* the GPU, as CUDA counts them, from 0 */
+    struct gpus_config gpus; /* with which GPUs */
     bool rsyncable; /* segments end where the input says so (source.h), whatever segment_size is;
                        not with BACKEND_GPU */
 };
@@ -52,8 +52,8 @@ struct progress;
  * BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
-/* Returns false if a GPU is still being brought up in the background: the program may then end only
- * by _exit, which does not wait for it. */
+/* Returns false if a GPU was used or is still being brought up: the program may then end only by
+ * _exit, which waits for nothing and leaves tidying up to the system. */
 bool pipeline_free(struct pipeline *p);
 
 /*

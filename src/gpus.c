@@ -1,0 +1,240 @@
+/*
+ * gpus.c - the GPUs that a pipeline may use (gpus.h)
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/cleanup.h"
+#include "src/gpus.h"
+
+struct one_gpu {
+    struct gpu_engine *engine;
+    bool failed;
+    struct gpu_batch *batches[GPUS_BATCHES]; /* NULL until made */
+};
+
+struct gpus {
+    struct gpus_config config; /* its count is 0 until the visible ones are counted */
+    const struct lz_level *level;
+    size_t segment_size, batch_size;
+    void (*changed)(void *ctx);
+    void *ctx;
+
+    pthread_mutex_t lock;   /* of what follows */
+    pthread_cond_t settled; /* opening is 0 */
+    bool counted;
+    int wanted;  /* GPUs */
+    int started; /* numbers of the configuration given to a thread */
+    int taken;   /* numbers that these threads have taken */
+    int opening; /* threads at it, */
+    int running; /* and these, and those that have yet to call `changed` */
+    struct one_gpu gpus[GPUS_MAX];
+    int ready;  /* of these */
+    int failed; /* of these */
+    char trouble[GPU_ERROR_SIZE];
+};
+
+struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *level,
+                      size_t segment_size, size_t batch_size, void (*changed)(void *ctx), void *ctx)
+{
+    struct gpus *g = calloc(1, sizeof(*g));
+
+    if (g == NULL)
+        return NULL;
+    g->config = *config;
+    g->level = level;
+    g->segment_size = segment_size;
+    g->batch_size = batch_size;
+    g->changed = changed;
+    g->ctx = ctx;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->settled, NULL);
+    return g;
+}
+
+bool gpus_free(struct gpus *g)
+{
+    bool is_used;
+
+    pthread_mutex_lock(&g->lock);
+    is_used = g->running > 0 || g->ready > 0;
+    pthread_mutex_unlock(&g->lock);
+    if (is_used)
+        return false;
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->settled);
+    free(g);
+    return true;
+}
+
+/* --- Bringing them up; with the lock held --- */
+
+/* Finds out which GPUs there are; false, with the reason in `trouble`, if there are none, or one
+ * that was asked for is not there.  Gives up the lock for a while. */
+static bool count_visible(struct gpus *g)
+{
+    char error[GPU_ERROR_SIZE] = "";
+    int visible;
+
+    pthread_mutex_unlock(&g->lock);
+    visible = gpu_count(error);
+    pthread_mutex_lock(&g->lock);
+    g->counted = true;
+    for (int i = 0; i < g->config.count; i++)
+        if (visible > 0 && g->config.numbers[i] >= visible) {
+            snprintf(error, sizeof(error), "there is no CUDA device %d: the last is %d",
+                     g->config.numbers[i], visible - 1);
+            visible = 0;
+        }
+    if (visible == 0) {
+        snprintf(g->trouble, sizeof(g->trouble), "%s", error);
+        g->config.count = 0;
+    } else if (g->config.count == 0) {
+        g->config.count = visible < GPUS_MAX ? visible : GPUS_MAX;
+        for (int i = 0; i < g->config.count; i++)
+            g->config.numbers[i] = i;
+    }
+    return visible > 0;
+}
+
+static void *open_next(void *argument);
+
+/* Starts threads for those that are wanted: the first counts them all. */
+static void start_opening(struct gpus *g)
+{
+    const int most = !g->counted ? 1 : g->wanted < g->config.count ? g->wanted : g->config.count;
+
+    for (pthread_t thread; g->started < most; g->started++) {
+        if (!cleanup_start_thread(&thread, open_next, g)) {
+            snprintf(g->trouble, sizeof(g->trouble), "cannot start a thread");
+            g->started = GPUS_MAX;
+            break;
+        }
+        pthread_detach(thread);
+        g->opening++;
+        g->running++;
+    }
+}
+
+static void *open_next(void *argument)
+{
+    struct gpus *g = argument;
+    char error[GPU_ERROR_SIZE] = "";
+    struct gpu_engine *engine = NULL;
+
+    pthread_mutex_lock(&g->lock);
+    if (g->counted || count_visible(g)) {
+        const int number = g->config.numbers[g->taken++];
+
+        start_opening(g);
+        pthread_mutex_unlock(&g->lock);
+        engine = gpu_open(number, g->level, g->segment_size, g->batch_size, GPUS_BATCHES, error);
+        pthread_mutex_lock(&g->lock);
+        if (engine != NULL)
+            g->gpus[g->ready++].engine = engine;
+        else
+            snprintf(g->trouble, sizeof(g->trouble), "%s", error);
+    }
+    if (--g->opening == 0)
+        pthread_cond_broadcast(&g->settled);
+    pthread_mutex_unlock(&g->lock);
+    g->changed(g->ctx);
+    pthread_mutex_lock(&g->lock);
+    g->running--;
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+void gpus_want(struct gpus *g, int count)
+{
+    pthread_mutex_lock(&g->lock);
+    if (count > g->wanted)
+        g->wanted = count;
+    start_opening(g);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void gpus_wait(struct gpus *g)
+{
+    pthread_mutex_lock(&g->lock);
+    while (g->opening > 0)
+        pthread_cond_wait(&g->settled, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* --- Those that are up --- */
+
+enum gpus_state gpus_state(struct gpus *g)
+{
+    enum gpus_state state;
+
+    pthread_mutex_lock(&g->lock);
+    state = g->ready > g->failed ? GPUS_READY
+            : g->opening > 0     ? GPUS_OPENING
+            : g->started > 0     ? GPUS_FAILED
+                                 : GPUS_UNWANTED;
+    pthread_mutex_unlock(&g->lock);
+    return state;
+}
+
+int gpus_count(struct gpus *g)
+{
+    int count;
+
+    pthread_mutex_lock(&g->lock);
+    count = g->ready;
+    pthread_mutex_unlock(&g->lock);
+    return count;
+}
+
+struct gpu_engine *gpus_engine(struct gpus *g, int i)
+{
+    struct gpu_engine *engine;
+
+    pthread_mutex_lock(&g->lock);
+    engine = g->gpus[i].failed ? NULL : g->gpus[i].engine;
+    pthread_mutex_unlock(&g->lock);
+    return engine;
+}
+
+struct gpu_batch *gpus_batch(struct gpus *g, int i, int b, char error[GPU_ERROR_SIZE])
+{
+    /* Once it is ready, its engine does not change, and nobody else touches this batch. */
+    struct one_gpu *gpu = &g->gpus[i];
+
+    if (gpu->batches[b] == NULL && b < gpu_batches(gpu->engine))
+        gpu->batches[b] = gpu_new_batch(gpu->engine, error);
+    return gpu->batches[b];
+}
+
+void gpus_fail(struct gpus *g, int i, const char *why)
+{
+    pthread_mutex_lock(&g->lock);
+    if (!g->gpus[i].failed) {
+        g->gpus[i].failed = true;
+        g->failed++;
+        snprintf(g->trouble, sizeof(g->trouble), "%s", why);
+    }
+    pthread_mutex_unlock(&g->lock);
+}
+
+void gpus_trouble(struct gpus *g, char why[GPU_ERROR_SIZE])
+{
+    pthread_mutex_lock(&g->lock);
+    snprintf(why, GPU_ERROR_SIZE, "%s", g->trouble);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void gpus_names(struct gpus *g, char names[GPU_ERROR_SIZE])
+{
+    pthread_mutex_lock(&g->lock);
+    if (g->ready > 1)
+        snprintf(names, GPU_ERROR_SIZE, "%.200s and %d more", gpu_name(g->gpus[0].engine),
+                 g->ready - 1);
+    else
+        snprintf(names, GPU_ERROR_SIZE, "%s", g->ready > 0 ? gpu_name(g->gpus[0].engine) : "");
+    pthread_mutex_unlock(&g->lock);
+}

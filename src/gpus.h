@@ -1,0 +1,76 @@
+/*
+ * gpus.h - the GPUs that a pipeline may use, and how they come up in the background
+ *
+ * Bringing up a GPU takes 0.3 s or more, so every one has a thread for it, and who wants them goes
+ * on meanwhile.  They are numbered from 0 in the order in which they came up.  All functions may be
+ * called by any thread.
+ */
+#ifndef GZLZSS_GPUS_H
+#define GZLZSS_GPUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gpu/gpu.h"
+
+/* Batches that a GPU has at most. */
+#define GPUS_BATCHES 8
+
+/* GPUs at most. */
+#define GPUS_MAX 16
+
+struct gpus;
+
+struct gpus_config {
+    int numbers[GPUS_MAX]; /* CUDA devices that may be used, */
+    int count;             /* and how many; 0: all that are visible */
+};
+
+enum gpus_state {
+    GPUS_UNWANTED, /* gpus_want was not called yet */
+    GPUS_OPENING,  /* none is up, but that may change */
+    GPUS_READY,    /* one at least can be used */
+    GPUS_FAILED    /* none can, and none will */
+};
+
+/*
+ * For batches of about `batch_size` bytes, of segments of segment_size bytes, to be matched at
+ * `level`.  *config is copied.  `changed` is called, with ctx, whenever one more GPU has come up or
+ * cannot be brought up; by a thread of its own, which holds no lock.  NULL if memory is short.
+ */
+struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *level,
+                      size_t segment_size, size_t batch_size, void (*changed)(void *ctx),
+                      void *ctx);
+
+/* Returns false if a GPU was brought up or is about to be.  It is not closed then: the program has
+ * to end by _exit, and the system frees all there is, which is faster. */
+bool gpus_free(struct gpus *g);
+
+/* Starts bringing up GPUs in the background until so many were, or there are no more. */
+void gpus_want(struct gpus *g, int count);
+
+/* Waits until none is being brought up. */
+void gpus_wait(struct gpus *g);
+
+enum gpus_state gpus_state(struct gpus *g);
+
+/* How many have come up, whether they have failed since or not. */
+int gpus_count(struct gpus *g);
+
+/* GPU i, below gpus_count; NULL if it has failed. */
+struct gpu_engine *gpus_engine(struct gpus *g, int i);
+
+/* Batch b, from 0 and below GPUS_BATCHES, of GPU i, which is made the first time; one thread at a time
+ * for each.  NULL if memory is short, with the reason in error where it was thought to do. */
+struct gpu_batch *gpus_batch(struct gpus *g, int i, int b, char error[GPU_ERROR_SIZE]);
+
+/* GPU i has failed, for this reason. */
+void gpus_fail(struct gpus *g, int i, const char *why);
+
+/* Why a GPU failed or could not be brought up, the last time that one did; empty if none. */
+void gpus_trouble(struct gpus *g, char why[GPU_ERROR_SIZE]);
+
+/* The name of the first that came up, and how many more did; empty if none. */
+void gpus_names(struct gpus *g, char names[GPU_ERROR_SIZE]);
+
+#endif
