@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "gpu/internal.cuh"
 
@@ -20,6 +21,10 @@
  * long.  Should a batch have more all the same, the chunks that found no room are marked, and the
  * caller's check of the sequences sends their segments to the CPU. */
 #define BYTES_A_SEQUENCE 4
+
+/* Bytes of pages: of the smallest there may be, and of those that are better. */
+#define SMALL_PAGE 4096
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /* Points in a batch's streams, for its times; FOUND is where `parsing` takes over. */
 enum { BEGIN, COPIED_IN, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
@@ -30,11 +35,11 @@ struct device_batch {
     cudaStream_t parsing; /* of higher priority */
     cudaEvent_t events[EVENTS];
     gpu_view view;
-    /* In pinned memory: */
-    uint8_t *host_input;
-    uint32_t *host_used;
-    struct gpu_result *host_results;
+    uint8_t *host;      /* pinned memory, which has all that follows, */
+    bool is_registered; /* if it is pinned */
     struct lz_sequence *host_sequences;
+    struct gpu_result *host_results;
+    uint32_t *host_used;
 };
 
 struct gpu_engine {
@@ -109,6 +114,43 @@ static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size, 
     return capacity;
 }
 
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/*
+ * A batch's memory on the host, pinned.  Most of what pinning costs goes by pages, so these are to be
+ * huge ones, where the system has them, and it gets them before they are pinned: 320 MiB took 0.08 s
+ * on an H100 machine, 0.15 s by cudaMallocHost; beside 16 busy threads 0.08 and 0.33 s; and 0.08 s
+ * less at the end of the program.
+ */
+static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
+                                    size_t sequences)
+{
+    const size_t input_size = round_up(capacity + LZ_INPUT_PAD, 64);
+    const size_t sequences_size = round_up(sequences * sizeof(*d->host_sequences), 64);
+    const size_t results_size = round_up(chunks * sizeof(*d->host_results), 64);
+    const size_t size =
+        round_up(input_size + sequences_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
+    cudaError_t status;
+
+    d->host = (uint8_t *)aligned_alloc(HUGE_PAGE, size);
+    if (d->host == NULL)
+        return cudaErrorMemoryAllocation;
+#ifdef MADV_HUGEPAGE
+    (void)madvise(d->host, size, MADV_HUGEPAGE);
+#endif
+    for (size_t i = 0; i < size; i += SMALL_PAGE)
+        d->host[i] = 0;
+    d->host_sequences = (struct lz_sequence *)(d->host + input_size);
+    d->host_results = (struct gpu_result *)(d->host + input_size + sequences_size);
+    d->host_used = (uint32_t *)(d->host + input_size + sequences_size + results_size);
+    status = cudaHostRegister(d->host, size, cudaHostRegisterPortable);
+    d->is_registered = status == cudaSuccess;
+    return status;
+}
+
 static cudaError_t make_batch(const struct gpu_engine *g, struct gpu_batch *b)
 {
     const size_t capacity = g->capacity;
@@ -153,14 +195,8 @@ static cudaError_t make_batch(const struct gpu_engine *g, struct gpu_batch *b)
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.results, chunks * sizeof(*d->view.results));
     if (status == cudaSuccess)
-        status = cudaMallocHost(&d->host_input, capacity + LZ_INPUT_PAD);
-    b->input = d->host_input;
-    if (status == cudaSuccess)
-        status = cudaMallocHost(&d->host_used, sizeof(*d->host_used));
-    if (status == cudaSuccess)
-        status = cudaMallocHost(&d->host_results, chunks * sizeof(*d->host_results));
-    if (status == cudaSuccess)
-        status = cudaMallocHost(&d->host_sequences, sequences * sizeof(*d->host_sequences));
+        status = make_host_memory(d, capacity, chunks, sequences);
+    b->input = d->host;
     return status;
 }
 
@@ -177,10 +213,9 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     if (d == NULL)
         return;
     /* What was never made is NULL, which all of these take; errors no longer matter. */
-    cudaFreeHost(d->host_sequences);
-    cudaFreeHost(d->host_results);
-    cudaFreeHost(d->host_used);
-    cudaFreeHost(d->host_input);
+    if (d->is_registered)
+        cudaHostUnregister(d->host);
+    free(d->host);
     cudaFree(d->view.results);
     cudaFree(d->view.used);
     cudaFree(d->view.sequences);
