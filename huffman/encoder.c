@@ -49,20 +49,23 @@ struct place {
 struct block {
     struct counts counts;
     struct plan plan;
-    struct place start;
-    size_t end; /* byte */
+    struct place start, end;
 };
 
-/* A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
+/*
+ * A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
  * extra bits, shifted left by 8, where the low 8 bits say how many they are together.  Distances
- * have too many values for a table; their extra bits are added as they are written. */
+ * have too many values for a table by distance: `bits` are those of the symbol's least distance,
+ * less that distance shifted left by `shift`, the code's length, so that the distance in hand,
+ * shifted likewise, has only to be added.
+ */
 struct codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];
     struct {
-        uint16_t code;
-        uint8_t code_bits;
-        uint8_t extra_bits;
+        uint32_t bits;
+        uint16_t shift;
+        uint16_t count;
     } distance[DEFLATE_DISTANCE_SYMBOLS];
 };
 
@@ -70,16 +73,34 @@ _Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= 
                "huff_lengths serves both alphabets");
 _Static_assert(8 + DEFLATE_MAX_CODE + 5 <= 32, "a length's code, extra bits and their number");
 
+/* Literals in front of a match that are gathered without asking how many they are. */
+#define FEW_LITERALS 16
+
 struct huff_encoder {
     struct block blocks[3]; /* the open one, the next part, and the two together */
     struct codes codes;
-    uint32_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
-    uint32_t lengths[LZ_MAX_MATCH + 1];
+    uint8_t length_symbols[LZ_MAX_MATCH + 1]; /* less DEFLATE_FIRST_LENGTH */
+    uint8_t distance_symbols[512];            /* see distance_symbol */
+    /* A part's literals but for long runs, one after the other. */
+    uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
+    uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
 };
+
+_Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
 
 struct huff_encoder *huff_encoder_new(void)
 {
-    return malloc(sizeof(struct huff_encoder));
+    struct huff_encoder *e = malloc(sizeof(*e));
+
+    if (e == NULL)
+        return NULL;
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
+        e->length_symbols[length] = (uint8_t)(deflate_length_symbol(length) - DEFLATE_FIRST_LENGTH);
+    for (unsigned i = 0; i < 256; i++) {
+        e->distance_symbols[i] = (uint8_t)deflate_distance_symbol(i + 1);
+        e->distance_symbols[256 + i] = (uint8_t)deflate_distance_symbol((i << 7) + 1);
+    }
+    return e;
 }
 
 void huff_encoder_free(struct huff_encoder *e)
@@ -95,16 +116,53 @@ size_t huff_bound(size_t len)
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 5 + 2 * BITWRITER_SLACK;
 }
 
-/* Whether `length` bytes at a and b are equal; up to 7 bytes after them must be readable. */
-static inline bool equal(const uint8_t *a, const uint8_t *b, size_t length)
+/* The symbol of a distance: above 256, distances whose bits from the 7th on are equal share one. */
+static inline unsigned distance_symbol(const struct huff_encoder *e, unsigned distance)
 {
-    uint64_t difference;
+    unsigned x = distance - 1;
 
-    for (; length > 8; length -= 8, a += 8, b += 8)
-        if (load64(a) != load64(b))
-            return false;
-    difference = load64(a) ^ load64(b);
-    return difference << (8 * (8 - length)) == 0;
+    return e->distance_symbols[x < 256 ? x : 256 + (x >> 7)];
+}
+
+/* Bytes compared side by side, with whatever vector registers there are. */
+typedef uint64_t vector __attribute__((vector_size(16)));
+
+/* What matches are compared by at a time. */
+#define COMPARED (2 * sizeof(vector))
+
+static inline vector load_vector(const uint8_t *p)
+{
+    vector v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* 0 if `length` bytes (3 to LZ_MAX_MATCH) at a and b are equal; up to COMPARED - 1 bytes after them
+ * must be readable.  Few matches are longer than COMPARED bytes: for the others, there is no branch
+ * that could be predicted wrong. */
+static inline vector difference(const uint8_t *a, const uint8_t *b, size_t length)
+{
+    static const uint8_t masks[2 * COMPARED] = {
+#define FF8 255, 255, 255, 255, 255, 255, 255, 255
+        FF8, FF8, FF8, FF8
+#undef FF8
+    };
+    const uint8_t *mask = masks + COMPARED - (length < COMPARED ? length : COMPARED);
+    const size_t half = sizeof(vector);
+    vector d = ((load_vector(a) ^ load_vector(b)) & load_vector(mask)) |
+               ((load_vector(a + half) ^ load_vector(b + half)) & load_vector(mask + half));
+
+    while (length > COMPARED) {
+        /* The last bytes once more, so that a mask is not needed. */
+        size_t step = length < 2 * COMPARED ? length - COMPARED : COMPARED;
+
+        length -= step;
+        a += step;
+        b += step;
+        d |= (load_vector(a) ^ load_vector(b)) | (load_vector(a + half) ^ load_vector(b + half));
+    }
+    return d;
 }
 
 /* Adds in[0..n) to the counts of the part. */
@@ -112,29 +170,25 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
 {
     size_t i = 0;
 
-    for (; i + 4 <= n; i += 4) {
-        e->literals[0][in[i]]++;
-        e->literals[1][in[i + 1]]++;
-        e->literals[2][in[i + 2]]++;
-        e->literals[3][in[i + 3]]++;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t bytes = load64(in + i);
+
+        for (unsigned k = 0; k < 8; k++)
+            e->literals[k & 3][(bytes >> (8 * k)) & 255]++;
     }
     for (; i < n; i++)
         e->literals[i & 3][in[i]]++;
 }
 
-/* Makes a part's counts of the literals and lengths that e has counted, and its distances. */
+/* Makes a part's counts of literals and the extra bits. */
 static void sum_up(const struct huff_encoder *e, struct counts *counts)
 {
     for (unsigned i = 0; i < 256; i++)
         counts->litlen[i] =
-            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
+            (uint32_t)e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
     counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
-    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
-        unsigned symbol = deflate_length_symbol(length);
-
-        counts->litlen[symbol] += e->lengths[length];
-        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
-    }
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->litlen[i] * deflate_length_extra_bits(i);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
         counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
 }
@@ -151,27 +205,38 @@ static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
     const struct lz_chunk *chunk = &chunks[at->chunk];
     const size_t chunk_end = LZ_CHUNK_END(at->chunk * LZ_CHUNK_SIZE, len);
     const size_t enough = at->byte + split;
+    uint32_t *const lengths = counts->litlen + DEFLATE_FIRST_LENGTH;
+    uint8_t *text = e->text;
+    vector wrong = {0};
     size_t pos = at->byte;
+    uint32_t i;
 
     memset(counts, 0, sizeof(*counts));
     memset(e->literals, 0, sizeof(e->literals));
-    memset(e->lengths, 0, sizeof(e->lengths));
-    for (; at->sequence < chunk->count && pos < enough; at->sequence++) {
-        const struct lz_sequence s = chunk->sequences[at->sequence];
-        size_t match = pos + s.literals;
+    for (i = at->sequence; i < chunk->count && pos < enough; i++) {
+        const struct lz_sequence s = chunk->sequences[i];
+        const size_t match = pos + s.literals;
 
         if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || match + s.length > chunk_end)
             return false;
         if (s.distance < 1 || s.distance > LZ_WINDOW_SIZE || s.distance > match)
             return false;
-        if (!equal(in + match, in + match - s.distance, s.length))
-            return false;
-        count_literals(e, in + pos, s.literals);
-        e->lengths[s.length]++;
-        counts->distance[deflate_distance_symbol(s.distance)]++;
+        wrong |= difference(in + match, in + match - s.distance, s.length);
+        if (s.literals <= FEW_LITERALS) {
+            memcpy(text, in + pos, FEW_LITERALS);
+            text += s.literals;
+        } else {
+            count_literals(e, in + pos, s.literals);
+        }
+        lengths[e->length_symbols[s.length]]++;
+        counts->distance[distance_symbol(e, s.distance)]++;
         pos = match + s.length;
     }
-    if (at->sequence == chunk->count) {
+    if ((wrong[0] | wrong[1]) != 0)
+        return false;
+    count_literals(e, e->text, (size_t)(text - e->text));
+    at->sequence = i;
+    if (i == chunk->count) {
         count_literals(e, in + pos, chunk_end - pos);
         pos = chunk_end;
         at->chunk++;
@@ -210,7 +275,7 @@ static void plan_block(struct block *b)
         dynamic += (uint64_t)c->distance[i] * p->distance_lengths[i];
         fixed += (uint64_t)c->distance[i] * DEFLATE_FIXED_DISTANCE_LENGTH;
     }
-    stored = stored_bits(b->end - b->start.byte, 0);
+    stored = stored_bits(b->end.byte - b->start.byte, 0);
 
     p->bits = fixed;
     p->type = DEFLATE_FIXED;
@@ -273,9 +338,9 @@ static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsig
     }
     huff_codes(distance_lengths, distance_symbols, code);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        codes->distance[i].code = code[i];
-        codes->distance[i].code_bits = distance_lengths[i];
-        codes->distance[i].extra_bits = (uint8_t)deflate_distance_extra_bits(i);
+        codes->distance[i].bits = code[i] - (deflate_least_distance(i) << distance_lengths[i]);
+        codes->distance[i].shift = distance_lengths[i];
+        codes->distance[i].count = (uint16_t)(distance_lengths[i] + deflate_distance_extra_bits(i));
     }
 }
 
@@ -285,7 +350,7 @@ static inline void put_code(struct bitwriter *w, uint32_t code)
     bits_put(w, code >> 8, code & 0xff);
 }
 
-/* Flushes after the last, and expects to start after a flush. */
+/* Writes in[0..n); flushes after the last, and expects to start after a flush. */
 static inline void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
                                   size_t n)
 {
@@ -297,52 +362,79 @@ static inline void write_literals(struct bitwriter *w, const struct codes *codes
         put_code(w, codes->literal[in[2]]);
         bits_flush(w);
     }
-    if (n > 0) {
-        put_code(w, codes->literal[in[0]]);
-        if (n > 1)
-            put_code(w, codes->literal[in[1]]);
-        bits_flush(w);
-    }
+    for (; n > 0; n--)
+        put_code(w, codes->literal[*in++]);
+    bits_flush(w);
 }
 
-/* Writes a block's symbols, all but the last. */
-static void write_symbols(struct bitwriter *out, const struct codes *codes, const uint8_t *in,
-                          size_t len, const struct lz_chunk *chunks, const struct block *b)
+/* The same for n from 0 to 3, but without a branch that could be predicted wrong: most matches come
+ * after so few literals.  4 bytes at `in` must be readable. */
+static inline void write_few_literals(struct bitwriter *w, const struct codes *codes,
+                                      const uint8_t *in, size_t n)
 {
+    static const uint32_t masks[4][4] = {
+        {0, 0, 0, 0}, {~0u, 0, 0, 0}, {~0u, ~0u, 0, 0}, {~0u, ~0u, ~0u, 0}};
+    const uint32_t bytes = load32(in);
+    const uint32_t a = codes->literal[bytes & 255] & masks[n][0];
+    const uint32_t b = codes->literal[bytes >> 8 & 255] & masks[n][1];
+    const uint32_t c = codes->literal[bytes >> 16 & 255] & masks[n][2];
+
+    bits_put(w, (uint64_t)(c >> 8) << ((a + b) & 63) | (uint64_t)(b >> 8) << (a & 63) | a >> 8,
+             (a + b + c) & 63);
+    bits_flush(w);
+}
+
+/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
+static const uint8_t *write_sequences(const struct huff_encoder *e, struct bitwriter *out,
+                                      const uint8_t *in, const struct lz_sequence *sequences,
+                                      uint32_t count)
+{
+    const struct codes *codes = &e->codes;
     struct bitwriter w = *out;
-    struct place at = b->start;
 
     _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= BITWRITER_ROOM,
                    "a match between flushes");
 
-    for (;;) {
-        const struct lz_chunk *chunk = &chunks[at.chunk];
-        const size_t chunk_end = LZ_CHUNK_END(at.chunk * LZ_CHUNK_SIZE, len);
-        size_t pos = at.byte;
+    for (const struct lz_sequence *s = sequences, *end = s + count; s < end; s++) {
+        const unsigned symbol = distance_symbol(e, s->distance);
+        const uint32_t length = codes->length[s->length];
+        const uint32_t distance =
+            ((uint32_t)s->distance << codes->distance[symbol].shift) + codes->distance[symbol].bits;
+        unsigned n = s->literals;
 
-        for (uint32_t i = at.sequence; i < chunk->count && pos < b->end; i++) {
-            const struct lz_sequence s = chunk->sequences[i];
-            unsigned symbol = deflate_distance_symbol(s.distance);
-            unsigned extra_bits = codes->distance[symbol].extra_bits;
-
-            write_literals(&w, codes, in + pos, s.literals);
-            put_code(&w, codes->length[s.length]);
-            bits_put(&w, codes->distance[symbol].code, codes->distance[symbol].code_bits);
-            bits_put(&w, deflate_distance_extra(s.distance, extra_bits), extra_bits);
-            bits_flush(&w);
-            pos += (size_t)s.literals + s.length;
+        if (__builtin_expect(n > 3, 0)) {
+            write_literals(&w, codes, in, n - 3);
+            in += n - 3;
+            n = 3;
         }
-        /* A block that ends within a chunk ends with a sequence. */
-        if (b->end < chunk_end)
-            break;
-        write_literals(&w, codes, in + pos, chunk_end - pos);
-        if (b->end == chunk_end)
-            break;
-        at.byte = chunk_end;
-        at.chunk++;
-        at.sequence = 0;
+        write_few_literals(&w, codes, in, n);
+        in += n + s->length;
+        bits_put(&w, (uint64_t)distance << (length & 63) | length >> 8,
+                 (length + codes->distance[symbol].count) & 63);
+        bits_flush(&w);
     }
     *out = w;
+    return in;
+}
+
+/* Writes a block's symbols, all but the last. */
+static void write_symbols(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
+                          size_t len, const struct lz_chunk *chunks, const struct block *b)
+{
+    const uint8_t *next = in + b->start.byte;
+    uint32_t from = b->start.sequence;
+
+    for (size_t c = b->start.chunk; c < b->end.chunk; c++) {
+        const uint8_t *chunk_end = in + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len);
+
+        next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
+        write_literals(w, &e->codes, next, (size_t)(chunk_end - next));
+        next = chunk_end;
+        from = 0;
+    }
+    /* A block that ends within a chunk ends with a sequence. */
+    if (b->end.sequence > from)
+        write_sequences(e, w, next, chunks[b->end.chunk].sequences + from, b->end.sequence - from);
 }
 
 /* Writes block b in the cheapest form, given where it starts. */
@@ -350,7 +442,7 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
                         const struct lz_chunk *chunks, const struct block *b, bool final)
 {
     const struct plan *p = &b->plan;
-    size_t n = b->end - b->start.byte;
+    size_t n = b->end.byte - b->start.byte;
 
     /* Where the block starts within a byte, known only now, can still tip the scales. */
     if (p->type == DEFLATE_STORED || stored_bits(n, w->count) < p->bits) {
@@ -374,7 +466,7 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
                    sizeof(distance_lengths));
     }
     bits_flush(w);
-    write_symbols(w, &e->codes, in, len, chunks, b);
+    write_symbols(e, w, in, len, chunks, b);
     put_code(w, e->codes.literal[DEFLATE_END_OF_BLOCK]);
     bits_flush(w);
 }
@@ -391,7 +483,7 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
         next->start = at;
         if (!count_part(e, in, len, chunks, split, &at, &next->counts))
             return false;
-        next->end = at.byte;
+        next->end = at;
         plan_block(next);
         if (open != NULL) {
             struct block *closed = open;
