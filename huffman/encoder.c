@@ -194,6 +194,42 @@ static void sum_up(const struct huff_encoder *e, struct counts *counts)
 }
 
 /*
+ * Checks and counts sequences that start at in[pos], which is in a chunk that ends at chunk_end:
+ * `count` of them, or so many that `enough` is reached.  Returns where they end, and their number in
+ * *counted; or 0 if one is not a match.
+ */
+static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                              size_t chunk_end, size_t enough, const struct lz_sequence *sequences,
+                              uint32_t count, uint32_t *counted, struct counts *counts)
+{
+    const struct lz_sequence *s = sequences, *const end = s + count;
+    uint8_t *text = e->text;
+    vector wrong = {0};
+
+    for (; s < end && pos < enough; s++) {
+        const size_t literals = s->literals, length = s->length, distance = s->distance;
+        const size_t match = pos + literals;
+
+        if (length - LZ_MIN_MATCH > LZ_MAX_MATCH - LZ_MIN_MATCH || match + length > chunk_end)
+            return 0;
+        if (distance - 1 >= LZ_WINDOW_SIZE || distance > match)
+            return 0;
+        wrong |= difference(in + match, in + match - distance, length);
+        memcpy(text, in + pos, FEW_LITERALS);
+        if (__builtin_expect(literals <= FEW_LITERALS, 1))
+            text += literals;
+        else
+            count_literals(e, in + pos, literals);
+        counts->litlen[DEFLATE_FIRST_LENGTH + e->length_symbols[length]]++;
+        counts->distance[distance_symbol(e, (unsigned)distance)]++;
+        pos = match + length;
+    }
+    count_literals(e, e->text, (size_t)(text - e->text));
+    *counted = (uint32_t)(s - sequences);
+    return (wrong[0] | wrong[1]) == 0 ? pos : 0;
+}
+
+/*
  * Checks the matches of the part from *at on, and counts its symbols: sequences until there are
  * `split` bytes, or what is left of the chunk.  Moves *at to the part's end.  False if a sequence
  * is not a match.
@@ -204,45 +240,25 @@ static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
 {
     const struct lz_chunk *chunk = &chunks[at->chunk];
     const size_t chunk_end = LZ_CHUNK_END(at->chunk * LZ_CHUNK_SIZE, len);
-    const size_t enough = at->byte + split;
-    uint32_t *const lengths = counts->litlen + DEFLATE_FIRST_LENGTH;
-    uint8_t *text = e->text;
-    vector wrong = {0};
-    size_t pos = at->byte;
-    uint32_t i;
 
     memset(counts, 0, sizeof(*counts));
     memset(e->literals, 0, sizeof(e->literals));
-    for (i = at->sequence; i < chunk->count && pos < enough; i++) {
-        const struct lz_sequence s = chunk->sequences[i];
-        const size_t match = pos + s.literals;
+    if (at->sequence < chunk->count) {
+        uint32_t counted;
 
-        if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || match + s.length > chunk_end)
+        at->byte = count_sequences(e, in, at->byte, chunk_end, at->byte + split,
+                                   chunk->sequences + at->sequence, chunk->count - at->sequence,
+                                   &counted, counts);
+        at->sequence += counted;
+        if (at->byte == 0)
             return false;
-        if (s.distance < 1 || s.distance > LZ_WINDOW_SIZE || s.distance > match)
-            return false;
-        wrong |= difference(in + match, in + match - s.distance, s.length);
-        if (s.literals <= FEW_LITERALS) {
-            memcpy(text, in + pos, FEW_LITERALS);
-            text += s.literals;
-        } else {
-            count_literals(e, in + pos, s.literals);
-        }
-        lengths[e->length_symbols[s.length]]++;
-        counts->distance[distance_symbol(e, s.distance)]++;
-        pos = match + s.length;
     }
-    if ((wrong[0] | wrong[1]) != 0)
-        return false;
-    count_literals(e, e->text, (size_t)(text - e->text));
-    at->sequence = i;
-    if (i == chunk->count) {
-        count_literals(e, in + pos, chunk_end - pos);
-        pos = chunk_end;
+    if (at->sequence == chunk->count) {
+        count_literals(e, in + at->byte, chunk_end - at->byte);
+        at->byte = chunk_end;
         at->chunk++;
         at->sequence = 0;
     }
-    at->byte = pos;
     sum_up(e, counts);
     return true;
 }
@@ -350,27 +366,37 @@ static inline void put_code(struct bitwriter *w, uint32_t code)
     bits_put(w, code >> 8, code & 0xff);
 }
 
-/* Writes in[0..n); flushes after the last, and expects to start after a flush. */
-static inline void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
-                                  size_t n)
+/* Puts three literals after a flush, and flushes. */
+static inline void put_three(struct bitwriter *w, const struct codes *codes, const uint8_t *in)
 {
     _Static_assert(3 * DEFLATE_MAX_CODE <= BITWRITER_ROOM, "three literals between flushes");
 
-    for (; n >= 3; n -= 3, in += 3) {
-        put_code(w, codes->literal[in[0]]);
-        put_code(w, codes->literal[in[1]]);
-        put_code(w, codes->literal[in[2]]);
-        bits_flush(w);
-    }
+    put_code(w, codes->literal[in[0]]);
+    put_code(w, codes->literal[in[1]]);
+    put_code(w, codes->literal[in[2]]);
+    bits_flush(w);
+}
+
+/* Writes in[0..n); flushes after the last, and expects to start after a flush. */
+static void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
+                           size_t n)
+{
+    for (; n >= 3; n -= 3, in += 3)
+        put_three(w, codes, in);
     for (; n > 0; n--)
         put_code(w, codes->literal[*in++]);
     bits_flush(w);
 }
 
-/* The same for n from 0 to 3, but without a branch that could be predicted wrong: most matches come
- * after so few literals.  4 bytes at `in` must be readable. */
-static inline void write_few_literals(struct bitwriter *w, const struct codes *codes,
-                                      const uint8_t *in, size_t n)
+/* Some bits, and how many. */
+struct bits {
+    uint64_t value;
+    unsigned count;
+};
+
+/* The codes of in[0..n), n from 0 to 3, found without a branch that could be predicted wrong: most
+ * matches come after so few literals.  4 bytes at `in` must be readable. */
+static inline struct bits few_literals(const struct codes *codes, const uint8_t *in, size_t n)
 {
     static const uint32_t masks[4][4] = {
         {0, 0, 0, 0}, {~0u, 0, 0, 0}, {~0u, ~0u, 0, 0}, {~0u, ~0u, ~0u, 0}};
@@ -379,9 +405,21 @@ static inline void write_few_literals(struct bitwriter *w, const struct codes *c
     const uint32_t b = codes->literal[bytes >> 8 & 255] & masks[n][1];
     const uint32_t c = codes->literal[bytes >> 16 & 255] & masks[n][2];
 
-    bits_put(w, (uint64_t)(c >> 8) << ((a + b) & 63) | (uint64_t)(b >> 8) << (a & 63) | a >> 8,
-             (a + b + c) & 63);
-    bits_flush(w);
+    return (struct bits){(uint64_t)(c >> 8) << ((a + b) & 63) | (uint64_t)(b >> 8) << (a & 63) |
+                             a >> 8,
+                         (a + b + c) & 63};
+}
+
+/* A match's codes and extra bits. */
+static inline struct bits match_bits(const struct huff_encoder *e, struct lz_sequence s)
+{
+    const unsigned symbol = distance_symbol(e, s.distance);
+    const uint32_t length = e->codes.length[s.length];
+    const uint32_t distance =
+        ((uint32_t)s.distance << e->codes.distance[symbol].shift) + e->codes.distance[symbol].bits;
+
+    return (struct bits){(uint64_t)distance << (length & 63) | length >> 8,
+                         (length & 63) + e->codes.distance[symbol].count};
 }
 
 /* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
@@ -389,28 +427,28 @@ static const uint8_t *write_sequences(const struct huff_encoder *e, struct bitwr
                                       const uint8_t *in, const struct lz_sequence *sequences,
                                       uint32_t count)
 {
-    const struct codes *codes = &e->codes;
     struct bitwriter w = *out;
 
     _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= BITWRITER_ROOM,
                    "a match between flushes");
 
     for (const struct lz_sequence *s = sequences, *end = s + count; s < end; s++) {
-        const unsigned symbol = distance_symbol(e, s->distance);
-        const uint32_t length = codes->length[s->length];
-        const uint32_t distance =
-            ((uint32_t)s->distance << codes->distance[symbol].shift) + codes->distance[symbol].bits;
+        const struct bits match = match_bits(e, *s);
+        struct bits literals;
         unsigned n = s->literals;
 
-        if (__builtin_expect(n > 3, 0)) {
-            write_literals(&w, codes, in, n - 3);
-            in += n - 3;
-            n = 3;
-        }
-        write_few_literals(&w, codes, in, n);
+        for (; __builtin_expect(n > 3, 0); n -= 3, in += 3)
+            put_three(&w, &e->codes, in);
+        literals = few_literals(&e->codes, in, n);
         in += n + s->length;
-        bits_put(&w, (uint64_t)distance << (length & 63) | length >> 8,
-                 (length + codes->distance[symbol].count) & 63);
+        if (__builtin_expect(literals.count + match.count > BITWRITER_ROOM, 0)) {
+            bits_put(&w, literals.value, literals.count);
+            bits_flush(&w);
+            bits_put(&w, match.value, match.count);
+        } else {
+            bits_put(&w, literals.value | match.value << literals.count,
+                     literals.count + match.count);
+        }
         bits_flush(&w);
     }
     *out = w;
