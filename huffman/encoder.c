@@ -198,7 +198,7 @@ static void sum_up(const struct huff_encoder *e, struct counts *counts)
  * `count` of them, or so many that `enough` is reached.  Returns where they end, and their number in
  * *counted; or 0 if one is not a match.
  */
-static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
+__attribute__((noinline)) static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
                               size_t chunk_end, size_t enough, const struct lz_sequence *sequences,
                               uint32_t count, uint32_t *counted, struct counts *counts)
 {
