@@ -80,7 +80,7 @@ struct huff_encoder {
     struct block blocks[3]; /* the open one, the next part, and the two together */
     struct codes codes;
     uint8_t length_symbols[LZ_MAX_MATCH + 1]; /* less DEFLATE_FIRST_LENGTH */
-    uint8_t distance_symbols[512];            /* see distance_symbol */
+    uint8_t distance_symbols[1 + 2 * 256];    /* see distance_symbol */
     /* A part's literals but for long runs, one after the other. */
     uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
     uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
@@ -96,9 +96,9 @@ struct huff_encoder *huff_encoder_new(void)
         return NULL;
     for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
         e->length_symbols[length] = (uint8_t)(deflate_length_symbol(length) - DEFLATE_FIRST_LENGTH);
-    for (unsigned i = 0; i < 256; i++) {
-        e->distance_symbols[i] = (uint8_t)deflate_distance_symbol(i + 1);
-        e->distance_symbols[256 + i] = (uint8_t)deflate_distance_symbol((i << 7) + 1);
+    for (unsigned i = 1; i <= 256; i++) {
+        e->distance_symbols[i] = (uint8_t)deflate_distance_symbol(i);
+        e->distance_symbols[256 + i] = (uint8_t)deflate_distance_symbol(i << 7);
     }
     return e;
 }
@@ -116,12 +116,12 @@ size_t huff_bound(size_t len)
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 5 + 2 * BITWRITER_SLACK;
 }
 
-/* The symbol of a distance: above 256, distances whose bits from the 7th on are equal share one. */
+/* The symbol of a distance.  Above 256, distances that are equal but for the low 7 bits of what is
+ * one less share one, so a table of all is not needed, which would take the cache that the data
+ * needs. */
 static inline unsigned distance_symbol(const struct huff_encoder *e, unsigned distance)
 {
-    unsigned x = distance - 1;
-
-    return e->distance_symbols[x < 256 ? x : 256 + (x >> 7)];
+    return e->distance_symbols[distance <= 256 ? distance : (distance + 127 + (256 << 7)) >> 7];
 }
 
 /* Bytes compared side by side, with whatever vector registers there are. */
@@ -198,9 +198,11 @@ static void sum_up(const struct huff_encoder *e, struct counts *counts)
  * `count` of them, or so many that `enough` is reached.  Returns where they end, and their number in
  * *counted; or 0 if one is not a match.
  */
-__attribute__((noinline)) static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
-                              size_t chunk_end, size_t enough, const struct lz_sequence *sequences,
-                              uint32_t count, uint32_t *counted, struct counts *counts)
+__attribute__((noinline)) static size_t count_sequences(struct huff_encoder *e, const uint8_t *in,
+                                                        size_t pos, size_t chunk_end, size_t enough,
+                                                        const struct lz_sequence *sequences,
+                                                        uint32_t count, uint32_t *counted,
+                                                        struct counts *counts)
 {
     const struct lz_sequence *s = sequences, *const end = s + count;
     uint8_t *text = e->text;
@@ -279,18 +281,15 @@ static void plan_block(struct block *b)
     struct plan *p = &b->plan;
     uint64_t fixed = 3 + c->extra_bits, dynamic = 3 + c->extra_bits, stored;
 
-    huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
-    huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
+    dynamic += huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
+    dynamic +=
+        huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
     huff_header_plan(p->litlen_lengths, p->distance_lengths, &p->header);
     dynamic += p->header.bits;
-    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++) {
-        dynamic += (uint64_t)c->litlen[i] * p->litlen_lengths[i];
+    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++)
         fixed += (uint64_t)c->litlen[i] * deflate_fixed_length(i);
-    }
-    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        dynamic += (uint64_t)c->distance[i] * p->distance_lengths[i];
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
         fixed += (uint64_t)c->distance[i] * DEFLATE_FIXED_DISTANCE_LENGTH;
-    }
     stored = stored_bits(b->end.byte - b->start.byte, 0);
 
     p->bits = fixed;

@@ -125,14 +125,15 @@ static void plan(struct huff_header *h, const uint16_t *ends, unsigned runs)
         }
         frequencies[length] += run;
     }
-    huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE, h->precode_lengths);
+    h->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
+                                     h->precode_lengths);
 
     h->precode_count = DEFLATE_PRECODE_SYMBOLS;
     while (h->precode_count > 4 && h->precode_lengths[precode_order[h->precode_count - 1]] == 0)
         h->precode_count--;
-    h->bits = 5 + 5 + 4 + 3u * h->precode_count;
-    for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++)
-        h->bits += frequencies[s] * (h->precode_lengths[s] + extra_bits[s]);
+    h->bits += 5 + 5 + 4 + 3u * h->precode_count;
+    for (unsigned s = REPEAT; s < DEFLATE_PRECODE_SYMBOLS; s++)
+        h->bits += frequencies[s] * extra_bits[s];
 }
 
 void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],

@@ -16,11 +16,11 @@
 
 #include "huffman/lengths.h"
 
-/* A symbol that occurs, and how often. */
-struct leaf {
-    uint32_t weight;
-    uint32_t symbol;
-};
+/* A symbol that occurs, and how often: one number, so that leaves sort by weight and, where that is
+ * equal, by symbol. */
+#define LEAF(weight, symbol) ((uint64_t)(weight) << 16 | (symbol))
+#define LEAF_WEIGHT(leaf) ((leaf) >> 16)
+#define LEAF_SYMBOL(leaf) ((leaf)&0xffff)
 
 /*
  * Sorts the n used symbols by weight, equal weights staying in order.  First into buckets: weights
@@ -38,18 +38,18 @@ static inline unsigned bucket(uint32_t weight)
     return (shift << BUCKET_BITS) + (weight >> shift);
 }
 
-static void sort_leaves(const struct leaf *leaves, unsigned n, struct leaf *sorted)
+static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
 {
     uint16_t start[BUCKETS + 1], bucket_of[HUFF_MAX_SYMBOLS];
     uint32_t all = 0;
     unsigned buckets, sum = 0;
 
     for (unsigned i = 0; i < n; i++)
-        all |= leaves[i].weight;
+        all |= (uint32_t)LEAF_WEIGHT(leaves[i]);
     buckets = bucket(all) + 1;
     memset(start, 0, buckets * sizeof(*start));
     for (unsigned i = 0; i < n; i++) {
-        bucket_of[i] = (uint16_t)bucket(leaves[i].weight);
+        bucket_of[i] = (uint16_t)bucket((uint32_t)LEAF_WEIGHT(leaves[i]));
         start[bucket_of[i]]++;
     }
     for (unsigned i = 0; i < buckets; i++) {
@@ -61,12 +61,12 @@ static void sort_leaves(const struct leaf *leaves, unsigned n, struct leaf *sort
     for (unsigned i = 0; i < n; i++)
         sorted[start[bucket_of[i]]++] = leaves[i];
     for (unsigned i = 1; i < n; i++) {
-        const struct leaf l = sorted[i];
+        const uint64_t leaf = sorted[i];
         unsigned to = i;
 
-        for (; to > 0 && sorted[to - 1].weight > l.weight; to--)
+        for (; to > 0 && sorted[to - 1] > leaf; to--)
             sorted[to] = sorted[to - 1];
-        sorted[to] = l;
+        sorted[to] = leaf;
     }
 }
 
@@ -74,14 +74,15 @@ static void sort_leaves(const struct leaf *leaves, unsigned n, struct leaf *sort
 #define NO_WEIGHT ((uint64_t)1 << 40)
 
 /*
- * Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's.  Returns false, with
- * depths undefined, if one exceeds the limit.
+ * Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's, and *total the sum of all
+ * weights times depths.  Returns false, with depths undefined, if one exceeds the limit.
  *
  * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
  * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
  * and all four are marked as merged here; those that are not will be marked anew when they are.
  */
-static bool huffman(const struct leaf *leaves, unsigned n, unsigned limit, uint8_t *depths)
+static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths,
+                    uint64_t *total)
 {
     /* Leaf and merged node i have these weights and are merged into that node, a later one. */
     uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 2], weight[HUFF_MAX_SYMBOLS + 2];
@@ -89,8 +90,9 @@ static bool huffman(const struct leaf *leaves, unsigned n, unsigned limit, uint8
     uint8_t depth[HUFF_MAX_SYMBOLS];
     unsigned leaf = 0, next = 0;
 
+    *total = 0;
     for (unsigned i = 0; i < n; i++)
-        leaf_weight[i] = leaves[i].weight;
+        leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
     leaf_weight[n] = leaf_weight[n + 1] = NO_WEIGHT;
     for (unsigned i = 0; i < n + 1; i++)
         weight[i] = NO_WEIGHT;
@@ -108,6 +110,8 @@ static bool huffman(const struct leaf *leaves, unsigned n, unsigned limit, uint8
         leaf += merged_leaves;
         next += 2 - merged_leaves;
         weight[node] = sum;
+        /* Every leaf is in as many nodes as it is deep. */
+        *total += sum;
     }
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
@@ -131,7 +135,7 @@ static bool huffman(const struct leaf *leaves, unsigned n, unsigned limit, uint8
  * packages in packages, which are heavy.  As far as the list below had the same weights as the one
  * below that, it had the same packages to offer, and what came of them is copied.
  */
-static void package_merge(const struct leaf *leaves, unsigned n, unsigned limit, uint8_t *depths)
+static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths)
 {
     /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
      * items from level + 1.  The lists are those of the level in hand and of the one below it; after
@@ -144,7 +148,7 @@ static void package_merge(const struct leaf *leaves, unsigned n, unsigned limit,
     uint8_t ends[HUFF_MAX_SYMBOLS + 1] = {0};
 
     for (unsigned i = 0; i < n; i++)
-        below[i] = leaf_weight[i] = leaves[i].weight;
+        below[i] = leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
     leaf_weight[n] = below[n] = below[n + 1] = NO_WEIGHT;
     memset(packages[limit - 1], 0, (n + 1) * sizeof(packages[0][0]));
 
@@ -193,29 +197,34 @@ static void package_merge(const struct leaf *leaves, unsigned n, unsigned limit,
     }
 }
 
-void huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
+uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
 {
-    struct leaf leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS];
+    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS], sum;
     uint8_t depths[HUFF_MAX_SYMBOLS];
     unsigned used = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        leaves[used] = (struct leaf){frequencies[i], i};
+        leaves[used] = LEAF(frequencies[i], i);
         used += frequencies[i] > 0;
     }
     memset(lengths, 0, n);
     if (used < 2) {
-        unsigned other = used == 1 && leaves[0].symbol == 0 ? 1 : 0;
+        unsigned only = used == 1 ? (unsigned)LEAF_SYMBOL(leaves[0]) : 1;
 
-        lengths[used == 1 ? leaves[0].symbol : 1] = 1;
-        lengths[other] = 1;
-        return;
+        lengths[only] = 1;
+        lengths[only == 0 ? 1 : 0] = 1;
+        return frequencies[only];
     }
     sort_leaves(leaves, used, sorted);
-    if (!huffman(sorted, used, limit, depths))
+    if (!huffman(sorted, used, limit, depths, &sum)) {
         package_merge(sorted, used, limit, depths);
+        sum = 0;
+        for (unsigned i = 0; i < used; i++)
+            sum += LEAF_WEIGHT(sorted[i]) * depths[i];
+    }
     for (unsigned i = 0; i < used; i++)
-        lengths[sorted[i].symbol] = depths[i];
+        lengths[LEAF_SYMBOL(sorted[i])] = depths[i];
+    return sum;
 }
 
 /* The low `length` bits of a code in the other order: all 16, neighbours first, then pairs and so
