@@ -76,6 +76,14 @@ LZ_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits
     return (distance - 1) & ((1u << extra_bits) - 1);
 }
 
+/* The least of the distances that a symbol (0 to 29) stands for. */
+LZ_INLINE unsigned deflate_least_distance(unsigned symbol)
+{
+    unsigned extra_bits = deflate_distance_extra_bits(symbol);
+
+    return symbol < 4 ? symbol + 1 : 1 + ((2 + (symbol & 1)) << extra_bits);
+}
+
 /* Code lengths of fixed blocks; all distance codes have 5 bits. */
 LZ_INLINE unsigned deflate_fixed_length(unsigned symbol)
 {

@@ -22,6 +22,18 @@
 #include "huffman/lengths.h"
 #include "lzss/bytes.h"
 
+/*
+ * The two loops over sequences are compiled once more for processors that have shifts by any
+ * register (BMI2) and vectors of 32 bytes (AVX2): they are long chains of simple instructions, and
+ * have about a fifth fewer then.  The tests also build this file as for other processors.
+ */
+#if defined(__x86_64__) && !defined(HUFF_PORTABLE)
+#define HAVE_AVX2_PATH
+#define AVX2_PATH __attribute__((noinline, target("avx2,bmi2")))
+#endif
+#define LOOP static inline __attribute__((always_inline))
+#define PORTABLE_PATH __attribute__((noinline))
+
 /* How often each symbol occurs in a block, and the extra bits that go with them. */
 struct counts {
     uint32_t litlen[DEFLATE_LITLEN_SYMBOLS];
@@ -49,20 +61,23 @@ struct place {
 struct block {
     struct counts counts;
     struct plan plan;
-    struct place start;
-    size_t end; /* byte */
+    struct place start, end;
 };
 
-/* A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
+/*
+ * A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
  * extra bits, shifted left by 8, where the low 8 bits say how many they are together.  Distances
- * have too many values for a table; their extra bits are added as they are written. */
+ * have too many values for a table by distance: `bits` are those of the symbol's least distance,
+ * less that distance shifted left by `shift`, the code's length, so that the distance in hand,
+ * shifted likewise, has only to be added.
+ */
 struct codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];
     struct {
-        uint16_t code;
-        uint8_t code_bits;
-        uint8_t extra_bits;
+        uint32_t bits;
+        uint16_t shift;
+        uint16_t count;
     } distance[DEFLATE_DISTANCE_SYMBOLS];
 };
 
@@ -70,16 +85,38 @@ _Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= 
                "huff_lengths serves both alphabets");
 _Static_assert(8 + DEFLATE_MAX_CODE + 5 <= 32, "a length's code, extra bits and their number");
 
+/* Literals in front of a match that are gathered without asking how many they are. */
+#define FEW_LITERALS 16
+
 struct huff_encoder {
+    bool avx2;              /* the processor has AVX2 and BMI2 */
     struct block blocks[3]; /* the open one, the next part, and the two together */
     struct codes codes;
-    uint32_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
-    uint32_t lengths[LZ_MAX_MATCH + 1];
+    uint8_t length_symbols[LZ_MAX_MATCH + 1]; /* less DEFLATE_FIRST_LENGTH */
+    uint8_t distance_symbols[1 + 2 * 256];    /* see distance_symbol */
+    /* A part's literals but for long runs, one after the other. */
+    uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
+    uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
 };
+
+_Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
 
 struct huff_encoder *huff_encoder_new(void)
 {
-    return malloc(sizeof(struct huff_encoder));
+    struct huff_encoder *e = malloc(sizeof(*e));
+
+    if (e == NULL)
+        return NULL;
+#ifdef HAVE_AVX2_PATH
+    e->avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#endif
+    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
+        e->length_symbols[length] = (uint8_t)(deflate_length_symbol(length) - DEFLATE_FIRST_LENGTH);
+    for (unsigned i = 1; i <= 256; i++) {
+        e->distance_symbols[i] = (uint8_t)deflate_distance_symbol(i);
+        e->distance_symbols[256 + i] = (uint8_t)deflate_distance_symbol(i << 7);
+    }
+    return e;
 }
 
 void huff_encoder_free(struct huff_encoder *e)
@@ -95,16 +132,81 @@ size_t huff_bound(size_t len)
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 5 + 2 * BITWRITER_SLACK;
 }
 
-/* Whether `length` bytes at a and b are equal; up to 7 bytes after them must be readable. */
-static inline bool equal(const uint8_t *a, const uint8_t *b, size_t length)
+/* The symbol of a distance.  Above 256, distances that are equal but for the low 7 bits of what is
+ * one less share one, so a table of all is not needed, which would take the cache that the data
+ * needs. */
+static inline unsigned distance_symbol(const struct huff_encoder *e, unsigned distance)
 {
-    uint64_t difference;
+    return e->distance_symbols[distance <= 256 ? distance : (distance + 127 + (256 << 7)) >> 7];
+}
 
-    for (; length > 8; length -= 8, a += 8, b += 8)
-        if (load64(a) != load64(b))
-            return false;
-    difference = load64(a) ^ load64(b);
-    return difference << (8 * (8 - length)) == 0;
+/* Bytes compared side by side, with whatever vector registers there are. */
+typedef uint64_t vector16 __attribute__((vector_size(16)));
+typedef uint64_t vector32 __attribute__((vector_size(32)));
+
+/* Of all that was compared, where something differed: 0 if nothing did. */
+struct difference {
+    vector16 halves;
+    vector32 whole; /* what was compared 32 bytes at a time */
+};
+
+LOOP void compare16(struct difference *d, const uint8_t *a, const uint8_t *b, const uint8_t *mask)
+{
+    vector16 va, vb, vmask;
+
+    memcpy(&va, a, sizeof(va));
+    memcpy(&vb, b, sizeof(vb));
+    memcpy(&vmask, mask, sizeof(vmask));
+    d->halves |= (va ^ vb) & vmask;
+}
+
+/* Compares the bytes of a[0..32) and b[0..32) for which mask[0..32) has ones. */
+LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, const uint8_t *mask,
+                  bool avx2)
+{
+    if (avx2) {
+        vector32 va, vb, vmask;
+
+        memcpy(&va, a, sizeof(va));
+        memcpy(&vb, b, sizeof(vb));
+        memcpy(&vmask, mask, sizeof(vmask));
+        d->whole |= (va ^ vb) & vmask;
+    } else {
+        /* Vectors of more than a register's size are made up badly (gcc 12). */
+        compare16(d, a, b, mask);
+        compare16(d, a + 16, b + 16, mask + 16);
+    }
+}
+
+#define COMPARED 32
+
+/* Compares `length` bytes (3 to LZ_MAX_MATCH); up to COMPARED - 1 bytes after them must be readable.
+ * Few matches are longer than COMPARED: for the others, there is no branch that could be predicted
+ * wrong. */
+LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b, size_t length,
+                        bool avx2)
+{
+#define ONES 255, 255, 255, 255, 255, 255, 255, 255
+    static const uint8_t masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
+#undef ONES
+
+    compare(d, a, b, masks + COMPARED - (length < COMPARED ? length : COMPARED), avx2);
+    while (length > COMPARED) {
+        /* The last bytes once more, so that a mask is not needed. */
+        size_t step = length < 2 * COMPARED ? length - COMPARED : COMPARED;
+
+        length -= step;
+        a += step;
+        b += step;
+        compare(d, a, b, masks, avx2);
+    }
+}
+
+/* Whether all that was compared was equal. */
+LOOP bool all_equal(const struct difference *d)
+{
+    return (d->halves[0] | d->halves[1] | d->whole[0] | d->whole[1] | d->whole[2] | d->whole[3]) ==
+           0;
 }
 
 /* Adds in[0..n) to the counts of the part. */
@@ -112,31 +214,86 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
 {
     size_t i = 0;
 
-    for (; i + 4 <= n; i += 4) {
-        e->literals[0][in[i]]++;
-        e->literals[1][in[i + 1]]++;
-        e->literals[2][in[i + 2]]++;
-        e->literals[3][in[i + 3]]++;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t bytes = load64(in + i);
+
+        for (unsigned k = 0; k < 8; k++)
+            e->literals[k & 3][(bytes >> (8 * k)) & 255]++;
     }
     for (; i < n; i++)
         e->literals[i & 3][in[i]]++;
 }
 
-/* Makes a part's counts of the literals and lengths that e has counted, and its distances. */
+/* Makes a part's counts of literals and the extra bits. */
 static void sum_up(const struct huff_encoder *e, struct counts *counts)
 {
     for (unsigned i = 0; i < 256; i++)
         counts->litlen[i] =
-            e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
+            (uint32_t)e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
     counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
-    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
-        unsigned symbol = deflate_length_symbol(length);
-
-        counts->litlen[symbol] += e->lengths[length];
-        counts->extra_bits += (uint64_t)e->lengths[length] * deflate_length_extra_bits(symbol);
-    }
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->litlen[i] * deflate_length_extra_bits(i);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
         counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+}
+
+/*
+ * Checks and counts sequences that start at in[pos], which is in a chunk that ends at chunk_end:
+ * `count` of them, or so many that `enough` is reached.  Returns where they end, and their number in
+ * *counted; or 0 if one is not a match.
+ */
+LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
+                       size_t enough, const struct lz_sequence *sequences, uint32_t count,
+                       uint32_t *counted, struct counts *counts, bool avx2)
+{
+    const struct lz_sequence *s = sequences, *const end = s + count;
+    uint8_t *text = e->text;
+    struct difference d = {{0}, {0}};
+
+    for (; s < end && pos < enough; s++) {
+        const size_t literals = s->literals, length = s->length, distance = s->distance;
+        const size_t match = pos + literals;
+
+        if (length - LZ_MIN_MATCH > LZ_MAX_MATCH - LZ_MIN_MATCH || match + length > chunk_end)
+            return 0;
+        if (distance - 1 >= LZ_WINDOW_SIZE || distance > match)
+            return 0;
+        compare_match(&d, in + match, in + match - distance, length, avx2);
+        memcpy(text, in + pos, FEW_LITERALS);
+        if (__builtin_expect(literals <= FEW_LITERALS, 1))
+            text += literals;
+        else
+            count_literals(e, in + pos, literals);
+        counts->litlen[DEFLATE_FIRST_LENGTH + e->length_symbols[length]]++;
+        counts->distance[distance_symbol(e, (unsigned)distance)]++;
+        pos = match + length;
+    }
+    count_literals(e, e->text, (size_t)(text - e->text));
+    *counted = (uint32_t)(s - sequences);
+    return all_equal(&d) ? pos : 0;
+}
+
+#ifdef HAVE_AVX2_PATH
+AVX2_PATH static size_t count_sequences_avx2(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                             size_t chunk_end, size_t enough,
+                                             const struct lz_sequence *sequences, uint32_t count,
+                                             uint32_t *counted, struct counts *counts)
+{
+    return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, true);
+}
+#endif
+
+PORTABLE_PATH static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                            size_t chunk_end, size_t enough,
+                                            const struct lz_sequence *sequences, uint32_t count,
+                                            uint32_t *counted, struct counts *counts)
+{
+#ifdef HAVE_AVX2_PATH
+    if (e->avx2)
+        return count_sequences_avx2(e, in, pos, chunk_end, enough, sequences, count, counted,
+                                    counts);
+#endif
+    return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, false);
 }
 
 /*
@@ -150,34 +307,25 @@ static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
 {
     const struct lz_chunk *chunk = &chunks[at->chunk];
     const size_t chunk_end = LZ_CHUNK_END(at->chunk * LZ_CHUNK_SIZE, len);
-    const size_t enough = at->byte + split;
-    size_t pos = at->byte;
 
     memset(counts, 0, sizeof(*counts));
     memset(e->literals, 0, sizeof(e->literals));
-    memset(e->lengths, 0, sizeof(e->lengths));
-    for (; at->sequence < chunk->count && pos < enough; at->sequence++) {
-        const struct lz_sequence s = chunk->sequences[at->sequence];
-        size_t match = pos + s.literals;
+    if (at->sequence < chunk->count) {
+        uint32_t counted;
 
-        if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || match + s.length > chunk_end)
+        at->byte = count_sequences(e, in, at->byte, chunk_end, at->byte + split,
+                                   chunk->sequences + at->sequence, chunk->count - at->sequence,
+                                   &counted, counts);
+        at->sequence += counted;
+        if (at->byte == 0)
             return false;
-        if (s.distance < 1 || s.distance > LZ_WINDOW_SIZE || s.distance > match)
-            return false;
-        if (!equal(in + match, in + match - s.distance, s.length))
-            return false;
-        count_literals(e, in + pos, s.literals);
-        e->lengths[s.length]++;
-        counts->distance[deflate_distance_symbol(s.distance)]++;
-        pos = match + s.length;
     }
     if (at->sequence == chunk->count) {
-        count_literals(e, in + pos, chunk_end - pos);
-        pos = chunk_end;
+        count_literals(e, in + at->byte, chunk_end - at->byte);
+        at->byte = chunk_end;
         at->chunk++;
         at->sequence = 0;
     }
-    at->byte = pos;
     sum_up(e, counts);
     return true;
 }
@@ -198,19 +346,16 @@ static void plan_block(struct block *b)
     struct plan *p = &b->plan;
     uint64_t fixed = 3 + c->extra_bits, dynamic = 3 + c->extra_bits, stored;
 
-    huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
-    huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
+    dynamic += huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
+    dynamic +=
+        huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
     huff_header_plan(p->litlen_lengths, p->distance_lengths, &p->header);
     dynamic += p->header.bits;
-    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++) {
-        dynamic += (uint64_t)c->litlen[i] * p->litlen_lengths[i];
+    for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++)
         fixed += (uint64_t)c->litlen[i] * deflate_fixed_length(i);
-    }
-    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        dynamic += (uint64_t)c->distance[i] * p->distance_lengths[i];
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
         fixed += (uint64_t)c->distance[i] * DEFLATE_FIXED_DISTANCE_LENGTH;
-    }
-    stored = stored_bits(b->end - b->start.byte, 0);
+    stored = stored_bits(b->end.byte - b->start.byte, 0);
 
     p->bits = fixed;
     p->type = DEFLATE_FIXED;
@@ -273,9 +418,9 @@ static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsig
     }
     huff_codes(distance_lengths, distance_symbols, code);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        codes->distance[i].code = code[i];
-        codes->distance[i].code_bits = distance_lengths[i];
-        codes->distance[i].extra_bits = (uint8_t)deflate_distance_extra_bits(i);
+        codes->distance[i].bits = code[i] - (deflate_least_distance(i) << distance_lengths[i]);
+        codes->distance[i].shift = distance_lengths[i];
+        codes->distance[i].count = (uint16_t)(distance_lengths[i] + deflate_distance_extra_bits(i));
     }
 }
 
@@ -285,64 +430,135 @@ static inline void put_code(struct bitwriter *w, uint32_t code)
     bits_put(w, code >> 8, code & 0xff);
 }
 
-/* Flushes after the last, and expects to start after a flush. */
-static inline void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
-                                  size_t n)
+/* Puts three literals after a flush, and flushes. */
+static inline void put_three(struct bitwriter *w, const struct codes *codes, const uint8_t *in)
 {
     _Static_assert(3 * DEFLATE_MAX_CODE <= BITWRITER_ROOM, "three literals between flushes");
 
-    for (; n >= 3; n -= 3, in += 3) {
-        put_code(w, codes->literal[in[0]]);
-        put_code(w, codes->literal[in[1]]);
-        put_code(w, codes->literal[in[2]]);
-        bits_flush(w);
-    }
-    if (n > 0) {
-        put_code(w, codes->literal[in[0]]);
-        if (n > 1)
-            put_code(w, codes->literal[in[1]]);
-        bits_flush(w);
-    }
+    put_code(w, codes->literal[in[0]]);
+    put_code(w, codes->literal[in[1]]);
+    put_code(w, codes->literal[in[2]]);
+    bits_flush(w);
 }
 
-/* Writes a block's symbols, all but the last. */
-static void write_symbols(struct bitwriter *out, const struct codes *codes, const uint8_t *in,
-                          size_t len, const struct lz_chunk *chunks, const struct block *b)
+/* Writes in[0..n); flushes after the last, and expects to start after a flush. */
+static void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
+                           size_t n)
+{
+    for (; n >= 3; n -= 3, in += 3)
+        put_three(w, codes, in);
+    for (; n > 0; n--)
+        put_code(w, codes->literal[*in++]);
+    bits_flush(w);
+}
+
+/* Some bits, and how many. */
+struct bits {
+    uint64_t value;
+    unsigned count;
+};
+
+/* The codes of in[0..n), n from 0 to 3, found without a branch that could be predicted wrong: most
+ * matches come after so few literals.  4 bytes at `in` must be readable. */
+static inline struct bits few_literals(const struct codes *codes, const uint8_t *in, size_t n)
+{
+    static const uint32_t masks[4][4] = {
+        {0, 0, 0, 0}, {~0u, 0, 0, 0}, {~0u, ~0u, 0, 0}, {~0u, ~0u, ~0u, 0}};
+    const uint32_t bytes = load32(in);
+    const uint32_t a = codes->literal[bytes & 255] & masks[n][0];
+    const uint32_t b = codes->literal[bytes >> 8 & 255] & masks[n][1];
+    const uint32_t c = codes->literal[bytes >> 16 & 255] & masks[n][2];
+
+    return (struct bits){(uint64_t)(c >> 8) << ((a + b) & 63) | (uint64_t)(b >> 8) << (a & 63) |
+                             a >> 8,
+                         (a + b + c) & 63};
+}
+
+/* A match's codes and extra bits. */
+static inline struct bits match_bits(const struct huff_encoder *e, struct lz_sequence s)
+{
+    const unsigned symbol = distance_symbol(e, s.distance);
+    const uint32_t length = e->codes.length[s.length];
+    const uint32_t distance =
+        ((uint32_t)s.distance << e->codes.distance[symbol].shift) + e->codes.distance[symbol].bits;
+
+    return (struct bits){(uint64_t)distance << (length & 63) | length >> 8,
+                         (length & 63) + e->codes.distance[symbol].count};
+}
+
+/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
+LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *out,
+                               const uint8_t *in, const struct lz_sequence *sequences,
+                               uint32_t count)
 {
     struct bitwriter w = *out;
-    struct place at = b->start;
 
     _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= BITWRITER_ROOM,
                    "a match between flushes");
 
-    for (;;) {
-        const struct lz_chunk *chunk = &chunks[at.chunk];
-        const size_t chunk_end = LZ_CHUNK_END(at.chunk * LZ_CHUNK_SIZE, len);
-        size_t pos = at.byte;
+    for (const struct lz_sequence *s = sequences, *end = s + count; s < end; s++) {
+        const struct bits match = match_bits(e, *s);
+        struct bits literals;
+        unsigned n = s->literals;
 
-        for (uint32_t i = at.sequence; i < chunk->count && pos < b->end; i++) {
-            const struct lz_sequence s = chunk->sequences[i];
-            unsigned symbol = deflate_distance_symbol(s.distance);
-            unsigned extra_bits = codes->distance[symbol].extra_bits;
-
-            write_literals(&w, codes, in + pos, s.literals);
-            put_code(&w, codes->length[s.length]);
-            bits_put(&w, codes->distance[symbol].code, codes->distance[symbol].code_bits);
-            bits_put(&w, deflate_distance_extra(s.distance, extra_bits), extra_bits);
+        for (; __builtin_expect(n > 3, 0); n -= 3, in += 3)
+            put_three(&w, &e->codes, in);
+        literals = few_literals(&e->codes, in, n);
+        in += n + s->length;
+        if (__builtin_expect(literals.count + match.count > BITWRITER_ROOM, 0)) {
+            bits_put(&w, literals.value, literals.count);
             bits_flush(&w);
-            pos += (size_t)s.literals + s.length;
+            bits_put(&w, match.value, match.count);
+        } else {
+            bits_put(&w, literals.value | match.value << literals.count,
+                     literals.count + match.count);
         }
-        /* A block that ends within a chunk ends with a sequence. */
-        if (b->end < chunk_end)
-            break;
-        write_literals(&w, codes, in + pos, chunk_end - pos);
-        if (b->end == chunk_end)
-            break;
-        at.byte = chunk_end;
-        at.chunk++;
-        at.sequence = 0;
+        bits_flush(&w);
     }
     *out = w;
+    return in;
+}
+
+#ifdef HAVE_AVX2_PATH
+AVX2_PATH static const uint8_t *write_sequences_avx2(const struct huff_encoder *e,
+                                                     struct bitwriter *out, const uint8_t *in,
+                                                     const struct lz_sequence *sequences,
+                                                     uint32_t count)
+{
+    return write_loop(e, out, in, sequences, count);
+}
+#endif
+
+PORTABLE_PATH static const uint8_t *write_sequences(const struct huff_encoder *e,
+                                                    struct bitwriter *out, const uint8_t *in,
+                                                    const struct lz_sequence *sequences,
+                                                    uint32_t count)
+{
+#ifdef HAVE_AVX2_PATH
+    if (e->avx2)
+        return write_sequences_avx2(e, out, in, sequences, count);
+#endif
+    return write_loop(e, out, in, sequences, count);
+}
+
+/* Writes a block's symbols, all but the last. */
+static void write_symbols(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
+                          size_t len, const struct lz_chunk *chunks, const struct block *b)
+{
+    const uint8_t *next = in + b->start.byte;
+    uint32_t from = b->start.sequence;
+
+    for (size_t c = b->start.chunk; c < b->end.chunk; c++) {
+        const uint8_t *chunk_end = in + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len);
+
+        next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
+        write_literals(w, &e->codes, next, (size_t)(chunk_end - next));
+        next = chunk_end;
+        from = 0;
+    }
+    /* A block that ends within a chunk ends with a sequence. */
+    if (b->end.sequence > from)
+        write_sequences(e, w, next, chunks[b->end.chunk].sequences + from, b->end.sequence - from);
 }
 
 /* Writes block b in the cheapest form, given where it starts. */
@@ -350,7 +566,7 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
                         const struct lz_chunk *chunks, const struct block *b, bool final)
 {
     const struct plan *p = &b->plan;
-    size_t n = b->end - b->start.byte;
+    size_t n = b->end.byte - b->start.byte;
 
     /* Where the block starts within a byte, known only now, can still tip the scales. */
     if (p->type == DEFLATE_STORED || stored_bits(n, w->count) < p->bits) {
@@ -374,7 +590,7 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
                    sizeof(distance_lengths));
     }
     bits_flush(w);
-    write_symbols(w, &e->codes, in, len, chunks, b);
+    write_symbols(e, w, in, len, chunks, b);
     put_code(w, e->codes.literal[DEFLATE_END_OF_BLOCK]);
     bits_flush(w);
 }
@@ -391,7 +607,7 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
         next->start = at;
         if (!count_part(e, in, len, chunks, split, &at, &next->counts))
             return false;
-        next->end = at.byte;
+        next->end = at;
         plan_block(next);
         if (open != NULL) {
             struct block *closed = open;

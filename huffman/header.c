@@ -26,113 +26,114 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
 static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                                11, 4,  12, 3, 13, 2, 14, 1, 15};
 
-/* Adds an item. */
-static void add(struct huff_header *h, unsigned symbol, unsigned extra)
+/* How a run of equal lengths is said: `longest` times 18, then `shorter` times 17 or, if the run is
+ * not one of zeros, 16, for `covered` lengths in all; the others each by itself.  These come before
+ * 18 and 17, but after 16. */
+struct split {
+    unsigned longest, shorter, covered;
+};
+
+/* The cheapest way to say `run` zeros when symbol s costs cost[s] bits, extra bits included. */
+static struct split split_zeros(unsigned run, const uint8_t *cost)
 {
-    h->items[h->item_count].symbol = (uint8_t)symbol;
-    h->items[h->item_count++].extra = (uint8_t)extra;
-}
+    struct split best = {0, 0, 0};
+    unsigned least = run * cost[0];
+    const unsigned most_long = (run + 137) / 138;
 
-/* Adds `count` of a symbol that stands for min to max lengths each, `total` lengths in all. */
-static void add_runs(struct huff_header *h, unsigned symbol, unsigned count, unsigned min,
-                     unsigned max, unsigned total)
-{
-    for (; count > 0; count--) {
-        unsigned run = total - (count - 1) * min;
-
-        if (run > max)
-            run = max;
-        add(h, symbol, run - min);
-        total -= run;
-    }
-}
-
-/* Adds `run` zeros the cheapest way when symbol s costs cost[s] bits, extra bits included. */
-static void add_zeros(struct huff_header *h, unsigned run, const uint8_t *cost)
-{
-    unsigned best = run * cost[0], best_long = 0, best_short = 0;
-    unsigned most_long = (run + 137) / 138, single, covered, for_long;
-
-    if (run < 3) {
-        while (run-- > 0)
-            add(h, 0, 0);
-        return;
-    }
+    /* Most runs need no search. */
+    if (run < 3)
+        return best;
+    if (run <= 10)
+        return cost[ZEROS_SHORT] < least ? (struct split){0, 1, run} : best;
     for (unsigned n_long = 0; n_long <= most_long; n_long++) {
         for (unsigned n_short = n_long == 0; n_short <= 3; n_short++) {
             unsigned most = 138 * n_long + 10 * n_short;
             unsigned left = run > most ? run - most : 0;
             unsigned c = n_long * cost[ZEROS_LONG] + n_short * cost[ZEROS_SHORT] + left * cost[0];
 
-            if (11 * n_long + 3 * n_short + left <= run && c < best) {
-                best = c;
-                best_long = n_long;
-                best_short = n_short;
+            if (11 * n_long + 3 * n_short + left <= run && c < least) {
+                least = c;
+                best = (struct split){n_long, n_short, run - left};
             }
         }
     }
-    covered = 138 * best_long + 10 * best_short;
-    single = run > covered ? run - covered : 0;
-    covered = run - single;
-    for (unsigned i = 0; i < single; i++)
-        add(h, 0, 0);
-    /* The long ones take what they can; the short ones need at least 3 each. */
-    for_long = covered - 3 * best_short;
-    if (for_long > 138 * best_long)
-        for_long = 138 * best_long;
-    add_runs(h, ZEROS_LONG, best_long, 11, 138, for_long);
-    add_runs(h, ZEROS_SHORT, best_short, 3, 10, covered - for_long);
+    return best;
 }
 
-/* The same for `run` codes of `length` bits: the first is said, the others may repeat it. */
-static void add_lengths(struct huff_header *h, unsigned length, unsigned run, const uint8_t *cost)
+/* The same for `run` more codes of `length` bits after one. */
+static struct split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
 {
-    unsigned best, best_repeats = 0, left;
+    struct split best = {0, 0, 0};
+    unsigned least = run * cost[length];
 
-    add(h, length, 0);
-    run--;
-    best = run * cost[length];
     for (unsigned repeats = 1; 3 * repeats <= run; repeats++) {
-        unsigned c;
+        unsigned left = run > 6 * repeats ? run - 6 * repeats : 0;
+        unsigned c = repeats * cost[REPEAT] + left * cost[length];
 
-        left = run > 6 * repeats ? run - 6 * repeats : 0;
-        c = repeats * cost[REPEAT] + left * cost[length];
-        if (c < best) {
-            best = c;
-            best_repeats = repeats;
+        if (c < least) {
+            least = c;
+            best = (struct split){0, repeats, run - left};
         }
+        /* More would cost more. */
+        if (left == 0)
+            break;
     }
-    left = run > 6 * best_repeats ? run - 6 * best_repeats : 0;
-    add_runs(h, REPEAT, best_repeats, 3, 6, run - left);
-    for (unsigned i = 0; i < left; i++)
-        add(h, length, 0);
+    return best;
 }
 
-/* Chooses the items for all[0..n) under `cost`, makes the code for them, and sets h->bits. */
-static void choose(struct huff_header *h, const uint8_t *all, unsigned n, const uint8_t *cost)
+/* Where the run of equal lengths that starts at `begin` ends. */
+static unsigned run_end(const struct huff_header *h, unsigned begin)
+{
+    const unsigned n = h->litlen_count + h->distance_count;
+    unsigned end = begin + 1;
+
+    while (end < n && h->lengths[end] == h->lengths[begin])
+        end++;
+    return end;
+}
+
+/* Finds the ends of all runs; returns how many there are. */
+static unsigned find_runs(const struct huff_header *h, uint16_t *ends)
+{
+    const unsigned n = h->litlen_count + h->distance_count;
+    unsigned runs = 0;
+
+    for (unsigned i = 1; i < n; i++) {
+        ends[runs] = (uint16_t)i;
+        runs += h->lengths[i] != h->lengths[i - 1];
+    }
+    ends[runs] = (uint16_t)n;
+    return runs + 1;
+}
+
+/* Makes the code for the runs as they are said under h->cost, and sets h->bits. */
+static void plan(struct huff_header *h, const uint16_t *ends, unsigned runs)
 {
     uint32_t frequencies[DEFLATE_PRECODE_SYMBOLS] = {0};
-    unsigned end;
 
-    h->item_count = 0;
-    for (unsigned i = 0; i < n; i = end) {
-        for (end = i + 1; end < n && all[end] == all[i]; end++)
-            ;
-        if (all[i] == 0)
-            add_zeros(h, end - i, cost);
-        else
-            add_lengths(h, all[i], end - i, cost);
+    for (unsigned r = 0, begin = 0; r < runs; begin = ends[r++]) {
+        const unsigned length = h->lengths[begin];
+        unsigned run = ends[r] - begin;
+
+        if (run >= 3) {
+            struct split s =
+                length == 0 ? split_zeros(run, h->cost) : split_repeats(length, run - 1, h->cost);
+
+            frequencies[ZEROS_LONG] += s.longest;
+            frequencies[length == 0 ? ZEROS_SHORT : REPEAT] += s.shorter;
+            run -= s.covered;
+        }
+        frequencies[length] += run;
     }
-    for (unsigned i = 0; i < h->item_count; i++)
-        frequencies[h->items[i].symbol]++;
-    huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE, h->precode_lengths);
+    h->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
+                                     h->precode_lengths);
 
     h->precode_count = DEFLATE_PRECODE_SYMBOLS;
     while (h->precode_count > 4 && h->precode_lengths[precode_order[h->precode_count - 1]] == 0)
         h->precode_count--;
-    h->bits = 5 + 5 + 4 + 3u * h->precode_count;
-    for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++)
-        h->bits += frequencies[s] * (h->precode_lengths[s] + extra_bits[s]);
+    h->bits += 5 + 5 + 4 + 3u * h->precode_count;
+    for (unsigned s = REPEAT; s < DEFLATE_PRECODE_SYMBOLS; s++)
+        h->bits += frequencies[s] * extra_bits[s];
 }
 
 void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
@@ -142,10 +143,9 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
     /* A guess to start from: what symbols cost in the headers of ordinary text and programs. */
     static const uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {3, 7, 7, 6, 5, 4, 4,     3,     3,    3,
                                                            4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
-    uint8_t all[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
-    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
-    struct huff_header again;
-    unsigned n;
+    uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
+    struct huff_header first;
+    unsigned runs;
 
     h->litlen_count = DEFLATE_LITLEN_SYMBOLS;
     while (h->litlen_count > 257 && litlen_lengths[h->litlen_count - 1] == 0)
@@ -153,42 +153,96 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
     h->distance_count = DEFLATE_DISTANCE_SYMBOLS;
     while (h->distance_count > 1 && distance_lengths[h->distance_count - 1] == 0)
         h->distance_count--;
-    memcpy(all, litlen_lengths, h->litlen_count);
-    memcpy(all + h->litlen_count, distance_lengths, h->distance_count);
-    n = h->litlen_count + h->distance_count;
+    memcpy(h->lengths, litlen_lengths, h->litlen_count);
+    memcpy(h->lengths + h->litlen_count, distance_lengths, h->distance_count);
+    runs = find_runs(h, ends);
 
-    choose(h, all, n, guess);
+    memcpy(h->cost, guess, sizeof(guess));
+    plan(h, ends, runs);
+    first = *h;
     for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++) {
         /* A symbol that was not used would get a long code. */
         unsigned length = h->precode_lengths[s] > 0 ? h->precode_lengths[s] : DEFLATE_MAX_PRECODE;
 
-        cost[s] = (uint8_t)(length + extra_bits[s]);
+        h->cost[s] = (uint8_t)(length + extra_bits[s]);
     }
-    again.litlen_count = h->litlen_count;
-    again.distance_count = h->distance_count;
-    choose(&again, all, n, cost);
-    if (again.bits < h->bits)
-        *h = again;
+    plan(h, ends, runs);
+    if (first.bits <= h->bits)
+        *h = first;
 }
 
-void huff_header_write(const struct huff_header *h, struct bitwriter *w)
-{
+/* A precode's codes, and where they go. */
+struct writer {
+    struct bitwriter *bits;
+    const uint8_t *lengths;
     uint16_t codes[DEFLATE_PRECODE_SYMBOLS];
+};
 
-    huff_codes(h->precode_lengths, DEFLATE_PRECODE_SYMBOLS, codes);
-    bits_put(w, h->litlen_count - 257u, 5);
-    bits_put(w, h->distance_count - 1u, 5);
-    bits_put(w, h->precode_count - 4u, 4);
+/* Writes a symbol and the value of its extra bits. */
+static void write_symbol(struct writer *w, unsigned symbol, unsigned extra)
+{
+    bits_flush(w->bits);
+    bits_put(w->bits, w->codes[symbol], w->lengths[symbol]);
+    bits_put(w->bits, extra, extra_bits[symbol]);
+}
+
+/* Writes `count` of a symbol that stands for min to max lengths each, `total` lengths in all. */
+static void write_runs(struct writer *w, unsigned symbol, unsigned count, unsigned min,
+                       unsigned max, unsigned total)
+{
+    for (; count > 0; count--) {
+        unsigned run = total - (count - 1) * min;
+
+        if (run > max)
+            run = max;
+        write_symbol(w, symbol, run - min);
+        total -= run;
+    }
+}
+
+static void write_zeros(struct writer *w, unsigned run, const uint8_t *cost)
+{
+    const struct split s = split_zeros(run, cost);
+    /* The long ones take what they can; the short ones need at least 3 each. */
+    unsigned for_long = s.covered - 3 * s.shorter;
+
+    if (for_long > 138 * s.longest)
+        for_long = 138 * s.longest;
+    for (unsigned i = s.covered; i < run; i++)
+        write_symbol(w, 0, 0);
+    write_runs(w, ZEROS_LONG, s.longest, 11, 138, for_long);
+    write_runs(w, ZEROS_SHORT, s.shorter, 3, 10, s.covered - for_long);
+}
+
+static void write_lengths(struct writer *w, unsigned length, unsigned run, const uint8_t *cost)
+{
+    const struct split s = split_repeats(length, run - 1, cost);
+
+    write_symbol(w, length, 0);
+    write_runs(w, REPEAT, s.shorter, 3, 6, s.covered);
+    for (unsigned i = 1 + s.covered; i < run; i++)
+        write_symbol(w, length, 0);
+}
+
+void huff_header_write(const struct huff_header *h, struct bitwriter *bits)
+{
+    const unsigned n = h->litlen_count + h->distance_count;
+    struct writer w = {.bits = bits, .lengths = h->precode_lengths};
+
+    huff_codes(h->precode_lengths, DEFLATE_PRECODE_SYMBOLS, w.codes);
+    bits_put(bits, h->litlen_count - 257u, 5);
+    bits_put(bits, h->distance_count - 1u, 5);
+    bits_put(bits, h->precode_count - 4u, 4);
     for (unsigned i = 0; i < h->precode_count; i++) {
-        bits_flush(w);
-        bits_put(w, h->precode_lengths[precode_order[i]], 3);
+        bits_flush(bits);
+        bits_put(bits, h->precode_lengths[precode_order[i]], 3);
     }
-    for (unsigned i = 0; i < h->item_count; i++) {
-        unsigned s = h->items[i].symbol;
-
-        bits_flush(w);
-        bits_put(w, codes[s], h->precode_lengths[s]);
-        bits_put(w, h->items[i].extra, extra_bits[s]);
+    for (unsigned begin = 0, end; begin < n; begin = end) {
+        end = run_end(h, begin);
+        if (h->lengths[begin] == 0)
+            write_zeros(&w, end - begin, h->cost);
+        else
+            write_lengths(&w, h->lengths[begin], end - begin, h->cost);
     }
-    bits_flush(w);
+    bits_flush(bits);
 }

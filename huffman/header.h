@@ -10,18 +10,12 @@
 #include "huffman/bitwriter.h"
 #include "huffman/deflate.h"
 
-/* One symbol of the precode, and the value of the extra bits after symbols 16, 17 and 18. */
-struct precode_item {
-    uint8_t symbol;
-    uint8_t extra;
-};
-
 struct huff_header {
     uint16_t litlen_count;   /* code lengths sent, 257 to 286 */
     uint16_t distance_count; /* 1 to 30 */
     uint16_t precode_count;  /* 4 to 19 */
-    uint16_t item_count;
-    struct precode_item items[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
+    uint8_t lengths[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS]; /* those sent */
+    uint8_t cost[DEFLATE_PRECODE_SYMBOLS]; /* in bits, that decides how runs of them are said */
     uint8_t precode_lengths[DEFLATE_PRECODE_SYMBOLS];
     uint32_t bits; /* size of the whole header, the 3 bits of the block type not counted */
 };

@@ -16,67 +16,102 @@
 
 #include "huffman/lengths.h"
 
-/* A symbol that occurs, and how often. */
-struct leaf {
-    uint32_t weight;
-    uint16_t symbol;
-};
+/* A symbol that occurs, and how often: one number, so that leaves sort by weight and, where that is
+ * equal, by symbol. */
+#define LEAF(weight, symbol) ((uint64_t)(weight) << 16 | (symbol))
+#define LEAF_WEIGHT(leaf) ((leaf) >> 16)
+#define LEAF_SYMBOL(leaf) ((leaf)&0xffff)
 
-/* Sorts by weight, equal weights staying in order: radix sort, one pass for each byte in use. */
-static void sort_leaves(struct leaf *leaves, unsigned n)
+/*
+ * Sorts the n used symbols by weight, equal weights staying in order.  First into buckets: weights
+ * below 16 have one each, and above that every power of two has 16, so that most buckets get one
+ * symbol or none; then the few that are out of order within a bucket are moved one by one.
+ */
+#define BUCKET_BITS 4
+#define BUCKETS ((33 - BUCKET_BITS) << BUCKET_BITS)
+
+static inline unsigned bucket(uint32_t weight)
 {
-    struct leaf other[HUFF_MAX_SYMBOLS];
-    struct leaf *from = leaves, *to = other;
-    uint32_t all = 0;
+    /* With the next bit set, the logarithm is BUCKET_BITS at least, and nothing else changes. */
+    unsigned shift = 31 - BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << BUCKET_BITS);
 
-    for (unsigned i = 0; i < n; i++)
-        all |= leaves[i].weight;
-    for (unsigned shift = 0; shift < 32 && all >> shift != 0; shift += 8) {
-        uint16_t start[256] = {0};
-        struct leaf *swap = from;
-        unsigned sum = 0;
-
-        for (unsigned i = 0; i < n; i++)
-            start[(from[i].weight >> shift) & 255]++;
-        for (unsigned d = 0; d < 256; d++) {
-            unsigned count = start[d];
-
-            start[d] = (uint16_t)sum;
-            sum += count;
-        }
-        for (unsigned i = 0; i < n; i++)
-            to[start[(from[i].weight >> shift) & 255]++] = from[i];
-        from = to;
-        to = swap;
-    }
-    if (from != leaves)
-        memcpy(leaves, from, n * sizeof(*leaves));
+    return (shift << BUCKET_BITS) + (weight >> shift);
 }
 
-/* Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's.  Returns false, with
- * depths undefined, if one exceeds the limit. */
-static bool huffman(const struct leaf *leaves, unsigned n, unsigned limit, uint8_t *depths)
+static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
 {
-    /* Merged node i has weight[i] and is merged in turn into parent[i], which is a later one. */
-    uint32_t weight[HUFF_MAX_SYMBOLS];
-    uint16_t leaf_parent[HUFF_MAX_SYMBOLS], parent[HUFF_MAX_SYMBOLS];
+    uint16_t start[BUCKETS + 1], bucket_of[HUFF_MAX_SYMBOLS];
+    uint32_t all = 0;
+    unsigned buckets, sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        all |= (uint32_t)LEAF_WEIGHT(leaves[i]);
+    buckets = bucket(all) + 1;
+    memset(start, 0, buckets * sizeof(*start));
+    for (unsigned i = 0; i < n; i++) {
+        bucket_of[i] = (uint16_t)bucket((uint32_t)LEAF_WEIGHT(leaves[i]));
+        start[bucket_of[i]]++;
+    }
+    for (unsigned i = 0; i < buckets; i++) {
+        unsigned count = start[i];
+
+        start[i] = (uint16_t)sum;
+        sum += count;
+    }
+    for (unsigned i = 0; i < n; i++)
+        sorted[start[bucket_of[i]]++] = leaves[i];
+    for (unsigned i = 1; i < n; i++) {
+        const uint64_t leaf = sorted[i];
+        unsigned to = i;
+
+        for (; to > 0 && sorted[to - 1] > leaf; to--)
+            sorted[to] = sorted[to - 1];
+        sorted[to] = leaf;
+    }
+}
+
+/* More than any weight, and than two together. */
+#define NO_WEIGHT ((uint64_t)1 << 40)
+
+/*
+ * Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's, and *total the sum of all
+ * weights times depths.  Returns false, with depths undefined, if one exceeds the limit.
+ *
+ * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
+ * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
+ * and all four are marked as merged here; those that are not will be marked anew when they are.
+ */
+static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths,
+                    uint64_t *total)
+{
+    /* Leaf and merged node i have these weights and are merged into that node, a later one. */
+    uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 2], weight[HUFF_MAX_SYMBOLS + 2];
+    uint16_t leaf_parent[HUFF_MAX_SYMBOLS + 2], parent[HUFF_MAX_SYMBOLS + 2];
     uint8_t depth[HUFF_MAX_SYMBOLS];
-    unsigned next_leaf = 0, next_node = 0;
+    unsigned leaf = 0, next = 0;
 
+    *total = 0;
+    for (unsigned i = 0; i < n; i++)
+        leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
+    leaf_weight[n] = leaf_weight[n + 1] = NO_WEIGHT;
+    for (unsigned i = 0; i < n + 1; i++)
+        weight[i] = NO_WEIGHT;
     for (unsigned node = 0; node < n - 1; node++) {
-        uint32_t sum = 0;
+        const uint64_t l0 = leaf_weight[leaf], l1 = leaf_weight[leaf + 1];
+        const uint64_t n0 = weight[next], n1 = weight[next + 1];
+        /* A leaf comes before a node of the same weight. */
+        const unsigned merged_leaves = 1u + (l1 <= n0) - (n1 < l0);
+        uint64_t sum = l0 + n0;
 
-        for (int k = 0; k < 2; k++) {
-            if (next_leaf < n &&
-                (next_node == node || leaves[next_leaf].weight <= weight[next_node])) {
-                sum += leaves[next_leaf].weight;
-                leaf_parent[next_leaf++] = (uint16_t)node;
-            } else {
-                sum += weight[next_node];
-                parent[next_node++] = (uint16_t)node;
-            }
-        }
+        sum = l0 + l1 < sum ? l0 + l1 : sum;
+        sum = n0 + n1 < sum ? n0 + n1 : sum;
+        leaf_parent[leaf] = leaf_parent[leaf + 1] = (uint16_t)node;
+        parent[next] = parent[next + 1] = (uint16_t)node;
+        leaf += merged_leaves;
+        next += 2 - merged_leaves;
         weight[node] = sum;
+        /* Every leaf is in as many nodes as it is deep. */
+        *total += sum;
     }
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
@@ -95,85 +130,112 @@ static bool huffman(const struct leaf *leaves, unsigned n, unsigned limit, uint8
  * leaf is a coin of each denomination 2^-1 to 2^-limit, and coins worth n - 1 are to be had for the
  * least weight; how many of a leaf's coins are taken is its depth.  From the smallest denomination
  * up, coins are paired into packages, which join the coins of the next.
+ *
+ * A level's list, in order of weight, mostly begins as the one below it did: what is new there are
+ * packages in packages, which are heavy.  As far as the list below had the same weights as the one
+ * below that, it had the same packages to offer, and what came of them is copied.
  */
-static void package_merge(const struct leaf *leaves, unsigned n, unsigned limit, uint8_t *depths)
+static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths)
 {
-    /* is_package[level][i]: whether item i, in order of weight, is a package of two items from
-     * level + 1.  weights are those of the level in hand and of the one before it. */
-    bool is_package[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS];
-    uint64_t weights[2][2 * HUFF_MAX_SYMBOLS];
-    uint64_t *below = weights[0], *here = weights[1];
-    unsigned items_below = 0, take;
+    /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
+     * items from level + 1.  The lists are those of the level in hand and of the one below it; after
+     * the last item, and after the last leaf, come two that are never the lightest.  package_at has
+     * the places of the packages in the list below. */
+    uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1], package_at[HUFF_MAX_SYMBOLS];
+    uint64_t lists[2][2 * HUFF_MAX_SYMBOLS + 2], leaf_weight[HUFF_MAX_SYMBOLS + 1];
+    uint64_t *below = lists[0], *here = lists[1];
+    unsigned items_below = n, same_items = 0, offered_below = 0, take = 2 * n - 2, depth = 0;
+    uint8_t ends[HUFF_MAX_SYMBOLS + 1] = {0};
 
-    for (unsigned level = limit; level-- > 0;) {
-        unsigned packages = items_below / 2, leaf = 0, package = 0, items = 0;
+    for (unsigned i = 0; i < n; i++)
+        below[i] = leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
+    leaf_weight[n] = below[n] = below[n + 1] = NO_WEIGHT;
+    memset(packages[limit - 1], 0, (n + 1) * sizeof(packages[0][0]));
+
+    for (unsigned level = limit - 1; level-- > 0;) {
+        const unsigned offered = items_below / 2, items = n + offered;
+        const unsigned same = same_items / 2 < offered_below ? same_items / 2 : offered_below;
+        const unsigned start = same == 0 ? 0 : package_at[same - 1] + 1u;
+        unsigned package = same;
         uint64_t *swap;
 
-        while (leaf < n || package < packages) {
-            uint64_t pair = package < packages ? below[2 * package] + below[2 * package + 1] : 0;
-            bool p = leaf == n || (package < packages && pair < leaves[leaf].weight);
+        memcpy(here, below, start * sizeof(*here));
+        memcpy(packages[level], packages[level + 1], (start + 1) * sizeof(packages[0][0]));
+        for (unsigned i = start; i < items; i++) {
+            const uint64_t pair = below[2 * package] + below[2 * package + 1];
+            const uint64_t leaf = leaf_weight[i - package];
 
-            is_package[level][items] = p;
-            here[items++] = p ? pair : leaves[leaf].weight;
-            if (p)
-                package++;
-            else
-                leaf++;
+            here[i] = pair < leaf ? pair : leaf;
+            package_at[package] = (uint16_t)i;
+            package += pair < leaf;
+            packages[level][i + 1] = (uint16_t)package;
         }
+        here[items] = here[items + 1] = NO_WEIGHT;
+        for (same_items = start; same_items < items_below; same_items++)
+            if (here[same_items] != below[same_items])
+                break;
+        offered_below = offered;
         items_below = items;
         swap = below;
         below = here;
         here = swap;
     }
 
-    /* Take the 2n - 2 lightest items of the top level, and what their packages are made of. */
-    memset(depths, 0, n);
-    take = 2 * n - 2;
-    for (unsigned level = 0; level < limit && take > 0; level++) {
-        unsigned leaf = 0;
+    /* Take the 2n - 2 lightest items of the top level, and what their packages are made of.  A
+     * level's leaves are taken from the lightest on, so that a leaf's depth is the number of levels
+     * that take more leaves than there are before it. */
+    for (unsigned level = 0; level < limit; level++) {
+        const unsigned taken = packages[level][take];
 
-        for (unsigned i = 0; i < take; i++)
-            if (!is_package[level][i])
-                depths[leaf++]++;
-        take = 2 * (take - leaf);
+        ends[take - taken]++;
+        depth++;
+        take = 2 * taken;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        depth -= ends[i];
+        depths[i] = (uint8_t)depth;
     }
 }
 
-void huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
+uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
 {
-    struct leaf leaves[HUFF_MAX_SYMBOLS];
+    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS], sum;
     uint8_t depths[HUFF_MAX_SYMBOLS];
     unsigned used = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        lengths[i] = 0;
-        if (frequencies[i] > 0) {
-            leaves[used].weight = frequencies[i];
-            leaves[used++].symbol = (uint16_t)i;
-        }
+        leaves[used] = LEAF(frequencies[i], i);
+        used += frequencies[i] > 0;
     }
+    memset(lengths, 0, n);
     if (used < 2) {
-        unsigned other = used == 1 && leaves[0].symbol == 0 ? 1 : 0;
+        unsigned only = used == 1 ? (unsigned)LEAF_SYMBOL(leaves[0]) : 1;
 
-        lengths[used == 1 ? leaves[0].symbol : 1] = 1;
-        lengths[other] = 1;
-        return;
+        lengths[only] = 1;
+        lengths[only == 0 ? 1 : 0] = 1;
+        return frequencies[only];
     }
-    sort_leaves(leaves, used);
-    if (!huffman(leaves, used, limit, depths))
-        package_merge(leaves, used, limit, depths);
+    sort_leaves(leaves, used, sorted);
+    if (!huffman(sorted, used, limit, depths, &sum)) {
+        package_merge(sorted, used, limit, depths);
+        sum = 0;
+        for (unsigned i = 0; i < used; i++)
+            sum += LEAF_WEIGHT(sorted[i]) * depths[i];
+    }
     for (unsigned i = 0; i < used; i++)
-        lengths[leaves[i].symbol] = depths[i];
+        lengths[LEAF_SYMBOL(sorted[i])] = depths[i];
+    return sum;
 }
 
-/* The low `length` bits of a code in the other order. */
+/* The low `length` bits of a code in the other order: all 16, neighbours first, then pairs and so
+ * on, and what is above them dropped. */
 static unsigned reverse(unsigned code, unsigned length)
 {
-    unsigned reversed = 0;
-
-    for (unsigned i = 0; i < length; i++)
-        reversed |= ((code >> i) & 1) << (length - 1 - i);
-    return reversed;
+    code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+    code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+    code = (code & 0x0f0f) << 4 | (code >> 4 & 0x0f0f);
+    code = (code & 0x00ff) << 8 | (code >> 8 & 0x00ff);
+    return code >> (16 - length);
 }
 
 void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
@@ -184,10 +246,11 @@ void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
     for (unsigned i = 0; i < n; i++)
         count[lengths[i]]++;
     count[0] = 0;
+    next[0] = 0; /* counts on, but none of its bits are used */
     for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
         code = (code + count[length - 1]) << 1;
         next[length] = code;
     }
     for (unsigned i = 0; i < n; i++)
-        codes[i] = lengths[i] == 0 ? 0 : (uint16_t)reverse(next[lengths[i]]++, lengths[i]);
+        codes[i] = (uint16_t)reverse(next[lengths[i]]++, lengths[i]);
 }

@@ -13,12 +13,13 @@
 
 /*
  * Sets lengths[0..n) so that the sum of frequency times length is the least that a prefix code
- * with no length above `limit` can have; 2 <= n <= HUFF_MAX_SYMBOLS, n <= 2^limit.  A symbol that
- * does not occur gets length 0.  The code is always complete: if fewer than two symbols occur, the
- * lowest others make up two codes of one bit, since not every decoder takes an incomplete code.
+ * with no length above `limit` can have, and returns this sum; 2 <= n <= HUFF_MAX_SYMBOLS and
+ * n <= 2^limit.  A symbol that does not occur gets length 0.  The code is always complete: if fewer
+ * than two symbols occur, the lowest others make up two codes of one bit, since not every decoder
+ * takes an incomplete code.
  * The sum of all frequencies must be below 2^32.
  */
-void huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths);
+uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths);
 
 /* Sets codes[0..n) to the canonical codes (RFC 1951, section 3.2.2) of lengths[0..n), each at most
  * HUFF_MAX_LENGTH; bit-reversed, since DEFLATE writes codes from their most significant bit.  A

@@ -631,6 +631,84 @@ static void every_symbol(void)
     segment_free(&s);
 }
 
+/* Makes the bytes from pos + literals on a match, and returns where it ends. */
+static size_t add_match(struct segment *s, size_t c, size_t pos, size_t literals, size_t length,
+                        size_t distance)
+{
+    struct lz_sequence *q = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES + s->chunks[c].count++;
+
+    s->chunks[c].sequences = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES;
+    *q = (struct lz_sequence){(uint16_t)literals, (uint16_t)length, (uint16_t)distance};
+    pos += literals;
+    for (size_t i = 0; i < length; i++, pos++)
+        s->in[pos] = s->in[pos - distance];
+    return pos;
+}
+
+/* Every number of literals up to more than are gathered or written at a time, before matches about
+ * as long as what is compared at a time; the chunks end with a match or with any such number. */
+static void literals_and_lengths(void)
+{
+    static const size_t lengths[] = {3, 4, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 66, 258};
+    uint64_t state = 12;
+    struct segment s;
+
+    for (size_t rest = 0; rest < 40; rest++) {
+        size_t pos = 1;
+
+        segment_new(&s, 2 * LZ_CHUNK_SIZE);
+        for (size_t i = 0; i < s.len; i++)
+            s.in[i] = (uint8_t)(unit_rand(&state) % 60);
+        pos = add_match(&s, 0, 0, 1, 3, 1);
+        for (size_t literals = rest % 2; literals < 40; literals += 2)
+            for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+                pos = add_match(&s, 0, pos, literals, lengths[i],
+                                1 + unit_below(&state, pos + literals));
+        CHECK(pos + 40 < LZ_CHUNK_SIZE);
+        pos = add_match(&s, 1, LZ_CHUNK_SIZE, LZ_CHUNK_SIZE - 258 - rest, 258, 1 + rest);
+        CHECK_EQ(s.len - pos, rest);
+        s.len -= rest / 2;
+        check_segment(&s, true, &blocks);
+        segment_free(&s);
+    }
+}
+
+/* Three literals and a match with long codes and the most extra bits do not fit between flushes, as
+ * others do. */
+static void long_codes(void)
+{
+    uint64_t state = 13;
+    uint8_t lengths[286];
+    unsigned rare = 0, too_long = 0;
+    size_t pos = LZ_CHUNK_SIZE;
+    struct segment s;
+
+    segment_new(&s, 2 * LZ_CHUNK_SIZE);
+    for (size_t i = 0; i < s.len; i++)
+        s.in[i] = (uint8_t)(i < pos ? unit_rand(&state) : unit_below(&state, 8));
+    for (unsigned i = 1; pos + 300 < s.len; i++) {
+        if (i % 180 == 0) {
+            for (unsigned k = 0; k < 3; k++)
+                s.in[pos + k] = (uint8_t)(20 + rare++);
+            pos = add_match(&s, 1, pos, 3, 131 + rare % 100, 24577 + unit_below(&state, 8000));
+        } else {
+            pos = add_match(&s, 1, pos, unit_below(&state, 4), 3 + unit_below(&state, 2), 1);
+        }
+    }
+    CHECK(rare >= 60 && rare < 200);
+    check_split(&s, WHOLE_CHUNKS, true, &blocks);
+    CHECK_EQ(blocks.count, 2);
+
+    /* The distance adds 14 bits at least, the length 5 and its code's. */
+    cut(&s, WHOLE_CHUNKS);
+    parts[1].tally.litlen[256] = 1;
+    huff_lengths(parts[1].tally.litlen, 286, 15, lengths);
+    for (unsigned i = 20; i < 20 + rare; i += 3)
+        too_long += lengths[i] + lengths[i + 1] + lengths[i + 2] + lengths[281] + 5 + 14 > 56;
+    CHECK(too_long >= 15);
+    segment_free(&s);
+}
+
 /* Segments, each decodable alone, make one stream when put after one another. */
 static void concatenated(void)
 {
@@ -1177,7 +1255,7 @@ static void bytes_that_differ(void)
             CHECK(!accepts(&s));
             match[length - 1] ^= (uint8_t)(1u << bit);
         }
-        for (unsigned at = 0; at < length; at += 1 + length / 20) {
+        for (unsigned at = 0; at < length; at++) {
             match[at] ^= (uint8_t)(1u << at % 8);
             CHECK(!accepts(&s));
             match[at] ^= (uint8_t)(1u << at % 8);
@@ -1248,6 +1326,8 @@ int main(void)
     RUN(random_chunks);
     RUN(random_segments);
     RUN(every_symbol);
+    RUN(literals_and_lengths);
+    RUN(long_codes);
     RUN(concatenated);
     RUN(incompressible);
     RUN(worst_mixtures);

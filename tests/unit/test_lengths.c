@@ -120,11 +120,11 @@ static void check_codes(const uint8_t *lengths, unsigned n)
 static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limit)
 {
     uint8_t lengths[HUFF_MAX_SYMBOLS + 1];
-    uint64_t weights[HUFF_MAX_SYMBOLS], cost = 0, kraft = 0;
+    uint64_t weights[HUFF_MAX_SYMBOLS], sum, cost = 0, kraft = 0;
     unsigned used = used_weights(frequencies, n, weights), coded = 0;
 
     memset(lengths, 0xa5, sizeof(lengths));
-    huff_lengths(frequencies, n, limit, lengths);
+    sum = huff_lengths(frequencies, n, limit, lengths);
     CHECK_EQ(lengths[n], 0xa5);
     for (unsigned i = 0; i < n; i++) {
         if (!CHECK(lengths[i] <= limit))
@@ -135,6 +135,7 @@ static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limi
         kraft += lengths[i] > 0 ? (uint64_t)1 << (limit - lengths[i]) : 0;
         cost += (uint64_t)frequencies[i] * lengths[i];
     }
+    CHECK_EQ(sum, cost);
     CHECK_EQ(kraft, (uint64_t)1 << limit);
     CHECK_EQ(coded, used < 2 ? 2 : used);
     if (used >= 2) {
