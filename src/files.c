@@ -436,13 +436,16 @@ static void report_work(struct file *f, const struct pipeline_stats *s)
 {
     const char *trouble = pipeline_gpu_trouble(f->pipeline);
     const char *gpu = pipeline_gpu_name(f->pipeline);
+    char why[GPU_ERROR_SIZE];
 
     if (trouble[0] != '\0')
         msg_note(&f->m, "%s: GPU not used: %s", f->name, trouble);
     if (f->o->verbose < 2)
         return;
-    if (trouble[0] == '\0' && s->gpu_segments == 0)
-        msg_note(&f->m, "%s: GPU not used: %s", f->name, pipeline_why_no_gpu(&f->o->pipeline));
+    if (trouble[0] == '\0' && s->gpu_segments == 0) {
+        pipeline_why_no_gpu(&f->o->pipeline, s->in_bytes, why);
+        msg_note(&f->m, "%s: GPU not used: %s", f->name, why);
+    }
     msg_note(&f->m, "%s: segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone",
              f->name, (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
              gpu != NULL ? gpu : "none", (unsigned long long)s->redone_segments);

@@ -62,20 +62,26 @@
 #define BATCH_SIZE ((size_t)16 << 20)
 
 /*
- * With BACKEND_AUTO, a GPU is brought up for inputs of this many bytes for each thread.  Bringing
- * it up and closing it down takes 0.4 s, in which the CPU gets a good deal done by itself, the more
- * the faster the level.  With 16 threads and an H200, seconds without and with the GPU beside the
- * CPU: level 1, 1.4 GB of source: 0.48 and 0.60; level 6, the same: 1.35 and 0.90; level 6, 0.43 GB
- * of source: 0.40 and 0.50; level 6, 0.46 GB of machine code: 0.74 and 0.54.
+ * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this: bringing it
+ * up takes 0.3 s, and closing it down 0.1 s.  How fast the CPU is is guessed from what a core of an
+ * H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s.
  */
-#define GPU_MIN_BYTES_PER_THREAD ((uint64_t)64 << 20)
-#define GPU_MIN_BYTES_PER_THREAD_FAST ((uint64_t)256 << 20)
-#define GPU_MIN_BYTES_PER_THREAD_SLOW ((uint64_t)8 << 20)
-#define FAST_LEVEL 4  /* the last that counts as fast */
-#define SLOW_LEVEL 10 /* the first that counts as slow */
+#define GPU_SECONDS 0.45
 
-/* About how long a core takes for a segment at those levels, before one was timed. */
+static const double core_speed[LZ_LEVEL_MAX + 1] = {
+    [1] = 132, [2] = 100, [3] = 80, [4] = 70, [5] = 52, [6] = 43,
+    [7] = 40,  [8] = 33,  [9] = 28, [10] = 6, [11] = 5, [12] = 4,
+};
+
+/* The first level that counts as slow: a core takes most of a second for a segment, about so much
+ * before one was timed, and a GPU is as fast as many cores. */
+#define SLOW_LEVEL 10
 #define SLOW_SECONDS 1.0
+
+/* GPUs so many times as fast as all workers are left to it; and that share of the workers' time
+ * counts as all of it. */
+#define GPU_IS_FASTER 4
+#define BUSY 0.9
 
 /* A further GPU is brought up for each so many bytes more, since that takes time, too. */
 #define BYTES_PER_FURTHER_GPU ((uint64_t)2 << 30)
@@ -142,6 +148,14 @@ struct feeder {
     unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
 };
 
+/* How many segments GPUs had matched at some time. */
+struct pace {
+    double time;
+    uint64_t matched;
+};
+
+#define PACES 16
+
 /* The compression of one input. */
 struct job {
     struct pipeline *pipeline;
@@ -177,11 +191,14 @@ struct job {
     unsigned batch_segments;   /* segments that fit in a batch */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
 
-    /* How fast the engines are, for share_of_cpu: */
-    double gpu_start;     /* when feeders began */
-    uint64_t gpu_matched; /* segments since */
-    double cpu_seconds;   /* of matching, in all threads, */
-    uint64_t cpu_matched; /* for so many segments */
+    /* How fast things go, for cpu_may_match: */
+    struct pace paces[PACES]; /* the latest, a ring, */
+    uint64_t pace_count;      /* of which there were so many */
+    uint64_t gpu_matched;     /* segments, by GPUs, */
+    uint64_t cpu_matched;     /* and by the CPU, */
+    double match_seconds;     /* which took it so long, in all threads */
+    uint64_t encoded;         /* segments, */
+    double encode_seconds;    /* which took so long */
 
     struct slot **ready;             /* a ring of `slot_count` entries */
     uint64_t ready_first, ready_end; /* of what is in it, counted on without end */
@@ -476,30 +493,51 @@ static void consider_gpus(struct job *j)
         start_feeders(j);
 }
 
+/* Segments a second that the GPUs have matched lately; 0 if that is not known yet. */
+static double gpu_rate(const struct job *j)
+{
+    const struct pace *newest = &j->paces[(j->pace_count - 1) % PACES];
+    const struct pace *oldest = &j->paces[j->pace_count > PACES ? j->pace_count % PACES : 0];
+
+    if (j->pace_count < 2)
+        return 0;
+    return (double)(newest->matched - oldest->matched) / (clock_seconds() - oldest->time);
+}
+
 /*
  * Whether a worker may match the next segment, rather than leave it to the GPUs.  It may not where
- * they will be through with all that is left before it would be through with one segment: in the end
- * everyone would wait for that one.  At the slow levels that is so for most inputs, and even while
- * the GPU is brought up.
+ * that would cost more than it gains:
+ *
+ * - where the GPUs are many times as fast as all workers together;
+ * - where what the GPUs match keeps the workers busy with encoding;
+ * - where the GPUs will be through with all that is left before the worker is through with one
+ *   segment: in the end everyone would wait for that one.  At the slow levels that is so for most
+ *   inputs, and even while a GPU is brought up.
  */
 static bool cpu_may_match(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
     const bool is_slow = p->config.level >= SLOW_LEVEL;
     const double left = (double)(known_segments(j) - j->next_claim);
-    double cpu_seconds = is_slow ? SLOW_SECONDS : 0;
+    const double rate = gpu_rate(j);
+    double match_seconds = is_slow ? SLOW_SECONDS : 0;
 
     if (!gpu_matches(j))
         return true;
     if (p->config.backend == BACKEND_GPU)
         return false;
-    if (j->cpu_matched > 0)
-        cpu_seconds = j->cpu_seconds / (double)j->cpu_matched;
-    if (j->gpu_matched == 0)
+    if (p->wait_for_gpu)
+        return true;
+    if (rate == 0)
         return !is_slow;
+    if (j->cpu_matched > 0)
+        match_seconds = j->match_seconds / (double)j->cpu_matched;
+    if (rate * match_seconds > GPU_IS_FASTER * j->threads)
+        return false;
+    if (j->encoded > 0 && rate * j->encode_seconds / (double)j->encoded > BUSY * j->threads)
+        return false;
     /* How much of a pipe is left is not known: a lot. */
-    return (j->source.random_access == 0 && !all_claimed(j) && !is_slow) ||
-           (clock_seconds() - j->gpu_start) / (double)j->gpu_matched * left > cpu_seconds;
+    return j->source.random_access == 0 || left > rate * match_seconds;
 }
 
 /* The next segment for a worker to encode, after waiting for one if need be; NULL if there will be
@@ -630,14 +668,15 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 }
 
 /* Matches the segment, unless a GPU did, and encodes it; called without the lock, by its owner.
- * *match: the seconds that matching took. */
-static enum pipeline_status encode_segment(struct worker *w, struct slot *s, double *match)
+ * *match, *encode: the seconds that these took. */
+static enum pipeline_status encode_segment(struct worker *w, struct slot *s, double *match,
+                                           double *encode)
 {
     struct job *j = w->job;
     double start = clock_seconds(), matched = start;
     bool ok;
 
-    *match = 0;
+    *match = *encode = 0;
     if (s->out == NULL) {
         s->out = malloc(huff_bound(j->segment_size));
         if (s->out == NULL)
@@ -656,8 +695,9 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
     *match = matched - start;
-    w->match += matched - start;
-    w->encode += clock_seconds() - matched;
+    *encode = clock_seconds() - matched;
+    w->match += *match;
+    w->encode += *encode;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
@@ -678,12 +718,12 @@ static void work(struct worker *w)
     }
     while (w->tools != NULL && (s = next_segment(j, w)) != NULL) {
         enum pipeline_status status;
-        double matched;
+        double match, encode;
 
         if (j->spare_count > 0)
             s->out = j->spare[--j->spare_count];
         unlock(j);
-        status = encode_segment(w, s, &matched);
+        status = encode_segment(w, s, &match, &encode);
         lock(j);
         if (status != PIPELINE_OK)
             fail(j, status, 0);
@@ -692,8 +732,10 @@ static void work(struct worker *w)
         } else {
             j->stats.cpu_segments++;
             j->cpu_matched++;
-            j->cpu_seconds += matched;
+            j->match_seconds += match;
         }
+        j->encoded++;
+        j->encode_seconds += encode;
         if (s->feeder != NULL && --s->feeder->pending == 0)
             pthread_cond_broadcast(&j->pipeline->can_feed);
         s->done = true;
@@ -730,6 +772,7 @@ static void hand_over(struct feeder *f, bool matched)
     j->feeder_segments -= f->count;
     if (matched) {
         j->gpu_matched += f->count;
+        j->paces[j->pace_count++ % PACES] = (struct pace){clock_seconds(), j->gpu_matched};
         j->stats.gpu.copy_in += f->batch->times.copy_in;
         j->stats.gpu.kernels += f->batch->times.kernels;
         j->stats.gpu.copy_out += f->batch->times.copy_out;
@@ -751,8 +794,6 @@ static bool feed(struct feeder *f, struct gpu_engine *engine, double *read,
     j->feeder_segments -= j->batch_segments - f->count;
     f->pending = f->count;
     start_feeder(j, f->gpu);
-    if (j->gpu_start == 0)
-        j->gpu_start = clock_seconds();
     f->batch->length = 0;
     for (unsigned i = 0; i < f->count; i++) {
         struct slot *s = &j->slots[(f->first + i) % j->slot_count];
@@ -930,10 +971,7 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
 /* From how many bytes on a GPU pays. */
 static uint64_t gpu_min(const struct pipeline_config *config)
 {
-    return (uint64_t)config->threads * (config->level <= FAST_LEVEL ? GPU_MIN_BYTES_PER_THREAD_FAST
-                                        : config->level < SLOW_LEVEL
-                                            ? GPU_MIN_BYTES_PER_THREAD
-                                            : GPU_MIN_BYTES_PER_THREAD_SLOW);
+    return (uint64_t)(GPU_SECONDS * config->threads * core_speed[config->level] * 1e6);
 }
 
 /* Makes the pipeline's GPUs ready to come up; false, with the reason in error, if they cannot, or
@@ -1018,14 +1056,23 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
     return p->trouble;
 }
 
-const char *pipeline_why_no_gpu(const struct pipeline_config *config)
+void pipeline_why_no_gpu(const struct pipeline_config *config, uint64_t bytes,
+                         char why[GPU_ERROR_SIZE])
 {
 #ifndef HAVE_CUDA
     (void)config;
-    return "this gzlzss was built without CUDA";
+    (void)bytes;
+    snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
 #else
-    return config->rsyncable                ? "not with --rsyncable"
-           : config->backend == BACKEND_CPU ? "not wanted"
-                                            : "the input is too small to be worth it";
+    if (config->rsyncable)
+        snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
+    else if (config->backend == BACKEND_CPU)
+        snprintf(why, GPU_ERROR_SIZE, "not wanted");
+    else if (bytes >= gpu_min(config))
+        snprintf(why, GPU_ERROR_SIZE, "the CPU was done before it was up");
+    else
+        snprintf(why, GPU_ERROR_SIZE,
+                 "at level %d, with %d threads, that takes longer below about %.0f MB",
+                 config->level, config->threads, (double)gpu_min(config) / 1e6);
 #endif
 }

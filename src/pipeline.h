@@ -69,8 +69,9 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
                                        struct progress *progress, struct pipeline_stats *stats,
                                        int *error_number);
 
-/* Why no GPU was used with this configuration, if none failed: a constant. */
-const char *pipeline_why_no_gpu(const struct pipeline_config *config);
+/* Why no GPU was used for an input of so many bytes, if none failed. */
+void pipeline_why_no_gpu(const struct pipeline_config *config, uint64_t bytes,
+                         char why[GPU_ERROR_SIZE]);
 
 /* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,
  * else an empty string. */
