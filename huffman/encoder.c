@@ -551,7 +551,8 @@ static void write_symbols(const struct huff_encoder *e, struct bitwriter *w, con
     for (size_t c = b->start.chunk; c < b->end.chunk; c++) {
         const uint8_t *chunk_end = in + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len);
 
-        next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
+        if (chunks[c].count > from)
+            next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
         write_literals(w, &e->codes, next, (size_t)(chunk_end - next));
         next = chunk_end;
         from = 0;
