@@ -23,16 +23,17 @@
 #include "lzss/bytes.h"
 
 /*
- * The two loops over sequences are compiled once more for processors that have shifts by any
- * register (BMI2) and vectors of 32 bytes (AVX2): they are long chains of simple instructions, and
- * have about a fifth fewer then.  The tests also build this file as for other processors.
+ * The two loops over sequences are compiled once more for processors that have vectors of 32 bytes
+ * (AVX2) and shifts by any register (BMI2): nothing holds them up but the number of instructions,
+ * and there are a tenth fewer then.  Either way they are functions of their own, for them to have
+ * the registers to themselves.  The tests also build this file as for other processors.
  */
 #if defined(__x86_64__) && !defined(HUFF_PORTABLE)
 #define HAVE_AVX2_PATH
 #define AVX2_PATH __attribute__((noinline, target("avx2,bmi2")))
 #endif
 #define LOOP static inline __attribute__((always_inline))
-#define PORTABLE_PATH __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 
 /* How often each symbol occurs in a block, and the extra bits that go with them. */
 struct counts {
@@ -283,10 +284,10 @@ AVX2_PATH static size_t count_sequences_avx2(struct huff_encoder *e, const uint8
 }
 #endif
 
-PORTABLE_PATH static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
-                                            size_t chunk_end, size_t enough,
-                                            const struct lz_sequence *sequences, uint32_t count,
-                                            uint32_t *counted, struct counts *counts)
+NOINLINE static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                       size_t chunk_end, size_t enough,
+                                       const struct lz_sequence *sequences, uint32_t count,
+                                       uint32_t *counted, struct counts *counts)
 {
 #ifdef HAVE_AVX2_PATH
     if (e->avx2)
@@ -316,9 +317,9 @@ static bool count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
         at->byte = count_sequences(e, in, at->byte, chunk_end, at->byte + split,
                                    chunk->sequences + at->sequence, chunk->count - at->sequence,
                                    &counted, counts);
-        at->sequence += counted;
         if (at->byte == 0)
             return false;
+        at->sequence += counted;
     }
     if (at->sequence == chunk->count) {
         count_literals(e, in + at->byte, chunk_end - at->byte);
@@ -529,10 +530,9 @@ AVX2_PATH static const uint8_t *write_sequences_avx2(const struct huff_encoder *
 }
 #endif
 
-PORTABLE_PATH static const uint8_t *write_sequences(const struct huff_encoder *e,
-                                                    struct bitwriter *out, const uint8_t *in,
-                                                    const struct lz_sequence *sequences,
-                                                    uint32_t count)
+NOINLINE static const uint8_t *write_sequences(const struct huff_encoder *e, struct bitwriter *out,
+                                               const uint8_t *in,
+                                               const struct lz_sequence *sequences, uint32_t count)
 {
 #ifdef HAVE_AVX2_PATH
     if (e->avx2)
@@ -551,7 +551,8 @@ static void write_symbols(const struct huff_encoder *e, struct bitwriter *w, con
     for (size_t c = b->start.chunk; c < b->end.chunk; c++) {
         const uint8_t *chunk_end = in + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len);
 
-        next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
+        if (chunks[c].count > from)
+            next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
         write_literals(w, &e->codes, next, (size_t)(chunk_end - next));
         next = chunk_end;
         from = 0;
