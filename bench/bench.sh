@@ -20,11 +20,11 @@
 # where gzlzss finds a GPU.  LEVELs are 1, 3, 6, 9 and 12 (-l), and for size and threads 1 and 6 (-L);
 # igzip's levels 0 to 3 are all measured in the first part.
 #
-# The tools take turns, RUNS times (default 3; what takes less than 0.1 s more often), the input having
-# been read before, the output going to memory (/dev/shm); the best wall time counts.  Every output is
-# decompressed and compared: by gzip if it is of 256 MiB or less, or the tool's first; larger ones by the
-# fastest of igzip, pigz and gzip that is there and did not write it; and gzlzss's that are the same
-# bytes as one found right are not decompressed again ("same").
+# The tools take turns, RUNS times (default 3; 5 while that takes less than 0.1 s), the input having been
+# read before, the output going to memory (/dev/shm); the best wall time counts.  Every output is
+# decompressed and compared: by gzip if the input has 256 MiB or less, or the output is the tool's first;
+# others by the fastest of igzip, pigz and gzip that is there and did not write it; one that is the same
+# bytes, by their SHA-256, as one found right for the same input is not decompressed again ("same").
 #
 # -b bounds what one run may take (default 10 s).  A tool that is expected to need longer for FILE gets
 # a sample of it: of 1, 2, 5, 10, ... MB, up to 64 pieces from all over the file; its ratio is then
@@ -70,10 +70,13 @@ shift $((OPTIND - 1))
 [ -n "$dir" ] || usage
 [ $# -gt 0 ] || set -- "${corpus_files[@]}"
 limit=$(numfmt --from=auto "$limit")
+declare -A named
 for file; do
     if [ ! -r "$file" ] || [ ! -s "$file" ]; then
         fail "cannot read $file, or it is empty"
     fi
+    [ -z "${named[${file##*/}]-}" ] || fail "two files are called ${file##*/}"
+    named[${file##*/}]=1
 done
 if [ -n "$input_dir" ]; then
     input_dir=$(mktemp -d "$input_dir/gzlzss-bench.XXXXXX")
@@ -89,6 +92,10 @@ notes=()
 
 # note TEXT, for the end of the Markdown; complain TEXT, also for whoever watches.
 note() {
+    local said
+    for said in "${notes[@]}"; do
+        [ "$said" != "$*" ] || return 0
+    done
     notes+=("$*")
 }
 
@@ -166,6 +173,14 @@ set_command() {
     command+=(-c)
 }
 
+# spoken CANDIDATE, for notes
+spoken() {
+    local tool engine level p n
+    read -r tool engine level p n <<<"$1"
+    [ "$tool" != gzlzss ] || tool+=" --backend=$engine"
+    echo "$tool -$level, threads: $p$([ "$n" -eq 0 ] || echo ", GPUs: $n")"
+}
+
 # candidates LEVEL THREADS TOOL... prints those that there are.
 candidates() {
     local level=$1 p=$2 tool engine
@@ -213,6 +228,8 @@ take() {
     name=${name//[,\"|]/_}
     size=$(stat -Lc %s "$1")
     cat "$1" >/dev/null
+    [ "$size" -le "$limit" ] ||
+        note "$name has $size bytes; a sample of $limit was taken for it (-S)."
 }
 
 # Pieces as far apart as can be, and long enough for the history before a piece not to matter.
@@ -273,15 +290,14 @@ run() {
     return 1
 }
 
-# An output of gzlzss that was found right, and of what input and level.
-right_for=
+# Digests of outputs that were found right, with their input.
+declare -A right
 
 # check CANDIDATE BYTES leaves in $by what found the last output right, or WRONG.
 check() {
-    local tool level program=gzip candidate
-    read -r tool _ level _ <<<"$1"
-    if [ "$tool" = gzlzss ] && [ "$right_for" = "$whole $2 $level" ] &&
-        cmp -s "$work/out" "$work/right"; then
+    local tool=${1%% *} program=gzip candidate output
+    output="$whole $2 $(sha256sum <"$work/out")"
+    if [ -n "${right[$output]-}" ]; then
         by=same
         return
     fi
@@ -296,11 +312,8 @@ check() {
         return
     fi
     by=${program##*/}
+    right[$output]=1
     [ "$by" != gzip ] || by_gzip[$tool]=1
-    if [ "$tool" = gzlzss ]; then
-        mv "$work/out" "$work/right"
-        right_for="$whole $2 $level"
-    fi
 }
 
 # keep CANDIDATE BYTES checks the last run and counts it.
@@ -372,10 +385,10 @@ settle() {
 # measure CANDIDATE...: all of them, in turns, as often as there are to be runs.
 measure() {
     local c i failed=" "
-    for ((i = 0; i < (runs > 10 ? runs : 10); i++)); do
+    for ((i = 0; i < (runs > 5 ? runs : 5); i++)); do
         for c; do
             if is_late; then
-                [ "$i" -gt 0 ] || late+=("$part: $c")
+                [ "$i" -gt 0 ] || late+=("$part, $(spoken "$c")")
             elif [ "$i" -eq 0 ]; then
                 settle "$c" || failed+="$c "
             elif [ -n "${best[$c]-}" ] && [[ $failed != *" $c "* ]] &&
@@ -521,7 +534,7 @@ has_room() {
 }
 
 size_part() {
-    local part=size n c level list all=() next last=0
+    local part=size n c level all=() next last=0
     declare -A before
     whole=$input_dir/input
     name=repeated
@@ -538,8 +551,6 @@ size_part() {
             note "There was no room for inputs of $n bytes in $input_dir."
             break
         fi
-        rm -f "$work/right"
-        right_for=
         repeated "$n" "$@" >"$whole"
         size=$(stat -c %s "$whole")
         [ "$size" -eq "$n" ] || fail "cannot make an input of $n bytes"
@@ -547,20 +558,13 @@ size_part() {
         next=()
         for c in "${all[@]}"; do
             if [ -n "${before[$c]-}" ] && takes_too_long "$c" "$n" "$last" "${before[$c]}"; then
-                note "Left out, as expected to take more than $budget s: $c, $n bytes or more."
+                note "Left out, as expected to take more than $budget s: $(spoken "$c"), $n bytes or more."
             else
                 next+=("$c")
             fi
         done
         all=("${next[@]}")
-        # By level, so that outputs which have to be the same bytes come one after another.
-        for level in $few_levels; do
-            list=()
-            for c in "${all[@]}"; do
-                [[ $c != *" $level "* ]] || [ "$(cut -d ' ' -f 3 <<<"$c")" != "$level" ] || list+=("$c")
-            done
-            [ ${#list[@]} -eq 0 ] || measure "${list[@]}"
-        done
+        measure "${all[@]}"
         next=()
         for c in "${all[@]}"; do
             [ -n "${best[$c]-}" ] || continue
@@ -572,8 +576,7 @@ size_part() {
         last=$n
         forget
     done
-    rm -f "$whole" "$work/right"
-    right_for=
+    rm -f "$whole"
 }
 
 threads_part() {
@@ -616,7 +619,8 @@ version() {
     esac
 }
 
-report() {
+# Where and of what: the head of the Markdown.
+head_of_report() {
     local tool commit
     commit=$(git -C "$here" describe --always --dirty 2>/dev/null) || commit=
     echo "# Benchmark, $(date -u +%F)"
@@ -637,28 +641,40 @@ report() {
     [ -z "${path[igzip]-}" ] || [ "$igzip_threads" -gt 1 ] ||
         echo "- This igzip has been built without threads."
     echo "- gzip, which checks: $(gzip --version | sed -n 1p)"
-    awk -f "$here/results.awk" -f "$here/tables.awk" "$dir/results.csv" "$dir/time.csv"
-    if [ ${#notes[@]} -gt 0 ]; then
-        printf '\n## Notes\n\n'
-        printf -- '- %s\n' "${notes[@]}"
-    fi
+}
+
+# report writes what there is by now, lest nothing is left of a run that is cut short.
+report() {
+    {
+        cat "$work/head"
+        awk -f "$here/results.awk" -f "$here/tables.awk" "$dir/results.csv" "$dir/time.csv"
+        if [ ${#notes[@]} -gt 0 ]; then
+            printf '\n## Notes\n\n'
+            printf -- '- %s\n' "${notes[@]}"
+        fi
+    } >"$dir/results.md"
 }
 
 late=()
+head_of_report >"$work/head"
 line part file bytes tool engine level threads devices out_bytes seconds checked >"$dir/results.csv"
 line file bytes engine level threads devices seconds read match encode write copy_in kernels \
     copy_out cpu_segments gpu_segments >"$dir/time.csv"
 if has_part pareto || has_part time; then
     for file; do
         pareto "$file"
+        report
     done
 fi
-! has_part size || size_part "$@"
+if has_part size; then
+    size_part "$@"
+    report
+fi
 ! has_part threads || threads_part "$1"
 for c in "${late[@]}"; do
     note "Left out, as $total s were over: $c."
 done
-report >"$dir/results.md"
+report
 if command -v gnuplot >/dev/null; then
     "$here/plot.sh" "$dir"
 else
