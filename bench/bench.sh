@@ -23,8 +23,8 @@
 # The tools take turns, RUNS times (default 3; 5 while that takes less than 0.1 s), the input having been
 # read before, the output going to memory (/dev/shm); the best wall time counts.  Every output is
 # decompressed and compared: by gzip if the input has 256 MiB or less, or the output is the tool's first;
-# others by the fastest of igzip, pigz and gzip that is there and did not write it; one that is the same
-# bytes, by their SHA-256, as one found right for the same input is not decompressed again ("same").
+# others by the first of igzip, pigz and gzip that is there; one that is the same bytes, by their SHA-256,
+# as one found right for the same input is not decompressed again ("same").
 #
 # -b bounds what one run may take (default 10 s).  A tool that is expected to need longer for FILE gets
 # a sample of it: of 1, 2, 5, 10, ... MB, up to 64 pieces from all over the file; its ratio is then
@@ -70,6 +70,10 @@ shift $((OPTIND - 1))
 [ -n "$dir" ] || usage
 [ $# -gt 0 ] || set -- "${corpus_files[@]}"
 limit=$(numfmt --from=auto "$limit")
+for part in ${parts//,/ }; do
+    [[ $part == pareto || $part == time || $part == size || $part == threads ]] ||
+        fail "$part is no part"
+done
 declare -A named
 for file; do
     if [ ! -r "$file" ] || [ ! -s "$file" ]; then
@@ -92,9 +96,9 @@ notes=()
 
 # note TEXT, for the end of the Markdown; complain TEXT, also for whoever watches.
 note() {
-    local said
-    for said in "${notes[@]}"; do
-        [ "$said" != "$*" ] || return 0
+    local old
+    for old in "${notes[@]}"; do
+        [ "$old" != "$*" ] || return 0
     done
     notes+=("$*")
 }
@@ -295,16 +299,14 @@ declare -A right
 
 # check CANDIDATE BYTES leaves in $by what found the last output right, or WRONG.
 check() {
-    local tool=${1%% *} program=gzip candidate output
+    local tool=${1%% *} program=gzip output
     output="$whole $2 $(sha256sum <"$work/out")"
     if [ -n "${right[$output]-}" ]; then
         by=same
         return
     fi
     if [ "$2" -gt $((256 << 20)) ] && [ -n "${by_gzip[$tool]-}" ]; then
-        for candidate in pigz igzip; do
-            [ "$tool" = "$candidate" ] || program=${path[$candidate]-$program}
-        done
+        program=${path[igzip]-${path[pigz]-gzip}}
     fi
     if ! "$program" -dc <"$work/out" 2>/dev/null | cmp -s - "$input"; then
         by=WRONG
@@ -313,7 +315,7 @@ check() {
     fi
     by=${program##*/}
     right[$output]=1
-    [ "$by" != gzip ] || by_gzip[$tool]=1
+    [ "$program" != gzip ] || by_gzip[$tool]=1
 }
 
 # keep CANDIDATE BYTES checks the last run and counts it.
@@ -527,10 +529,17 @@ repeated() {
     { while cat "$@" 2>/dev/null; do :; done || true; } | head -c "$bytes" || true
 }
 
+free_in() {
+    df --output=avail -B1 "$1" | tail -n 1
+}
+
+# has_room BYTES: for such an input in place of the one at hand, and for an output.
 has_room() {
-    local free
-    free=$(df --output=avail -B1 "$input_dir" | tail -n 1)
-    [ $((free + size)) -ge $((2 * $1)) ]
+    if [ "$input_dir" = "$work" ]; then
+        [ $(($(free_in "$work") + size)) -ge $((2 * $1)) ]
+    else
+        [ "$(free_in "$work")" -ge "$1" ] && [ $(($(free_in "$input_dir") + size)) -ge "$1" ]
+    fi
 }
 
 size_part() {

@@ -85,7 +85,7 @@ function front(f,    i, k, n, list, key) {
     print "EOD"
 }
 
-function pareto_plot(f,    i, k, n, m, list, key, seen, all, s, body, most_speed, samples, points_of) {
+function pareto_plot(f,    i, k, n, m, list, key, seen, all, s, body, most_speed, samples, some, many, gpus) {
     least_ratio = least_speed = 0
     for (i = 1; i <= rows; i++) {
         if (part[i] != "pareto" || file[i] != f || !is_right(i)) continue
@@ -95,17 +95,24 @@ function pareto_plot(f,    i, k, n, m, list, key, seen, all, s, body, most_speed
         s = series(i)
         if (!(s in seen)) all[++m] = s
         seen[s]
-        points_of[s]++
-        samples[s] += is_sample(i)
+        if (is_sample(i)) samples[s]
+        if (tool[i] == "gzlzss") {
+            if (threads[i] > many) many = threads[i]
+            if (devices[i] > gpus) gpus = devices[i]
+        }
     }
     if (!m) return
+    for (s in samples) some = 1
     front(f)
     begin("pareto-" f, 1200, 640)
-    body = common() "set title " quoted("Speed and compression ratio: " f ", " amount(most[f])) "\n" \
-        "set logscale x 10\nset xlabel 'speed, MB of input a second (logarithmic)'\n" \
+    body = common() "set title " quoted("Speed and compression ratio: " f ", " amount(most[f]) "; " many \
+        (many == 1 ? " thread" : " threads") (gpus ? ", " gpus (gpus == 1 ? " GPU" : " GPUs") : "") \
+        ", where nothing else is said") "\nset logscale x 10\n" \
+        "set xlabel \"speed, MB of input a second (logarithmic)" \
+        (some ? "\\n\\n*: some levels, or all, measured on samples of the file" : "") "\"\n" \
         "set ylabel 'ratio, bytes of input to bytes of output'\n" \
         sprintf("set xrange [%.6g:%.6g]\n", least_speed / 1.3, most_speed * 1.3) \
-        "set key outside right top Left reverse\nset offsets graph 0,0,0.05,0.02\n" \
+        "set key outside right top Left reverse font ',11'\nset offsets graph 0,0,0.05,0.02\n" \
         "plot $front with lines lc rgb '#BBBBBB' lw 7 title 'Pareto front'"
     for (k = 1; k <= m; k++) {
         n = 0
@@ -117,8 +124,7 @@ function pareto_plot(f,    i, k, n, m, list, key, seen, all, s, body, most_speed
         sort(list, n, key)
         points("p" k, list, n, "speed")
         body = body ", \\\n  $p" k " using 1:2 with linespoints " style(all[k]) " title " \
-            quoted(label(all[k], "pareto") (samples[all[k]] ? samples[all[k]] < points_of[all[k]] ? \
-            ", some on samples" : ", on samples" : "")) ", \\\n  $p" k \
+            quoted(label(all[k], "pareto") (all[k] in samples ? " *" : "")) ", \\\n  $p" k \
             " using 1:2:3 with labels " beside(all[k]) " font ',10' notitle"
     }
     end(body "\n")
