@@ -139,9 +139,9 @@ function time_table(f,    i, k, gb, sum, all, list, n, key) {
             t_step[i, 6] / gb, t_step[i, 7] / gb, \
             sprintf("%d of %d", t_gpu[i], t_cpu[i] + t_gpu[i])
     }
-    printf "\nSeconds for a GB of input; wall: of wall time; read to write: of all %d threads, and waiting " \
-        "what is left\nof wall time times threads, starting and ending included; the GPU's steps are by " \
-        "its own clock, and go on beside\neach other and the threads.\n", t_threads[list[1]]
+    printf "\nSeconds for a GB of input; wall: of wall time; read to write: of all %d threads and that which " \
+        "feeds the GPU,\nand waiting what is left of wall time times threads, starting and ending included; " \
+        "the GPU's steps are by its\nown clock, and go on beside each other and the threads.\n", t_threads[list[1]]
 }
 
 END {

@@ -111,8 +111,8 @@ well_formed() {
 @test "a slow tool gets a sample, and a ratio put in relation" {
     "$GEN" source 3000000 >listing
     # shellcheck disable=SC2016 # For the command, which takes longer than the budget for two MB.
-    tool slow <<<'[ "$(stat -c %s "$3")" -lt 1000 ] || sleep 0.9; gzip "$@"'
-    bench 0 -t gzip=./slow -b 1 -P pareto listing
+    tool slow <<<'[ "$(stat -c %s "$3")" -lt 1000 ] || sleep 1.6; gzip "$@"'
+    bench 0 -t gzip=./slow -b 3 -P pareto listing
     rows 'pareto,listing,1000000,gzip,.*,gzip' 1
     rows 'pareto,listing,3000000,gzlzss,.*,gzip' 1
     rows 'reference,listing,(1000000|3000000),gzlzss,cpu,6,.*' 2
@@ -167,6 +167,19 @@ END
     has_note '# Scaling with GPUs'
     bench 0 -t '' -e gpu -P pareto words
     rows 'pareto,.*' 1
+}
+
+@test "igzip, if it has been built with threads" {
+    # shellcheck disable=SC2016 # For the command.
+    tool igzip <<<'case $* in # not pthread_create
+        *-T\ 2*) shift 3 ;;
+        *) shift ;;
+        esac
+        gzip "$@"'
+    bench 0 -t igzip=./igzip -P pareto,threads words
+    rows 'pareto,words,100000,igzip,cpu,[0-3],1,.*' 4
+    rows 'pareto,words,100000,igzip,cpu,[0-3],2,.*' 4
+    rows 'threads,words,100000,igzip,cpu,1,[12],.*' 2
 }
 
 @test "nvCOMP's own figures" {
