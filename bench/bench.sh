@@ -318,6 +318,14 @@ check() {
     [ "$program" != gzip ] || by_gzip[$tool]=1
 }
 
+# The segments that the CPU and the GPU matched, and below the seconds, in the order of time.csv.
+what_vv_said() {
+    local n='([0-9]+)' t='([0-9.]+)'
+    sed -nE "s/.*segments matched: $n by CPU, $n by GPU.*/\\1,\\2/p" "$work/err"
+    sed -nE "s/.*thread seconds: read $t, match $t, encode $t, write $t; GPU seconds: copy in $t, kernels $t, \
+copy out $t.*/\\1,\\2,\\3,\\4,\\5,\\6,\\7/p" "$work/err"
+}
+
 # keep CANDIDATE BYTES checks the last run and counts it.
 keep() {
     local out
@@ -336,8 +344,7 @@ keep() {
         at[$1]=$2
         best[$1]=$usec
         out_bytes[$1]=$out
-        said[$1]=$(sed -nE 's/.*segments matched: ([0-9]+) by CPU, ([0-9]+) by GPU.*/\1,\2/p
-            s/.*thread seconds: read ([0-9.]+), match ([0-9.]+), encode ([0-9.]+), write ([0-9.]+); GPU seconds: copy in ([0-9.]+), kernels ([0-9.]+), copy out ([0-9.]+).*/\1,\2,\3,\4,\5,\6,\7/p' "$work/err")
+        said[$1]=$(what_vv_said)
     fi
 }
 

@@ -240,7 +240,8 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
     cols = int((m + 2) / 2)
     begin("time-" f, 60 + 330 * cols, m > 2 ? 700 : 420)
     body = common() sprintf("set multiplot layout %d,%d title ", m + 1 > 2 ? 2 : 1, m + 1 > 2 ? cols : 2) \
-        quoted(sprintf("Where the wall time goes: %s, %d threads%s", f, n, gpus > 1 ? ", " gpus " GPUs" : "")) " font ',14'\n" \
+        quoted(sprintf("Where the wall time goes: %s, %d threads%s", f, n, \
+            gpus > 1 ? ", " gpus " GPUs" : "")) " font ',14'\n" \
         "set style fill solid border lc rgb '#444444'\nset ylabel 'seconds for a GB of input'\n" \
         "set yrange [0:*]\nunset key\nunset grid\nset grid y lc rgb '#DDDDDD' lt 1\n"
     for (l = 1; l <= m; l++) {
@@ -267,7 +268,8 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
     body = body "set label 1 at graph 0.02,0.06 \"" (gpus ? "left: the threads, on average\\nright: the GPUs, on average" : \
         "the threads, on average") "\"\n" \
         "unset title\nunset border\nunset tics\nunset xlabel\nunset ylabel\nunset grid\n" \
-        "set xrange [0:1]\nset yrange [0:1]\nset key at graph 0.02,0.98 left top Left reverse samplen 2\nplot "
+        "set xrange [0:1]\nset yrange [0:1]\n" \
+        "set key at graph 0.02,0.98 left top Left reverse samplen 2\nplot "
     for (k = gpus ? 9 : 5; k >= 1; k--)
         body = body "NaN with boxes fc rgb '" colour[k] "' title '" name[k] "'" (k > 1 ? ", \\\n  " : "\n")
     end(body "unset multiplot\n")
