@@ -222,7 +222,8 @@ function stack(i, x,    s, gb, wall, left, right) {
     box(9, x + 0.02, x + 0.4, wall - top)
 }
 
-function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, colour, gpus, cols, nboxes) {
+function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, colour, gpus, lines, \
+    cols, nboxes) {
     for (i = 1; i <= times; i++)
         if (t_file[i] == f) {
             if (!(t_level[i] in seen)) list[++m] = t_level[i]
@@ -237,9 +238,10 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
         "GPU: idle, starting", name, "|")
     # From dark to light within each stack, so that grey will do.
     split("#00204D #31688E #7C9BBF #C8D8E8 #FFFFFF #7F2704 #E6550D #FDBE85 #FFFFFF", colour, " ")
-    cols = int((m + 2) / 2)
-    begin("time-" f, 60 + 330 * cols, m > 2 ? 700 : 420)
-    body = common() sprintf("set multiplot layout %d,%d title ", m + 1 > 2 ? 2 : 1, m + 1 > 2 ? cols : 2) \
+    lines = m > 1 ? 2 : 1
+    cols = m > 1 ? int((m + 2) / 2) : 2
+    begin("time-" f, 60 + 330 * cols, 350 * lines)
+    body = common() sprintf("set multiplot layout %d,%d title ", lines, cols) \
         quoted(sprintf("Where the wall time goes: %s, %d threads%s", f, n, \
             gpus > 1 ? ", " gpus " GPUs" : "")) " font ',14'\n" \
         "set style fill solid border lc rgb '#444444'\nset ylabel 'seconds for a GB of input'\n" \
@@ -265,8 +267,9 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
         body = body "\n"
     }
     # The last panel is the key to all of them.
-    body = body "set label 1 at graph 0.02,0.06 \"" (gpus ? "left: the threads, on average\\nright: the GPUs, on average" : \
-        "the threads, on average") "\"\n" \
+    body = body "set label 1 at graph 0.02,0.06 \"" \
+        (gpus ? "left: the threads, on average\\nright: the GPUs, on average" : "the threads, on average") \
+        "\"\n" \
         "unset title\nunset border\nunset tics\nunset xlabel\nunset ylabel\nunset grid\n" \
         "set xrange [0:1]\nset yrange [0:1]\n" \
         "set key at graph 0.02,0.98 left top Left reverse samplen 2\nplot "
