@@ -498,7 +498,7 @@ record_time() {
 }
 
 pareto() {
-    local part=pareto level all=() list who=(gzlzss)
+    local part=pareto level list who=(gzlzss)
     if has_part pareto; then
         who+=(pigz igzip libdeflate-gzip gzip)
     fi
@@ -506,8 +506,9 @@ pareto() {
     set_rungs
     for level in $levels; do
         mapfile -t list < <(candidates "$level" "$threads" "${who[@]}")
-        all+=("${list[@]}")
         measure "${list[@]}"
+        ! has_part time || record_time "${list[@]}"
+        ! has_part pareto || record pareto "${list[@]}"
     done
     if has_part pareto; then
         list=()
@@ -516,12 +517,8 @@ pareto() {
                 mapfile -t -O "${#list[@]}" list < <(candidates "$level" "$threads" igzip)
         done
         mapfile -t -O "${#list[@]}" list < <(candidates i15 1 zopfli)
-        all+=("${list[@]}")
-        measure "${list[@]}"
-    fi
-    ! has_part time || record_time "${all[@]}"
-    if has_part pareto; then
-        record pareto "${all[@]}"
+        [ ${#list[@]} -eq 0 ] || measure "${list[@]}"
+        record pareto "${list[@]}"
         nvcomp
         refer
     fi
