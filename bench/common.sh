@@ -52,11 +52,13 @@ header() {
     echo
 }
 
-# timed COMMAND... leaves the command's output in $work/out and its wall time in $usec.
+# timed COMMAND... leaves the command's output in $work/out and its wall time in $usec, and ends as the
+# command does.
 timed() {
-    local start=${EPOCHREALTIME/[.,]/}
-    "$@" >"$work/out"
+    local start=${EPOCHREALTIME/[.,]/} status=0
+    "$@" >"$work/out" || status=$?
     usec=$((${EPOCHREALTIME/[.,]/} - start))
+    return "$status"
 }
 
 # verify FILE: that gzip makes FILE of the last output.

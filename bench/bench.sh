@@ -1,0 +1,696 @@
+#!/bin/bash
+# bench.sh - the benchmark: gzlzss and its peers, as Markdown, CSV and plots
+#
+#   bench/bench.sh -o DIR [-P PART,...] [-t "TOOL[=COMMAND]..."] [-e "ENGINE..."] [-l "LEVEL..."]
+#                  [-L "LEVEL..."] [-p THREADS] [-S BYTES] [-r RUNS] [-b SECONDS] [-T SECONDS]
+#                  [-d DIR] [FILE...]
+#
+# writes DIR/results.csv, DIR/time.csv and DIR/results.md, and where gnuplot is installed has
+# bench/plot.sh draw them; that can also be done later and elsewhere, from the CSV files.  The PARTs,
+# all by default:
+#
+#   pareto   size and speed of every tool, for each FILE (default: those of bench/corpora.sh)
+#   time     what the threads and the GPU did meanwhile, as gzlzss -vv tells
+#   size     throughput on inputs of 64 KiB to 10 GB: the FILEs one after another, again and again
+#   threads  throughput with 1, 2, 4, ... threads, and GPUs, on the first FILE
+#
+# TOOLs are those that are installed of pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp; =COMMAND
+# says what to call one, for nvcomp the python3 that has the package (bench/nvcomp_deflate.py).  GZLZSS
+# names gzlzss, with options if need be (default: ./gzlzss).  ENGINEs are cpu, gpu and auto, the last two
+# where gzlzss finds a GPU.  LEVELs are 1, 3, 6, 9 and 12 (-l), and for size and threads 1 and 6 (-L);
+# igzip's levels 0 to 3 are all measured in the first part.
+#
+# The tools take turns, RUNS times (default 3; 5 while that takes less than 0.1 s), the input having been
+# read before, the output going to memory (/dev/shm); the best wall time counts.  Every output is
+# decompressed and compared: by gzip if the input has 256 MiB or less, or the output is the tool's first;
+# others by the first of igzip, pigz and gzip that is there; one that is the same bytes, by their SHA-256,
+# as one found right for the same input is not decompressed again ("same").
+#
+# -b bounds what one run may take (default 10 s).  A tool that is expected to need longer for FILE gets
+# a sample of it: of 1, 2, 5, 10, ... MB, up to 64 pieces from all over the file; its ratio is then
+# given as that of the file, by what gzlzss -6 makes of both.  Nothing is begun more than -T seconds
+# after the start.  -S bounds the size of all inputs (10G or 512Mi, say), -p the threads.  Inputs of the
+# part size are kept in memory, or in -d's DIR.
+command_line=$(printf '%q ' "$0" "$@")
+command_line=${GZLZSS:+GZLZSS=$(printf '%q' "$GZLZSS") }${command_line% }
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
+
+parts=pareto,time,size,threads
+tools="pigz igzip libdeflate-gzip gzip zopfli nvcomp"
+engines="cpu gpu auto"
+levels="1 3 6 9 12"
+few_levels="1 6"
+threads=$cores
+limit=10G
+runs=3
+budget=10
+total=1000000
+input_dir=
+dir=
+while getopts o:P:t:e:l:L:p:S:r:b:T:d: option; do
+    case $option in
+    o) dir=$OPTARG ;;
+    P) parts=$OPTARG ;;
+    t) tools=$OPTARG ;;
+    e) engines=$OPTARG ;;
+    l) levels=$OPTARG ;;
+    L) few_levels=$OPTARG ;;
+    p) threads=$OPTARG ;;
+    S) limit=$OPTARG ;;
+    r) runs=$OPTARG ;;
+    b) budget=$OPTARG ;;
+    T) total=$OPTARG ;;
+    d) input_dir=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ -n "$dir" ] || usage
+[ $# -gt 0 ] || set -- "${corpus_files[@]}"
+limit=$(numfmt --from=auto "$limit")
+for part in ${parts//,/ }; do
+    [[ $part == pareto || $part == time || $part == size || $part == threads ]] ||
+        fail "$part is no part"
+done
+declare -A named
+for file; do
+    if [ ! -r "$file" ] || [ ! -s "$file" ]; then
+        fail "cannot read $file, or it is empty"
+    fi
+    [ -z "${named[${file##*/}]-}" ] || fail "two files are called ${file##*/}"
+    named[${file##*/}]=1
+done
+if [ -n "$input_dir" ]; then
+    input_dir=$(mktemp -d "$input_dir/gzlzss-bench.XXXXXX")
+    trap 'rm -rf "$work" "$input_dir"' EXIT
+else
+    input_dir=$work
+fi
+mkdir -p "$dir"
+rm -f "$dir"/{results.csv,time.csv,results.md}
+
+errors=0
+notes=()
+
+# note TEXT, for the end of the Markdown; complain TEXT, also for whoever watches.
+note() {
+    local old
+    for old in "${notes[@]}"; do
+        [ "$old" != "$*" ] || return 0
+    done
+    notes+=("$*")
+}
+
+complain() {
+    errors=$((errors + 1))
+    printf '%s: %s\n' "${0##*/}" "$1" >&2
+    note "Error: $1"
+}
+
+has_part() {
+    [[ ,$parts, == *,"$1",* ]]
+}
+
+# --- The tools ------------------------------------------------------------------------------------
+
+declare -A path
+for tool in $tools; do
+    name=${tool%%=*}
+    case $name in
+    pigz | igzip | libdeflate-gzip | gzip | zopfli) command=${tool#*=} ;;
+    nvcomp) [[ $tool == *=* ]] && command=${tool#*=} || command=python3 ;;
+    *) fail "$name is no tool that $0 knows" ;;
+    esac
+    if ! path[$name]=$(command -v "$command"); then
+        note "$name is not installed and was left out."
+        unset "path[$name]"
+    fi
+done
+if [ -n "${path[nvcomp]-}" ] &&
+    ! nvcomp_version=$("${path[nvcomp]}" "$here/nvcomp_deflate.py" --version 2>"$work/err"); then
+    note "nvCOMP was left out: $(tail -n 1 "$work/err")"
+    unset "path[nvcomp]"
+fi
+
+# Debian's igzip takes -T, and then has one thread all the same.
+igzip_threads=1
+if [ -n "${path[igzip]-}" ] && grep -q pthread_create "${path[igzip]}"; then
+    igzip_threads=8 # its maximum
+fi
+
+# Of the lines that are devices, those that can be used.
+gpus=$("${gzlzss[@]}" --list-devices | grep -E '^[0-9]+: .*compute capability' |
+    grep -vc 'not supported') || true
+devices=$gpus
+if [ "$gpus" -gt 1 ] && ! "${gzlzss[@]}" --device 0,1 --help >"$work/out" 2>&1; then
+    devices=1
+    note "This gzlzss does not take a list of devices: of the $gpus GPUs one was used."
+fi
+if [ "$gpus" -eq 0 ]; then
+    engines=cpu
+    note "There is no GPU that gzlzss could use ($("${gzlzss[@]}" --list-devices | head -n 1)):" \
+        "its engine is the CPU's."
+fi
+
+# What is measured is a candidate, the words TOOL ENGINE LEVEL THREADS DEVICES.
+
+# set_command CANDIDATE
+set_command() {
+    local tool engine level p n
+    read -r tool engine level p n <<<"$1"
+    case $tool in
+    gzlzss)
+        command=("${gzlzss[@]}" -n -vv "--backend=$engine" "-$level" -p "$p")
+        [ "$n" -eq 0 ] || [ "$n" -eq "$devices" ] ||
+            command+=(--device "$(seq -s , 0 $((n - 1)))")
+        ;;
+    pigz) command=("${path[pigz]}" -n "-$level" -p "$p") ;;
+    igzip)
+        command=("${path[igzip]}" "-$level")
+        [ "$p" -eq 1 ] || command+=(-T "$p")
+        ;;
+    zopfli) command=("${path[zopfli]}" "--$level") ;;
+    *) command=("${path[$tool]}" "-$level") ;;
+    esac
+    command+=(-c)
+}
+
+# spoken CANDIDATE, for notes
+spoken() {
+    local tool engine level p n
+    read -r tool engine level p n <<<"$1"
+    [ "$tool" != gzlzss ] || tool+=" --backend=$engine"
+    echo "$tool -$level, threads: $p$([ "$n" -eq 0 ] || echo ", GPUs: $n")"
+}
+
+# candidates LEVEL THREADS TOOL... prints those that there are.
+candidates() {
+    local level=$1 p=$2 tool engine
+    shift 2
+    for tool; do
+        case $tool in
+        gzlzss)
+            for engine in $engines; do
+                echo "gzlzss $engine $level $p $([ "$engine" = cpu ] && echo 0 || echo "$devices")"
+            done
+            continue
+            ;;
+        pigz | gzip) [[ $level == [1-9] ]] || continue ;;
+        libdeflate-gzip) [[ $level == [1-9] || $level == 1[0-2] ]] || continue ;;
+        igzip) [[ $level == [0-3] ]] || continue ;;
+        zopfli) [ "$level" = i15 ] || continue ;;
+        nvcomp) continue ;; # measures itself
+        esac
+        [ -n "${path[$tool]-}" ] || continue
+        case $tool in
+        pigz) echo "pigz cpu $level $p 0" ;;
+        igzip)
+            echo "igzip cpu $level 1 0"
+            [ "$igzip_threads" -eq 1 ] || [ "$p" -eq 1 ] ||
+                echo "igzip cpu $level $((p < igzip_threads ? p : igzip_threads)) 0"
+            ;;
+        *) echo "$tool cpu $level 1 0" ;;
+        esac
+    done
+}
+
+# --- Inputs ---------------------------------------------------------------------------------------
+
+# The part at hand; of the input at hand, the file, the name it has in the tables, and its size.
+part=
+whole=
+name=
+size=0
+
+# take FILE makes it the input at hand.
+take() {
+    rm -f "$work"/sample.*
+    whole=$1
+    name=${1##*/}
+    name=${name//[,\"|]/_}
+    size=$(stat -Lc %s "$1")
+    cat "$1" >/dev/null
+    [ "$size" -le "$limit" ] ||
+        note "$name has $size bytes; a sample of $limit was taken for it (-S)."
+}
+
+# Pieces as far apart as can be, and long enough for the history before a piece not to matter.
+sample() {
+    local bytes=$1 pieces i length
+    pieces=$((bytes / 262144))
+    pieces=$((pieces < 1 ? 1 : pieces > 64 ? 64 : pieces))
+    length=$((bytes / pieces))
+    for ((i = 0; i < pieces; i++)); do
+        [ "$i" -lt $((pieces - 1)) ] || length=$((bytes - i * length))
+        dd if="$whole" bs=1M iflag=skip_bytes,count_bytes,fullblock count="$length" status=none \
+            skip=$((pieces > 1 ? (size - length) * i / (pieces - 1) : 0))
+    done
+}
+
+# input BYTES leaves in $input a file with so many bytes of the input at hand.
+input() {
+    if [ "$1" -eq "$size" ]; then
+        input=$whole
+        return
+    fi
+    input=$work/sample.$1
+    [ -f "$input" ] || sample "$1" >"$input"
+}
+
+# set_rungs leaves in $rungs the sizes there are of the input at hand, the largest last.
+set_rungs() {
+    local most=$((size < limit ? size : limit)) unit n
+    rungs=()
+    for unit in 1000000 10000000 100000000 1000000000 10000000000; do
+        for n in 1 2 5; do
+            [ $((n * unit)) -ge "$most" ] || rungs+=($((n * unit)))
+        done
+    done
+    rungs+=("$most")
+}
+
+# --- A measurement --------------------------------------------------------------------------------
+
+# By candidate, for the input at hand: the bytes compressed, the best time and all times together in
+# microseconds, how often, the bytes that came out, who found them right, and what -vv said.
+declare -A at best spent count out_bytes checked said
+
+# By tool and engine, microseconds that the smallest input takes; and what had an output compared by
+# gzip.
+declare -A startup by_gzip
+
+is_late() {
+    [ "$SECONDS" -ge "$total" ]
+}
+
+# run CANDIDATE BYTES leaves output and time as timed does; returns whether it went well.
+run() {
+    input "$2"
+    set_command "$1"
+    timed "${command[@]}" "$input" 2>"$work/err" && return
+    complain "${command[*]} on $name: $(tail -n 1 "$work/err")"
+    return 1
+}
+
+# Digests of outputs that were found right, with their input.
+declare -A right
+
+# check CANDIDATE BYTES leaves in $by what found the last output right, or WRONG.
+check() {
+    local tool=${1%% *} program=gzip output
+    output="$whole $2 $(sha256sum <"$work/out")"
+    if [ -n "${right[$output]-}" ]; then
+        by=same
+        return
+    fi
+    if [ "$2" -gt $((256 << 20)) ] && [ -n "${by_gzip[$tool]-}" ]; then
+        program=${path[igzip]-${path[pigz]-gzip}}
+    fi
+    if ! "$program" -dc <"$work/out" 2>/dev/null | cmp -s - "$input"; then
+        by=WRONG
+        complain "wrong output: ${command[*]} on $2 bytes of $name"
+        return
+    fi
+    by=${program##*/}
+    right[$output]=1
+    [ "$program" != gzip ] || by_gzip[$tool]=1
+}
+
+# The segments that the CPU and the GPU matched, and below the seconds, in the order of time.csv.
+what_vv_said() {
+    local n='([0-9]+)' t='([0-9.]+)'
+    sed -nE "s/.*segments matched: $n by CPU, $n by GPU.*/\\1,\\2/p" "$work/err"
+    sed -nE "s/.*thread seconds: read $t, match $t, encode $t, write $t; GPU seconds: copy in $t, kernels $t, \
+copy out $t.*/\\1,\\2,\\3,\\4,\\5,\\6,\\7/p" "$work/err"
+}
+
+# keep CANDIDATE BYTES checks the last run and counts it.
+keep() {
+    local out
+    out=$(stat -c %s "$work/out")
+    check "$1" "$2"
+    rm -f "$work/out"
+    spent[$1]=$((${spent[$1]-0} + usec))
+    count[$1]=$((${count[$1]-0} + 1))
+    if [ "${checked[$1]-}" = WRONG ]; then
+        by=WRONG
+    elif [ "$by" = same ] && [ -n "${checked[$1]-}" ]; then
+        by=${checked[$1]}
+    fi
+    checked[$1]=$by
+    if [ "${count[$1]}" -eq 1 ] || [ "$usec" -lt "${best[$1]}" ]; then
+        at[$1]=$2
+        best[$1]=$usec
+        out_bytes[$1]=$out
+        said[$1]=$(what_vv_said)
+    fi
+}
+
+# set_startup CANDIDATE; one that fails at that is not tried again.
+set_startup() {
+    local key=${1% * * *} i
+    if [ -n "${startup[$key]-}" ]; then
+        [ "${startup[$key]}" != failed ]
+        return
+    fi
+    head -c 1 "$whole" >"$work/tiny"
+    set_command "$1"
+    # The first use of a GPU after a while takes longer.
+    for i in 1 2; do
+        if ! timed "${command[@]}" "$work/tiny" 2>"$work/err"; then
+            complain "${command[*]}: $(tail -n 1 "$work/err")"
+            startup[$key]=failed
+            return 1
+        fi
+        startup[$key]=$usec
+    done
+}
+
+# takes_too_long CANDIDATE BYTES: by what BYTES_BEFORE took, in USEC.
+takes_too_long() {
+    local start=${startup[${1% * * *}]} rest
+    rest=$(($4 > start ? $4 - start : 1))
+    [ $((start + rest * $2 / $3)) -gt $((budget * 1000000)) ]
+}
+
+# settle CANDIDATE finds the largest of $rungs that the budget allows, and makes the first run with it.
+settle() {
+    local now=0 next=${rungs[0]} rung
+    set_startup "$1" || return 1
+    while [ "$next" -ne "$now" ]; do
+        now=$next
+        run "$1" "$now" || return 1
+        for rung in "${rungs[@]}"; do
+            if [ "$rung" -gt "$now" ] && ! takes_too_long "$1" "$rung" "$now" "$usec"; then
+                next=$rung
+            fi
+        done
+    done
+    keep "$1" "$now"
+}
+
+# measure CANDIDATE...: all of them, in turns, as often as there are to be runs.
+measure() {
+    local c i failed=" "
+    for ((i = 0; i < (runs > 5 ? runs : 5); i++)); do
+        for c; do
+            if is_late; then
+                [ "$i" -gt 0 ] || late+=("$part, $(spoken "$c")")
+            elif [ "$i" -eq 0 ]; then
+                settle "$c" || failed+="$c "
+            elif [ -n "${best[$c]-}" ] && [[ $failed != *" $c "* ]] &&
+                { [ "$i" -lt "$runs" ] || [ "${spent[$c]}" -lt 100000 ]; }; then
+                if run "$c" "${at[$c]}"; then
+                    keep "$c" "${at[$c]}"
+                else
+                    failed+="$c "
+                fi
+            fi
+        done
+    done
+}
+
+# seconds MICROSECONDS
+seconds() {
+    printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000))
+}
+
+line() {
+    local IFS=,
+    echo "$*"
+}
+
+# record PART CANDIDATE... writes what was measured of them.
+record() {
+    local part=$1 c
+    shift
+    for c; do
+        [ -n "${best[$c]-}" ] || continue
+        # shellcheck disable=SC2086 # The candidate is five columns.
+        line "$part" "$name" "${at[$c]}" $c "${out_bytes[$c]}" "$(seconds "${best[$c]}")" \
+            "${checked[$c]}" >>"$dir/results.csv"
+    done
+}
+
+forget() {
+    at=() best=() spent=() count=() out_bytes=() checked=() said=()
+}
+
+# --- The parts ------------------------------------------------------------------------------------
+
+# The ratio of a sample is put in relation to that of the file by what gzlzss -6 makes of both: here
+# are the runs for that which have not been made anyway.
+refer() {
+    local c="gzlzss cpu 6 $threads 0" n top=${rungs[-1]} sizes
+    sizes=$(printf '%s\n' "${at[@]}" | sort -nu)
+    forget
+    [ -n "$sizes" ] && [ "$sizes" != "$top" ] && ! is_late || return 0
+    set_startup "$c"
+    for n in $sizes "$top"; do
+        ! grep -q "^[a-z]*,$name,$n,gzlzss,[a-z]*,6," "$dir/results.csv" || continue
+        run "$c" "$n" || return 0
+        keep "$c" "$n"
+        record reference "$c"
+        # The last is the largest: it may be too large.
+        if takes_too_long "$c" "$top" "$n" "$usec"; then
+            return
+        fi
+        forget
+    done
+}
+
+nvcomp() {
+    local level bytes out s right n
+    if [ -z "${path[nvcomp]-}" ] || is_late; then
+        return
+    fi
+    for n in "${rungs[@]}"; do
+        [ "$n" -gt 200000000 ] || bytes=$n
+    done
+    input "${bytes:-${rungs[0]}}"
+    at[nvcomp]=$bytes
+    timed "${path[nvcomp]}" "$here/nvcomp_deflate.py" -r "$runs" -n 200000000 "$input" \
+        2>"$work/err" || note "nvCOMP: $(tail -n 1 "$work/err")"
+    while IFS=, read -r level bytes out s right; do
+        line pareto "$name" "$bytes" nvcomp gpu "$level" 1 1 "$out" "$s" "$right" >>"$dir/results.csv"
+        [ "$right" != WRONG ] || complain "wrong output: nvCOMP, algorithm type $level, on $name"
+    done <"$work/out"
+}
+
+record_time() {
+    local c engine level p n steps segments
+    for c; do
+        if [[ $c != gzlzss* ]] || [ -z "${best[$c]-}" ]; then
+            continue
+        fi
+        read -r _ engine level p n <<<"$c"
+        segments=$(sed -n 1p <<<"${said[$c]}")
+        steps=$(sed -n 2p <<<"${said[$c]}")
+        if [ -z "$steps" ]; then
+            complain "gzlzss -vv does not say where its time went"
+            continue
+        fi
+        line "$name" "${at[$c]}" "$engine" "$level" "$p" "$n" "$(seconds "${best[$c]}")" "$steps" \
+            "$segments" >>"$dir/time.csv"
+    done
+}
+
+pareto() {
+    local part=pareto level list who=(gzlzss)
+    if has_part pareto; then
+        who+=(pigz igzip libdeflate-gzip gzip)
+    fi
+    take "$1"
+    set_rungs
+    for level in $levels; do
+        mapfile -t list < <(candidates "$level" "$threads" "${who[@]}")
+        measure "${list[@]}"
+        ! has_part time || record_time "${list[@]}"
+        ! has_part pareto || record pareto "${list[@]}"
+    done
+    if has_part pareto; then
+        list=()
+        for level in 0 1 2 3; do
+            [[ " $levels " == *" $level "* ]] ||
+                mapfile -t -O "${#list[@]}" list < <(candidates "$level" "$threads" igzip)
+        done
+        mapfile -t -O "${#list[@]}" list < <(candidates i15 1 zopfli)
+        [ ${#list[@]} -eq 0 ] || measure "${list[@]}"
+        record pareto "${list[@]}"
+        nvcomp
+        refer
+    fi
+    forget
+}
+
+# repeated BYTES FILE...: so many bytes of the files one after another, again and again.
+repeated() {
+    local bytes=$1
+    shift
+    # cat ends when nobody wants to read any more.
+    { while cat "$@" 2>/dev/null; do :; done || true; } | head -c "$bytes" || true
+}
+
+free_in() {
+    df --output=avail -B1 "$1" | tail -n 1
+}
+
+# has_room BYTES: for such an input in place of the one at hand, and for an output.
+has_room() {
+    if [ "$input_dir" = "$work" ]; then
+        [ $(($(free_in "$work") + size)) -ge $((2 * $1)) ]
+    else
+        [ "$(free_in "$work")" -ge "$1" ] && [ $(($(free_in "$input_dir") + size)) -ge "$1" ]
+    fi
+}
+
+size_part() {
+    local part=size n c level all=() next last=0
+    declare -A before
+    whole=$input_dir/input
+    name=repeated
+    size=0
+    for level in $few_levels; do
+        mapfile -t -O "${#all[@]}" all < <(candidates "$level" "$threads" gzlzss pigz igzip)
+    done
+    for n in 65536 262144 1048576 4194304 16777216 67108864 268435456 1073741824 4294967296 \
+        10000000000; do
+        if [ "$n" -gt "$limit" ] || [ ${#all[@]} -eq 0 ]; then
+            break
+        fi
+        if ! has_room "$n"; then
+            note "There was no room for inputs of $n bytes in $input_dir."
+            break
+        fi
+        repeated "$n" "$@" >"$whole"
+        size=$(stat -c %s "$whole")
+        [ "$size" -eq "$n" ] || fail "cannot make an input of $n bytes"
+        rungs=("$n")
+        next=()
+        for c in "${all[@]}"; do
+            if [ -n "${before[$c]-}" ] && takes_too_long "$c" "$n" "$last" "${before[$c]}"; then
+                note "Left out, as expected to take more than $budget s: $(spoken "$c"), $n bytes or more."
+            else
+                next+=("$c")
+            fi
+        done
+        all=("${next[@]}")
+        measure "${all[@]}"
+        next=()
+        for c in "${all[@]}"; do
+            [ -n "${best[$c]-}" ] || continue
+            before[$c]=${best[$c]}
+            next+=("$c")
+        done
+        record size "${all[@]}"
+        all=("${next[@]}")
+        last=$n
+        forget
+    done
+    rm -f "$whole"
+}
+
+threads_part() {
+    local part=threads level p n list engine counts=()
+    take "$1"
+    set_rungs
+    for ((p = 1; p < threads; p *= 2)); do
+        counts+=("$p")
+    done
+    counts+=("$threads")
+    for level in $few_levels; do
+        for p in "${counts[@]}"; do
+            mapfile -t list < <(candidates "$level" "$p" gzlzss pigz igzip)
+            # igzip is done at its maximum.
+            [ "$p" -le 8 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v ^igzip)
+            [ "$p" -eq 1 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v '^igzip.* 1 0$')
+            measure "${list[@]}"
+            record threads "${list[@]}"
+            forget
+        done
+        for ((n = 1; devices > 1 && n <= devices; n++)); do
+            list=()
+            for engine in $engines; do
+                [ "$engine" = cpu ] || list+=("gzlzss $engine $level $threads $n")
+            done
+            measure "${list[@]}"
+            record devices "${list[@]}"
+            forget
+        done
+    done
+}
+
+# --- The Markdown ---------------------------------------------------------------------------------
+
+version() {
+    case $1 in
+    nvcomp) echo "$nvcomp_version, by $("${path[nvcomp]}" --version 2>&1)" ;;
+    zopfli) dpkg-query -W -f '${Version}' zopfli 2>/dev/null || echo "does not tell its version" ;;
+    *) "${path[$1]}" -V 2>&1 | sed -n 1p ;;
+    esac
+}
+
+# Where and of what: the head of the Markdown.
+head_of_report() {
+    local tool commit
+    commit=$(git -C "$here" describe --always --dirty 2>/dev/null) || commit=
+    echo "# Benchmark, $(date -u +%F)"
+    echo
+    about "bench.sh: best of $runs runs"
+    echo
+    printf '    %s\n\n' "$command_line"
+    echo "- Linux $(uname -r), $(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo) KiB of memory"
+    if [ "$gpus" -gt 0 ]; then
+        "${gzlzss[@]}" --list-devices | sed 's/^/- GPU /'
+        nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null |
+            sed -n '1s/^/- NVIDIA driver /p' || true
+    fi
+    echo "- gzlzss: $("${gzlzss[@]}" --version | sed -n 1p)${commit:+, $commit}, -p $threads"
+    for tool in pigz igzip libdeflate-gzip gzip zopfli nvcomp; do
+        [ -z "${path[$tool]-}" ] || echo "- $tool: $(version "$tool")"
+    done
+    [ -z "${path[igzip]-}" ] || [ "$igzip_threads" -gt 1 ] ||
+        echo "- This igzip has been built without threads."
+    echo "- gzip, which checks: $(gzip --version | sed -n 1p)"
+}
+
+# report writes what there is by now, lest nothing is left of a run that is cut short.
+report() {
+    {
+        cat "$work/head"
+        awk -f "$here/results.awk" -f "$here/tables.awk" "$dir/results.csv" "$dir/time.csv"
+        if [ ${#notes[@]} -gt 0 ]; then
+            printf '\n## Notes\n\n'
+            printf -- '- %s\n' "${notes[@]}"
+        fi
+    } >"$dir/results.md"
+}
+
+late=()
+head_of_report >"$work/head"
+line part file bytes tool engine level threads devices out_bytes seconds checked >"$dir/results.csv"
+line file bytes engine level threads devices seconds read match encode write copy_in kernels \
+    copy_out cpu_segments gpu_segments >"$dir/time.csv"
+if has_part pareto || has_part time; then
+    for file; do
+        pareto "$file"
+        report
+    done
+fi
+if has_part size; then
+    size_part "$@"
+    report
+fi
+! has_part threads || threads_part "$1"
+for c in "${late[@]}"; do
+    note "Left out, as $total s were over: $c."
+done
+report
+if command -v gnuplot >/dev/null; then
+    "$here/plot.sh" "$dir"
+else
+    echo "${0##*/}: gnuplot is not installed; on a machine that has it: $here/plot.sh $dir" >&2
+fi
+[ "$errors" -eq 0 ] || exit 1

@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# bench.bats - the benchmark works: what it writes is well-formed, and it finds a wrong output
+#
+# What it measures here means nothing.
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    have gzip || skip "gzip is not installed"
+    [ -w /dev/shm ] || skip "there is no /dev/shm"
+    enter_test_directory
+    "$GEN" text 100000 >words
+}
+
+# bench STATUS ARG...: bench.sh, measuring little and into the directory "out", ends with the status.
+bench() {
+    local status=$1
+    shift
+    GZLZSS=${measured:-$GZLZSS} ends_with "$status" "$srcdir/bench/bench.sh" -o out -r 1 -p 2 -l 1 -L 1 \
+        "$@"
+}
+
+# tool NAME: a script on standard input becomes the command ./NAME.
+tool() {
+    {
+        echo '#!/bin/bash'
+        cat
+    } >"$1"
+    chmod +x "$1"
+}
+
+# rows PATTERN COUNT: so many lines of results.csv match.
+rows() {
+    local n
+    n=$(grep -cE "^$1$" out/results.csv) || true
+    [ "$n" -eq "$2" ] || fail "$n rows, not $2, match $1" "$(cat out/results.csv)" "$(cat stderr)"
+}
+
+has_note() {
+    grep -qF -- "$1" out/results.md || fail "results.md does not say: $1" "$(cat out/results.md)"
+}
+
+# Every line has as many columns as the first, no column is empty, and there are lines.
+well_formed() {
+    awk -F , 'NR == 1 { n = NF } NF != n || /,,|,$/ { exit 1 } END { if (NR < 2) exit 1 }' "$1" ||
+        fail "$1:" "$(cat "$1")"
+}
+
+@test "every part, on a small file" {
+    local size
+    bench 0 -t gzip -S 300000 words
+    well_formed out/results.csv
+    well_formed out/time.csv
+    size=$("$GZLZSS" -1 -n -c words | wc -c)
+    rows "pareto,words,100000,gzlzss,cpu,1,2,0,$size,[0-9]+\.[0-9]{6},gzip" 1
+    size=$(gzip -1 -c words | wc -c)
+    rows "pareto,words,100000,gzip,cpu,1,1,0,$size,[0-9]+\.[0-9]{6},gzip" 1
+    rows "size,repeated,(65536|262144),gzlzss,cpu,1,2,0,.*,gzip" 2
+    rows "threads,words,100000,gzlzss,cpu,1,[12],0,.*,same" 2
+    rows '.*' 7
+    [ "$(wc -l <out/time.csv)" -eq 2 ]
+    for title in 'Benchmark' 'Speed and ratio: words' 'Throughput against' 'Scaling with threads' \
+        'Where the time goes: words'; do
+        has_note "# $title"
+    done
+    has_note '| gzlzss cpu | 1 | 2 | 0 |'
+    # Lines of a table have as many cells as its head.
+    awk -F '|' '!/^\|/ { n = 0; next } n && NF != n { exit 1 } { n = NF }' out/results.md ||
+        fail "$(cat out/results.md)"
+}
+
+@test "one part alone, and no other" {
+    bench 0 -t '' -P size -S 65536 words
+    rows 'size,.*' 1
+    rows '.*' 2
+    bench 0 -t '' -P time words
+    rows '.*' 1
+    well_formed out/time.csv
+}
+
+@test "a wrong output is an error" {
+    # shellcheck disable=SC2016 # For the command, which compresses itself.
+    tool wrong <<<'gzip -c "$0"'
+    bench 1 -t gzip=./wrong -P pareto words
+    rows 'pareto,words,100000,gzip,.*,WRONG' 1
+    rows 'pareto,words,100000,gzlzss,.*,gzip' 1
+    has_note 'Error: wrong output: '
+    grep -q 'wrong output: ' stderr
+    grep -qF '| gzip | 1 | 1 | 0 |' out/results.md
+}
+
+@test "so is a truncated one, and a tool that fails" {
+    tool truncated <<<'gzip "$@" | head -c -1'
+    bench 1 -t gzip=./truncated -P pareto words
+    rows 'pareto,words,100000,gzip,.*,WRONG' 1
+    tool failing <<<'echo no luck >&2; exit 3'
+    bench 1 -t gzip=./failing -P pareto words
+    rows 'pareto,words,100000,gzip,.*' 0
+    has_note 'no luck'
+}
+
+@test "a tool that is not there is left out" {
+    bench 0 -t zopfli=./nowhere -P pareto words
+    has_note 'zopfli is not installed'
+    rows '.*' 2
+    bench 1 -t ./gzip words
+}
+
+@test "a slow tool gets a sample, and a ratio put in relation" {
+    "$GEN" source 3000000 >listing
+    # shellcheck disable=SC2016 # For the command, which takes longer than the budget for two MB.
+    tool slow <<<'[ "$(stat -c %s "$3")" -lt 1000 ] || sleep 1.6; gzip "$@"'
+    bench 0 -t gzip=./slow -b 3 -P pareto listing
+    rows 'pareto,listing,1000000,gzip,.*,gzip' 1
+    rows 'pareto,listing,3000000,gzlzss,.*,gzip' 1
+    rows 'reference,listing,(1000000|3000000),gzlzss,cpu,6,.*' 2
+    grep -qE '^\| gzip \| 1 \| 1 \| 0 \| [0-9.]+ \| ~[0-9.]+ \|.*\| 1 MB of it \|' out/results.md ||
+        fail "$(cat out/results.md)"
+}
+
+@test "nothing begins after the time allowed" {
+    bench 0 -t gzip -T 0 words
+    rows '.*' 1
+    has_note 'Left out, as 0 s were over: pareto, gzip -1'
+}
+
+@test "of a large input a sample is taken" {
+    "$GEN" source 3000000 >listing
+    bench 0 -t '' -P pareto -S 2M listing
+    rows 'pareto,listing,2000000,.*' 1
+    has_note 'listing has 3000000 bytes; a sample of 2000000'
+}
+
+# In place of a GPU: a command that has two, by its own account.
+pretend_two_gpus() {
+    tool gpus <<END
+args=()
+for a; do
+    case \$a in
+    --list-devices)
+        echo "0: Some GPU, compute capability 9.0, 132 multiprocessors, 81079 MiB"
+        echo "1: Some GPU, compute capability 9.0, 132 multiprocessors, 81079 MiB"
+        echo "2: Old GPU, compute capability 3.0, 8 multiprocessors, 2048 MiB, not supported by this build"
+        exit ;;
+    --backend=*) ;;
+    --device) ;;
+    0 | 0,1) ;;
+    *) args+=("\$a") ;;
+    esac
+done
+exec "$GZLZSS" "\${args[@]}"
+END
+    measured=./gpus
+}
+
+@test "engines and GPUs" {
+    pretend_two_gpus
+    bench 0 -t '' -P pareto,time,threads words
+    rows 'pareto,words,100000,gzlzss,(gpu|auto),1,2,2,.*' 2
+    rows 'threads,words,100000,gzlzss,(gpu|auto),1,[12],2,.*' 4
+    rows 'devices,words,100000,gzlzss,(gpu|auto),1,2,[12],.*' 4
+    rows 'devices,.*,cpu,.*' 0
+    [ "$(wc -l <out/time.csv)" -eq 4 ]
+    has_note 'GPU 1: Some GPU'
+    has_note '# Scaling with GPUs'
+    bench 0 -t '' -e gpu -P pareto words
+    rows 'pareto,.*' 1
+}
+
+@test "igzip, if it has been built with threads" {
+    # shellcheck disable=SC2016 # For the command.
+    tool igzip <<<'case $* in # not pthread_create
+        *-T\ 2*) shift 3 ;;
+        *) shift ;;
+        esac
+        gzip "$@"'
+    bench 0 -t igzip=./igzip -P pareto,threads words
+    rows 'pareto,words,100000,igzip,cpu,[0-3],1,.*' 4
+    rows 'pareto,words,100000,igzip,cpu,[0-3],2,.*' 4
+    rows 'threads,words,100000,igzip,cpu,1,[12],.*' 2
+}
+
+@test "nvCOMP's own figures" {
+    # shellcheck disable=SC2016 # For the command.
+    tool python <<<'case $* in
+        *.py\ --version) echo 9.9 ;;
+        --version) echo Python 3 ;;
+        *) echo 1,100000,50000,0.001,zlib; echo 2,100000,40000,0.002,WRONG ;;
+    esac'
+    bench 1 -t nvcomp=./python -P pareto words
+    rows 'pareto,words,100000,nvcomp,gpu,1,1,1,50000,0.001,zlib' 1
+    has_note '- nvcomp: 9.9, by Python 3'
+    has_note '| nvcomp (1) | 1 | 1 | 1 | 100.0 | 2.000 |  |'
+    has_note 'Error: wrong output: nvCOMP, algorithm type 2'
+}
+
+@test "without nvCOMP its script says so" {
+    have python3 || skip "no python3"
+    ! python3 -c 'from nvidia import nvcomp' 2>/dev/null && ! python3 -c 'import nvcomp' 2>/dev/null ||
+        skip "nvCOMP is there"
+    ends_with 3 python3 "$srcdir/bench/nvcomp_deflate.py" words
+    [ "$(wc -l <stderr)" -eq 1 ]
+}
+
+@test "what is made of known figures" {
+    mkdir out
+    cat >out/results.csv <<'END'
+part,file,bytes,tool,engine,level,threads,devices,out_bytes,seconds,checked
+pareto,f,9000000,gzlzss,cpu,1,4,0,3000000,0.030000,gzip
+pareto,f,9000000,gzlzss,gpu,1,4,1,3000000,0.060000,same
+pareto,f,9000000,gzlzss,cpu,6,4,0,2250000,0.090000,gzip
+pareto,f,1000000,zopfli,cpu,i15,1,0,160000,2.000000,gzip
+pareto,f,9000000,gzip,cpu,9,1,0,2500000,0.900000,gzip
+pareto,f,9000000,nvcomp,gpu,1,1,1,3000000,0.001000,zlib
+reference,f,1000000,gzlzss,cpu,6,4,0,200000,0.010000,gzip
+size,repeated,65536,gzlzss,cpu,1,4,0,20000,0.001000,gzip
+size,repeated,65536,gzlzss,gpu,1,4,1,20000,0.400000,gzip
+size,repeated,1073741824,gzlzss,cpu,1,4,0,300000000,1.000000,gzip
+size,repeated,1073741824,gzlzss,gpu,1,4,1,300000000,0.900000,gzip
+size,repeated,4294967296,gzlzss,cpu,1,4,0,1200000000,4.000000,gzip
+size,repeated,4294967296,gzlzss,gpu,1,4,1,1200000000,2.000000,gzip
+END
+    cat >out/time.csv <<'END'
+file,bytes,engine,level,threads,devices,seconds,read,match,encode,write,copy_in,kernels,copy_out,cpu_segments,gpu_segments
+f,500000000,gpu,6,4,1,1.000000,0.100,0.000,1.500,0.200,0.050,0.600,0.050,1,239
+END
+    awk -f "$srcdir/bench/results.awk" -f "$srcdir/bench/tables.awk" out/results.csv out/time.csv \
+        >out/results.md
+    has_note '| gzlzss cpu | 1 | 4 | 0 | 300.0 | 3.000 | x | all of it | gzip |'
+    has_note '| gzlzss gpu | 1 | 4 | 1 | 150.0 | 3.000 |  | all of it | same |'
+    has_note '| gzlzss cpu | 6 | 4 | 0 | 100.0 | 4.000 | x | all of it | gzip |'
+    # 6.25, on a sample that compresses by a quarter better than the file.
+    has_note '| zopfli | i15 | 1 | 0 | 0.5 | ~5.000 | x | 1 MB of it | gzip |'
+    has_note '| gzip | 9 | 1 | 0 | 10.0 | 3.600 |  | all of it | gzip |'
+    has_note '| nvcomp (1) | 1 | 1 | 1 | 9000.0 | 3.000 |  | all of it | zlib |'
+    has_note '| 64 KiB | 65.5 | 0.2 |'
+    has_note '- Level 1: gpu is faster than cpu from 1 GiB on.'
+    has_note '| gpu | 6 | 2.000 | 0.200 | 0.000 | 3.000 | 0.400 | 4.400 | 0.100 | 1.200 | 0.100 | 239 of 240 |'
+}
+
+@test "plots" {
+    local name
+    have gnuplot || skip "gnuplot is not installed"
+    pretend_two_gpus
+    bench 0 -t gzip -S 300000 words
+    ends_with 0 "$srcdir/bench/plot.sh" out
+    for name in pareto-words size threads devices time-words; do
+        [ "$(hex "out/$name.png" 0 4)" = 89504e47 ] || fail "$name.png is none"
+        grep -q '</svg>' "out/$name.svg" || fail "$name.svg is incomplete"
+    done
+    stderr_is
+}
