@@ -241,17 +241,17 @@ verdict "the mixed mode uses the GPU: $auto_segments segments"
 
 # limited NAME VALUE LEVEL: with that limit the GPU still does everything, and rightly.
 limited() {
-    compress --backend=cpu "-$3" <mixed
+    compress --backend=cpu "-$3" <bytes
     mv out expected
     eval "$1=$2; export $1"
-    compress --backend=gpu "-$3" <mixed
+    compress --backend=gpu "-$3" <bytes
     unset "$1"
     cmp expected out >>problems 2>&1
     expect_gpu_alone "$1=$2"
     verdict "$1=$2, level $3"
 }
 
-"$GEN" mixed 50000003 >mixed
+"$GEN" mixed 50000003 >bytes
 for level in 2 6 9; do
     limited GZLZSS_TEST_GPU_SHARED 100000 "$level"
     limited GZLZSS_TEST_GPU_SHARED 1000 "$level"
@@ -263,12 +263,12 @@ done
 if [ "$("$command" --list-devices | wc -l)" -gt 1 ]; then
     for level in 1 6 9; do
         for mode in gpu auto; do
-            compress --backend=cpu "-$level" <mixed
+            compress --backend=cpu "-$level" <bytes
             mv out expected
             GZLZSS_TEST_GPU_MIN=0
             export GZLZSS_TEST_GPU_MIN
             for list in 0,1 1,0 1; do
-                compress "--backend=$mode" "-$level" --device "$list" <mixed
+                compress "--backend=$mode" "-$level" --device "$list" <bytes
                 cmp expected out >>problems 2>&1 || problem "differs: $mode, --device $list"
                 case $list in
                 *,*)
