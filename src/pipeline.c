@@ -194,7 +194,7 @@ struct job {
     int gpu_feeders[GPUS_MAX]; /* how many of these were started */
     int feeding;               /* feeders that have not ended */
     int gpus_fed;              /* GPUs that feeders were started for */
-    unsigned batch_segments;   /* segments that fit in a batch */
+    unsigned batch_segments;   /* segments that fit in a batch, unless memory is short */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
 
     /* How fast things go, for cpu_may_match: */
