@@ -365,6 +365,8 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
                 problem "exit status $status"
                 tail -n 30 sanitizer.log messages >>problems
             fi
+            grep -q 'SUMMARY: 0 \(errors\|hazards\)' sanitizer.log ||
+                problem "no summary: $(tail -n 3 sanitizer.log)"
             expect_gpu_alone "under $tool"
             for f in text zeros binary; do
                 # shellcheck disable=SC2086
