@@ -143,6 +143,7 @@ struct feeder {
     pthread_t thread;
     int gpu, number; /* the batch is number `number` of this GPU */
     struct gpu_batch *batch;
+    unsigned most;    /* segments that fit in it: fewer than others' if its GPU is short of memory */
     uint64_t first;   /* segments in it: this one, */
     unsigned count;   /* and so many in all */
     unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
@@ -188,7 +189,7 @@ struct job {
     int gpu_feeders[GPUS_MAX]; /* how many of these were started */
     int feeding;               /* feeders that have not ended */
     int gpus_fed;              /* GPUs that feeders were started for */
-    unsigned batch_segments;   /* segments that fit in a batch */
+    unsigned batch_segments;   /* segments that fit in a batch, at most */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
 
     /* How fast things go, for cpu_may_match: */
@@ -789,9 +790,9 @@ static bool feed(struct feeder *f, struct gpu_engine *engine, double *read,
 
     f->first = j->next_claim;
     /* Counted before they are read: workers must not think that all is done. */
-    j->feeder_segments += j->batch_segments;
-    f->count = claim(j, j->batch_segments, f->batch->input, read);
-    j->feeder_segments -= j->batch_segments - f->count;
+    j->feeder_segments += f->most;
+    f->count = claim(j, f->most, f->batch->input, read);
+    j->feeder_segments -= f->most - f->count;
     f->pending = f->count;
     start_feeder(j, f->gpu);
     f->batch->length = 0;
@@ -826,13 +827,15 @@ static void *feeder_main(void *argument)
     f->batch = gpus_batch(gpus, f->gpu, f->number, error);
     /* Without the first batch, the GPU is of no use; without others, only slower. */
     ok = f->batch != NULL || f->number > 0;
+    if (f->batch != NULL)
+        f->most = (unsigned)(f->batch->capacity / j->segment_size);
     lock(j);
     while (ok && f->batch != NULL && !j->failed && !all_claimed(j)) {
         struct gpu_engine *engine = gpus_engine(gpus, f->gpu);
 
         if (engine == NULL)
             break;
-        if (f->pending == 0 && can_read(j) && has_room(j, j->batch_segments, 0)) {
+        if (f->pending == 0 && can_read(j) && has_room(j, f->most, 0)) {
             ok = feed(f, engine, &read, error);
             consider_gpus(j);
         } else {
