@@ -890,6 +890,8 @@ static void run_job(struct job *j)
     struct pipeline *p = j->pipeline;
 
     lock(j);
+    /* This thread, before a feeder starts others. */
+    j->started = 1;
     consider_gpus(j);
     if (p->wait_for_gpu) {
         unlock(j);
@@ -897,7 +899,6 @@ static void run_job(struct job *j)
         lock(j);
         consider_gpus(j);
     }
-    j->started = 1;
     unlock(j);
     work(&j->workers[0]);
     /* A worker may be started while another is waited for, but none once all have ended. */
