@@ -485,7 +485,8 @@ static void consider_gpus(struct job *j)
     const uint64_t bytes = known_segments(j) * j->segment_size;
     const bool is_wanted = p->config.backend == BACKEND_GPU || bytes >= p->gpu_min;
 
-    if (p->gpus == NULL)
+    /* Once the workers end, run_job looks at what feeders there are. */
+    if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
     if (is_wanted)
         want_gpus(p, bytes);
