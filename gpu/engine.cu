@@ -35,8 +35,8 @@ struct device_batch {
     cudaStream_t parsing; /* of higher priority */
     cudaEvent_t events[EVENTS];
     gpu_view view;
-    uint8_t *host;      /* pinned memory, which has all that follows, */
-    bool is_registered; /* if it is pinned */
+    uint8_t *host;      /* pinned memory, which has all that follows; */
+    bool is_registered; /* pinned after it was allocated */
     struct lz_sequence *host_sequences;
     struct gpu_result *host_results;
     uint32_t *host_used;
@@ -133,7 +133,7 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
     const size_t results_size = round_up(chunks * sizeof(*d->host_results), 64);
     const size_t size =
         round_up(input_size + sequences_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
-    cudaError_t status;
+    cudaError_t status = cudaSuccess;
 
     d->host = (uint8_t *)aligned_alloc(HUGE_PAGE, size);
     if (d->host == NULL)
@@ -143,11 +143,17 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
 #endif
     for (size_t i = 0; i < size; i += SMALL_PAGE)
         d->host[i] = 0;
+    d->is_registered = cudaHostRegister(d->host, size, cudaHostRegisterPortable) == cudaSuccess;
+    if (!d->is_registered) {
+        /* Not every system lets memory be pinned that it has not made for that. */
+        (void)cudaGetLastError();
+        free(d->host);
+        d->host = NULL;
+        status = cudaMallocHost(&d->host, size);
+    }
     d->host_sequences = (struct lz_sequence *)(d->host + input_size);
     d->host_results = (struct gpu_result *)(d->host + input_size + sequences_size);
     d->host_used = (uint32_t *)(d->host + input_size + sequences_size + results_size);
-    status = cudaHostRegister(d->host, size, cudaHostRegisterPortable);
-    d->is_registered = status == cudaSuccess;
     return status;
 }
 
@@ -213,9 +219,12 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     if (d == NULL)
         return;
     /* What was never made is NULL, which all of these take; errors no longer matter. */
-    if (d->is_registered)
+    if (d->is_registered) {
         cudaHostUnregister(d->host);
-    free(d->host);
+        free(d->host);
+    } else {
+        cudaFreeHost(d->host);
+    }
     cudaFree(d->view.results);
     cudaFree(d->view.used);
     cudaFree(d->view.sequences);

@@ -209,7 +209,9 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
         break;
     case OPTION_DEVICE:
         if (!parse_devices(argument, &o->pipeline.gpus)) {
-            msg_error(m, "invalid devices '%s': give numbers, at most %d, with commas between them",
+            msg_error(m,
+                      "invalid devices '%s': give different numbers, at most %d, with commas "
+                      "between them",
                       argument, GPUS_MAX);
             return false;
         }

@@ -66,11 +66,11 @@
  * up takes 0.3 s, and closing it down 0.1 s.  How fast the CPU is is guessed from what a core of an
  * H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s.
  */
-#define GPU_SECONDS 0.45
+#define GPU_SECONDS 0.55
 
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
-    [1] = 132, [2] = 100, [3] = 80, [4] = 70, [5] = 52, [6] = 43,
-    [7] = 40,  [8] = 33,  [9] = 28, [10] = 6, [11] = 5, [12] = 4,
+    [1] = 156, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
+    [7] = 43,  [8] = 40,  [9] = 37,  [10] = 6.3, [11] = 5, [12] = 4.2,
 };
 
 /* The first level that counts as slow: a core takes most of a second for a segment, about so much
@@ -78,13 +78,18 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define SLOW_LEVEL 10
 #define SLOW_SECONDS 1.0
 
+/* One core in so many is left alone while a GPU is brought up. */
+#define OPENING_SHARE 8
+
 /* GPUs so many times as fast as all workers are left to it; and that share of the workers' time
  * counts as all of it. */
 #define GPU_IS_FASTER 4
 #define BUSY 0.9
 
-/* A further GPU is brought up for each so many bytes more, since that takes time, too. */
-#define BYTES_PER_FURTHER_GPU ((uint64_t)2 << 30)
+/* A further GPU is brought up for each so many bytes more, since that takes time, too, and the cores
+ * have to follow with encoding: with two H200 and 32 cores, 4 GB at level 9 took 1.6 s, and 1.4 s
+ * with one. */
+#define BYTES_PER_FURTHER_GPU ((uint64_t)8 << 30)
 
 /* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
  * costs more than a small input does. */
@@ -143,8 +148,8 @@ struct feeder {
     pthread_t thread;
     int gpu, number; /* the batch is number `number` of this GPU */
     struct gpu_batch *batch;
-    unsigned most;    /* segments that fit in it: fewer than others' if its GPU is short of memory */
-    uint64_t first;   /* segments in it: this one, */
+    unsigned most;    /* segments that fit in it */
+    uint64_t first;   /* those in it: this one, */
     unsigned count;   /* and so many in all */
     unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
 };
@@ -189,7 +194,7 @@ struct job {
     int gpu_feeders[GPUS_MAX]; /* how many of these were started */
     int feeding;               /* feeders that have not ended */
     int gpus_fed;              /* GPUs that feeders were started for */
-    unsigned batch_segments;   /* segments that fit in a batch, at most */
+    unsigned batch_segments;   /* segments that fit in a batch, unless memory is short */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
 
     /* How fast things go, for cpu_may_match: */
@@ -198,6 +203,7 @@ struct job {
     uint64_t gpu_matched;     /* segments, by GPUs, */
     uint64_t cpu_matched;     /* and by the CPU, */
     double match_seconds;     /* which took it so long, in all threads */
+    int matching;             /* workers that are at it */
     uint64_t encoded;         /* segments, */
     double encode_seconds;    /* which took so long */
 
@@ -514,7 +520,9 @@ static double gpu_rate(const struct job *j)
  * - where what the GPUs match keeps the workers busy with encoding;
  * - where the GPUs will be through with all that is left before the worker is through with one
  *   segment: in the end everyone would wait for that one.  At the slow levels that is so for most
- *   inputs, and even while a GPU is brought up.
+ *   inputs, and even while a GPU is brought up;
+ * - on every core, while a GPU is brought up, which takes a core itself, and time from all if it has
+ *   to fight for one.
  */
 static bool cpu_may_match(const struct job *j)
 {
@@ -530,8 +538,11 @@ static bool cpu_may_match(const struct job *j)
         return false;
     if (p->wait_for_gpu)
         return true;
+    if (j->feeding == 0)
+        return !is_slow && j->matching < j->threads - j->threads / OPENING_SHARE;
+    /* Soon to be known, and likely to be high. */
     if (rate == 0)
-        return !is_slow;
+        return false;
     if (j->cpu_matched > 0)
         match_seconds = j->match_seconds / (double)j->cpu_matched;
     if (rate * match_seconds > GPU_IS_FASTER * j->threads)
@@ -572,6 +583,7 @@ static struct slot *next_segment(struct job *j, struct worker *w)
                 return NULL;
             if (!all_claimed(j))
                 more_workers(j);
+            j->matching++;
             return &j->slots[index % j->slot_count];
         }
         pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
@@ -735,6 +747,7 @@ static void work(struct worker *w)
             j->stats.cpu_segments++;
             j->cpu_matched++;
             j->match_seconds += match;
+            j->matching -= s->feeder == NULL;
         }
         j->encoded++;
         j->encode_seconds += encode;

@@ -16,7 +16,7 @@ GEN=${GEN:-$here/tests/gen}
 srcdir=${srcdir:-$here}
 
 export LC_ALL=C
-unset GZIP GZLZSS GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+unset GZIP GZLZSS GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 
 passed=0
 failed=0
@@ -237,6 +237,56 @@ done
 [ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
 verdict "the mixed mode uses the GPU: $auto_segments segments"
 
+# --- Smaller GPUs, and several ------------------------------------------------------------------
+
+# limited NAME VALUE LEVEL: with that limit the GPU still does everything, and rightly.
+limited() {
+    compress --backend=cpu "-$3" <bytes
+    mv out expected
+    eval "$1=$2; export $1"
+    compress --backend=gpu "-$3" <bytes
+    unset "$1"
+    cmp expected out >>problems 2>&1
+    expect_gpu_alone "$1=$2"
+    verdict "$1=$2, level $3"
+}
+
+"$GEN" mixed 50000003 >bytes
+for level in 2 6 9; do
+    limited GZLZSS_TEST_GPU_SHARED 100000 "$level"
+    limited GZLZSS_TEST_GPU_SHARED 1000 "$level"
+done
+for level in 1 6 12; do
+    limited GZLZSS_TEST_GPU_MEMORY 2000000000 "$level"
+done
+
+if [ "$("$command" --list-devices | wc -l)" -gt 1 ]; then
+    for level in 1 6 9; do
+        for mode in gpu auto; do
+            compress --backend=cpu "-$level" <bytes
+            mv out expected
+            GZLZSS_TEST_GPU_MIN=0
+            export GZLZSS_TEST_GPU_MIN
+            for list in 0,1 1,0 1; do
+                compress "--backend=$mode" "-$level" --device "$list" <bytes
+                cmp expected out >>problems 2>&1 || problem "differs: $mode, --device $list"
+                case $list in
+                *,*)
+                    grep -q 'by GPU (.* and 1 more)' messages || problem "$mode, $list: not by two"
+                    ;;
+                esac
+            done
+            unset GZLZSS_TEST_GPU_MIN
+            verdict "two GPUs, $mode, level $level"
+        done
+    done
+else
+    echo "skipped - there is only one GPU"
+fi
+echo x | "$command" --backend=gpu --device 0,99 >out 2>messages && problem "--device 0,99 works"
+grep -q 'there is no CUDA device 99' messages || problem "--device 0,99: $(cat messages)"
+verdict "a device that is not there"
+
 # --- A GPU that errs or fails -------------------------------------------------------------------
 
 # fault NAME FAULT INPUT [OPTION...]: with that fault the output is what the CPU engine writes.
@@ -315,6 +365,8 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
                 problem "exit status $status"
                 tail -n 30 sanitizer.log messages >>problems
             fi
+            grep -q 'SUMMARY: 0 \(errors\|hazards\)' sanitizer.log ||
+                problem "no summary: $(tail -n 3 sanitizer.log)"
             expect_gpu_alone "under $tool"
             for f in text zeros binary; do
                 # shellcheck disable=SC2086
