@@ -23,9 +23,9 @@
  * claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the worker that
  * takes it there; once `done`, to the writer.  Input bytes are in the worker's own buffer, or in
  * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
- * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, and the source, of
- * which any thread may read the segments that can be read in any order, and the rest only the
- * thread that has set `reading`.
+ * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, and the
+ * source, of which any thread may read the segments that can be read in any order, and the rest
+ * only the thread that has set `reading`.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so
  * (source.h).  Each is read behind the window before it, from which its matches may come; they are
