@@ -4,9 +4,10 @@
  * Four kernels, each with the chunks of a batch side by side:
  *
  * - link: links.cuh.
- * - search: a block a chunk, a thread a position: it follows its chains and keeps the best match
- *   within the whole depth and, for look-ahead, within half and a quarter of it.  Neither depends
- *   on where the parse will stop, so that all positions can be searched at once.
+ * - search: a block a chunk, whose lanes take position after position: a lane follows its position's
+ *   chains and keeps the best match within the whole depth and, for look-ahead, within half and a
+ *   quarter of it.  None depends on where the parse will stop, so that all positions can be searched
+ *   at once.
  * - parse: a warp a chunk, every lane taking the same walk over the matches found, which it brings
  *   into shared memory tile by tile; the lanes then share in writing a match's tags.
  * - compact: compact.cu.  Runs of tags join matches side by side at one distance, as chains.h asks.

@@ -16,7 +16,7 @@ int gpu_count(char error[GPU_ERROR_SIZE])
         return 0;
     }
     status = cudaGetDeviceCount(&count);
-    if (status == cudaSuccess)
+    if (status == cudaSuccess && count > 0)
         return count;
     snprintf(error, GPU_ERROR_SIZE, "no CUDA device: %.100s", cudaGetErrorString(status));
     return 0;

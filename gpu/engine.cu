@@ -5,8 +5,9 @@
  * streams of its own, so that one batch's kernels run while another's input is on its way in and a
  * third's sequences on their way out.  It has two: a parse is one walk along a chunk by a warp,
  * which takes long, whatever else the device does, but little of the device.  In a stream of higher
- * priority, it starts beside the next batch's search as soon as it can.  How many sequences a batch has is known only when its kernels are
- * done, so their copy is queued by gpu_collect, for just that many.
+ * priority, it starts beside the next batch's search as soon as it can.  How many sequences a batch
+ * has is known only when its kernels are done, so their copy is queued by gpu_collect, for just
+ * that many.
  */
 #include <atomic>
 #include <new>

@@ -1,9 +1,9 @@
 /*
  * links.cuh - hash chains on the GPU, the twin of lzss/links.h
  *
- * A warp works on a chunk, 32 positions at a time, as in tagging.cu: it finds every position's
- * distance to the one before it with the same hash.  A chunk's own links are enough: those of its
- * history are the chunk's before it.
+ * A warp works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu: it finds
+ * every position's distance to the one before it with the same hash.  A chunk's own links are
+ * enough: those of its history are the chunk's before it.
  */
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH
@@ -15,6 +15,9 @@
 /* A link that leads nowhere: further than to any position in reach.  In a table, it is an entry that
  * was never written, which is ahead of every position and thus makes such a link. */
 #define LINKS_NONE 0xffffu
+
+/* The last step may begin with a chunk's last byte, and the bytes of the step after it are read. */
+static_assert(2 * STEP + LZ_LONGEST + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 
 /* Bytes of shared memory that making links takes. */
 #define LINKS_SHARED (sizeof(uint16_t) << LZ_CHAINS_HASH_BITS)

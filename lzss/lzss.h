@@ -37,8 +37,8 @@ extern "C" {
 #define LZ_LEVEL_LARGE_SEGMENTS 10
 #define LZ_SEGMENT_MAX ((size_t)32 << 20)
 
-/* Bytes past the end of a segment that must be readable (their values do not matter): a GPU's warp
- * hashes 32 positions at a time, by up to 12 bytes each. */
+/* Bytes past the end of a segment that must be readable (their values do not matter): positions are
+ * hashed by up to 12 bytes, and the encoder compares matches 32 bytes at a time. */
 #define LZ_INPUT_PAD 64
 
 /* Sequences one chunk can have at most. */

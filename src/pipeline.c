@@ -23,9 +23,9 @@
  * claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the worker that
  * takes it there; once `done`, to the writer.  Input bytes are in the worker's own buffer, or in
  * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
- * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, and the source, of
- * which any thread may read the segments that can be read in any order, and the rest only the
- * thread that has set `reading`.
+ * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, and the
+ * source, of which any thread may read the segments that can be read in any order, and the rest
+ * only the thread that has set `reading`.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so
  * (source.h).  Each is read behind the window before it, from which its matches may come; they are
@@ -491,7 +491,8 @@ static void consider_gpus(struct job *j)
     const uint64_t bytes = known_segments(j) * j->segment_size;
     const bool is_wanted = p->config.backend == BACKEND_GPU || bytes >= p->gpu_min;
 
-    if (p->gpus == NULL)
+    /* Once the workers end, run_job looks at what feeders there are. */
+    if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
     if (is_wanted)
         want_gpus(p, bytes);
@@ -903,6 +904,8 @@ static void run_job(struct job *j)
     struct pipeline *p = j->pipeline;
 
     lock(j);
+    /* This thread, before a feeder starts others. */
+    j->started = 1;
     consider_gpus(j);
     if (p->wait_for_gpu) {
         unlock(j);
@@ -910,7 +913,6 @@ static void run_job(struct job *j)
         lock(j);
         consider_gpus(j);
     }
-    j->started = 1;
     unlock(j);
     work(&j->workers[0]);
     /* A worker may be started while another is waited for, but none once all have ended. */

@@ -42,8 +42,7 @@ enum pipeline_status {
     PIPELINE_WRONG, /* a bug: the CPU engine found matches that are none */
 };
 
-/* Keeps what is worth keeping from one input to the next: the GPU engine, and the workers' memory.
- */
+/* Keeps what is worth keeping from one input to the next: the GPUs, and the workers' memory. */
 struct pipeline;
 
 struct progress;

@@ -15,7 +15,7 @@ GZLZSS=$GZLZSS_COMMAND
 # Messages are compared with gzip's and made by strerror, and the user's settings must not reach
 # the programs under test.
 export LC_ALL=C
-unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
+unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 
 # Every test file calls this from its setup(): an empty directory for each test.
 enter_test_directory() {

@@ -280,6 +280,23 @@ if [ "$("$command" --list-devices | wc -l)" -gt 1 ]; then
             verdict "two GPUs, $mode, level $level"
         done
     done
+
+    # One is at work already while the other is brought up, for a file that is large enough for two.
+    rm -rf growing
+    mkdir growing
+    "$GEN" text 3000001 >growing/1
+    cp bytes growing/2
+    for n in 1 2; do
+        "$command" -n --backend=cpu <growing/$n >growing/$n.expected
+    done
+    GZLZSS_TEST_GPU_MIN=20000000
+    export GZLZSS_TEST_GPU_MIN
+    compress -k --backend=gpu -p 4 --device 0,1 growing/1 growing/2
+    unset GZLZSS_TEST_GPU_MIN
+    for n in 1 2; do
+        cmp growing/$n.expected growing/$n.gz >>problems 2>&1
+    done
+    verdict "a second GPU for the second file"
 else
     echo "skipped - there is only one GPU"
 fi
@@ -302,7 +319,8 @@ fault() {
             GZLZSS_TEST_GPU_MIN=0
             GZLZSS_TEST_GPU_FAULT=$kind
             export GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
-            compress "--backend=$mode" -p "$p" "$@" <"$input"
+            # Each GPU counts for itself, and of several none may get so far.
+            compress "--backend=$mode" --device 0 -p "$p" "$@" <"$input"
             unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
             cmp expected out >>problems 2>&1 || problem "differs: $mode, -p $p"
             # In the mixed mode the CPU may have been faster than the fault.
