@@ -75,14 +75,15 @@ static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
 
 /*
  * Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's, and *total the sum of all
- * weights times depths.  Returns false, with depths undefined, if one exceeds the limit.
+ * weights times depths.  Returns false, with depths undefined, if one exceeds the limit; parents[i] is
+ * the number of merged nodes of depth i then, those that are too deep counted at limit - 1.
  *
  * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
  * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
  * and all four are marked as merged here; those that are not will be marked anew when they are.
  */
 static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths,
-                    uint64_t *total)
+                    uint64_t *total, unsigned *parents)
 {
     /* Leaf and merged node i have these weights and are merged into that node, a later one. */
     uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 2], weight[HUFF_MAX_SYMBOLS + 2];
@@ -118,8 +119,12 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
         depth[node] = (uint8_t)(depth[parent[node]] + 1);
     /* The lightest leaf is the deepest; a depth cannot pass 255 since the sum of all weights would
      * be a Fibonacci number beyond 2^32 long before. */
-    if (depth[leaf_parent[0]] + 1u > limit)
+    if (depth[leaf_parent[0]] + 1u > limit) {
+        memset(parents, 0, limit * sizeof(*parents));
+        for (unsigned node = 0; node < n - 1; node++)
+            parents[depth[node] < limit ? depth[node] : limit - 1]++;
         return false;
+    }
     for (unsigned i = 0; i < n; i++)
         depths[i] = (uint8_t)(depth[leaf_parent[i]] + 1);
     return true;
@@ -134,31 +139,47 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
  * A level's list, in order of weight, mostly begins as the one below it did: what is new there are
  * packages in packages, which are heavy.  As far as the list below had the same weights as the one
  * below that, it had the same packages to offer, and what came of them is copied.
+ *
+ * Nor is a list made to its end: no more than enough[level] items of it, of which there are not
+ * fewer than of the list below.  What is made of a list is right, since a list's beginning depends
+ * only on those of the lists below; false is returned, with depths undefined, if that is not all
+ * that was to be taken.
  */
-static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths)
+static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
+                          const unsigned *enough, uint8_t *depths)
 {
     /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
-     * items from level + 1.  The lists are those of the level in hand and of the one below it; after
-     * the last item, and after the last leaf, come two that are never the lightest.  package_at has
-     * the places of the packages in the list below. */
+     * items from level + 1; made[level] says how many items there are.  The lists are those of the
+     * level in hand and of the one below it; after the last item, and after the last leaf, come two
+     * that are never the lightest.  package_at has the places of the packages in the list below. */
     uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1], package_at[HUFF_MAX_SYMBOLS];
     uint64_t lists[2][2 * HUFF_MAX_SYMBOLS + 2], leaf_weight[HUFF_MAX_SYMBOLS + 1];
     uint64_t *below = lists[0], *here = lists[1];
-    unsigned items_below = n, same_items = 0, offered_below = 0, take = 2 * n - 2, depth = 0;
+    unsigned made[HUFF_MAX_LENGTH], same_items = 0, packages_below = 0, take = 2 * n - 2, depth = 0;
     uint8_t ends[HUFF_MAX_SYMBOLS + 1] = {0};
+    bool whole_below;
 
     for (unsigned i = 0; i < n; i++)
-        below[i] = leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
-    leaf_weight[n] = below[n] = below[n + 1] = NO_WEIGHT;
-    memset(packages[limit - 1], 0, (n + 1) * sizeof(packages[0][0]));
+        leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
+    leaf_weight[n] = NO_WEIGHT;
+    made[limit - 1] = enough[limit - 1] < n ? enough[limit - 1] : n;
+    whole_below = made[limit - 1] == n;
+    memcpy(below, leaf_weight, made[limit - 1] * sizeof(*below));
+    below[made[limit - 1]] = below[made[limit - 1] + 1] = NO_WEIGHT;
+    memset(packages[limit - 1], 0, (made[limit - 1] + 1) * sizeof(packages[0][0]));
 
     for (unsigned level = limit - 1; level-- > 0;) {
-        const unsigned offered = items_below / 2, items = n + offered;
-        const unsigned same = same_items / 2 < offered_below ? same_items / 2 : offered_below;
+        const unsigned items_below = made[level + 1], offered = items_below / 2;
+        const unsigned same = same_items / 2 < packages_below ? same_items / 2 : packages_below;
         const unsigned start = same == 0 ? 0 : package_at[same - 1] + 1u;
-        unsigned package = same;
+        unsigned items = n + offered, package = same;
+        bool whole = whole_below;
         uint64_t *swap;
 
+        if (items > enough[level]) {
+            items = enough[level];
+            whole = false;
+        }
         memcpy(here, below, start * sizeof(*here));
         memcpy(packages[level], packages[level + 1], (start + 1) * sizeof(packages[0][0]));
         for (unsigned i = start; i < items; i++) {
@@ -170,12 +191,16 @@ static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, ui
             package += pair < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
+        /* After the last package offered there may have to be others, of items that were not made. */
+        if (!whole_below && package == offered)
+            items = package == 0 ? 0 : package_at[package - 1] + 1u;
         here[items] = here[items + 1] = NO_WEIGHT;
-        for (same_items = start; same_items < items_below; same_items++)
+        for (same_items = start; same_items < items && same_items < items_below; same_items++)
             if (here[same_items] != below[same_items])
                 break;
-        offered_below = offered;
-        items_below = items;
+        made[level] = items;
+        packages_below = package;
+        whole_below = whole;
         swap = below;
         below = here;
         here = swap;
@@ -185,8 +210,11 @@ static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, ui
      * level's leaves are taken from the lightest on, so that a leaf's depth is the number of levels
      * that take more leaves than there are before it. */
     for (unsigned level = 0; level < limit; level++) {
-        const unsigned taken = packages[level][take];
+        unsigned taken;
 
+        if (take > made[level])
+            return false;
+        taken = packages[level][take];
         ends[take - taken]++;
         depth++;
         take = 2 * taken;
@@ -195,13 +223,36 @@ static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, ui
         depth -= ends[i];
         depths[i] = (uint8_t)depth;
     }
+    return true;
+}
+
+/*
+ * The same, given how many merged nodes of each depth Huffman's algorithm made.  A leaf is taken on
+ * as many levels as it is deep, so what a level takes is two items for every merged node at its
+ * depth or deeper; in the best code within the limit these are not many more than in the best
+ * code.  If there are more than was allowed for, the lists are made in full.
+ */
+static void limited(const uint64_t *leaves, unsigned n, unsigned limit, const unsigned *parents,
+                    uint8_t *depths)
+{
+    unsigned enough[HUFF_MAX_LENGTH] = {0}, deeper = 0;
+
+    for (unsigned level = limit; level-- > 0;) {
+        deeper += parents[level];
+        enough[level] = 2 * deeper + deeper / 4 + 8;
+    }
+    if (package_merge(leaves, n, limit, enough, depths))
+        return;
+    for (unsigned level = 0; level < limit; level++)
+        enough[level] = 2 * n - 1;
+    package_merge(leaves, n, limit, enough, depths);
 }
 
 uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
 {
     uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS], sum;
     uint8_t depths[HUFF_MAX_SYMBOLS];
-    unsigned used = 0;
+    unsigned parents[HUFF_MAX_LENGTH], used = 0;
 
     for (unsigned i = 0; i < n; i++) {
         leaves[used] = LEAF(frequencies[i], i);
@@ -216,8 +267,8 @@ uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, u
         return frequencies[only];
     }
     sort_leaves(leaves, used, sorted);
-    if (!huffman(sorted, used, limit, depths, &sum)) {
-        package_merge(sorted, used, limit, depths);
+    if (!huffman(sorted, used, limit, depths, &sum, parents)) {
+        limited(sorted, used, limit, parents, depths);
         sum = 0;
         for (unsigned i = 0; i < used; i++)
             sum += LEAF_WEIGHT(sorted[i]) * depths[i];
