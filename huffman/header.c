@@ -55,6 +55,9 @@ static struct split split_zeros(unsigned run, const uint8_t *cost)
                 least = c;
                 best = (struct split){n_long, n_short, run - left};
             }
+            /* More would cost more. */
+            if (left == 0)
+                break;
         }
     }
     return best;
@@ -106,18 +109,26 @@ static unsigned find_runs(const struct huff_header *h, uint16_t *ends)
     return runs + 1;
 }
 
-/* Makes the code for the runs as they are said under h->cost, and sets h->bits. */
-static void plan(struct huff_header *h, const uint16_t *ends, unsigned runs)
-{
-    uint32_t frequencies[DEFLATE_PRECODE_SYMBOLS] = {0};
+/* A precode, the costs under which it was decided how the runs are said, and the header's size. */
+struct precode {
+    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
+    uint8_t lengths[DEFLATE_PRECODE_SYMBOLS];
+    unsigned count;
+    uint32_t bits;
+};
 
+/* Counts the precode's symbols that say the runs, as is cheapest under `cost`. */
+static void count_symbols(const struct huff_header *h, const uint16_t *ends, unsigned runs,
+                          const uint8_t *cost, uint32_t *frequencies)
+{
+    memset(frequencies, 0, DEFLATE_PRECODE_SYMBOLS * sizeof(*frequencies));
     for (unsigned r = 0, begin = 0; r < runs; begin = ends[r++]) {
         const unsigned length = h->lengths[begin];
         unsigned run = ends[r] - begin;
 
         if (run >= 3) {
             struct split s =
-                length == 0 ? split_zeros(run, h->cost) : split_repeats(length, run - 1, h->cost);
+                length == 0 ? split_zeros(run, cost) : split_repeats(length, run - 1, cost);
 
             frequencies[ZEROS_LONG] += s.longest;
             frequencies[length == 0 ? ZEROS_SHORT : REPEAT] += s.shorter;
@@ -125,15 +136,20 @@ static void plan(struct huff_header *h, const uint16_t *ends, unsigned runs)
         }
         frequencies[length] += run;
     }
-    h->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
-                                     h->precode_lengths);
+}
 
-    h->precode_count = DEFLATE_PRECODE_SYMBOLS;
-    while (h->precode_count > 4 && h->precode_lengths[precode_order[h->precode_count - 1]] == 0)
-        h->precode_count--;
-    h->bits += 5 + 5 + 4 + 3u * h->precode_count;
+/* Makes the code for symbols that occur so often. */
+static void make_precode(struct precode *p, const uint32_t *frequencies)
+{
+    p->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
+                                     p->lengths);
+
+    p->count = DEFLATE_PRECODE_SYMBOLS;
+    while (p->count > 4 && p->lengths[precode_order[p->count - 1]] == 0)
+        p->count--;
+    p->bits += 5 + 5 + 4 + 3 * p->count;
     for (unsigned s = REPEAT; s < DEFLATE_PRECODE_SYMBOLS; s++)
-        h->bits += frequencies[s] * extra_bits[s];
+        p->bits += frequencies[s] * extra_bits[s];
 }
 
 void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
@@ -141,10 +157,12 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       struct huff_header *h)
 {
     /* A guess to start from: what symbols cost in the headers of ordinary text and programs. */
-    static const uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {3, 7, 7, 6, 5, 4, 4,     3,     3,    3,
-                                                           4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
+    static const struct precode guess = {
+        .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
     uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
-    struct huff_header first;
+    uint32_t frequencies[DEFLATE_PRECODE_SYMBOLS], again[DEFLATE_PRECODE_SYMBOLS];
+    struct precode first = guess, second;
+    const struct precode *better = &first;
     unsigned runs;
 
     h->litlen_count = DEFLATE_LITLEN_SYMBOLS;
@@ -157,18 +175,25 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
     memcpy(h->lengths + h->litlen_count, distance_lengths, h->distance_count);
     runs = find_runs(h, ends);
 
-    memcpy(h->cost, guess, sizeof(guess));
-    plan(h, ends, runs);
-    first = *h;
+    count_symbols(h, ends, runs, first.cost, frequencies);
+    make_precode(&first, frequencies);
     for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++) {
         /* A symbol that was not used would get a long code. */
-        unsigned length = h->precode_lengths[s] > 0 ? h->precode_lengths[s] : DEFLATE_MAX_PRECODE;
+        unsigned length = first.lengths[s] > 0 ? first.lengths[s] : DEFLATE_MAX_PRECODE;
 
-        h->cost[s] = (uint8_t)(length + extra_bits[s]);
+        second.cost[s] = (uint8_t)(length + extra_bits[s]);
     }
-    plan(h, ends, runs);
-    if (first.bits <= h->bits)
-        *h = first;
+    count_symbols(h, ends, runs, second.cost, again);
+    /* Equal counts, as they mostly are, would make the same code. */
+    if (memcmp(frequencies, again, sizeof(again)) != 0) {
+        make_precode(&second, again);
+        if (second.bits < first.bits)
+            better = &second;
+    }
+    memcpy(h->cost, better->cost, sizeof(h->cost));
+    memcpy(h->precode_lengths, better->lengths, sizeof(h->precode_lengths));
+    h->precode_count = (uint16_t)better->count;
+    h->bits = better->bits;
 }
 
 /* A precode's codes, and where they go. */
