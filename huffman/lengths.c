@@ -70,38 +70,44 @@ static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
     }
 }
 
-/* More than any weight, and than two together. */
+/* More than any weight, and than two together; as a leaf, and as a merged node. */
 #define NO_WEIGHT ((uint64_t)1 << 40)
+#define NO_LEAF LEAF(NO_WEIGHT, 0)
+
+/* A merged node's weight, as one number that can be compared with a leaf's: a leaf comes before a
+ * node of the same weight.  The sum of any two numbers has the sum of the weights on top, since the
+ * symbols below never carry. */
+#define NODE_MARK 0x7000
+#define NODE(leaf) (((leaf) & ~(uint64_t)0xffff) | NODE_MARK)
+
+_Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of nodes");
 
 /*
- * Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's, and *total the sum of all
- * weights times depths.  Returns false, with depths undefined, if one exceeds the limit; parents[i] is
- * the number of merged nodes of depth i then, those that are too deep counted at limit - 1.
+ * Huffman's algorithm on n >= 2 sorted leaves, after which there is room for two: sets lengths[symbol]
+ * of each, and *total to the sum of all weights times lengths.  Returns false, with no length set, if
+ * one exceeds the limit; parents[i] is the number of merged nodes of depth i then, those that are too
+ * deep counted at limit - 1.
  *
  * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
  * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
  * and all four are marked as merged here; those that are not will be marked anew when they are.
  */
-static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths,
-                    uint64_t *total, unsigned *parents)
+static bool huffman(uint64_t *leaves, unsigned n, unsigned limit, uint8_t *lengths, uint64_t *total,
+                    unsigned *parents)
 {
-    /* Leaf and merged node i have these weights and are merged into that node, a later one. */
-    uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 2], weight[HUFF_MAX_SYMBOLS + 2];
+    /* Leaf and merged node i are merged into that node, a later one. */
     uint16_t leaf_parent[HUFF_MAX_SYMBOLS + 2], parent[HUFF_MAX_SYMBOLS + 2];
+    uint64_t nodes[HUFF_MAX_SYMBOLS + 2];
     uint8_t depth[HUFF_MAX_SYMBOLS];
     unsigned leaf = 0, next = 0;
 
     *total = 0;
-    for (unsigned i = 0; i < n; i++)
-        leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
-    leaf_weight[n] = leaf_weight[n + 1] = NO_WEIGHT;
-    for (unsigned i = 0; i < n + 1; i++)
-        weight[i] = NO_WEIGHT;
+    leaves[n] = leaves[n + 1] = NO_LEAF;
+    nodes[0] = nodes[1] = NO_LEAF;
     for (unsigned node = 0; node < n - 1; node++) {
-        const uint64_t l0 = leaf_weight[leaf], l1 = leaf_weight[leaf + 1];
-        const uint64_t n0 = weight[next], n1 = weight[next + 1];
-        /* A leaf comes before a node of the same weight. */
-        const unsigned merged_leaves = 1u + (l1 <= n0) - (n1 < l0);
+        const uint64_t l0 = leaves[leaf], l1 = leaves[leaf + 1];
+        const uint64_t n0 = nodes[next], n1 = nodes[next + 1];
+        const unsigned merged_leaves = 1u + (l1 < n0) - (n1 < l0);
         uint64_t sum = l0 + n0;
 
         sum = l0 + l1 < sum ? l0 + l1 : sum;
@@ -110,9 +116,10 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
         parent[next] = parent[next + 1] = (uint16_t)node;
         leaf += merged_leaves;
         next += 2 - merged_leaves;
-        weight[node] = sum;
+        nodes[node] = NODE(sum);
+        nodes[node + 2] = NO_LEAF;
         /* Every leaf is in as many nodes as it is deep. */
-        *total += sum;
+        *total += LEAF_WEIGHT(sum);
     }
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
@@ -126,7 +133,7 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
         return false;
     }
     for (unsigned i = 0; i < n; i++)
-        depths[i] = (uint8_t)(depth[leaf_parent[i]] + 1);
+        lengths[LEAF_SYMBOL(leaves[i])] = (uint8_t)(depth[leaf_parent[i]] + 1);
     return true;
 }
 
@@ -142,11 +149,11 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
  *
  * Nor is a list made to its end: no more than enough[level] items of it, of which there are not
  * fewer than of the list below.  What is made of a list is right, since a list's beginning depends
- * only on those of the lists below; false is returned, with depths undefined, if that is not all
+ * only on those of the lists below; false is returned, with no length set, if that is not all
  * that was to be taken.
  */
 static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
-                          const unsigned *enough, uint8_t *depths)
+                          const unsigned *enough, uint8_t *lengths)
 {
     /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
      * items from level + 1; made[level] says how many items there are.  The lists are those of the
@@ -221,7 +228,7 @@ static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
     }
     for (unsigned i = 0; i < n; i++) {
         depth -= ends[i];
-        depths[i] = (uint8_t)depth;
+        lengths[LEAF_SYMBOL(leaves[i])] = (uint8_t)depth;
     }
     return true;
 }
@@ -233,7 +240,7 @@ static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
  * code.  If there are more than was allowed for, the lists are made in full.
  */
 static void limited(const uint64_t *leaves, unsigned n, unsigned limit, const unsigned *parents,
-                    uint8_t *depths)
+                    uint8_t *lengths)
 {
     unsigned enough[HUFF_MAX_LENGTH] = {0}, deeper = 0;
 
@@ -241,17 +248,16 @@ static void limited(const uint64_t *leaves, unsigned n, unsigned limit, const un
         deeper += parents[level];
         enough[level] = 2 * deeper + deeper / 4 + 8;
     }
-    if (package_merge(leaves, n, limit, enough, depths))
+    if (package_merge(leaves, n, limit, enough, lengths))
         return;
     for (unsigned level = 0; level < limit; level++)
         enough[level] = 2 * n - 1;
-    package_merge(leaves, n, limit, enough, depths);
+    package_merge(leaves, n, limit, enough, lengths);
 }
 
 uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
 {
-    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS], sum;
-    uint8_t depths[HUFF_MAX_SYMBOLS];
+    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2], sum;
     unsigned parents[HUFF_MAX_LENGTH], used = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -267,14 +273,12 @@ uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, u
         return frequencies[only];
     }
     sort_leaves(leaves, used, sorted);
-    if (!huffman(sorted, used, limit, depths, &sum, parents)) {
-        limited(sorted, used, limit, parents, depths);
+    if (!huffman(sorted, used, limit, lengths, &sum, parents)) {
+        limited(sorted, used, limit, parents, lengths);
         sum = 0;
         for (unsigned i = 0; i < used; i++)
-            sum += LEAF_WEIGHT(sorted[i]) * depths[i];
+            sum += LEAF_WEIGHT(sorted[i]) * lengths[LEAF_SYMBOL(sorted[i])];
     }
-    for (unsigned i = 0; i < used; i++)
-        lengths[LEAF_SYMBOL(sorted[i])] = depths[i];
     return sum;
 }
 
