@@ -145,72 +145,71 @@ static bool huffman(uint64_t *leaves, unsigned n, unsigned limit, uint8_t *lengt
  *
  * A level's list, in order of weight, mostly begins as the one below it did: what is new there are
  * packages in packages, which are heavy.  As far as the list below had the same weights as the one
- * below that, it had the same packages to offer, and what came of them is copied.
+ * below that, it had the same packages to offer, and what came of them stays.
  *
  * Nor is a list made to its end: no more than enough[level] items of it, of which there are not
  * fewer than of the list below.  What is made of a list is right, since a list's beginning depends
- * only on those of the lists below; false is returned, with no length set, if that is not all
- * that was to be taken.
+ * only on those of the lists below; false is returned, with no length set, if that is not all that
+ * was to be taken.
  */
 static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
                           const unsigned *enough, uint8_t *lengths)
 {
     /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
-     * items from level + 1; made[level] says how many items there are.  The lists are those of the
-     * level in hand and of the one below it; after the last item, and after the last leaf, come two
-     * that are never the lightest.  package_at has the places of the packages in the list below. */
-    uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1], package_at[HUFF_MAX_SYMBOLS];
-    uint64_t lists[2][2 * HUFF_MAX_SYMBOLS + 2], leaf_weight[HUFF_MAX_SYMBOLS + 1];
-    uint64_t *below = lists[0], *here = lists[1];
-    unsigned made[HUFF_MAX_LENGTH], same_items = 0, packages_below = 0, take = 2 * n - 2, depth = 0;
+     * items from level + 1; made[level] says how many items there are. */
+    uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1];
+    unsigned made[HUFF_MAX_LENGTH];
+    /* The list of the level in hand, which replaces that of the one below it; the packages offered
+     * to it, and where in it they come.  After the last of them, and after the last leaf, comes one
+     * that is never the lightest; after the last item, one that is no item's equal. */
+    uint64_t list[2 * HUFF_MAX_SYMBOLS + 1], package_weight[HUFF_MAX_SYMBOLS + 1];
+    uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 1];
+    uint16_t package_at[HUFF_MAX_SYMBOLS + 1];
+    unsigned items = enough[limit - 1] < n ? enough[limit - 1] : n;
+    unsigned same_items = 0, package = 0, take = 2 * n - 2, depth = 0;
     uint8_t ends[HUFF_MAX_SYMBOLS + 1] = {0};
-    bool whole_below;
+    bool whole = items == n;
 
     for (unsigned i = 0; i < n; i++)
         leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
     leaf_weight[n] = NO_WEIGHT;
-    made[limit - 1] = enough[limit - 1] < n ? enough[limit - 1] : n;
-    whole_below = made[limit - 1] == n;
-    memcpy(below, leaf_weight, made[limit - 1] * sizeof(*below));
-    below[made[limit - 1]] = below[made[limit - 1] + 1] = NO_WEIGHT;
-    memset(packages[limit - 1], 0, (made[limit - 1] + 1) * sizeof(packages[0][0]));
+    memcpy(list, leaf_weight, items * sizeof(*list));
+    memset(packages[limit - 1], 0, (items + 1) * sizeof(packages[0][0]));
+    made[limit - 1] = items;
 
     for (unsigned level = limit - 1; level-- > 0;) {
-        const unsigned items_below = made[level + 1], offered = items_below / 2;
-        const unsigned same = same_items / 2 < packages_below ? same_items / 2 : packages_below;
+        const unsigned offered = items / 2;
+        const unsigned same = same_items / 2 < package ? same_items / 2 : package;
         const unsigned start = same == 0 ? 0 : package_at[same - 1] + 1u;
-        unsigned items = n + offered, package = same;
-        bool whole = whole_below;
-        uint64_t *swap;
+        const bool whole_below = whole;
+        unsigned equal = 1;
 
-        if (items > enough[level]) {
-            items = enough[level];
-            whole = false;
-        }
-        memcpy(here, below, start * sizeof(*here));
+        for (unsigned i = same; i < offered; i++)
+            package_weight[i] = list[2 * i] + list[2 * i + 1];
+        package_weight[offered] = NO_WEIGHT;
+        list[items] = NO_WEIGHT;
+        whole = whole && n + offered <= enough[level];
+        items = n + offered < enough[level] ? n + offered : enough[level];
         memcpy(packages[level], packages[level + 1], (start + 1) * sizeof(packages[0][0]));
+        package = same;
+        same_items = start;
         for (unsigned i = start; i < items; i++) {
-            const uint64_t pair = below[2 * package] + below[2 * package + 1];
-            const uint64_t leaf = leaf_weight[i - package];
+            const uint64_t leaf = leaf_weight[i - package], packed = package_weight[package];
+            const uint64_t lighter = packed < leaf ? packed : leaf;
 
-            here[i] = pair < leaf ? pair : leaf;
+            equal &= list[i] == lighter;
+            same_items += equal;
+            list[i] = lighter;
             package_at[package] = (uint16_t)i;
-            package += pair < leaf;
+            package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
         /* After the last package offered there may have to be others, of items that were not made. */
-        if (!whole_below && package == offered)
+        if (!whole_below && package == offered) {
             items = package == 0 ? 0 : package_at[package - 1] + 1u;
-        here[items] = here[items + 1] = NO_WEIGHT;
-        for (same_items = start; same_items < items && same_items < items_below; same_items++)
-            if (here[same_items] != below[same_items])
-                break;
+            same_items = same_items < items ? same_items : items;
+        }
         made[level] = items;
-        packages_below = package;
-        whole_below = whole;
-        swap = below;
-        below = here;
-        here = swap;
     }
 
     /* Take the 2n - 2 lightest items of the top level, and what their packages are made of.  A
