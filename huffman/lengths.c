@@ -24,10 +24,10 @@
 
 /*
  * Sorts the n used symbols by weight, equal weights staying in order.  First into buckets: weights
- * below 16 have one each, and above that every power of two has 16, so that most buckets get one
+ * below 32 have one each, and above that every power of two has 32, so that most buckets get one
  * symbol or none; then the few that are out of order within a bucket are moved one by one.
  */
-#define BUCKET_BITS 4
+#define BUCKET_BITS 5
 #define BUCKETS ((33 - BUCKET_BITS) << BUCKET_BITS)
 
 static inline unsigned bucket(uint32_t weight)
