@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "huffman/header.h"
@@ -55,6 +56,9 @@ static struct split split_zeros(unsigned run, const uint8_t *cost)
                 least = c;
                 best = (struct split){n_long, n_short, run - left};
             }
+            /* More would cost more. */
+            if (left == 0)
+                break;
         }
     }
     return best;
@@ -92,48 +96,73 @@ static unsigned run_end(const struct huff_header *h, unsigned begin)
     return end;
 }
 
-/* Finds the ends of all runs; returns how many there are. */
-static unsigned find_runs(const struct huff_header *h, uint16_t *ends)
+/* A run for whose lengths there may be a shorter way than each by itself. */
+struct run {
+    uint8_t length;
+    uint16_t count;
+};
+
+/* Finds these runs, and how often each length is said in the others; returns how many they are. */
+static unsigned find_runs(const struct huff_header *h, struct run *runs, uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
-    unsigned runs = 0;
+    uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
+    unsigned all = 0, found = 0;
 
     for (unsigned i = 1; i < n; i++) {
-        ends[runs] = (uint16_t)i;
-        runs += h->lengths[i] != h->lengths[i - 1];
+        ends[all] = (uint16_t)i;
+        all += h->lengths[i] != h->lengths[i - 1];
     }
-    ends[runs] = (uint16_t)n;
-    return runs + 1;
+    ends[all++] = (uint16_t)n;
+    memset(others, 0, DEFLATE_PRECODE_SYMBOLS * sizeof(*others));
+    for (unsigned r = 0, begin = 0; r < all; begin = ends[r++]) {
+        const uint8_t length = h->lengths[begin];
+        const unsigned count = ends[r] - begin;
+        /* The first of a run that is not of zeros is said by itself. */
+        const bool may_be_shorter = count >= 3 + (length != 0);
+
+        runs[found] = (struct run){length, (uint16_t)count};
+        found += may_be_shorter;
+        others[length] += may_be_shorter ? 0 : count;
+    }
+    return found;
 }
 
-/* Makes the code for the runs as they are said under h->cost, and sets h->bits. */
-static void plan(struct huff_header *h, const uint16_t *ends, unsigned runs)
+/* A precode, the costs under which it was decided how the runs are said, and the header's size. */
+struct precode {
+    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
+    uint8_t lengths[DEFLATE_PRECODE_SYMBOLS];
+    unsigned count;
+    uint32_t bits;
+};
+
+/* Counts the precode's symbols that say the runs, as is cheapest under `cost`, and the others. */
+static void count_symbols(const struct run *runs, unsigned n, const uint32_t *others,
+                          const uint8_t *cost, uint32_t *frequencies)
 {
-    uint32_t frequencies[DEFLATE_PRECODE_SYMBOLS] = {0};
+    memcpy(frequencies, others, DEFLATE_PRECODE_SYMBOLS * sizeof(*frequencies));
+    for (const struct run *r = runs; r < runs + n; r++) {
+        const struct split s = r->length == 0 ? split_zeros(r->count, cost)
+                                              : split_repeats(r->length, r->count - 1u, cost);
 
-    for (unsigned r = 0, begin = 0; r < runs; begin = ends[r++]) {
-        const unsigned length = h->lengths[begin];
-        unsigned run = ends[r] - begin;
-
-        if (run >= 3) {
-            struct split s =
-                length == 0 ? split_zeros(run, h->cost) : split_repeats(length, run - 1, h->cost);
-
-            frequencies[ZEROS_LONG] += s.longest;
-            frequencies[length == 0 ? ZEROS_SHORT : REPEAT] += s.shorter;
-            run -= s.covered;
-        }
-        frequencies[length] += run;
+        frequencies[ZEROS_LONG] += s.longest;
+        frequencies[r->length == 0 ? ZEROS_SHORT : REPEAT] += s.shorter;
+        frequencies[r->length] += r->count - s.covered;
     }
-    h->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
-                                     h->precode_lengths);
+}
 
-    h->precode_count = DEFLATE_PRECODE_SYMBOLS;
-    while (h->precode_count > 4 && h->precode_lengths[precode_order[h->precode_count - 1]] == 0)
-        h->precode_count--;
-    h->bits += 5 + 5 + 4 + 3u * h->precode_count;
+/* Makes the code for symbols that occur so often. */
+static void make_precode(struct precode *p, const uint32_t *frequencies)
+{
+    p->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
+                                     p->lengths);
+
+    p->count = DEFLATE_PRECODE_SYMBOLS;
+    while (p->count > 4 && p->lengths[precode_order[p->count - 1]] == 0)
+        p->count--;
+    p->bits += 5 + 5 + 4 + 3 * p->count;
     for (unsigned s = REPEAT; s < DEFLATE_PRECODE_SYMBOLS; s++)
-        h->bits += frequencies[s] * extra_bits[s];
+        p->bits += frequencies[s] * extra_bits[s];
 }
 
 void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
@@ -141,11 +170,14 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       struct huff_header *h)
 {
     /* A guess to start from: what symbols cost in the headers of ordinary text and programs. */
-    static const uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {3, 7, 7, 6, 5, 4, 4,     3,     3,    3,
-                                                           4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
-    uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
-    struct huff_header first;
-    unsigned runs;
+    static const struct precode guess = {
+        .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
+    struct run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
+    uint32_t others[DEFLATE_PRECODE_SYMBOLS], frequencies[DEFLATE_PRECODE_SYMBOLS];
+    uint32_t again[DEFLATE_PRECODE_SYMBOLS];
+    struct precode first = guess, second;
+    const struct precode *better = &first;
+    unsigned n;
 
     h->litlen_count = DEFLATE_LITLEN_SYMBOLS;
     while (h->litlen_count > 257 && litlen_lengths[h->litlen_count - 1] == 0)
@@ -155,20 +187,27 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
         h->distance_count--;
     memcpy(h->lengths, litlen_lengths, h->litlen_count);
     memcpy(h->lengths + h->litlen_count, distance_lengths, h->distance_count);
-    runs = find_runs(h, ends);
+    n = find_runs(h, runs, others);
 
-    memcpy(h->cost, guess, sizeof(guess));
-    plan(h, ends, runs);
-    first = *h;
+    count_symbols(runs, n, others, first.cost, frequencies);
+    make_precode(&first, frequencies);
     for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++) {
         /* A symbol that was not used would get a long code. */
-        unsigned length = h->precode_lengths[s] > 0 ? h->precode_lengths[s] : DEFLATE_MAX_PRECODE;
+        unsigned length = first.lengths[s] > 0 ? first.lengths[s] : DEFLATE_MAX_PRECODE;
 
-        h->cost[s] = (uint8_t)(length + extra_bits[s]);
+        second.cost[s] = (uint8_t)(length + extra_bits[s]);
     }
-    plan(h, ends, runs);
-    if (first.bits <= h->bits)
-        *h = first;
+    count_symbols(runs, n, others, second.cost, again);
+    /* Equal counts, as they mostly are, would make the same code. */
+    if (memcmp(frequencies, again, sizeof(again)) != 0) {
+        make_precode(&second, again);
+        if (second.bits < first.bits)
+            better = &second;
+    }
+    memcpy(h->cost, better->cost, sizeof(h->cost));
+    memcpy(h->precode_lengths, better->lengths, sizeof(h->precode_lengths));
+    h->precode_count = (uint16_t)better->count;
+    h->bits = better->bits;
 }
 
 /* A precode's codes, and where they go. */

@@ -24,10 +24,10 @@
 
 /*
  * Sorts the n used symbols by weight, equal weights staying in order.  First into buckets: weights
- * below 16 have one each, and above that every power of two has 16, so that most buckets get one
+ * below 32 have one each, and above that every power of two has 32, so that most buckets get one
  * symbol or none; then the few that are out of order within a bucket are moved one by one.
  */
-#define BUCKET_BITS 4
+#define BUCKET_BITS 5
 #define BUCKETS ((33 - BUCKET_BITS) << BUCKET_BITS)
 
 static inline unsigned bucket(uint32_t weight)
@@ -70,37 +70,44 @@ static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
     }
 }
 
-/* More than any weight, and than two together. */
+/* More than any weight, and than two together; as a leaf, and as a merged node. */
 #define NO_WEIGHT ((uint64_t)1 << 40)
+#define NO_LEAF LEAF(NO_WEIGHT, 0)
+
+/* A merged node's weight, as one number that can be compared with a leaf's: a leaf comes before a
+ * node of the same weight.  The sum of any two numbers has the sum of the weights on top, since the
+ * symbols below never carry. */
+#define NODE_MARK 0x7000
+#define NODE(leaf) (((leaf) & ~(uint64_t)0xffff) | NODE_MARK)
+
+_Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of nodes");
 
 /*
- * Huffman's algorithm on n >= 2 sorted leaves: depths[i] becomes leaf i's, and *total the sum of all
- * weights times depths.  Returns false, with depths undefined, if one exceeds the limit.
+ * Huffman's algorithm on n >= 2 sorted leaves, after which there is room for two: sets lengths[symbol]
+ * of each, and *total to the sum of all weights times lengths.  Returns false, with no length set, if
+ * one exceeds the limit; parents[i] is the number of merged nodes of depth i then, those that are too
+ * deep counted at limit - 1.
  *
  * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
  * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
  * and all four are marked as merged here; those that are not will be marked anew when they are.
  */
-static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths,
-                    uint64_t *total)
+static bool huffman(uint64_t *leaves, unsigned n, unsigned limit, uint8_t *lengths, uint64_t *total,
+                    unsigned *parents)
 {
-    /* Leaf and merged node i have these weights and are merged into that node, a later one. */
-    uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 2], weight[HUFF_MAX_SYMBOLS + 2];
+    /* Leaf and merged node i are merged into that node, a later one. */
     uint16_t leaf_parent[HUFF_MAX_SYMBOLS + 2], parent[HUFF_MAX_SYMBOLS + 2];
+    uint64_t nodes[HUFF_MAX_SYMBOLS + 2];
     uint8_t depth[HUFF_MAX_SYMBOLS];
     unsigned leaf = 0, next = 0;
 
     *total = 0;
-    for (unsigned i = 0; i < n; i++)
-        leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
-    leaf_weight[n] = leaf_weight[n + 1] = NO_WEIGHT;
-    for (unsigned i = 0; i < n + 1; i++)
-        weight[i] = NO_WEIGHT;
+    leaves[n] = leaves[n + 1] = NO_LEAF;
+    nodes[0] = nodes[1] = NO_LEAF;
     for (unsigned node = 0; node < n - 1; node++) {
-        const uint64_t l0 = leaf_weight[leaf], l1 = leaf_weight[leaf + 1];
-        const uint64_t n0 = weight[next], n1 = weight[next + 1];
-        /* A leaf comes before a node of the same weight. */
-        const unsigned merged_leaves = 1u + (l1 <= n0) - (n1 < l0);
+        const uint64_t l0 = leaves[leaf], l1 = leaves[leaf + 1];
+        const uint64_t n0 = nodes[next], n1 = nodes[next + 1];
+        const unsigned merged_leaves = 1u + (l1 < n0) - (n1 < l0);
         uint64_t sum = l0 + n0;
 
         sum = l0 + l1 < sum ? l0 + l1 : sum;
@@ -109,19 +116,24 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
         parent[next] = parent[next + 1] = (uint16_t)node;
         leaf += merged_leaves;
         next += 2 - merged_leaves;
-        weight[node] = sum;
+        nodes[node] = NODE(sum);
+        nodes[node + 2] = NO_LEAF;
         /* Every leaf is in as many nodes as it is deep. */
-        *total += sum;
+        *total += LEAF_WEIGHT(sum);
     }
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
         depth[node] = (uint8_t)(depth[parent[node]] + 1);
     /* The lightest leaf is the deepest; a depth cannot pass 255 since the sum of all weights would
      * be a Fibonacci number beyond 2^32 long before. */
-    if (depth[leaf_parent[0]] + 1u > limit)
+    if (depth[leaf_parent[0]] + 1u > limit) {
+        memset(parents, 0, limit * sizeof(*parents));
+        for (unsigned node = 0; node < n - 1; node++)
+            parents[depth[node] < limit ? depth[node] : limit - 1]++;
         return false;
+    }
     for (unsigned i = 0; i < n; i++)
-        depths[i] = (uint8_t)(depth[leaf_parent[i]] + 1);
+        lengths[LEAF_SYMBOL(leaves[i])] = (uint8_t)(depth[leaf_parent[i]] + 1);
     return true;
 }
 
@@ -133,75 +145,119 @@ static bool huffman(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t 
  *
  * A level's list, in order of weight, mostly begins as the one below it did: what is new there are
  * packages in packages, which are heavy.  As far as the list below had the same weights as the one
- * below that, it had the same packages to offer, and what came of them is copied.
+ * below that, it had the same packages to offer, and what came of them stays.
+ *
+ * Nor is a list made to its end: no more than enough[level] items of it, of which there are not
+ * fewer than of the list below.  What is made of a list is right, since a list's beginning depends
+ * only on those of the lists below; false is returned, with no length set, if that is not all that
+ * was to be taken.
  */
-static void package_merge(const uint64_t *leaves, unsigned n, unsigned limit, uint8_t *depths)
+static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
+                          const unsigned *enough, uint8_t *lengths)
 {
     /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
-     * items from level + 1.  The lists are those of the level in hand and of the one below it; after
-     * the last item, and after the last leaf, come two that are never the lightest.  package_at has
-     * the places of the packages in the list below. */
-    uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1], package_at[HUFF_MAX_SYMBOLS];
-    uint64_t lists[2][2 * HUFF_MAX_SYMBOLS + 2], leaf_weight[HUFF_MAX_SYMBOLS + 1];
-    uint64_t *below = lists[0], *here = lists[1];
-    unsigned items_below = n, same_items = 0, offered_below = 0, take = 2 * n - 2, depth = 0;
+     * items from level + 1; made[level] says how many items there are. */
+    uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1];
+    unsigned made[HUFF_MAX_LENGTH];
+    /* The list of the level in hand, which replaces that of the one below it; the packages offered
+     * to it, and where in it they come.  After the last of them, and after the last leaf, comes one
+     * that is never the lightest; after the last item, one that is no item's equal. */
+    uint64_t list[2 * HUFF_MAX_SYMBOLS + 1], package_weight[HUFF_MAX_SYMBOLS + 1];
+    uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 1];
+    uint16_t package_at[HUFF_MAX_SYMBOLS + 1];
+    unsigned items = enough[limit - 1] < n ? enough[limit - 1] : n;
+    unsigned same_items = 0, package = 0, take = 2 * n - 2, depth = 0;
     uint8_t ends[HUFF_MAX_SYMBOLS + 1] = {0};
+    bool whole = items == n;
 
     for (unsigned i = 0; i < n; i++)
-        below[i] = leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
-    leaf_weight[n] = below[n] = below[n + 1] = NO_WEIGHT;
-    memset(packages[limit - 1], 0, (n + 1) * sizeof(packages[0][0]));
+        leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
+    leaf_weight[n] = NO_WEIGHT;
+    memcpy(list, leaf_weight, items * sizeof(*list));
+    memset(packages[limit - 1], 0, (items + 1) * sizeof(packages[0][0]));
+    made[limit - 1] = items;
 
     for (unsigned level = limit - 1; level-- > 0;) {
-        const unsigned offered = items_below / 2, items = n + offered;
-        const unsigned same = same_items / 2 < offered_below ? same_items / 2 : offered_below;
+        const unsigned offered = items / 2;
+        const unsigned same = same_items / 2 < package ? same_items / 2 : package;
         const unsigned start = same == 0 ? 0 : package_at[same - 1] + 1u;
-        unsigned package = same;
-        uint64_t *swap;
+        const bool whole_below = whole;
+        unsigned equal = 1;
 
-        memcpy(here, below, start * sizeof(*here));
+        for (unsigned i = same; i < offered; i++)
+            package_weight[i] = list[2 * i] + list[2 * i + 1];
+        package_weight[offered] = NO_WEIGHT;
+        list[items] = NO_WEIGHT;
+        whole = whole && n + offered <= enough[level];
+        items = n + offered < enough[level] ? n + offered : enough[level];
         memcpy(packages[level], packages[level + 1], (start + 1) * sizeof(packages[0][0]));
+        package = same;
+        same_items = start;
         for (unsigned i = start; i < items; i++) {
-            const uint64_t pair = below[2 * package] + below[2 * package + 1];
-            const uint64_t leaf = leaf_weight[i - package];
+            const uint64_t leaf = leaf_weight[i - package], packed = package_weight[package];
+            const uint64_t lighter = packed < leaf ? packed : leaf;
 
-            here[i] = pair < leaf ? pair : leaf;
+            equal &= list[i] == lighter;
+            same_items += equal;
+            list[i] = lighter;
             package_at[package] = (uint16_t)i;
-            package += pair < leaf;
+            package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
-        here[items] = here[items + 1] = NO_WEIGHT;
-        for (same_items = start; same_items < items_below; same_items++)
-            if (here[same_items] != below[same_items])
-                break;
-        offered_below = offered;
-        items_below = items;
-        swap = below;
-        below = here;
-        here = swap;
+        /* After the last package offered there may have to be others, of items that were not made. */
+        if (!whole_below && package == offered) {
+            items = package == 0 ? 0 : package_at[package - 1] + 1u;
+            same_items = same_items < items ? same_items : items;
+        }
+        made[level] = items;
     }
 
     /* Take the 2n - 2 lightest items of the top level, and what their packages are made of.  A
      * level's leaves are taken from the lightest on, so that a leaf's depth is the number of levels
      * that take more leaves than there are before it. */
     for (unsigned level = 0; level < limit; level++) {
-        const unsigned taken = packages[level][take];
+        unsigned taken;
 
+        if (take > made[level])
+            return false;
+        taken = packages[level][take];
         ends[take - taken]++;
         depth++;
         take = 2 * taken;
     }
     for (unsigned i = 0; i < n; i++) {
         depth -= ends[i];
-        depths[i] = (uint8_t)depth;
+        lengths[LEAF_SYMBOL(leaves[i])] = (uint8_t)depth;
     }
+    return true;
+}
+
+/*
+ * The same, given how many merged nodes of each depth Huffman's algorithm made.  A leaf is taken on
+ * as many levels as it is deep, so what a level takes is two items for every merged node at its
+ * depth or deeper; in the best code within the limit these are not many more than in the best
+ * code.  If there are more than was allowed for, the lists are made in full.
+ */
+static void limited(const uint64_t *leaves, unsigned n, unsigned limit, const unsigned *parents,
+                    uint8_t *lengths)
+{
+    unsigned enough[HUFF_MAX_LENGTH] = {0}, deeper = 0;
+
+    for (unsigned level = limit; level-- > 0;) {
+        deeper += parents[level];
+        enough[level] = 2 * deeper + deeper / 4 + 8;
+    }
+    if (package_merge(leaves, n, limit, enough, lengths))
+        return;
+    for (unsigned level = 0; level < limit; level++)
+        enough[level] = 2 * n - 1;
+    package_merge(leaves, n, limit, enough, lengths);
 }
 
 uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
 {
-    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS], sum;
-    uint8_t depths[HUFF_MAX_SYMBOLS];
-    unsigned used = 0;
+    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2], sum;
+    unsigned parents[HUFF_MAX_LENGTH], used = 0;
 
     for (unsigned i = 0; i < n; i++) {
         leaves[used] = LEAF(frequencies[i], i);
@@ -216,14 +272,12 @@ uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, u
         return frequencies[only];
     }
     sort_leaves(leaves, used, sorted);
-    if (!huffman(sorted, used, limit, depths, &sum)) {
-        package_merge(sorted, used, limit, depths);
+    if (!huffman(sorted, used, limit, lengths, &sum, parents)) {
+        limited(sorted, used, limit, parents, lengths);
         sum = 0;
         for (unsigned i = 0; i < used; i++)
-            sum += LEAF_WEIGHT(sorted[i]) * depths[i];
+            sum += LEAF_WEIGHT(sorted[i]) * lengths[LEAF_SYMBOL(sorted[i])];
     }
-    for (unsigned i = 0; i < used; i++)
-        lengths[LEAF_SYMBOL(sorted[i])] = depths[i];
     return sum;
 }
 

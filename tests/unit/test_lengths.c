@@ -6,6 +6,10 @@
  * gives it for any histogram; it keeps weights alone, no trees, so it shares nothing with what it
  * checks.  For a few symbols all shapes a code tree can have are tried, which checks the first
  * oracle as well.
+ *
+ * Of several codes that cost the same, files are to have the same one for ever: where the limit
+ * binds, it is the one that package-merge gives when every list is made in full and a leaf comes
+ * before a package of the same weight.
  */
 #include "config.h"
 
@@ -54,7 +58,43 @@ static uint64_t coin_collector(const uint64_t *weights, unsigned n, unsigned lim
     return sum;
 }
 
-/* The same by trying every tree: of `open` nodes at `depth`, any number can be leaves, which get
+/* An item of package-merge's lists, and how often it has each leaf in it. */
+struct item {
+    uint64_t weight;
+    uint8_t uses[HUFF_MAX_SYMBOLS];
+};
+
+/* The lengths that package-merge gives n weights. */
+static void plain_lengths(const uint64_t *weights, unsigned n, unsigned limit, uint8_t *lengths)
+{
+    static struct item list[2 * HUFF_MAX_SYMBOLS], packages[HUFF_MAX_SYMBOLS];
+    unsigned items = 0;
+
+    for (unsigned level = 0; level < limit; level++) {
+        unsigned offered = items / 2, leaf = 0, package = 0;
+
+        for (unsigned i = 0; i < offered; i++) {
+            packages[i].weight = list[2 * i].weight + list[2 * i + 1].weight;
+            for (unsigned k = 0; k < n; k++)
+                packages[i].uses[k] = (uint8_t)(list[2 * i].uses[k] + list[2 * i + 1].uses[k]);
+        }
+        for (items = 0; items < n + offered; items++) {
+            if (leaf < n && (package == offered || weights[leaf] <= packages[package].weight)) {
+                memset(&list[items], 0, sizeof(list[items]));
+                list[items].weight = weights[leaf];
+                list[items].uses[leaf++] = 1;
+            } else {
+                list[items] = packages[package++];
+            }
+        }
+    }
+    memset(lengths, 0, n);
+    for (unsigned i = 0; i < 2 * n - 2; i++)
+        for (unsigned k = 0; k < n; k++)
+            lengths[k] = (uint8_t)(lengths[k] + list[i].uses[k]);
+}
+
+/* The least cost by trying every tree: of `open` nodes at `depth`, any number can be leaves, which get
  * the heaviest weights left, and the others have two children each.  n weights are left. */
 static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, unsigned open,
                            unsigned limit)
@@ -116,6 +156,28 @@ static void check_codes(const uint8_t *lengths, unsigned n)
         CHECK_EQ(codes[n], 0xa5a5);
 }
 
+/* Checks that the lengths of symbols, the rarest first, are package-merge's. */
+static void check_choice(const uint32_t *frequencies, unsigned n, const uint64_t *weights,
+                         unsigned used, unsigned limit, const uint8_t *lengths)
+{
+    uint8_t plain[HUFF_MAX_SYMBOLS];
+
+    plain_lengths(weights, used, limit, plain);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned before = 0;
+
+        if (frequencies[i] == 0)
+            continue;
+        for (unsigned k = 0; k < n; k++)
+            before += frequencies[k] > 0 && (frequencies[k] < frequencies[i] ||
+                                             (frequencies[k] == frequencies[i] && k < i));
+        CHECK_EQ(lengths[i], plain[before]);
+    }
+}
+
+/* No code is longer, the sum of all frequencies being below 2^32. */
+#define NO_LIMIT 48
+
 /* Checks all that huff_lengths promises for a histogram. */
 static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limit)
 {
@@ -140,6 +202,8 @@ static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limi
     CHECK_EQ(coded, used < 2 ? 2 : used);
     if (used >= 2) {
         CHECK_EQ(cost, coin_collector(weights, used, limit));
+        if (cost > coin_collector(weights, used, NO_LIMIT))
+            check_choice(frequencies, n, weights, used, limit, lengths);
         if (used <= 10)
             CHECK_EQ(cost, every_tree(weights, used, 0, 1, limit));
     }
