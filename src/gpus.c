@@ -20,6 +20,7 @@ struct gpus {
     struct gpus_config config; /* its count is 0 until the visible ones are counted */
     const struct lz_level *level;
     size_t segment_size, batch_size;
+    int batches;
     void (*changed)(void *ctx);
     void *ctx;
 
@@ -38,7 +39,8 @@ struct gpus {
 };
 
 struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *level,
-                      size_t segment_size, size_t batch_size, void (*changed)(void *ctx), void *ctx)
+                      size_t segment_size, size_t batch_size, int batches,
+                      void (*changed)(void *ctx), void *ctx)
 {
     struct gpus *g = calloc(1, sizeof(*g));
 
@@ -48,6 +50,7 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
     g->level = level;
     g->segment_size = segment_size;
     g->batch_size = batch_size;
+    g->batches = batches;
     g->changed = changed;
     g->ctx = ctx;
     pthread_mutex_init(&g->lock, NULL);
@@ -131,7 +134,7 @@ static void *open_next(void *argument)
 
         start_opening(g);
         pthread_mutex_unlock(&g->lock);
-        engine = gpu_open(number, g->level, g->segment_size, g->batch_size, GPUS_BATCHES, error);
+        engine = gpu_open(number, g->level, g->segment_size, g->batch_size, g->batches, error);
         pthread_mutex_lock(&g->lock);
         if (engine != NULL)
             g->gpus[g->ready++].engine = engine;

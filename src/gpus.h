@@ -34,13 +34,13 @@ enum gpus_state {
 };
 
 /*
- * For batches of about `batch_size` bytes, of segments of segment_size bytes, to be matched at
+ * For up to `batches` batches, GPUS_BATCHES at most, of about `batch_size` bytes, of segments of segment_size bytes, to be matched at
  * `level`.  *config is copied.  `changed` is called, with ctx, whenever one more GPU has come up or
  * cannot be brought up; by a thread of its own, which holds no lock.  NULL if memory is short.
  */
 struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *level,
-                      size_t segment_size, size_t batch_size, void (*changed)(void *ctx),
-                      void *ctx);
+                      size_t segment_size, size_t batch_size, int batches,
+                      void (*changed)(void *ctx), void *ctx);
 
 /* Returns false if a GPU was brought up or is about to be.  It is not closed then: the program has
  * to end by _exit, and the system frees all there is, which is faster. */

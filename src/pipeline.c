@@ -55,18 +55,27 @@
 #include "src/source.h"
 
 /*
- * Bytes of a batch of segments for a GPU, of which it has up to GPUS_BATCHES.  Larger ones fill a
- * large GPU better; more of them let reading, copies, kernels and encoding overlap.  Both cost pinned
- * memory, 2.5 bytes for every byte of a batch, which takes 0.37 s for a GB to get.
+ * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
+ * better, which the slow levels need (level 12, H100: 0.60 GB/s with 16 MiB x 8, 0.78 with 32 x 4);
+ * more of them let reading, copies, kernels and encoding overlap.  Both cost pinned memory, 2.5 bytes
+ * for every byte of a batch, which takes 0.25 s for a GB to get.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
+#define BATCH_SIZE_SLOW ((size_t)32 << 20)
+#define BATCHES_SIZE ((size_t)128 << 20)
+
+_Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /*
  * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this: bringing it
  * up takes 0.3 s, and closing it down 0.1 s.  How fast the CPU is is guessed from what a core of an
- * H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s.
+ * H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s, until
+ * it is known from the first segments.
  */
 #define GPU_SECONDS 0.55
+
+/* A pipe is thought to hold so many times what it has given. */
+#define PIPE_HOPE 4
 
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
     [1] = 156, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
@@ -103,6 +112,7 @@ struct tools {
 struct pipeline {
     struct pipeline_config config;
     const struct lz_level *level;
+    size_t batch_size;        /* for GPUs */
     uint64_t gpu_min;         /* bytes of input from which BACKEND_AUTO wants a GPU, */
     uint64_t further_gpu_min; /* and so many more for each further one */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
@@ -484,12 +494,24 @@ static uint64_t known_segments(const struct job *j)
     return j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
 }
 
+/* How long the CPU alone will take for what is not claimed yet and certain to come, by what it took
+ * for segments so far; 0 if it has not done any. */
+static double cpu_seconds_left(const struct job *j)
+{
+    if (j->cpu_matched == 0 || j->encoded == 0)
+        return 0;
+    return (j->match_seconds / (double)j->cpu_matched + j->encode_seconds / (double)j->encoded) *
+           (double)(known_segments(j) - j->next_claim) / j->threads;
+}
+
 /* Brings up GPUs once the input is known to be large enough, and feeds those that are up. */
 static void consider_gpus(struct job *j)
 {
     struct pipeline *p = j->pipeline;
     const uint64_t bytes = known_segments(j) * j->segment_size;
-    const bool is_wanted = p->config.backend == BACKEND_GPU || bytes >= p->gpu_min;
+    const uint64_t expected = j->source.random_access == 0 ? PIPE_HOPE * bytes : bytes;
+    const bool is_wanted = p->config.backend == BACKEND_GPU || expected >= p->gpu_min ||
+                           cpu_seconds_left(j) > GPU_SECONDS;
 
     /* Once the workers end, run_job looks at what feeders there are. */
     if (p->gpus == NULL || j->failed || all_claimed(j))
@@ -497,7 +519,7 @@ static void consider_gpus(struct job *j)
     if (is_wanted)
         want_gpus(p, bytes);
     /* One that is up is good for less. */
-    if (is_wanted || bytes >= BATCH_SIZE)
+    if (is_wanted || bytes >= p->batch_size)
         start_feeders(j);
 }
 
@@ -875,7 +897,8 @@ static bool init_job(struct job *j)
 {
     struct pipeline *p = j->pipeline;
 
-    j->batch_segments = (unsigned)(BATCH_SIZE < j->segment_size ? 1 : BATCH_SIZE / j->segment_size);
+    j->batch_segments =
+        (unsigned)(p->batch_size < j->segment_size ? 1 : p->batch_size / j->segment_size);
     j->slot_count = j->slots_in_use = 2 * (uint64_t)j->threads + 2;
     if (p->gpus != NULL) {
         j->slot_count += (GPUS_MAX * GPUS_BATCHES + 1) * (uint64_t)j->batch_segments;
@@ -998,8 +1021,9 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const char *min = getenv("GZLZSS_TEST_GPU_MIN");
 
-    p->gpus =
-        gpus_new(&p->config.gpus, p->level, p->config.segment_size, BATCH_SIZE, gpus_changed, p);
+    p->batch_size = p->config.level >= SLOW_LEVEL ? BATCH_SIZE_SLOW : BATCH_SIZE;
+    p->gpus = gpus_new(&p->config.gpus, p->level, p->config.segment_size, p->batch_size,
+                       (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
     if (p->gpus == NULL) {
         snprintf(error, GPU_ERROR_SIZE, "out of memory");
         return false;
