@@ -358,6 +358,8 @@ static void start_feeders(struct job *j)
 
     for (const int count = gpus_count(gpus); j->gpus_fed < count; j->gpus_fed++) {
         j->slots_in_use += GPUS_BATCHES * (uint64_t)j->batch_segments;
+        if (j->slots_in_use > j->slot_count)
+            j->slots_in_use = j->slot_count;
         if (gpus_engine(gpus, j->gpus_fed) != NULL)
             start_feeder(j, j->gpus_fed);
     }
@@ -892,6 +894,16 @@ static void *feeder_main(void *argument)
 
 /* --- One input --- */
 
+/* Slots for what all the GPUs that there may be can hold, but no more than a file has segments: a
+ * small one has to do without much ado. */
+static uint64_t slots_for_gpus(const struct job *j)
+{
+    const uint64_t most = GPUS_MAX * GPUS_BATCHES * (uint64_t)j->batch_segments;
+
+    return source_is_file(&j->source) && j->source.random_access < most ? j->source.random_access
+                                                                        : most;
+}
+
 /* Makes what a job needs beside its source; false if memory is short.  free_job has to follow. */
 static bool init_job(struct job *j)
 {
@@ -901,8 +913,8 @@ static bool init_job(struct job *j)
         (unsigned)(p->batch_size < j->segment_size ? 1 : p->batch_size / j->segment_size);
     j->slot_count = j->slots_in_use = 2 * (uint64_t)j->threads + 2;
     if (p->gpus != NULL) {
-        j->slot_count += (GPUS_MAX * GPUS_BATCHES + 1) * (uint64_t)j->batch_segments;
         j->slots_in_use += j->batch_segments;
+        j->slot_count = j->slots_in_use + slots_for_gpus(j);
         j->feeders = calloc(GPUS_MAX * GPUS_BATCHES, sizeof(*j->feeders));
         if (j->feeders == NULL)
             return false;
@@ -964,7 +976,8 @@ static void free_job(struct job *j)
     struct pipeline *p = j->pipeline;
 
     source_finish(&j->source);
-    for (uint64_t i = 0; j->slots != NULL && i < j->slot_count; i++)
+    /* Most slots are for GPUs that are not there, and were never touched: that is to stay so. */
+    for (uint64_t i = 0; i < j->next_claim && i < j->slot_count; i++)
         free(j->slots[i].out);
     if (j->spare_count > 0)
         p->out = j->spare[--j->spare_count];

@@ -33,6 +33,7 @@ void source_init(struct source *s, int fd, size_t segment_size)
             s->wake[0] = s->wake[1] = -1;
         return;
     }
+    s->is_file = true;
     position = lseek(fd, 0, SEEK_CUR);
     if (position < 0 || st.st_size - position <= (off_t)segment_size)
         return;
@@ -79,6 +80,11 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
         have += (size_t)n;
     }
     return (ssize_t)have;
+}
+
+bool source_is_file(const struct source *s)
+{
+    return s->is_file;
 }
 
 bool source_read_at(const struct source *s, uint64_t first, size_t count, uint8_t *buf)

@@ -24,6 +24,7 @@
 
 struct source {
     int fd;
+    bool is_file;
     int wake[2]; /* a pipe that ends waiting, unless the file is regular; else -1 */
     size_t segment_size;
     uint64_t random_access; /* how many segments, from 0, can be read in any order */
@@ -44,6 +45,10 @@ struct source {
 
 /* Looks at the file from where it is positioned.  source_finish has to follow. */
 void source_init(struct source *s, int fd, size_t segment_size);
+
+/* Whether it is a regular file, of which there is no more than random_access says and one segment,
+ * unless it grows. */
+bool source_is_file(const struct source *s);
 
 /* Reads `count` whole segments from `first` on, all below random_access.  Any thread.  Returns
  * false with errno set; ENODATA if the file has become shorter. */
