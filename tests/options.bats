@@ -206,7 +206,7 @@ works() {
     ends_with 1 "$GZLZSS" --backend=foo -k plain
     stderr_is "$name: invalid backend 'foo': give auto, cpu or gpu"
     absent plain.gz
-    for list in '' , 0, ,0 0,,1 0,0 x 0,x -1 0x1 1024 99999999999999999999 \
+    for list in '' ',' '0,' ',0' '0,,1' '0,0' x 0,x -1 0x1 1024 99999999999999999999 \
         0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16; do
         ends_with 1 "$GZLZSS" --device="$list" -k plain
         stderr_is "$name: invalid devices '$list': give different numbers, at most 16, with commas between them"

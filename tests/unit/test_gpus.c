@@ -1,0 +1,506 @@
+/*
+ * test_gpus.c - the pipeline with GPUs, without any
+ *
+ * What the GPU engine finds is what the CPU engine finds, and what it may do, and how it may fail, is
+ * what gpu/gpu.h says.  So here is an engine by that header that asks the CPU engine, and can be told
+ * to have several devices, to be slow, short of memory, wrong, or broken: who shares what with whom,
+ * and when, is then the same as with GPUs, and so must be what is written.  tests/gpu/check.sh is
+ * about real ones.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compat/gzip.h"
+#include "src/pipeline.h"
+#include "src/progress.h"
+#include "tests/unit/inputs.h"
+
+#define SEGMENT ((size_t)32 << 10)
+
+/* --- The engine --- */
+
+/* What it is told to be. */
+static struct {
+    int devices;
+    int broken_devices; /* of these, the last so many cannot be opened */
+    int open_ms; /* the first takes so long to come up, each other twice as long as one before */
+    size_t capacity;   /* segments in a batch, */
+    int batches;       /* of which there can be so many, */
+    int batches_got;   /* but memory is there only for so many */
+    long good_batches; /* after so many, submissions fail; -1: never */
+    bool fails_late;   /* or rather what is submitted is not to be had back */
+    bool is_wrong;
+} told;
+
+/* What it did. */
+static atomic_long opened, submitted;
+
+static void be_good(int devices)
+{
+    memset(&told, 0, sizeof(told));
+    told.devices = devices;
+    told.capacity = 4;
+    told.batches = 8;
+    told.batches_got = 8;
+    told.good_batches = -1;
+    atomic_store(&opened, 0);
+    atomic_store(&submitted, 0);
+}
+
+struct gpu_engine {
+    const struct lz_level *level;
+    size_t segment_size;
+    int device;
+    atomic_int batches;
+};
+
+/* A batch's own. */
+struct own {
+    struct lz_matcher *matcher;
+    struct lz_sequence *sequences;
+};
+
+static void pause_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+
+    nanosleep(&t, NULL);
+}
+
+int gpu_count(char error[GPU_ERROR_SIZE])
+{
+    snprintf(error, GPU_ERROR_SIZE, "%s", told.devices == 0 ? "none here" : "");
+    return told.devices;
+}
+
+void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
+{
+    line(ctx, "made of a CPU");
+}
+
+struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
+                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_engine *g;
+
+    CHECK(batch_size > 0 && batches > 0);
+    pause_ms(told.open_ms << device);
+    if (device >= told.devices - told.broken_devices) {
+        snprintf(error, GPU_ERROR_SIZE, "device %d is broken", device);
+        return NULL;
+    }
+    g = unit_need(calloc(1, sizeof(*g)));
+    g->level = level;
+    g->segment_size = segment_size;
+    g->device = device;
+    atomic_fetch_add(&opened, 1);
+    return g;
+}
+
+void gpu_close(struct gpu_engine *g)
+{
+    free(g);
+}
+
+const char *gpu_name(const struct gpu_engine *g)
+{
+    return g->device == 0 ? "first" : "other";
+}
+
+int gpu_batches(const struct gpu_engine *g)
+{
+    (void)g;
+    return told.batches;
+}
+
+struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_batch *b;
+    struct own *own;
+
+    if (atomic_fetch_add(&g->batches, 1) >= told.batches_got) {
+        snprintf(error, GPU_ERROR_SIZE, "no memory");
+        return NULL;
+    }
+    b = unit_need(calloc(1, sizeof(*b)));
+    own = unit_need(calloc(1, sizeof(*own)));
+    b->device = own;
+    b->capacity = told.capacity * g->segment_size;
+    b->input = unit_need(malloc(b->capacity + LZ_INPUT_PAD));
+    memset(b->input, 0, b->capacity + LZ_INPUT_PAD);
+    b->chunks = unit_need(malloc(told.capacity * LZ_CHUNKS(g->segment_size) * sizeof(*b->chunks)));
+    own->matcher = unit_need(lz_matcher_new(g->level, g->segment_size));
+    own->sequences = unit_need(malloc(b->capacity / LZ_MIN_MATCH * sizeof(*own->sequences)));
+    return b;
+}
+
+void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
+{
+    (void)g;
+    (void)b;
+}
+
+/* Whether this submission is one too many. */
+static bool is_broken(char error[GPU_ERROR_SIZE])
+{
+    if (told.good_batches < 0 || atomic_load(&submitted) <= told.good_batches)
+        return false;
+    snprintf(error, GPU_ERROR_SIZE, "broken");
+    return true;
+}
+
+bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
+{
+    CHECK(b->length > 0 && b->length <= b->capacity);
+    (void)g;
+    atomic_fetch_add(&submitted, 1);
+    return told.fails_late || !is_broken(error);
+}
+
+bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
+{
+    struct own *own = b->device;
+    struct lz_sequence *out = own->sequences;
+    size_t chunk = 0;
+
+    if (told.fails_late && is_broken(error))
+        return false;
+    for (size_t start = 0; start < b->length; start += g->segment_size) {
+        const size_t left = b->length - start;
+        const size_t len = left < g->segment_size ? left : g->segment_size;
+        const struct lz_chunk *found =
+            lz_match_segment(own->matcher, g->level, b->input + start, len);
+
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++, chunk++) {
+            memcpy(out, found[c].sequences, found[c].count * sizeof(*out));
+            if (told.is_wrong && found[c].count > 0)
+                out[found[c].count / 2].distance ^= 1;
+            b->chunks[chunk].sequences = out;
+            b->chunks[chunk].count = found[c].count;
+            out += found[c].count;
+        }
+    }
+    return true;
+}
+
+/* --- What is tested --- */
+
+/* The input, and what the CPU alone makes of it. */
+static uint8_t *input;
+static size_t input_size;
+static uint8_t *expected;
+static size_t expected_size;
+
+static struct pipeline_config config(enum backend backend, int threads)
+{
+    struct pipeline_config c = {
+        .level = 1, .threads = threads, .segment_size = SEGMENT, .backend = backend};
+
+    return c;
+}
+
+/* A file with the input's first `size` bytes, read from its start. */
+static FILE *file_with(size_t size)
+{
+    FILE *file = unit_need(tmpfile());
+
+    if (fwrite(input, 1, size, file) != size || fflush(file) != 0)
+        abort();
+    rewind(file);
+    return file;
+}
+
+/* What fills a pipe. */
+struct filler {
+    int fd;
+    size_t size;
+};
+
+static void *fill(void *argument)
+{
+    const struct filler *f = argument;
+
+    for (size_t done = 0; done < f->size;) {
+        ssize_t n = write(f->fd, input + done, f->size - done);
+
+        if (n < 0)
+            break;
+        done += (size_t)n;
+    }
+    close(f->fd);
+    return NULL;
+}
+
+/* Compresses the input's first `size` bytes, from a file or a pipe; returns what is written, to be
+ * freed, and its size in *out_size. */
+static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t *out_size,
+                         struct pipeline_stats *stats)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    struct progress progress = {0};
+    FILE *in = file_with(size), *out = unit_need(tmpfile());
+    struct filler filler = {.size = size};
+    pthread_t thread;
+    int ends[2] = {-1, -1}, error = 0;
+    uint8_t *written;
+
+    if (from_pipe) {
+        if (pipe(ends) != 0)
+            abort();
+        filler.fd = ends[1];
+        if (pthread_create(&thread, NULL, fill, &filler) != 0)
+            abort();
+    }
+    memset(stats, 0, sizeof(*stats));
+    CHECK_EQ(pipeline_compress(p, from_pipe ? ends[0] : fileno(in), fileno(out), header,
+                               sizeof(header), &progress, stats, &error),
+             PIPELINE_OK);
+    if (from_pipe) {
+        pthread_join(thread, NULL);
+        close(ends[0]);
+    }
+    CHECK_EQ(stats->in_bytes, size);
+    *out_size = (size_t)lseek(fileno(out), 0, SEEK_END);
+    CHECK_EQ(stats->out_bytes, *out_size);
+    written = unit_need(malloc(*out_size + 1));
+    CHECK_EQ(pread(fileno(out), written, *out_size, 0), *out_size);
+    fclose(in);
+    fclose(out);
+    return written;
+}
+
+/* Checks that the whole input becomes what is expected of it. */
+static void check_input(struct pipeline *p, bool from_pipe, struct pipeline_stats *stats)
+{
+    size_t size;
+    uint8_t *written = compress(p, input_size, from_pipe, &size, stats);
+
+    CHECK_EQ(size, expected_size);
+    CHECK(size == expected_size && memcmp(written, expected, size) == 0);
+    CHECK_EQ(stats->cpu_segments + stats->gpu_segments, LZ_CHUNKS(input_size));
+    free(written);
+}
+
+/* A pipeline, which must come about; where a GPU was up, it is never freed (pipeline_free). */
+static struct pipeline *new_pipeline(const struct pipeline_config *c)
+{
+    char error[GPU_ERROR_SIZE] = "";
+
+    return unit_need(pipeline_new(c, error));
+}
+
+/* The input with every number of threads, engine and way to be read; returns segments by GPU, and
+ * those redone in *redone. */
+static uint64_t check_all_ways(uint64_t *redone)
+{
+    uint64_t by_gpu = 0;
+
+    *redone = 0;
+    for (int threads = 1; threads <= 4; threads += 3)
+        for (int way = 0; way < 4; way++) {
+            const struct pipeline_config c =
+                config(way / 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, threads);
+            struct pipeline *p = new_pipeline(&c);
+            struct pipeline_stats stats;
+
+            check_input(p, way % 2 != 0, &stats);
+            by_gpu += stats.gpu_segments;
+            *redone += stats.redone_segments;
+            if (told.good_batches < 0 && told.batches_got > 0 && c.backend == BACKEND_GPU)
+                CHECK_EQ(stats.cpu_segments, 0);
+            pipeline_free(p);
+        }
+    return by_gpu;
+}
+
+static void test_one(void)
+{
+    uint64_t redone;
+
+    be_good(1);
+    CHECK(check_all_ways(&redone) > 0);
+    CHECK_EQ(redone, 0);
+}
+
+static void test_several(void)
+{
+    uint64_t redone;
+
+    be_good(3);
+    CHECK(check_all_ways(&redone) > 0);
+    CHECK_EQ(atomic_load(&opened), 3 * 8);
+    be_good(3);
+    told.open_ms = 3;
+    CHECK(check_all_ways(&redone) > 0);
+}
+
+static void test_small_batches(void)
+{
+    uint64_t redone;
+
+    for (size_t capacity = 1; capacity <= 64; capacity = capacity * 3 + 1) {
+        be_good(2);
+        told.capacity = capacity;
+        CHECK(check_all_ways(&redone) > 0);
+    }
+    be_good(1);
+    told.batches = 2;
+    CHECK(check_all_ways(&redone) > 0);
+}
+
+static void test_short_memory(void)
+{
+    uint64_t redone;
+
+    be_good(1);
+    told.batches_got = 1;
+    CHECK(check_all_ways(&redone) > 0);
+    /* Not even one: the CPU does it all. */
+    be_good(1);
+    told.batches_got = 0;
+    CHECK_EQ(check_all_ways(&redone), 0);
+}
+
+static void test_wrong(void)
+{
+    uint64_t redone;
+
+    be_good(2);
+    told.is_wrong = true;
+    CHECK(check_all_ways(&redone) > 0);
+    CHECK(redone > 0);
+}
+
+static void test_failing(void)
+{
+    uint64_t redone;
+
+    for (int late = 0; late < 2; late++)
+        for (int good = 0; good <= 9; good += 3)
+            for (int devices = 1; devices <= 2; devices++) {
+                be_good(devices);
+                told.good_batches = good;
+                told.fails_late = late != 0;
+                check_all_ways(&redone);
+            }
+}
+
+static void test_not_there(void)
+{
+    struct pipeline_config c = config(BACKEND_GPU, 2);
+    char error[GPU_ERROR_SIZE] = "";
+    struct pipeline_stats stats;
+    struct pipeline *p;
+
+    be_good(0);
+    CHECK(pipeline_new(&c, error) == NULL);
+    CHECK(strcmp(error, "none here") == 0);
+    be_good(2);
+    told.broken_devices = 2;
+    CHECK(pipeline_new(&c, error) == NULL);
+    CHECK(strstr(error, "is broken") != NULL);
+    be_good(2);
+    c.gpus.count = 2;
+    c.gpus.numbers[1] = 2;
+    CHECK(pipeline_new(&c, error) == NULL);
+    CHECK(strcmp(error, "there is no CUDA device 2: the last is 1") == 0);
+
+    /* Who does not insist does without. */
+    c.backend = BACKEND_AUTO;
+    p = new_pipeline(&c);
+    check_input(p, false, &stats);
+    CHECK_EQ(stats.gpu_segments, 0);
+    CHECK(strcmp(pipeline_gpu_trouble(p), "there is no CUDA device 2: the last is 1") == 0);
+    CHECK(pipeline_gpu_name(p) == NULL);
+    pipeline_free(p);
+
+    /* One of two will do. */
+    be_good(2);
+    told.broken_devices = 1;
+    c = config(BACKEND_GPU, 2);
+    p = new_pipeline(&c);
+    check_input(p, false, &stats);
+    CHECK(stats.gpu_segments > 0 && stats.cpu_segments == 0);
+    CHECK(strcmp(pipeline_gpu_name(p), "first") == 0);
+    pipeline_free(p);
+}
+
+/* Small inputs and large ones in turn, while one GPU after another comes up. */
+static void test_many_inputs(void)
+{
+    static const size_t sizes[] = {0,           1,           SEGMENT - 1, SEGMENT,
+                                   SEGMENT + 1, 9 * SEGMENT, 1000000,     3 * SEGMENT};
+    enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
+    uint8_t *alone[COUNT];
+    size_t alone_size[COUNT];
+    struct pipeline_config c = config(BACKEND_CPU, 2);
+    struct pipeline *p = new_pipeline(&c);
+    struct pipeline_stats stats;
+
+    for (int i = 0; i < COUNT; i++)
+        alone[i] = compress(p, sizes[i], false, &alone_size[i], &stats);
+    pipeline_free(p);
+    for (int threads = 1; threads <= 4; threads += 3)
+        for (int open_ms = 0; open_ms <= 20; open_ms += 10)
+            for (int backend = BACKEND_AUTO; backend <= BACKEND_GPU; backend++) {
+                be_good(4);
+                told.open_ms = open_ms;
+                /* With this, GPUs come up one by one, beside the work. */
+                if (threads == 1)
+                    setenv("GZLZSS_TEST_GPU_MIN", "500000", 1);
+                c = config(backend, threads);
+                p = new_pipeline(&c);
+                for (int i = 0; i < COUNT; i++) {
+                    size_t size;
+                    uint8_t *written = compress(p, sizes[i], i % 2 != 0, &size, &stats);
+
+                    CHECK_EQ(size, alone_size[i]);
+                    CHECK(size == alone_size[i] && memcmp(written, alone[i], size) == 0);
+                    free(written);
+                    check_input(p, i % 2 == 0, &stats);
+                }
+                pipeline_free(p);
+                setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+            }
+    for (int i = 0; i < COUNT; i++)
+        free(alone[i]);
+}
+
+int main(void)
+{
+    struct pipeline_config c = config(BACKEND_CPU, 1);
+    struct pipeline_stats stats;
+    struct pipeline *p;
+    uint64_t state = 1;
+    int status;
+
+    input_size = 640 * 1024 + 12345;
+    input = unit_need(malloc(input_size + LZ_INPUT_PAD));
+    fill_tokens(input, input_size, 60, 9, &state);
+    p = new_pipeline(&c);
+    expected = compress(p, input_size, false, &expected_size, &stats);
+    pipeline_free(p);
+    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    RUN(test_one);
+    RUN(test_several);
+    RUN(test_small_batches);
+    RUN(test_short_memory);
+    RUN(test_wrong);
+    RUN(test_failing);
+    RUN(test_not_there);
+    RUN(test_many_inputs);
+    free(expected);
+    free(input);
+    /* The engines that were not closed are none of a leak checker's business, nor is a thread that
+     * may still be opening one. */
+    status = unit_done();
+    fflush(stdout);
+    _exit(status);
+}
