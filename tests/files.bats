@@ -706,6 +706,11 @@ on_small_disk() {
     "$GZLZSS" -p 4 -kf d/? d/link d/* &
     most=0
     while threads=(/proc/$!/task/*) && [ -e "${threads[0]}" ]; do
+        if [ ${#threads[@]} -gt 4 ]; then
+            # One that has ended may be seen a moment longer.
+            sleep 0.05
+            threads=(/proc/$!/task/*)
+        fi
         [ ${#threads[@]} -le "$most" ] || most=${#threads[@]}
     done
     wait $!
