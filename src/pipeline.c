@@ -207,15 +207,13 @@ struct job {
     unsigned batch_segments;   /* segments that fit in a batch, unless memory is short */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
 
-    /* How fast things go, for cpu_may_match: */
+    /* How fast things go, for cpu_may_match, beside the numbers of segments in `stats`: */
     struct pace paces[PACES]; /* the latest, a ring, */
     uint64_t pace_count;      /* of which there were so many */
-    uint64_t gpu_matched;     /* segments, by GPUs, */
-    uint64_t cpu_matched;     /* and by the CPU, */
-    double match_seconds;     /* which took it so long, in all threads */
-    int matching;             /* workers that are at it */
-    uint64_t encoded;         /* segments, */
-    double encode_seconds;    /* which took so long */
+    uint64_t gpu_matched;     /* segments, by GPUs, encoded or not */
+    double match_seconds;     /* of the CPU, in all threads */
+    double encode_seconds;    /* of all segments */
+    int matching;             /* workers that match a segment */
 
     struct slot **ready;             /* a ring of `slot_count` entries */
     uint64_t ready_first, ready_end; /* of what is in it, counted on without end */
@@ -496,14 +494,29 @@ static uint64_t known_segments(const struct job *j)
     return j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
 }
 
+/* Seconds that the CPU took to match a segment, and to encode one, on average; 0 before the first. */
+static double match_time(const struct job *j)
+{
+    const uint64_t matched = j->stats.cpu_segments;
+
+    return matched == 0 ? 0 : j->match_seconds / (double)matched;
+}
+
+static double encode_time(const struct job *j)
+{
+    const uint64_t encoded = j->stats.cpu_segments + j->stats.gpu_segments;
+
+    return encoded == 0 ? 0 : j->encode_seconds / (double)encoded;
+}
+
 /* How long the CPU alone will take for what is not claimed yet and certain to come, by what it took
  * for segments so far; 0 if it has not done any. */
 static double cpu_seconds_left(const struct job *j)
 {
-    if (j->cpu_matched == 0 || j->encoded == 0)
+    if (j->stats.cpu_segments == 0)
         return 0;
-    return (j->match_seconds / (double)j->cpu_matched + j->encode_seconds / (double)j->encoded) *
-           (double)(known_segments(j) - j->next_claim) / j->threads;
+    return (match_time(j) + encode_time(j)) * (double)(known_segments(j) - j->next_claim) /
+           j->threads;
 }
 
 /* Brings up GPUs once the input is known to be large enough, and feeds those that are up. */
@@ -567,11 +580,11 @@ static bool cpu_may_match(const struct job *j)
     /* Soon to be known, and likely to be high. */
     if (rate == 0)
         return false;
-    if (j->cpu_matched > 0)
-        match_seconds = j->match_seconds / (double)j->cpu_matched;
+    if (j->stats.cpu_segments > 0)
+        match_seconds = match_time(j);
     if (rate * match_seconds > GPU_IS_FASTER * j->threads)
         return false;
-    if (j->encoded > 0 && rate * j->encode_seconds / (double)j->encoded > BUSY * j->threads)
+    if (rate * encode_time(j) > BUSY * j->threads)
         return false;
     /* How much of a pipe is left is not known: a lot. */
     return j->source.random_access == 0 || left > rate * match_seconds;
@@ -769,11 +782,9 @@ static void work(struct worker *w)
             j->stats.gpu_segments++;
         } else {
             j->stats.cpu_segments++;
-            j->cpu_matched++;
             j->match_seconds += match;
             j->matching -= s->feeder == NULL;
         }
-        j->encoded++;
         j->encode_seconds += encode;
         if (s->feeder != NULL && --s->feeder->pending == 0)
             pthread_cond_broadcast(&j->pipeline->can_feed);
