@@ -21,17 +21,14 @@
 #include "huffman/huffman.h"
 #include "huffman/lengths.h"
 #include "lzss/bytes.h"
+#include "lzss/cpu.h"
 
 /*
- * The two loops over sequences are compiled once more for processors that have vectors of 32 bytes
- * (AVX2) and shifts by any register (BMI2): nothing holds them up but the number of instructions,
- * and there are a tenth fewer then.  Either way they are functions of their own, for them to have
- * the registers to themselves.  The tests also build this file as for other processors.
+ * The two loops over sequences are compiled once more for processors that have AVX2 and BMI2:
+ * nothing holds them up but the number of instructions, and there are a tenth fewer then.  Either
+ * way they are functions of their own, for them to have the registers to themselves.
  */
-#if defined(__x86_64__) && !defined(HUFF_PORTABLE)
-#define HAVE_AVX2_PATH
 #define AVX2_PATH __attribute__((noinline, target("avx2,bmi2")))
-#endif
 #define LOOP static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 
@@ -109,7 +106,7 @@ struct huff_encoder *huff_encoder_new(void)
     if (e == NULL)
         return NULL;
 #ifdef HAVE_AVX2_PATH
-    e->avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    e->avx2 = cpu_has_avx2_path();
 #endif
     for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
         e->length_symbols[length] = (uint8_t)(deflate_length_symbol(length) - DEFLATE_FIRST_LENGTH);

@@ -10,16 +10,15 @@
 
 #include <stdlib.h>
 
-/* The tests also build this file as for other processors. */
-#if defined(__x86_64__) && !defined(LZ_PORTABLE)
-#define HAVE_AVX2_PATH
-#include <immintrin.h>
-#endif
-
+#include "lzss/cpu.h"
 #include "lzss/emit.h"
 #include "lzss/links.h"
 #include "lzss/matcher.h"
 #include "lzss/optimal.h"
+
+#ifdef HAVE_AVX2_PATH
+#include <immintrin.h>
+#endif
 
 #define LANES 8
 
@@ -503,7 +502,7 @@ static void find_path(struct lz_optimal *o, const struct chunk *c)
             make_costs(&o->costs, o->blocks[block]);
         }
 #ifdef HAVE_AVX2_PATH
-        if (__builtin_cpu_supports("avx2"))
+        if (cpu_has_avx2_path())
             find_steps_avx2(o, c->in, c->starts, begin, pos);
         else
 #endif
