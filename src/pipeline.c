@@ -648,26 +648,50 @@ static struct slot *next_segment(struct job *j, struct worker *w)
     }
 }
 
-/* --- Writing --- */
+/* --- Writing ---
+ *
+ * The writer alone changes next_write, the CRC and the sums of bytes. */
 
-/* Writes one finished segment, with the header before the first and the trailer after the last;
- * called without the lock, by the writer. */
-static bool write_segment(struct job *j, const struct slot *s, uint64_t *bytes)
+/* Segments written at a time: many, since taking the lock again after each would take longer than
+ * writing it where many threads want it. */
+#define WRITE_MOST 16
+
+/* Finished segments that are next in the output, WRITE_MOST at most. */
+static unsigned count_finished(const struct job *j)
+{
+    for (unsigned i = 0; i < WRITE_MOST; i++) {
+        const struct slot *s = &j->slots[(j->next_write + i) % j->slot_count];
+
+        if (!s->done || s->index != j->next_write + i)
+            return i;
+    }
+    return WRITE_MOST;
+}
+
+/* Writes the next `count` segments, at least one, which are finished, with the header before the
+ * first and the trailer after the last; called without the lock, by the writer. */
+static bool write_segments(struct job *j, unsigned count, uint64_t *in_bytes, uint64_t *out_bytes)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];
-    struct iovec parts[3];
+    struct iovec parts[WRITE_MOST + 2];
     int n = 0;
 
-    if (s->index == 0)
+    if (j->next_write == 0)
         parts[n++] = (struct iovec){(void *)j->header, j->header_len};
-    parts[n++] = (struct iovec){s->out, s->out_len};
-    if (s->last) {
-        gz_write_trailer(trailer, j->crc, j->stats.in_bytes);
-        parts[n++] = (struct iovec){trailer, sizeof(trailer)};
+    *in_bytes = *out_bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct slot *s = &j->slots[(j->next_write + i) % j->slot_count];
+
+        j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
+        *in_bytes += s->len;
+        parts[n++] = (struct iovec){s->out, s->out_len};
+        if (s->last) {
+            gz_write_trailer(trailer, j->crc, j->stats.in_bytes + *in_bytes);
+            parts[n++] = (struct iovec){trailer, sizeof(trailer)};
+        }
     }
-    *bytes = 0;
     for (int i = 0; i < n; i++)
-        *bytes += parts[i].iov_len;
+        *out_bytes += parts[i].iov_len;
     return io_write_parts(j->out_fd, parts, n);
 }
 
@@ -684,35 +708,38 @@ static void write_finished(struct job *j)
         return;
     j->writing = true;
     while (!j->failed) {
-        struct slot *s = &j->slots[j->next_write % j->slot_count];
-        uint64_t bytes;
-        double start;
+        const unsigned count = count_finished(j);
+        uint64_t in_bytes, out_bytes;
+        double seconds;
         bool ok;
         int error;
 
-        if (!s->done || s->index != j->next_write)
+        if (count == 0)
             break;
-        j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
-        j->stats.in_bytes += s->len;
         unlock(j);
-        start = clock_seconds();
-        ok = write_segment(j, s, &bytes);
+        seconds = -clock_seconds();
+        ok = write_segments(j, count, &in_bytes, &out_bytes);
         error = errno;
+        seconds += clock_seconds();
         lock(j);
-        j->stats.write += clock_seconds() - start;
+        j->stats.write += seconds;
         if (!ok) {
             cleanup_signal_for(error);
             fail(j, PIPELINE_WRITE_ERROR, error);
             break;
         }
-        j->stats.out_bytes += bytes;
+        j->stats.in_bytes += in_bytes;
+        j->stats.out_bytes += out_bytes;
         progress_update(j->progress, j->stats.in_bytes, j->stats.out_bytes, engines(j));
-        s->done = false;
-        j->spare[j->spare_count++] = s->out;
-        s->out = NULL;
-        j->next_write++;
-        /* There is room for one more segment. */
-        pthread_cond_signal(&j->pipeline->can_work);
+        for (unsigned i = 0; i < count; i++, j->next_write++) {
+            struct slot *s = &j->slots[j->next_write % j->slot_count];
+
+            s->done = false;
+            j->spare[j->spare_count++] = s->out;
+            s->out = NULL;
+            /* There is room for one more segment. */
+            pthread_cond_signal(&j->pipeline->can_work);
+        }
         pthread_cond_broadcast(&j->pipeline->can_feed);
     }
     j->writing = false;
