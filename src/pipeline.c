@@ -540,13 +540,15 @@ static void consider_gpus(struct job *j)
         start_feeders(j);
 }
 
-/* Segments a second that the GPUs have matched lately; 0 if that is not known yet. */
+/* Segments a second that the GPUs have matched lately; 0 if that is not known yet.  A GPU has all of
+ * its batches in hand at first, so a single one comes late: only when each has come back once, it is
+ * at its pace. */
 static double gpu_rate(const struct job *j)
 {
     const struct pace *newest = &j->paces[(j->pace_count - 1) % PACES];
     const struct pace *oldest = &j->paces[j->pace_count > PACES ? j->pace_count % PACES : 0];
 
-    if (j->pace_count < 2)
+    if (j->pace_count <= BATCHES_SIZE / j->pipeline->batch_size)
         return 0;
     return (double)(newest->matched - oldest->matched) / (clock_seconds() - oldest->time);
 }
