@@ -147,6 +147,16 @@ function levels_of(p, list,    i, n, key, seen) {
     return n
 }
 
+# Whether no other row of the series is for the same input and faster: the part "size" has a tool with
+# several numbers of threads, and draws the best.
+function is_best(i,    k) {
+    for (k = 1; k <= rows; k++)
+        if (part[k] == part[i] && bytes[k] == bytes[i] && level[k] == level[i] && series(k) == series(i) && \
+            is_right(k) && (speed(k) > speed(i) || (speed(k) == speed(i) && k < i)))
+            return 0
+    return 1
+}
+
 # A panel for each level: speed against what x says.
 function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, all, s, body, first) {
     nl = levels_of(p, levels)
@@ -178,7 +188,8 @@ function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, 
         for (k = 1; k <= m; k++) {
             n = 0
             for (i = 1; i <= rows; i++)
-                if (part[i] == p && is_right(i) && series(i) == all[k] && level[i] == levels[l]) {
+                if (part[i] == p && is_right(i) && series(i) == all[k] && level[i] == levels[l] && \
+                    (x != "bytes" || is_best(i))) {
                     list[++n] = i
                     key[i] = x == "bytes" ? bytes[i] : x == "threads" ? threads[i] : devices[i]
                 }
@@ -207,8 +218,9 @@ function box(k, x1, x2, height) {
 }
 
 # The steps of the threads, in shares of the threads' number, and beside it the GPU's, in shares of
-# theirs: both stacks, filled up with waiting, are as high as the wall time for a GB.
-function stack(i, x,    s, gb, wall, left, right) {
+# theirs: both stacks, filled up with waiting, are as high as the wall time for a GB.  A GPU works on
+# several batches at a time, and their steps may add up to more than that: then each has its share.
+function stack(i, x,    s, gb, wall, left, right, steps, share) {
     gb = t_bytes[i] / 1e9
     wall = t_secs[i] / gb
     left = x - 0.4
@@ -218,7 +230,9 @@ function stack(i, x,    s, gb, wall, left, right) {
     box(5, left, right, wall - top)
     if (!t_devices[i]) return
     top = 0
-    for (s = 5; s <= 7; s++) box(s + 1, x + 0.02, x + 0.4, t_step[i, s] / gb / t_devices[i])
+    for (s = 5; s <= 7; s++) steps += t_step[i, s] / gb / t_devices[i]
+    share = steps > wall ? wall / steps : 1
+    for (s = 5; s <= 7; s++) box(s + 1, x + 0.02, x + 0.4, share * t_step[i, s] / gb / t_devices[i])
     box(9, x + 0.02, x + 0.4, wall - top)
 }
 

@@ -570,8 +570,7 @@ static bool cpu_may_match(const struct job *j)
     const struct pipeline *p = j->pipeline;
     const bool is_slow = p->config.level >= SLOW_LEVEL;
     const double left = (double)(known_segments(j) - j->next_claim);
-    const double rate = gpu_rate(j);
-    double match_seconds = is_slow ? SLOW_SECONDS : 0;
+    double match_seconds = is_slow ? SLOW_SECONDS : 0, rate;
 
     if (!gpu_matches(j))
         return true;
@@ -581,6 +580,7 @@ static bool cpu_may_match(const struct job *j)
         return true;
     if (j->feeding == 0)
         return !is_slow && j->matching < j->threads - j->threads / OPENING_SHARE;
+    rate = gpu_rate(j);
     /* Soon to be known, and likely to be high. */
     if (rate == 0)
         return false;
@@ -1094,7 +1094,6 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const char *min = getenv("GZLZSS_TEST_GPU_MIN");
 
-    p->batch_size = p->config.level >= SLOW_LEVEL ? BATCH_SIZE_SLOW : BATCH_SIZE;
     p->gpus = gpus_new(&p->config.gpus, p->level, p->config.segment_size, p->batch_size,
                        (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
     if (p->gpus == NULL) {
@@ -1131,6 +1130,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
     p->level = lz_level(config->level);
+    p->batch_size = config->level >= SLOW_LEVEL ? BATCH_SIZE_SLOW : BATCH_SIZE;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
