@@ -9,9 +9,10 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 
-/* Chosen by what bench/levels.sh and bench/worst.sh print; the figures are in bench/levels.md.  More
- * depth at level 6 is better on source, but too slow on text of few letters.  From level 7 on, long
- * prefixes come first: each step costs more, and gains less, until a parse by costs takes over. */
+/* Chosen by what bench/levels.sh and bench/worst.sh print; the figures are in bench/levels.md.
+ * More depth at level 6 is better on source, but too slow on text of few letters.  From level 7 on,
+ * long prefixes come first: each step costs more, and gains less, until a parse by costs takes
+ * over.  Parts of 8 KiB instead of 16 make outputs 0.02 % smaller, and encoding 5 % slower. */
 static const struct lz_level levels[] = {
     /* clang-format off */
     /*                         depths       nice  near3 lazy passes split */

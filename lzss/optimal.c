@@ -100,8 +100,8 @@ struct list {
 /*
  * Follows a chain over `depth` candidates until a match has `enough` bytes; see follow in chains.c.
  * `known` bytes of a candidate whose bytes of `mask` agree need not be compared.  (Taking the next
- * candidate is written out here and there: as a function of both, it made 1.5 % more instructions of
- * level 9 and 2.4 % of level 10, by gcc 12.)
+ * candidate is written out here and there: as a function of both, it made 1.5 % more instructions
+ * of level 9 and 2.4 % of level 10, by gcc 12.)
  */
 static inline __attribute__((always_inline)) void
 gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t max,
@@ -158,8 +158,9 @@ static inline void gather_three(struct list *l, const uint16_t *links, const uin
     }
 }
 
-/* After a step: whether there can still be a match of `bytes` bytes or more, `max` being the longest
- * there can be.  If there was none yet, the next step, by so many bytes, starts from the position. */
+/* After a step: whether there can still be a match of `bytes` bytes or more, `max` being the
+ * longest there can be.  If there was none yet, the next step, by so many bytes, starts from the
+ * position. */
 static inline bool go_on(struct list *l, uint32_t bytes, uint32_t max)
 {
     if (l->best >= bytes)

@@ -52,8 +52,8 @@
  * hand, on either engine. */
 #define LZ_MAX_MATCHES 8
 
-/* Candidates by three bytes, and how far away the first parse, which has no costs yet, takes a match
- * of three: further away it hardly saves anything. */
+/* Candidates by three bytes, and how far away the first parse, which has no costs yet, takes a
+ * match of three: further away it hardly saves anything. */
 #define LZ_OPTIMAL_DEPTH3 4
 #define LZ_OPTIMAL_NEAR3 4096
 

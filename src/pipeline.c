@@ -23,9 +23,9 @@
  * claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the worker that
  * takes it there; once `done`, to the writer.  Input bytes are in the worker's own buffer, or in
  * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
- * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, and the
- * source, of which any thread may read the segments that can be read in any order, and the rest
- * only the thread that has set `reading`.
+ * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, what is
+ * the writer's (see Writing), and the source, of which any thread may read the segments that can be
+ * read in any order, and the rest only the thread that has set `reading`.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so
  * (source.h).  Each is read behind the window before it, from which its matches may come; they are
@@ -57,8 +57,8 @@
 /*
  * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
  * better, which the slow levels need (level 12, H100: 0.60 GB/s with 16 MiB x 8, 0.78 with 32 x 4);
- * more of them let reading, copies, kernels and encoding overlap.  Both cost pinned memory, 2.5 bytes
- * for every byte of a batch, which takes 0.25 s for a GB to get.
+ * more of them let reading, copies, kernels and encoding overlap.  Both cost pinned memory, 2.5
+ * bytes for every byte of a batch, which takes 0.25 s for a GB to get.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)
@@ -67,10 +67,10 @@
 _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /*
- * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this: bringing it
- * up takes 0.3 s, and closing it down 0.1 s.  How fast the CPU is is guessed from what a core of an
- * H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s, until
- * it is known from the first segments.
+ * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this: bringing
+ * it up takes 0.3 s, and closing it down 0.1 s.  How fast the CPU is is guessed from what a core of
+ * an H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s,
+ * until it is known from the first segments.
  */
 #define GPU_SECONDS 0.55
 
@@ -95,9 +95,9 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define GPU_IS_FASTER 4
 #define BUSY 0.9
 
-/* A further GPU is brought up for each so many bytes more, since that takes time, too, and the cores
- * have to follow with encoding: with two H200 and 32 cores, 4 GB at level 9 took 1.6 s, and 1.4 s
- * with one. */
+/* A further GPU is brought up for each so many bytes more, since that takes time, too, and the
+ * cores have to follow with encoding: with two H200 and 32 cores, 4 GB at level 9 took 1.6 s, and
+ * 1.4 s with one. */
 #define BYTES_PER_FURTHER_GPU ((uint64_t)8 << 30)
 
 /* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
@@ -212,6 +212,7 @@ struct job {
     struct pace paces[PACES]; /* the latest, a ring, */
     uint64_t pace_count;      /* of which there were so many */
     uint64_t gpu_matched;     /* segments, by GPUs, encoded or not */
+    double match_seconds;     /* of the CPU, for the segments that no GPU matched */
     int matching;             /* workers that match a segment */
 
     struct slot **ready;             /* a ring of `slot_count` entries */
@@ -495,20 +496,28 @@ static uint64_t known_segments(const struct job *j)
     return j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
 }
 
-/* Seconds that the CPU took to match a segment, and for all else that there is to do for one, on
- * average; 0 before the first. */
-static double match_time(const struct job *j)
+static double average(double seconds, uint64_t segments)
 {
-    const uint64_t matched = j->stats.cpu_segments;
-
-    return matched == 0 ? 0 : j->stats.match / (double)matched;
+    return segments == 0 ? 0 : seconds / (double)segments;
 }
 
-static double other_time(const struct job *j)
+/* Seconds that the CPU took to match a segment, and to encode one, on average; 0 before any. */
+static double match_time(const struct job *j)
 {
-    const uint64_t encoded = j->stats.cpu_segments + j->stats.gpu_segments;
+    return average(j->match_seconds, j->stats.cpu_segments);
+}
 
-    return encoded == 0 ? 0 : (j->stats.read + j->stats.encode + j->stats.write) / (double)encoded;
+static double encode_time(const struct job *j)
+{
+    return average(j->stats.encode, j->stats.cpu_segments + j->stats.gpu_segments);
+}
+
+/* Seconds that threads are busy with a segment that a GPU matches.  Reading and writing may be
+ * waiting, too; but then matching more would only make for more of it. */
+static double handling_time(const struct job *j)
+{
+    return average(j->stats.read, j->next_claim) + encode_time(j) +
+           average(j->stats.write, j->next_write);
 }
 
 /* How long the CPU alone will take for what is not claimed yet and certain to come, by what it took
@@ -517,7 +526,7 @@ static double cpu_seconds_left(const struct job *j)
 {
     if (j->stats.cpu_segments == 0)
         return 0;
-    return (match_time(j) + other_time(j)) * (double)(known_segments(j) - j->next_claim) /
+    return (match_time(j) + encode_time(j)) * (double)(known_segments(j) - j->next_claim) /
            j->threads;
 }
 
@@ -540,15 +549,15 @@ static void consider_gpus(struct job *j)
         start_feeders(j);
 }
 
-/* Segments a second that the GPUs have matched lately; 0 if that is not known yet.  A GPU has all of
- * its batches in hand at first, so a single one comes late: only when each has come back once, it is
+/* Segments a second that the GPUs have matched lately; 0 if that is not known yet.  A GPU has all
+ * of its batches in hand at first, so a single one comes late: only when all have come back, it is
  * at its pace. */
 static double gpu_rate(const struct job *j)
 {
     const struct pace *newest = &j->paces[(j->pace_count - 1) % PACES];
     const struct pace *oldest = &j->paces[j->pace_count > PACES ? j->pace_count % PACES : 0];
 
-    if (j->pace_count <= BATCHES_SIZE / j->pipeline->batch_size)
+    if (j->pace_count <= (uint64_t)j->feeding)
         return 0;
     return (double)(newest->matched - oldest->matched) / (clock_seconds() - oldest->time);
 }
@@ -562,8 +571,8 @@ static double gpu_rate(const struct job *j)
  * - where the GPUs will be through with all that is left before the worker is through with one
  *   segment: in the end everyone would wait for that one.  At the slow levels that is so for most
  *   inputs, and even while a GPU is brought up;
- * - on every core, while a GPU is brought up, which takes a core itself, and time from all if it has
- *   to fight for one.
+ * - on every core, while a GPU is brought up, which takes a core itself, and time from all if it
+ *   has to fight for one.
  */
 static bool cpu_may_match(const struct job *j)
 {
@@ -588,15 +597,15 @@ static bool cpu_may_match(const struct job *j)
         match_seconds = match_time(j);
     if (rate * match_seconds > GPU_IS_FASTER * j->threads)
         return false;
-    if (rate * other_time(j) > BUSY * j->threads)
+    if (rate * handling_time(j) > BUSY * j->threads)
         return false;
     /* How much of a pipe is left is not known: a lot. */
     return j->source.random_access == 0 || left > rate * match_seconds;
 }
 
 /* Whether as many threads are at work as there may be; feeders that read a file count, as long as
- * they are few: then each has a core, and none waits, with a segment half done that a whole batch waits
- * for, until the system gives it one. */
+ * they are few: then each has a core, and none waits, with a segment half done that a whole batch
+ * waits for, until the system gives it one. */
 static bool all_cores_busy(const struct job *j)
 {
     const int readers = j->feeders_reading, most = j->threads / 4;
@@ -652,22 +661,29 @@ static struct slot *next_segment(struct job *j, struct worker *w)
 
 /* --- Writing ---
  *
- * The writer alone changes next_write, the CRC and the sums of bytes. */
+ * next_write, the CRC and the sums of bytes are the writer's: nobody else changes them, and nobody
+ * else reads them without the lock. */
 
 /* Segments written at a time: many, since taking the lock again after each would take longer than
- * writing it where many threads want it. */
-#define WRITE_MOST 16
+ * writing it where many threads want it; with what goes before and behind them, as many as any
+ * system's writev() takes. */
+#define WRITE_MOST 14
 
-/* Finished segments that are next in the output, WRITE_MOST at most. */
+/* Finished segments that are next in the output: WRITE_MOST at most, and no more than half of the
+ * slots, so that others can go on while they are written. */
 static unsigned count_finished(const struct job *j)
 {
-    for (unsigned i = 0; i < WRITE_MOST; i++) {
+    const unsigned most =
+        j->slots_in_use / 2 < WRITE_MOST ? (unsigned)(j->slots_in_use / 2) : WRITE_MOST;
+    unsigned i = 0;
+
+    for (; i < most; i++) {
         const struct slot *s = &j->slots[(j->next_write + i) % j->slot_count];
 
         if (!s->done || s->index != j->next_write + i)
-            return i;
+            break;
     }
-    return WRITE_MOST;
+    return i;
 }
 
 /* Writes the next `count` segments, at least one, which are finished, with the header before the
@@ -830,6 +846,7 @@ static void work(struct worker *w)
             j->stats.gpu_segments++;
         } else {
             j->stats.cpu_segments++;
+            j->match_seconds += match;
             j->matching -= s->feeder == NULL;
         }
         j->stats.match += match;
@@ -1021,7 +1038,7 @@ static void run_job(struct job *j)
             break;
         pthread_join(j->workers[i].thread, NULL);
     }
-    /* Workers end once all is claimed, or the job has failed, and no feeder is started after that. */
+    /* Workers end once all is claimed, or the job has failed; no feeder is started after that. */
     for (int gpu = 0; gpu < j->gpus_fed; gpu++)
         for (int i = 0; i < j->gpu_feeders[gpu]; i++)
             pthread_join(j->feeders[gpu * GPUS_BATCHES + i].thread, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_encoder.c - what the encoder writes decodes to its input, in blocks that end where they ought
- * to and are as small as they can be, and is never made from a sequence that is not a match
+ * test_encoder.c - what the encoder writes decodes to its input, in blocks that end where they
+ * ought to and are as small as they can be, and is never made from a sequence that is not a match
  *
  * zlib's inflate decodes everything, block by block, so that each block's type, size and place are
  * known.  The size a block ought to have is worked out from the sequences with the tables of RFC
@@ -442,8 +442,8 @@ static bool one_ends_at(const struct block *b, const struct block *end, size_t p
 
 /*
  * Whether the blocks are those, and as small, as they ought to be: parts join the block before them
- * where that is estimated to be no larger than keeping apart.  The encoder's logarithms are off by up
- * to 0.001, so where that can make the difference, either is right.
+ * where that is estimated to be no larger than keeping apart.  The encoder's logarithms are off by
+ * up to 0.001, so where that can make the difference, either is right.
  */
 static void check_sizes(const struct segment *s, size_t split, bool last,
                         const struct blocks *blocks)
@@ -870,8 +870,8 @@ static void sharing(void)
     CHECK_EQ(count_blocks(&zeros, &flat, 2, 1), 2);
 }
 
-/* Two chunks are one block or two, whichever is smaller by exact sizes, or where it is a close call,
- * nearly. */
+/* Two chunks are one block or two, whichever is smaller by exact sizes, or where it is a close
+ * call, nearly. */
 static void sharing_is_about_exact(void)
 {
     uint64_t state = 9;
@@ -1118,9 +1118,9 @@ static void hostile_parts(void)
     }
 }
 
-/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that is, as far as the encoder can tell, smaller,
- * though hardly, as a block of its own than it is: it leaves out so many values that this pays for the
- * header. */
+/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that is, as far as the encoder can tell,
+ * smaller, though hardly, as a block of its own than it is: it leaves out so many values that this
+ * pays for the header. */
 static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
 {
     for (unsigned values = 256; values > 128; values--) {
@@ -1139,8 +1139,8 @@ static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
     }
 }
 
-/* As many blocks as there can be: every other part is stored, and those between save a few bits each,
- * so that they are not. */
+/* As many blocks as there can be: every other part is stored, and those between save a few bits
+ * each, so that they are not. */
 static void most_blocks(void)
 {
     const size_t pairs = 96;
