@@ -147,16 +147,6 @@ function levels_of(p, list,    i, n, key, seen) {
     return n
 }
 
-# Whether no other row of the series is for the same input and faster: the part "size" has a tool with
-# several numbers of threads, and draws the best.
-function is_best(i,    k) {
-    for (k = 1; k <= rows; k++)
-        if (part[k] == part[i] && bytes[k] == bytes[i] && level[k] == level[i] && series(k) == series(i) && \
-            is_right(k) && (speed(k) > speed(i) || (speed(k) == speed(i) && k < i)))
-            return 0
-    return 1
-}
-
 # A panel for each level: speed against what x says.
 function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, all, s, body, first) {
     nl = levels_of(p, levels)

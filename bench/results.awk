@@ -71,6 +71,16 @@ function series(i) {
     return tool[i]
 }
 
+# Whether no other row of the series is for the same input and faster: the part "size" has igzip with
+# several numbers of threads, of which the best counts.
+function is_best(i,    k) {
+    for (k = 1; k <= rows; k++)
+        if (part[k] == part[i] && bytes[k] == bytes[i] && level[k] == level[i] && series(k) == series(i) && \
+            is_right(k) && (speed(k) > speed(i) || (speed(k) == speed(i) && k < i)))
+            return 0
+    return 1
+}
+
 # nvCOMP's streams are no .gz files, and neither read nor written: it competes with none.
 function competes(i) {
     return part[i] == "pareto" && tool[i] != "nvcomp" && is_right(i)

@@ -42,7 +42,7 @@ function pareto_table(f,    i, n, list, key, s, related) {
 # each tool, engine and level.
 function speed_table(p, title, x,    i, k, n, m, list, key, cols, col, seen, cell, at, c, top) {
     for (i = 1; i <= rows; i++) {
-        if (!in_part(i, p) || !is_right(i)) continue
+        if (!in_part(i, p) || !is_right(i) || (x == "bytes" && !is_best(i))) continue
         c = level[i] SUBSEP series(i)
         if (!(c in seen)) {
             seen[c]

@@ -12,6 +12,9 @@
  * both alphabets' codes are themselves coded with a third, the precode. */
 #define DEFLATE_LITLEN_SYMBOLS 286
 #define DEFLATE_DISTANCE_SYMBOLS 30
+/* Those that have codes in a fixed block: the last two of each alphabet occur in no data. */
+#define DEFLATE_FIXED_LITLEN_SYMBOLS 288
+#define DEFLATE_FIXED_DISTANCE_SYMBOLS 32
 #define DEFLATE_PRECODE_SYMBOLS 19
 
 #define DEFLATE_END_OF_BLOCK 256

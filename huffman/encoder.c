@@ -33,15 +33,12 @@
 #define NOINLINE __attribute__((noinline))
 
 /* How often each symbol occurs in a block, and the extra bits that go with them.  The arrays are as
- * large as the alphabets of fixed blocks, whose two last symbols no data uses: so loops over them
- * go by whole vectors. */
+ * large as the alphabets of fixed blocks: so loops over them go by whole vectors. */
 struct counts {
-    uint32_t litlen[DEFLATE_LITLEN_SYMBOLS + 2];
-    uint32_t distance[DEFLATE_DISTANCE_SYMBOLS + 2];
+    uint32_t litlen[DEFLATE_FIXED_LITLEN_SYMBOLS];
+    uint32_t distance[DEFLATE_FIXED_DISTANCE_SYMBOLS];
     uint64_t extra_bits;
 };
-
-#define COUNT(array) ((unsigned)(sizeof(array) / sizeof((array)[0])))
 
 /* How a block is written. */
 struct plan {
@@ -360,7 +357,8 @@ static uint64_t fixed_codes(const struct counts *c)
     const uint64_t nines = total(c->litlen + 144, 112);
 
     return 7 * sevens + 8 * eights + 9 * nines +
-           DEFLATE_FIXED_DISTANCE_LENGTH * (uint64_t)total(c->distance, COUNT(c->distance));
+           DEFLATE_FIXED_DISTANCE_LENGTH *
+               (uint64_t)total(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS);
 }
 
 /* The logarithm of n to base 2, in 1/65536, off by less than 0.001; anything for 0.  All in
@@ -407,8 +405,8 @@ LOOP void estimate_loop(struct block *b)
     uint64_t bits;
     uint32_t used = 0;
 
-    bits = entropy(c->litlen, COUNT(c->litlen), &used);
-    bits += entropy(c->distance, COUNT(c->distance), &used);
+    bits = entropy(c->litlen, DEFLATE_FIXED_LITLEN_SYMBOLS, &used);
+    bits += entropy(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS, &used);
     bits = 3 + c->extra_bits + bits / 65536 + 150 + 13 * used / 4;
     bits = bits < fixed ? bits : fixed;
     b->bits = bits < stored ? bits : stored;
@@ -454,10 +452,10 @@ static void plan_block(struct plan *p, const struct block *b, unsigned offset)
 /* both = a followed by b. */
 static void join(const struct block *a, const struct block *b, struct block *both)
 {
-    for (unsigned i = 0; i < COUNT(a->counts.litlen); i++)
+    for (unsigned i = 0; i < DEFLATE_FIXED_LITLEN_SYMBOLS; i++)
         both->counts.litlen[i] = a->counts.litlen[i] + b->counts.litlen[i];
     both->counts.litlen[DEFLATE_END_OF_BLOCK] = 1;
-    for (unsigned i = 0; i < COUNT(a->counts.distance); i++)
+    for (unsigned i = 0; i < DEFLATE_FIXED_DISTANCE_SYMBOLS; i++)
         both->counts.distance[i] = a->counts.distance[i] + b->counts.distance[i];
     both->counts.extra_bits = a->counts.extra_bits + b->counts.extra_bits;
     both->start = a->start;
@@ -660,9 +658,8 @@ static void write_block(struct huff_encoder *e, struct bitwriter *w, const uint8
         make_codes(&e->codes, p->litlen_lengths, DEFLATE_LITLEN_SYMBOLS, p->distance_lengths,
                    DEFLATE_DISTANCE_SYMBOLS);
     } else {
-        /* The two symbols of each alphabet that no data uses still take up codes. */
-        uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS + 2];
-        uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS + 2];
+        uint8_t litlen_lengths[DEFLATE_FIXED_LITLEN_SYMBOLS];
+        uint8_t distance_lengths[DEFLATE_FIXED_DISTANCE_SYMBOLS];
 
         for (unsigned i = 0; i < sizeof(litlen_lengths); i++)
             litlen_lengths[i] = (uint8_t)deflate_fixed_length(i);
