@@ -51,6 +51,18 @@ LZ_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
     return (symbol - DEFLATE_FIRST_LENGTH) / 4 - 1;
 }
 
+/* The least of the lengths that a symbol (257 to 285) stands for. */
+LZ_INLINE unsigned deflate_least_length(unsigned symbol)
+{
+    unsigned x = symbol - DEFLATE_FIRST_LENGTH;
+
+    if (x < 8)
+        return LZ_MIN_MATCH + x;
+    if (symbol == DEFLATE_LITLEN_SYMBOLS - 1)
+        return LZ_MAX_MATCH;
+    return LZ_MIN_MATCH + ((4 + (x & 3)) << deflate_length_extra_bits(symbol));
+}
+
 /* The value of the extra bits for a length. */
 LZ_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
 {

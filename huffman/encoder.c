@@ -18,6 +18,7 @@
 #include "huffman/deflate.h"
 #include "huffman/header.h"
 #include "huffman/huffman.h"
+#include "huffman/lanes.h"
 #include "huffman/lengths.h"
 #include "lzss/bytes.h"
 #include "lzss/cpu.h"
@@ -26,9 +27,9 @@
  * The two loops over sequences are compiled once more for processors that have AVX2 and BMI2:
  * nothing holds them up but the number of instructions, and there are a tenth fewer then.  So are
  * the estimates, for larger vectors.  Either way they are functions of their own, for them to have
- * the registers to themselves.
+ * the registers to themselves.  Where there is AVX-512, they are left the sequences that are too
+ * few for lanes.h.
  */
-#define AVX2_PATH __attribute__((noinline, target("avx2,bmi2")))
 #define LOOP static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 
@@ -77,6 +78,9 @@ struct codes {
         uint16_t shift;
         uint16_t count;
     } distance[DEFLATE_DISTANCE_SYMBOLS];
+#ifdef HAVE_AVX512_PATH
+    struct lane_codes lanes;
+#endif
 };
 
 _Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= DEFLATE_MAX_CODE,
@@ -87,30 +91,42 @@ _Static_assert(8 + DEFLATE_MAX_CODE + 5 <= 32, "a length's code, extra bits and 
 #define FEW_LITERALS 16
 
 struct huff_encoder {
-    bool avx2;              /* the processor has AVX2 and BMI2 */
+    bool avx2;              /* the processor has AVX2 and BMI2, */
+    bool avx512;            /* and AVX-512, too */
     struct block blocks[3]; /* the open one, the next part, and the two together */
     struct plan plan;       /* of the block that is being written, */
     struct codes codes;     /* and its codes */
-    uint8_t length_symbols[LZ_MAX_MATCH + 1]; /* less DEFLATE_FIRST_LENGTH */
-    uint8_t distance_symbols[1 + 2 * 256];    /* see distance_symbol */
+    /* Less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH. */
+    _Alignas(64) uint8_t length_symbols[256];
+    uint8_t distance_symbols[1 + 2 * 256]; /* see distance_symbol */
     /* A part's literals but for long runs, one after the other. */
     uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
     uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
+#ifdef HAVE_AVX512_PATH
+    union {
+        struct located located; /* while a part is counted, */
+        struct encoded encoded; /* or a block written */
+    } lanes;
+#endif
 };
 
 _Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
 
 struct huff_encoder *huff_encoder_new(void)
 {
-    struct huff_encoder *e = malloc(sizeof(*e));
+    struct huff_encoder *e = aligned_alloc(_Alignof(struct huff_encoder), sizeof(*e));
 
     if (e == NULL)
         return NULL;
 #ifdef HAVE_AVX2_PATH
     e->avx2 = cpu_has_avx2_path();
 #endif
+#ifdef HAVE_AVX512_PATH
+    e->avx512 = cpu_has_avx512_path();
+#endif
     for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
-        e->length_symbols[length] = (uint8_t)(deflate_length_symbol(length) - DEFLATE_FIRST_LENGTH);
+        e->length_symbols[length - LZ_MIN_MATCH] =
+            (uint8_t)(deflate_length_symbol(length) - DEFLATE_FIRST_LENGTH);
     for (unsigned i = 1; i <= 256; i++) {
         e->distance_symbols[i] = (uint8_t)deflate_distance_symbol(i);
         e->distance_symbols[256 + i] = (uint8_t)deflate_distance_symbol(i << 7);
@@ -179,17 +195,18 @@ LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, cons
 
 #define COMPARED 32
 
+/* For COMPARED - n on: n bytes of ones, then zeros. */
+#define ONES 255, 255, 255, 255, 255, 255, 255, 255
+static const uint8_t compare_masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
+#undef ONES
+
 /* Compares `length` bytes (3 to LZ_MAX_MATCH); up to COMPARED - 1 bytes after them must be
  * readable.  Few matches are longer than COMPARED: for the others, there is no branch that could be
  * predicted wrong. */
 LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b, size_t length,
                         bool avx2)
 {
-#define ONES 255, 255, 255, 255, 255, 255, 255, 255
-    static const uint8_t masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
-#undef ONES
-
-    compare(d, a, b, masks + COMPARED - (length < COMPARED ? length : COMPARED), avx2);
+    compare(d, a, b, compare_masks + COMPARED - (length < COMPARED ? length : COMPARED), avx2);
     while (length > COMPARED) {
         /* The last bytes once more, so that a mask is not needed. */
         size_t step = length < 2 * COMPARED ? length - COMPARED : COMPARED;
@@ -197,7 +214,7 @@ LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b
         length -= step;
         a += step;
         b += step;
-        compare(d, a, b, masks, avx2);
+        compare(d, a, b, compare_masks, avx2);
     }
 }
 
@@ -263,7 +280,7 @@ LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, si
             text += literals;
         else
             count_literals(e, in + pos, literals);
-        counts->litlen[DEFLATE_FIRST_LENGTH + e->length_symbols[length]]++;
+        counts->litlen[DEFLATE_FIRST_LENGTH + e->length_symbols[length - LZ_MIN_MATCH]]++;
         counts->distance[distance_symbol(e, (unsigned)distance)]++;
         pos = match + length;
     }
@@ -273,12 +290,54 @@ LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, si
 }
 
 #ifdef HAVE_AVX2_PATH
-AVX2_PATH static size_t count_sequences_avx2(struct huff_encoder *e, const uint8_t *in, size_t pos,
-                                             size_t chunk_end, size_t enough,
-                                             const struct lz_sequence *sequences, uint32_t count,
-                                             uint32_t *counted, struct counts *counts)
+AVX2_PATH NOINLINE static size_t count_sequences_avx2(struct huff_encoder *e, const uint8_t *in,
+                                                      size_t pos, size_t chunk_end, size_t enough,
+                                                      const struct lz_sequence *sequences,
+                                                      uint32_t count, uint32_t *counted,
+                                                      struct counts *counts)
 {
     return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, true);
+}
+#endif
+
+#ifdef HAVE_AVX512_PATH
+/* As count_loop, but may stop early. */
+AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
+                                               size_t pos, size_t chunk_end, size_t enough,
+                                               const struct lz_sequence *sequences, uint32_t count,
+                                               uint32_t *counted, struct counts *counts)
+{
+    struct located *const l = &e->lanes.located;
+    const struct lz_sequence *s = sequences;
+    uint8_t *text = e->text;
+    struct difference d = {{0}, {0}};
+    uint32_t n;
+
+    while ((n = lanes_locate(l, s, count - (uint32_t)(s - sequences), pos, enough, chunk_end,
+                             FEW_LITERALS, COMPARED, e->length_symbols)) > 0) {
+        for (uint32_t i = 0; i < n; i++, s++) {
+            const uint8_t *match = in + l->match[i], *literals = in + l->literals[i];
+            uint32_t symbol = l->length_symbol[i], gathered = s->literals;
+
+            compare(&d, match, match - s->distance, compare_masks + l->short_of[i], true);
+            memcpy(text, literals, FEW_LITERALS);
+            counts->distance[l->distance_symbol[i]]++;
+            if (__builtin_expect(symbol >= LANES_ODD, 0)) {
+                symbol -= LANES_ODD;
+                compare_match(&d, match, match - s->distance, s->length, true);
+                if (s->literals > FEW_LITERALS) {
+                    count_literals(e, literals, s->literals);
+                    gathered = 0;
+                }
+            }
+            counts->litlen[DEFLATE_FIRST_LENGTH + symbol]++;
+            text += gathered;
+        }
+        pos = l->end;
+    }
+    count_literals(e, e->text, (size_t)(text - e->text));
+    *counted = (uint32_t)(s - sequences);
+    return all_equal(&d) ? pos : 0;
 }
 #endif
 
@@ -287,12 +346,25 @@ NOINLINE static size_t count_sequences(struct huff_encoder *e, const uint8_t *in
                                        const struct lz_sequence *sequences, uint32_t count,
                                        uint32_t *counted, struct counts *counts)
 {
+    uint32_t before = 0;
+
+#ifdef HAVE_AVX512_PATH
+    if (e->avx512) {
+        pos = count_lanes(e, in, pos, chunk_end, enough, sequences, count, &before, counts);
+        if (before > 0 && pos == 0)
+            return 0;
+    }
+#endif
 #ifdef HAVE_AVX2_PATH
     if (e->avx2)
-        return count_sequences_avx2(e, in, pos, chunk_end, enough, sequences, count, counted,
-                                    counts);
+        pos = count_sequences_avx2(e, in, pos, chunk_end, enough, sequences + before,
+                                   count - before, counted, counts);
+    else
 #endif
-    return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, false);
+        pos = count_loop(e, in, pos, chunk_end, enough, sequences + before, count - before, counted,
+                         counts, false);
+    *counted += before;
+    return pos;
 }
 
 /*
@@ -413,7 +485,7 @@ LOOP void estimate_loop(struct block *b)
 }
 
 #ifdef HAVE_AVX2_PATH
-AVX2_PATH static void estimate_avx2(struct block *b)
+AVX2_PATH NOINLINE static void estimate_avx2(struct block *b)
 {
     estimate_loop(b);
 }
@@ -483,7 +555,7 @@ static void write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool 
 static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsigned litlen_symbols,
                        const uint8_t *distance_lengths, unsigned distance_symbols)
 {
-    uint16_t code[HUFF_MAX_SYMBOLS + 2];
+    uint16_t code[HUFF_MAX_SYMBOLS + 2], distance_code[DEFLATE_FIXED_DISTANCE_SYMBOLS];
 
     huff_codes(litlen_lengths, litlen_symbols, code);
     for (unsigned i = 0; i <= DEFLATE_END_OF_BLOCK; i++)
@@ -496,12 +568,16 @@ static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsig
 
         codes->length[length] = bits << 8 | (code_bits + extra_bits);
     }
-    huff_codes(distance_lengths, distance_symbols, code);
+    huff_codes(distance_lengths, distance_symbols, distance_code);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        codes->distance[i].bits = code[i] - (deflate_least_distance(i) << distance_lengths[i]);
+        codes->distance[i].bits =
+            distance_code[i] - (deflate_least_distance(i) << distance_lengths[i]);
         codes->distance[i].shift = distance_lengths[i];
         codes->distance[i].count = (uint16_t)(distance_lengths[i] + deflate_distance_extra_bits(i));
     }
+#ifdef HAVE_AVX512_PATH
+    lanes_make_codes(&codes->lanes, code, litlen_lengths, distance_code, distance_lengths);
+#endif
 }
 
 /* Puts an entry of a codes' table. */
@@ -522,14 +598,17 @@ static inline void put_three(struct bitwriter *w, const struct codes *codes, con
 }
 
 /* Writes in[0..n); flushes after the last, and expects to start after a flush. */
-static void write_literals(struct bitwriter *w, const struct codes *codes, const uint8_t *in,
+static void write_literals(struct bitwriter *out, const struct codes *codes, const uint8_t *in,
                            size_t n)
 {
+    struct bitwriter w = *out; /* in registers */
+
     for (; n >= 3; n -= 3, in += 3)
-        put_three(w, codes, in);
+        put_three(&w, codes, in);
     for (; n > 0; n--)
-        put_code(w, codes->literal[*in++]);
-    bits_flush(w);
+        put_code(&w, codes->literal[*in++]);
+    bits_flush(&w);
+    *out = w;
 }
 
 /* Some bits, and how many. */
@@ -599,20 +678,86 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
     return in;
 }
 
+#ifdef HAVE_AVX512_PATH
+/* Writes a sequence that lanes_encode has marked as odd, whose literals start at `in`; `bits` and
+ * `count` are what was made of it. */
+LOOP void write_odd(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
+                    struct lz_sequence s, uint64_t bits, uint32_t count)
+{
+    const unsigned last = s.literals < LANES_LITERALS ? s.literals : LANES_LITERALS;
+
+    write_literals(w, &e->codes, in, s.literals - last);
+    if (count <= BITWRITER_ROOM) {
+        bits_put(w, bits, count);
+    } else {
+        const struct bits match = match_bits(e, s);
+
+        write_literals(w, &e->codes, in + s.literals - last, last);
+        bits_put(w, match.value, match.count);
+    }
+    bits_flush(w);
+}
+
+/* As write_loop, but leaves those that are not a multiple of LANES_STEP. */
+AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
+                                                       struct bitwriter *out, const uint8_t *in,
+                                                       const struct lz_sequence *sequences,
+                                                       uint32_t count)
+{
+    struct encoded *const l = &e->lanes.encoded;
+    struct bitwriter w = *out;
+
+    while (count >= LANES_STEP) {
+        const uint32_t n = count < LANES ? count - count % LANES_STEP : LANES;
+        const size_t bytes =
+            lanes_encode(l, &e->codes.lanes, in, sequences, n, BITWRITER_ROOM, e->length_symbols);
+
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t bits = l->count[i];
+
+            if (__builtin_expect(bits >= LANES_ODD, 0)) {
+                const struct lz_sequence s = sequences[i];
+                const unsigned more = s.literals > LANES_LITERALS ? s.literals - LANES_LITERALS : 0;
+
+                /* A copy, so that `w` itself stays in registers. */
+                struct bitwriter writer = w;
+
+                write_odd(e, &writer, in + l->literals[i] - more, s, l->bits[i], bits - LANES_ODD);
+                w = writer;
+                continue;
+            }
+            bits_put(&w, l->bits[i], bits);
+            bits_flush(&w);
+        }
+        in += bytes;
+        sequences += n;
+        count -= n;
+    }
+    *out = w;
+    return in;
+}
+#endif
+
 #ifdef HAVE_AVX2_PATH
-AVX2_PATH static const uint8_t *write_sequences_avx2(const struct huff_encoder *e,
-                                                     struct bitwriter *out, const uint8_t *in,
-                                                     const struct lz_sequence *sequences,
-                                                     uint32_t count)
+AVX2_PATH NOINLINE static const uint8_t *
+write_sequences_avx2(const struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
+                     const struct lz_sequence *sequences, uint32_t count)
 {
     return write_loop(e, out, in, sequences, count);
 }
 #endif
 
-NOINLINE static const uint8_t *write_sequences(const struct huff_encoder *e, struct bitwriter *out,
+NOINLINE static const uint8_t *write_sequences(struct huff_encoder *e, struct bitwriter *out,
                                                const uint8_t *in,
                                                const struct lz_sequence *sequences, uint32_t count)
 {
+#ifdef HAVE_AVX512_PATH
+    if (e->avx512) {
+        in = write_lanes(e, out, in, sequences, count);
+        sequences += count - count % LANES_STEP;
+        count %= LANES_STEP;
+    }
+#endif
 #ifdef HAVE_AVX2_PATH
     if (e->avx2)
         return write_sequences_avx2(e, out, in, sequences, count);
@@ -621,7 +766,7 @@ NOINLINE static const uint8_t *write_sequences(const struct huff_encoder *e, str
 }
 
 /* Writes a block's symbols, all but the last. */
-static void write_symbols(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
+static void write_symbols(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
                           size_t len, const struct lz_chunk *chunks, const struct block *b)
 {
     const uint8_t *next = in + b->start.byte;

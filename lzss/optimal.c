@@ -422,9 +422,8 @@ static void find_steps(struct lz_optimal *o, const uint8_t *in, const uint32_t *
  * eight at a time; so the eight nearest, from pos + 1 on, are kept in a register, which serves the
  * steps of up to eight bytes.
  */
-__attribute__((target("avx2"))) static void find_steps_avx2(struct lz_optimal *o, const uint8_t *in,
-                                                            const uint32_t *starts, int32_t begin,
-                                                            int32_t end)
+AVX2_PATH static void find_steps_avx2(struct lz_optimal *o, const uint8_t *in,
+                                      const uint32_t *starts, int32_t begin, int32_t end)
 {
     const struct costs *c = &o->costs;
     const __m256i none = _mm256_set1_epi32(-1);

@@ -1,0 +1,329 @@
+/*
+ * lanes.c - see lanes.h
+ *
+ * A vector has sixteen numbers of 32 bits, one for each sequence.  Tables are looked up in
+ * registers, which take 32 numbers of 32 bits or 256 bytes.  Instructions that gather from memory
+ * would be shorter to write, but some processors take longer for them than for sixteen loads.
+ */
+#include "config.h"
+
+#include "huffman/lanes.h"
+
+#ifdef HAVE_AVX512_PATH
+
+#include <immintrin.h>
+
+#include "lzss/bytes.h"
+
+#define VECTOR static inline __attribute__((always_inline)) AVX512_PATH
+
+_Static_assert(sizeof(struct lz_sequence) == 6, "sixteen sequences in a vector and a half");
+_Static_assert(LANES_STEP == 16 && LANES % LANES_STEP == 0, "a vector's numbers");
+_Static_assert(LANES_LITERALS == 4, "the literals' bytes in a number");
+
+VECTOR __m512i all(uint32_t value)
+{
+    return _mm512_set1_epi32((int)value);
+}
+
+VECTOR __m512i low16(__m512i x)
+{
+    return _mm512_and_si512(x, all(0xffff));
+}
+
+/* Sixteen sequences, field by field. */
+struct fields {
+    __m512i literals, length, distance;
+};
+
+/* Of 48 numbers of 16 bits, every third, from `first` on. */
+VECTOR __m512i every_third(__m512i a, __m512i b, int first)
+{
+    const __m512i index = _mm512_add_epi32(
+        _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45),
+        all((uint32_t)first));
+
+    return _mm512_maskz_permutex2var_epi16(0x55555555, a, index, b);
+}
+
+VECTOR struct fields load_fields(const struct lz_sequence *s)
+{
+    const __m512i a = _mm512_loadu_si512(s);
+    const __m512i b =
+        _mm512_castsi256_si512(_mm256_loadu_si256((const void *)((const uint8_t *)s + 64)));
+
+    return (struct fields){every_third(a, b, 0), every_third(a, b, 1), every_third(a, b, 2)};
+}
+
+/* Marks the odd ones. */
+VECTOR __m512i mark(__m512i x, __mmask16 odd)
+{
+    return _mm512_mask_add_epi32(x, odd, x, all(LANES_ODD));
+}
+
+/* For each number, the sum of it and all before it. */
+VECTOR __m512i prefix_sums(__m512i x)
+{
+    const __m512i zero = _mm512_setzero_si512();
+
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
+    return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
+}
+
+VECTOR __m512i spread_last(__m512i x)
+{
+    return _mm512_permutexvar_epi32(all(15), x);
+}
+
+VECTOR uint32_t first_of(__m512i x)
+{
+    return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(x));
+}
+
+/* As deflate_distance_symbol, for distances from 1 on. */
+VECTOR __m512i distance_symbols(__m512i distance)
+{
+    const __m512i x = _mm512_sub_epi32(distance, all(1));
+    const __m512i zeros = _mm512_lzcnt_epi32(x);
+    /* 2 or 3: the highest bit that is set, and the next */
+    const __m512i top = _mm512_srli_epi32(_mm512_sllv_epi32(x, zeros), 30);
+
+    /* 2 * log2 + next bit, where log2 is 31 - zeros */
+    return _mm512_mask_sub_epi32(x, _mm512_cmpgt_epu32_mask(x, all(1)),
+                                 _mm512_add_epi32(top, all(60)), _mm512_slli_epi32(zeros, 1));
+}
+
+/* A table of 256 bytes. */
+struct bytes256 {
+    __m512i quarters[4];
+};
+
+VECTOR struct bytes256 load_bytes256(const uint8_t *p)
+{
+    return (struct bytes256){{_mm512_load_si512(p), _mm512_load_si512(p + 64),
+                              _mm512_load_si512(p + 128), _mm512_load_si512(p + 192)}};
+}
+
+/* Looks up 64 bytes. */
+VECTOR __m512i look_up_bytes(const struct bytes256 *t, __m512i index)
+{
+    const __m512i low = _mm512_permutex2var_epi8(t->quarters[0], index, t->quarters[1]);
+    const __m512i high = _mm512_permutex2var_epi8(t->quarters[2], index, t->quarters[3]);
+
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
+}
+
+/* A table of 32 numbers. */
+struct numbers32 {
+    __m512i halves[2];
+};
+
+VECTOR struct numbers32 load_numbers32(const uint32_t *p)
+{
+    return (struct numbers32){{_mm512_load_si512(p), _mm512_load_si512(p + 16)}};
+}
+
+VECTOR __m512i look_up(const struct numbers32 *t, __m512i index)
+{
+    return _mm512_permutex2var_epi32(t->halves[0], index, t->halves[1]);
+}
+
+/* As deflate_length_symbol, less 257, of length - 3 below 256. */
+VECTOR __m512i length_symbols_of(const struct bytes256 *t, __m512i less3)
+{
+    return _mm512_and_si512(look_up_bytes(t, less3), all(255));
+}
+
+AVX512_PATH uint32_t lanes_locate(struct located *l, const struct lz_sequence *sequences,
+                                  uint32_t count, size_t pos, size_t enough, size_t end,
+                                  uint32_t few, uint32_t limit, const uint8_t *length_symbols)
+{
+    const struct bytes256 symbols = load_bytes256(length_symbols);
+    __m512i before = all((uint32_t)pos);
+    uint32_t i;
+
+    for (i = 0; i < LANES && count - i >= LANES_STEP; i += LANES_STEP) {
+        const struct fields s = load_fields(sequences + i);
+        const __m512i bytes = _mm512_add_epi32(s.literals, s.length);
+        const __m512i ends = _mm512_add_epi32(before, prefix_sums(bytes));
+        const __m512i match = _mm512_sub_epi32(ends, s.length);
+        const __m512i literals = _mm512_sub_epi32(match, s.literals);
+        const __m512i less3 = _mm512_sub_epi32(s.length, all(LZ_MIN_MATCH));
+        const __mmask16 stops =
+            _mm512_cmpgt_epu32_mask(less3, all(LZ_MAX_MATCH - LZ_MIN_MATCH)) |
+            _mm512_cmpge_epu32_mask(_mm512_sub_epi32(s.distance, all(1)), all(LZ_WINDOW_SIZE)) |
+            _mm512_cmpgt_epu32_mask(s.distance, match) |
+            _mm512_cmpge_epu32_mask(literals, all((uint32_t)enough)) |
+            _mm512_cmpgt_epu32_mask(ends, all((uint32_t)end));
+        const __mmask16 odd = _mm512_cmpgt_epu32_mask(s.length, all(limit)) |
+                              _mm512_cmpgt_epu32_mask(s.literals, all(few));
+
+        if (stops != 0)
+            break;
+        _mm512_store_si512(l->literals + i, literals);
+        _mm512_store_si512(l->match + i, match);
+        _mm512_store_si512(l->length_symbol + i, mark(length_symbols_of(&symbols, less3), odd));
+        _mm512_store_si512(l->distance_symbol + i, distance_symbols(s.distance));
+        _mm512_store_si512(l->short_of + i,
+                           _mm512_sub_epi32(all(limit), _mm512_min_epu32(s.length, all(limit))));
+        before = spread_last(ends);
+    }
+    l->end = first_of(before);
+    return i;
+}
+
+void lanes_make_codes(struct lane_codes *codes, const uint16_t *litlen,
+                      const uint8_t *litlen_lengths, const uint16_t *distance,
+                      const uint8_t *distance_lengths)
+{
+    for (unsigned i = 0; i < 256; i++) {
+        codes->literal_low[i] = (uint8_t)litlen[i];
+        codes->literal_high[i] = (uint8_t)(litlen[i] >> 8);
+        codes->literal_count[i] = litlen_lengths[i];
+    }
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {
+        const unsigned bits = litlen_lengths[i], row = i - DEFLATE_FIRST_LENGTH;
+
+        codes->length_bits[row] = litlen[i] - (deflate_least_length(i) << bits);
+        codes->length_counts[row] = bits | (bits + deflate_length_extra_bits(i)) << 16;
+    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
+        const unsigned bits = distance_lengths[i];
+
+        codes->distance_bits[i] = distance[i] - (deflate_least_distance(i) << bits);
+        codes->distance_counts[i] = bits | (bits + deflate_distance_extra_bits(i)) << 16;
+    }
+}
+
+/* Some bits of each sequence, and how many. */
+struct bits {
+    __m512i bits, count;
+};
+
+/* b's bits above a's; together they are 32 at most. */
+VECTOR struct bits join(struct bits a, struct bits b)
+{
+    return (struct bits){_mm512_or_si512(a.bits, _mm512_sllv_epi32(b.bits, a.count)),
+                         _mm512_add_epi32(a.count, b.count)};
+}
+
+/* The code of a length or distance, and its extra bits. */
+VECTOR struct bits code_of(__m512i value, __m512i symbol, const struct numbers32 *bits,
+                           const struct numbers32 *counts)
+{
+    const __m512i count = look_up(counts, symbol);
+
+    return (struct bits){
+        _mm512_add_epi32(_mm512_sllv_epi32(value, low16(count)), look_up(bits, symbol)),
+        _mm512_srli_epi32(count, 16)};
+}
+
+/* Of numbers of 64 bits, the lower halves, or the upper ones. */
+VECTOR __m512i half(__m512i x, bool upper)
+{
+    return upper ? _mm512_srli_epi64(x, 32) : _mm512_and_si512(x, _mm512_set1_epi64(0xffffffff));
+}
+
+/* Joins a, b, c and d of every other sequence: the even ones, or the odd ones. */
+VECTOR __m512i join_all(struct bits a, struct bits b, struct bits c, struct bits d, bool odd)
+{
+    const __m512i ab = _mm512_or_si512(half(a.bits, odd),
+                                       _mm512_sllv_epi64(half(b.bits, odd), half(a.count, odd)));
+    const __m512i cd = _mm512_or_si512(half(c.bits, odd),
+                                       _mm512_sllv_epi64(half(d.bits, odd), half(c.count, odd)));
+
+    return _mm512_or_si512(ab,
+                           _mm512_sllv_epi64(cd, half(_mm512_add_epi32(a.count, b.count), odd)));
+}
+
+/* Finds where the last literals are, up to LANES_LITERALS; returns where the last match ends. */
+VECTOR uint32_t locate_last_literals(struct encoded *e, const struct lz_sequence *sequences,
+                                     uint32_t count)
+{
+    __m512i before = _mm512_setzero_si512();
+
+    for (uint32_t i = 0; i < count; i += LANES_STEP) {
+        const struct fields s = load_fields(sequences + i);
+        const __m512i ends =
+            _mm512_add_epi32(before, prefix_sums(_mm512_add_epi32(s.literals, s.length)));
+        const __m512i last = _mm512_min_epu32(s.literals, all(LANES_LITERALS));
+
+        _mm512_store_si512(e->literals + i,
+                           _mm512_sub_epi32(ends, _mm512_add_epi32(s.length, last)));
+        before = spread_last(ends);
+    }
+    return first_of(before);
+}
+
+AVX512_PATH size_t lanes_encode(struct encoded *e, const struct lane_codes *codes,
+                                const uint8_t *in, const struct lz_sequence *sequences,
+                                uint32_t count, uint32_t room, const uint8_t *length_symbols)
+{
+    const struct bytes256 low_bytes = load_bytes256(codes->literal_low);
+    const struct bytes256 high_bytes = load_bytes256(codes->literal_high);
+    const struct bytes256 counts = load_bytes256(codes->literal_count);
+    const struct bytes256 symbols = load_bytes256(length_symbols);
+    const struct numbers32 length_bits = load_numbers32(codes->length_bits);
+    const struct numbers32 length_counts = load_numbers32(codes->length_counts);
+    const struct numbers32 distance_bits = load_numbers32(codes->distance_bits);
+    const struct numbers32 distance_counts = load_numbers32(codes->distance_counts);
+    /* Of a sequence's 4 bytes at its last literals, those that are literals; a literal's code and
+     * count are nothing where it is none.  By min(literals, 4). */
+    const __m512i masks =
+        _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i even = all(0x00ff00ff); /* the first and the third of them */
+    const uint32_t end = locate_last_literals(e, sequences, count);
+    _Alignas(64) uint32_t last[LANES]; /* the 4 bytes at the last literals */
+
+    for (uint32_t i = 0; i < count; i++)
+        last[i] = load32(in + e->literals[i]);
+
+    for (uint32_t i = 0; i < count; i += LANES_STEP) {
+        const struct fields s = load_fields(sequences + i);
+        const __m512i bytes = _mm512_load_si512(last + i);
+        const __m512i mask =
+            _mm512_permutexvar_epi32(_mm512_min_epu32(s.literals, all(LANES_LITERALS)), masks);
+        const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
+        const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
+        const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
+        /* The codes of the first and the third literal, in 16 bits each, and of the second and the
+         * fourth; and likewise how many bits they have. */
+        const struct bits first_third = {
+            _mm512_or_si512(_mm512_and_si512(low, even),
+                            _mm512_slli_epi16(_mm512_and_si512(high, even), 8)),
+            _mm512_and_si512(lengths, even)};
+        const struct bits second_fourth = {
+            _mm512_or_si512(_mm512_srli_epi16(low, 8), _mm512_andnot_si512(even, high)),
+            _mm512_srli_epi16(lengths, 8)};
+        const struct bits first = {low16(first_third.bits), low16(first_third.count)};
+        const struct bits second = {low16(second_fourth.bits), low16(second_fourth.count)};
+        const struct bits third = {_mm512_srli_epi32(first_third.bits, 16),
+                                   _mm512_srli_epi32(first_third.count, 16)};
+        const struct bits fourth = {_mm512_srli_epi32(second_fourth.bits, 16),
+                                    _mm512_srli_epi32(second_fourth.count, 16)};
+        const struct bits a = join(first, second), b = join(third, fourth);
+        const __m512i less3 = _mm512_sub_epi32(s.length, all(LZ_MIN_MATCH));
+        const struct bits c =
+            code_of(s.length, length_symbols_of(&symbols, less3), &length_bits, &length_counts);
+        const struct bits d =
+            code_of(s.distance, distance_symbols(s.distance), &distance_bits, &distance_counts);
+        const __m512i count_of_all = _mm512_add_epi32(_mm512_add_epi32(a.count, b.count),
+                                                      _mm512_add_epi32(c.count, d.count));
+        const __mmask16 odd = _mm512_cmpgt_epu32_mask(s.literals, all(LANES_LITERALS)) |
+                              _mm512_cmpgt_epu32_mask(count_of_all, all(room));
+        const __m512i evens = join_all(a, b, c, d, false), odds = join_all(a, b, c, d, true);
+
+        _mm512_store_si512(
+            e->bits + i,
+            _mm512_permutex2var_epi64(evens, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), odds));
+        _mm512_store_si512(
+            e->bits + i + 8,
+            _mm512_permutex2var_epi64(evens, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), odds));
+        _mm512_store_si512(e->count + i, mark(count_of_all, odd));
+    }
+    return end;
+}
+
+#endif
