@@ -6,11 +6,14 @@
  * done for many segments at a time, in any order:
  *
  *   worker threads   claim a segment, match it with the CPU engine and encode it; or encode one the
- *                    GPU has matched, which comes first, since it frees the GPU's memory.
- *   feeders          threads that each claim a batch of segments for a GPU, have it matched, hand
- *                    them to the workers, and begin again when these are done with them.  A GPU has
- *                    several, so that reading, copying and matching go on at the same time; there
- *                    are none where there is no GPU.
+ *                    GPU has matched, which comes first, since it frees the GPU's memory; or read
+ *                    one for the GPU, which a few of them do before anything else.
+ *   feeders          threads that each claim a batch of segments for a GPU, have it read by the
+ *                    workers and matched, hand it to the workers, and begin again when these are
+ *                    done with it.  They wait for most of the time.  A GPU has several, so that
+ *                    reading, copying and matching go on at the same time; there are none where
+ *                    there is no GPU.  What can only be read in order, as from a pipe, a feeder
+ *                    reads itself.
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
@@ -20,8 +23,9 @@
  * Who owns what.  A slot holds what is known of a claimed segment until it is written; segment i
  * has slot i % slot_count, so it can be claimed only when the one slot_count before it is written:
  * that bounds the memory and makes readers wait for the writer.  A slot belongs to the thread that
- * claimed it; a matched segment's slot waits in the queue `ready`, then belongs to the worker that
- * takes it there; once `done`, to the writer.  Input bytes are in the worker's own buffer, or in
+ * claimed it; if that is a feeder, it waits in the queue `unread` for a worker to read it, and, once
+ * the segment is matched, in the queue `ready`, whence it belongs to the worker that takes it; once
+ * `done`, to the writer.  Input bytes are in the worker's own buffer, or in
  * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
  * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, what is
  * the writer's (see Writing), and the source, of which any thread may read the segments that can be
@@ -89,6 +93,9 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 
 /* One core in so many is left alone while a GPU is brought up. */
 #define OPENING_SHARE 8
+
+/* While there is something to encode, one worker in so many reads for GPUs. */
+#define READERS 4
 
 /* GPUs so many times as fast as all workers are left to it; and that share of the workers' time
  * counts as all of it. */
@@ -160,7 +167,8 @@ struct feeder {
     unsigned most;    /* segments that fit in it */
     uint64_t first;   /* those in it: this one, */
     unsigned count;   /* and so many in all */
-    unsigned pending; /* of these, how many are not encoded yet; 0: the batch is free */
+    unsigned unread;  /* of these, how many workers have not read yet, */
+    unsigned pending; /* or not encoded; 0: the batch is free */
 };
 
 /* How many segments GPUs had matched at some time. */
@@ -170,6 +178,12 @@ struct pace {
 };
 
 #define PACES 16
+
+/* Slots, in the order in which they came. */
+struct queue {
+    struct slot **ring;  /* of `slot_count` entries */
+    uint64_t first, end; /* of what is in it, counted on without end */
+};
 
 /* The compression of one input. */
 struct job {
@@ -205,8 +219,7 @@ struct job {
     int gpus_fed;              /* GPUs that feeders were started for */
     unsigned batch_segments;   /* segments that fit in a batch, unless memory is short */
     unsigned feeder_segments;  /* that feeders have claimed and not handed over */
-    int feeders_reading;       /* feeders that read a file right now */
-    int working;               /* workers that have a segment in hand */
+    int readers;               /* workers that read for a feeder */
 
     /* How fast things go, for cpu_may_match, beside what is in `stats`: */
     struct pace paces[PACES]; /* the latest, a ring, */
@@ -215,8 +228,7 @@ struct job {
     double match_seconds;     /* of the CPU, for the segments that no GPU matched */
     int matching;             /* workers that match a segment */
 
-    struct slot **ready;             /* a ring of `slot_count` entries */
-    uint64_t ready_first, ready_end; /* of what is in it, counted on without end */
+    struct queue unread, ready;
 
     uint32_t crc; /* of all that was written */
     struct pipeline_stats stats;
@@ -301,6 +313,21 @@ static void fail(struct job *j, enum pipeline_status status, int error_number)
         source_cancel(&j->source);
     }
     wake_all(j);
+}
+
+static bool is_empty(const struct queue *q)
+{
+    return q->first == q->end;
+}
+
+static void push(const struct job *j, struct queue *q, struct slot *s)
+{
+    q->ring[q->end++ % j->slot_count] = s;
+}
+
+static struct slot *pop(const struct job *j, struct queue *q)
+{
+    return q->ring[q->first++ % j->slot_count];
 }
 
 static void *worker_main(void *argument);
@@ -406,23 +433,14 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
     s->done = false;
 }
 
-/*
- * Both claim up to `count` segments and read them into buf, one after another; they give up the
- * lock while they read.  They return how many there were, 0 if the job has failed.  The caller has
- * seen that not all are claimed.
- */
-
-/* Of the segments that can be read in any order; there is at least one. */
-static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
+/* Reads the segments [first..first + count), which are claimed and can be read in any order, into
+ * buf; gives up the lock meanwhile.  False if the job has failed. */
+static bool read_any(struct job *j, uint64_t first, unsigned count, uint8_t *buf)
 {
-    const uint64_t first = j->next_claim;
     double seconds;
     bool ok;
     int error;
 
-    if (count > j->source.random_access - first)
-        count = (unsigned)(j->source.random_access - first);
-    j->next_claim += count;
     unlock(j);
     seconds = -clock_seconds();
     ok = source_read_at(&j->source, first, count, buf);
@@ -432,15 +450,29 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
     j->stats.read += seconds;
     if (!ok)
         fail(j, PIPELINE_READ_ERROR, error);
-    if (j->failed)
-        return 0;
+    return !j->failed;
+}
+
+/*
+ * These claim up to `count` segments, of which the first can be read right now, to be at buf, one
+ * after another.  They return how many there were.
+ */
+
+/* Of the segments that can be read in any order: they are not read yet. */
+static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
+{
+    const uint64_t first = j->next_claim;
+
+    if (count > j->source.random_access - first)
+        count = (unsigned)(j->source.random_access - first);
+    j->next_claim += count;
     for (unsigned i = 0; i < count; i++)
         fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
     return count;
 }
 
-/* Of the others, which no other thread must be reading; with --rsyncable, of which feeders never
- * see anything, count is 1. */
+/* Of the others: they are read, without the lock; 0 if the job has failed.  With --rsyncable, of
+ * which feeders never see anything, count is 1. */
 static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
@@ -478,16 +510,26 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
     return got;
 }
 
-static unsigned claim(struct job *j, unsigned count, uint8_t *buf)
+/* Whether the next segment is one of those that can be read in any order. */
+static bool next_is_any(const struct job *j)
 {
-    return j->next_claim < j->source.random_access ? claim_any(j, count, buf)
-                                                   : claim_in_order(j, count, buf);
+    return j->next_claim < j->source.random_access;
+}
+
+/* Claims the next segment and reads it; NULL if the job has failed. */
+static struct slot *claim_one(struct job *j, uint8_t *buf)
+{
+    const uint64_t index = j->next_claim;
+    const bool ok = next_is_any(j) ? claim_any(j, 1, buf) == 1 && read_any(j, index, 1, buf)
+                                   : claim_in_order(j, 1, buf) == 1;
+
+    return ok ? &j->slots[index % j->slot_count] : NULL;
 }
 
 /* Whether the next segment can be claimed right now, as far as reading goes. */
 static bool can_read(const struct job *j)
 {
-    return !all_claimed(j) && (j->next_claim < j->source.random_access || !j->reading);
+    return !all_claimed(j) && (next_is_any(j) || !j->reading);
 }
 
 /* Segments that there are for certain. */
@@ -603,14 +645,19 @@ static bool cpu_may_match(const struct job *j)
     return j->source.random_access == 0 || left > rate * match_seconds;
 }
 
-/* Whether as many threads are at work as there may be; feeders that read a file count, as long as
- * they are few: then each has a core, and none waits, with a segment half done that a whole batch
- * waits for, until the system gives it one. */
-static bool all_cores_busy(const struct job *j)
+/* Reads a segment for a feeder. */
+static void read_for_feeder(struct job *j)
 {
-    const int readers = j->feeders_reading, most = j->threads / 4;
+    struct slot *s = pop(j, &j->unread);
+    struct feeder *f = s->feeder;
 
-    return j->working + (readers < most ? readers : most) >= j->threads;
+    if (!is_empty(&j->unread))
+        more_workers(j);
+    j->readers++;
+    read_any(j, s->index, 1, f->batch->input + (s->index - f->first) * j->segment_size);
+    j->readers--;
+    if (--f->unread == 0)
+        pthread_cond_broadcast(&j->pipeline->can_feed);
 }
 
 /* The next segment for a worker to encode, after waiting for one if need be; NULL if there will be
@@ -627,33 +674,30 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         if (j->failed)
             return NULL;
         consider_gpus(j);
-        if (j->ready_first == j->ready_end && all_claimed(j) && j->feeder_segments == 0) {
-            /* Another one may wait for a core. */
-            pthread_cond_signal(&j->pipeline->can_work);
+        if (is_empty(&j->ready) && all_claimed(j) && j->feeder_segments == 0)
             return NULL;
-        }
-        if (all_cores_busy(j)) {
-            pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
+        /* Some workers see to it that the GPU has something to do; as long as there is something to
+         * encode, not more, since reading may be waiting. */
+        if (!is_empty(&j->unread) && (is_empty(&j->ready) || READERS * j->readers < j->threads)) {
+            read_for_feeder(j);
             continue;
         }
-        if (j->ready_first != j->ready_end) {
-            struct slot *s = j->ready[j->ready_first++ % j->slot_count];
+        if (!is_empty(&j->ready)) {
+            struct slot *s = pop(j, &j->ready);
 
-            j->working++;
-            if (j->ready_first != j->ready_end)
+            if (!is_empty(&j->ready))
                 more_workers(j);
             return s;
         }
         if (can_read(j) && has_room(j, 1, reserve) && cpu_may_match(j)) {
-            uint64_t index = j->next_claim;
+            struct slot *s = claim_one(j, w->tools->in);
 
-            j->working++;
-            if (claim(j, 1, w->tools->in) == 0)
+            if (s == NULL)
                 return NULL;
             if (!all_claimed(j))
                 more_workers(j);
             j->matching++;
-            return &j->slots[index % j->slot_count];
+            return s;
         }
         pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
     }
@@ -855,7 +899,6 @@ static void work(struct worker *w)
             pthread_cond_broadcast(&j->pipeline->can_feed);
         s->done = true;
         write_finished(j);
-        j->working--;
     }
     j->stats.redone_segments += w->redone;
     unlock(j);
@@ -879,7 +922,7 @@ static void hand_over(struct feeder *f, bool matched)
         struct slot *s = &j->slots[(f->first + i) % j->slot_count];
 
         s->chunks = matched ? f->batch->chunks + i * LZ_CHUNKS(j->segment_size) : NULL;
-        j->ready[j->ready_end++ % j->slot_count] = s;
+        push(j, &j->ready, s);
         more_workers(j);
     }
     j->feeder_segments -= f->count;
@@ -893,34 +936,47 @@ static void hand_over(struct feeder *f, bool matched)
     pthread_cond_broadcast(&j->pipeline->can_work);
 }
 
-/* Claims segments, has them matched, and hands them over; returns false if the GPU failed. */
-static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
+/* Claims the feeder's segments and has them read; they are 0 if the job has failed. */
+static void claim_batch(struct feeder *f)
 {
     struct job *j = f->job;
-    const bool is_file = j->next_claim < j->source.random_access;
-    bool ok;
+    const bool is_any = next_is_any(j);
 
     f->first = j->next_claim;
     /* Counted before they are read: workers must not think that all is done. */
     j->feeder_segments += f->most;
-    j->feeders_reading += is_file;
-    f->count = claim(j, f->most, f->batch->input);
-    if (is_file) {
-        j->feeders_reading--;
-        pthread_cond_signal(&j->pipeline->can_work);
-    }
+    f->count = is_any ? claim_any(j, f->most, f->batch->input)
+                      : claim_in_order(j, f->most, f->batch->input);
     j->feeder_segments -= f->most - f->count;
     f->pending = f->count;
-    start_feeder(j, f->gpu);
     f->batch->length = 0;
     for (unsigned i = 0; i < f->count; i++) {
         struct slot *s = &j->slots[(f->first + i) % j->slot_count];
 
         s->feeder = f;
         f->batch->length += s->len;
+        if (is_any)
+            push(j, &j->unread, s);
     }
-    if (f->count == 0 || f->batch->length == 0) {
-        /* Nothing to match: the job failed, or the input is empty. */
+    start_feeder(j, f->gpu);
+    if (!is_any)
+        return;
+    f->unread = f->count;
+    more_workers(j);
+    pthread_cond_broadcast(&j->pipeline->can_work);
+    while (f->unread > 0 && !j->failed)
+        pthread_cond_wait(&j->pipeline->can_feed, &j->pipeline->lock);
+}
+
+/* Claims segments, has them matched, and hands them over; returns false if the GPU failed. */
+static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
+{
+    struct job *j = f->job;
+    bool ok;
+
+    claim_batch(f);
+    if (j->failed || f->batch->length == 0) {
+        /* Nothing to match, or of no use. */
         hand_over(f, false);
         return true;
     }
@@ -998,9 +1054,11 @@ static bool init_job(struct job *j)
     }
     j->slots = calloc(j->slot_count, sizeof(*j->slots));
     j->spare = calloc(j->slot_count, sizeof(*j->spare));
-    j->ready = calloc(j->slot_count, sizeof(*j->ready));
+    j->unread.ring = calloc(j->slot_count, sizeof(*j->unread.ring));
+    j->ready.ring = calloc(j->slot_count, sizeof(*j->ready.ring));
     j->workers = calloc((size_t)j->threads, sizeof(*j->workers));
-    if (j->slots == NULL || j->spare == NULL || j->ready == NULL || j->workers == NULL)
+    if (j->slots == NULL || j->spare == NULL || j->unread.ring == NULL || j->ready.ring == NULL ||
+        j->workers == NULL)
         return false;
     for (int i = 0; i < j->threads; i++)
         j->workers[i].job = j;
@@ -1062,7 +1120,8 @@ static void free_job(struct job *j)
         free(j->spare[i]);
     free(j->slots);
     free(j->spare);
-    free(j->ready);
+    free(j->unread.ring);
+    free(j->ready.ring);
     free(j->workers);
     free(j->feeders);
 }
