@@ -2,8 +2,17 @@
  * device.cu - finding and naming CUDA devices
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "gpu/internal.cuh"
+
+/* Hardware queues that a device's streams share. */
+#define FEW_QUEUES "4"
+
+void gpu_use_few_queues(void)
+{
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", FEW_QUEUES, 0);
+}
 
 int gpu_count(char error[GPU_ERROR_SIZE])
 {

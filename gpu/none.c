@@ -14,6 +14,10 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
+void gpu_use_few_queues(void)
+{
+}
+
 int gpu_count(char error[GPU_ERROR_SIZE])
 {
     snprintf(error, GPU_ERROR_SIZE, "%s", message);

@@ -76,13 +76,13 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
  * an H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s,
  * until it is known from the first segments.
  */
-#define GPU_SECONDS 0.55
+#define GPU_SECONDS 0.5
 
 /* A pipe is thought to hold so many times what it has given. */
 #define PIPE_HOPE 4
 
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
-    [1] = 156, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
+    [1] = 172, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
     [7] = 43,  [8] = 40,  [9] = 37,  [10] = 6.3, [11] = 5, [12] = 4.2,
 };
 
@@ -1170,6 +1170,8 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const char *min = getenv("GZLZSS_TEST_GPU_MIN");
 
+    if (p->config.level < SLOW_LEVEL)
+        gpu_use_few_queues();
     p->gpus = gpus_new(&p->config.gpus, p->level, p->config.segment_size, p->batch_size,
                        (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
     if (p->gpus == NULL) {
