@@ -119,8 +119,7 @@ int main(int argc, char **argv)
     f = fopen(argv[1], "rb");
     if (f == NULL)
         die("cannot open the input");
-    if (atoi(argv[2]) < LZ_LEVEL_LARGE_SEGMENTS)
-        gpu_use_few_queues(); /* as the command does */
+    gpu_choose_queues(lz_level(atoi(argv[2])));
     if (gpu_count(error) < devices)
         die("there are not so many devices");
     start = clock_seconds();

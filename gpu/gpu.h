@@ -52,11 +52,10 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 /* How many devices there are; 0, with the reason in error, if there is none. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* Has the driver make fewer queues on a device than the 8 that it would: to make one and take it down
- * costs about 12 ms.  Kernels that take long, those of the slow levels, need them all to overlap.
- * To be called before all else here, and before threads are started, which may read the environment,
- * where this is set, unless it is there: CUDA_DEVICE_MAX_CONNECTIONS. */
-void gpu_use_few_queues(void);
+/* Sets CUDA_DEVICE_MAX_CONNECTIONS, unless the user has set it, so that the driver makes as many
+ * queues on a device as are good for `level`.  To be called before all else here, and before any
+ * thread is started: others may read the environment. */
+void gpu_choose_queues(const struct lz_level *level);
 
 /*
  * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`, with

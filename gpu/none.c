@@ -14,8 +14,9 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
-void gpu_use_few_queues(void)
+void gpu_choose_queues(const struct lz_level *level)
 {
+    (void)level;
 }
 
 int gpu_count(char error[GPU_ERROR_SIZE])

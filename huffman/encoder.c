@@ -27,8 +27,8 @@
  * The two loops over sequences are compiled once more for processors that have AVX2 and BMI2:
  * nothing holds them up but the number of instructions, and there are a tenth fewer then.  So are
  * the estimates, for larger vectors.  Either way they are functions of their own, for them to have
- * the registers to themselves.  Where there is AVX-512, they are left the sequences that are too
- * few for lanes.h.
+ * the registers to themselves.  Where there is AVX-512, they do what is left by lanes.h: the
+ * sequences around a part's end.
  */
 #define LOOP static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
@@ -79,7 +79,7 @@ struct codes {
         uint16_t count;
     } distance[DEFLATE_DISTANCE_SYMBOLS];
 #ifdef HAVE_AVX512_PATH
-    struct lane_codes lanes;
+    struct huff_lane_codes lanes;
 #endif
 };
 
@@ -104,8 +104,8 @@ struct huff_encoder {
     uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
 #ifdef HAVE_AVX512_PATH
     union {
-        struct located located; /* while a part is counted, */
-        struct encoded encoded; /* or a block written */
+        struct huff_located located; /* while a part is counted, */
+        struct huff_encoded encoded; /* or a block written */
     } lanes;
 #endif
 };
@@ -301,32 +301,35 @@ AVX2_PATH NOINLINE static size_t count_sequences_avx2(struct huff_encoder *e, co
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* As count_loop, but may stop early. */
+/* As count_loop, but stops where huff_lanes_locate does.  If it counts none, it returns pos, be that
+ * 0. */
 AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
                                                size_t pos, size_t chunk_end, size_t enough,
                                                const struct lz_sequence *sequences, uint32_t count,
                                                uint32_t *counted, struct counts *counts)
 {
-    struct located *const l = &e->lanes.located;
-    const struct lz_sequence *s = sequences;
+    struct huff_located *const l = &e->lanes.located;
     uint8_t *text = e->text;
     struct difference d = {{0}, {0}};
     uint32_t n;
 
-    while ((n = lanes_locate(l, s, count - (uint32_t)(s - sequences), pos, enough, chunk_end,
-                             FEW_LITERALS, COMPARED, e->length_symbols)) > 0) {
-        for (uint32_t i = 0; i < n; i++, s++) {
-            const uint8_t *match = in + l->match[i], *literals = in + l->literals[i];
-            uint32_t symbol = l->length_symbol[i], gathered = s->literals;
+    *counted = 0;
+    while ((n = huff_lanes_locate(l, sequences + *counted, count - *counted, pos, enough, chunk_end,
+                                  FEW_LITERALS, COMPARED, e->length_symbols)) > 0) {
+        for (uint32_t i = 0; i < n; i++) {
+            const uint8_t *match = in + l->match[i], *before = match - l->distance[i];
+            const uint8_t *literals = in + l->literals[i];
+            size_t gathered = (size_t)(match - literals);
+            uint32_t symbol = l->length_symbol[i];
 
-            compare(&d, match, match - s->distance, compare_masks + l->short_of[i], true);
+            compare(&d, match, before, compare_masks + l->short_of[i], true);
             memcpy(text, literals, FEW_LITERALS);
             counts->distance[l->distance_symbol[i]]++;
-            if (__builtin_expect(symbol >= LANES_ODD, 0)) {
-                symbol -= LANES_ODD;
-                compare_match(&d, match, match - s->distance, s->length, true);
-                if (s->literals > FEW_LITERALS) {
-                    count_literals(e, literals, s->literals);
+            if (__builtin_expect(symbol >= HUFF_LANES_SPECIAL, 0)) {
+                symbol -= HUFF_LANES_SPECIAL;
+                compare_match(&d, match, before, l->length[i], true);
+                if (gathered > FEW_LITERALS) {
+                    count_literals(e, literals, gathered);
                     gathered = 0;
                 }
             }
@@ -334,9 +337,9 @@ AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uin
             text += gathered;
         }
         pos = l->end;
+        *counted += n;
     }
     count_literals(e, e->text, (size_t)(text - e->text));
-    *counted = (uint32_t)(s - sequences);
     return all_equal(&d) ? pos : 0;
 }
 #endif
@@ -576,7 +579,7 @@ static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsig
         codes->distance[i].count = (uint16_t)(distance_lengths[i] + deflate_distance_extra_bits(i));
     }
 #ifdef HAVE_AVX512_PATH
-    lanes_make_codes(&codes->lanes, code, litlen_lengths, distance_code, distance_lengths);
+    huff_lanes_make_codes(&codes->lanes, code, litlen_lengths, distance_code, distance_lengths);
 #endif
 }
 
@@ -679,50 +682,49 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
 }
 
 #ifdef HAVE_AVX512_PATH
-/* Writes a sequence that lanes_encode has marked as odd, whose literals start at `in`; `bits` and
- * `count` are what was made of it. */
-LOOP void write_odd(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
-                    struct lz_sequence s, uint64_t bits, uint32_t count)
+/* Writes a sequence that huff_lanes_encode has marked as special, whose last literals are at `last`,
+ * and of which it made `count` bits. */
+LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
+                        struct lz_sequence s, uint64_t bits, uint32_t count)
 {
-    const unsigned last = s.literals < LANES_LITERALS ? s.literals : LANES_LITERALS;
+    const unsigned n = s.literals < HUFF_LANES_LITERALS ? s.literals : HUFF_LANES_LITERALS;
+    const unsigned more = s.literals - n;
 
-    write_literals(w, &e->codes, in, s.literals - last);
+    write_literals(w, &e->codes, last - more, more);
     if (count <= BITWRITER_ROOM) {
         bits_put(w, bits, count);
     } else {
         const struct bits match = match_bits(e, s);
 
-        write_literals(w, &e->codes, in + s.literals - last, last);
+        write_literals(w, &e->codes, last, n);
         bits_put(w, match.value, match.count);
     }
     bits_flush(w);
 }
 
-/* As write_loop, but leaves those that are not a multiple of LANES_STEP. */
+/* As write_loop, but leaves what there is more than a multiple of HUFF_LANES. */
 AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
                                                        struct bitwriter *out, const uint8_t *in,
                                                        const struct lz_sequence *sequences,
                                                        uint32_t count)
 {
-    struct encoded *const l = &e->lanes.encoded;
+    struct huff_encoded *const l = &e->lanes.encoded;
     struct bitwriter w = *out;
 
-    while (count >= LANES_STEP) {
-        const uint32_t n = count < LANES ? count - count % LANES_STEP : LANES;
-        const size_t bytes =
-            lanes_encode(l, &e->codes.lanes, in, sequences, n, BITWRITER_ROOM, e->length_symbols);
+    while (count >= HUFF_LANES) {
+        const uint32_t n = count < HUFF_LANES_BATCH ? count - count % HUFF_LANES : HUFF_LANES_BATCH;
+        const size_t bytes = huff_lanes_encode(l, &e->codes.lanes, in, sequences, n, BITWRITER_ROOM,
+                                               e->length_symbols);
 
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t bits = l->count[i];
 
-            if (__builtin_expect(bits >= LANES_ODD, 0)) {
-                const struct lz_sequence s = sequences[i];
-                const unsigned more = s.literals > LANES_LITERALS ? s.literals - LANES_LITERALS : 0;
-
+            if (__builtin_expect(bits >= HUFF_LANES_SPECIAL, 0)) {
                 /* A copy, so that `w` itself stays in registers. */
                 struct bitwriter writer = w;
 
-                write_odd(e, &writer, in + l->literals[i] - more, s, l->bits[i], bits - LANES_ODD);
+                write_special(e, &writer, in + l->literals[i], sequences[i], l->bits[i],
+                              bits - HUFF_LANES_SPECIAL);
                 w = writer;
                 continue;
             }
@@ -754,8 +756,8 @@ NOINLINE static const uint8_t *write_sequences(struct huff_encoder *e, struct bi
 #ifdef HAVE_AVX512_PATH
     if (e->avx512) {
         in = write_lanes(e, out, in, sequences, count);
-        sequences += count - count % LANES_STEP;
-        count %= LANES_STEP;
+        sequences += count - count % HUFF_LANES;
+        count %= HUFF_LANES;
     }
 #endif
 #ifdef HAVE_AVX2_PATH

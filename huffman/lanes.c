@@ -18,17 +18,17 @@
 #define VECTOR static inline __attribute__((always_inline)) AVX512_PATH
 
 _Static_assert(sizeof(struct lz_sequence) == 6, "sixteen sequences in a vector and a half");
-_Static_assert(LANES_STEP == 16 && LANES % LANES_STEP == 0, "a vector's numbers");
-_Static_assert(LANES_LITERALS == 4, "the literals' bytes in a number");
+_Static_assert(HUFF_LANES == 16 && HUFF_LANES_BATCH % HUFF_LANES == 0, "a vector's numbers");
+_Static_assert(HUFF_LANES_LITERALS == 4, "the literals' bytes in a number");
 
-VECTOR __m512i all(uint32_t value)
+VECTOR __m512i broadcast(uint32_t value)
 {
     return _mm512_set1_epi32((int)value);
 }
 
 VECTOR __m512i low16(__m512i x)
 {
-    return _mm512_and_si512(x, all(0xffff));
+    return _mm512_and_si512(x, broadcast(0xffff));
 }
 
 /* Sixteen sequences, field by field. */
@@ -41,7 +41,7 @@ VECTOR __m512i every_third(__m512i a, __m512i b, int first)
 {
     const __m512i index = _mm512_add_epi32(
         _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45),
-        all((uint32_t)first));
+        broadcast((uint32_t)first));
 
     return _mm512_maskz_permutex2var_epi16(0x55555555, a, index, b);
 }
@@ -55,10 +55,9 @@ VECTOR struct fields load_fields(const struct lz_sequence *s)
     return (struct fields){every_third(a, b, 0), every_third(a, b, 1), every_third(a, b, 2)};
 }
 
-/* Marks the odd ones. */
-VECTOR __m512i mark(__m512i x, __mmask16 odd)
+VECTOR __m512i mark(__m512i x, __mmask16 special)
 {
-    return _mm512_mask_add_epi32(x, odd, x, all(LANES_ODD));
+    return _mm512_mask_add_epi32(x, special, x, broadcast(HUFF_LANES_SPECIAL));
 }
 
 /* For each number, the sum of it and all before it. */
@@ -72,9 +71,9 @@ VECTOR __m512i prefix_sums(__m512i x)
     return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
 }
 
-VECTOR __m512i spread_last(__m512i x)
+VECTOR __m512i broadcast_last(__m512i x)
 {
-    return _mm512_permutexvar_epi32(all(15), x);
+    return _mm512_permutexvar_epi32(broadcast(15), x);
 }
 
 VECTOR uint32_t first_of(__m512i x)
@@ -85,14 +84,14 @@ VECTOR uint32_t first_of(__m512i x)
 /* As deflate_distance_symbol, for distances from 1 on. */
 VECTOR __m512i distance_symbols(__m512i distance)
 {
-    const __m512i x = _mm512_sub_epi32(distance, all(1));
+    const __m512i x = _mm512_sub_epi32(distance, broadcast(1));
     const __m512i zeros = _mm512_lzcnt_epi32(x);
     /* 2 or 3: the highest bit that is set, and the next */
     const __m512i top = _mm512_srli_epi32(_mm512_sllv_epi32(x, zeros), 30);
 
     /* 2 * log2 + next bit, where log2 is 31 - zeros */
-    return _mm512_mask_sub_epi32(x, _mm512_cmpgt_epu32_mask(x, all(1)),
-                                 _mm512_add_epi32(top, all(60)), _mm512_slli_epi32(zeros, 1));
+    return _mm512_mask_sub_epi32(x, _mm512_cmpgt_epu32_mask(x, broadcast(1)),
+                                 _mm512_add_epi32(top, broadcast(60)), _mm512_slli_epi32(zeros, 1));
 }
 
 /* A table of 256 bytes. */
@@ -102,8 +101,8 @@ struct bytes256 {
 
 VECTOR struct bytes256 load_bytes256(const uint8_t *p)
 {
-    return (struct bytes256){{_mm512_load_si512(p), _mm512_load_si512(p + 64),
-                              _mm512_load_si512(p + 128), _mm512_load_si512(p + 192)}};
+    return (struct bytes256){{_mm512_loadu_si512(p), _mm512_loadu_si512(p + 64),
+                              _mm512_loadu_si512(p + 128), _mm512_loadu_si512(p + 192)}};
 }
 
 /* Looks up 64 bytes. */
@@ -133,50 +132,54 @@ VECTOR __m512i look_up(const struct numbers32 *t, __m512i index)
 /* As deflate_length_symbol, less 257, of length - 3 below 256. */
 VECTOR __m512i length_symbols_of(const struct bytes256 *t, __m512i less3)
 {
-    return _mm512_and_si512(look_up_bytes(t, less3), all(255));
+    return _mm512_and_si512(look_up_bytes(t, less3), broadcast(255));
 }
 
-AVX512_PATH uint32_t lanes_locate(struct located *l, const struct lz_sequence *sequences,
-                                  uint32_t count, size_t pos, size_t enough, size_t end,
-                                  uint32_t few, uint32_t limit, const uint8_t *length_symbols)
+AVX512_PATH uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_sequence *sequences,
+                                       uint32_t count, size_t pos, size_t enough, size_t end,
+                                       uint32_t few, uint32_t limit, const uint8_t *length_symbols)
 {
     const struct bytes256 symbols = load_bytes256(length_symbols);
-    __m512i before = all((uint32_t)pos);
+    __m512i before = broadcast((uint32_t)pos);
     uint32_t i;
 
-    for (i = 0; i < LANES && count - i >= LANES_STEP; i += LANES_STEP) {
+    for (i = 0; i < HUFF_LANES_BATCH && count - i >= HUFF_LANES; i += HUFF_LANES) {
         const struct fields s = load_fields(sequences + i);
         const __m512i bytes = _mm512_add_epi32(s.literals, s.length);
         const __m512i ends = _mm512_add_epi32(before, prefix_sums(bytes));
         const __m512i match = _mm512_sub_epi32(ends, s.length);
         const __m512i literals = _mm512_sub_epi32(match, s.literals);
-        const __m512i less3 = _mm512_sub_epi32(s.length, all(LZ_MIN_MATCH));
+        const __m512i less3 = _mm512_sub_epi32(s.length, broadcast(LZ_MIN_MATCH));
         const __mmask16 stops =
-            _mm512_cmpgt_epu32_mask(less3, all(LZ_MAX_MATCH - LZ_MIN_MATCH)) |
-            _mm512_cmpge_epu32_mask(_mm512_sub_epi32(s.distance, all(1)), all(LZ_WINDOW_SIZE)) |
+            _mm512_cmpgt_epu32_mask(less3, broadcast(LZ_MAX_MATCH - LZ_MIN_MATCH)) |
+            _mm512_cmpge_epu32_mask(_mm512_sub_epi32(s.distance, broadcast(1)),
+                                    broadcast(LZ_WINDOW_SIZE)) |
             _mm512_cmpgt_epu32_mask(s.distance, match) |
-            _mm512_cmpge_epu32_mask(literals, all((uint32_t)enough)) |
-            _mm512_cmpgt_epu32_mask(ends, all((uint32_t)end));
-        const __mmask16 odd = _mm512_cmpgt_epu32_mask(s.length, all(limit)) |
-                              _mm512_cmpgt_epu32_mask(s.literals, all(few));
+            _mm512_cmpge_epu32_mask(literals, broadcast((uint32_t)enough)) |
+            _mm512_cmpgt_epu32_mask(ends, broadcast((uint32_t)end));
+        const __mmask16 special = _mm512_cmpgt_epu32_mask(s.length, broadcast(limit)) |
+                                  _mm512_cmpgt_epu32_mask(s.literals, broadcast(few));
 
         if (stops != 0)
             break;
         _mm512_store_si512(l->literals + i, literals);
         _mm512_store_si512(l->match + i, match);
-        _mm512_store_si512(l->length_symbol + i, mark(length_symbols_of(&symbols, less3), odd));
+        _mm512_store_si512(l->length + i, s.length);
+        _mm512_store_si512(l->distance + i, s.distance);
+        _mm512_store_si512(l->length_symbol + i, mark(length_symbols_of(&symbols, less3), special));
         _mm512_store_si512(l->distance_symbol + i, distance_symbols(s.distance));
-        _mm512_store_si512(l->short_of + i,
-                           _mm512_sub_epi32(all(limit), _mm512_min_epu32(s.length, all(limit))));
-        before = spread_last(ends);
+        _mm512_store_si512(
+            l->short_of + i,
+            _mm512_sub_epi32(broadcast(limit), _mm512_min_epu32(s.length, broadcast(limit))));
+        before = broadcast_last(ends);
     }
     l->end = first_of(before);
     return i;
 }
 
-void lanes_make_codes(struct lane_codes *codes, const uint16_t *litlen,
-                      const uint8_t *litlen_lengths, const uint16_t *distance,
-                      const uint8_t *distance_lengths)
+void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
+                           const uint8_t *litlen_lengths, const uint16_t *distance,
+                           const uint8_t *distance_lengths)
 {
     for (unsigned i = 0; i < 256; i++) {
         codes->literal_low[i] = (uint8_t)litlen[i];
@@ -198,24 +201,24 @@ void lanes_make_codes(struct lane_codes *codes, const uint16_t *litlen,
 }
 
 /* Some bits of each sequence, and how many. */
-struct bits {
+struct codes16 {
     __m512i bits, count;
 };
 
 /* b's bits above a's; together they are 32 at most. */
-VECTOR struct bits join(struct bits a, struct bits b)
+VECTOR struct codes16 join(struct codes16 a, struct codes16 b)
 {
-    return (struct bits){_mm512_or_si512(a.bits, _mm512_sllv_epi32(b.bits, a.count)),
-                         _mm512_add_epi32(a.count, b.count)};
+    return (struct codes16){_mm512_or_si512(a.bits, _mm512_sllv_epi32(b.bits, a.count)),
+                            _mm512_add_epi32(a.count, b.count)};
 }
 
 /* The code of a length or distance, and its extra bits. */
-VECTOR struct bits code_of(__m512i value, __m512i symbol, const struct numbers32 *bits,
-                           const struct numbers32 *counts)
+VECTOR struct codes16 code_of(__m512i value, __m512i symbol, const struct numbers32 *bits,
+                              const struct numbers32 *counts)
 {
     const __m512i count = look_up(counts, symbol);
 
-    return (struct bits){
+    return (struct codes16){
         _mm512_add_epi32(_mm512_sllv_epi32(value, low16(count)), look_up(bits, symbol)),
         _mm512_srli_epi32(count, 16)};
 }
@@ -227,7 +230,8 @@ VECTOR __m512i half(__m512i x, bool upper)
 }
 
 /* Joins a, b, c and d of every other sequence: the even ones, or the odd ones. */
-VECTOR __m512i join_all(struct bits a, struct bits b, struct bits c, struct bits d, bool odd)
+VECTOR __m512i join_all(struct codes16 a, struct codes16 b, struct codes16 c, struct codes16 d,
+                        bool odd)
 {
     const __m512i ab = _mm512_or_si512(half(a.bits, odd),
                                        _mm512_sllv_epi64(half(b.bits, odd), half(a.count, odd)));
@@ -238,28 +242,28 @@ VECTOR __m512i join_all(struct bits a, struct bits b, struct bits c, struct bits
                            _mm512_sllv_epi64(cd, half(_mm512_add_epi32(a.count, b.count), odd)));
 }
 
-/* Finds where the last literals are, up to LANES_LITERALS; returns where the last match ends. */
-VECTOR uint32_t locate_last_literals(struct encoded *e, const struct lz_sequence *sequences,
+/* Finds where each sequence's last literals are.  Returns where the last match ends. */
+VECTOR uint32_t locate_last_literals(struct huff_encoded *e, const struct lz_sequence *sequences,
                                      uint32_t count)
 {
     __m512i before = _mm512_setzero_si512();
 
-    for (uint32_t i = 0; i < count; i += LANES_STEP) {
+    for (uint32_t i = 0; i < count; i += HUFF_LANES) {
         const struct fields s = load_fields(sequences + i);
         const __m512i ends =
             _mm512_add_epi32(before, prefix_sums(_mm512_add_epi32(s.literals, s.length)));
-        const __m512i last = _mm512_min_epu32(s.literals, all(LANES_LITERALS));
+        const __m512i last = _mm512_min_epu32(s.literals, broadcast(HUFF_LANES_LITERALS));
 
         _mm512_store_si512(e->literals + i,
                            _mm512_sub_epi32(ends, _mm512_add_epi32(s.length, last)));
-        before = spread_last(ends);
+        before = broadcast_last(ends);
     }
     return first_of(before);
 }
 
-AVX512_PATH size_t lanes_encode(struct encoded *e, const struct lane_codes *codes,
-                                const uint8_t *in, const struct lz_sequence *sequences,
-                                uint32_t count, uint32_t room, const uint8_t *length_symbols)
+AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *codes,
+                                     const uint8_t *in, const struct lz_sequence *sequences,
+                                     uint32_t count, uint32_t room, const uint8_t *length_symbols)
 {
     const struct bytes256 low_bytes = load_bytes256(codes->literal_low);
     const struct bytes256 high_bytes = load_bytes256(codes->literal_high);
@@ -273,46 +277,47 @@ AVX512_PATH size_t lanes_encode(struct encoded *e, const struct lane_codes *code
      * count are nothing where it is none.  By min(literals, 4). */
     const __m512i masks =
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    const __m512i even = all(0x00ff00ff); /* the first and the third of them */
+    const __m512i even = broadcast(0x00ff00ff); /* the first and the third of them */
     const uint32_t end = locate_last_literals(e, sequences, count);
-    _Alignas(64) uint32_t last[LANES]; /* the 4 bytes at the last literals */
+    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* the 4 bytes at the last literals */
 
     for (uint32_t i = 0; i < count; i++)
         last[i] = load32(in + e->literals[i]);
 
-    for (uint32_t i = 0; i < count; i += LANES_STEP) {
+    for (uint32_t i = 0; i < count; i += HUFF_LANES) {
         const struct fields s = load_fields(sequences + i);
         const __m512i bytes = _mm512_load_si512(last + i);
-        const __m512i mask =
-            _mm512_permutexvar_epi32(_mm512_min_epu32(s.literals, all(LANES_LITERALS)), masks);
+        const __m512i mask = _mm512_permutexvar_epi32(
+            _mm512_min_epu32(s.literals, broadcast(HUFF_LANES_LITERALS)), masks);
         const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
         const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
         const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
         /* The codes of the first and the third literal, in 16 bits each, and of the second and the
          * fourth; and likewise how many bits they have. */
-        const struct bits first_third = {
+        const struct codes16 first_third = {
             _mm512_or_si512(_mm512_and_si512(low, even),
                             _mm512_slli_epi16(_mm512_and_si512(high, even), 8)),
             _mm512_and_si512(lengths, even)};
-        const struct bits second_fourth = {
+        const struct codes16 second_fourth = {
             _mm512_or_si512(_mm512_srli_epi16(low, 8), _mm512_andnot_si512(even, high)),
             _mm512_srli_epi16(lengths, 8)};
-        const struct bits first = {low16(first_third.bits), low16(first_third.count)};
-        const struct bits second = {low16(second_fourth.bits), low16(second_fourth.count)};
-        const struct bits third = {_mm512_srli_epi32(first_third.bits, 16),
-                                   _mm512_srli_epi32(first_third.count, 16)};
-        const struct bits fourth = {_mm512_srli_epi32(second_fourth.bits, 16),
-                                    _mm512_srli_epi32(second_fourth.count, 16)};
-        const struct bits a = join(first, second), b = join(third, fourth);
-        const __m512i less3 = _mm512_sub_epi32(s.length, all(LZ_MIN_MATCH));
-        const struct bits c =
+        const struct codes16 first = {low16(first_third.bits), low16(first_third.count)};
+        const struct codes16 second = {low16(second_fourth.bits), low16(second_fourth.count)};
+        const struct codes16 third = {_mm512_srli_epi32(first_third.bits, 16),
+                                      _mm512_srli_epi32(first_third.count, 16)};
+        const struct codes16 fourth = {_mm512_srli_epi32(second_fourth.bits, 16),
+                                       _mm512_srli_epi32(second_fourth.count, 16)};
+        const struct codes16 a = join(first, second), b = join(third, fourth);
+        const __m512i less3 = _mm512_sub_epi32(s.length, broadcast(LZ_MIN_MATCH));
+        const struct codes16 c =
             code_of(s.length, length_symbols_of(&symbols, less3), &length_bits, &length_counts);
-        const struct bits d =
+        const struct codes16 d =
             code_of(s.distance, distance_symbols(s.distance), &distance_bits, &distance_counts);
         const __m512i count_of_all = _mm512_add_epi32(_mm512_add_epi32(a.count, b.count),
                                                       _mm512_add_epi32(c.count, d.count));
-        const __mmask16 odd = _mm512_cmpgt_epu32_mask(s.literals, all(LANES_LITERALS)) |
-                              _mm512_cmpgt_epu32_mask(count_of_all, all(room));
+        const __mmask16 special =
+            _mm512_cmpgt_epu32_mask(s.literals, broadcast(HUFF_LANES_LITERALS)) |
+            _mm512_cmpgt_epu32_mask(count_of_all, broadcast(room));
         const __m512i evens = join_all(a, b, c, d, false), odds = join_all(a, b, c, d, true);
 
         _mm512_store_si512(
@@ -321,7 +326,7 @@ AVX512_PATH size_t lanes_encode(struct encoded *e, const struct lane_codes *code
         _mm512_store_si512(
             e->bits + i + 8,
             _mm512_permutex2var_epi64(evens, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), odds));
-        _mm512_store_si512(e->count + i, mark(count_of_all, odd));
+        _mm512_store_si512(e->count + i, mark(count_of_all, special));
     }
     return end;
 }

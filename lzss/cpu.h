@@ -1,11 +1,12 @@
 /*
  * cpu.h - what the processor at hand can do
  *
- * HAVE_AVX2_PATH is defined where functions are compiled a second time for processors that have
- * vectors of 32 bytes (AVX2) and shifts by any register (BMI2), and HAVE_AVX512_PATH where there is
- * a way for those that have vectors of 64 bytes (AVX-512), and look up tables of bytes in them
- * (VBMI), too: Intel's since Ice Lake, AMD's since Zen 4.  The tests build such files with PORTABLE,
- * too, as for other processors, and with WITHOUT_AVX512.
+ * HAVE_AVX2_PATH is defined where functions are compiled a second time, with AVX2_PATH, for
+ * processors that have vectors of 32 bytes (AVX2) and shifts by any register (BMI2).
+ * HAVE_AVX512_PATH is defined where there are functions, compiled with AVX512_PATH, for those that
+ * have vectors of 64 bytes as well (AVX-512 F, BW, CD and VBMI): Intel's servers since Ice Lake, and
+ * AMD's processors since Zen 4.  The tests build such files with PORTABLE, too, as for other
+ * processors, and with WITHOUT_AVX512.
  */
 #ifndef GZLZSS_LZSS_CPU_H
 #define GZLZSS_LZSS_CPU_H
@@ -16,8 +17,7 @@
 
 #ifndef WITHOUT_AVX512
 #define HAVE_AVX512_PATH
-#define AVX512_PATH \
-    __attribute__((target("avx2,bmi2,avx512f,avx512bw,avx512vl,avx512cd,avx512vbmi")))
+#define AVX512_PATH __attribute__((target("avx2,bmi2,avx512f,avx512bw,avx512cd,avx512vbmi")))
 #endif
 
 #include <stdbool.h>
@@ -47,12 +47,10 @@ static inline bool cpu_has_avx512_path(void)
         return false;
 #ifdef CPU_FEATURE_ACTIVE
     return CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&
-           CPU_FEATURE_ACTIVE(AVX512VL) && CPU_FEATURE_ACTIVE(AVX512CD) &&
-           CPU_FEATURE_ACTIVE(AVX512_VBMI);
+           CPU_FEATURE_ACTIVE(AVX512CD) && CPU_FEATURE_ACTIVE(AVX512_VBMI);
 #else
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512vbmi");
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi");
 #endif
 }
 #endif

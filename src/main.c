@@ -72,6 +72,7 @@ int main(int argc, char **argv)
         gpu_list_devices(print_line, NULL);
         break;
     default:
+        gpu_choose_queues(lz_level(o.pipeline.level));
         cleanup_init();
         may_exit = operands_process(&o, &m);
         break;

@@ -23,19 +23,20 @@
  * Who owns what.  A slot holds what is known of a claimed segment until it is written; segment i
  * has slot i % slot_count, so it can be claimed only when the one slot_count before it is written:
  * that bounds the memory and makes readers wait for the writer.  A slot belongs to the thread that
- * claimed it; if that is a feeder, it waits in the queue `unread` for a worker to read it, and, once
- * the segment is matched, in the queue `ready`, whence it belongs to the worker that takes it; once
- * `done`, to the writer.  Input bytes are in the worker's own buffer, or in
- * the GPU batch's, which is free again when all its segments are encoded.  Everything in struct job
- * is under the pipeline's lock, except a slot, a buffer or a batch in its owner's hands, what is
- * the writer's (see Writing), and the source, of which any thread may read the segments that can be
- * read in any order, and the rest only the thread that has set `reading`.
+ * claimed it.  A feeder's waits in the queue `unread` for a worker to read it, and, once the segment
+ * is matched, in the queue `ready`; the worker that takes it there owns it.  Once `done`, a slot is
+ * the writer's.  Input bytes are in the worker's own buffer, or in the GPU batch's, which is free
+ * again when all its segments are encoded.  Everything in struct job is under the pipeline's lock,
+ * except a slot, a buffer or a batch in its owner's hands, what is the writer's (see Writing), and
+ * the source, of which any thread may read the segments that can be read in any order, and the rest
+ * only the thread that has set `reading`.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so
  * (source.h).  Each is read behind the window before it, from which its matches may come; they are
  * read in order, by one worker at a time, and matched by the CPU alone.
  *
- * If anything fails, `failed` is set and all threads stop taking up work.  If the GPU fails, that
+ * If anything fails, `failed` is set and all threads stop taking up work; what lies in the queues, or
+ * is being read into a batch, is left as it is until all have ended.  If the GPU fails, that
  * is not a failure: its segments go to the workers unmatched, and its feeders end.
  */
 #include "config.h"
@@ -94,8 +95,9 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 /* One core in so many is left alone while a GPU is brought up. */
 #define OPENING_SHARE 8
 
-/* While there is something to encode, one worker in so many reads for GPUs. */
-#define READERS 4
+/* While there is something to encode, one worker in so many may read for GPUs.  More do not read
+ * faster than memory is, and fewer may let a GPU wait. */
+#define READING_SHARE 4
 
 /* GPUs so many times as fast as all workers are left to it; and that share of the workers' time
  * counts as all of it. */
@@ -433,9 +435,9 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
     s->done = false;
 }
 
-/* Reads the segments [first..first + count), which are claimed and can be read in any order, into
- * buf; gives up the lock meanwhile.  False if the job has failed. */
-static bool read_any(struct job *j, uint64_t first, unsigned count, uint8_t *buf)
+/* Reads a claimed segment that can be read in any order into buf; gives up the lock meanwhile.  False
+ * if the job has failed. */
+static bool read_any(struct job *j, uint64_t index, uint8_t *buf)
 {
     double seconds;
     bool ok;
@@ -443,7 +445,7 @@ static bool read_any(struct job *j, uint64_t first, unsigned count, uint8_t *buf
 
     unlock(j);
     seconds = -clock_seconds();
-    ok = source_read_at(&j->source, first, count, buf);
+    ok = source_read_at(&j->source, index, buf);
     error = errno;
     seconds += clock_seconds();
     lock(j);
@@ -520,7 +522,7 @@ static bool next_is_any(const struct job *j)
 static struct slot *claim_one(struct job *j, uint8_t *buf)
 {
     const uint64_t index = j->next_claim;
-    const bool ok = next_is_any(j) ? claim_any(j, 1, buf) == 1 && read_any(j, index, 1, buf)
+    const bool ok = next_is_any(j) ? claim_any(j, 1, buf) == 1 && read_any(j, index, buf)
                                    : claim_in_order(j, 1, buf) == 1;
 
     return ok ? &j->slots[index % j->slot_count] : NULL;
@@ -654,7 +656,7 @@ static void read_for_feeder(struct job *j)
     if (!is_empty(&j->unread))
         more_workers(j);
     j->readers++;
-    read_any(j, s->index, 1, f->batch->input + (s->index - f->first) * j->segment_size);
+    read_any(j, s->index, f->batch->input + (s->index - f->first) * j->segment_size);
     j->readers--;
     if (--f->unread == 0)
         pthread_cond_broadcast(&j->pipeline->can_feed);
@@ -678,7 +680,8 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             return NULL;
         /* Some workers see to it that the GPU has something to do; as long as there is something to
          * encode, not more, since reading may be waiting. */
-        if (!is_empty(&j->unread) && (is_empty(&j->ready) || READERS * j->readers < j->threads)) {
+        if (!is_empty(&j->unread) &&
+            (is_empty(&j->ready) || READING_SHARE * j->readers < j->threads)) {
             read_for_feeder(j);
             continue;
         }
@@ -936,7 +939,8 @@ static void hand_over(struct feeder *f, bool matched)
     pthread_cond_broadcast(&j->pipeline->can_work);
 }
 
-/* Claims the feeder's segments and has them read; they are 0 if the job has failed. */
+/* Claims the feeder's segments and has them read.  If the job has failed, they may not have been, or
+ * workers may be at it still. */
 static void claim_batch(struct feeder *f)
 {
     struct job *j = f->job;
@@ -1169,9 +1173,6 @@ static uint64_t gpu_min(const struct pipeline_config *config)
 static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const char *min = getenv("GZLZSS_TEST_GPU_MIN");
-
-    if (p->config.level < SLOW_LEVEL)
-        gpu_use_few_queues();
     p->gpus = gpus_new(&p->config.gpus, p->level, p->config.segment_size, p->batch_size,
                        (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
     if (p->gpus == NULL) {

@@ -87,12 +87,11 @@ bool source_is_file(const struct source *s)
     return s->is_file;
 }
 
-bool source_read_at(const struct source *s, uint64_t first, size_t count, uint8_t *buf)
+bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
 {
-    size_t len = count * s->segment_size;
-    ssize_t n = read_full(s, first * s->segment_size, buf, len);
+    ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size);
 
-    if (n >= 0 && (size_t)n < len) {
+    if (n >= 0 && (size_t)n < s->segment_size) {
         errno = ENODATA;
         return false;
     }

@@ -50,9 +50,9 @@ void source_init(struct source *s, int fd, size_t segment_size);
  * unless it grows. */
 bool source_is_file(const struct source *s);
 
-/* Reads `count` whole segments from `first` on, all below random_access.  Any thread.  Returns
- * false with errno set; ENODATA if the file has become shorter. */
-bool source_read_at(const struct source *s, uint64_t first, size_t count, uint8_t *buf);
+/* Reads the whole segment `index`, which is below random_access.  Any thread.  Returns false with
+ * errno set; ENODATA if the file has become shorter. */
+bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
 /* Reads the next segment after the random_access ones: *len bytes, less than a whole segment only
  * if it is the last, 0 only if the input is empty.  One thread at a time; the source has ended once

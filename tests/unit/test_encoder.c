@@ -1299,6 +1299,23 @@ static void bytes_that_differ(void)
     segment_free(&s);
 }
 
+/* The least length and distance of a symbol have that symbol, and what is one less has not. */
+static void least_values(void)
+{
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {
+        const unsigned length = deflate_least_length(i);
+
+        CHECK_EQ(deflate_length_symbol(length), i);
+        CHECK(length == LZ_MIN_MATCH || deflate_length_symbol(length - 1) == i - 1);
+    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
+        const unsigned distance = deflate_least_distance(i);
+
+        CHECK_EQ(deflate_distance_symbol(distance), i);
+        CHECK(distance == 1 || deflate_distance_symbol(distance - 1) == i - 1);
+    }
+}
+
 /* One number of one sequence of a large segment is changed, as a broken engine might.  Either it is
  * refused or, where it happens to be right as well, what is written decodes to the input.  After
  * any number of refusals the encoder works as before. */
@@ -1353,6 +1370,7 @@ int main(void)
 {
     encoder = unit_need(huff_encoder_new());
     matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
+    RUN(least_values);
     RUN(empty);
     RUN(few_bytes);
     RUN(each_type_when_smallest);

@@ -74,10 +74,6 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-void gpu_use_few_queues(void)
-{
-}
-
 int gpu_count(char error[GPU_ERROR_SIZE])
 {
     snprintf(error, GPU_ERROR_SIZE, "%s", told.devices == 0 ? "none here" : "");

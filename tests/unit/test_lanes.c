@@ -14,8 +14,9 @@
 
 #ifdef HAVE_AVX512_PATH
 
-#define MOST (3 * LANES)
+#define MOST (3 * HUFF_LANES_BATCH)
 #define MOST_LITERALS 40
+#define FAR ((size_t)1 << 30) /* beyond any segment */
 
 static uint8_t length_symbols[256];
 
@@ -44,19 +45,19 @@ static struct lz_sequence random_sequence(uint64_t *state)
 /* Every length and every distance has the symbol that it ought to have. */
 static void symbols(void)
 {
-    static struct lz_sequence sequences[LANES];
-    struct located l;
+    static struct lz_sequence sequences[HUFF_LANES_BATCH];
+    struct huff_located l;
 
-    for (unsigned first = 0; first < LZ_WINDOW_SIZE; first += LANES) {
-        for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned first = 0; first < LZ_WINDOW_SIZE; first += HUFF_LANES_BATCH) {
+        for (unsigned i = 0; i < HUFF_LANES_BATCH; i++) {
             const unsigned length = LZ_MIN_MATCH + (first + i) % 256;
 
             sequences[i] = (struct lz_sequence){0, (uint16_t)length, (uint16_t)(first + i + 1)};
         }
-        CHECK_EQ(lanes_locate(&l, sequences, LANES, LZ_WINDOW_SIZE, SIZE_MAX >> 34, SIZE_MAX >> 34,
-                              0, LZ_MAX_MATCH, length_symbols),
-                 LANES);
-        for (unsigned i = 0; i < LANES; i++) {
+        CHECK_EQ(huff_lanes_locate(&l, sequences, HUFF_LANES_BATCH, LZ_WINDOW_SIZE, FAR, FAR, 0,
+                                   LZ_MAX_MATCH, length_symbols),
+                 HUFF_LANES_BATCH);
+        for (unsigned i = 0; i < HUFF_LANES_BATCH; i++) {
             CHECK_EQ(l.length_symbol[i],
                      deflate_length_symbol(sequences[i].length) - DEFLATE_FIRST_LENGTH);
             CHECK_EQ(l.distance_symbol[i], deflate_distance_symbol(sequences[i].distance));
@@ -64,20 +65,20 @@ static void symbols(void)
     }
 }
 
-/* Sequences whose places begin at *pos, and how many of them lanes_locate ought to locate; so far
- * as it locates them, what it says of them is right. */
+/* What is located of sequences that start at `pos` is right, and neither more nor less than ought to
+ * be. */
 static void check_located(const struct lz_sequence *sequences, uint32_t count, size_t pos,
                           size_t enough, size_t end, uint32_t few, uint32_t limit)
 {
-    struct located l;
+    struct huff_located l;
     const uint32_t located =
-        lanes_locate(&l, sequences, count, pos, enough, end, few, limit, length_symbols);
+        huff_lanes_locate(&l, sequences, count, pos, enough, end, few, limit, length_symbols);
     uint32_t i;
 
-    for (i = 0; i < count && i < LANES; i++) {
+    for (i = 0; i < count && i < HUFF_LANES_BATCH; i++) {
         const struct lz_sequence s = sequences[i];
         const size_t match = pos + s.literals;
-        const bool odd = s.literals > few || s.length > limit;
+        const bool special = s.literals > few || s.length > limit;
 
         if (s.length < LZ_MIN_MATCH || s.length > LZ_MAX_MATCH || s.distance < 1 ||
             s.distance > LZ_WINDOW_SIZE || s.distance > match || pos >= enough ||
@@ -86,8 +87,10 @@ static void check_located(const struct lz_sequence *sequences, uint32_t count, s
         if (i < located) {
             CHECK_EQ(l.literals[i], pos);
             CHECK_EQ(l.match[i], match);
+            CHECK_EQ(l.length[i], s.length);
+            CHECK_EQ(l.distance[i], s.distance);
             CHECK_EQ(l.length_symbol[i], deflate_length_symbol(s.length) - DEFLATE_FIRST_LENGTH +
-                                             (odd ? LANES_ODD : 0));
+                                             (special ? HUFF_LANES_SPECIAL : 0));
             CHECK_EQ(l.distance_symbol[i], deflate_distance_symbol(s.distance));
             CHECK_EQ(l.short_of[i], s.length < limit ? limit - s.length : 0);
         }
@@ -95,7 +98,7 @@ static void check_located(const struct lz_sequence *sequences, uint32_t count, s
         if (i + 1 == located)
             CHECK_EQ(l.end, pos);
     }
-    CHECK_EQ(located, i - i % LANES_STEP);
+    CHECK_EQ(located, i - i % HUFF_LANES);
 }
 
 static void located(void)
@@ -110,15 +113,14 @@ static void located(void)
 
         for (uint32_t i = 0; i < count; i++) {
             sequences[i] = random_sequence(&state);
-            if (i < LANES)
+            if (i < HUFF_LANES_BATCH)
                 end += sequences[i].literals + sequences[i].length;
         }
-        check_located(sequences, count, pos, SIZE_MAX >> 34, end, 16, 32);
+        check_located(sequences, count, pos, FAR, end, 16, 32);
         /* They end a byte too late, or one starts late enough, or there is no data before. */
-        check_located(sequences, count, pos, SIZE_MAX >> 34, end - 1, 0, 3);
+        check_located(sequences, count, pos, FAR, end - 1, 0, 3);
         check_located(sequences, count, pos, pos + unit_below(&state, end - pos + 2), end, 3, 258);
-        check_located(sequences, count, unit_below(&state, 2000), SIZE_MAX >> 34, SIZE_MAX >> 34,
-                      16, 32);
+        check_located(sequences, count, unit_below(&state, 2000), FAR, FAR, 16, 32);
         /* One has a number that it cannot have. */
         if (count > 0) {
             struct lz_sequence *s = &sequences[unit_below(&state, count)];
@@ -142,7 +144,7 @@ static void located(void)
             default:
                 s->distance = s->literals = s->length = UINT16_MAX;
             }
-            check_located(sequences, count, pos, SIZE_MAX >> 34, LZ_SEGMENT_MAX, 16, 32);
+            check_located(sequences, count, pos, FAR, LZ_SEGMENT_MAX, 16, 32);
         }
     }
 }
@@ -174,41 +176,43 @@ static void put(struct long_bits *b, uint64_t value, unsigned count)
 
 static void encoded(void)
 {
-    static uint8_t in[LANES * (MOST_LITERALS + LZ_MAX_MATCH) + 4];
-    static struct lz_sequence sequences[LANES];
+    static uint8_t in[HUFF_LANES_BATCH * (MOST_LITERALS + LZ_MAX_MATCH) + 4];
+    static struct lz_sequence sequences[HUFF_LANES_BATCH];
     uint64_t state = 2;
-    unsigned odd = 0, wide = 0;
+    unsigned special = 0, wide = 0;
 
     for (unsigned round = 0; round < 2000; round++) {
-        const uint32_t count = LANES_STEP * (1 + (uint32_t)unit_below(&state, LANES / LANES_STEP));
+        const uint32_t count =
+            HUFF_LANES * (1 + (uint32_t)unit_below(&state, HUFF_LANES_BATCH / HUFF_LANES));
         const uint32_t room = round % 2 ? 56 : (uint32_t)unit_below(&state, 64);
         uint16_t litlen[DEFLATE_LITLEN_SYMBOLS], distance[DEFLATE_DISTANCE_SYMBOLS];
         uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS], distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
-        struct lane_codes codes;
-        struct encoded e;
+        struct huff_lane_codes codes;
+        struct huff_encoded e;
         size_t pos = 0;
 
         memset(&codes, 0xa5, sizeof(codes));
         random_codes(&state, DEFLATE_LITLEN_SYMBOLS, litlen, litlen_lengths);
         random_codes(&state, DEFLATE_DISTANCE_SYMBOLS, distance, distance_lengths);
-        lanes_make_codes(&codes, litlen, litlen_lengths, distance, distance_lengths);
+        huff_lanes_make_codes(&codes, litlen, litlen_lengths, distance, distance_lengths);
         for (uint32_t i = 0; i < count; i++) {
             sequences[i] = random_sequence(&state);
             pos += sequences[i].literals + sequences[i].length;
         }
         for (size_t i = 0; i < pos; i++)
             in[i] = (uint8_t)unit_rand(&state);
-        CHECK_EQ(lanes_encode(&e, &codes, in, sequences, count, room, length_symbols), pos);
+        CHECK_EQ(huff_lanes_encode(&e, &codes, in, sequences, count, room, length_symbols), pos);
         pos = 0;
         for (uint32_t i = 0; i < count; i++) {
             const struct lz_sequence s = sequences[i];
-            const unsigned last = s.literals < LANES_LITERALS ? s.literals : LANES_LITERALS;
+            const unsigned last =
+                s.literals < HUFF_LANES_LITERALS ? s.literals : HUFF_LANES_LITERALS;
             const unsigned l = deflate_length_symbol(s.length);
             const unsigned d = deflate_distance_symbol(s.distance);
             const unsigned l_extra = deflate_length_extra_bits(l);
             const unsigned d_extra = deflate_distance_extra_bits(d);
             struct long_bits b = {0, 0};
-            bool is_odd;
+            bool is_special;
 
             pos += s.literals;
             CHECK_EQ(e.literals[i], pos - last);
@@ -218,17 +222,17 @@ static void encoded(void)
             put(&b, deflate_length_extra(s.length, l_extra), l_extra);
             put(&b, distance[d], distance_lengths[d]);
             put(&b, deflate_distance_extra(s.distance, d_extra), d_extra);
-            is_odd = s.literals > LANES_LITERALS || b.count > room;
-            CHECK_EQ(e.count[i], b.count + (is_odd ? LANES_ODD : 0));
+            is_special = s.literals > HUFF_LANES_LITERALS || b.count > room;
+            CHECK_EQ(e.count[i], b.count + (is_special ? HUFF_LANES_SPECIAL : 0));
             if (b.count <= 64)
                 CHECK_EQ(e.bits[i], b.low);
-            odd += is_odd;
+            special += is_special;
             wide += b.count > 64;
             pos += s.length;
         }
     }
-    CHECK(odd > 1000 && wide > 100);
-    printf("# %u marked as odd, %u of more than 64 bits\n", odd, wide);
+    CHECK(special > 1000 && wide > 100);
+    printf("# %u marked as special, %u of more than 64 bits\n", special, wide);
 }
 
 int main(void)
