@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -392,6 +393,130 @@ static void test_failing(void)
             }
 }
 
+enum failure { CUT, FULL, CLOSED };
+
+/* Who makes a job fail. */
+struct spoiler {
+    enum failure failure; /* CUT or CLOSED */
+    int fd;               /* the file to cut, or where to read what is written */
+    size_t size;          /* what is left of the file, or how much to read */
+    long ns;              /* to wait before that */
+};
+
+static void *spoil(void *argument)
+{
+    const struct spoiler *s = argument;
+    struct timespec t = {0, s->ns};
+    uint8_t buf[1000];
+
+    nanosleep(&t, NULL);
+    if (s->failure == CUT && ftruncate(s->fd, (off_t)s->size) != 0)
+        abort();
+    if (s->failure == CUT)
+        return NULL;
+    for (size_t done = 0; done < s->size; done += sizeof(buf))
+        if (read(s->fd, buf, sizeof(buf)) <= 0)
+            break;
+    close(s->fd);
+    return NULL;
+}
+
+/* Compresses the input but for its start, so that it is another one, and lets that fail; returns
+ * whether it did: a file may be cut too early or too late. */
+static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, uint64_t *state)
+{
+    uint8_t start[1000];
+    struct progress progress = {0};
+    struct pipeline_stats stats = {0};
+    FILE *file = file_with(input_size);
+    struct filler filler = {.size = input_size};
+    struct spoiler spoiler = {.failure = failure, .fd = fileno(file)};
+    int in[2] = {fileno(file), -1}, out[2] = {-1, -1}, error = 0;
+    pthread_t filling, spoiling;
+    enum pipeline_status status;
+
+    if (from_pipe) {
+        if (pipe(in) != 0)
+            abort();
+        filler.fd = in[1];
+        if (pthread_create(&filling, NULL, fill, &filler) != 0)
+            abort();
+    }
+    if (read(in[0], start, sizeof(start)) != sizeof(start))
+        abort();
+    if (failure == CLOSED) {
+        if (pipe(out) != 0)
+            abort();
+#ifdef F_SETPIPE_SZ
+        /* Where pages are large, it might hold all of the output otherwise. */
+        (void)fcntl(out[1], F_SETPIPE_SZ, 1 << 16);
+#endif
+        spoiler.fd = out[0];
+    } else {
+        out[1] = open(failure == FULL ? "/dev/full" : "/dev/null", O_WRONLY);
+    }
+    spoiler.size = sizeof(start) + unit_below(state, expected_size / 2);
+    spoiler.ns = (long)unit_below(state, 3000000);
+    if (failure != FULL && pthread_create(&spoiling, NULL, spoil, &spoiler) != 0)
+        abort();
+    status = pipeline_compress(p, in[0], out[1], start, 10, &progress, &stats, &error);
+    if (failure != FULL)
+        pthread_join(spoiling, NULL);
+    if (from_pipe) {
+        /* Now nobody reads what is left, and the filler ends. */
+        close(in[0]);
+        pthread_join(filling, NULL);
+    }
+    close(out[1]);
+    fclose(file);
+    if (failure == CUT && status == PIPELINE_OK) {
+        CHECK(stats.in_bytes + sizeof(start) >= spoiler.size);
+        CHECK(stats.in_bytes + sizeof(start) <= input_size);
+        return false;
+    }
+    CHECK_EQ(status, failure == CUT ? PIPELINE_READ_ERROR : PIPELINE_WRITE_ERROR);
+    CHECK_EQ(error, failure == CUT ? ENODATA : failure == FULL ? ENOSPC : EPIPE);
+    return true;
+}
+
+/* Reading or writing fails while feeders are at work; then the pipeline is as good as new. */
+static void test_io_failures(void)
+{
+    static const int threads[] = {1, 3, 5, 9};
+    const bool have_full = access("/dev/full", W_OK) == 0;
+    uint64_t state = 1;
+    int failed_cuts = 0;
+
+    signal(SIGPIPE, SIG_IGN);
+    for (int round = 0; round < 4 * 3; round++) {
+        /* Every number of threads, and for each, a GPU that is good, fails at once, and late. */
+        const struct pipeline_config c =
+            config(round / 2 % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, threads[round % 4]);
+        const int fault = round % 3;
+        struct pipeline *p;
+
+        /* With few batches, reading goes on for as long as the job does. */
+        be_good(1 + round % 2);
+        told.batches_got = 1 + round / 4;
+        told.good_batches = fault == 0 ? -1 : (long)unit_below(&state, 40);
+        told.fails_late = fault == 2;
+        p = new_pipeline(&c);
+        for (int way = 0; way < 6; way++) {
+            const enum failure failure = way / 2;
+            const bool from_pipe = way % 2 != 0;
+            struct pipeline_stats stats;
+
+            if (failure == CUT)
+                failed_cuts += fail_job(p, CUT, false, &state);
+            else if (failure == CLOSED || have_full)
+                fail_job(p, failure, from_pipe, &state);
+            check_input(p, from_pipe, &stats);
+        }
+        pipeline_free(p);
+    }
+    CHECK(failed_cuts > 0);
+}
+
 static void test_not_there(void)
 {
     struct pipeline_config c = config(BACKEND_GPU, 2);
@@ -494,6 +619,7 @@ int main(void)
     RUN(test_short_memory);
     RUN(test_wrong);
     RUN(test_failing);
+    RUN(test_io_failures);
     RUN(test_not_there);
     RUN(test_many_inputs);
     free(expected);
