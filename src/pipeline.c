@@ -87,10 +87,9 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
     [7] = 43,  [8] = 40,  [9] = 37,  [10] = 6.3, [11] = 5, [12] = 4.2,
 };
 
-/* The first level that counts as slow: a core takes most of a second for a segment, about so much
- * before one was timed, and a GPU is as fast as many cores. */
+/* The first level that counts as slow: a core takes most of a second for a segment, and a GPU is as
+ * fast as many cores. */
 #define SLOW_LEVEL 10
-#define SLOW_SECONDS 1.0
 
 /* One core in so many is left alone while a GPU is brought up. */
 #define OPENING_SHARE 8
@@ -545,12 +544,16 @@ static double average(double seconds, uint64_t segments)
     return segments == 0 ? 0 : seconds / (double)segments;
 }
 
-/* Seconds that the CPU took to match a segment, and to encode one, on average; 0 before any. */
+/* Seconds that the CPU takes to match a segment: what it took on average, or before any, what the
+ * table says. */
 static double match_time(const struct job *j)
 {
+    if (j->stats.cpu_segments == 0)
+        return (double)j->segment_size / (core_speed[j->pipeline->config.level] * 1e6);
     return average(j->match_seconds, j->stats.cpu_segments);
 }
 
+/* Seconds that it took to encode one, on average; 0 before any. */
 static double encode_time(const struct job *j)
 {
     return average(j->stats.encode, j->stats.cpu_segments + j->stats.gpu_segments);
@@ -623,7 +626,8 @@ static bool cpu_may_match(const struct job *j)
     const struct pipeline *p = j->pipeline;
     const bool is_slow = p->config.level >= SLOW_LEVEL;
     const double left = (double)(known_segments(j) - j->next_claim);
-    double match_seconds = is_slow ? SLOW_SECONDS : 0, rate;
+    const double match_seconds = match_time(j);
+    double rate;
 
     if (!gpu_matches(j))
         return true;
@@ -637,8 +641,6 @@ static bool cpu_may_match(const struct job *j)
     /* Soon to be known, and likely to be high. */
     if (rate == 0)
         return false;
-    if (j->stats.cpu_segments > 0)
-        match_seconds = match_time(j);
     if (rate * match_seconds > GPU_IS_FASTER * j->threads)
         return false;
     if (rate * handling_time(j) > BUSY * j->threads)
