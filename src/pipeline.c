@@ -1175,6 +1175,7 @@ static uint64_t gpu_min(const struct pipeline_config *config)
 static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const char *min = getenv("GZLZSS_TEST_GPU_MIN");
+
     p->gpus = gpus_new(&p->config.gpus, p->level, p->config.segment_size, p->batch_size,
                        (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
     if (p->gpus == NULL) {

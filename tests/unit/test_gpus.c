@@ -239,6 +239,19 @@ static void *fill(void *argument)
     return NULL;
 }
 
+/* Starts filling a pipe; returns where to read it. */
+static int start_filling(struct filler *f, pthread_t *thread)
+{
+    int ends[2];
+
+    if (pipe(ends) != 0)
+        abort();
+    f->fd = ends[1];
+    if (pthread_create(thread, NULL, fill, f) != 0)
+        abort();
+    return ends[0];
+}
+
 /* Compresses the input's first `size` bytes, from a file or a pipe; returns what is written, to be
  * freed, and its size in *out_size. */
 static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t *out_size,
@@ -249,23 +262,17 @@ static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t
     FILE *in = file_with(size), *out = unit_need(tmpfile());
     struct filler filler = {.size = size};
     pthread_t thread;
-    int ends[2] = {-1, -1}, error = 0;
+    const int fd = from_pipe ? start_filling(&filler, &thread) : fileno(in);
+    int error = 0;
     uint8_t *written;
 
-    if (from_pipe) {
-        if (pipe(ends) != 0)
-            abort();
-        filler.fd = ends[1];
-        if (pthread_create(&thread, NULL, fill, &filler) != 0)
-            abort();
-    }
     memset(stats, 0, sizeof(*stats));
-    CHECK_EQ(pipeline_compress(p, from_pipe ? ends[0] : fileno(in), fileno(out), header,
-                               sizeof(header), &progress, stats, &error),
-             PIPELINE_OK);
+    CHECK_EQ(
+        pipeline_compress(p, fd, fileno(out), header, sizeof(header), &progress, stats, &error),
+        PIPELINE_OK);
     if (from_pipe) {
         pthread_join(thread, NULL);
-        close(ends[0]);
+        close(fd);
     }
     CHECK_EQ(stats->in_bytes, size);
     *out_size = (size_t)lseek(fileno(out), 0, SEEK_END);
@@ -431,18 +438,12 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     FILE *file = file_with(input_size);
     struct filler filler = {.size = input_size};
     struct spoiler spoiler = {.failure = failure, .fd = fileno(file)};
-    int in[2] = {fileno(file), -1}, out[2] = {-1, -1}, error = 0;
     pthread_t filling, spoiling;
+    const int in = from_pipe ? start_filling(&filler, &filling) : fileno(file);
+    int out[2] = {-1, -1}, error = 0;
     enum pipeline_status status;
 
-    if (from_pipe) {
-        if (pipe(in) != 0)
-            abort();
-        filler.fd = in[1];
-        if (pthread_create(&filling, NULL, fill, &filler) != 0)
-            abort();
-    }
-    if (read(in[0], start, sizeof(start)) != sizeof(start))
+    if (read(in, start, sizeof(start)) != sizeof(start))
         abort();
     if (failure == CLOSED) {
         if (pipe(out) != 0)
@@ -459,12 +460,12 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     spoiler.ns = (long)unit_below(state, 3000000);
     if (failure != FULL && pthread_create(&spoiling, NULL, spoil, &spoiler) != 0)
         abort();
-    status = pipeline_compress(p, in[0], out[1], start, 10, &progress, &stats, &error);
+    status = pipeline_compress(p, in, out[1], start, 10, &progress, &stats, &error);
     if (failure != FULL)
         pthread_join(spoiling, NULL);
     if (from_pipe) {
         /* Now nobody reads what is left, and the filler ends. */
-        close(in[0]);
+        close(in);
         pthread_join(filling, NULL);
     }
     close(out[1]);
