@@ -13,7 +13,7 @@
  *                    done with it.  They wait for most of the time.  A GPU has several, so that
  *                    reading, copying and matching go on at the same time; there are none where
  *                    there is no GPU.  What can only be read in order, as from a pipe, a feeder
- *                    reads itself.
+ *                    reads itself, but for what workers have read ahead while there was no GPU.
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
@@ -28,8 +28,8 @@
  * the writer's.  Input bytes are in the worker's own buffer, or in the GPU batch's, which is free
  * again when all its segments are encoded.  Everything in struct job is under the pipeline's lock,
  * except a slot, a buffer or a batch in its owner's hands, what is the writer's (see Writing), and
- * the source, of which any thread may read the segments that can be read in any order, and the rest
- * only the thread that has set `reading`.
+ * the source, of which any thread may read the segments that can be read in any order, and the rest,
+ * also into `ahead`, only the thread that has set `reading`.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so
  * (source.h).  Each is read behind the window before it, from which its matches may come; they are
@@ -82,6 +82,9 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 /* A pipe is thought to hold so many times what it has given. */
 #define PIPE_HOPE 4
 
+/* Bytes of a pipe that are read ahead until there is a GPU: what it takes at once then. */
+#define AHEAD_SIZE BATCHES_SIZE
+
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
     [1] = 172, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
     [7] = 43,  [8] = 40,  [9] = 37,  [10] = 6.3, [11] = 5, [12] = 4.2,
@@ -113,7 +116,7 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 struct tools {
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
-    uint8_t *in; /* a segment, and LZ_INPUT_PAD zeros */
+    uint8_t *in; /* from new_input */
     struct tools *next;
 };
 
@@ -139,6 +142,7 @@ struct pipeline {
 struct slot {
     uint64_t index; /* the segment's number */
     const uint8_t *in;
+    uint8_t *ahead;        /* where the bytes are until they are read into `in`, if read ahead */
     size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
     size_t len;            /* of the segment */
     bool last;             /* the input ends with it */
@@ -186,6 +190,13 @@ struct queue {
     uint64_t first, end; /* of what is in it, counted on without end */
 };
 
+/* A segment that was read ahead. */
+struct ahead {
+    uint8_t *in; /* from new_input, or NULL */
+    size_t len;
+    bool last;
+};
+
 /* The compression of one input. */
 struct job {
     struct pipeline *pipeline;
@@ -208,8 +219,13 @@ struct job {
     uint64_t spare_count;
     uint64_t next_claim, next_write; /* segments: all before these are claimed, and written */
     uint64_t total;                  /* segments in all, UINT64_MAX until the last was read */
-    bool reading;                    /* a thread is reading in order */
-    bool writing;                    /* a thread is the writer */
+    uint64_t any_order; /* all before this can be claimed now, and then be read in any order */
+    bool reading;       /* a thread is reading in order */
+    bool writing;       /* a thread is the writer */
+
+    struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
+    uint64_t ahead_most;
+    bool ahead_ends; /* for want of memory */
 
     struct worker *workers; /* as many as there may be threads */
     int threads, started;   /* workers that may be, and that were, started */
@@ -245,6 +261,16 @@ static void free_tools(struct tools *t)
     free(t);
 }
 
+/* Memory for a segment, and LZ_INPUT_PAD zeros; NULL if there is none. */
+static uint8_t *new_input(size_t segment_size)
+{
+    uint8_t *in = malloc(segment_size + LZ_INPUT_PAD);
+
+    if (in != NULL)
+        memset(in + segment_size, 0, LZ_INPUT_PAD);
+    return in;
+}
+
 /* NULL if memory is short. */
 static struct tools *take_tools(struct pipeline *p)
 {
@@ -263,12 +289,11 @@ static struct tools *take_tools(struct pipeline *p)
         return NULL;
     t->matcher = lz_matcher_new(p->level, size);
     t->encoder = huff_encoder_new();
-    t->in = malloc(size + LZ_INPUT_PAD);
+    t->in = new_input(size);
     if (t->matcher == NULL || t->encoder == NULL || t->in == NULL) {
         free_tools(t);
         return NULL;
     }
-    memset(t->in + size, 0, LZ_INPUT_PAD);
     return t;
 }
 
@@ -429,6 +454,7 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
     s->before = before;
     s->len = len;
     s->last = last;
+    s->ahead = NULL;
     s->feeder = NULL;
     s->chunks = NULL;
     s->done = false;
@@ -436,15 +462,21 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
 
 /* Reads a claimed segment that can be read in any order into buf; gives up the lock meanwhile.  False
  * if the job has failed. */
-static bool read_any(struct job *j, uint64_t index, uint8_t *buf)
+static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
 {
+    bool ok = true;
     double seconds;
-    bool ok;
     int error;
 
     unlock(j);
     seconds = -clock_seconds();
-    ok = source_read_at(&j->source, index, buf);
+    if (s->ahead == NULL) {
+        ok = source_read_at(&j->source, s->index, buf);
+    } else {
+        memcpy(buf, s->ahead, s->len);
+        free(s->ahead);
+        s->ahead = NULL;
+    }
     error = errno;
     seconds += clock_seconds();
     lock(j);
@@ -464,11 +496,20 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
 
-    if (count > j->source.random_access - first)
-        count = (unsigned)(j->source.random_access - first);
+    if (count > j->any_order - first)
+        count = (unsigned)(j->any_order - first);
     j->next_claim += count;
-    for (unsigned i = 0; i < count; i++)
-        fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
+    for (uint64_t i = first; i < first + count; i++, buf += j->segment_size) {
+        if (j->ahead == NULL) {
+            fill_slot(j, i, buf, 0, j->segment_size, false);
+        } else {
+            struct ahead *a = &j->ahead[i % j->ahead_most];
+
+            fill_slot(j, i, buf, 0, a->len, a->last);
+            j->slots[i % j->slot_count].ahead = a->in;
+            a->in = NULL;
+        }
+    }
     return count;
 }
 
@@ -514,29 +555,101 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
 /* Whether the next segment is one of those that can be read in any order. */
 static bool next_is_any(const struct job *j)
 {
-    return j->next_claim < j->source.random_access;
+    return j->next_claim < j->any_order;
+}
+
+/* Segments that there are for certain. */
+static uint64_t known_segments(const struct job *j)
+{
+    return next_is_any(j) ? j->any_order : j->next_claim;
+}
+
+/* Whether it is known how many segments there are, unless the file grows. */
+static bool end_is_known(const struct job *j)
+{
+    return j->source.random_access > 0 || j->total != UINT64_MAX;
+}
+
+/* Claims the next segment, which was read ahead, and takes it in exchange for the memory of the one
+ * before. */
+static void claim_ahead(struct job *j, struct tools *t)
+{
+    const uint64_t index = j->next_claim++;
+    struct ahead *a = &j->ahead[index % j->ahead_most];
+    uint8_t *in = a->in;
+
+    a->in = t->in;
+    t->in = in;
+    fill_slot(j, index, in, 0, a->len, a->last);
 }
 
 /* Claims the next segment and reads it; NULL if the job has failed. */
-static struct slot *claim_one(struct job *j, uint8_t *buf)
+static struct slot *claim_one(struct job *j, struct tools *t)
 {
-    const uint64_t index = j->next_claim;
-    const bool ok = next_is_any(j) ? claim_any(j, 1, buf) == 1 && read_any(j, index, buf)
-                                   : claim_in_order(j, 1, buf) == 1;
+    struct slot *s = &j->slots[j->next_claim % j->slot_count];
 
-    return ok ? &j->slots[index % j->slot_count] : NULL;
+    if (!next_is_any(j))
+        return claim_in_order(j, 1, t->in) == 1 ? s : NULL;
+    if (j->ahead == NULL)
+        return claim_any(j, 1, t->in) == 1 && read_any(j, s, t->in) ? s : NULL;
+    claim_ahead(j, t);
+    return s;
+}
+
+/* Whether to read another segment ahead: while a GPU is brought up, or may yet be, since a pipe can
+ * give more than the workers can match.  The first segment is all that there is of most. */
+static bool may_read_ahead(const struct job *j)
+{
+    enum gpus_state state;
+
+    if (j->ahead == NULL || j->ahead_ends || j->total != UINT64_MAX || j->reading)
+        return false;
+    if (j->next_claim == 0 || known_segments(j) - j->next_claim == j->ahead_most || j->feeding > 0)
+        return false;
+    state = gpus_state(j->pipeline->gpus);
+    return state == GPUS_UNWANTED || state == GPUS_OPENING;
+}
+
+/* Reads a segment ahead, which may_read_ahead. */
+static void read_ahead(struct job *j)
+{
+    const uint64_t index = known_segments(j);
+    struct ahead *a = &j->ahead[index % j->ahead_most];
+    double seconds;
+    bool ok;
+    int error;
+
+    if (a->in == NULL)
+        a->in = new_input(j->segment_size);
+    if (a->in == NULL) {
+        /* It can do without. */
+        j->ahead_ends = true;
+        return;
+    }
+    j->reading = true;
+    unlock(j);
+    seconds = -clock_seconds();
+    ok = source_read_next(&j->source, a->in, &a->len, &a->last);
+    error = errno;
+    seconds += clock_seconds();
+    lock(j);
+    j->stats.read += seconds;
+    j->reading = false;
+    if (!ok) {
+        fail(j, PIPELINE_READ_ERROR, error);
+        return;
+    }
+    j->any_order = index + 1;
+    if (a->last)
+        j->total = j->any_order;
+    more_workers(j);
+    wake_all(j);
 }
 
 /* Whether the next segment can be claimed right now, as far as reading goes. */
 static bool can_read(const struct job *j)
 {
     return !all_claimed(j) && (next_is_any(j) || !j->reading);
-}
-
-/* Segments that there are for certain. */
-static uint64_t known_segments(const struct job *j)
-{
-    return j->next_claim > j->source.random_access ? j->next_claim : j->source.random_access;
 }
 
 static double average(double seconds, uint64_t segments)
@@ -582,7 +695,7 @@ static void consider_gpus(struct job *j)
 {
     struct pipeline *p = j->pipeline;
     const uint64_t bytes = known_segments(j) * j->segment_size;
-    const uint64_t expected = j->source.random_access == 0 ? PIPE_HOPE * bytes : bytes;
+    const uint64_t expected = end_is_known(j) ? bytes : PIPE_HOPE * bytes;
     const bool is_wanted = p->config.backend == BACKEND_GPU || expected >= p->gpu_min ||
                            cpu_seconds_left(j) > GPU_SECONDS;
 
@@ -645,8 +758,8 @@ static bool cpu_may_match(const struct job *j)
         return false;
     if (rate * handling_time(j) > BUSY * j->threads)
         return false;
-    /* How much of a pipe is left is not known: a lot. */
-    return j->source.random_access == 0 || left > rate * match_seconds;
+    /* How much is left is not known: a lot. */
+    return !end_is_known(j) || left > rate * match_seconds;
 }
 
 /* Reads a segment for a feeder. */
@@ -658,7 +771,7 @@ static void read_for_feeder(struct job *j)
     if (!is_empty(&j->unread))
         more_workers(j);
     j->readers++;
-    read_any(j, s->index, f->batch->input + (s->index - f->first) * j->segment_size);
+    read_any(j, s, f->batch->input + (s->index - f->first) * j->segment_size);
     j->readers--;
     if (--f->unread == 0)
         pthread_cond_broadcast(&j->pipeline->can_feed);
@@ -694,8 +807,12 @@ static struct slot *next_segment(struct job *j, struct worker *w)
                 more_workers(j);
             return s;
         }
+        if (may_read_ahead(j)) {
+            read_ahead(j);
+            continue;
+        }
         if (can_read(j) && has_room(j, 1, reserve) && cpu_may_match(j)) {
-            struct slot *s = claim_one(j, w->tools->in);
+            struct slot *s = claim_one(j, w->tools);
 
             if (s == NULL)
                 return NULL;
@@ -1058,6 +1175,14 @@ static bool init_job(struct job *j)
         if (j->feeders == NULL)
             return false;
     }
+    j->any_order = j->source.random_access;
+    /* For a single worker, reading ahead is nothing but matching later. */
+    if (p->gpus != NULL && j->threads > 1 && !source_is_file(&j->source)) {
+        j->ahead_most = AHEAD_SIZE / j->segment_size;
+        j->ahead = calloc(j->ahead_most, sizeof(*j->ahead));
+        if (j->ahead == NULL)
+            return false;
+    }
     j->slots = calloc(j->slot_count, sizeof(*j->slots));
     j->spare = calloc(j->slot_count, sizeof(*j->spare));
     j->unread.ring = calloc(j->slot_count, sizeof(*j->unread.ring));
@@ -1118,8 +1243,13 @@ static void free_job(struct job *j)
 
     source_finish(&j->source);
     /* Most slots are for GPUs that are not there, and were never touched: that is to stay so. */
-    for (uint64_t i = 0; i < j->next_claim && i < j->slot_count; i++)
+    for (uint64_t i = 0; i < j->next_claim && i < j->slot_count; i++) {
         free(j->slots[i].out);
+        free(j->slots[i].ahead);
+    }
+    for (uint64_t i = 0; j->ahead != NULL && i < j->ahead_most; i++)
+        free(j->ahead[i].in);
+    free(j->ahead);
     if (j->spare_count > 0)
         p->out = j->spare[--j->spare_count];
     for (uint64_t i = 0; i < j->spare_count; i++)

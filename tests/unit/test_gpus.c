@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -38,6 +39,8 @@ static struct {
     long good_batches; /* after so many, submissions fail; -1: never */
     bool fails_late;   /* or rather what is submitted is not to be had back */
     bool is_wrong;
+    bool is_drained_first; /* a GPU is not up before all was read of the pipe */
+    int drained_fd;        /* which is this one */
 } told;
 
 /* What it did. */
@@ -75,6 +78,20 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
+/* Waits until all was read of a pipe into which nobody writes any more; false if that takes too
+ * long. */
+static bool wait_drained(int fd)
+{
+    for (int ms = 0; ms < 20000; ms++) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+
+        if (poll(&p, 1, 0) == 1 && (p.revents & (POLLIN | POLLHUP)) == POLLHUP)
+            return true;
+        pause_ms(1);
+    }
+    return false;
+}
+
 int gpu_count(char error[GPU_ERROR_SIZE])
 {
     snprintf(error, GPU_ERROR_SIZE, "%s", told.devices == 0 ? "none here" : "");
@@ -93,6 +110,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 
     CHECK(batch_size > 0 && batches > 0);
     pause_ms(told.open_ms << device);
+    if (told.is_drained_first)
+        CHECK(wait_drained(told.drained_fd));
     if (device >= told.devices - told.broken_devices) {
         snprintf(error, GPU_ERROR_SIZE, "device %d is broken", device);
         return NULL;
@@ -266,6 +285,8 @@ static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t
     int error = 0;
     uint8_t *written;
 
+    if (told.is_drained_first)
+        told.drained_fd = dup(fd); /* left open: the GPU may come up when the job is long done */
     memset(stats, 0, sizeof(*stats));
     CHECK_EQ(
         pipeline_compress(p, fd, fileno(out), header, sizeof(header), &progress, stats, &error),
@@ -558,6 +579,57 @@ static void test_not_there(void)
     pipeline_free(p);
 }
 
+/* While a GPU comes up, a pipe is read ahead, whether the workers match meanwhile, as at level 1, or
+ * wait, as at level 12: here it does not come up before everything was read. */
+static void test_read_ahead(void)
+{
+    static const size_t sizes[] = {2 * SEGMENT, 2 * SEGMENT + 1, 20 * SEGMENT - 1, 20 * SEGMENT};
+    uint64_t state = 1;
+
+    setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+    for (int way = 0; way < 2 * 2 * 4; way++) {
+        struct pipeline_config c = config(BACKEND_CPU, way % 2 == 0 ? 2 : 9);
+        const size_t size = sizes[way / 4];
+        size_t alone_size, written_size;
+        uint8_t *alone, *written;
+        struct pipeline_stats stats;
+        struct pipeline *p;
+
+        c.level = way / 2 % 2 == 0 ? 1 : 12;
+        p = new_pipeline(&c);
+        alone = compress(p, size, false, &alone_size, &stats);
+        pipeline_free(p);
+        be_good(1);
+        told.is_drained_first = true;
+        c.backend = BACKEND_AUTO;
+        p = new_pipeline(&c);
+        written = compress(p, size, true, &written_size, &stats);
+        CHECK_EQ(written_size, alone_size);
+        CHECK(written_size == alone_size && memcmp(written, alone, alone_size) == 0);
+        /* At most, one worker for each takes a segment before the GPU is wanted. */
+        if (c.level == 12)
+            CHECK(stats.cpu_segments <= (uint64_t)c.threads);
+        free(written);
+        free(alone);
+        pipeline_free(p);
+    }
+    /* Nobody wants what is written. */
+    signal(SIGPIPE, SIG_IGN);
+    for (int threads = 2; threads <= 9; threads += 7) {
+        struct pipeline_config c = config(BACKEND_AUTO, threads);
+        struct pipeline_stats stats;
+        struct pipeline *p;
+
+        be_good(1);
+        told.open_ms = 5;
+        p = new_pipeline(&c);
+        fail_job(p, CLOSED, true, &state);
+        check_input(p, true, &stats);
+        pipeline_free(p);
+    }
+    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+}
+
 /* Small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
@@ -622,6 +694,7 @@ int main(void)
     RUN(test_failing);
     RUN(test_io_failures);
     RUN(test_not_there);
+    RUN(test_read_ahead);
     RUN(test_many_inputs);
     free(expected);
     free(input);
