@@ -48,9 +48,11 @@ compare_epoch=$EPOCHSECONDS
 # The names that commands may call either program by.
 compare_names=(gzip gunzip zcat gzcat uncompress)
 
-# For setup_file(): makes the directories "theirs" and "ours" of the programs' names, and has the
-# files from make_inputs in $inputs.
-compare_setup_file() {
+# The four hooks that Bats calls are here; a test file that loads this needs a make_inputs().
+
+# Makes the directories "theirs" and "ours" of the programs' names, and has the files from make_inputs
+# in $inputs.
+setup_file() {
     local tool program theirs
     if ! theirs=$(command -v gzip) ||
         ! gzip --version 2>/dev/null | head -n 1 | compare_version_is_right; then
@@ -102,8 +104,8 @@ compare_version_is_right() {
     [ "$name" = gzip ] && [ "$((${major:-0} * 1000 + ${minor%%[!0-9]*}))" -ge 1012 ]
 }
 
-# For teardown_file().
-compare_teardown_file() {
+# Says how many comparisons there were.
+teardown_file() {
     local all failed meant
     [ -e "$compare_base/count" ] || return 0
     all=$(wc -l <"$compare_base/count")
@@ -113,8 +115,7 @@ compare_teardown_file() {
         "$meant differ as is meant, $failed differ" >&3
 }
 
-# For setup().
-compare_setup() {
+setup() {
     umask 022
     cd "$BATS_TEST_TMPDIR" || return 1
     chmod 755 .
@@ -122,8 +123,8 @@ compare_setup() {
     compare_round=0
 }
 
-# For teardown().
-compare_teardown() {
+# Makes the comparisons.
+teardown() {
     local i tree
     local -A groups=()
     [ ${#compare_queue[@]} -gt 0 ] || return 0

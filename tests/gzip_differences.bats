@@ -9,19 +9,6 @@
 load helpers
 load compare
 
-setup_file() {
-    compare_setup_file
-}
-teardown_file() {
-    compare_teardown_file
-}
-setup() {
-    compare_setup
-}
-teardown() {
-    compare_teardown
-}
-
 make_inputs() {
     common_inputs
     "$GEN" source 400000 >large

@@ -6,19 +6,6 @@
 load helpers
 load compare
 
-setup_file() {
-    compare_setup_file
-}
-teardown_file() {
-    compare_teardown_file
-}
-setup() {
-    compare_setup
-}
-teardown() {
-    compare_teardown
-}
-
 make_inputs() {
     common_inputs
 }
