@@ -66,18 +66,12 @@ struct block {
 /*
  * A code made ready for writing.  Literals and lengths: the code's bits, and above them a length's
  * extra bits, shifted left by 8, where the low 8 bits say how many they are together.  Distances
- * have too many values for a table by distance: `bits` are those of the symbol's least distance,
- * less that distance shifted left by `shift`, the code's length, so that the distance in hand,
- * shifted likewise, has only to be added.
+ * have too many values for a table by distance.
  */
 struct codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];
-    struct {
-        uint32_t bits;
-        uint16_t shift;
-        uint16_t count;
-    } distance[DEFLATE_DISTANCE_SYMBOLS];
+    struct huff_value_code distance[32]; /* those of DEFLATE_DISTANCE_SYMBOLS are set */
 #ifdef HAVE_AVX512_PATH
     struct huff_lane_codes lanes;
 #endif
@@ -572,14 +566,12 @@ static void make_codes(struct codes *codes, const uint8_t *litlen_lengths, unsig
         codes->length[length] = bits << 8 | (code_bits + extra_bits);
     }
     huff_codes(distance_lengths, distance_symbols, distance_code);
-    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        codes->distance[i].bits =
-            distance_code[i] - (deflate_least_distance(i) << distance_lengths[i]);
-        codes->distance[i].shift = distance_lengths[i];
-        codes->distance[i].count = (uint16_t)(distance_lengths[i] + deflate_distance_extra_bits(i));
-    }
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        codes->distance[i] =
+            huff_value_code(distance_code[i], distance_lengths[i], deflate_least_distance(i),
+                            deflate_distance_extra_bits(i));
 #ifdef HAVE_AVX512_PATH
-    huff_lanes_make_codes(&codes->lanes, code, litlen_lengths, distance_code, distance_lengths);
+    huff_lanes_make_codes(&codes->lanes, code, litlen_lengths);
 #endif
 }
 
@@ -641,11 +633,11 @@ static inline struct bits match_bits(const struct huff_encoder *e, struct lz_seq
 {
     const unsigned symbol = distance_symbol(e, s.distance);
     const uint32_t length = e->codes.length[s.length];
-    const uint32_t distance =
-        ((uint32_t)s.distance << e->codes.distance[symbol].shift) + e->codes.distance[symbol].bits;
+    const struct huff_value_code *code = &e->codes.distance[symbol];
+    const uint32_t distance = ((uint32_t)s.distance << code->shift) + code->bits;
 
     return (struct bits){(uint64_t)distance << (length & 63) | length >> 8,
-                         (length & 63) + e->codes.distance[symbol].count};
+                         (length & 63) + code->count};
 }
 
 /* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
@@ -713,8 +705,8 @@ AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
 
     while (count >= HUFF_LANES) {
         const uint32_t n = count < HUFF_LANES_BATCH ? count - count % HUFF_LANES : HUFF_LANES_BATCH;
-        const size_t bytes = huff_lanes_encode(l, &e->codes.lanes, in, sequences, n, BITWRITER_ROOM,
-                                               e->length_symbols);
+        const size_t bytes = huff_lanes_encode(l, &e->codes.lanes, e->codes.distance, in, sequences,
+                                               n, BITWRITER_ROOM, e->length_symbols);
 
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t bits = l->count[i];

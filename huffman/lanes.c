@@ -19,6 +19,7 @@
 
 _Static_assert(sizeof(struct lz_sequence) == 6, "sixteen sequences in a vector and a half");
 _Static_assert(HUFF_LANES == 16 && HUFF_LANES_BATCH % HUFF_LANES == 0, "a vector's numbers");
+_Static_assert(sizeof(struct huff_value_code) == 8, "two numbers of 32 bits");
 _Static_assert(HUFF_LANES_LITERALS == 4, "the literals' bytes in a number");
 
 VECTOR __m512i broadcast(uint32_t value)
@@ -119,14 +120,31 @@ struct numbers32 {
     __m512i halves[2];
 };
 
-VECTOR struct numbers32 load_numbers32(const uint32_t *p)
-{
-    return (struct numbers32){{_mm512_load_si512(p), _mm512_load_si512(p + 16)}};
-}
-
 VECTOR __m512i look_up(const struct numbers32 *t, __m512i index)
 {
     return _mm512_permutex2var_epi32(t->halves[0], index, t->halves[1]);
+}
+
+/* 32 codes: their bits, and, in the upper half, their counts, above their shifts. */
+struct value_codes {
+    struct numbers32 bits, counts;
+};
+
+VECTOR struct value_codes load_value_codes(const struct huff_value_code *codes)
+{
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_add_epi32(even, broadcast(1));
+    struct value_codes c;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const __m512i low = _mm512_loadu_si512(codes + i * 16);
+        const __m512i high = _mm512_loadu_si512(codes + i * 16 + 8);
+
+        c.bits.halves[i] = _mm512_permutex2var_epi32(low, even, high);
+        c.counts.halves[i] = _mm512_permutex2var_epi32(low, odd, high);
+    }
+    return c;
 }
 
 /* As deflate_length_symbol, less 257, of length - 3 below 256. */
@@ -178,26 +196,16 @@ AVX512_PATH uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_s
 }
 
 void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
-                           const uint8_t *litlen_lengths, const uint16_t *distance,
-                           const uint8_t *distance_lengths)
+                           const uint8_t *litlen_lengths)
 {
     for (unsigned i = 0; i < 256; i++) {
         codes->literal_low[i] = (uint8_t)litlen[i];
         codes->literal_high[i] = (uint8_t)(litlen[i] >> 8);
         codes->literal_count[i] = litlen_lengths[i];
     }
-    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {
-        const unsigned bits = litlen_lengths[i], row = i - DEFLATE_FIRST_LENGTH;
-
-        codes->length_bits[row] = litlen[i] - (deflate_least_length(i) << bits);
-        codes->length_counts[row] = bits | (bits + deflate_length_extra_bits(i)) << 16;
-    }
-    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
-        const unsigned bits = distance_lengths[i];
-
-        codes->distance_bits[i] = distance[i] - (deflate_least_distance(i) << bits);
-        codes->distance_counts[i] = bits | (bits + deflate_distance_extra_bits(i)) << 16;
-    }
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        codes->length[i - DEFLATE_FIRST_LENGTH] = huff_value_code(
+            litlen[i], litlen_lengths[i], deflate_least_length(i), deflate_length_extra_bits(i));
 }
 
 /* Some bits of each sequence, and how many. */
@@ -213,13 +221,12 @@ VECTOR struct codes16 join(struct codes16 a, struct codes16 b)
 }
 
 /* The code of a length or distance, and its extra bits. */
-VECTOR struct codes16 code_of(__m512i value, __m512i symbol, const struct numbers32 *bits,
-                              const struct numbers32 *counts)
+VECTOR struct codes16 code_of(__m512i value, __m512i symbol, const struct value_codes *codes)
 {
-    const __m512i count = look_up(counts, symbol);
+    const __m512i count = look_up(&codes->counts, symbol);
 
     return (struct codes16){
-        _mm512_add_epi32(_mm512_sllv_epi32(value, low16(count)), look_up(bits, symbol)),
+        _mm512_add_epi32(_mm512_sllv_epi32(value, low16(count)), look_up(&codes->bits, symbol)),
         _mm512_srli_epi32(count, 16)};
 }
 
@@ -261,18 +268,17 @@ VECTOR uint32_t locate_last_literals(struct huff_encoded *e, const struct lz_seq
     return first_of(before);
 }
 
-AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *codes,
-                                     const uint8_t *in, const struct lz_sequence *sequences,
-                                     uint32_t count, uint32_t room, const uint8_t *length_symbols)
+AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
+                                     const struct huff_value_code *distance, const uint8_t *in,
+                                     const struct lz_sequence *sequences, uint32_t count,
+                                     uint32_t room, const uint8_t *length_symbols)
 {
-    const struct bytes256 low_bytes = load_bytes256(codes->literal_low);
-    const struct bytes256 high_bytes = load_bytes256(codes->literal_high);
-    const struct bytes256 counts = load_bytes256(codes->literal_count);
+    const struct bytes256 low_bytes = load_bytes256(litlen->literal_low);
+    const struct bytes256 high_bytes = load_bytes256(litlen->literal_high);
+    const struct bytes256 counts = load_bytes256(litlen->literal_count);
     const struct bytes256 symbols = load_bytes256(length_symbols);
-    const struct numbers32 length_bits = load_numbers32(codes->length_bits);
-    const struct numbers32 length_counts = load_numbers32(codes->length_counts);
-    const struct numbers32 distance_bits = load_numbers32(codes->distance_bits);
-    const struct numbers32 distance_counts = load_numbers32(codes->distance_counts);
+    const struct value_codes length_codes = load_value_codes(litlen->length);
+    const struct value_codes distance_codes = load_value_codes(distance);
     /* Of a sequence's 4 bytes at its last literals, those that are literals; a literal's code and
      * count are nothing where it is none.  By min(literals, 4). */
     const __m512i masks =
@@ -310,9 +316,8 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         const struct codes16 a = join(first, second), b = join(third, fourth);
         const __m512i less3 = _mm512_sub_epi32(s.length, broadcast(LZ_MIN_MATCH));
         const struct codes16 c =
-            code_of(s.length, length_symbols_of(&symbols, less3), &length_bits, &length_counts);
-        const struct codes16 d =
-            code_of(s.distance, distance_symbols(s.distance), &distance_bits, &distance_counts);
+            code_of(s.length, length_symbols_of(&symbols, less3), &length_codes);
+        const struct codes16 d = code_of(s.distance, distance_symbols(s.distance), &distance_codes);
         const __m512i count_of_all = _mm512_add_epi32(_mm512_add_epi32(a.count, b.count),
                                                       _mm512_add_epi32(c.count, d.count));
         const __mmask16 special =

@@ -13,6 +13,25 @@
 
 #include "lzss/cpu.h"
 
+/*
+ * The code of a length's or distance's symbol, made ready for writing: `bits` are those of the
+ * symbol's least value, less that value shifted left by `shift`, the code's length, so that the
+ * value in hand, shifted likewise, has only to be added to have the code with the extra bits above
+ * it; and together they are `count` bits.
+ */
+struct huff_value_code {
+    uint32_t bits;
+    uint16_t shift, count;
+};
+
+/* Makes it of a code, its length in bits, the least value, and the number of extra bits. */
+static inline struct huff_value_code huff_value_code(uint32_t code, unsigned bits, uint32_t least,
+                                                     unsigned extra_bits)
+{
+    return (struct huff_value_code){code - (least << bits), (uint16_t)bits,
+                                    (uint16_t)(bits + extra_bits)};
+}
+
 #ifdef HAVE_AVX512_PATH
 
 #include "huffman/deflate.h"
@@ -58,22 +77,15 @@ uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_sequence *seq
                            uint32_t count, size_t pos, size_t enough, size_t end, uint32_t few,
                            uint32_t limit, const uint8_t *length_symbols);
 
-/*
- * Codes made ready for huff_lanes_encode.  Literals: the code's low and high byte, and its length.
- * Lengths and distances, by symbol: what to add to the length or distance, shifted left by the
- * code's length, to have the code with the extra bits above it; and the code's length, with that of
- * the extra bits added to it in the upper half.
- */
+/* Codes made ready for huff_lanes_encode.  Literals: the code's low and high byte, and its length. */
 struct huff_lane_codes {
     _Alignas(64) uint8_t literal_low[256], literal_high[256], literal_count[256];
-    uint32_t length_bits[32], length_counts[32];
-    uint32_t distance_bits[32], distance_counts[32];
+    struct huff_value_code length[32]; /* by symbol, less DEFLATE_FIRST_LENGTH */
 };
 
-/* Makes codes ready: of literals and lengths, and of distances, with their lengths in bits. */
+/* Makes codes of literals and lengths, with their lengths in bits, ready. */
 void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
-                           const uint8_t *litlen_lengths, const uint16_t *distance,
-                           const uint8_t *distance_lengths);
+                           const uint8_t *litlen_lengths);
 
 /* What huff_lanes_encode makes, by sequence: its last literals' codes and its match's; how many bits
  * these are, with HUFF_LANES_SPECIAL added if it is special; and where its last literals start.
@@ -87,12 +99,13 @@ struct huff_encoded {
 /*
  * Encodes sequences[0..count), count being a multiple of HUFF_LANES up to HUFF_LANES_BATCH, whose
  * literals and matches start at `in`.  Those that take more than `room` bits, or have more than
- * HUFF_LANES_LITERALS literals, are marked as special.  length_symbols is as above.  Returns how many
- * bytes of input the sequences stand for.
+ * HUFF_LANES_LITERALS literals, are marked as special.  distance[0..32) are the distances' codes,
+ * length_symbols is as above.  Returns how many bytes of input the sequences stand for.
  */
-size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *codes,
-                         const uint8_t *in, const struct lz_sequence *sequences, uint32_t count,
-                         uint32_t room, const uint8_t *length_symbols);
+size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
+                         const struct huff_value_code *distance, const uint8_t *in,
+                         const struct lz_sequence *sequences, uint32_t count, uint32_t room,
+                         const uint8_t *length_symbols);
 
 #endif
 

@@ -50,8 +50,8 @@ compare_names=(gzip gunzip zcat gzcat uncompress)
 
 # The four hooks that Bats calls are here; a test file that loads this needs a make_inputs().
 
-# Makes the directories "theirs" and "ours" of the programs' names, and has the files from make_inputs
-# in $inputs.
+# Makes the directories "theirs" and "ours" of the programs' names, and has the files from
+# make_inputs in $inputs.
 setup_file() {
     local tool program theirs
     if ! theirs=$(command -v gzip) ||

@@ -188,20 +188,28 @@ static void encoded(void)
         uint16_t litlen[DEFLATE_LITLEN_SYMBOLS], distance[DEFLATE_DISTANCE_SYMBOLS];
         uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS], distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
         struct huff_lane_codes codes;
+        struct huff_value_code distance_codes[32];
         struct huff_encoded e;
         size_t pos = 0;
 
         memset(&codes, 0xa5, sizeof(codes));
+        memset(distance_codes, 0xa5, sizeof(distance_codes));
         random_codes(&state, DEFLATE_LITLEN_SYMBOLS, litlen, litlen_lengths);
         random_codes(&state, DEFLATE_DISTANCE_SYMBOLS, distance, distance_lengths);
-        huff_lanes_make_codes(&codes, litlen, litlen_lengths, distance, distance_lengths);
+        huff_lanes_make_codes(&codes, litlen, litlen_lengths);
+        for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+            distance_codes[i] =
+                huff_value_code(distance[i], distance_lengths[i], deflate_least_distance(i),
+                                deflate_distance_extra_bits(i));
         for (uint32_t i = 0; i < count; i++) {
             sequences[i] = random_sequence(&state);
             pos += sequences[i].literals + sequences[i].length;
         }
         for (size_t i = 0; i < pos; i++)
             in[i] = (uint8_t)unit_rand(&state);
-        CHECK_EQ(huff_lanes_encode(&e, &codes, in, sequences, count, room, length_symbols), pos);
+        CHECK_EQ(huff_lanes_encode(&e, &codes, distance_codes, in, sequences, count, room,
+                                   length_symbols),
+                 pos);
         pos = 0;
         for (uint32_t i = 0; i < count; i++) {
             const struct lz_sequence s = sequences[i];
