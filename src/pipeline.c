@@ -13,7 +13,7 @@
  *                    done with it.  They wait for most of the time.  A GPU has several, so that
  *                    reading, copying and matching go on at the same time; there are none where
  *                    there is no GPU.  What can only be read in order, as from a pipe, a feeder
- *                    reads itself, but for what workers have read ahead while there was no GPU.
+ *                    reads itself, but for what workers have read ahead while it came up.
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
@@ -82,7 +82,7 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 /* A pipe is thought to hold so many times what it has given. */
 #define PIPE_HOPE 4
 
-/* Bytes of a pipe that are read ahead until there is a GPU: what it takes at once then. */
+/* Bytes of a pipe that are read ahead while a GPU is brought up: what it takes at once then. */
 #define AHEAD_SIZE BATCHES_SIZE
 
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
@@ -596,18 +596,16 @@ static struct slot *claim_one(struct job *j, struct tools *t)
     return s;
 }
 
-/* Whether to read another segment ahead: while a GPU is brought up, or may yet be, since a pipe can
- * give more than the workers can match.  The first segment is all that there is of most. */
+/* Whether to read another segment ahead: while a GPU is brought up, since a pipe can give more than
+ * the workers can match.  Not earlier: what lies in memory for a while has left the caches when it
+ * is matched, so that without a GPU, this costs more than it gains. */
 static bool may_read_ahead(const struct job *j)
 {
-    enum gpus_state state;
-
     if (j->ahead == NULL || j->ahead_ends || j->total != UINT64_MAX || j->reading)
         return false;
-    if (j->next_claim == 0 || known_segments(j) - j->next_claim == j->ahead_most || j->feeding > 0)
+    if (j->feeding > 0 || known_segments(j) - j->next_claim == j->ahead_most)
         return false;
-    state = gpus_state(j->pipeline->gpus);
-    return state == GPUS_UNWANTED || state == GPUS_OPENING;
+    return gpus_state(j->pipeline->gpus) == GPUS_OPENING;
 }
 
 /* Reads a segment ahead, which may_read_ahead. */
@@ -642,7 +640,8 @@ static void read_ahead(struct job *j)
     j->any_order = index + 1;
     if (a->last)
         j->total = j->any_order;
-    more_workers(j);
+    else
+        more_workers(j);
     wake_all(j);
 }
 
