@@ -20,6 +20,7 @@
 #include "huffman/huffman.h"
 #include "huffman/lanes.h"
 #include "huffman/lengths.h"
+#include "huffman/valuecode.h"
 #include "lzss/bytes.h"
 #include "lzss/cpu.h"
 
@@ -71,7 +72,8 @@ struct block {
 struct codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];
-    struct huff_value_code distance[32]; /* those of DEFLATE_DISTANCE_SYMBOLS are set */
+    struct huff_value_code
+        distance[HUFF_VALUE_CODES]; /* the first DEFLATE_DISTANCE_SYMBOLS are set */
 #ifdef HAVE_AVX512_PATH
     struct huff_lane_codes lanes;
 #endif

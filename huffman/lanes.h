@@ -13,28 +13,10 @@
 
 #include "lzss/cpu.h"
 
-/*
- * The code of a length's or distance's symbol, made ready for writing: `bits` are those of the
- * symbol's least value, less that value shifted left by `shift`, the code's length, so that the
- * value in hand, shifted likewise, has only to be added to have the code with the extra bits above
- * it; and together they are `count` bits.
- */
-struct huff_value_code {
-    uint32_t bits;
-    uint16_t shift, count;
-};
-
-/* Makes it of a code, its length in bits, the least value, and the number of extra bits. */
-static inline struct huff_value_code huff_value_code(uint32_t code, unsigned bits, uint32_t least,
-                                                     unsigned extra_bits)
-{
-    return (struct huff_value_code){code - (least << bits), (uint16_t)bits,
-                                    (uint16_t)(bits + extra_bits)};
-}
-
 #ifdef HAVE_AVX512_PATH
 
 #include "huffman/deflate.h"
+#include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
 /* Sequences that are worked on at a time, and that a call takes at most: larger, and more of the
@@ -80,7 +62,7 @@ uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_sequence *seq
 /* Codes made ready for huff_lanes_encode.  Literals: the code's low and high byte, and its length. */
 struct huff_lane_codes {
     _Alignas(64) uint8_t literal_low[256], literal_high[256], literal_count[256];
-    struct huff_value_code length[32]; /* by symbol, less DEFLATE_FIRST_LENGTH */
+    struct huff_value_code length[HUFF_VALUE_CODES]; /* by symbol, less DEFLATE_FIRST_LENGTH */
 };
 
 /* Makes codes of literals and lengths, with their lengths in bits, ready. */
@@ -99,8 +81,9 @@ struct huff_encoded {
 /*
  * Encodes sequences[0..count), count being a multiple of HUFF_LANES up to HUFF_LANES_BATCH, whose
  * literals and matches start at `in`.  Those that take more than `room` bits, or have more than
- * HUFF_LANES_LITERALS literals, are marked as special.  distance[0..32) are the distances' codes,
- * length_symbols is as above.  Returns how many bytes of input the sequences stand for.
+ * HUFF_LANES_LITERALS literals, are marked as special.  distance[0..HUFF_VALUE_CODES) are the
+ * distances' codes, length_symbols is as above.  Returns how many bytes of input the sequences stand
+ * for.
  */
 size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
                          const struct huff_value_code *distance, const uint8_t *in,

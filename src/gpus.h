@@ -35,8 +35,9 @@ enum gpus_state {
 
 /*
  * For up to `batches` batches, GPUS_BATCHES at most, of about `batch_size` bytes, of segments of
- * segment_size bytes, to be matched at `level`.  *config is copied.  `changed` is called, with ctx, whenever one more GPU has come up or
- * cannot be brought up; by a thread of its own, which holds no lock.  NULL if memory is short.
+ * segment_size bytes, to be matched at `level`.  *config is copied.  `changed` is called, with ctx,
+ * whenever one more GPU has come up or cannot be brought up; by a thread of its own, which holds no
+ * lock.  NULL if memory is short.
  */
 struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *level,
                       size_t segment_size, size_t batch_size, int batches,

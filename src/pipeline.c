@@ -7,13 +7,14 @@
  *
  *   worker threads   claim a segment, match it with the CPU engine and encode it; or encode one the
  *                    GPU has matched, which comes first, since it frees the GPU's memory; or read
- *                    one for the GPU, which a few of them do before anything else.
+ *                    one for the GPU, which a few of them do before anything else; or, while a GPU
+ *                    is brought up, read ahead what can only be read in order, as from a pipe.
  *   feeders          threads that each claim a batch of segments for a GPU, have it read by the
  *                    workers and matched, hand it to the workers, and begin again when these are
  *                    done with it.  They wait for most of the time.  A GPU has several, so that
  *                    reading, copying and matching go on at the same time; there are none where
- *                    there is no GPU.  What can only be read in order, as from a pipe, a feeder
- *                    reads itself, but for what workers have read ahead while it came up.
+ *                    there is no GPU.  What can only be read in order, a feeder reads itself, but for
+ *                    what was read ahead.
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
@@ -26,10 +27,11 @@
  * claimed it.  A feeder's waits in the queue `unread` for a worker to read it, and, once the segment
  * is matched, in the queue `ready`; the worker that takes it there owns it.  Once `done`, a slot is
  * the writer's.  Input bytes are in the worker's own buffer, or in the GPU batch's, which is free
- * again when all its segments are encoded.  Everything in struct job is under the pipeline's lock,
- * except a slot, a buffer or a batch in its owner's hands, what is the writer's (see Writing), and
- * the source, of which any thread may read the segments that can be read in any order, and the rest,
- * also into `ahead`, only the thread that has set `reading`.
+ * again when all its segments are encoded; what was read ahead is in memory of its own until it is
+ * claimed, which then becomes a worker's buffer, or is freed once its bytes are in a batch.
+ * Everything in struct job is under the pipeline's lock, except a slot, a buffer or a batch in its
+ * owner's hands, what is the writer's (see Writing), and the source, of which any thread may read
+ * the segments that can be read in any order, and the rest only the thread that has set `reading`.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so
  * (source.h).  Each is read behind the window before it, from which its matches may come; they are
@@ -79,16 +81,18 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
  */
 #define GPU_SECONDS 0.5
 
-/* A pipe is thought to hold so many times what it has given. */
-#define PIPE_HOPE 4
-
-/* Bytes of a pipe that are read ahead while a GPU is brought up: what it takes at once then. */
-#define AHEAD_SIZE BATCHES_SIZE
-
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
     [1] = 172, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
     [7] = 43,  [8] = 40,  [9] = 37,  [10] = 6.3, [11] = 5, [12] = 4.2,
 };
+
+/* A pipe is thought to hold so many times what it has given. */
+#define PIPE_HOPE 4
+
+/* Bytes of a pipe that are read ahead while a GPU is brought up: what it takes at once then. */
+#ifndef AHEAD_SIZE
+#define AHEAD_SIZE BATCHES_SIZE
+#endif
 
 /* The first level that counts as slow: a core takes most of a second for a segment, and a GPU is as
  * fast as many cores. */
@@ -192,7 +196,7 @@ struct queue {
 
 /* A segment that was read ahead. */
 struct ahead {
-    uint8_t *in; /* from new_input, or NULL */
+    uint8_t *in; /* from new_input; NULL: there is none */
     size_t len;
     bool last;
 };
@@ -226,6 +230,7 @@ struct job {
     struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
     uint64_t ahead_most;
     bool ahead_ends; /* for want of memory */
+    bool wants_gpus; /* they were worth bringing up for this input at some time */
 
     struct worker *workers; /* as many as there may be threads */
     int threads, started;   /* workers that may be, and that were, started */
@@ -377,12 +382,10 @@ static void more_workers(struct job *j)
         j->threads = j->started;
 }
 
-/* Whether feeders are at work, or may yet be. */
-static bool gpu_matches(const struct job *j)
+/* Whether a GPU is being brought up that will have feeders as soon as it is. */
+static bool gpu_is_coming(const struct job *j)
 {
-    const struct pipeline *p = j->pipeline;
-
-    return j->feeding > 0 || (p->gpus != NULL && gpus_state(p->gpus) == GPUS_OPENING);
+    return j->wants_gpus && gpus_state(j->pipeline->gpus) == GPUS_OPENING;
 }
 
 /* Starts one more feeder for a GPU, if there may be one more. */
@@ -460,8 +463,8 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
     s->done = false;
 }
 
-/* Reads a claimed segment that can be read in any order into buf; gives up the lock meanwhile.  False
- * if the job has failed. */
+/* Reads a claimed segment that can be read in any order into buf, or copies it there if it was read
+ * ahead; gives up the lock meanwhile.  False if the job has failed. */
 static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
 {
     bool ok = true;
@@ -491,7 +494,7 @@ static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
  * after another.  They return how many there were.
  */
 
-/* Of the segments that can be read in any order: they are not read yet. */
+/* Of the segments that can be read in any order: read_any is still to come. */
 static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
@@ -570,17 +573,16 @@ static bool end_is_known(const struct job *j)
     return j->source.random_access > 0 || j->total != UINT64_MAX;
 }
 
-/* Claims the next segment, which was read ahead, and takes it in exchange for the memory of the one
- * before. */
+/* Claims the next segment, which was read ahead: its memory becomes the worker's. */
 static void claim_ahead(struct job *j, struct tools *t)
 {
     const uint64_t index = j->next_claim++;
     struct ahead *a = &j->ahead[index % j->ahead_most];
-    uint8_t *in = a->in;
 
-    a->in = t->in;
-    t->in = in;
-    fill_slot(j, index, in, 0, a->len, a->last);
+    free(t->in);
+    t->in = a->in;
+    a->in = NULL;
+    fill_slot(j, index, t->in, 0, a->len, a->last);
 }
 
 /* Claims the next segment and reads it; NULL if the job has failed. */
@@ -590,22 +592,23 @@ static struct slot *claim_one(struct job *j, struct tools *t)
 
     if (!next_is_any(j))
         return claim_in_order(j, 1, t->in) == 1 ? s : NULL;
-    if (j->ahead == NULL)
-        return claim_any(j, 1, t->in) == 1 && read_any(j, s, t->in) ? s : NULL;
-    claim_ahead(j, t);
-    return s;
+    if (j->ahead != NULL) {
+        claim_ahead(j, t);
+        return s;
+    }
+    claim_any(j, 1, t->in);
+    return read_any(j, s, t->in) ? s : NULL;
 }
 
 /* Whether to read another segment ahead: while a GPU is brought up, since a pipe can give more than
  * the workers can match.  Not earlier: what lies in memory for a while has left the caches when it
- * is matched, so that without a GPU, this costs more than it gains. */
+ * is matched, so that without a GPU, this costs more than it gains.  And for a single worker, reading
+ * ahead is nothing but matching later. */
 static bool may_read_ahead(const struct job *j)
 {
     if (j->ahead == NULL || j->ahead_ends || j->total != UINT64_MAX || j->reading)
         return false;
-    if (j->feeding > 0 || known_segments(j) - j->next_claim == j->ahead_most)
-        return false;
-    return gpus_state(j->pipeline->gpus) == GPUS_OPENING;
+    return j->threads > 1 && known_segments(j) - j->next_claim < j->ahead_most && gpu_is_coming(j);
 }
 
 /* Reads a segment ahead, which may_read_ahead. */
@@ -617,8 +620,7 @@ static void read_ahead(struct job *j)
     bool ok;
     int error;
 
-    if (a->in == NULL)
-        a->in = new_input(j->segment_size);
+    a->in = new_input(j->segment_size);
     if (a->in == NULL) {
         /* It can do without. */
         j->ahead_ends = true;
@@ -675,8 +677,8 @@ static double encode_time(const struct job *j)
  * waiting, too; but then matching more would only make for more of it. */
 static double handling_time(const struct job *j)
 {
-    return average(j->stats.read, j->next_claim) + encode_time(j) +
-           average(j->stats.write, j->next_write);
+    return average(j->stats.read, j->ahead != NULL ? known_segments(j) : j->next_claim) +
+           encode_time(j) + average(j->stats.write, j->next_write);
 }
 
 /* How long the CPU alone will take for what is not claimed yet and certain to come, by what it took
@@ -695,16 +697,17 @@ static void consider_gpus(struct job *j)
     struct pipeline *p = j->pipeline;
     const uint64_t bytes = known_segments(j) * j->segment_size;
     const uint64_t expected = end_is_known(j) ? bytes : PIPE_HOPE * bytes;
-    const bool is_wanted = p->config.backend == BACKEND_GPU || expected >= p->gpu_min ||
-                           cpu_seconds_left(j) > GPU_SECONDS;
 
     /* Once the workers end, run_job looks at what feeders there are. */
     if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
-    if (is_wanted)
+    if (p->config.backend == BACKEND_GPU || expected >= p->gpu_min ||
+        cpu_seconds_left(j) > GPU_SECONDS)
+        j->wants_gpus = true;
+    if (j->wants_gpus)
         want_gpus(p, bytes);
     /* One that is up is good for less. */
-    if (is_wanted || bytes >= p->batch_size)
+    if (j->wants_gpus || bytes >= p->batch_size)
         start_feeders(j);
 }
 
@@ -731,7 +734,7 @@ static double gpu_rate(const struct job *j)
  *   segment: in the end everyone would wait for that one.  At the slow levels that is so for most
  *   inputs, and even while a GPU is brought up;
  * - on every core, while a GPU is brought up, which takes a core itself, and time from all if it
- *   has to fight for one.
+ *   has to fight for one.  Reading ahead takes one, too.
  */
 static bool cpu_may_match(const struct job *j)
 {
@@ -741,14 +744,15 @@ static bool cpu_may_match(const struct job *j)
     const double match_seconds = match_time(j);
     double rate;
 
-    if (!gpu_matches(j))
+    if (j->feeding == 0 && !gpu_is_coming(j))
         return true;
     if (p->config.backend == BACKEND_GPU)
         return false;
     if (p->wait_for_gpu)
         return true;
     if (j->feeding == 0)
-        return !is_slow && j->matching < j->threads - j->threads / OPENING_SHARE;
+        return !is_slow && j->matching + (j->ahead != NULL && j->reading) <
+                               j->threads - j->threads / OPENING_SHARE;
     rate = gpu_rate(j);
     /* Soon to be known, and likely to be high. */
     if (rate == 0)
@@ -1175,8 +1179,7 @@ static bool init_job(struct job *j)
             return false;
     }
     j->any_order = j->source.random_access;
-    /* For a single worker, reading ahead is nothing but matching later. */
-    if (p->gpus != NULL && j->threads > 1 && !source_is_file(&j->source)) {
+    if (p->gpus != NULL && !source_is_file(&j->source)) {
         j->ahead_most = AHEAD_SIZE / j->segment_size;
         j->ahead = calloc(j->ahead_most, sizeof(*j->ahead));
         if (j->ahead == NULL)

@@ -31,7 +31,8 @@
 # asserts each.
 #
 #   - Compressed data is another's, so that its size is: `same_but_sizes` compares with the numbers
-#     in -v's and -l's reports taken out, as does `same_in_turn_but_sizes`.  (Of data that GNU gzip compressed, the reports are equal.)
+#     in -v's and -l's reports taken out, as does `same_in_turn_but_sizes`.  (Of data that GNU gzip
+#     compressed, the reports are equal.)
 #   - The texts of -h, -L and -V.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and -12 are levels.
@@ -116,15 +117,18 @@ teardown_file() {
 }
 
 setup() {
-    umask 022
-    cd "$BATS_TEST_TMPDIR" || return 1
+    enter_test_directory || return 1
     chmod 755 .
     compare_queue=()
     compare_round=0
 }
 
-# Makes the comparisons.
 teardown() {
+    compare_queued
+}
+
+# Makes the comparisons that were taken note of.  Those that fail are in the file "verdict" then.
+compare_queued() {
     local i tree
     local -A groups=()
     [ ${#compare_queue[@]} -gt 0 ] || return 0

@@ -142,7 +142,8 @@ sabotaged() {
     chmod 755 "$compare_base/ours/gzip"
     compare_queue=()
     same 'take text text.gz other; mkdir sub; ln -s text link; mkfifo fifo' "$2"
-    if compare_teardown >/dev/null; then
+    rm -f "$BATS_TEST_TMPDIR/verdict"
+    if compare_queued >/dev/null || [ ! -s "$BATS_TEST_TMPDIR/verdict" ]; then
         fail "this is not found: $1"
     fi
     compare_queue=()

@@ -17,7 +17,7 @@ GZLZSS=$GZLZSS_COMMAND
 export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 
-# Every test file calls this from its setup(): an empty directory for each test.
+# Every test file's setup() calls this: an empty directory for each test.
 enter_test_directory() {
     umask 022
     cd "$BATS_TEST_TMPDIR" || return 1

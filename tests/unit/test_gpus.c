@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,12 +40,13 @@ static struct {
     long good_batches; /* after so many, submissions fail; -1: never */
     bool fails_late;   /* or rather what is submitted is not to be had back */
     bool is_wrong;
-    bool is_drained_first; /* a GPU is not up before all was read of the pipe */
-    int drained_fd;        /* which is this one */
+    bool waits_for_pipe; /* a GPU is not up before the pipe is full no more, but has at most */
+    int left;            /* so many bytes left */
+    int pipe;            /* which is this one */
 } told;
 
 /* What it did. */
-static atomic_long opened, submitted;
+static atomic_long tried, opened, submitted;
 
 static void be_good(int devices)
 {
@@ -54,6 +56,7 @@ static void be_good(int devices)
     told.batches = 8;
     told.batches_got = 8;
     told.good_batches = -1;
+    atomic_store(&tried, 0);
     atomic_store(&opened, 0);
     atomic_store(&submitted, 0);
 }
@@ -78,18 +81,31 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits until all was read of a pipe into which nobody writes any more; false if that takes too
- * long. */
-static bool wait_drained(int fd)
+/* Waits until nobody writes into the pipe any more, and it has at most so many bytes left; then, for
+ * a while, no fewer should be. */
+static void wait_for_pipe(int fd, int left)
 {
-    for (int ms = 0; ms < 20000; ms++) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
+    struct pollfd p = {.fd = fd};
+    int bytes = 0;
 
-        if (poll(&p, 1, 0) == 1 && (p.revents & (POLLIN | POLLHUP)) == POLLHUP)
-            return true;
+    for (int ms = 0; ms < 20000; ms++) {
+        if (poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 && ioctl(fd, FIONREAD, &bytes) == 0 &&
+            bytes <= left)
+            break;
         pause_ms(1);
     }
-    return false;
+    pause_ms(3);
+    CHECK((p.revents & POLLHUP) != 0 && ioctl(fd, FIONREAD, &bytes) == 0);
+    CHECK_EQ(bytes, left);
+}
+
+/* Waits until so many GPUs were brought up, or were not, in the background: then nobody looks any
+ * more at what is told them. */
+static void wait_tried(long count)
+{
+    for (int ms = 0; ms < 20000 && atomic_load(&tried) < count; ms++)
+        pause_ms(1);
+    CHECK_EQ(atomic_load(&tried), count);
 }
 
 int gpu_count(char error[GPU_ERROR_SIZE])
@@ -110,10 +126,11 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 
     CHECK(batch_size > 0 && batches > 0);
     pause_ms(told.open_ms << device);
-    if (told.is_drained_first)
-        CHECK(wait_drained(told.drained_fd));
+    if (told.waits_for_pipe)
+        wait_for_pipe(told.pipe, told.left);
     if (device >= told.devices - told.broken_devices) {
         snprintf(error, GPU_ERROR_SIZE, "device %d is broken", device);
+        atomic_fetch_add(&tried, 1);
         return NULL;
     }
     g = unit_need(calloc(1, sizeof(*g)));
@@ -121,6 +138,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->segment_size = segment_size;
     g->device = device;
     atomic_fetch_add(&opened, 1);
+    atomic_fetch_add(&tried, 1);
     return g;
 }
 
@@ -241,6 +259,7 @@ static FILE *file_with(size_t size)
 struct filler {
     int fd;
     size_t size;
+    bool stays_open; /* whoever reads thinks that there is more to come */
 };
 
 static void *fill(void *argument)
@@ -254,7 +273,8 @@ static void *fill(void *argument)
             break;
         done += (size_t)n;
     }
-    close(f->fd);
+    if (!f->stays_open)
+        close(f->fd);
     return NULL;
 }
 
@@ -285,8 +305,8 @@ static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t
     int error = 0;
     uint8_t *written;
 
-    if (told.is_drained_first)
-        told.drained_fd = dup(fd); /* left open: the GPU may come up when the job is long done */
+    if (from_pipe && told.waits_for_pipe)
+        told.pipe = dup(fd);
     memset(stats, 0, sizeof(*stats));
     CHECK_EQ(
         pipeline_compress(p, fd, fileno(out), header, sizeof(header), &progress, stats, &error),
@@ -579,52 +599,126 @@ static void test_not_there(void)
     pipeline_free(p);
 }
 
-/* While a GPU comes up, a pipe is read ahead, whether the workers match meanwhile, as at level 1, or
- * wait, as at level 12: here it does not come up before everything was read. */
+/* Bytes of `size` that lie in the pipe when the first segment was claimed, and all that may be is read
+ * ahead. */
+static int left_by_read_ahead(size_t size)
+{
+    const size_t read = SEGMENT + AHEAD_SIZE;
+
+    /* It takes the next byte to know that a segment is not the last. */
+    return size <= read ? 0 : (int)(size - read - 1);
+}
+
+/* Compresses `size` bytes from a pipe at level 12, where workers match nothing while a GPU comes up,
+ * which it does not before all that may be is read ahead.  Returns segments by GPU. */
+static uint64_t check_read_ahead(size_t size, int threads)
+{
+    struct pipeline_config c = config(BACKEND_CPU, threads);
+    size_t alone_size, written_size;
+    uint8_t *alone, *written;
+    struct pipeline_stats stats;
+    struct pipeline *p;
+
+    c.level = 12;
+    p = new_pipeline(&c);
+    alone = compress(p, size, false, &alone_size, &stats);
+    pipeline_free(p);
+    told.waits_for_pipe = true;
+    told.left = left_by_read_ahead(size);
+    c.backend = BACKEND_AUTO;
+    p = new_pipeline(&c);
+    written = compress(p, size, true, &written_size, &stats);
+    CHECK_EQ(written_size, alone_size);
+    CHECK(written_size == alone_size && memcmp(written, alone, alone_size) == 0);
+    wait_tried(1);
+    close(told.pipe);
+    free(written);
+    free(alone);
+    pipeline_free(p);
+    return stats.gpu_segments;
+}
+
 static void test_read_ahead(void)
 {
-    static const size_t sizes[] = {2 * SEGMENT, 2 * SEGMENT + 1, 20 * SEGMENT - 1, 20 * SEGMENT};
-    uint64_t state = 1;
+    for (int threads = 2; threads <= 9; threads += 7) {
+        /* After one segment, the GPU is wanted, and takes what is read ahead: here a batch at least. */
+        setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+        be_good(1);
+        CHECK_EQ(check_read_ahead(2 * SEGMENT, threads), 1);
+        be_good(1);
+        CHECK_EQ(check_read_ahead(2 * SEGMENT + 1, threads), 2);
+        for (size_t size = 6 * SEGMENT; size < 9 * SEGMENT; size += SEGMENT / 2) {
+            be_good(1);
+            CHECK(check_read_ahead(size, threads) >= 4);
+        }
+        be_good(1);
+        CHECK(check_read_ahead(20 * SEGMENT, threads) >= 4);
+        /* No GPU comes up. */
+        be_good(1);
+        told.broken_devices = 1;
+        CHECK_EQ(check_read_ahead(20 * SEGMENT, threads), 0);
+        /* A pipe may give so many times what it gave, hence the GPU is wanted after three segments.
+         * Then it proves to be shorter, but the GPU is to do what has been waiting for it. */
+        setenv("GZLZSS_TEST_GPU_MIN", "327680", 1);
+        be_good(1);
+        CHECK_EQ(check_read_ahead(5 * SEGMENT, threads), 2);
+    }
+    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+}
 
+/* While workers match what others read ahead, too, and again and again in the same memory. */
+static void test_match_what_is_read_ahead(void)
+{
     setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
-    for (int way = 0; way < 2 * 2 * 4; way++) {
-        struct pipeline_config c = config(BACKEND_CPU, way % 2 == 0 ? 2 : 9);
-        const size_t size = sizes[way / 4];
-        size_t alone_size, written_size;
-        uint8_t *alone, *written;
+    for (int threads = 2; threads <= 9; threads += 7) {
+        const struct pipeline_config c = config(BACKEND_AUTO, threads);
         struct pipeline_stats stats;
         struct pipeline *p;
 
-        c.level = way / 2 % 2 == 0 ? 1 : 12;
-        p = new_pipeline(&c);
-        alone = compress(p, size, false, &alone_size, &stats);
-        pipeline_free(p);
         be_good(1);
-        told.is_drained_first = true;
-        c.backend = BACKEND_AUTO;
+        told.waits_for_pipe = true;
         p = new_pipeline(&c);
-        written = compress(p, size, true, &written_size, &stats);
-        CHECK_EQ(written_size, alone_size);
-        CHECK(written_size == alone_size && memcmp(written, alone, alone_size) == 0);
-        /* At most, one worker for each takes a segment before the GPU is wanted. */
-        if (c.level == 12)
-            CHECK(stats.cpu_segments <= (uint64_t)c.threads);
-        free(written);
-        free(alone);
+        check_input(p, true, &stats);
+        wait_tried(1);
+        close(told.pipe);
         pipeline_free(p);
     }
-    /* Nobody wants what is written. */
+    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+}
+
+/* A write fails while a worker waits for the pipe to give more, to read it ahead. */
+static void test_failure_while_reading_ahead(void)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+
     signal(SIGPIPE, SIG_IGN);
+    setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
     for (int threads = 2; threads <= 9; threads += 7) {
-        struct pipeline_config c = config(BACKEND_AUTO, threads);
-        struct pipeline_stats stats;
+        const struct pipeline_config c = config(BACKEND_AUTO, threads);
+        struct filler filler = {.size = 2 * SEGMENT, .stays_open = true};
+        struct progress progress = {0};
+        struct pipeline_stats stats = {0};
         struct pipeline *p;
+        pthread_t thread;
+        int in, out[2], error = 0;
 
         be_good(1);
-        told.open_ms = 5;
+        told.open_ms = 50;
         p = new_pipeline(&c);
-        fail_job(p, CLOSED, true, &state);
+        in = start_filling(&filler, &thread);
+        if (pipe(out) != 0)
+            abort();
+        close(out[0]);
+        CHECK_EQ(
+            pipeline_compress(p, in, out[1], header, sizeof(header), &progress, &stats, &error),
+            PIPELINE_WRITE_ERROR);
+        CHECK_EQ(error, EPIPE);
+        close(out[1]);
+        pthread_join(thread, NULL);
+        close(filler.fd);
+        close(in);
         check_input(p, true, &stats);
+        wait_tried(1);
         pipeline_free(p);
     }
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
@@ -664,6 +758,8 @@ static void test_many_inputs(void)
                     free(written);
                     check_input(p, i % 2 == 0, &stats);
                 }
+                /* One for every 500000 bytes, or all. */
+                wait_tried(backend == BACKEND_CPU ? 0 : threads == 1 ? 2 : 4);
                 pipeline_free(p);
                 setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
             }
@@ -695,6 +791,8 @@ int main(void)
     RUN(test_io_failures);
     RUN(test_not_there);
     RUN(test_read_ahead);
+    RUN(test_match_what_is_read_ahead);
+    RUN(test_failure_while_reading_ahead);
     RUN(test_many_inputs);
     free(expected);
     free(input);

@@ -188,7 +188,7 @@ static void encoded(void)
         uint16_t litlen[DEFLATE_LITLEN_SYMBOLS], distance[DEFLATE_DISTANCE_SYMBOLS];
         uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS], distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
         struct huff_lane_codes codes;
-        struct huff_value_code distance_codes[32];
+        struct huff_value_code distance_codes[HUFF_VALUE_CODES];
         struct huff_encoded e;
         size_t pos = 0;
 
