@@ -439,7 +439,9 @@ static void report_work(struct file *f, const struct pipeline_stats *s)
     char why[GPU_ERROR_SIZE];
 
     if (trouble[0] != '\0')
-        msg_note(&f->m, s->gpu_segments == 0 ? "%s: GPU not used: %s" : "%s: GPU failed: %s",
+        msg_note(&f->m,
+                 s->gpu_segments == 0 ? "%s: GPU not used: %s"
+                                      : "%s: a GPU failed or could not be used: %s",
                  f->name, trouble);
     if (f->o->verbose < 2)
         return;

@@ -382,10 +382,12 @@ static void more_workers(struct job *j)
         j->threads = j->started;
 }
 
-/* Whether a GPU is being brought up that will have feeders as soon as it is. */
+/* Whether there will be feeders: a GPU is being brought up, or has come up this moment. */
 static bool gpu_is_coming(const struct job *j)
 {
-    return j->wants_gpus && gpus_state(j->pipeline->gpus) == GPUS_OPENING;
+    struct gpus *gpus = j->pipeline->gpus;
+
+    return j->wants_gpus && (gpus_state(gpus) == GPUS_OPENING || j->gpus_fed < gpus_count(gpus));
 }
 
 /* Starts one more feeder for a GPU, if there may be one more. */
@@ -513,6 +515,8 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
             a->in = NULL;
         }
     }
+    if (all_claimed(j))
+        wake_all(j);
     return count;
 }
 
@@ -583,6 +587,8 @@ static void claim_ahead(struct job *j, struct tools *t)
     t->in = a->in;
     a->in = NULL;
     fill_slot(j, index, t->in, 0, a->len, a->last);
+    if (all_claimed(j))
+        wake_all(j);
 }
 
 /* Claims the next segment and reads it; NULL if the job has failed. */

@@ -72,8 +72,8 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
 void pipeline_why_no_gpu(const struct pipeline_config *config, uint64_t bytes,
                          char why[GPU_ERROR_SIZE]);
 
-/* The GPU's name if it has been used, else NULL; and why it is not used though it might have been,
- * else an empty string. */
+/* The GPU's name if it has been used, else NULL; and why one failed or could not be used at some time
+ * though it might have been, else an empty string. */
 const char *pipeline_gpu_name(const struct pipeline *p);
 const char *pipeline_gpu_trouble(struct pipeline *p);
 

@@ -387,7 +387,7 @@ compare_one() {
         echo "ok $command" >>"$compare_base/count"
         return
     fi
-        if compare_is_meant; then
+    if compare_is_meant; then
         echo "meant $command" >>"$compare_base/count"
         return
     fi
@@ -423,7 +423,7 @@ compare_messages() {
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi
     # What -vv says more is meant.
-    sed -i -E '/: (GPU not used|GPU failed|segments matched|thread seconds): ?/d' "out/$i.ours.stderr"
+    sed -i -E '/: (GPU not used|a GPU failed or could not be used|segments matched|thread seconds): ?/d' "out/$i.ours.stderr"
     compare_equal stderr && return
     if [ "${compare_queue[i + 3]}" = any ] || compare_makes_data; then
         compare_but_sizes stderr || compare_as stderr compare_without_sizes

@@ -135,18 +135,27 @@ keeps() {
     done
 }
 
-# sabotaged SCRIPT COMMAND: a comparison with a gzip that the script makes, which must not hold.
-sabotaged() {
+# compare_made SCRIPT COMMAND: whether a comparison with a gzip that the script makes holds.
+compare_made() {
+    local holds=1
     rm "$compare_base/ours/gzip"
     printf '#!/bin/bash\ngzip=%q/theirs/gzip\n%s\n' "$compare_base" "$1" >"$compare_base/ours/gzip"
     chmod 755 "$compare_base/ours/gzip"
     compare_queue=()
     same 'take text text.gz other; mkdir sub; ln -s text link; mkfifo fifo' "$2"
     rm -f "$BATS_TEST_TMPDIR/verdict"
-    if compare_queued >/dev/null || [ ! -s "$BATS_TEST_TMPDIR/verdict" ]; then
+    compare_queued >/dev/null || holds=
+    compare_queue=()
+    [ -e "$BATS_TEST_TMPDIR/verdict" ] || fail "nothing was compared: $2"
+    [ -n "$holds" ]
+}
+
+# sabotaged SCRIPT COMMAND: such a comparison must not hold, though it does with gzip itself.
+sabotaged() {
+    compare_made 'exec "$gzip" "$@"' "$2" || fail "this does not hold: $2"
+    if compare_made "$1" "$2"; then
         fail "this is not found: $1"
     fi
-    compare_queue=()
 }
 
 @test "what the comparison finds" {

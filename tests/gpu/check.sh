@@ -331,7 +331,7 @@ fault() {
                 ;;
             *)
                 [ "$(count 1)" -gt 0 ] || problem "-p $p: nothing was left to the CPU: $(segments)"
-                grep -qE 'GPU (not used|failed): .' messages || problem "-p $p: -v does not say so"
+                grep -qE 'GPU (not used|failed or could not be used): .' messages || problem "-p $p: -v does not say so"
                 ;;
             esac
         done

@@ -601,9 +601,9 @@ static void test_not_there(void)
 
 /* Bytes of `size` that lie in the pipe when the first segment was claimed, and all that may be is read
  * ahead. */
-static int left_by_read_ahead(size_t size)
+static int left_by_read_ahead(size_t size, int threads)
 {
-    const size_t read = SEGMENT + AHEAD_SIZE;
+    const size_t read = SEGMENT + (threads > 1 ? AHEAD_SIZE : 0);
 
     /* It takes the next byte to know that a segment is not the last. */
     return size <= read ? 0 : (int)(size - read - 1);
@@ -624,7 +624,7 @@ static uint64_t check_read_ahead(size_t size, int threads)
     alone = compress(p, size, false, &alone_size, &stats);
     pipeline_free(p);
     told.waits_for_pipe = true;
-    told.left = left_by_read_ahead(size);
+    told.left = left_by_read_ahead(size, threads);
     c.backend = BACKEND_AUTO;
     p = new_pipeline(&c);
     written = compress(p, size, true, &written_size, &stats);
@@ -640,28 +640,39 @@ static uint64_t check_read_ahead(size_t size, int threads)
 
 static void test_read_ahead(void)
 {
+    /* What is left in the pipe always fits there. */
+    static const size_t sizes[] = {5 * SEGMENT - 1, 6 * SEGMENT, 7 * SEGMENT, 7 * SEGMENT + 1,
+                                   7 * SEGMENT + 4000};
+
+    /* After one segment, the GPU is wanted, and takes what is read ahead: here a batch at least. */
+    setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+    /* A single worker reads nothing ahead. */
+    be_good(1);
+    CHECK_EQ(check_read_ahead(SEGMENT + 4000, 1), 1);
     for (int threads = 2; threads <= 9; threads += 7) {
-        /* After one segment, the GPU is wanted, and takes what is read ahead: here a batch at least. */
-        setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
         be_good(1);
         CHECK_EQ(check_read_ahead(2 * SEGMENT, threads), 1);
         be_good(1);
         CHECK_EQ(check_read_ahead(2 * SEGMENT + 1, threads), 2);
-        for (size_t size = 6 * SEGMENT; size < 9 * SEGMENT; size += SEGMENT / 2) {
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             be_good(1);
-            CHECK(check_read_ahead(size, threads) >= 4);
+            CHECK(check_read_ahead(sizes[i], threads) >= 4);
         }
-        be_good(1);
-        CHECK(check_read_ahead(20 * SEGMENT, threads) >= 4);
-        /* No GPU comes up. */
-        be_good(1);
-        told.broken_devices = 1;
-        CHECK_EQ(check_read_ahead(20 * SEGMENT, threads), 0);
+        /* No GPU comes up, or it has no memory, or it fails with what was read ahead. */
+        for (int way = 0; way < 4; way++) {
+            be_good(1);
+            told.broken_devices = way == 0;
+            told.batches_got = way == 1 ? 0 : 8;
+            told.good_batches = way >= 2 ? 0 : -1;
+            told.fails_late = way == 3;
+            CHECK_EQ(check_read_ahead(7 * SEGMENT + 4000, threads), 0);
+        }
         /* A pipe may give so many times what it gave, hence the GPU is wanted after three segments.
          * Then it proves to be shorter, but the GPU is to do what has been waiting for it. */
         setenv("GZLZSS_TEST_GPU_MIN", "327680", 1);
         be_good(1);
         CHECK_EQ(check_read_ahead(5 * SEGMENT, threads), 2);
+        setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
     }
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
 }
@@ -686,7 +697,29 @@ static void test_match_what_is_read_ahead(void)
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
 }
 
-/* A write fails while a worker waits for the pipe to give more, to read it ahead. */
+/* Who closes a pipe, which is full, once all was read of another that stays open. */
+struct closer {
+    pthread_t filling; /* this other one */
+    int in, out;
+};
+
+static void *close_when_drained(void *argument)
+{
+    const struct closer *c = argument;
+    int bytes = 1;
+
+    pthread_join(c->filling, NULL);
+    for (int ms = 0; ms < 20000 && bytes > 0; ms++) {
+        pause_ms(1);
+        CHECK(ioctl(c->in, FIONREAD, &bytes) == 0);
+    }
+    pause_ms(3);
+    close(c->out);
+    return NULL;
+}
+
+/* A write fails while a worker waits for the pipe to give more, to read it ahead; what was read lies
+ * there, since at level 12, nobody matches it yet. */
 static void test_failure_while_reading_ahead(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -694,30 +727,37 @@ static void test_failure_while_reading_ahead(void)
     signal(SIGPIPE, SIG_IGN);
     setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
     for (int threads = 2; threads <= 9; threads += 7) {
-        const struct pipeline_config c = config(BACKEND_AUTO, threads);
-        struct filler filler = {.size = 2 * SEGMENT, .stays_open = true};
+        struct pipeline_config c = config(BACKEND_AUTO, threads);
+        struct filler filler = {.size = 4 * SEGMENT, .stays_open = true};
+        struct closer closer;
         struct progress progress = {0};
         struct pipeline_stats stats = {0};
         struct pipeline *p;
-        pthread_t thread;
-        int in, out[2], error = 0;
+        pthread_t closing;
+        int out[2], error = 0;
 
         be_good(1);
-        told.open_ms = 50;
+        told.open_ms = 300;
+        c.level = 12;
         p = new_pipeline(&c);
-        in = start_filling(&filler, &thread);
-        if (pipe(out) != 0)
+        if (pipe(out) != 0 || fcntl(out[1], F_SETFL, O_NONBLOCK) != 0)
             abort();
-        close(out[0]);
-        CHECK_EQ(
-            pipeline_compress(p, in, out[1], header, sizeof(header), &progress, &stats, &error),
-            PIPELINE_WRITE_ERROR);
+        while (write(out[1], header, 1) == 1)
+            ;
+        if (fcntl(out[1], F_SETFL, 0) != 0)
+            abort();
+        closer.out = out[0];
+        closer.in = start_filling(&filler, &closer.filling);
+        if (pthread_create(&closing, NULL, close_when_drained, &closer) != 0)
+            abort();
+        CHECK_EQ(pipeline_compress(p, closer.in, out[1], header, sizeof(header), &progress, &stats,
+                                   &error),
+                 PIPELINE_WRITE_ERROR);
         CHECK_EQ(error, EPIPE);
+        pthread_join(closing, NULL);
         close(out[1]);
-        pthread_join(thread, NULL);
         close(filler.fd);
-        close(in);
-        check_input(p, true, &stats);
+        close(closer.in);
         wait_tried(1);
         pipeline_free(p);
     }
