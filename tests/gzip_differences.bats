@@ -152,14 +152,18 @@ compare_made() {
 
 # sabotaged SCRIPT COMMAND: such a comparison must not hold, though it does with gzip itself.
 sabotaged() {
-    compare_made 'exec "$gzip" "$@"' "$2" || fail "this does not hold: $2"
+    case $proven in
+    *"[$2]"*) ;;
+    *) compare_made 'exec "$gzip" "$@"' "$2" || fail "this does not hold: $2" ;;
+    esac
+    proven+=[$2]
     if compare_made "$1" "$2"; then
         fail "this is not found: $1"
     fi
 }
 
 @test "what the comparison finds" {
-    local real
+    local real proven=
     real=$(readlink "$compare_base/ours/gzip")
     cp "$compare_base/count" count
     sabotaged '"$gzip" "$@"; exit 3' 'gzip text'
