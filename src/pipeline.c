@@ -465,16 +465,33 @@ static void fill_slot(struct job *j, uint64_t index, const uint8_t *in, size_t b
     s->done = false;
 }
 
+/* To read without the lock: returns when that began. */
+static double begin_reading(const struct job *j)
+{
+    unlock(j);
+    return clock_seconds();
+}
+
+/* It was read, or not, with errno set.  False if the job has failed, by that or meanwhile. */
+static bool end_reading(struct job *j, double began, bool ok)
+{
+    const int error = errno;
+    const double seconds = clock_seconds() - began;
+
+    lock(j);
+    j->stats.read += seconds;
+    if (!ok)
+        fail(j, PIPELINE_READ_ERROR, error);
+    return !j->failed;
+}
+
 /* Reads a claimed segment that can be read in any order into buf, or copies it there if it was read
  * ahead; gives up the lock meanwhile.  False if the job has failed. */
 static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
 {
+    const double began = begin_reading(j);
     bool ok = true;
-    double seconds;
-    int error;
 
-    unlock(j);
-    seconds = -clock_seconds();
     if (s->ahead == NULL) {
         ok = source_read_at(&j->source, s->index, buf);
     } else {
@@ -482,13 +499,7 @@ static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
         free(s->ahead);
         s->ahead = NULL;
     }
-    error = errno;
-    seconds += clock_seconds();
-    lock(j);
-    j->stats.read += seconds;
-    if (!ok)
-        fail(j, PIPELINE_READ_ERROR, error);
-    return !j->failed;
+    return end_reading(j, began, ok);
 }
 
 /*
@@ -528,30 +539,23 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
     size_t before = 0, len = 0; /* of the last one read */
     bool ok = true, last = false;
     unsigned got = 0;
-    int error = 0;
-    double seconds;
+    double began;
 
     j->reading = true;
-    unlock(j);
-    seconds = -clock_seconds();
+    began = begin_reading(j);
     while (ok && !last && got < count) {
         ok = j->pipeline->config.rsyncable
                  ? source_next_piece(&j->source, buf, &before, &len, &last)
                  : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
-        error = errno;
         got++;
     }
-    seconds += clock_seconds();
-    lock(j);
-    j->stats.read += seconds;
+    ok = end_reading(j, began, ok);
     j->reading = false;
     j->next_claim += got;
     if (last)
         j->total = j->next_claim;
     wake_all(j);
     if (!ok)
-        fail(j, PIPELINE_READ_ERROR, error);
-    if (j->failed)
         return 0;
     for (unsigned i = 0; i + 1 < got; i++)
         fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
@@ -622,9 +626,8 @@ static void read_ahead(struct job *j)
 {
     const uint64_t index = known_segments(j);
     struct ahead *a = &j->ahead[index % j->ahead_most];
-    double seconds;
+    double began;
     bool ok;
-    int error;
 
     a->in = new_input(j->segment_size);
     if (a->in == NULL) {
@@ -633,18 +636,12 @@ static void read_ahead(struct job *j)
         return;
     }
     j->reading = true;
-    unlock(j);
-    seconds = -clock_seconds();
+    began = begin_reading(j);
     ok = source_read_next(&j->source, a->in, &a->len, &a->last);
-    error = errno;
-    seconds += clock_seconds();
-    lock(j);
-    j->stats.read += seconds;
+    ok = end_reading(j, began, ok);
     j->reading = false;
-    if (!ok) {
-        fail(j, PIPELINE_READ_ERROR, error);
+    if (!ok)
         return;
-    }
     j->any_order = index + 1;
     if (a->last)
         j->total = j->any_order;
