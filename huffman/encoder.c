@@ -72,8 +72,8 @@ struct block {
 struct codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];
-    struct huff_value_code
-        distance[HUFF_VALUE_CODES]; /* the first DEFLATE_DISTANCE_SYMBOLS are set */
+    /* The first DEFLATE_DISTANCE_SYMBOLS are set. */
+    struct huff_value_code distance[HUFF_VALUE_CODES];
 #ifdef HAVE_AVX512_PATH
     struct huff_lane_codes lanes;
 #endif
