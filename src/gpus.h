@@ -44,7 +44,7 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
                       void (*changed)(void *ctx), void *ctx);
 
 /* Returns false if a GPU was brought up or is about to be.  It is not closed then: the program has
- * to end by _exit, and the system frees all there is, which is faster. */
+ * to end by _exit or leave (leave.h), and the system frees all there is, which is faster. */
 bool gpus_free(struct gpus *g);
 
 /* Starts bringing up GPUs in the background until so many were, or there are no more. */

@@ -12,6 +12,7 @@
 
 #include "gpu/gpu.h"
 #include "src/cleanup.h"
+#include "src/leave.h"
 #include "src/messages.h"
 #include "src/operands.h"
 #include "src/options.h"
@@ -80,7 +81,7 @@ int main(int argc, char **argv)
     if (!m.stop)
         close_stdout(&o, &m);
     if (!may_exit)
-        _exit(m.status);
+        leave(m.status);
     options_free(&o);
     return m.status;
 }

@@ -74,12 +74,13 @@
 _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /*
- * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this: bringing
- * it up takes 0.3 s, and closing it down 0.1 s.  How fast the CPU is is guessed from what a core of
- * an H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s,
- * until it is known from the first segments.
+ * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this, which is
+ * what it takes to bring one up.  How fast the CPU is is guessed from what a core of an H100 machine
+ * (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s, until it is known
+ * from the first segments.  (There, the CPU took as long as the two together for 150 to 200 MB at
+ * level 6, 100 at level 9 and 600 to 800 at level 1; this says 237, 166 and 770.)
  */
-#define GPU_SECONDS 0.5
+#define GPU_SECONDS 0.28
 
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
     [1] = 172, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
@@ -93,6 +94,9 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #ifndef AHEAD_SIZE
 #define AHEAD_SIZE BATCHES_SIZE
 #endif
+
+/* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the time. */
+#define LIMIT_SHARE 0.75
 
 /* The first level that counts as slow: a core takes most of a second for a segment, and a GPU is as
  * fast as many cores. */
@@ -129,7 +133,8 @@ struct pipeline {
     const struct lz_level *level;
     size_t batch_size;        /* for GPUs */
     uint64_t gpu_min;         /* bytes of input from which BACKEND_AUTO wants a GPU, */
-    uint64_t further_gpu_min; /* and so many more for each further one */
+    uint64_t further_gpu_min; /* and so many more for each further one; */
+    double limit_share;       /* LIMIT_SHARE */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
     uint8_t *out;      /* an output buffer of the input before, or NULL */
     struct gpus *gpus; /* NULL with BACKEND_CPU */
@@ -231,6 +236,7 @@ struct job {
     uint64_t ahead_most;
     bool ahead_ends; /* for want of memory */
     bool wants_gpus; /* they were worth bringing up for this input at some time */
+    double began;    /* when */
 
     struct worker *workers; /* as many as there may be threads */
     int threads, started;   /* workers that may be, and that were, started */
@@ -694,19 +700,38 @@ static double cpu_seconds_left(const struct job *j)
            j->threads;
 }
 
-/* Brings up GPUs once the input is known to be large enough, and feeds those that are up. */
+/* Whether the CPU is what this has been waiting for, by the time that it took for segments so far, and
+ * not the other end of a pipe, which a GPU would not make faster. */
+static bool cpu_is_limit(const struct job *j)
+{
+    const double needed = (match_time(j) + encode_time(j)) * (double)j->next_claim / j->threads;
+
+    return needed >= j->pipeline->limit_share * (clock_seconds() - j->began);
+}
+
+/* Whether this input is worth bringing up GPUs, as far as is known by now. */
+static bool is_worth_gpus(const struct job *j)
+{
+    const struct pipeline *p = j->pipeline;
+    const uint64_t bytes = known_segments(j) * j->segment_size;
+
+    if (p->config.backend == BACKEND_GPU)
+        return true;
+    if (!end_is_known(j))
+        return PIPE_HOPE * bytes >= p->gpu_min && cpu_is_limit(j);
+    return bytes >= p->gpu_min || cpu_seconds_left(j) > GPU_SECONDS;
+}
+
+/* Brings up GPUs once the input is known to be worth it, and feeds those that are up. */
 static void consider_gpus(struct job *j)
 {
     struct pipeline *p = j->pipeline;
     const uint64_t bytes = known_segments(j) * j->segment_size;
-    const uint64_t expected = end_is_known(j) ? bytes : PIPE_HOPE * bytes;
 
     /* Once the workers end, run_job looks at what feeders there are. */
     if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
-    if (p->config.backend == BACKEND_GPU || expected >= p->gpu_min ||
-        cpu_seconds_left(j) > GPU_SECONDS)
-        j->wants_gpus = true;
+    j->wants_gpus = j->wants_gpus || is_worth_gpus(j);
     if (j->wants_gpus)
         want_gpus(p, bytes);
     /* One that is up is good for less. */
@@ -1236,6 +1261,7 @@ static void run_job(struct job *j)
     for (int gpu = 0; gpu < j->gpus_fed; gpu++)
         for (int i = 0; i < j->gpu_feeders[gpu]; i++)
             pthread_join(j->feeders[gpu * GPUS_BATCHES + i].thread, NULL);
+    j->stats.cpu_kept_up = j->source.random_access == 0 && !cpu_is_limit(j);
     if (j->stats.gpu_segments > 0)
         gpus_names(p->gpus, p->gpu_names);
 }
@@ -1282,6 +1308,7 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         .progress = progress,
         .total = UINT64_MAX,
         .threads = p->config.threads,
+        .began = clock_seconds(),
     };
 
     if (!p->config.rsyncable)
@@ -1319,9 +1346,11 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     }
     p->gpu_min = gpu_min(&p->config);
     p->further_gpu_min = BYTES_PER_FURTHER_GPU;
+    p->limit_share = LIMIT_SHARE;
     p->wait_for_gpu = p->config.backend == BACKEND_GPU;
     if (min != NULL) {
         p->gpu_min = p->further_gpu_min = strtoull(min, NULL, 10);
+        p->limit_share = 0;
         p->wait_for_gpu |= p->gpu_min == 0;
     }
     if (p->config.backend == BACKEND_AUTO)
@@ -1388,19 +1417,21 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
     return p->trouble;
 }
 
-void pipeline_why_no_gpu(const struct pipeline_config *config, uint64_t bytes,
+void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipeline_stats *stats,
                          char why[GPU_ERROR_SIZE])
 {
 #ifndef HAVE_CUDA
     (void)config;
-    (void)bytes;
+    (void)stats;
     snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
 #else
     if (config->rsyncable)
         snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
     else if (config->backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
-    else if (bytes >= gpu_min(config))
+    else if (stats->cpu_kept_up && PIPE_HOPE * stats->in_bytes >= gpu_min(config))
+        snprintf(why, GPU_ERROR_SIZE, "the CPU kept up with the input");
+    else if (stats->in_bytes >= gpu_min(config))
         snprintf(why, GPU_ERROR_SIZE, "the CPU was done before it was up");
     else
         snprintf(why, GPU_ERROR_SIZE,

@@ -32,6 +32,7 @@ struct pipeline_stats {
     uint64_t redone_segments;          /* of these, how many did not pass the check */
     double read, match, encode, write; /* `read` and `write` include waiting for the other end */
     struct gpu_times gpu;
+    bool cpu_kept_up; /* with a pipe: it was waiting for an end of it for much of the time */
 };
 
 enum pipeline_status {
@@ -52,7 +53,7 @@ struct progress;
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
 /* Returns false if a GPU was used or is still being brought up: the program may then end only by
- * _exit, which waits for nothing and leaves tidying up to the system. */
+ * _exit or leave (leave.h), which wait for no thread and leave tidying up to the system. */
 bool pipeline_free(struct pipeline *p);
 
 /*
@@ -68,8 +69,8 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
                                        struct progress *progress, struct pipeline_stats *stats,
                                        int *error_number);
 
-/* Why no GPU was used for an input of so many bytes, if none failed. */
-void pipeline_why_no_gpu(const struct pipeline_config *config, uint64_t bytes,
+/* Why no GPU was used for an input, if none failed. */
+void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipeline_stats *stats,
                          char why[GPU_ERROR_SIZE]);
 
 /* The GPU's name if it has been used, else NULL; and why one failed or could not be used at some time

@@ -255,25 +255,50 @@ static FILE *file_with(size_t size)
     return file;
 }
 
-/* What fills a pipe. */
+/* How a pipe is filled. */
+enum filling {
+    NO_PIPE,
+    FILL,      /* as it is read; */
+    FILL_FAST, /* before it is read, if it can hold that much; */
+    FILL_SLOW, /* so that who reads it waits for most of the time; */
+    FILL_ONLY  /* and not close it: whoever reads thinks that there is more to come */
+};
+
 struct filler {
     int fd;
     size_t size;
-    bool stays_open; /* whoever reads thinks that there is more to come */
+    enum filling way;
 };
+
+/* Waits until a pipe is empty, by its end for writing, and then for twice as long. */
+static void wait_long(int fd)
+{
+    struct timespec began, now;
+    int bytes, ms;
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    for (ms = 0; ms < 20000 && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0; ms++)
+        pause_ms(1);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ms = (int)((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000);
+    pause_ms(2 * ms + 1);
+}
 
 static void *fill(void *argument)
 {
     const struct filler *f = argument;
 
     for (size_t done = 0; done < f->size;) {
-        ssize_t n = write(f->fd, input + done, f->size - done);
+        const size_t most = f->way == FILL_SLOW ? SEGMENT : f->size;
+        ssize_t n = write(f->fd, input + done, f->size - done < most ? f->size - done : most);
 
         if (n < 0)
             break;
         done += (size_t)n;
+        if (f->way == FILL_SLOW)
+            wait_long(f->fd);
     }
-    if (!f->stays_open)
+    if (f->way != FILL_ONLY)
         close(f->fd);
     return NULL;
 }
@@ -286,32 +311,40 @@ static int start_filling(struct filler *f, pthread_t *thread)
     if (pipe(ends) != 0)
         abort();
     f->fd = ends[1];
+    if (f->way == FILL_FAST) {
+        (void)fcntl(f->fd, F_SETPIPE_SZ, 1 << 20);
+        if (fcntl(f->fd, F_GETPIPE_SZ) < (int)f->size)
+            f->way = FILL;
+    }
     if (pthread_create(thread, NULL, fill, f) != 0)
         abort();
+    for (int bytes = 0; f->way == FILL_FAST && (size_t)bytes < f->size; pause_ms(1))
+        if (ioctl(ends[0], FIONREAD, &bytes) != 0)
+            abort();
     return ends[0];
 }
 
 /* Compresses the input's first `size` bytes, from a file or a pipe; returns what is written, to be
  * freed, and its size in *out_size. */
-static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t *out_size,
+static uint8_t *compress(struct pipeline *p, size_t size, enum filling way, size_t *out_size,
                          struct pipeline_stats *stats)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
     struct progress progress = {0};
     FILE *in = file_with(size), *out = unit_need(tmpfile());
-    struct filler filler = {.size = size};
+    struct filler filler = {.size = size, .way = way};
     pthread_t thread;
-    const int fd = from_pipe ? start_filling(&filler, &thread) : fileno(in);
+    const int fd = way != NO_PIPE ? start_filling(&filler, &thread) : fileno(in);
     int error = 0;
     uint8_t *written;
 
-    if (from_pipe && told.waits_for_pipe)
+    if (way != NO_PIPE && told.waits_for_pipe)
         told.pipe = dup(fd);
     memset(stats, 0, sizeof(*stats));
     CHECK_EQ(
         pipeline_compress(p, fd, fileno(out), header, sizeof(header), &progress, stats, &error),
         PIPELINE_OK);
-    if (from_pipe) {
+    if (way != NO_PIPE) {
         pthread_join(thread, NULL);
         close(fd);
     }
@@ -326,10 +359,10 @@ static uint8_t *compress(struct pipeline *p, size_t size, bool from_pipe, size_t
 }
 
 /* Checks that the whole input becomes what is expected of it. */
-static void check_input(struct pipeline *p, bool from_pipe, struct pipeline_stats *stats)
+static void check_input(struct pipeline *p, enum filling way, struct pipeline_stats *stats)
 {
     size_t size;
-    uint8_t *written = compress(p, input_size, from_pipe, &size, stats);
+    uint8_t *written = compress(p, input_size, way, &size, stats);
 
     CHECK_EQ(size, expected_size);
     CHECK(size == expected_size && memcmp(written, expected, size) == 0);
@@ -359,7 +392,7 @@ static uint64_t check_all_ways(uint64_t *redone)
             struct pipeline *p = new_pipeline(&c);
             struct pipeline_stats stats;
 
-            check_input(p, way % 2 != 0, &stats);
+            check_input(p, way % 2 != 0 ? FILL : NO_PIPE, &stats);
             by_gpu += stats.gpu_segments;
             *redone += stats.redone_segments;
             if (told.good_batches < 0 && told.batches_got > 0 && c.backend == BACKEND_GPU)
@@ -477,7 +510,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     struct progress progress = {0};
     struct pipeline_stats stats = {0};
     FILE *file = file_with(input_size);
-    struct filler filler = {.size = input_size};
+    struct filler filler = {.size = input_size, .way = FILL};
     struct spoiler spoiler = {.failure = failure, .fd = fileno(file)};
     pthread_t filling, spoiling;
     const int in = from_pipe ? start_filling(&filler, &filling) : fileno(file);
@@ -552,7 +585,7 @@ static void test_io_failures(void)
                 failed_cuts += fail_job(p, CUT, false, &state);
             else if (failure == CLOSED || have_full)
                 fail_job(p, failure, from_pipe, &state);
-            check_input(p, from_pipe, &stats);
+            check_input(p, from_pipe ? FILL : NO_PIPE, &stats);
         }
         pipeline_free(p);
     }
@@ -582,7 +615,7 @@ static void test_not_there(void)
     /* Who does not insist does without. */
     c.backend = BACKEND_AUTO;
     p = new_pipeline(&c);
-    check_input(p, false, &stats);
+    check_input(p, NO_PIPE, &stats);
     CHECK_EQ(stats.gpu_segments, 0);
     CHECK(strcmp(pipeline_gpu_trouble(p), "there is no CUDA device 2: the last is 1") == 0);
     CHECK(pipeline_gpu_name(p) == NULL);
@@ -593,7 +626,7 @@ static void test_not_there(void)
     told.broken_devices = 1;
     c = config(BACKEND_GPU, 2);
     p = new_pipeline(&c);
-    check_input(p, false, &stats);
+    check_input(p, NO_PIPE, &stats);
     CHECK(stats.gpu_segments > 0 && stats.cpu_segments == 0);
     CHECK(strcmp(pipeline_gpu_name(p), "first") == 0);
     pipeline_free(p);
@@ -621,13 +654,13 @@ static uint64_t check_read_ahead(size_t size, int threads)
 
     c.level = 12;
     p = new_pipeline(&c);
-    alone = compress(p, size, false, &alone_size, &stats);
+    alone = compress(p, size, NO_PIPE, &alone_size, &stats);
     pipeline_free(p);
     told.waits_for_pipe = true;
     told.left = left_by_read_ahead(size, threads);
     c.backend = BACKEND_AUTO;
     p = new_pipeline(&c);
-    written = compress(p, size, true, &written_size, &stats);
+    written = compress(p, size, FILL, &written_size, &stats);
     CHECK_EQ(written_size, alone_size);
     CHECK(written_size == alone_size && memcmp(written, alone, alone_size) == 0);
     wait_tried(1);
@@ -689,7 +722,7 @@ static void test_match_what_is_read_ahead(void)
         be_good(1);
         told.waits_for_pipe = true;
         p = new_pipeline(&c);
-        check_input(p, true, &stats);
+        check_input(p, FILL, &stats);
         wait_tried(1);
         close(told.pipe);
         pipeline_free(p);
@@ -728,7 +761,7 @@ static void test_failure_while_reading_ahead(void)
     setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
     for (int threads = 2; threads <= 9; threads += 7) {
         struct pipeline_config c = config(BACKEND_AUTO, threads);
-        struct filler filler = {.size = 4 * SEGMENT, .stays_open = true};
+        struct filler filler = {.size = 4 * SEGMENT, .way = FILL_ONLY};
         struct closer closer;
         struct progress progress = {0};
         struct pipeline_stats stats = {0};
@@ -764,6 +797,30 @@ static void test_failure_while_reading_ahead(void)
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
 }
 
+/* From a pipe that the CPU keeps up with, a GPU would be of no use. */
+static void test_pipe_is_limit(void)
+{
+    /* A single thread, at the slowest level: so the input is large enough. */
+    struct pipeline_config c = config(BACKEND_AUTO, 1);
+
+    c.level = 12;
+    unsetenv("GZLZSS_TEST_GPU_MIN");
+    for (enum filling way = FILL_FAST; way <= FILL_SLOW; way++) {
+        struct pipeline_stats stats;
+        struct pipeline *p;
+        size_t size;
+
+        be_good(1);
+        p = new_pipeline(&c);
+        free(compress(p, input_size, way, &size, &stats));
+        wait_tried(way == FILL_FAST ? 1 : 0);
+        CHECK_EQ(stats.gpu_segments > 0, way == FILL_FAST);
+        CHECK_EQ(stats.cpu_kept_up, way == FILL_SLOW);
+        pipeline_free(p);
+    }
+    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+}
+
 /* Small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
@@ -777,7 +834,7 @@ static void test_many_inputs(void)
     struct pipeline_stats stats;
 
     for (int i = 0; i < COUNT; i++)
-        alone[i] = compress(p, sizes[i], false, &alone_size[i], &stats);
+        alone[i] = compress(p, sizes[i], NO_PIPE, &alone_size[i], &stats);
     pipeline_free(p);
     for (int threads = 1; threads <= 4; threads += 3)
         for (int open_ms = 0; open_ms <= 20; open_ms += 10)
@@ -791,12 +848,13 @@ static void test_many_inputs(void)
                 p = new_pipeline(&c);
                 for (int i = 0; i < COUNT; i++) {
                     size_t size;
-                    uint8_t *written = compress(p, sizes[i], i % 2 != 0, &size, &stats);
+                    uint8_t *written =
+                        compress(p, sizes[i], i % 2 != 0 ? FILL : NO_PIPE, &size, &stats);
 
                     CHECK_EQ(size, alone_size[i]);
                     CHECK(size == alone_size[i] && memcmp(written, alone[i], size) == 0);
                     free(written);
-                    check_input(p, i % 2 == 0, &stats);
+                    check_input(p, i % 2 == 0 ? FILL : NO_PIPE, &stats);
                 }
                 /* One for every 500000 bytes, or all. */
                 wait_tried(backend == BACKEND_CPU ? 0 : threads == 1 ? 2 : 4);
@@ -819,7 +877,7 @@ int main(void)
     input = unit_need(malloc(input_size + LZ_INPUT_PAD));
     fill_tokens(input, input_size, 60, 9, &state);
     p = new_pipeline(&c);
-    expected = compress(p, input_size, false, &expected_size, &stats);
+    expected = compress(p, input_size, NO_PIPE, &expected_size, &stats);
     pipeline_free(p);
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
     RUN(test_one);
@@ -833,6 +891,7 @@ int main(void)
     RUN(test_read_ahead);
     RUN(test_match_what_is_read_ahead);
     RUN(test_failure_while_reading_ahead);
+    RUN(test_pipe_is_limit);
     RUN(test_many_inputs);
     free(expected);
     free(input);
