@@ -56,6 +56,7 @@ void leave(int status)
 {
     for (int fd = 0; fd < 3; fd++)
         close(fd);
+    (void)!chdir("/");
     leave_child();
     _exit(status);
 }

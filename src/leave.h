@@ -11,9 +11,9 @@
  * ended, and then ends, too; it does nothing else, and takes no signals.  Linkers that have a lot of
  * memory to give back do likewise (mold, by R. Ueyama).
  *
- * The three standard descriptors are closed, so that nobody waits for these; others that the process
- * was started with stay open for as long as the child is there.  Where there can be no such child,
- * this is _exit.
+ * The three standard descriptors are closed, and the working directory is left, so that nobody waits
+ * for these; other descriptors that the process was started with stay open for as long as the child is
+ * there.  Where there can be no such child, this is no more than _exit.
  */
 _Noreturn void leave(int status);
 
