@@ -5,16 +5,22 @@
 #define GZLZSS_LEAVE_H
 
 /*
- * Ends the process with this exit status, as _exit does, but does not make whoever waits for it wait
- * until the system has taken back the memory and the GPUs that it used, which takes the driver 0.1 s
- * or more.  A child that shares the memory and the descriptors keeps both alive until the process has
- * ended, and then ends, too; it does nothing else, and takes no signals.  Linkers that have a lot of
- * memory to give back do likewise (mold, by R. Ueyama).
+ * leave ends the process with this exit status, as _exit does, but does not make whoever waits for it
+ * wait until the system has taken back the memory and the GPUs that it used, which takes the driver
+ * 0.1 s or more.  A child that shares the memory and the descriptors keeps both alive until the
+ * process has ended, and then ends, too; it does nothing else, and takes no signals.  Linkers that
+ * have a lot of memory to give back do likewise (mold, by R. Ueyama).
  *
- * The three standard descriptors are closed, and the working directory is left, so that nobody waits
- * for these; other descriptors that the process was started with stay open for as long as the child is
- * there.  Where there can be no such child, this is no more than _exit.
+ * Descriptors that leave_prepare has seen are closed, and the working directory is left, so that the
+ * child keeps nothing busy that others may wait for, but for what it was loaded from.
+ *
+ * There is no such child, and leave is no more than _exit, where the system does not allow it; and
+ * where 16 of earlier runs are still there as zombies: then process 1 does not do its part, which is
+ * to wait for orphans, as in a container whose program was not made to be process 1.
  */
 _Noreturn void leave(int status);
+
+/* Notes which descriptors below 256 are open: to be called before any is opened. */
+void leave_prepare(void);
 
 #endif

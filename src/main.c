@@ -54,6 +54,7 @@ int main(int argc, char **argv)
     bool may_exit = true, stdin_is_closed;
 
     take_standard_descriptors(&stdin_is_closed);
+    leave_prepare();
     if (!options_parse(&o, argc, argv, &m)) {
         options_free(&o);
         return m.status;

@@ -5,11 +5,15 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef __linux__
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
@@ -25,20 +29,23 @@ static void *wait_forever(void *argument)
     return NULL;
 }
 
-/* The exit status of a child that leaves with 7, in a process with several threads, after it has
- * written to `fd` as its standard output.  *pid is its process. */
+/* The exit status of a child that leaves with 7, in a process with several threads and some memory to
+ * be taken back, after it has written to `fd` as its standard output.  *pid is its process. */
 static int status_of_child(int fd, pid_t *pid)
 {
     int status = -1;
 
     *pid = fork();
     if (*pid == 0) {
+        const size_t size = (size_t)64 << 20;
+        void *memory = unit_need(malloc(size));
         pthread_t thread;
 
+        leave_prepare();
         dup2(fd, STDOUT_FILENO);
-        close(fd);
+        memset(memory, 1, size);
         for (int i = 0; i < 4; i++)
-            if (pthread_create(&thread, NULL, wait_forever, NULL) != 0)
+            if (pthread_create(&thread, NULL, wait_forever, memory) != 0)
                 _exit(1);
         if (write(STDOUT_FILENO, "done", 4) != 4)
             _exit(2);
@@ -55,27 +62,36 @@ static void test_status_and_output(void)
     int ends[2];
     pid_t pid;
 
-    if (!CHECK(pipe(ends) == 0))
+    if (!CHECK(pipe(ends) == 0) || !CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0))
         return;
     CHECK_EQ(status_of_child(ends[1], &pid), 7);
     close(ends[1]);
     CHECK_EQ(read(ends[0], text, sizeof(text)), 4);
-    /* Its end is closed, whatever stays. */
+    /* What stays keeps no end open: neither the output nor what else it was started with. */
     CHECK_EQ(read(ends[0], text, sizeof(text)), 0);
     close(ends[0]);
+}
+
+#if defined(__linux__) && defined(SYS_pidfd_open) && !defined(__SANITIZE_THREAD__)
+
+/* Whether anything can stay. */
+static bool can_stay(void)
+{
+    const long pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+
+    if (pidfd >= 0)
+        close((int)pidfd);
+    return pidfd >= 0 && access("/proc/1/task/1/children", R_OK) == 0;
 }
 
 /* What stays comes to whoever takes orphans over: that is us now. */
 static void test_what_stays(void)
 {
-#if defined(__linux__) && defined(SYS_pidfd_open) && !defined(__SANITIZE_THREAD__)
-    const long pidfd = syscall(SYS_pidfd_open, getpid(), 0);
     int ends[2], status = -1;
     pid_t pid, other;
 
-    if (pidfd < 0)
+    if (!can_stay())
         return;
-    close((int)pidfd);
     if (!CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) || !CHECK(pipe(ends) == 0))
         return;
     for (int i = 0; i < 20; i++) {
@@ -85,14 +101,63 @@ static void test_what_stays(void)
         CHECK_EQ(status, 0);
         CHECK(waitpid(-1, &status, 0) == -1 && errno == ECHILD);
     }
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
     close(ends[0]);
     close(ends[1]);
-#endif
 }
+
+/* All that a process 1 does which only looks after its own children: 24 of them, which leave.
+ * Returns how many dead ones it has in the end, or 100 if anything is wrong. */
+static int process_one(void)
+{
+    int ends[2], dead = 0;
+    pid_t pid;
+
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("proc", "/proc", "proc", 0, NULL) != 0 || !can_stay())
+        return 77;
+    if (pipe(ends) != 0)
+        return 100;
+    for (int i = 0; i < 24; i++)
+        if (status_of_child(ends[1], &pid) != 7)
+            return 100;
+    while (waitpid(-1, NULL, 0) > 0)
+        dead++;
+    return dead;
+}
+
+/* Where process 1 takes no notice of orphans, they do not pile up without end. */
+static void test_no_burial(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0 &&
+            unshare(CLONE_NEWPID | CLONE_NEWNS) != 0)
+            _exit(77);
+        pid = fork();
+        if (pid == 0)
+            _exit(process_one());
+        if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+            _exit(100);
+        _exit(WEXITSTATUS(status));
+    }
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        printf("# test_no_burial: not allowed to be process 1\n");
+    else
+        CHECK(WEXITSTATUS(status) >= 16 && WEXITSTATUS(status) < 24);
+}
+
+#endif
 
 int main(void)
 {
     RUN(test_status_and_output);
+#if defined(__linux__) && defined(SYS_pidfd_open) && !defined(__SANITIZE_THREAD__)
     RUN(test_what_stays);
+    RUN(test_no_burial);
+#endif
     return unit_done();
 }
