@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "gpu/internal.cuh"
 
@@ -262,6 +263,20 @@ static void read_faults(struct gpu_engine *g)
         g->submissions_left = atol(fault + 5);
 }
 
+/* Takes the device for this process and thread.  Where only one process may have it, the one before may
+ * be leaving it still (src/leave.h). */
+static cudaError_t take_device(int device)
+{
+    const struct timespec pause = {0, 20000000L};
+    cudaError_t status = cudaSetDevice(device);
+
+    for (int i = 0; i < 25 && status == cudaErrorDevicesUnavailable; i++) {
+        nanosleep(&pause, NULL);
+        status = cudaSetDevice(device);
+    }
+    return status;
+}
+
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
 {
@@ -272,7 +287,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 
     snprintf(label, sizeof(label), "CUDA device %d", device);
     /* Waiting threads sleep: the cores have encoding to do. */
-    if (failed(cudaSetDevice(device), label, error) ||
+    if (failed(take_device(device), label, error) ||
         failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error) ||
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||

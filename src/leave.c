@@ -11,13 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef __linux__
+#include "src/leave.h"
+
+#ifdef LEAVE_HAS_CHILD
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #endif
-
-#include "src/leave.h"
 
 #define DESCRIPTORS 256
 
@@ -41,8 +40,7 @@ void leave_prepare(void)
 /* So many may lie there: some take notice only now and then. */
 #define ZOMBIES_MAX 16
 
-/* ThreadSanitizer takes any clone for a fork, which does not share its memory. */
-#if defined(__linux__) && defined(SYS_pidfd_open) && !defined(__SANITIZE_THREAD__)
+#ifdef LEAVE_HAS_CHILD
 
 /* How many dead children of earlier runs process 1 has taken no notice of yet; ZOMBIES_MAX if that
  * cannot be seen. */
@@ -72,7 +70,7 @@ static int count_zombies(void)
 }
 
 /* Waits for the end of the process that the descriptor is about.  The parent's thread-local data are
- * this thread's as well, and that thread may still be at work: so nothing but system calls. */
+ * this thread's as well, and that thread may still be at work: so nothing but a system call. */
 static int stay(void *argument)
 {
     struct pollfd parent = {.fd = *(int *)argument, .events = POLLIN};
@@ -94,7 +92,7 @@ static void leave_child(void)
     if (self < 0)
         return;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
     /* No signal to this process when it ends: only one that has taken it over will see that. */
     (void)clone(stay, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &self);
 }

@@ -95,8 +95,12 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define AHEAD_SIZE BATCHES_SIZE
 #endif
 
-/* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the time. */
-#define LIMIT_SHARE 0.75
+/* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the last one to
+ * two times so many seconds. */
+#define BOTTLENECK_SHARE 0.75
+#ifndef BOTTLENECK_SECONDS
+#define BOTTLENECK_SECONDS 1.0
+#endif
 
 /* The first level that counts as slow: a core takes most of a second for a segment, and a GPU is as
  * fast as many cores. */
@@ -134,7 +138,7 @@ struct pipeline {
     size_t batch_size;        /* for GPUs */
     uint64_t gpu_min;         /* bytes of input from which BACKEND_AUTO wants a GPU, */
     uint64_t further_gpu_min; /* and so many more for each further one; */
-    double limit_share;       /* LIMIT_SHARE */
+    double bottleneck_share;  /* BOTTLENECK_SHARE, but 0 in tests */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
     uint8_t *out;      /* an output buffer of the input before, or NULL */
     struct gpus *gpus; /* NULL with BACKEND_CPU */
@@ -185,10 +189,10 @@ struct feeder {
     unsigned pending; /* or not encoded; 0: the batch is free */
 };
 
-/* How many segments GPUs had matched at some time. */
+/* How many segments GPUs had matched, or were claimed, at some time. */
 struct pace {
     double time;
-    uint64_t matched;
+    uint64_t segments;
 };
 
 #define PACES 16
@@ -234,9 +238,10 @@ struct job {
 
     struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
     uint64_t ahead_most;
-    bool ahead_ends; /* for want of memory */
-    bool wants_gpus; /* they were worth bringing up for this input at some time */
-    double began;    /* when */
+    bool ahead_ends;        /* for want of memory */
+    bool wants_gpus;        /* they were worth bringing up for this input at some time */
+    struct pace claimed[2]; /* for cpu_is_bottleneck: more than BOTTLENECK_SECONDS ago, if there was
+                               so much time, and since then */
 
     struct worker *workers; /* as many as there may be threads */
     int threads, started;   /* workers that may be, and that were, started */
@@ -700,26 +705,38 @@ static double cpu_seconds_left(const struct job *j)
            j->threads;
 }
 
-/* Whether the CPU is what this has been waiting for, by the time that it took for segments so far, and
- * not the other end of a pipe, which a GPU would not make faster. */
-static bool cpu_is_limit(const struct job *j)
+/* Whether the CPU is what this has been waiting for lately, by the time that it took for segments so
+ * far, and not an end of a pipe, which a GPU would not make faster. */
+static bool cpu_is_bottleneck(struct job *j)
 {
-    const double needed = (match_time(j) + encode_time(j)) * (double)j->next_claim / j->threads;
+    const struct pace now = {clock_seconds(), j->next_claim};
+    const double segments = (double)(now.segments - j->claimed[0].segments);
+    const double seconds = now.time - j->claimed[0].time;
 
-    return needed >= j->pipeline->limit_share * (clock_seconds() - j->began);
+    if (now.time - j->claimed[1].time > BOTTLENECK_SECONDS) {
+        j->claimed[0] = j->claimed[1];
+        j->claimed[1] = now;
+    }
+    return segments * (match_time(j) + encode_time(j)) / j->threads >=
+           j->pipeline->bottleneck_share * seconds;
 }
 
 /* Whether this input is worth bringing up GPUs, as far as is known by now. */
-static bool is_worth_gpus(const struct job *j)
+static bool is_worth_gpus(struct job *j)
 {
     const struct pipeline *p = j->pipeline;
     const uint64_t bytes = known_segments(j) * j->segment_size;
+    bool is_bottleneck;
 
     if (p->config.backend == BACKEND_GPU)
         return true;
-    if (!end_is_known(j))
-        return PIPE_HOPE * bytes >= p->gpu_min && cpu_is_limit(j);
-    return bytes >= p->gpu_min || cpu_seconds_left(j) > GPU_SECONDS;
+    if (end_is_known(j))
+        return bytes >= p->gpu_min || cpu_seconds_left(j) > GPU_SECONDS;
+    is_bottleneck = cpu_is_bottleneck(j);
+    if (PIPE_HOPE * bytes < p->gpu_min)
+        return false;
+    j->stats.cpu_kept_up = !is_bottleneck;
+    return is_bottleneck;
 }
 
 /* Brings up GPUs once the input is known to be worth it, and feeds those that are up. */
@@ -749,7 +766,7 @@ static double gpu_rate(const struct job *j)
 
     if (j->pace_count <= (uint64_t)j->feeding)
         return 0;
-    return (double)(newest->matched - oldest->matched) / (clock_seconds() - oldest->time);
+    return (double)(newest->segments - oldest->segments) / (clock_seconds() - oldest->time);
 }
 
 /*
@@ -1261,7 +1278,6 @@ static void run_job(struct job *j)
     for (int gpu = 0; gpu < j->gpus_fed; gpu++)
         for (int i = 0; i < j->gpu_feeders[gpu]; i++)
             pthread_join(j->feeders[gpu * GPUS_BATCHES + i].thread, NULL);
-    j->stats.cpu_kept_up = j->source.random_access == 0 && !cpu_is_limit(j);
     if (j->stats.gpu_segments > 0)
         gpus_names(p->gpus, p->gpu_names);
 }
@@ -1308,13 +1324,14 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
         .progress = progress,
         .total = UINT64_MAX,
         .threads = p->config.threads,
-        .began = clock_seconds(),
+        .claimed[0].time = clock_seconds(),
     };
 
     if (!p->config.rsyncable)
         source_init(&j.source, in_fd, j.segment_size);
     else if (!source_init_pieces(&j.source, in_fd))
         return PIPELINE_NO_MEMORY;
+    j.claimed[1] = j.claimed[0];
     if (init_job(&j)) {
         run_job(&j);
         *stats = j.stats;
@@ -1346,11 +1363,11 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     }
     p->gpu_min = gpu_min(&p->config);
     p->further_gpu_min = BYTES_PER_FURTHER_GPU;
-    p->limit_share = LIMIT_SHARE;
+    p->bottleneck_share = BOTTLENECK_SHARE;
     p->wait_for_gpu = p->config.backend == BACKEND_GPU;
     if (min != NULL) {
         p->gpu_min = p->further_gpu_min = strtoull(min, NULL, 10);
-        p->limit_share = 0;
+        p->bottleneck_share = 0;
         p->wait_for_gpu |= p->gpu_min == 0;
     }
     if (p->config.backend == BACKEND_AUTO)
@@ -1429,7 +1446,7 @@ void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipe
         snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
     else if (config->backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
-    else if (stats->cpu_kept_up && PIPE_HOPE * stats->in_bytes >= gpu_min(config))
+    else if (stats->cpu_kept_up)
         snprintf(why, GPU_ERROR_SIZE, "the CPU kept up with the input");
     else if (stats->in_bytes >= gpu_min(config))
         snprintf(why, GPU_ERROR_SIZE, "the CPU was done before it was up");

@@ -32,7 +32,7 @@ struct pipeline_stats {
     uint64_t redone_segments;          /* of these, how many did not pass the check */
     double read, match, encode, write; /* `read` and `write` include waiting for the other end */
     struct gpu_times gpu;
-    bool cpu_kept_up; /* with a pipe: it was waiting for an end of it for much of the time */
+    bool cpu_kept_up; /* with a pipe that might have been worth a GPU, so that it was not */
 };
 
 enum pipeline_status {

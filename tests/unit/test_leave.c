@@ -11,15 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __linux__
+#include "src/leave.h"
+#include "tests/unit/unit.h"
+
+#ifdef LEAVE_HAS_CHILD
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #endif
-
-#include "src/leave.h"
-#include "tests/unit/unit.h"
 
 static void *wait_forever(void *argument)
 {
@@ -72,7 +71,7 @@ static void test_status_and_output(void)
     close(ends[0]);
 }
 
-#if defined(__linux__) && defined(SYS_pidfd_open) && !defined(__SANITIZE_THREAD__)
+#ifdef LEAVE_HAS_CHILD
 
 /* Whether anything can stay. */
 static bool can_stay(void)
@@ -155,7 +154,7 @@ static void test_no_burial(void)
 int main(void)
 {
     RUN(test_status_and_output);
-#if defined(__linux__) && defined(SYS_pidfd_open) && !defined(__SANITIZE_THREAD__)
+#ifdef LEAVE_HAS_CHILD
     RUN(test_what_stays);
     RUN(test_no_burial);
 #endif
