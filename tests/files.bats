@@ -256,7 +256,8 @@ needs_terminal() {
     status=0
     echo n | on_terminal "'$GZLZSS' f" || status=$?
     [ "$status" -eq 2 ]
-    grep -q 'already exists; do you wish to overwrite (y or n)?' typescript
+    # What is typed shows up wherever the terminal is then.
+    tr -d '\r\n' <typescript | grep -q 'already exists;n\{0,1\} do you wish to overwrite (y or n)?'
     [ "$(cat f.gz)" = precious ]
     cmp f original
     echo y | on_terminal "'$GZLZSS' f"
