@@ -54,7 +54,6 @@ int main(int argc, char **argv)
     bool may_exit = true, stdin_is_closed;
 
     take_standard_descriptors(&stdin_is_closed);
-    leave_prepare();
     if (!options_parse(&o, argc, argv, &m)) {
         options_free(&o);
         return m.status;
@@ -74,6 +73,7 @@ int main(int argc, char **argv)
         gpu_list_devices(print_line, NULL);
         break;
     default:
+        leave_prepare();
         gpu_choose_queues(lz_level(o.pipeline.level));
         cleanup_init();
         may_exit = operands_process(&o, &m);

@@ -721,11 +721,10 @@ static bool cpu_is_bottleneck(struct job *j)
            j->pipeline->bottleneck_share * seconds;
 }
 
-/* Whether this input is worth bringing up GPUs, as far as is known by now. */
-static bool is_worth_gpus(struct job *j)
+/* Whether this input, of so many bytes for certain, is worth bringing up GPUs. */
+static bool is_worth_gpus(struct job *j, uint64_t bytes)
 {
     const struct pipeline *p = j->pipeline;
-    const uint64_t bytes = known_segments(j) * j->segment_size;
     bool is_bottleneck;
 
     if (p->config.backend == BACKEND_GPU)
@@ -748,7 +747,7 @@ static void consider_gpus(struct job *j)
     /* Once the workers end, run_job looks at what feeders there are. */
     if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
-    j->wants_gpus = j->wants_gpus || is_worth_gpus(j);
+    j->wants_gpus = j->wants_gpus || is_worth_gpus(j, bytes);
     if (j->wants_gpus)
         want_gpus(p, bytes);
     /* One that is up is good for less. */
