@@ -113,9 +113,11 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
  * faster than memory is, and fewer may let a GPU wait. */
 #define READING_SHARE 4
 
-/* GPUs so many times as fast as all workers are left to it; and that share of the workers' time
- * counts as all of it. */
-#define GPU_IS_FASTER 4
+/* GPUs that are so many times as fast as all workers are left to it.  (At first they seem half as
+ * fast as they are, as what they matched waits for cores to finish segments of their own.) */
+#define GPU_IS_FASTER 2
+
+/* That share of the workers' time counts as all of it. */
 #define BUSY 0.9
 
 /* A further GPU is brought up for each so many bytes more, since that takes time, too, and the
