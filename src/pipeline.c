@@ -48,6 +48,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include "compat/crc.h"
@@ -60,6 +61,7 @@
 #include "src/pipeline.h"
 #include "src/progress.h"
 #include "src/source.h"
+#include "src/splicer.h"
 
 /*
  * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
@@ -90,10 +92,13 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 /* A pipe is thought to hold so many times what it has given. */
 #define PIPE_HOPE 4
 
-/* Bytes of a pipe that are read ahead while a GPU is brought up: what it takes at once then. */
+/* Bytes of a pipe that are read ahead while a GPU is brought up, at most: what a fast one gives in
+ * that time.  And segments that are read so in one go: between two such, nothing is read. */
 #ifndef AHEAD_SIZE
-#define AHEAD_SIZE BATCHES_SIZE
+#define AHEAD_SIZE ((size_t)512 << 20)
 #endif
+#define AHEAD_AT_ONCE 4
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the last one to
  * two times so many seconds. */
@@ -112,6 +117,11 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 /* While there is something to encode, one worker in so many may read for GPUs.  More do not read
  * faster than memory is, and fewer may let a GPU wait. */
 #define READING_SHARE 4
+
+/* Threads that help to read a pipe: one for so many, and none where those are too few to be faster
+ * than one that reads. */
+#define COPIERS_SHARE 4
+#define COPIERS_FROM 8
 
 /* GPUs that are so many times as fast as all workers are left to it.  (At first they seem half as
  * fast as they are, as what they matched waits for cores to finish segments of their own.) */
@@ -157,7 +167,7 @@ struct pipeline {
 struct slot {
     uint64_t index; /* the segment's number */
     const uint8_t *in;
-    uint8_t *ahead;        /* where the bytes are until they are read into `in`, if read ahead */
+    const uint8_t *ahead;  /* where the bytes are until they are read into `in`, if read ahead */
     size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
     size_t len;            /* of the segment */
     bool last;             /* the input ends with it */
@@ -207,7 +217,7 @@ struct queue {
 
 /* A segment that was read ahead. */
 struct ahead {
-    uint8_t *in; /* from new_input; NULL: there is none */
+    bool is_here; /* until it was copied to where it is worked on */
     size_t len;
     bool last;
 };
@@ -239,6 +249,7 @@ struct job {
     bool writing;       /* a thread is the writer */
 
     struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
+    uint8_t *ahead_in;   /* likewise, the bytes of each; NULL until one is read ahead */
     uint64_t ahead_most;
     bool ahead_ends;        /* for want of memory */
     bool wants_gpus;        /* they were worth bringing up for this input at some time */
@@ -286,6 +297,19 @@ static uint8_t *new_input(size_t segment_size)
 
     if (in != NULL)
         memset(in + segment_size, 0, LZ_INPUT_PAD);
+    return in;
+}
+
+/* Memory for so many bytes that are read ahead, in huge pages where that can be; NULL if there is
+ * none. */
+static uint8_t *new_ahead(size_t size)
+{
+    uint8_t *in = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+
+#ifdef MADV_HUGEPAGE
+    if (in != NULL)
+        (void)madvise(in, size, MADV_HUGEPAGE);
+#endif
     return in;
 }
 
@@ -509,10 +533,15 @@ static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
         ok = source_read_at(&j->source, s->index, buf);
     } else {
         memcpy(buf, s->ahead, s->len);
-        free(s->ahead);
-        s->ahead = NULL;
     }
-    return end_reading(j, began, ok);
+    ok = end_reading(j, began, ok);
+    if (s->ahead != NULL) {
+        s->ahead = NULL;
+        j->ahead[s->index % j->ahead_most].is_here = false;
+        /* There is room for one more. */
+        pthread_cond_signal(&j->pipeline->can_work);
+    }
+    return ok;
 }
 
 /*
@@ -532,11 +561,10 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
         if (j->ahead == NULL) {
             fill_slot(j, i, buf, 0, j->segment_size, false);
         } else {
-            struct ahead *a = &j->ahead[i % j->ahead_most];
+            const uint64_t place = i % j->ahead_most;
 
-            fill_slot(j, i, buf, 0, a->len, a->last);
-            j->slots[i % j->slot_count].ahead = a->in;
-            a->in = NULL;
+            fill_slot(j, i, buf, 0, j->ahead[place].len, j->ahead[place].last);
+            j->slots[i % j->slot_count].ahead = j->ahead_in + place * j->segment_size;
         }
     }
     if (all_claimed(j))
@@ -549,6 +577,7 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
 static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
+    struct splicer_ticket ticket = {0};
     size_t before = 0, len = 0; /* of the last one read */
     bool ok = true, last = false;
     unsigned got = 0;
@@ -559,7 +588,7 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
     while (ok && !last && got < count) {
         ok = j->pipeline->config.rsyncable
                  ? source_next_piece(&j->source, buf, &before, &len, &last)
-                 : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
+                 : source_read_next(&j->source, buf + got * j->segment_size, &len, &last, &ticket);
         got++;
     }
     ok = end_reading(j, began, ok);
@@ -568,12 +597,13 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
     if (last)
         j->total = j->next_claim;
     wake_all(j);
-    if (!ok)
-        return 0;
     for (unsigned i = 0; i + 1 < got; i++)
         fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
     fill_slot(j, first + got - 1, buf + (got - 1) * j->segment_size, before, len, last);
-    return got;
+    /* While others read on. */
+    began = begin_reading(j);
+    ok = source_wait(&j->source, &ticket);
+    return end_reading(j, began, ok) ? got : 0;
 }
 
 /* Whether the next segment is one of those that can be read in any order. */
@@ -594,20 +624,6 @@ static bool end_is_known(const struct job *j)
     return j->source.random_access > 0 || j->total != UINT64_MAX;
 }
 
-/* Claims the next segment, which was read ahead: its memory becomes the worker's. */
-static void claim_ahead(struct job *j, struct tools *t)
-{
-    const uint64_t index = j->next_claim++;
-    struct ahead *a = &j->ahead[index % j->ahead_most];
-
-    free(t->in);
-    t->in = a->in;
-    a->in = NULL;
-    fill_slot(j, index, t->in, 0, a->len, a->last);
-    if (all_claimed(j))
-        wake_all(j);
-}
-
 /* Claims the next segment and reads it; NULL if the job has failed. */
 static struct slot *claim_one(struct job *j, struct tools *t)
 {
@@ -615,10 +631,6 @@ static struct slot *claim_one(struct job *j, struct tools *t)
 
     if (!next_is_any(j))
         return claim_in_order(j, 1, t->in) == 1 ? s : NULL;
-    if (j->ahead != NULL) {
-        claim_ahead(j, t);
-        return s;
-    }
     claim_any(j, 1, t->in);
     return read_any(j, s, t->in) ? s : NULL;
 }
@@ -631,31 +643,49 @@ static bool may_read_ahead(const struct job *j)
 {
     if (j->ahead == NULL || j->ahead_ends || j->total != UINT64_MAX || j->reading)
         return false;
-    return j->threads > 1 && known_segments(j) - j->next_claim < j->ahead_most && gpu_is_coming(j);
+    return j->threads > 1 && !j->ahead[known_segments(j) % j->ahead_most].is_here &&
+           gpu_is_coming(j);
 }
 
-/* Reads a segment ahead, which may_read_ahead. */
+/* Reads segments ahead, of which at least one may be. */
 static void read_ahead(struct job *j)
 {
-    const uint64_t index = known_segments(j);
-    struct ahead *a = &j->ahead[index % j->ahead_most];
+    const uint64_t first = known_segments(j);
+    struct splicer_ticket ticket = {0};
+    struct ahead *a = NULL;
+    unsigned room = 0, got = 0;
+    bool ok = true;
     double began;
-    bool ok;
 
-    a->in = new_input(j->segment_size);
-    if (a->in == NULL) {
+    /* One piece of memory: to get and give back one for every segment takes long beside a GPU that
+     * is brought up, which has much to do with the memory, too. */
+    if (j->ahead_in == NULL)
+        j->ahead_in = new_ahead(j->ahead_most * j->segment_size);
+    if (j->ahead_in == NULL) {
         /* It can do without. */
         j->ahead_ends = true;
         return;
     }
+    while (room < AHEAD_AT_ONCE && !j->ahead[(first + room) % j->ahead_most].is_here)
+        room++;
     j->reading = true;
     began = begin_reading(j);
-    ok = source_read_next(&j->source, a->in, &a->len, &a->last);
+    while (ok && got < room && (a == NULL || !a->last)) {
+        const uint64_t place = (first + got) % j->ahead_most;
+
+        a = &j->ahead[place];
+        ok = source_read_next(&j->source, j->ahead_in + place * j->segment_size, &a->len, &a->last,
+                              &ticket);
+        got++;
+    }
+    ok = source_wait(&j->source, &ticket) && ok;
     ok = end_reading(j, began, ok);
     j->reading = false;
     if (!ok)
         return;
-    j->any_order = index + 1;
+    for (unsigned i = 0; i < got; i++)
+        j->ahead[(first + i) % j->ahead_most].is_here = true;
+    j->any_order = first + got;
     if (a->last)
         j->total = j->any_order;
     else
@@ -1291,13 +1321,10 @@ static void free_job(struct job *j)
 
     source_finish(&j->source);
     /* Most slots are for GPUs that are not there, and were never touched: that is to stay so. */
-    for (uint64_t i = 0; i < j->next_claim && i < j->slot_count; i++) {
+    for (uint64_t i = 0; i < j->next_claim && i < j->slot_count; i++)
         free(j->slots[i].out);
-        free(j->slots[i].ahead);
-    }
-    for (uint64_t i = 0; j->ahead != NULL && i < j->ahead_most; i++)
-        free(j->ahead[i].in);
     free(j->ahead);
+    free(j->ahead_in);
     if (j->spare_count > 0)
         p->out = j->spare[--j->spare_count];
     for (uint64_t i = 0; i < j->spare_count; i++)
@@ -1308,6 +1335,14 @@ static void free_job(struct job *j)
     free(j->ready.ring);
     free(j->workers);
     free(j->feeders);
+}
+
+/* Threads that may help so many to read a pipe. */
+static int copiers(int threads)
+{
+    const int most = threads / COPIERS_SHARE;
+
+    return threads < COPIERS_FROM ? 0 : most > SPLICER_MOST ? SPLICER_MOST : most;
 }
 
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
@@ -1329,7 +1364,7 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
     };
 
     if (!p->config.rsyncable)
-        source_init(&j.source, in_fd, j.segment_size);
+        source_init(&j.source, in_fd, j.segment_size, copiers(j.threads));
     else if (!source_init_pieces(&j.source, in_fd))
         return PIPELINE_NO_MEMORY;
     j.claimed[1] = j.claimed[0];

@@ -13,11 +13,12 @@
 
 #include "src/io.h"
 #include "src/source.h"
+#include "src/splicer.h"
 
 /* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
 #define PIPE_SIZE (1 << 20)
 
-void source_init(struct source *s, int fd, size_t segment_size)
+void source_init(struct source *s, int fd, size_t segment_size, int copiers)
 {
     struct stat st;
     off_t position;
@@ -31,6 +32,8 @@ void source_init(struct source *s, int fd, size_t segment_size)
         /* If there can be no pipe, waiting ends when the other end says or does something. */
         if (pipe2(s->wake, O_CLOEXEC) != 0)
             s->wake[0] = s->wake[1] = -1;
+        if (copiers > 0 && S_ISFIFO(st.st_mode))
+            s->splicer = splicer_new(fd, copiers);
         return;
     }
     s->is_file = true;
@@ -57,9 +60,23 @@ static bool wait_readable(const struct source *s)
     return false;
 }
 
+/* read(), by a splicer if there is one and the first segment has been read: what is small does
+ * without. */
+static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len,
+                         struct splicer_ticket *ticket)
+{
+    size_t taken = 0;
+
+    if (s->splicer != NULL && s->in_order > 0)
+        taken = splicer_take(s->splicer, buf, len, ticket);
+    return taken > 0 ? (ssize_t)taken : io_read(s->fd, buf, len);
+}
+
 /* Reads up to `len` bytes, fewer only at the end: from `offset` on if the source is a large file,
- * else from where it is.  Returns how many, or -1 with errno set. */
-static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len)
+ * else from where it is.  Returns how many, or -1 with errno set.  They are at buf once source_wait
+ * has returned. */
+static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len,
+                         struct splicer_ticket *ticket)
 {
     size_t have = 0;
 
@@ -71,7 +88,7 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
             if (n < 0 && errno == EINTR)
                 continue;
         } else {
-            n = wait_readable(s) ? io_read(s->fd, buf + have, len - have) : -1;
+            n = wait_readable(s) ? read_some(s, buf + have, len - have, ticket) : -1;
         }
         if (n < 0)
             return -1;
@@ -89,7 +106,7 @@ bool source_is_file(const struct source *s)
 
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
 {
-    ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size);
+    ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size, NULL);
 
     if (n >= 0 && (size_t)n < s->segment_size) {
         errno = ENODATA;
@@ -98,7 +115,8 @@ bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
     return n >= 0;
 }
 
-bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
+bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last,
+                      struct splicer_ticket *ticket)
 {
     uint64_t offset = (s->random_access + s->in_order) * s->segment_size;
     size_t have = 0;
@@ -106,13 +124,13 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 
     if (s->have_peeked)
         buf[have++] = s->peeked;
-    n = read_full(s, offset + have, buf + have, s->segment_size - have);
+    n = read_full(s, offset + have, buf + have, s->segment_size - have, ticket);
     if (n < 0)
         return false;
     have += (size_t)n;
     n = 0;
     if (have == s->segment_size) {
-        n = read_full(s, offset + have, &s->peeked, 1);
+        n = read_full(s, offset + have, &s->peeked, 1, ticket);
         if (n < 0)
             return false;
     }
@@ -123,6 +141,15 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
     if (*last)
         s->end = offset + have;
     return true;
+}
+
+bool source_wait(const struct source *s, const struct splicer_ticket *ticket)
+{
+    const int error = s->splicer != NULL ? splicer_wait(s->splicer, ticket) : 0;
+
+    if (error != 0)
+        errno = error;
+    return error == 0;
 }
 
 /* --- Pieces that end where their content says so --- */
@@ -172,7 +199,7 @@ static size_t piece_length(const uint8_t *in, size_t len)
 
 bool source_init_pieces(struct source *s, int fd)
 {
-    source_init(s, fd, LZ_SEGMENT_MAX);
+    source_init(s, fd, LZ_SEGMENT_MAX, 0);
     /* One after the other: where one starts is known when the one before was read. */
     s->random_access = 0;
     s->held = malloc(HELD_SIZE);
@@ -191,7 +218,7 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
         memmove(s->held, s->held + s->next - window, window + s->filled - s->next);
         s->filled -= s->next - window;
         s->next = window;
-        n = read_full(s, 0, s->held + s->filled, HELD_SIZE - s->filled);
+        n = read_full(s, 0, s->held + s->filled, HELD_SIZE - s->filled, NULL);
         if (n < 0)
             return false;
         s->filled += (size_t)n;
@@ -214,6 +241,7 @@ void source_cancel(const struct source *s)
 
 void source_finish(const struct source *s)
 {
+    splicer_free(s->splicer);
     free(s->held);
     if (s->wake[0] >= 0) {
         close(s->wake[0]);
