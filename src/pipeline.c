@@ -27,8 +27,8 @@
  * claimed it.  A feeder's waits in the queue `unread` for a worker to read it, and, once the segment
  * is matched, in the queue `ready`; the worker that takes it there owns it.  Once `done`, a slot is
  * the writer's.  Input bytes are in the worker's own buffer, or in the GPU batch's, which is free
- * again when all its segments are encoded; what was read ahead is in memory of its own until it is
- * claimed, which then becomes a worker's buffer, or is freed once its bytes are in a batch.
+ * again when all its segments are encoded; what was read ahead is in memory of its own, and copied
+ * from there to one of these when it is claimed.
  * Everything in struct job is under the pipeline's lock, except a slot, a buffer or a batch in its
  * owner's hands, what is the writer's (see Writing), and the source, of which any thread may read
  * the segments that can be read in any order, and the rest only the thread that has set `reading`.
@@ -58,10 +58,10 @@
 #include "src/clock.h"
 #include "src/gpus.h"
 #include "src/io.h"
+#include "src/pipe_reader.h"
 #include "src/pipeline.h"
 #include "src/progress.h"
 #include "src/source.h"
-#include "src/splicer.h"
 
 /*
  * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
@@ -93,11 +93,10 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define PIPE_HOPE 4
 
 /* Bytes of a pipe that are read ahead while a GPU is brought up, at most: what a fast one gives in
- * that time.  And segments that are read so in one go: between two such, nothing is read. */
+ * that time. */
 #ifndef AHEAD_SIZE
 #define AHEAD_SIZE ((size_t)512 << 20)
 #endif
-#define AHEAD_AT_ONCE 4
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the last one to
@@ -118,10 +117,11 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
  * faster than memory is, and fewer may let a GPU wait. */
 #define READING_SHARE 4
 
-/* Threads that help to read a pipe: one for so many, and none where those are too few to be faster
- * than one that reads. */
-#define COPIERS_SHARE 4
-#define COPIERS_FROM 8
+/* For so many threads there is one that helps to read a pipe, but none for fewer than twice as many,
+ * which are no faster than one that reads. */
+#ifndef HELPERS_SHARE
+#define HELPERS_SHARE 4
+#endif
 
 /* GPUs that are so many times as fast as all workers are left to it.  (At first they seem half as
  * fast as they are, as what they matched waits for cores to finish segments of their own.) */
@@ -249,8 +249,9 @@ struct job {
     bool writing;       /* a thread is the writer */
 
     struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
-    uint8_t *ahead_in;   /* likewise, the bytes of each; NULL until one is read ahead */
+    uint8_t *ahead_in;   /* likewise, the bytes of each; NULL when there are none */
     uint64_t ahead_most;
+    uint64_t ahead_count;   /* of these that are here, or being read */
     bool ahead_ends;        /* for want of memory */
     bool wants_gpus;        /* they were worth bringing up for this input at some time */
     struct pace claimed[2]; /* for cpu_is_bottleneck: more than BOTTLENECK_SECONDS ago, if there was
@@ -522,6 +523,24 @@ static bool end_reading(struct job *j, double began, bool ok)
     return !j->failed;
 }
 
+/* A segment that was read ahead is where it is worked on. */
+static void leave_ahead(struct job *j, uint64_t index)
+{
+    uint8_t *in = NULL;
+
+    j->ahead[index % j->ahead_most].is_here = false;
+    /* There is room for one more. */
+    pthread_cond_signal(&j->pipeline->can_work);
+    if (--j->ahead_count > 0 || gpu_is_coming(j))
+        return;
+    /* It was the last one, as a rule, and what follows may take long. */
+    in = j->ahead_in;
+    j->ahead_in = NULL;
+    unlock(j);
+    free(in);
+    lock(j);
+}
+
 /* Reads a claimed segment that can be read in any order into buf, or copies it there if it was read
  * ahead; gives up the lock meanwhile.  False if the job has failed. */
 static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
@@ -537,9 +556,7 @@ static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
     ok = end_reading(j, began, ok);
     if (s->ahead != NULL) {
         s->ahead = NULL;
-        j->ahead[s->index % j->ahead_most].is_here = false;
-        /* There is room for one more. */
-        pthread_cond_signal(&j->pipeline->can_work);
+        leave_ahead(j, s->index);
     }
     return ok;
 }
@@ -577,7 +594,6 @@ static unsigned claim_any(struct job *j, unsigned count, uint8_t *buf)
 static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
 {
     const uint64_t first = j->next_claim;
-    struct splicer_ticket ticket = {0};
     size_t before = 0, len = 0; /* of the last one read */
     bool ok = true, last = false;
     unsigned got = 0;
@@ -588,7 +604,7 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
     while (ok && !last && got < count) {
         ok = j->pipeline->config.rsyncable
                  ? source_next_piece(&j->source, buf, &before, &len, &last)
-                 : source_read_next(&j->source, buf + got * j->segment_size, &len, &last, &ticket);
+                 : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
         got++;
     }
     ok = end_reading(j, began, ok);
@@ -597,13 +613,12 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
     if (last)
         j->total = j->next_claim;
     wake_all(j);
+    if (!ok)
+        return 0;
     for (unsigned i = 0; i + 1 < got; i++)
         fill_slot(j, first + i, buf + i * j->segment_size, 0, j->segment_size, false);
     fill_slot(j, first + got - 1, buf + (got - 1) * j->segment_size, before, len, last);
-    /* While others read on. */
-    began = begin_reading(j);
-    ok = source_wait(&j->source, &ticket);
-    return end_reading(j, began, ok) ? got : 0;
+    return got;
 }
 
 /* Whether the next segment is one of those that can be read in any order. */
@@ -647,15 +662,14 @@ static bool may_read_ahead(const struct job *j)
            gpu_is_coming(j);
 }
 
-/* Reads segments ahead, of which at least one may be. */
+/* Reads a segment ahead, which may_read_ahead. */
 static void read_ahead(struct job *j)
 {
-    const uint64_t first = known_segments(j);
-    struct splicer_ticket ticket = {0};
-    struct ahead *a = NULL;
-    unsigned room = 0, got = 0;
-    bool ok = true;
+    const uint64_t index = known_segments(j);
+    const uint64_t place = index % j->ahead_most;
+    struct ahead *a = &j->ahead[place];
     double began;
+    bool ok;
 
     /* One piece of memory: to get and give back one for every segment takes long beside a GPU that
      * is brought up, which has much to do with the memory, too. */
@@ -666,26 +680,16 @@ static void read_ahead(struct job *j)
         j->ahead_ends = true;
         return;
     }
-    while (room < AHEAD_AT_ONCE && !j->ahead[(first + room) % j->ahead_most].is_here)
-        room++;
     j->reading = true;
+    j->ahead_count++;
     began = begin_reading(j);
-    while (ok && got < room && (a == NULL || !a->last)) {
-        const uint64_t place = (first + got) % j->ahead_most;
-
-        a = &j->ahead[place];
-        ok = source_read_next(&j->source, j->ahead_in + place * j->segment_size, &a->len, &a->last,
-                              &ticket);
-        got++;
-    }
-    ok = source_wait(&j->source, &ticket) && ok;
+    ok = source_read_next(&j->source, j->ahead_in + place * j->segment_size, &a->len, &a->last);
     ok = end_reading(j, began, ok);
     j->reading = false;
     if (!ok)
         return;
-    for (unsigned i = 0; i < got; i++)
-        j->ahead[(first + i) % j->ahead_most].is_here = true;
-    j->any_order = first + got;
+    a->is_here = true;
+    j->any_order = index + 1;
     if (a->last)
         j->total = j->any_order;
     else
@@ -1338,11 +1342,11 @@ static void free_job(struct job *j)
 }
 
 /* Threads that may help so many to read a pipe. */
-static int copiers(int threads)
+static int reading_helpers(int threads)
 {
-    const int most = threads / COPIERS_SHARE;
+    const int count = threads / HELPERS_SHARE;
 
-    return threads < COPIERS_FROM ? 0 : most > SPLICER_MOST ? SPLICER_MOST : most;
+    return count < 2 ? 0 : count > PIPE_READER_MOST ? PIPE_READER_MOST : count;
 }
 
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
@@ -1364,7 +1368,7 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
     };
 
     if (!p->config.rsyncable)
-        source_init(&j.source, in_fd, j.segment_size, copiers(j.threads));
+        source_init(&j.source, in_fd, j.segment_size, reading_helpers(j.threads));
     else if (!source_init_pieces(&j.source, in_fd))
         return PIPELINE_NO_MEMORY;
     j.claimed[1] = j.claimed[0];

@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "src/io.h"
+#include "src/pipe_reader.h"
 #include "src/source.h"
-#include "src/splicer.h"
 
 /* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
 #define PIPE_SIZE (1 << 20)
 
-void source_init(struct source *s, int fd, size_t segment_size, int copiers)
+void source_init(struct source *s, int fd, size_t segment_size, int helpers)
 {
-    struct stat st;
+    struct stat st = {0};
     off_t position;
 
     *s = (struct source){.fd = fd, .wake = {-1, -1}, .segment_size = segment_size};
@@ -32,8 +32,8 @@ void source_init(struct source *s, int fd, size_t segment_size, int copiers)
         /* If there can be no pipe, waiting ends when the other end says or does something. */
         if (pipe2(s->wake, O_CLOEXEC) != 0)
             s->wake[0] = s->wake[1] = -1;
-        if (copiers > 0 && S_ISFIFO(st.st_mode))
-            s->splicer = splicer_new(fd, copiers);
+        if (helpers > 0 && S_ISFIFO(st.st_mode))
+            s->reader = pipe_reader_new(fd, helpers);
         return;
     }
     s->is_file = true;
@@ -60,23 +60,16 @@ static bool wait_readable(const struct source *s)
     return false;
 }
 
-/* read(), by a splicer if there is one and the first segment has been read: what is small does
- * without. */
-static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len,
-                         struct splicer_ticket *ticket)
+/* io_read.  What is small does without a pipe_reader's threads. */
+static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 {
-    size_t taken = 0;
-
-    if (s->splicer != NULL && s->in_order > 0)
-        taken = splicer_take(s->splicer, buf, len, ticket);
-    return taken > 0 ? (ssize_t)taken : io_read(s->fd, buf, len);
+    return s->reader != NULL && s->in_order > 0 ? pipe_reader_read(s->reader, buf, len)
+                                                : io_read(s->fd, buf, len);
 }
 
 /* Reads up to `len` bytes, fewer only at the end: from `offset` on if the source is a large file,
- * else from where it is.  Returns how many, or -1 with errno set.  They are at buf once source_wait
- * has returned. */
-static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len,
-                         struct splicer_ticket *ticket)
+ * else from where it is.  Returns how many, or -1 with errno set. */
+static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len)
 {
     size_t have = 0;
 
@@ -88,7 +81,7 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
             if (n < 0 && errno == EINTR)
                 continue;
         } else {
-            n = wait_readable(s) ? read_some(s, buf + have, len - have, ticket) : -1;
+            n = wait_readable(s) ? read_some(s, buf + have, len - have) : -1;
         }
         if (n < 0)
             return -1;
@@ -106,7 +99,7 @@ bool source_is_file(const struct source *s)
 
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
 {
-    ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size, NULL);
+    ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size);
 
     if (n >= 0 && (size_t)n < s->segment_size) {
         errno = ENODATA;
@@ -115,8 +108,7 @@ bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
     return n >= 0;
 }
 
-bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last,
-                      struct splicer_ticket *ticket)
+bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 {
     uint64_t offset = (s->random_access + s->in_order) * s->segment_size;
     size_t have = 0;
@@ -124,13 +116,13 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last,
 
     if (s->have_peeked)
         buf[have++] = s->peeked;
-    n = read_full(s, offset + have, buf + have, s->segment_size - have, ticket);
+    n = read_full(s, offset + have, buf + have, s->segment_size - have);
     if (n < 0)
         return false;
     have += (size_t)n;
     n = 0;
     if (have == s->segment_size) {
-        n = read_full(s, offset + have, &s->peeked, 1, ticket);
+        n = read_full(s, offset + have, &s->peeked, 1);
         if (n < 0)
             return false;
     }
@@ -141,15 +133,6 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last,
     if (*last)
         s->end = offset + have;
     return true;
-}
-
-bool source_wait(const struct source *s, const struct splicer_ticket *ticket)
-{
-    const int error = s->splicer != NULL ? splicer_wait(s->splicer, ticket) : 0;
-
-    if (error != 0)
-        errno = error;
-    return error == 0;
 }
 
 /* --- Pieces that end where their content says so --- */
@@ -218,7 +201,7 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
         memmove(s->held, s->held + s->next - window, window + s->filled - s->next);
         s->filled -= s->next - window;
         s->next = window;
-        n = read_full(s, 0, s->held + s->filled, HELD_SIZE - s->filled, NULL);
+        n = read_full(s, 0, s->held + s->filled, HELD_SIZE - s->filled);
         if (n < 0)
             return false;
         s->filled += (size_t)n;
@@ -241,7 +224,7 @@ void source_cancel(const struct source *s)
 
 void source_finish(const struct source *s)
 {
-    splicer_free(s->splicer);
+    pipe_reader_free(s->reader);
     free(s->held);
     if (s->wake[0] >= 0) {
         close(s->wake[0]);

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "lzss/lzss.h"
-#include "src/splicer.h"
 
 /* The longest piece. */
 #define SOURCE_PIECE_MAX ((size_t)64 << 10)
@@ -26,8 +25,8 @@
 struct source {
     int fd;
     bool is_file;
-    int wake[2];             /* a pipe that ends waiting, unless the file is regular; else -1 */
-    struct splicer *splicer; /* of a pipe; else NULL */
+    int wake[2];                /* a pipe that ends waiting, unless the file is regular; else -1 */
+    struct pipe_reader *reader; /* of a pipe, or NULL */
     size_t segment_size;
     uint64_t random_access; /* how many segments, from 0, can be read in any order */
     uint64_t base;          /* where in the file segment 0 starts, if random_access > 0 */
@@ -45,9 +44,9 @@ struct source {
     bool no_more;  /* the input ends there */
 };
 
-/* Looks at the file from where it is positioned.  Up to `copiers` threads, 0 to
- * SPLICER_MOST, help to read a pipe (splicer.h).  source_finish has to follow. */
-void source_init(struct source *s, int fd, size_t segment_size, int copiers);
+/* Looks at the file from where it is positioned.  Up to `helpers` threads, 0 to PIPE_READER_MOST
+ * (pipe_reader.h), help to read a pipe.  source_finish has to follow. */
+void source_init(struct source *s, int fd, size_t segment_size, int helpers);
 
 /* Whether it is a regular file, of which there is no more than random_access says and one segment,
  * unless it grows. */
@@ -59,13 +58,8 @@ bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
 /* Reads the next segment after the random_access ones: *len bytes, less than a whole segment only
  * if it is the last, 0 only if the input is empty.  One thread at a time; the source has ended once
- * *last is set.  Returns false with errno set.  In any case, what is at buf may still change until
- * source_wait has returned for the ticket, which may be that of several calls. */
-bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last,
-                      struct splicer_ticket *ticket);
-
-/* Waits for what was read with the ticket.  Any thread.  Returns false with errno set. */
-bool source_wait(const struct source *s, const struct splicer_ticket *ticket);
+ * *last is set.  Returns false with errno set. */
+bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
 /* Makes a thread that waits in source_read_next for a pipe's other end give up, with ECANCELED. Any
  * thread. */

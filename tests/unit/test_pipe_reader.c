@@ -1,0 +1,254 @@
+/*
+ * test_pipe_reader.c - what comes through a pipe arrives whole and in order, by however many threads,
+ * and where they cannot be had (src/pipe_reader.h)
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "src/pipe_reader.h"
+#include "tests/unit/unit.h"
+
+#define KIB 1024
+
+/* Bytes that differ wherever they are. */
+static uint8_t *new_data(size_t size)
+{
+    uint8_t *data = unit_need(malloc(size));
+    uint64_t state = size;
+
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+        const uint64_t x = unit_rand(&state);
+
+        memcpy(data + i, &x, 8);
+    }
+    return data;
+}
+
+/* A pipe with room for MOST bytes, as the command makes it. */
+enum { MOST = 1024 * KIB };
+
+static void open_pipe(int fds[2])
+{
+    if (pipe(fds) != 0 || fcntl(fds[0], F_SETPIPE_SZ, MOST) < 0)
+        abort();
+}
+
+/* The other end: writes `size` bytes, up to `most` at a time, and closes the pipe. */
+struct other_end {
+    int fd;
+    const uint8_t *data;
+    size_t size, most;
+    uint8_t *buffers; /* of give_pages */
+    pthread_t thread;
+};
+
+static void *write_all(void *argument)
+{
+    const struct other_end *e = argument;
+    uint64_t state = e->most;
+    size_t done = 0;
+
+    while (done < e->size) {
+        size_t len = 1 + unit_below(&state, e->most);
+        ssize_t n;
+
+        if (len > e->size - done)
+            len = e->size - done;
+        n = write(e->fd, e->data + done, len);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    close(e->fd);
+    return NULL;
+}
+
+/* Reads `len` bytes, or all until the end; returns how many. */
+static size_t read_all(struct pipe_reader *r, uint8_t *buf, size_t len)
+{
+    size_t have = 0;
+
+    while (have < len) {
+        const ssize_t n = pipe_reader_read(r, buf + have, len - have);
+
+        if (!CHECK(n >= 0) || n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return have;
+}
+
+/* What `end` writes, read with so many threads that help. */
+static void check_stream(struct other_end *end, void *(*write)(void *), int threads)
+{
+    enum { PIECE = 2 * 1024 * KIB - 1 };
+    uint8_t *got = unit_need(malloc(PIECE));
+    struct pipe_reader *r;
+    char byte;
+    int fds[2];
+
+    open_pipe(fds);
+    end->fd = fds[1];
+    r = unit_need(pipe_reader_new(fds[0], threads));
+    if (pthread_create(&end->thread, NULL, write, end) != 0)
+        abort();
+    for (size_t at = 0; at < end->size;) {
+        const size_t len = end->size - at < PIECE ? end->size - at : PIECE;
+
+        memset(got, 0, len);
+        if (!CHECK_EQ(read_all(r, got, len), len))
+            break;
+        CHECK(memcmp(end->data + at, got, len) == 0);
+        at += len;
+    }
+    CHECK_EQ(pipe_reader_read(r, (uint8_t *)&byte, 1), 0);
+    pthread_join(end->thread, NULL);
+    pipe_reader_free(r);
+    close(fds[0]);
+    free(got);
+}
+
+static void test_stream(void)
+{
+    enum { SIZE = 24 * 1024 * KIB };
+    uint8_t *data = new_data(SIZE);
+    static const size_t mosts[] = {3000, 128 * KIB, 1024 * KIB};
+
+    for (size_t i = 0; i < sizeof(mosts) / sizeof(mosts[0]); i++) {
+        struct other_end end = {.data = data, .size = SIZE, .most = mosts[i]};
+
+        for (int threads = 0; threads <= PIPE_READER_MOST; threads++)
+            check_stream(&end, write_all, threads);
+    }
+    free(data);
+}
+
+/* Another end, which gives the pipe its pages by vmsplice().  It has two buffers of the pipe's size,
+ * and writes to one again when all of the other is in the pipe, so that nothing of the first is. */
+static void *give_pages(void *argument)
+{
+    const struct other_end *e = argument;
+
+    for (size_t at = 0; at < e->size; at += MOST) {
+        uint8_t *buffer = e->buffers + at / MOST % 2 * MOST;
+        struct iovec v = {buffer, MOST};
+
+        memcpy(buffer, e->data + at, MOST);
+        while (v.iov_len > 0) {
+            const ssize_t n = vmsplice(e->fd, &v, 1, 0);
+
+            if (n <= 0)
+                abort();
+            v.iov_base = (uint8_t *)v.iov_base + n;
+            v.iov_len -= (size_t)n;
+        }
+    }
+    close(e->fd);
+    return NULL;
+}
+
+static void test_pages(void)
+{
+    enum { SIZE = 64 * MOST };
+    uint8_t *data = new_data(SIZE), *buffers = unit_need(aligned_alloc(4 * KIB, 2 * MOST));
+
+    for (int threads = 0; threads <= PIPE_READER_MOST; threads++) {
+        struct other_end end = {.data = data, .size = SIZE, .buffers = buffers};
+
+        check_stream(&end, give_pages, threads);
+    }
+    free(data);
+    free(buffers);
+}
+
+/* Threads of this process. */
+static int count_threads(void)
+{
+    DIR *dir = unit_need(opendir("/proc/self/task"));
+    int count = 0;
+
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
+        count += e->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+/* Threads help with much, and not with little; and nobody waits for more than there is. */
+static void test_much_and_little(void)
+{
+    const int before = count_threads();
+    uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
+    struct pipe_reader *r;
+    int fds[2];
+
+    open_pipe(fds);
+    r = unit_need(pipe_reader_new(fds[0], PIPE_READER_MOST));
+    CHECK_EQ(write(fds[1], data, 1000), 1000);
+    CHECK_EQ(pipe_reader_read(r, got, MOST), 1000);
+    CHECK_EQ(count_threads(), before);
+
+    CHECK_EQ(write(fds[1], data, MOST), MOST);
+    CHECK_EQ(pipe_reader_read(r, got, 1000), 1000);
+    CHECK_EQ(count_threads(), before);
+    CHECK_EQ(read_all(r, got + 1000, MOST - 1000), MOST - 1000);
+    CHECK(memcmp(data, got, MOST) == 0);
+    CHECK_EQ(count_threads(), before + PIPE_READER_MOST);
+
+    close(fds[1]);
+    CHECK_EQ(pipe_reader_read(r, got, MOST), 0);
+    pipe_reader_free(r);
+    CHECK_EQ(count_threads(), before);
+    close(fds[0]);
+    free(data);
+    free(got);
+}
+
+/* With so few descriptors left, all of it is still read. */
+static void check_descriptors(int left)
+{
+    uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
+    struct rlimit before, limit;
+    struct pipe_reader *r;
+    int fds[2];
+
+    open_pipe(fds);
+    CHECK_EQ(write(fds[1], data, MOST), MOST);
+    r = unit_need(pipe_reader_new(fds[0], PIPE_READER_MOST));
+    if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+        abort();
+    limit = before;
+    limit.rlim_cur = (rlim_t)(fds[1] + 1 + left);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        abort();
+    CHECK_EQ(read_all(r, got, MOST), MOST);
+    if (setrlimit(RLIMIT_NOFILE, &before) != 0)
+        abort();
+    CHECK(memcmp(data, got, MOST) == 0);
+    pipe_reader_free(r);
+    close(fds[0]);
+    close(fds[1]);
+    free(data);
+    free(got);
+}
+
+static void test_few_descriptors(void)
+{
+    for (int left = 0; left <= 2 * PIPE_READER_MOST + 3; left++)
+        check_descriptors(left);
+}
+
+int main(void)
+{
+    RUN(test_stream);
+    RUN(test_pages);
+    RUN(test_much_and_little);
+    RUN(test_few_descriptors);
+    return unit_done();
+}
