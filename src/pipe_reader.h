@@ -1,12 +1,11 @@
 /*
- * pipe_reader.h - reading a pipe faster than one thread can
+ * pipe_reader.h - reading a pipe while the other end writes into it
  *
- * What is in a pipe are pages, and read() copies them, one thread at a time and at 2 GB/s or so, with
- * the pipe locked: meanwhile, the program at the other end waits.  tee() gives other pipes the same
- * pages without a copy.  So a reader has them given to pipes of its own, from which several threads
- * copy side by side, and when all are copied, it drops them from the pipe.  (Not before: splice()
- * would be less work, but a program that writes by vmsplice() takes a page to be free again when
- * there is room in the pipe for another.)
+ * read() keeps a pipe locked while it copies what is in it, and the program at the other end waits.
+ * What is in it are pages, and tee() gives another pipe the same pages without a copy.  So a reader
+ * has them given to a pipe of its own, copies them from there, and then drops them from the pipe.
+ * (Not before: splice() would be less work, but a program that writes by vmsplice() uses a page
+ * again once there is room in the pipe for another.)
  */
 #ifndef GZLZSS_PIPE_READER_H
 #define GZLZSS_PIPE_READER_H
@@ -15,14 +14,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The most threads that help. */
-#define PIPE_READER_MOST 3
-
 struct pipe_reader;
 
-/* For the pipe fd, of which nobody else may read, with up to so many threads, 0 to PIPE_READER_MOST,
- * that help; they start when there is something for them to do.  NULL if memory is short. */
-struct pipe_reader *pipe_reader_new(int fd, int threads);
+/* For the pipe fd, of which nobody else may read meanwhile.  NULL if memory is short. */
+struct pipe_reader *pipe_reader_new(int fd);
 
 /* Does nothing if it is NULL. */
 void pipe_reader_free(struct pipe_reader *r);

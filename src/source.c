@@ -18,7 +18,7 @@
 /* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
 #define PIPE_SIZE (1 << 20)
 
-void source_init(struct source *s, int fd, size_t segment_size, int helpers)
+void source_init(struct source *s, int fd, size_t segment_size, bool fast)
 {
     struct stat st = {0};
     off_t position;
@@ -32,8 +32,8 @@ void source_init(struct source *s, int fd, size_t segment_size, int helpers)
         /* If there can be no pipe, waiting ends when the other end says or does something. */
         if (pipe2(s->wake, O_CLOEXEC) != 0)
             s->wake[0] = s->wake[1] = -1;
-        if (helpers > 0 && S_ISFIFO(st.st_mode))
-            s->reader = pipe_reader_new(fd, helpers);
+        if (fast && S_ISFIFO(st.st_mode))
+            s->reader = pipe_reader_new(fd);
         return;
     }
     s->is_file = true;
@@ -60,7 +60,7 @@ static bool wait_readable(const struct source *s)
     return false;
 }
 
-/* io_read.  What is small does without a pipe_reader's threads. */
+/* io_read, or faster; what is small does without. */
 static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 {
     return s->reader != NULL && s->in_order > 0 ? pipe_reader_read(s->reader, buf, len)
@@ -182,7 +182,7 @@ static size_t piece_length(const uint8_t *in, size_t len)
 
 bool source_init_pieces(struct source *s, int fd)
 {
-    source_init(s, fd, LZ_SEGMENT_MAX, 0);
+    source_init(s, fd, LZ_SEGMENT_MAX, false);
     /* One after the other: where one starts is known when the one before was read. */
     s->random_access = 0;
     s->held = malloc(HELD_SIZE);

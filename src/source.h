@@ -44,9 +44,9 @@ struct source {
     bool no_more;  /* the input ends there */
 };
 
-/* Looks at the file from where it is positioned.  Up to `helpers` threads, 0 to PIPE_READER_MOST
- * (pipe_reader.h), help to read a pipe.  source_finish has to follow. */
-void source_init(struct source *s, int fd, size_t segment_size, int helpers);
+/* Looks at the file from where it is positioned.  If `fast`, a pipe is read by a pipe_reader
+ * (pipe_reader.h).  source_finish has to follow. */
+void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
 /* Whether it is a regular file, of which there is no more than random_access says and one segment,
  * unless it grows. */

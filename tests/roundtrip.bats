@@ -239,17 +239,14 @@ END
     done
 }
 
-@test "one output: a fast pipe, which many threads read" {
+@test "one output: a fast pipe" {
     for i in 1 2 3 4; do
         cat in/mixed-3000001
     done >all
     for b in 256 2048; do
-        expected=$("$GZLZSS" -1 -nc -b "$b" all | sha)
-        for p in 8 16; do
-            # shellcheck disable=SC2002 # It is to be a pipe.
-            [ "$(cat all | "$GZLZSS" -1 -n -p "$p" -b "$b" | sha)" = "$expected" ] ||
-                fail "differs with -p $p -b $b"
-        done
+        # shellcheck disable=SC2002 # It is to be a pipe.
+        cat all | "$GZLZSS" -1 -n -p 8 -b "$b" >z
+        cmp z <("$GZLZSS" -1 -nc -b "$b" all) || fail "differs with -b $b"
     done
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_pipe_reader.c - what comes through a pipe arrives whole and in order, by however many threads,
- * and where they cannot be had (src/pipe_reader.h)
+ * test_pipe_reader.c - what comes through a pipe arrives whole and in order, however it is read
+ * (src/pipe_reader.h)
  */
 #include "config.h"
 
@@ -85,8 +85,8 @@ static size_t read_all(struct pipe_reader *r, uint8_t *buf, size_t len)
     return have;
 }
 
-/* What `end` writes, read with so many threads that help. */
-static void check_stream(struct other_end *end, void *(*write)(void *), int threads)
+/* What `end` writes is what is read. */
+static void check_stream(struct other_end *end, void *(*write)(void *))
 {
     enum { PIECE = 2 * 1024 * KIB - 1 };
     uint8_t *got = unit_need(malloc(PIECE));
@@ -96,7 +96,7 @@ static void check_stream(struct other_end *end, void *(*write)(void *), int thre
 
     open_pipe(fds);
     end->fd = fds[1];
-    r = unit_need(pipe_reader_new(fds[0], threads));
+    r = unit_need(pipe_reader_new(fds[0]));
     if (pthread_create(&end->thread, NULL, write, end) != 0)
         abort();
     for (size_t at = 0; at < end->size;) {
@@ -124,8 +124,7 @@ static void test_stream(void)
     for (size_t i = 0; i < sizeof(mosts) / sizeof(mosts[0]); i++) {
         struct other_end end = {.data = data, .size = SIZE, .most = mosts[i]};
 
-        for (int threads = 0; threads <= PIPE_READER_MOST; threads++)
-            check_stream(&end, write_all, threads);
+        check_stream(&end, write_all);
     }
     free(data);
 }
@@ -158,20 +157,17 @@ static void test_pages(void)
 {
     enum { SIZE = 64 * MOST };
     uint8_t *data = new_data(SIZE), *buffers = unit_need(aligned_alloc(4 * KIB, 2 * MOST));
+    struct other_end end = {.data = data, .size = SIZE, .buffers = buffers};
 
-    for (int threads = 0; threads <= PIPE_READER_MOST; threads++) {
-        struct other_end end = {.data = data, .size = SIZE, .buffers = buffers};
-
-        check_stream(&end, give_pages, threads);
-    }
+    check_stream(&end, give_pages);
     free(data);
     free(buffers);
 }
 
-/* Threads of this process. */
-static int count_threads(void)
+/* Open descriptors of this process. */
+static int count_descriptors(void)
 {
-    DIR *dir = unit_need(opendir("/proc/self/task"));
+    DIR *dir = unit_need(opendir("/proc/self/fd"));
     int count = 0;
 
     for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
@@ -180,31 +176,31 @@ static int count_threads(void)
     return count;
 }
 
-/* Threads help with much, and not with little; and nobody waits for more than there is. */
+/* Much is read through another pipe, little is not; and nobody waits for more than there is. */
 static void test_much_and_little(void)
 {
-    const int before = count_threads();
     uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
     struct pipe_reader *r;
-    int fds[2];
+    int fds[2], before;
 
     open_pipe(fds);
-    r = unit_need(pipe_reader_new(fds[0], PIPE_READER_MOST));
+    before = count_descriptors();
+    r = unit_need(pipe_reader_new(fds[0]));
     CHECK_EQ(write(fds[1], data, 1000), 1000);
     CHECK_EQ(pipe_reader_read(r, got, MOST), 1000);
-    CHECK_EQ(count_threads(), before);
+    CHECK_EQ(count_descriptors(), before);
 
     CHECK_EQ(write(fds[1], data, MOST), MOST);
     CHECK_EQ(pipe_reader_read(r, got, 1000), 1000);
-    CHECK_EQ(count_threads(), before);
+    CHECK_EQ(count_descriptors(), before);
     CHECK_EQ(read_all(r, got + 1000, MOST - 1000), MOST - 1000);
     CHECK(memcmp(data, got, MOST) == 0);
-    CHECK_EQ(count_threads(), before + PIPE_READER_MOST);
+    CHECK_EQ(count_descriptors(), before + 3);
 
     close(fds[1]);
     CHECK_EQ(pipe_reader_read(r, got, MOST), 0);
     pipe_reader_free(r);
-    CHECK_EQ(count_threads(), before);
+    CHECK_EQ(count_descriptors(), before - 1);
     close(fds[0]);
     free(data);
     free(got);
@@ -220,7 +216,7 @@ static void check_descriptors(int left)
 
     open_pipe(fds);
     CHECK_EQ(write(fds[1], data, MOST), MOST);
-    r = unit_need(pipe_reader_new(fds[0], PIPE_READER_MOST));
+    r = unit_need(pipe_reader_new(fds[0]));
     if (getrlimit(RLIMIT_NOFILE, &before) != 0)
         abort();
     limit = before;
@@ -240,7 +236,7 @@ static void check_descriptors(int left)
 
 static void test_few_descriptors(void)
 {
-    for (int left = 0; left <= 2 * PIPE_READER_MOST + 3; left++)
+    for (int left = 0; left <= 3; left++)
         check_descriptors(left);
 }
 
