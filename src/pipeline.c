@@ -525,7 +525,7 @@ static bool end_reading(struct job *j, double began, bool ok)
 /* A segment that was read ahead is where it is worked on. */
 static void leave_ahead(struct job *j, uint64_t index)
 {
-    uint8_t *in = NULL;
+    uint8_t *in;
 
     j->ahead[index % j->ahead_most].is_here = false;
     /* There is room for one more. */

@@ -240,7 +240,7 @@ END
 }
 
 @test "one output: a fast pipe" {
-    for i in 1 2 3 4; do
+    for _ in 1 2 3 4; do
         cat in/mixed-3000001
     done >all
     for b in 256 2048; do
