@@ -8,12 +8,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/io.h"
 #include "src/pipe_reader.h"
 
-/* Fewer bytes are read sooner than that takes. */
+/* Fewer bytes are read() sooner than all that takes. */
 #ifndef PIPE_READER_WORTH
 #define PIPE_READER_WORTH (64 << 10)
 #endif
@@ -24,8 +25,8 @@
 
 struct pipe_reader {
     int fd;
+    bool is_useless; /* it has failed: there is only read() */
     bool is_open;    /* what follows */
-    bool is_useless; /* it could not be, or failed: there is only read() */
     int pipe[2];
     int null; /* /dev/null, which takes what is dropped */
 };
@@ -56,10 +57,22 @@ void pipe_reader_free(struct pipe_reader *r)
 
 #ifdef SPLICE_F_NONBLOCK
 
+/* /dev/null, or -1, also where something else has its name. */
+static int open_null(void)
+{
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 /* Returns false if there can be no pipe, or only a small one, as where the user has many. */
 static bool open_reader(struct pipe_reader *r)
 {
-    r->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    r->null = open_null();
     if (r->null < 0)
         return false;
     if (pipe2(r->pipe, O_CLOEXEC) != 0) {

@@ -27,8 +27,8 @@
  * claimed it.  A feeder's waits in the queue `unread` for a worker to read it, and, once the segment
  * is matched, in the queue `ready`; the worker that takes it there owns it.  Once `done`, a slot is
  * the writer's.  Input bytes are in the worker's own buffer, or in the GPU batch's, which is free
- * again when all its segments are encoded; what was read ahead is in memory of its own, and copied
- * from there to one of these when it is claimed.
+ * again when all its segments are encoded; what was read ahead is in memory of its own, a place of
+ * which belongs to the thread that reads, and then to the one that copies it to where it is matched.
  * Everything in struct job is under the pipeline's lock, except a slot, a buffer or a batch in its
  * owner's hands, what is the writer's (see Writing), and the source, of which any thread may read
  * the segments that can be read in any order, and the rest only the thread that has set `reading`.
@@ -96,6 +96,8 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #ifndef AHEAD_SIZE
 #define AHEAD_SIZE ((size_t)512 << 20)
 #endif
+
+/* What x86-64 and 64-bit ARM have; the system gets memory in such pages sooner than in small ones. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the last one to
@@ -522,24 +524,6 @@ static bool end_reading(struct job *j, double began, bool ok)
     return !j->failed;
 }
 
-/* A segment that was read ahead is where it is worked on. */
-static void leave_ahead(struct job *j, uint64_t index)
-{
-    uint8_t *in;
-
-    j->ahead[index % j->ahead_most].is_here = false;
-    /* There is room for one more. */
-    pthread_cond_signal(&j->pipeline->can_work);
-    if (--j->ahead_count > 0 || gpu_is_coming(j))
-        return;
-    /* It was the last one, as a rule, and what follows may take long. */
-    in = j->ahead_in;
-    j->ahead_in = NULL;
-    unlock(j);
-    free(in);
-    lock(j);
-}
-
 /* Reads a claimed segment that can be read in any order into buf, or copies it there if it was read
  * ahead; gives up the lock meanwhile.  False if the job has failed. */
 static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
@@ -555,7 +539,10 @@ static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
     ok = end_reading(j, began, ok);
     if (s->ahead != NULL) {
         s->ahead = NULL;
-        leave_ahead(j, s->index);
+        j->ahead[s->index % j->ahead_most].is_here = false;
+        j->ahead_count--;
+        /* There is room for one more. */
+        pthread_cond_signal(&j->pipeline->can_work);
     }
     return ok;
 }
@@ -667,6 +654,7 @@ static void read_ahead(struct job *j)
     const uint64_t index = known_segments(j);
     const uint64_t place = index % j->ahead_most;
     struct ahead *a = &j->ahead[place];
+    uint8_t *in;
     double began;
     bool ok;
 
@@ -679,10 +667,11 @@ static void read_ahead(struct job *j)
         j->ahead_ends = true;
         return;
     }
+    in = j->ahead_in + place * j->segment_size;
     j->reading = true;
     j->ahead_count++;
     began = begin_reading(j);
-    ok = source_read_next(&j->source, j->ahead_in + place * j->segment_size, &a->len, &a->last);
+    ok = source_read_next(&j->source, in, &a->len, &a->last);
     ok = end_reading(j, began, ok);
     j->reading = false;
     if (!ok)
@@ -694,6 +683,21 @@ static void read_ahead(struct job *j)
     else
         more_workers(j);
     wake_all(j);
+}
+
+/* Frees the memory of what was read ahead, unless some of it is there or more may come.  True if it
+ * did: it gives up the lock then, as that may take long. */
+static bool leave_ahead(struct job *j)
+{
+    uint8_t *in = j->ahead_in;
+
+    if (in == NULL || j->ahead_count > 0 || gpu_is_coming(j))
+        return false;
+    j->ahead_in = NULL;
+    unlock(j);
+    free(in);
+    lock(j);
+    return true;
 }
 
 /* Whether the next segment can be claimed right now, as far as reading goes. */
@@ -807,7 +811,7 @@ static double gpu_rate(const struct job *j)
  * Whether a worker may match the next segment, rather than leave it to the GPUs.  It may not where
  * that would cost more than it gains:
  *
- * - where the GPUs are many times as fast as all workers together;
+ * - where the GPUs are at least twice as fast as all workers together;
  * - where what the GPUs match keeps all cores busy with encoding, reading and writing;
  * - where the GPUs will be through with all that is left before the worker is through with one
  *   segment: in the end everyone would wait for that one.  At the slow levels that is so for most
@@ -873,6 +877,8 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         if (j->failed)
             return NULL;
         consider_gpus(j);
+        if (leave_ahead(j))
+            continue;
         if (is_empty(&j->ready) && all_claimed(j) && j->feeder_segments == 0)
             return NULL;
         /* Some workers see to it that the GPU has something to do; as long as there is something to
