@@ -119,7 +119,7 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define READING_SHARE 4
 
 /* From so many threads on, a pipe is read by a pipe_reader: with fewer, reading is not what others
- * wait for, and that only costs (5 % at level 1 on the 2-core EPYC). */
+ * wait for, and that only costs (4 % at level 1 on the 2-core EPYC). */
 #ifndef PIPE_READER_FROM
 #define PIPE_READER_FROM 8
 #endif

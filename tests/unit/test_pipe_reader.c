@@ -133,7 +133,7 @@ static void check_stream(struct other_end *end, void *(*write)(void *))
     enum { PIECE = 2 * 1024 * KIB - 1 };
     uint8_t *got = unit_need(malloc(PIECE));
     struct pipe_reader *r;
-    char byte;
+    uint8_t byte;
     int fds[2];
 
     open_pipe(fds);
@@ -151,7 +151,7 @@ static void check_stream(struct other_end *end, void *(*write)(void *))
         at += len;
     }
     if (unit_state.failed_checks == 0)
-        CHECK_EQ(pipe_reader_read(r, (uint8_t *)&byte, 1), 0);
+        CHECK_EQ(pipe_reader_read(r, &byte, 1), 0);
     /* The other end may still be waiting if something failed. */
     close(fds[0]);
     pthread_join(end->thread, NULL);
@@ -297,11 +297,9 @@ static void test_few_descriptors(void)
 /* The system calls fail at once, between two pieces, and in the middle of what is to be dropped. */
 static void test_failing_calls(void)
 {
-    for (tee_calls = 0; tee_calls < 3;) {
-        const int calls = tee_calls;
-
+    for (int i = 0; i < 3; i++) {
+        tee_calls = i;
         check_full_pipe(-1);
-        tee_calls = calls + 1;
     }
     let_all_work();
     for (int i = 0; i < 8; i++) {
