@@ -12,12 +12,14 @@
 #   pareto   size and speed of every tool, for each FILE (default: those of bench/corpora.sh)
 #   time     what the threads and the GPU did meanwhile, as gzlzss -vv tells
 #   size     throughput on inputs of 64 KiB to 10 GB: the FILEs one after another, again and again
-#   threads  throughput with 1, 2, 4, ... threads, and GPUs, on the first FILE
+#   threads  throughput with 1, 2, 4, ... threads, on the first FILE
+#   devices  likewise with 1, 2, ... GPUs, where there are several; the FILE has to be large, since gzlzss
+#            takes one for every 8 GiB
 #
 # TOOLs are those that are installed of pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp; =COMMAND
 # says what to call one, for nvcomp the python3 that has the package (bench/nvcomp_deflate.py).  GZLZSS
 # names gzlzss, with options if need be (default: ./gzlzss).  ENGINEs are cpu, gpu and auto, the last two
-# where gzlzss finds a GPU.  LEVELs are 1, 3, 6, 9 and 12 (-l), and for size and threads 1 and 6 (-L);
+# where gzlzss finds a GPU.  LEVELs are 1, 3, 6, 9 and 12 (-l), and for the last three parts 1 and 6 (-L);
 # igzip's levels 0 to 3 are all measured in the first part.
 #
 # The tools take turns, RUNS times (default 3; 5 while that takes less than 0.1 s), the input having been
@@ -37,7 +39,7 @@ here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
 
-parts=pareto,time,size,threads
+parts=pareto,time,size,threads,devices
 tools="pigz igzip libdeflate-gzip gzip zopfli nvcomp"
 engines="cpu gpu auto"
 levels="1 3 6 9 12"
@@ -71,7 +73,7 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- "${corpus_files[@]}"
 limit=$(numfmt --from=auto "$limit")
 for part in ${parts//,/ }; do
-    [[ $part == pareto || $part == time || $part == size || $part == threads ]] ||
+    [[ " pareto time size threads devices " == *" $part "* ]] ||
         fail "$part is no part"
 done
 declare -A named
@@ -593,7 +595,7 @@ size_part() {
 }
 
 threads_part() {
-    local part=threads level p n list engine counts=()
+    local part=threads level p list counts=()
     take "$1"
     set_rungs
     for ((p = 1; p < threads; p *= 2)); do
@@ -610,7 +612,16 @@ threads_part() {
             record threads "${list[@]}"
             forget
         done
-        for ((n = 1; devices > 1 && n <= devices; n++)); do
+    done
+}
+
+devices_part() {
+    local part=devices level n list engine
+    [ "$devices" -gt 1 ] || return 0
+    take "$1"
+    set_rungs
+    for level in $few_levels; do
+        for ((n = 1; n <= devices; n++)); do
             list=()
             for engine in $engines; do
                 [ "$engine" = cpu ] || list+=("gzlzss $engine $level $threads $n")
@@ -684,6 +695,7 @@ if has_part size; then
     report
 fi
 ! has_part threads || threads_part "$1"
+! has_part devices || devices_part "$1"
 for c in "${late[@]}"; do
     note "Left out, as $total s were over: $c."
 done

@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
+#include "gpu/hugepages.h"
 #include "gpu/internal.cuh"
 
 /* Room for sequences: this many input bytes for each.  Matches of level 1 are at least four bytes
@@ -24,9 +24,8 @@
  * caller's check of the sequences sends their segments to the CPU. */
 #define BYTES_A_SEQUENCE 4
 
-/* Bytes of pages: of the smallest there may be, and of those that are better. */
+/* Bytes of the smallest pages there may be. */
 #define SMALL_PAGE 4096
-#define HUGE_PAGE ((size_t)2 << 20)
 
 /* Points in a batch's streams, for its times; FOUND is where `parsing` takes over. */
 enum { BEGIN, COPIED_IN, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
@@ -137,12 +136,9 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
         round_up(input_size + sequences_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
     cudaError_t status = cudaSuccess;
 
-    d->host = (uint8_t *)aligned_alloc(HUGE_PAGE, size);
+    d->host = hugepages_alloc(size);
     if (d->host == NULL)
         return cudaErrorMemoryAllocation;
-#ifdef MADV_HUGEPAGE
-    (void)madvise(d->host, size, MADV_HUGEPAGE);
-#endif
     for (size_t i = 0; i < size; i += SMALL_PAGE)
         d->host[i] = 0;
     d->is_registered = cudaHostRegister(d->host, size, cudaHostRegisterPortable) == cudaSuccess;

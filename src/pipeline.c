@@ -48,11 +48,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include "compat/crc.h"
 #include "compat/gzip.h"
+#include "gpu/hugepages.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
 #include "src/clock.h"
@@ -96,9 +96,6 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #ifndef AHEAD_SIZE
 #define AHEAD_SIZE ((size_t)512 << 20)
 #endif
-
-/* What x86-64 and 64-bit ARM have; the system gets memory in such pages sooner than in small ones. */
-#define HUGE_PAGE ((size_t)2 << 20)
 
 /* A GPU is of no use to a pipe that keeps the cores busy for less than that share of the last one to
  * two times so many seconds. */
@@ -299,19 +296,6 @@ static uint8_t *new_input(size_t segment_size)
 
     if (in != NULL)
         memset(in + segment_size, 0, LZ_INPUT_PAD);
-    return in;
-}
-
-/* Memory for so many bytes that are read ahead, in huge pages where that can be; NULL if there is
- * none. */
-static uint8_t *new_ahead(size_t size)
-{
-    uint8_t *in = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
-
-#ifdef MADV_HUGEPAGE
-    if (in != NULL)
-        (void)madvise(in, size, MADV_HUGEPAGE);
-#endif
     return in;
 }
 
@@ -661,7 +645,7 @@ static void read_ahead(struct job *j)
     /* One piece of memory: to get and give back one for every segment takes long beside a GPU that
      * is brought up, which has much to do with the memory, too. */
     if (j->ahead_in == NULL)
-        j->ahead_in = new_ahead(j->ahead_most * j->segment_size);
+        j->ahead_in = hugepages_alloc(j->ahead_most * j->segment_size);
     if (j->ahead_in == NULL) {
         /* It can do without. */
         j->ahead_ends = true;

@@ -157,7 +157,7 @@ END
 
 @test "engines and GPUs" {
     pretend_two_gpus
-    bench 0 -t '' -P pareto,time,threads words
+    bench 0 -t '' -P pareto,time,threads,devices words
     rows 'pareto,words,100000,gzlzss,(gpu|auto),1,2,2,.*' 2
     rows 'threads,words,100000,gzlzss,(gpu|auto),1,[12],2,.*' 4
     rows 'devices,words,100000,gzlzss,(gpu|auto),1,2,[12],.*' 4
