@@ -1,0 +1,345 @@
+/*
+ * cuda_runtime.h - as much of CUDA as gpu/ uses, on the CPU, for tests where there is no GPU
+ *
+ * gpu/'s sources, compiled as C++ with this in CUDA's place, are the GPU engine on a device that is
+ * emulated: kernels run block by block, and a block's threads as coroutines that take turns where
+ * they meet, at a barrier or where a warp's lanes exchange values (emulation.cu).  A meeting that not
+ * all lanes come to stops the program.  What is queued is done at once, so that streams and events
+ * have nothing to do; device memory is the heap's, where a sanitizer sees who leaves his place.
+ *
+ * Not emulated, so not tested by this: blocks and batches side by side, races between threads that
+ * do not meet, and how fast it is.
+ */
+#ifndef GZLZSS_EMULATED_CUDA_RUNTIME_H
+#define GZLZSS_EMULATED_CUDA_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Kernels --- */
+
+#define __global__
+#define __host__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+/* One block runs at a time, and all its threads are coroutines of one thread. */
+#define __shared__ thread_local
+
+struct emulated_index {
+    uint32_t x;
+};
+
+extern emulated_index threadIdx, blockIdx;
+
+/* Runs blocks of so many threads, each of which calls thread(argument). */
+void emulated_launch(uint32_t blocks, uint32_t threads, size_t shared_size,
+                     void (*thread)(void *argument), void *argument);
+
+/* kernel<<<blocks, threads, shared_size, stream>>>(argument...) has become
+ * emulated_kernel(kernel, blocks, threads, shared_size, stream)(argument...). */
+template <typename Kernel> struct emulated_call {
+    Kernel kernel;
+    uint32_t blocks, threads;
+    size_t shared_size;
+
+    template <typename... Arguments> void operator()(Arguments... arguments) const
+    {
+        auto thread = [=, *this] { kernel(arguments...); };
+
+        emulated_launch(
+            blocks, threads, shared_size,
+            [](void *argument) { (*static_cast<decltype(thread) *>(argument))(); }, &thread);
+    }
+};
+
+template <typename Kernel>
+static inline emulated_call<Kernel> emulated_kernel(Kernel kernel, uint32_t blocks,
+                                                    uint32_t threads, size_t shared_size, void *)
+{
+    return {kernel, blocks, threads, shared_size};
+}
+
+/* --- What a thread may call --- */
+
+/* Waits for the warp's other lanes, or the block's other threads. */
+void emulated_meet_warp(void);
+void emulated_meet_block(void);
+
+/* Leaves a value for the warp's other lanes, meets them, and returns what all 32 left. */
+const uint64_t *emulated_exchange(uint64_t value);
+
+static inline void __syncthreads(void)
+{
+    emulated_meet_block();
+}
+
+static inline void __syncwarp(void)
+{
+    emulated_meet_warp();
+}
+
+static inline uint32_t __ballot_sync(uint32_t, bool predicate)
+{
+    const uint64_t *all = emulated_exchange(predicate);
+    uint32_t lanes = 0;
+
+    for (int i = 0; i < 32; i++)
+        lanes |= (uint32_t)all[i] << i;
+    return lanes;
+}
+
+static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
+{
+    const uint64_t *all = emulated_exchange(value);
+    uint32_t lanes = 0;
+
+    for (int i = 0; i < 32; i++)
+        lanes |= (uint32_t)(all[i] == value) << i;
+    return lanes;
+}
+
+template <typename T> static inline T __shfl_sync(uint32_t, T value, int lane)
+{
+    return (T)emulated_exchange((uint64_t)value)[lane % 32];
+}
+
+template <typename T> static inline T __shfl_xor_sync(uint32_t lanes, T value, int mask)
+{
+    return __shfl_sync(lanes, value, (int)threadIdx.x % 32 ^ mask);
+}
+
+template <typename T> static inline T __ldg(const T *p)
+{
+    return *p;
+}
+
+template <typename T, typename U> static inline T atomicAdd(T *p, U value)
+{
+    const T before = *p;
+
+    *p += value;
+    return before;
+}
+
+template <typename T, typename U> static inline T atomicOr(T *p, U value)
+{
+    const T before = *p;
+
+    *p |= value;
+    return before;
+}
+
+static inline int __popc(uint32_t x)
+{
+    return __builtin_popcount(x);
+}
+
+static inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+
+static inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
+static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift)
+{
+    return (uint32_t)(((uint64_t)high << 32 | low) >> shift % 32);
+}
+
+static inline uint32_t __vsub2(uint32_t a, uint32_t b)
+{
+    return ((a - b) & 0xffff) | ((a >> 16) - (b >> 16)) << 16;
+}
+
+template <typename A, typename B> static inline auto min(A a, B b) -> decltype(a + b)
+{
+    return (decltype(a + b))a < (decltype(a + b))b ? a : b;
+}
+
+template <typename A, typename B> static inline auto max(A a, B b) -> decltype(a + b)
+{
+    return (decltype(a + b))a < (decltype(a + b))b ? b : a;
+}
+
+static inline uint32_t __vminu2(uint32_t a, uint32_t b)
+{
+    return min(a & 0xffff, b & 0xffff) | min(a >> 16, b >> 16) << 16;
+}
+
+struct alignas(16) uint4 {
+    uint32_t x, y, z, w;
+};
+
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
+{
+    return {x, y, z, w};
+}
+
+/* --- What the host may call --- */
+
+enum cudaError_t {
+    cudaSuccess,
+    cudaErrorMemoryAllocation,
+    cudaErrorDevicesUnavailable,
+    cudaErrorInvalidValue
+};
+
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum { cudaStreamNonBlocking, cudaEventBlockingSync, cudaHostRegisterPortable };
+enum { cudaDeviceScheduleBlockingSync, cudaFuncAttributeMaxDynamicSharedMemorySize };
+
+typedef void *cudaStream_t;
+typedef void *cudaEvent_t;
+
+struct cudaFuncAttributes {
+    int binaryVersion;
+};
+
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor, multiProcessorCount;
+    size_t totalGlobalMem, sharedMemPerBlockOptin;
+};
+
+/* An H100's. */
+#define EMULATED_SHARED_SIZE ((size_t)227 << 10)
+#define EMULATED_MEMORY_SIZE ((size_t)4 << 30)
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
+
+/* Memory with other values in it than 0. */
+cudaError_t emulated_malloc(void **p, size_t size);
+
+template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t size)
+{
+    return emulated_malloc((void **)p, size);
+}
+
+template <typename T> static inline cudaError_t cudaMallocHost(T **p, size_t size)
+{
+    return emulated_malloc((void **)p, size);
+}
+
+static inline cudaError_t cudaFree(void *p)
+{
+    free(p);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaFreeHost(void *p)
+{
+    return cudaFree(p);
+}
+
+static inline cudaError_t cudaHostRegister(void *, size_t, int)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaHostUnregister(void *)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int,
+                                          cudaStream_t)
+{
+    memcpy(to, from, size);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t)
+{
+    memset(p, value, size);
+    return cudaSuccess;
+}
+
+template <typename Kernel>
+static inline cudaError_t cudaFuncSetAttribute(Kernel, int, int shared_size)
+{
+    return (size_t)shared_size <= EMULATED_SHARED_SIZE ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+template <typename Kernel>
+static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, Kernel)
+{
+    attributes->binaryVersion = 90;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest)
+{
+    *lowest = *highest = 0;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, int, int)
+{
+    return emulated_malloc(stream, 1);
+}
+
+static inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    return cudaFree(stream);
+}
+
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int)
+{
+    return emulated_malloc(event, 1);
+}
+
+static inline cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    return cudaFree(event);
+}
+
+static inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
+{
+    *ms = 0;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaSetDevice(int)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaSetDeviceFlags(int)
+{
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+static inline const char *cudaGetErrorString(cudaError_t)
+{
+    return "an emulated error";
+}
+
+#endif
