@@ -33,8 +33,12 @@
 # given as that of the file, by what gzlzss -6 makes of both.  Nothing is begun more than -T seconds
 # after the start.  -S bounds the size of all inputs (10G or 512Mi, say), -p the threads.  Inputs of the
 # part size are kept in memory, or in -d's DIR.
-command_line=$(printf '%q ' "$0" "$@")
-command_line=${GZLZSS:+GZLZSS=$(printf '%q' "$GZLZSS") }${command_line% }
+
+# As a shell takes it; commas need no quoting, though %q thinks so.
+quoted() {
+    printf '%q ' "$@" | sed 's/\\,/,/g; s/ $//'
+}
+command_line=${GZLZSS:+GZLZSS=$(quoted "$GZLZSS") }$(quoted "$0" "$@")
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

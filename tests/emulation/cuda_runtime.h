@@ -4,11 +4,12 @@
  * gpu/'s sources, compiled as C++ with this in CUDA's place, are the GPU engine on a device that is
  * emulated: kernels run block by block, and a block's threads as coroutines that take turns where
  * they meet, at a barrier or where a warp's lanes exchange values (emulation.cu).  A meeting that not
- * all lanes come to stops the program.  What is queued is done at once, so that streams and events
- * have nothing to do; device memory is the heap's, where a sanitizer sees who leaves his place.
+ * all come to stops the program.  What is queued is done at once, so that streams and events have
+ * nothing to do; device memory is the heap's, where a sanitizer sees who leaves his place.
  *
- * Not emulated, so not tested by this: blocks and batches side by side, races between threads that
- * do not meet, and how fast it is.
+ * Not emulated, so not tested by this: blocks and batches side by side; most races between threads
+ * that do not meet; that shared memory which is not dynamic has no value at first; what code for
+ * older devices than compute capability 8.0 does instead; and how fast it is.
  */
 #ifndef GZLZSS_EMULATED_CUDA_RUNTIME_H
 #define GZLZSS_EMULATED_CUDA_RUNTIME_H
@@ -19,6 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is compiled for it. */
+#define __CUDA_ARCH__ 900
+
 /* --- Kernels --- */
 
 #define __global__
@@ -26,7 +30,8 @@
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-/* One block runs at a time, and all its threads are coroutines of one thread. */
+/* One block runs at a time, and all its threads are coroutines of one thread; this, unlike `static`, may
+ * also stand behind `extern`. */
 #define __shared__ thread_local
 
 struct emulated_index {
@@ -35,8 +40,8 @@ struct emulated_index {
 
 extern emulated_index threadIdx, blockIdx;
 
-/* Runs blocks of so many threads, each of which calls thread(argument). */
-void emulated_launch(uint32_t blocks, uint32_t threads, size_t shared_size,
+/* Runs blocks of so many threads, each of which calls thread(argument), for this kernel. */
+void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument);
 
 /* kernel<<<blocks, threads, shared_size, stream>>>(argument...) has become
@@ -50,9 +55,9 @@ template <typename Kernel> struct emulated_call {
     {
         auto thread = [=, *this] { kernel(arguments...); };
 
-        emulated_launch(
-            blocks, threads, shared_size,
-            [](void *argument) { (*static_cast<decltype(thread) *>(argument))(); }, &thread);
+        emulated_launch((const void *)kernel, blocks, threads, shared_size,
+                        [](void *argument) { (*static_cast<decltype(thread) *>(argument))(); },
+                        &thread);
     }
 };
 
@@ -65,12 +70,14 @@ static inline emulated_call<Kernel> emulated_kernel(Kernel kernel, uint32_t bloc
 
 /* --- What a thread may call --- */
 
-/* Waits for the warp's other lanes, or the block's other threads. */
-void emulated_meet_warp(void);
+/* Waits for the block's other threads. */
 void emulated_meet_block(void);
 
+/* What lanes meet for: all of them for the same, and all of them. */
+enum emulated_meeting { SYNC, BALLOT, MATCH, SHUFFLE, REDUCE };
+
 /* Leaves a value for the warp's other lanes, meets them, and returns what all 32 left. */
-const uint64_t *emulated_exchange(uint64_t value);
+const uint64_t *emulated_exchange(enum emulated_meeting meeting, uint32_t lanes, uint64_t value);
 
 static inline void __syncthreads(void)
 {
@@ -79,37 +86,46 @@ static inline void __syncthreads(void)
 
 static inline void __syncwarp(void)
 {
-    emulated_meet_warp();
+    emulated_exchange(SYNC, UINT32_MAX, 0);
 }
 
-static inline uint32_t __ballot_sync(uint32_t, bool predicate)
+static inline uint32_t __ballot_sync(uint32_t lanes, bool predicate)
 {
-    const uint64_t *all = emulated_exchange(predicate);
-    uint32_t lanes = 0;
+    const uint64_t *all = emulated_exchange(BALLOT, lanes, predicate);
+    uint32_t result = 0;
 
     for (int i = 0; i < 32; i++)
-        lanes |= (uint32_t)all[i] << i;
-    return lanes;
+        result |= (uint32_t)all[i] << i;
+    return result;
 }
 
-static inline uint32_t __match_any_sync(uint32_t, uint32_t value)
+static inline uint32_t __match_any_sync(uint32_t lanes, uint32_t value)
 {
-    const uint64_t *all = emulated_exchange(value);
-    uint32_t lanes = 0;
+    const uint64_t *all = emulated_exchange(MATCH, lanes, value);
+    uint32_t result = 0;
 
     for (int i = 0; i < 32; i++)
-        lanes |= (uint32_t)(all[i] == value) << i;
-    return lanes;
+        result |= (uint32_t)(all[i] == value) << i;
+    return result;
 }
 
-template <typename T> static inline T __shfl_sync(uint32_t, T value, int lane)
+template <typename T> static inline T __shfl_sync(uint32_t lanes, T value, int lane)
 {
-    return (T)emulated_exchange((uint64_t)value)[lane % 32];
+    return (T)emulated_exchange(SHUFFLE, lanes, (uint64_t)value)[lane & 31];
 }
 
 template <typename T> static inline T __shfl_xor_sync(uint32_t lanes, T value, int mask)
 {
-    return __shfl_sync(lanes, value, (int)threadIdx.x % 32 ^ mask);
+    return __shfl_sync(lanes, value, (int)(threadIdx.x & 31) ^ mask);
+}
+
+static inline uint32_t __reduce_min_sync(uint32_t lanes, uint32_t value)
+{
+    const uint64_t *all = emulated_exchange(REDUCE, lanes, value);
+
+    for (int i = 0; i < 32; i++)
+        value = all[i] < value ? (uint32_t)all[i] : value;
+    return value;
 }
 
 template <typename T> static inline T __ldg(const T *p)
@@ -153,11 +169,6 @@ static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shi
     return (uint32_t)(((uint64_t)high << 32 | low) >> shift % 32);
 }
 
-static inline uint32_t __vsub2(uint32_t a, uint32_t b)
-{
-    return ((a - b) & 0xffff) | ((a >> 16) - (b >> 16)) << 16;
-}
-
 template <typename A, typename B> static inline auto min(A a, B b) -> decltype(a + b)
 {
     return (decltype(a + b))a < (decltype(a + b))b ? a : b;
@@ -166,11 +177,6 @@ template <typename A, typename B> static inline auto min(A a, B b) -> decltype(a
 template <typename A, typename B> static inline auto max(A a, B b) -> decltype(a + b)
 {
     return (decltype(a + b))a < (decltype(a + b))b ? b : a;
-}
-
-static inline uint32_t __vminu2(uint32_t a, uint32_t b)
-{
-    return min(a & 0xffff, b & 0xffff) | min(a >> 16, b >> 16) << 16;
 }
 
 struct alignas(16) uint4 {
@@ -210,7 +216,7 @@ struct cudaDeviceProp {
 
 /* An H100's. */
 #define EMULATED_SHARED_SIZE ((size_t)227 << 10)
-#define EMULATED_MEMORY_SIZE ((size_t)4 << 30)
+#define EMULATED_MEMORY_SIZE ((size_t)2 << 30)
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
@@ -262,10 +268,13 @@ static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaS
     return cudaSuccess;
 }
 
+/* Lets a kernel ask for more shared memory than it may otherwise. */
+cudaError_t emulated_allow_shared(const void *kernel, size_t size);
+
 template <typename Kernel>
-static inline cudaError_t cudaFuncSetAttribute(Kernel, int, int shared_size)
+static inline cudaError_t cudaFuncSetAttribute(Kernel kernel, int, int shared_size)
 {
-    return (size_t)shared_size <= EMULATED_SHARED_SIZE ? cudaSuccess : cudaErrorInvalidValue;
+    return emulated_allow_shared((const void *)kernel, (size_t)shared_size);
 }
 
 template <typename Kernel>
@@ -319,6 +328,18 @@ static inline cudaError_t cudaEventSynchronize(cudaEvent_t)
 static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
 {
     *ms = 0;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = 12000;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
     return cudaSuccess;
 }
 

@@ -1,8 +1,10 @@
 /*
  * emulation.cu - emulated blocks of threads (cuda_runtime.h)
  *
- * A block's threads are coroutines.  Each runs until it has to meet others, and then lets the next one
- * run; those of a warp go on once all have come.
+ * A block's threads are coroutines, for x86-64.  Each runs until it has to meet others, and then lets
+ * the next one run; those of a warp go on once all have come.  Warps take turns from one meeting to
+ * the next, and of two turns, one goes from the last thread to the first: who relies on an order that
+ * a barrier would have to make shall be found.
  */
 #include "cuda_runtime.h"
 
@@ -15,11 +17,7 @@ emulated_index threadIdx, blockIdx;
 /* What kernels call their dynamic shared memory. */
 thread_local uint4 shared[EMULATED_SHARED_SIZE / sizeof(uint4)];
 
-enum state { RUNNING, AT_WARP, AT_BLOCK, ENDED };
-
 /* --- Coroutines --- */
-
-#ifdef __x86_64__
 
 /* Where one goes on: its stack, with the registers on it that are kept across a call. */
 struct place {
@@ -29,7 +27,7 @@ struct place {
 /* Goes on at *to; returns once somebody goes back to *from. */
 extern "C" void emulated_go(struct place *from, const struct place *to);
 
-/* swapcontext takes twenty times as long, since it makes a system call. */
+/* swapcontext() takes twenty times as long, since it makes a system call. */
 __asm__(".text\n"
         ".type emulated_go, @function\n"
         "emulated_go:\n"
@@ -60,36 +58,19 @@ static void begin_at(struct place *place, char *stack, void (*function)(void))
     place->stack = top - 8;
 }
 
-#else
-
-#include <ucontext.h>
-
-struct place {
-    ucontext_t context;
-};
-
-static void emulated_go(struct place *from, const struct place *to)
-{
-    swapcontext(&from->context, &to->context);
-}
-
-static void begin_at(struct place *place, char *stack, void (*function)(void))
-{
-    getcontext(&place->context);
-    place->context.uc_stack.ss_sp = stack;
-    place->context.uc_stack.ss_size = STACK_SIZE;
-    place->context.uc_link = NULL;
-    makecontext(&place->context, function, 0);
-}
-
-#endif
-
 /* --- Blocks --- */
+
+/* What a block's threads may ask for without more ado. */
+#define SHARED_ALLOWED ((size_t)48 << 10)
+#define FILLER 0xa5
+
+enum state { RUNNING, AT_WARP, AT_BLOCK, ENDED };
 
 static struct {
     struct place scheduler, threads[THREADS_MAX];
     char *stacks;
     enum state states[THREADS_MAX];
+    enum emulated_meeting meetings[THREADS_MAX]; /* of those at one */
     /* What lanes have left for others, by turns in one of the two: when a lane leaves a value in the
      * one, all have read what was there before, for they have met since. */
     uint64_t values[2][THREADS_MAX];
@@ -97,6 +78,12 @@ static struct {
     void (*thread)(void *);
     void *argument;
 } block;
+
+/* Kernels that may ask for more shared memory. */
+static struct {
+    const void *kernel;
+    size_t size;
+} allowed[16];
 
 static void fail(const char *what)
 {
@@ -118,21 +105,19 @@ static void run_thread(void)
     stop(ENDED);
 }
 
-void emulated_meet_warp(void)
-{
-    stop(AT_WARP);
-}
-
 void emulated_meet_block(void)
 {
     stop(AT_BLOCK);
 }
 
-const uint64_t *emulated_exchange(uint64_t value)
+const uint64_t *emulated_exchange(enum emulated_meeting meeting, uint32_t lanes, uint64_t value)
 {
     uint64_t *values = block.values[block.turns[threadIdx.x]++ % 2];
 
+    if (lanes != UINT32_MAX)
+        fail("only some lanes are to meet");
     values[threadIdx.x] = value;
+    block.meetings[threadIdx.x] = meeting;
     stop(AT_WARP);
     return values + threadIdx.x / LANES * LANES;
 }
@@ -147,54 +132,82 @@ static uint32_t count(uint32_t first, uint32_t threads, enum state state)
     return n;
 }
 
-/* Runs a warp until its lanes wait for the rest of the block, or have ended. */
-static void run_warp(uint32_t first)
+/* Runs a warp until its lanes meet, wait for the rest of the block, or have ended. */
+static void run_warp(uint32_t first, bool backward)
 {
-    for (;;) {
-        uint32_t waiting;
+    uint32_t waiting;
 
-        for (uint32_t i = first; i < first + LANES; i++) {
-            if (block.states[i] != RUNNING)
-                continue;
-            threadIdx.x = i;
-            emulated_go(&block.scheduler, &block.threads[i]);
-        }
-        waiting = count(first, LANES, AT_WARP);
-        if (waiting == 0)
-            return;
-        if (waiting < LANES)
-            fail("some lanes meet, and others do not");
-        for (uint32_t i = first; i < first + LANES; i++)
-            block.states[i] = RUNNING;
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t thread = first + (backward ? LANES - 1 - i : i);
+
+        if (block.states[thread] != RUNNING)
+            continue;
+        threadIdx.x = thread;
+        emulated_go(&block.scheduler, &block.threads[thread]);
+    }
+    waiting = count(first, LANES, AT_WARP);
+    if (waiting == 0)
+        return;
+    if (waiting < LANES)
+        fail("some lanes meet, and others do not");
+    for (uint32_t i = first; i < first + LANES; i++) {
+        if (block.meetings[i] != block.meetings[first])
+            fail("lanes do not meet for the same");
+        block.states[i] = RUNNING;
     }
 }
 
 static void run_block(uint32_t threads)
 {
+    bool backward = blockIdx.x % 2 != 0;
+
     for (uint32_t i = 0; i < threads; i++) {
         begin_at(&block.threads[i], block.stacks + i * STACK_SIZE, run_thread);
         block.states[i] = RUNNING;
         block.turns[i] = 0;
     }
-    for (;;) {
+    for (;; backward = !backward) {
         uint32_t waiting;
 
-        for (uint32_t first = 0; first < threads; first += LANES)
-            run_warp(first);
+        for (uint32_t i = 0; i < threads; i += LANES)
+            run_warp(backward ? threads - LANES - i : i, backward);
+        if (count(0, threads, RUNNING) > 0)
+            continue;
         waiting = count(0, threads, AT_BLOCK);
         if (waiting == 0)
             return;
         if (waiting < threads)
-            fail("some threads wait for the others, and others do not");
+            fail("some threads wait for the others, and others have ended");
         for (uint32_t i = 0; i < threads; i++)
             block.states[i] = RUNNING;
     }
 }
 
-void emulated_launch(uint32_t blocks, uint32_t threads, size_t shared_size,
+static size_t shared_allowed(const void *kernel)
+{
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+        if (allowed[i].kernel == kernel && allowed[i].size > SHARED_ALLOWED)
+            return allowed[i].size;
+    return SHARED_ALLOWED;
+}
+
+cudaError_t emulated_allow_shared(const void *kernel, size_t size)
+{
+    size_t i = 0;
+
+    while (allowed[i].kernel != NULL && allowed[i].kernel != kernel)
+        if (++i == sizeof(allowed) / sizeof(allowed[0]))
+            fail("there are more kernels than are thought of");
+    allowed[i].kernel = kernel;
+    allowed[i].size = size;
+    return size <= EMULATED_SHARED_SIZE ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument)
 {
-    if (threads % LANES != 0 || threads > THREADS_MAX || shared_size > sizeof(shared))
+    if (blocks == 0 || threads == 0 || threads % LANES != 0 || threads > THREADS_MAX ||
+        shared_size > shared_allowed(kernel))
         fail("there are no such blocks");
     if (block.stacks == NULL)
         block.stacks = (char *)malloc(THREADS_MAX * STACK_SIZE);
@@ -203,8 +216,13 @@ void emulated_launch(uint32_t blocks, uint32_t threads, size_t shared_size,
     block.thread = thread;
     block.argument = argument;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
-        memset(shared, 0xa5, sizeof(shared));
+        const uint8_t *bytes = (const uint8_t *)shared;
+
+        memset(shared, FILLER, sizeof(shared));
         run_block(threads);
+        for (size_t i = shared_size; i < sizeof(shared); i++)
+            if (bytes[i] != FILLER)
+                fail("wrote to more shared memory than was asked for");
     }
 }
 
@@ -227,10 +245,9 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 
 cudaError_t emulated_malloc(void **p, size_t size)
 {
-    /* As aligned as CUDA's. */
-    *p = aligned_alloc(256, (size + 255) / 256 * 256);
-    if (*p == NULL)
+    /* As aligned as CUDA's, and no larger, so that a sanitizer sees the end. */
+    if (posix_memalign(p, 256, size) != 0)
         return cudaErrorMemoryAllocation;
-    memset(*p, 0xa5, size);
+    memset(*p, FILLER, size);
     return cudaSuccess;
 }

@@ -14,72 +14,90 @@
 
 #define KIB ((size_t)1 << 10)
 
-/* Chunks of the segment that are not the CPU engine's. */
-static size_t count_wrong(const struct gpu_batch *b, const struct lz_chunk *chunks, size_t first,
-                          size_t count)
+static bool is_same(const struct lz_chunk *a, const struct lz_chunk *b)
 {
-    size_t wrong = 0;
-
-    for (size_t c = 0; c < count; c++) {
-        const struct lz_chunk *is = &b->chunks[first + c];
-
-        wrong += is->count != chunks[c].count ||
-                 (is->count > 0 && memcmp(is->sequences, chunks[c].sequences,
-                                          is->count * sizeof(*is->sequences)) != 0);
-    }
-    return wrong;
+    return a->count == b->count && (a->count == 0 || memcmp(a->sequences, b->sequences,
+                                                            a->count * sizeof(*a->sequences)) == 0);
 }
 
-/* Matches in[0..len) at a level, in segments of `segment_size` bytes, as one batch of the engine's
- * on a device of so much shared memory for a block (0: an H100's), and by the CPU engine. */
-static void compare(const uint8_t *in, size_t len, int level, size_t segment_size,
-                    const char *shared_size)
+/* Whether the engine says that it has no sequences for the chunk. */
+static bool is_given_up(const struct lz_chunk *c)
 {
-    const struct lz_level *l = lz_level(level);
-    const size_t segments = (len + segment_size - 1) / segment_size;
-    struct lz_matcher *m = lz_matcher_new(l, segment_size);
+    return c->count == 1 && c->sequences[0].length == 0;
+}
+
+/* Has the batch matched in[0..len), and returns how many of its chunks are not as the CPU engine has
+ * them; *given_up: those that the engine gave up, which do not count. */
+static size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
+                    const struct lz_level *level, size_t segment_size, size_t *given_up)
+{
+    struct lz_matcher *m = unit_need(lz_matcher_new(level, segment_size));
     uint8_t *segment = unit_need(malloc(segment_size + LZ_INPUT_PAD));
     char error[GPU_ERROR_SIZE] = "";
-    struct gpu_engine *g;
-    struct gpu_batch *b = NULL;
+    size_t wrong = 0;
 
-    if (shared_size != NULL)
-        setenv("GZLZSS_TEST_GPU_SHARED", shared_size, 1);
-    g = gpu_open(0, l, segment_size, segments * segment_size, 1, error);
-    unsetenv("GZLZSS_TEST_GPU_SHARED");
-    if (CHECK(m != NULL && g != NULL))
-        b = gpu_new_batch(g, error);
-    if (CHECK(b != NULL) && CHECK(len <= b->capacity)) {
-        memcpy(b->input, in, len);
-        b->length = len;
-        CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
-        for (size_t s = 0, chunk = 0; s < segments; s++) {
-            const size_t start = s * segment_size;
-            const size_t n = len - start < segment_size ? len - start : segment_size;
-
-            memcpy(segment, in + start, n);
-            memset(segment + n, 0, LZ_INPUT_PAD);
-            CHECK_EQ(count_wrong(b, lz_match_segment(m, l, segment, n), chunk, LZ_CHUNKS(n)), 0);
-            chunk += LZ_CHUNKS(n);
-        }
-    }
-    if (error[0] != '\0')
+    memcpy(b->input, in, len);
+    b->length = len;
+    *given_up = 0;
+    if (!CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error)))
         printf("# %s\n", error);
-    if (g != NULL) {
-        gpu_free_batch(g, b);
-        gpu_close(g);
+    for (size_t start = 0, chunk = 0; start < len; start += segment_size) {
+        const size_t n = len - start < segment_size ? len - start : segment_size;
+        const struct lz_chunk *chunks;
+
+        memcpy(segment, in + start, n);
+        memset(segment + n, 0, LZ_INPUT_PAD);
+        chunks = lz_match_segment(m, level, segment, n);
+        for (size_t c = 0; c < LZ_CHUNKS(n); c++, chunk++) {
+            if (is_given_up(&b->chunks[chunk]))
+                (*given_up)++;
+            else
+                wrong += !is_same(&b->chunks[chunk], &chunks[c]);
+        }
     }
     free(segment);
     lz_matcher_free(m);
+    return wrong;
 }
 
-static void compare_kind(size_t len, const struct input_kind *k, int level, size_t segment_size,
-                         const char *shared_size)
+/* An engine, and a batch for `len` bytes. */
+static struct gpu_engine *open_engine(int level, size_t len, size_t segment_size,
+                                      struct gpu_batch **b)
+{
+    const size_t segments = (len + segment_size - 1) / segment_size;
+    char error[GPU_ERROR_SIZE] = "";
+    struct gpu_engine *g =
+        gpu_open(0, lz_level(level), segment_size, segments * segment_size, 1, error);
+
+    *b = g == NULL ? NULL : gpu_new_batch(g, error);
+    if (!CHECK(*b != NULL) || !CHECK(len <= (*b)->capacity)) {
+        printf("# %s\n", error);
+        abort();
+    }
+    return g;
+}
+
+/* Matches in[0..len) at a level, in segments of `segment_size` bytes, as one batch of the engine's,
+ * and by the CPU engine. */
+static void compare(const uint8_t *in, size_t len, int level, size_t segment_size)
+{
+    size_t given_up;
+    struct gpu_batch *b;
+    struct gpu_engine *g = open_engine(level, len, segment_size, &b);
+
+    if (!CHECK_EQ(match(g, b, in, len, lz_level(level), segment_size, &given_up), 0) ||
+        !CHECK_EQ(given_up, 0))
+        printf("# level %d, %zu bytes in segments of %zu\n", level, len, segment_size);
+    gpu_free_batch(g, b);
+    gpu_close(g);
+}
+
+static void compare_kind(size_t len, const struct input_kind *k, int level, size_t segment_size)
 {
     uint8_t *in = unit_need(malloc(len));
 
     fill_kind(in, len, k, LONGEST_TOKEN, 1);
-    compare(in, len, level, segment_size, shared_size);
+    compare(in, len, level, segment_size);
     free(in);
 }
 
@@ -93,20 +111,31 @@ static const struct input_kind words = {"words", WORDS, 0};
 static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
-        compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, level, 64 * KIB, NULL);
+        compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, level, 64 * KIB);
 }
 
-/* More chunks in a row than a warp makes links of, whose positions go beyond 16 bits. */
+/* One whose positions go beyond 16 bits. */
 static void test_long_segment(void)
 {
     for (int level = 1; level <= 2; level++)
-        compare_kind(300 * KIB, &tokens, level, 512 * KIB, NULL);
+        compare_kind(300 * KIB, &tokens, level, 512 * KIB);
+}
+
+/* Nothing is left of the batch's memory, and a segment is no whole number of chunks. */
+static void test_full_batch(void)
+{
+    static const int some_levels[] = {1, 6, 9, 12};
+
+    for (size_t i = 0; i < 4; i++) {
+        compare_kind(66 * KIB, &tokens, some_levels[i], 33 * KIB);
+        compare_kind(32 * KIB, &words, some_levels[i], 32 * KIB);
+    }
 }
 
 static void test_smallest_segments(void)
 {
     for (int level = 1; level <= 10; level += 3)
-        compare_kind(70 * KIB, &words, level, 32 * KIB, NULL);
+        compare_kind(70 * KIB, &words, level, 32 * KIB);
 }
 
 static void test_kinds(void)
@@ -115,16 +144,17 @@ static void test_kinds(void)
     static const int some_levels[] = {1, 6, 9, 12};
 
     for (size_t i = 0; i < 12; i++)
-        compare_kind(66 * KIB - 3, kinds[i % 3], some_levels[i / 3], 2048 * KIB, NULL);
+        compare_kind(66 * KIB - 3, kinds[i % 3], some_levels[i / 3], 2048 * KIB);
 }
 
 static void test_short_inputs(void)
 {
     static const size_t lengths[] = {1, 3, 4, 11, 31, 257, 4097};
+    static const int some_levels[] = {1, 5, 10};
 
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
-        for (int level = 1; level <= 12; level += 5 - level % 5)
-            compare_kind(lengths[i], &zeros, level, 32 * KIB, NULL);
+        for (size_t l = 0; l < 3; l++)
+            compare_kind(lengths[i], &zeros, some_levels[l], 32 * KIB);
 }
 
 /* Matches that reach beyond a chunk, and that are as far as they may be, and further. */
@@ -135,32 +165,97 @@ static void test_edges(void)
     } copies[] = {{32 * KIB - 6, 1000, 12}, {32 * KIB - 3, 20000, 12}, {35000, 32767, 20},
                   {36000, 32768, 20},       {37000, 32769, 20},        {38000, 4096, 3},
                   {38100, 4097, 3}};
-    const size_t len = 40 * KIB;
+    const size_t len = 65 * KIB;
     uint8_t *in = unit_need(malloc(len));
 
     fill_kind(in, len, &random_bytes, 0, 2);
     for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
         memcpy(in + copies[i].start, in + copies[i].start - copies[i].distance, copies[i].length);
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
-        compare(in, len, level, 64 * KIB, NULL);
+        compare(in, len, level, 128 * KIB);
     free(in);
 }
 
-/* Where a block has less shared memory, searches read more from elsewhere. */
+/* Where a block has less shared memory, searches read links, and then also the bytes, elsewhere. */
 static void test_less_shared_memory(void)
 {
-    compare_kind(70 * KIB, &tokens, 9, 128 * KIB, "100000");
-    compare_kind(70 * KIB, &tokens, 9, 128 * KIB, "66000");
+    static const char *const sizes[] = {"100000", "1000"};
+
+    for (size_t i = 0; i < 2; i++) {
+        setenv("GZLZSS_TEST_GPU_SHARED", sizes[i], 1);
+        compare_kind(70 * KIB, &tokens, 6, 128 * KIB);
+        compare_kind(70 * KIB, &tokens, 9, 128 * KIB);
+        unsetenv("GZLZSS_TEST_GPU_SHARED");
+    }
+}
+
+/* A batch that is used again, for less. */
+static void test_second_use(void)
+{
+    const size_t len = 70 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    size_t given_up;
+    struct gpu_batch *b;
+    struct gpu_engine *g = open_engine(6, len, 32 * KIB, &b);
+
+    fill_kind(in, len, &words, 0, 3);
+    CHECK_EQ(match(g, b, in, len, lz_level(6), 32 * KIB, &given_up), 0);
+    CHECK_EQ(match(g, b, in + 5000, 40 * KIB, lz_level(6), 32 * KIB, &given_up), 0);
+    CHECK_EQ(given_up, 0);
+    gpu_free_batch(g, b);
+    gpu_close(g);
+    free(in);
+}
+
+/* More sequences than a batch has room for, one for every three bytes: what has no room is given up. */
+static void test_no_room(void)
+{
+    const size_t len = 64 * KIB;
+    uint8_t *in = unit_need(malloc(len + 3));
+    uint8_t words_of_three[600][3];
+    uint64_t state = 5;
+    size_t given_up;
+    struct gpu_batch *b;
+    struct gpu_engine *g = open_engine(6, len, 32 * KIB, &b);
+
+    for (size_t i = 0; i < sizeof(words_of_three); i++)
+        words_of_three[i / 3][i % 3] = (uint8_t)unit_rand(&state);
+    for (size_t i = 0; i < len; i += 3)
+        memcpy(in + i, words_of_three[unit_below(&state, 600)], 3);
+    CHECK_EQ(match(g, b, in, len, lz_level(6), 32 * KIB, &given_up), 0);
+    CHECK_EQ(given_up, 1);
+    gpu_free_batch(g, b);
+    gpu_close(g);
+    free(in);
+}
+
+static void count_lines(void *ctx, const char *text)
+{
+    *(int *)ctx += text[0] != '\0';
+}
+
+static void test_devices(void)
+{
+    char error[GPU_ERROR_SIZE];
+    int lines = 0;
+
+    CHECK_EQ(gpu_count(error), 1);
+    gpu_list_devices(count_lines, &lines);
+    CHECK_EQ(lines, 1);
 }
 
 int main(void)
 {
     RUN(test_levels);
     RUN(test_long_segment);
+    RUN(test_full_batch);
     RUN(test_smallest_segments);
     RUN(test_kinds);
     RUN(test_short_inputs);
     RUN(test_edges);
     RUN(test_less_shared_memory);
+    RUN(test_second_use);
+    RUN(test_no_room);
+    RUN(test_devices);
     return unit_done();
 }
