@@ -2,8 +2,8 @@
  * test_kernels.c - the GPU engine on an emulated device (tests/emulation/cuda_runtime.h) finds what the
  * CPU engine finds
  *
- * Chunks take the emulation up to a second, so inputs are few and small: what is one of a kind for
- * the kernels is in them.  tests/gpu/check.sh is about real devices.
+ * The emulation is slow, so inputs are few and small: what is one of a kind for the kernels is in them.
+ * tests/gpu/check.sh is about real devices.
  */
 #include "config.h"
 

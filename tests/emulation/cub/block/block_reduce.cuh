@@ -4,37 +4,26 @@
 #ifndef GZLZSS_EMULATED_BLOCK_REDUCE_CUH
 #define GZLZSS_EMULATED_BLOCK_REDUCE_CUH
 
-#include <cuda_runtime.h>
+#include <cub/block/block_scan.cuh>
 
 namespace cub
 {
-template <typename T, int THREADS> class BlockReduce
+template <typename T, int THREADS> class BlockReduce : BlockScan<T, THREADS>
 {
-  public:
-    struct TempStorage {
-        T items[THREADS];
-    };
+    typedef BlockScan<T, THREADS> Scan;
 
-    explicit BlockReduce(TempStorage &s) : storage(s)
-    {
-    }
+  public:
+    using Scan::Scan;
+    using typename Scan::TempStorage;
 
     /* The sum of what all threads have, for the first; as CUB says, the others get no sum. */
     T Sum(T item)
     {
-        T sum = 0;
+        T before, total;
 
-        storage.items[threadIdx.x] = item;
-        __syncthreads();
-        if (threadIdx.x > 0)
-            return ~(T)0;
-        for (uint32_t i = 0; i < THREADS; i++)
-            sum += storage.items[i];
-        return sum;
+        Scan::ExclusiveSum(item, before, total);
+        return threadIdx.x == 0 ? total : ~(T)0;
     }
-
-  private:
-    TempStorage &storage;
 };
 } // namespace cub
 
