@@ -1,13 +1,15 @@
 /*
  * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
  *
- * A batch's memory is allocated when it is made; nothing grows with the input.  Every batch has
- * streams of its own, so that one batch's kernels run while another's input is on its way in and a
- * third's sequences on their way out.  It has two: a parse is one walk along a chunk by a warp,
- * which takes long, whatever else the device does, but little of the device.  In a stream of higher
- * priority, it starts beside the next batch's search as soon as it can.  How many sequences a batch
- * has is known only when its kernels are done, so their copy is queued by gpu_collect, for just
- * that many.
+ * A batch's memory is allocated when it is made; nothing grows with the input.  The streams are the
+ * engine's, a few for every stage, which batches take in turns, so that one batch's kernels run while
+ * another's input is on its way in and a third's sequences on their way out, and nothing waits for
+ * what does not come before it.  (Were they the batches', there would be more of them than the
+ * device has queues, and in a queue, everything waits for what is before it.)  A parse is one walk
+ * along a chunk by a warp, which takes long, whatever else the device does, but little of the
+ * device: in a stream of higher priority, it starts beside another batch's search as soon as it can.
+ * How many sequences a batch has is known only when its kernels are done, so their copy is queued by
+ * gpu_collect, for just that many.
  */
 #include <atomic>
 #include <new>
@@ -27,13 +29,16 @@
 /* Bytes of the smallest pages there may be. */
 #define SMALL_PAGE 4096
 
-/* Points in a batch's streams, for its times; FOUND is where `parsing` takes over. */
-enum { BEGIN, COPIED_IN, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
+/* Points in a batch's streams, for its times, and where one stream waits for another: `finding` for
+ * COPIED_IN, `parsing` for FOUND. */
+enum { BEGIN, COPIED_IN, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
+
+/* Streams of a kind that there may be. */
+#define STREAMS_MAX 8
 
 /* One batch's private part. */
 struct device_batch {
-    cudaStream_t finding;
-    cudaStream_t parsing; /* of higher priority */
+    cudaStream_t finding, parsing; /* the engine's */
     cudaEvent_t events[EVENTS];
     gpu_view view;
     uint8_t *host;      /* pinned memory, which has all that follows; */
@@ -51,6 +56,11 @@ struct gpu_engine {
     size_t capacity;      /* of a batch */
     int batches;          /* that there may be */
     int device;
+    cudaStream_t copying; /* input and sequences */
+    cudaStream_t finding[STREAMS_MAX];
+    cudaStream_t parsing[STREAMS_MAX]; /* of higher priority */
+    unsigned finders, parsers;         /* so many of these */
+    std::atomic<unsigned> turn;        /* whose it is: counted up by every batch */
 
     /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
      * the submission with this number. */
@@ -155,15 +165,15 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
     return status;
 }
 
-static cudaError_t make_batch(const struct gpu_engine *g, struct gpu_batch *b)
+static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
 {
     const size_t capacity = g->capacity;
+    const unsigned turn = g->turn++;
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
     size_t sequences = capacity / BYTES_A_SEQUENCE;
     size_t scratch = finders[g->level->finder].scratch(g->level);
     uint8_t *input = NULL;
-    int lowest, highest;
     cudaError_t status = cudaErrorMemoryAllocation;
 
     b->device = d;
@@ -176,17 +186,16 @@ static cudaError_t make_batch(const struct gpu_engine *g, struct gpu_batch *b)
     d->view.capacity = (uint32_t)sequences;
     d->view.shared_size = g->shared_size;
 
-    status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
-    if (status == cudaSuccess)
-        status = cudaStreamCreateWithPriority(&d->finding, cudaStreamNonBlocking, lowest);
-    if (status == cudaSuccess)
-        status = cudaStreamCreateWithPriority(&d->parsing, cudaStreamNonBlocking, highest);
+    d->finding = g->finding[turn % g->finders];
+    d->parsing = g->parsing[turn % g->parsers];
+
+    status = cudaSuccess;
     for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
         status = cudaEventCreateWithFlags(&d->events[i], cudaEventBlockingSync);
     if (status == cudaSuccess)
         status = cudaMalloc(&input, capacity + GPU_INPUT_PAD);
     if (status == cudaSuccess)
-        status = cudaMemsetAsync(input, 0, capacity + GPU_INPUT_PAD, d->finding);
+        status = cudaMemsetAsync(input, 0, capacity + GPU_INPUT_PAD, g->copying);
     d->view.input = input;
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
@@ -232,10 +241,6 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     for (int i = 0; i < EVENTS; i++)
         if (d->events[i] != NULL)
             cudaEventDestroy(d->events[i]);
-    if (d->parsing != NULL)
-        cudaStreamDestroy(d->parsing);
-    if (d->finding != NULL)
-        cudaStreamDestroy(d->finding);
     free(d);
 }
 
@@ -273,6 +278,25 @@ static cudaError_t take_device(int device)
     return status;
 }
 
+/* Makes the engine's streams.  Of copying, one will do: to copy out takes a third of what it takes to
+ * copy in. */
+static cudaError_t make_streams(struct gpu_engine *g)
+{
+    const bool is_slow = g->level->passes > 0;
+    int lowest, highest;
+    cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+
+    g->finders = is_slow ? 4 : 2;
+    g->parsers = is_slow ? 3 : 2;
+    if (status == cudaSuccess)
+        status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
+    for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
+        status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
+    for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
+        status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
+    return status;
+}
+
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
 {
@@ -306,11 +330,24 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         fit_batches(&g->batches, batch_size, segment_size, finders[level->finder].scratch(level),
                     test_limit("GZLZSS_TEST_GPU_MEMORY", available));
     read_faults(g);
+    if (failed(make_streams(g), g->name, error)) {
+        gpu_close(g);
+        return NULL;
+    }
     return g;
 }
 
 void gpu_close(struct gpu_engine *g)
 {
+    (void)cudaSetDevice(g->device);
+    if (g->copying != NULL)
+        cudaStreamDestroy(g->copying);
+    for (int i = 0; i < STREAMS_MAX; i++) {
+        if (g->finding[i] != NULL)
+            cudaStreamDestroy(g->finding[i]);
+        if (g->parsing[i] != NULL)
+            cudaStreamDestroy(g->parsing[i]);
+    }
     delete g;
 }
 
@@ -355,13 +392,15 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
     /* Which device is meant is the thread's affair, and this may be another thread than before. */
     return !(failed(cudaSetDevice(g->device), g->name, error) ||
-             failed(cudaEventRecord(d->events[BEGIN], d->finding), g->name, error) ||
+             failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
              failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length,
-                                    cudaMemcpyHostToDevice, d->finding),
+                                    cudaMemcpyHostToDevice, g->copying),
                     g->name, error) ||
+             failed(cudaEventRecord(d->events[COPIED_IN], g->copying), g->name, error) ||
+             failed(cudaStreamWaitEvent(d->finding, d->events[COPIED_IN], 0), g->name, error) ||
+             failed(cudaEventRecord(d->events[FINDING], d->finding), g->name, error) ||
              failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->finding), g->name,
                     error) ||
-             failed(cudaEventRecord(d->events[COPIED_IN], d->finding), g->name, error) ||
              failed(finder->find(d->view, g->level, d->finding), g->name, error) ||
              failed(cudaEventRecord(d->events[FOUND], d->finding), g->name, error) ||
              failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
@@ -399,12 +438,12 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
         failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return false;
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
-    if (failed(cudaEventRecord(d->events[COPY_OUT], d->parsing), g->name, error) ||
+    if (failed(cudaEventRecord(d->events[COPY_OUT], g->copying), g->name, error) ||
         failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
                                used * sizeof(*d->host_sequences), cudaMemcpyDeviceToHost,
-                               d->parsing),
+                               g->copying),
                g->name, error) ||
-        failed(cudaEventRecord(d->events[DONE], d->parsing), g->name, error) ||
+        failed(cudaEventRecord(d->events[DONE], g->copying), g->name, error) ||
         failed(cudaEventSynchronize(d->events[DONE]), g->name, error))
         return false;
 
@@ -422,7 +461,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
         }
     }
     b->times.copy_in = seconds(d, BEGIN, COPIED_IN);
-    b->times.kernels = seconds(d, COPIED_IN, MATCHED);
+    b->times.kernels = seconds(d, FINDING, MATCHED);
     b->times.copy_out = seconds(d, COPY_OUT, DONE);
     return true;
 }
