@@ -287,7 +287,7 @@ static cudaError_t make_streams(struct gpu_engine *g)
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
     g->finders = is_slow ? 4 : 2;
-    g->parsers = is_slow ? 3 : 2;
+    g->parsers = 3;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)

@@ -1,22 +1,23 @@
 /*
  * tagging.cu - the tagging match finder on the GPU (lzss/tagging.h says what it finds)
  *
- * A warp works on a chunk, a step at a time, which is some groups of 32 positions, one a lane.  The
- * hash table lies in shared memory; an entry is a position counted from the start of the 32 KiB
- * before the chunk, so that 16 bits hold it.  Of the history, every position is only entered into
- * the table.  Then, step by step:
+ * A warp works on a chunk, a step at a time, which is some groups of 32 positions, one a lane, in two
+ * kernels:
  *
- *   look up   every lane reads the entry for its position and enters the position instead.  Where
- *             lanes of a group share an entry, each one's candidate is the nearest of them below
- *             it, and the highest one's position stays in the table.
- *   compare   every lane compares eight bytes at its candidate, unless a match from an earlier step
- *             covers its position.
- *   walk      the greedy walk, group by group: the first lane at or after the walk's position that
- *             has a match wins; a match of all eight bytes is extended, 128 bytes at a time, by the
- *             whole warp.  This goes through a group's two or three matches one after another, but
- *             its state is the same in all lanes, so that nothing diverges.
+ * - look_up: the hash table lies in shared memory, so that few chunks are worked on at a time; an
+ *   entry is a position counted from the start of the 32 KiB before the chunk, so that 16 bits hold
+ *   it.  Of the history, every position is only entered into the table.  Then, every lane reads the
+ *   entry for its position and enters the position instead.  Where lanes of a group share an entry,
+ *   each one's candidate is the nearest of them below it, and the highest one's position stays in
+ *   the table.
+ * - walk: every lane compares eight bytes at its candidate, unless a match from an earlier step
+ *   covers its position.  Then the greedy walk, group by group: the first lane at or after the
+ *   walk's position that has a match wins; a match of all eight bytes is extended, 128 bytes at a
+ *   time, by the whole warp.  This goes through a group's two or three matches one after another,
+ *   but its state is the same in all lanes, so that nothing diverges.  It needs no table, so many
+ *   chunks are worked on at a time, and what they read stays in the cache.
  *
- * Looking up and comparing wait for memory for a whole step at a time, not for every group.
+ * Both wait for memory for a whole step at a time, not for every group.
  *
  * An entry that was never written is 0, which names a real position; the comparison sorts it out,
  * as tagging.c explains.
@@ -47,7 +48,8 @@ static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t
     }
 }
 
-static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
+/* Leaves the distance to every position's candidate, modulo 65536, in its place in the tags. */
+static __global__ void __launch_bounds__(WARP) look_up(gpu_view v)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
@@ -55,24 +57,18 @@ static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t *data = (const uint32_t *)(v.input + span.start - span.history);
     const uint32_t end = span.end - span.start + span.history;
-    uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
-    uint32_t covered = 0, covered_tag = 0;
-
-    uint32_t entry[GROUPS], candidate[GROUPS];
-    step_bytes<8> bytes;
+    uint16_t *distances = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
+    step_bytes<4> bytes;
 
     clear_table(table, LZ_TAGGING_HASH_BITS, 0);
     bytes.load(data, lane);
     for (uint32_t step = 0; step < end; step += STEP) {
         const uint32_t pos = step + lane;
-        uint32_t low[GROUPS], high[GROUPS], length[GROUPS];
+        uint32_t entry[GROUPS], candidate[GROUPS];
 
 #pragma unroll
-        for (uint32_t g = 0; g < GROUPS; g++) {
-            low[g] = bytes.at(pos, g, 0);
-            high[g] = bytes.at(pos, g, 1);
-            entry[g] = lz_tagging_hash(low[g]);
-        }
+        for (uint32_t g = 0; g < GROUPS; g++)
+            entry[g] = lz_tagging_hash(bytes.at(pos, g, 0));
         /* The last time, this reads what is behind the chunk, if only GPU_INPUT_PAD, in vain. */
         bytes.load(data, pos + STEP);
         replace(table, entry, pos, candidate);
@@ -80,13 +76,59 @@ static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
             continue;
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
-            const uint32_t at = pos + g * WARP, distance = at - candidate[g];
+            const uint32_t at = pos + g * WARP;
+
+            if (at < end)
+                distances[at - span.history] = (uint16_t)(at - candidate[g]);
+        }
+    }
+}
+
+/* Puts tags in the place of the distances. */
+static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
+{
+    const uint32_t lane = threadIdx.x;
+    const gpu_span span = gpu_chunk_span(v, blockIdx.x);
+    const uint32_t *data = (const uint32_t *)(v.input + span.start - span.history);
+    const uint32_t end = span.end - span.start + span.history;
+    uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
+    uint32_t covered = 0, covered_tag = 0;
+    uint32_t next[GROUPS];
+    step_bytes<8> bytes;
+    const auto load_step = [&](uint32_t pos) {
+        bytes.load(data, pos);
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++)
+            next[g] = pos + g * WARP < end ? tags[pos + g * WARP - span.history] : 0;
+    };
+
+    load_step(span.history + lane);
+    for (uint32_t step = span.history; step < end; step += STEP) {
+        const uint32_t pos = step + lane;
+        uint32_t distance[GROUPS], length[GROUPS];
+        uint32_t low[GROUPS], high[GROUPS];
+
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            low[g] = bytes.at(pos, g, 0);
+            high[g] = bytes.at(pos, g, 1);
+            distance[g] = next[g];
+        }
+        load_step(pos + STEP);
+#pragma unroll
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            const uint32_t at = pos + g * WARP, there = at - distance[g];
 
             length[g] = 0;
-            if (at >= covered && at + LZ_TAGGING_MIN_MATCH <= end && distance != 0 &&
-                distance <= LZ_WINDOW_SIZE && load32(data, candidate[g]) == low[g])
-                length[g] =
-                    min(4 + common_bytes(high[g], load32(data, candidate[g] + 4)), end - at);
+            if (at >= covered && at + LZ_TAGGING_MIN_MATCH <= end &&
+                distance[g] - 1 < LZ_WINDOW_SIZE) {
+                const uint32_t a = word_at(data, there / 4), b = word_at(data, there / 4 + 1),
+                               c = word_at(data, there / 4 + 2);
+
+                if (__funnelshift_r(a, b, there * 8) == low[g])
+                    length[g] =
+                        min(4 + common_bytes(high[g], __funnelshift_r(b, c, there * 8)), end - at);
+            }
         }
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
@@ -102,7 +144,7 @@ static __global__ void __launch_bounds__(WARP) tag_chunks(gpu_view v)
                     uint32_t start = group + first;
                     uint32_t match_length = __shfl_sync(ALL_LANES, length[g], (int)first);
 
-                    covered_tag = __shfl_sync(ALL_LANES, at - candidate[g], (int)first);
+                    covered_tag = __shfl_sync(ALL_LANES, distance[g], (int)first);
                     if (match_length == 8)
                         match_length = extend(data, start, covered_tag, end);
                     covered = start + match_length;
@@ -127,12 +169,13 @@ size_t gpu_scratch_tagging(const struct lz_level *level)
 cudaError_t gpu_find_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)level;
-    tag_chunks<<<v.chunks, WARP, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
+    look_up<<<v.chunks, WARP, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
     return cudaGetLastError();
 }
 
-cudaError_t gpu_parse_tagging(const gpu_view &, const struct lz_level *, cudaStream_t)
+cudaError_t gpu_parse_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    /* Looking up and walking are one kernel. */
-    return cudaSuccess;
+    (void)level;
+    walk<<<v.chunks, WARP, 0, stream>>>(v);
+    return cudaGetLastError();
 }
