@@ -61,26 +61,30 @@ struct search_limits {
     uint32_t depth, long_depth, nice, near3;
 };
 
+/* What a search may have to do: nothing; follow the chain; or count the bytes in which the candidate
+ * agrees. */
+enum { DONE, FOLLOWING, COUNTING };
+
 /* One position's search, by one lane; see follow in chains.c. */
 struct search {
     uint32_t pos;         /* NOWHERE if the lane has none, not even one to be stored */
     int32_t there;        /* the candidate; pos before the first */
     int32_t lowest;       /* that it may be */
     uint32_t max, enough; /* no match is longer; one of so many bytes ends the search */
-    uint32_t first, last; /* the four bytes at pos; and those that a longer match must agree in */
+    uint32_t last;        /* the four bytes at pos that a longer match must agree in */
     uint32_t length;      /* of the best so far, or of what it has to be longer than */
     uint32_t looked_at;   /* candidates before this one */
-    uint32_t agreed;      /* bytes that it is known to match, while they are counted, else 0 */
+    uint32_t state;       /* what to do next: one of these */
+    uint32_t agreed;      /* bytes counted so far */
     int32_t score;        /* of the best so far */
     found best;
 };
 
 #define NOWHERE UINT32_MAX
 
-/* Makes s the search at pos for a match of more than `length` and at most `longest` bytes; returns
- * whether there can be one. */
+/* Makes s the search at pos for a match of more than `length` and at most `longest` bytes. */
 template <typename Data>
-static __device__ __forceinline__ bool
+static __device__ __forceinline__ void
 begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longest, uint32_t nice)
 {
     s.pos = pos;
@@ -90,49 +94,70 @@ begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longe
     s.enough = min(nice, longest);
     s.length = length;
     s.looked_at = 0;
-    s.agreed = 0;
     s.score = LZ_SCORE_MIN;
     s.best = {0, 0, 0, 0};
-    if (longest <= length)
-        return false;
-    s.first = load32(data, pos);
-    s.last = load32(data, pos + length - 3);
-    return true;
+    s.state = longest > length ? FOLLOWING : DONE;
+    if (longest > length)
+        s.last = load32(data, pos + length - 3);
 }
 
-/* Goes on to the next candidate; returns whether there is one to look at.  If it looks good, counting
- * begins. */
-template <unsigned BYTES, typename Data, typename Links>
-static __device__ __forceinline__ bool next_candidate(search &s, const gpu_chunk &c, Data data,
-                                                      Links links, uint32_t depth)
+/* How many lanes have to be without a position until they get new ones, and how many have to have
+ * bytes to count until these are counted; and candidates that the others go through at a time.
+ * Found by trying, on an H100. */
+#define REFILL 8
+#define COUNTED 12
+#define FOLLOWED 4
+
+/* Goes on to the next candidates, FOLLOWED at most.  One that agrees in the last bytes looks good.
+ * (Whether it does in the first, too, is for counting to see: one that does not is not longer.) */
+template <typename Data, typename Links>
+static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Data data, Links links,
+                                              uint32_t depth)
 {
-    s.there -= (int32_t)link_at(links, c, (uint32_t)s.there);
-    if (s.there < s.lowest)
-        return false;
-    if (load32(data, (uint32_t)s.there + s.length - 3) == s.last &&
-        same_prefix<BYTES>(data, s.pos, s.first, (uint32_t)s.there)) {
-        s.agreed = 4;
-        return true;
+    uint32_t last = 0;
+
+#pragma unroll
+    for (int i = 0; i < FOLLOWED; i++) {
+        s.there -= (int32_t)link_at(links, c, (uint32_t)s.there);
+        if (s.there < s.lowest)
+            break;
+        last = load32(data, (uint32_t)s.there + s.length - 3);
+        if (last == s.last || ++s.looked_at >= depth)
+            break;
     }
-    return ++s.looked_at < depth;
+    s.state = s.there < s.lowest    ? DONE
+              : last == s.last      ? COUNTING
+              : s.looked_at < depth ? FOLLOWING
+                                    : DONE;
+    s.agreed = 0;
 }
 
-/* Counts up to eight more bytes that agree, and weighs the match if these were the last; returns
- * whether the search goes on. */
+/* How many of the eight bytes at a and b agree from the first on. */
 template <typename Data>
-static __device__ __forceinline__ bool count_on(search &s, Data data, uint32_t depth)
+static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, uint32_t b)
 {
-    const uint32_t here = s.pos + s.agreed, there = (uint32_t)s.there + s.agreed;
-    uint32_t more = common_bytes(load32(data, here), load32(data, there));
+    const uint32_t a0 = word_at(data, a / 4), a1 = word_at(data, a / 4 + 1),
+                   a2 = word_at(data, a / 4 + 2);
+    const uint32_t b0 = word_at(data, b / 4), b1 = word_at(data, b / 4 + 1),
+                   b2 = word_at(data, b / 4 + 2);
+    const uint32_t low = __funnelshift_r(a0, a1, a * 8) ^ __funnelshift_r(b0, b1, b * 8);
+    const uint32_t high = __funnelshift_r(a1, a2, a * 8) ^ __funnelshift_r(b1, b2, b * 8);
+    const uint32_t first = low != 0 ? low : high;
+
+    return (low != 0 ? 0 : 4) + (first == 0 ? 4 : (uint32_t)(__ffs((int)first) - 1) / 8);
+}
+
+/* Counts up to eight more bytes that agree, and weighs the match if these were the last. */
+template <typename Data>
+static __device__ __forceinline__ void count_on(search &s, Data data, uint32_t depth)
+{
+    const uint32_t more = common_bytes8(data, s.pos + s.agreed, (uint32_t)s.there + s.agreed);
     uint32_t n;
 
-    if (more == 4)
-        more += common_bytes(load32(data, here + 4), load32(data, there + 4));
     s.agreed += more;
     if (more == 8 && s.agreed < s.max)
-        return true;
+        return;
     n = min(s.agreed, s.max);
-    s.agreed = 0;
     if (n > s.length) {
         const uint32_t distance = s.pos - (uint32_t)s.there;
         const int32_t score = lz_score(n, distance);
@@ -147,21 +172,12 @@ static __device__ __forceinline__ bool count_on(search &s, Data data, uint32_t d
             if (s.looked_at < depth / 4)
                 s.best.quarter = s.best.whole;
         }
-        if (n >= s.enough)
-            return false;
     }
-    return ++s.looked_at < depth;
+    s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 
 /* Positions that a warp takes for its lanes at a time. */
 #define TAKEN 128
-
-/* How many lanes have to be without a position until they get new ones, and how many have to have
- * bytes to count until these are counted; and candidates that the others go through at a time.
- * Found by trying, on an H100. */
-#define REFILL 8
-#define COUNTING 12
-#define FOLLOWED 4
 
 /* The first position of those, given to no other warp of the block; `next` is shared. */
 static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
@@ -179,24 +195,23 @@ static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
  * not wait for its neighbours but gets another position; and of the three things that lanes may have
  * to do, the warp does one at a time, once it is worth while for enough of them.
  *
- * begin(s, pos) makes s a position's search, and returns whether there is something to look for;
- * end(s) stores what was found.
+ * begin(s, pos) makes s a position's search, and end(s) stores what was found.
  */
-template <unsigned BYTES, typename Data, typename Links, typename Begin, typename End>
+template <typename Data, typename Links, typename Begin, typename End>
 static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data, Links links,
                                                   uint32_t depth, uint32_t *next, Begin begin,
                                                   End end)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
     uint32_t from = 0, until = 0; /* positions taken and not given to a lane */
-    bool more = true, busy = false;
+    bool more = true;
     search s;
 
     s.pos = NOWHERE;
-    s.agreed = 0;
+    s.state = DONE;
     for (;;) {
-        const uint32_t idle = __ballot_sync(ALL_LANES, !busy);
-        const uint32_t counting = __ballot_sync(ALL_LANES, s.agreed != 0);
+        const uint32_t idle = __ballot_sync(ALL_LANES, s.state == DONE);
+        const uint32_t counting = __ballot_sync(ALL_LANES, s.state == COUNTING);
 
         if (more && __popc((int)idle) >= REFILL) {
             if (from == until) {
@@ -204,26 +219,25 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
                 until = max(from, min(from + TAKEN, c.end));
                 more = from < until;
             }
-            if (!busy) {
+            if (s.state == DONE) {
                 const uint32_t pos = from + (uint32_t)__popc((int)(idle & below));
 
+                /* Or else nvcc works out where to store it in every turn of the loop. */
+                asm volatile("" : "+r"(s.pos));
                 if (s.pos != NOWHERE)
                     end(s);
                 s.pos = NOWHERE;
                 if (pos < until)
-                    busy = begin(s, pos);
+                    begin(s, pos);
             }
             from = min(from + (uint32_t)__popc((int)idle), until);
-        } else if (__popc((int)counting) >= COUNTING || (idle | counting) == ALL_LANES) {
+        } else if (__popc((int)counting) >= COUNTED || (idle | counting) == ALL_LANES) {
             if (idle == ALL_LANES)
                 break;
-            if (s.agreed != 0)
-                busy = count_on(s, data, depth);
-        } else {
-#pragma unroll
-            for (int i = 0; i < FOLLOWED; i++)
-                if (busy && s.agreed == 0)
-                    busy = next_candidate<BYTES>(s, c, data, links, depth);
+            if (s.state == COUNTING)
+                count_on(s, data, depth);
+        } else if (s.state == FOLLOWING) {
+            follow(s, c, data, links, depth);
         }
     }
     if (s.pos != NOWHERE)
@@ -314,10 +328,10 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
         const auto links = at_hand(s->long_links, before->long_links);
 
         __syncthreads();
-        search_all<LZ_LONG>(
+        search_all(
             c, data, links, limits.long_depth, &next[0],
             [&](search &l, uint32_t pos) {
-                return begin_search(l, data, pos, LZ_LONG - 1, longest_at(c, pos), limits.nice);
+                begin_search(l, data, pos, LZ_LONG - 1, longest_at(c, pos), limits.nice);
             },
             [&](const search &l) { s->matches[l.pos - c.history] = l.best; });
         __syncthreads();
@@ -325,7 +339,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     const auto links = at_hand(s->links, before->links);
 
     __syncthreads();
-    search_all<4>(
+    search_all(
         c, data, links, limits.depth, &next[1],
         [&](search &l, uint32_t pos) {
             uint32_t longest = longest_at(c, pos);
@@ -333,10 +347,10 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
             if (limits.long_depth > 0) {
                 /* What the quarter found, the half and the whole found too. */
                 if (s->matches[pos - c.history].quarter != 0)
-                    return false;
+                    return;
                 longest = min(longest, LZ_LONG - 1);
             }
-            return begin_search(l, data, pos, LZ_MIN_MATCH, longest, limits.nice);
+            begin_search(l, data, pos, LZ_MIN_MATCH, longest, limits.nice);
         },
         [&](search &l) {
             found *const to = &s->matches[l.pos - c.history];
