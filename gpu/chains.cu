@@ -39,7 +39,8 @@ struct alignas(16) scratch {
     uint32_t distinct; /* different bytes in the chunk's first LZ_SAMPLE */
 };
 
-static __global__ void __launch_bounds__(WARP) link_chunks(gpu_view v, bool by_long, uint32_t near3)
+static __global__ void __launch_bounds__(TABLE_THREADS)
+    link_chunks(gpu_view v, bool by_long, uint32_t near3)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
@@ -473,7 +474,8 @@ cudaError_t gpu_find_chains(const gpu_view &v, const struct lz_level *level, cud
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<v.chunks, WARP, LINKS_SHARED, stream>>>(v, level->long_depth > 0, level->near3);
+    link_chunks<<<v.chunks, TABLE_THREADS, LINKS_SHARED, stream>>>(v, level->long_depth > 0,
+                                                                   level->near3);
     status = cudaGetLastError();
     return status == cudaSuccess ? queue_search(v, limits, stream) : status;
 }

@@ -21,7 +21,7 @@ struct gpu_result {
 
 /* Bytes after a batch's input, in device memory, that may be read (their values do not matter): two
  * steps of positions (warp.cuh), and their bytes. */
-#define GPU_INPUT_PAD 1024
+#define GPU_INPUT_PAD 4096
 
 /* Of a block's shared memory, what kernels have beside what they ask for when they are queued. */
 #define GPU_SHARED_STATIC 1024

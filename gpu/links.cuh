@@ -1,7 +1,7 @@
 /*
  * links.cuh - hash chains on the GPU, the twin of lzss/links.h
  *
- * A warp works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu: it finds
+ * A block works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu: it finds
  * every position's distance to the one before it with the same hash.  A chunk's own links are
  * enough: those of its history are the chunk's before it.
  */
@@ -57,13 +57,13 @@ static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &b
 }
 
 /* Makes the links of a chunk, by the first BYTES bytes, to positions at most `farthest` back; for
- * one warp, with `table` in shared memory. */
+ * a block of TABLE_THREADS, with `table` in shared memory. */
 template <unsigned BYTES>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest)
 {
     /* Whole steps, from the first position that can be reached. */
     const uint32_t reach = min(c.history, (farthest + STEP - 1) / STEP * STEP);
-    uint32_t pos = c.history - reach + threadIdx.x % WARP;
+    uint32_t pos = c.history - reach + place_in_step();
     step_bytes<BYTES> bytes;
 
     bytes.load(c.data, pos);
@@ -140,23 +140,23 @@ static __device__ __forceinline__ uint32_t match_length(Data data, uint32_t pos,
     return min(n, max);
 }
 
-/* How many different values the chunk's first LZ_SAMPLE bytes have; for one warp. */
+/* How many different values the chunk's first LZ_SAMPLE bytes have; for a whole block. */
 static __device__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
 {
     __shared__ uint32_t seen[8];
     const gpu_span span = gpu_chunk_span(v, index);
-    const uint32_t lane = threadIdx.x % WARP;
     uint32_t distinct = 0;
 
-    if (lane < 8)
-        seen[lane] = 0;
-    __syncwarp();
-    for (uint32_t i = lane; i < min(span.end - span.start, (uint32_t)LZ_SAMPLE); i += WARP) {
+    if (threadIdx.x < 8)
+        seen[threadIdx.x] = 0;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < min(span.end - span.start, (uint32_t)LZ_SAMPLE);
+         i += blockDim.x) {
         uint32_t byte = v.input[span.start + i];
 
         atomicOr(&seen[byte / 32], 1u << (byte % 32));
     }
-    __syncwarp();
+    __syncthreads();
     for (uint32_t i = 0; i < 8; i++)
         distinct += (uint32_t)__popc(seen[i]);
     return distinct;

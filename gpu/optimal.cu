@@ -62,7 +62,7 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
     return x;
 }
 
-static __global__ void __launch_bounds__(WARP) link_chunks(gpu_view v)
+static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
@@ -615,7 +615,7 @@ cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cu
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<v.chunks, WARP, LINKS_SHARED, stream>>>(v);
+    link_chunks<<<v.chunks, TABLE_THREADS, LINKS_SHARED, stream>>>(v);
     gather_chunks<<<v.chunks, GATHER_THREADS, 0, stream>>>(v, level->depth, level->long_depth,
                                                            level->longest_depth, level->nice);
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);

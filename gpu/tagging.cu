@@ -1,21 +1,19 @@
 /*
  * tagging.cu - the tagging match finder on the GPU (lzss/tagging.h says what it finds)
  *
- * A warp works on a chunk, a step at a time, which is some groups of 32 positions, one a lane, in two
- * kernels:
+ * Two kernels, each with the chunks of a batch side by side, and a step of positions at a time:
  *
- * - look_up: the hash table lies in shared memory, so that few chunks are worked on at a time; an
- *   entry is a position counted from the start of the 32 KiB before the chunk, so that 16 bits hold
- *   it.  Of the history, every position is only entered into the table.  Then, every lane reads the
- *   entry for its position and enters the position instead.  Where lanes of a group share an entry,
- *   each one's candidate is the nearest of them below it, and the highest one's position stays in
- *   the table.
- * - walk: every lane compares eight bytes at its candidate, unless a match from an earlier step
- *   covers its position.  Then the greedy walk, group by group: the first lane at or after the
- *   walk's position that has a match wins; a match of all eight bytes is extended, 128 bytes at a
- *   time, by the whole warp.  This goes through a group's two or three matches one after another,
- *   but its state is the same in all lanes, so that nothing diverges.  It needs no table, so many
- *   chunks are worked on at a time, and what they read stays in the cache.
+ * - look_up: a few warps a chunk.  The hash table lies in shared memory, so that few chunks are
+ *   worked on at a time; an entry is a position counted from the start of the 32 KiB before the
+ *   chunk, so that 16 bits hold it.  Of the history, every position is only entered into the table.
+ *   Then, every lane reads the entry for its position and enters the position instead (replace in
+ *   warp.cuh): its candidate is the position that was last under that entry.
+ * - walk: a warp a chunk, so that most chunks are worked on at a time.  Every lane compares eight
+ *   bytes at its candidate, unless a match from an earlier step covers its position.  Then the
+ *   greedy walk, group by group: the first lane at or after the walk's position that has a match
+ *   wins; a match of all eight bytes is extended, 128 bytes at a time, by the whole warp.  This goes
+ *   through a group's two or three matches one after another, but its state is the same in all
+ *   lanes, so that nothing diverges.
  *
  * Both wait for memory for a whole step at a time, not for every group.
  *
@@ -49,11 +47,11 @@ static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t
 }
 
 /* Leaves the distance to every position's candidate, modulo 65536, in its place in the tags. */
-static __global__ void __launch_bounds__(WARP) look_up(gpu_view v)
+static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
-    const uint32_t lane = threadIdx.x;
+    const uint32_t place = place_in_step();
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t *data = (const uint32_t *)(v.input + span.start - span.history);
     const uint32_t end = span.end - span.start + span.history;
@@ -61,9 +59,9 @@ static __global__ void __launch_bounds__(WARP) look_up(gpu_view v)
     step_bytes<4> bytes;
 
     clear_table(table, LZ_TAGGING_HASH_BITS, 0);
-    bytes.load(data, lane);
+    bytes.load(data, place);
     for (uint32_t step = 0; step < end; step += STEP) {
-        const uint32_t pos = step + lane;
+        const uint32_t pos = step + place;
         uint32_t entry[GROUPS], candidate[GROUPS];
 
 #pragma unroll
@@ -103,7 +101,7 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
     };
 
     load_step(span.history + lane);
-    for (uint32_t step = span.history; step < end; step += STEP) {
+    for (uint32_t step = span.history; step < end; step += WARP_STEP) {
         const uint32_t pos = step + lane;
         uint32_t distance[GROUPS], length[GROUPS];
         uint32_t low[GROUPS], high[GROUPS];
@@ -114,7 +112,7 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
             high[g] = bytes.at(pos, g, 1);
             distance[g] = next[g];
         }
-        load_step(pos + STEP);
+        load_step(pos + WARP_STEP);
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
             const uint32_t at = pos + g * WARP, there = at - distance[g];
@@ -169,7 +167,7 @@ size_t gpu_scratch_tagging(const struct lz_level *level)
 cudaError_t gpu_find_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)level;
-    look_up<<<v.chunks, WARP, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
+    look_up<<<v.chunks, TABLE_THREADS, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
     return cudaGetLastError();
 }
 

@@ -1,5 +1,5 @@
 /*
- * warp.cuh - what the match finders' kernels do a warp at a time
+ * warp.cuh - what the match finders' kernels do a warp at a time, or a few warps
  */
 #ifndef GZLZSS_GPU_WARP_CUH
 #define GZLZSS_GPU_WARP_CUH
@@ -43,20 +43,31 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
     return difference == 0 ? 4 : (uint32_t)(__ffs((int)difference) - 1) >> 3;
 }
 
-/* Positions are entered into tables so many warps of them at a time, as a step. */
+/* Positions are entered into tables a step at a time: each of a block's warps has some groups of 32
+ * of them in a row, a position of every group for a lane. */
 #define GROUPS 8
-#define STEP (GROUPS * WARP)
+#define WARP_STEP (GROUPS * WARP)
+#define TABLE_WARPS 4
+#define TABLE_THREADS (TABLE_WARPS * WARP)
+#define STEP (TABLE_WARPS * WARP_STEP)
+
+/* This thread's place in a step, in its warp's first group. */
+static __device__ __forceinline__ uint32_t place_in_step(void)
+{
+    return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
+}
 
 /*
- * Enters a step's positions into a table.  They rise by one from lane to lane, and by WARP from
- * group to group, from `pos`, this lane's in the first group, and are above all that were entered
- * before.  entry[g] is where this lane's position of group g belongs.  before[g] becomes the
- * position that was last under that entry before this one, and the highest position is left under
- * each.
+ * Enters a step's positions into a table; for a block of TABLE_THREADS.  They rise by one from lane
+ * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is this
+ * thread's in its first group, and are above all that were entered before.  entry[g] is where the
+ * thread's position of group g belongs.  before[g] becomes the position that was last under that
+ * entry before this one, and the highest position is left under each.
  *
  * A group's reads come before its writes, and these before the next group's reads, because a warp's
  * accesses to shared memory are done in order; none of them has to wait for the one before it to
- * answer.  That is why a step has several groups.
+ * answer.  That is why a warp has several groups.  The warps take turns at that; with all else, they
+ * do not wait for one another.  That is why there are several.
  */
 static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (&entry)[GROUPS],
                                                uint32_t pos, uint32_t (&before)[GROUPS])
@@ -67,13 +78,18 @@ static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
         same[g] = __match_any_sync(ALL_LANES, entry[g]);
+    for (uint32_t turn = 0; turn < TABLE_WARPS; turn++) {
+        if (turn == threadIdx.x / WARP) {
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-        before[g] = table[entry[g]];
-        __syncwarp();
-        if (same[g] >> lane == 1)
-            table[entry[g]] = (uint16_t)(pos + (uint32_t)g * WARP);
-        __syncwarp();
+            for (int g = 0; g < GROUPS; g++) {
+                before[g] = table[entry[g]];
+                __syncwarp();
+                if (same[g] >> lane == 1)
+                    table[entry[g]] = (uint16_t)(pos + (uint32_t)g * WARP);
+                __syncwarp();
+            }
+        }
+        __syncthreads();
     }
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
@@ -109,14 +125,16 @@ template <unsigned BYTES> struct step_bytes {
     }
 };
 
-/* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits. */
+/* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits; for
+ * a block of TABLE_THREADS. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
 {
     uint32_t both = value | value << 16;
 
-    for (uint32_t i = threadIdx.x % WARP; i < (sizeof(uint16_t) << bits) / sizeof(uint4); i += WARP)
+    for (uint32_t i = threadIdx.x; i < (sizeof(uint16_t) << bits) / sizeof(uint4);
+         i += TABLE_THREADS)
         ((uint4 *)table)[i] = make_uint4(both, both, both, both);
-    __syncwarp();
+    __syncthreads();
 }
 
 #endif

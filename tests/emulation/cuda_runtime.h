@@ -38,7 +38,7 @@ struct emulated_index {
     uint32_t x;
 };
 
-extern emulated_index threadIdx, blockIdx;
+extern emulated_index threadIdx, blockIdx, blockDim;
 
 /* Runs blocks of so many threads, each of which calls thread(argument), for this kernel. */
 void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size_t shared_size,

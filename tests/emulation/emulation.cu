@@ -12,7 +12,7 @@
 #define LANES 32
 #define STACK_SIZE ((size_t)64 << 10)
 
-emulated_index threadIdx, blockIdx;
+emulated_index threadIdx, blockIdx, blockDim;
 
 /* What kernels call their dynamic shared memory. */
 thread_local uint4 shared[EMULATED_SHARED_SIZE / sizeof(uint4)];
@@ -215,6 +215,7 @@ void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size
         fail("out of memory");
     block.thread = thread;
     block.argument = argument;
+    blockDim.x = threads;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
         const uint8_t *bytes = (const uint8_t *)shared;
 
