@@ -33,8 +33,9 @@
  * COPIED_IN, `parsing` for FOUND. */
 enum { BEGIN, COPIED_IN, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
-/* Streams of a kind that there may be. */
-#define STREAMS_MAX 8
+/* Streams for finding, of which two are enough where kernels do not take long; and for parsing. */
+#define FINDERS_MAX 4
+#define PARSERS 3
 
 /* One batch's private part. */
 struct device_batch {
@@ -57,10 +58,10 @@ struct gpu_engine {
     int batches;          /* that there may be */
     int device;
     cudaStream_t copying; /* input and sequences */
-    cudaStream_t finding[STREAMS_MAX];
-    cudaStream_t parsing[STREAMS_MAX]; /* of higher priority */
-    unsigned finders, parsers;         /* so many of these */
-    std::atomic<unsigned> turn;        /* whose it is: counted up by every batch */
+    cudaStream_t finding[FINDERS_MAX];
+    unsigned finders;              /* so many of these */
+    cudaStream_t parsing[PARSERS]; /* of higher priority */
+    std::atomic<unsigned> turn;    /* whose it is: counted up by every batch */
 
     /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
      * the submission with this number. */
@@ -187,7 +188,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     d->view.shared_size = g->shared_size;
 
     d->finding = g->finding[turn % g->finders];
-    d->parsing = g->parsing[turn % g->parsers];
+    d->parsing = g->parsing[turn % PARSERS];
 
     status = cudaSuccess;
     for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
@@ -282,17 +283,15 @@ static cudaError_t take_device(int device)
  * copy in. */
 static cudaError_t make_streams(struct gpu_engine *g)
 {
-    const bool is_slow = g->level->passes > 0;
     int lowest, highest;
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
-    g->finders = is_slow ? 4 : 2;
-    g->parsers = 3;
+    g->finders = g->level->passes > 0 ? FINDERS_MAX : 2;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
-    for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
+    for (unsigned i = 0; i < PARSERS && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
     return status;
 }
@@ -342,12 +341,12 @@ void gpu_close(struct gpu_engine *g)
     (void)cudaSetDevice(g->device);
     if (g->copying != NULL)
         cudaStreamDestroy(g->copying);
-    for (int i = 0; i < STREAMS_MAX; i++) {
+    for (unsigned i = 0; i < g->finders; i++)
         if (g->finding[i] != NULL)
             cudaStreamDestroy(g->finding[i]);
+    for (unsigned i = 0; i < PARSERS; i++)
         if (g->parsing[i] != NULL)
             cudaStreamDestroy(g->parsing[i]);
-    }
     delete g;
 }
 
