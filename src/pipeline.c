@@ -76,7 +76,7 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /*
  * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this, which is
- * what it takes to bring one up.  How fast the CPU is is guessed from what a core of an H100 machine
+ * what it takes to bring one up (see gpu_min).  How fast the CPU is is guessed from what a core of an H100 machine
  * (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s, until it is known
  * from the first segments.  (There, the CPU took as long as the two together for 150 to 200 MB at
  * level 6, 100 at level 9 and 600 to 800 at level 1; this says 237, 166 and 770.)
@@ -771,6 +771,7 @@ static void consider_gpus(struct job *j)
     if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
     j->wants_gpus = j->wants_gpus || is_worth_gpus(j, bytes);
+    j->stats.wanted_gpus = j->wants_gpus;
     if (j->wants_gpus)
         want_gpus(p, bytes);
     /* One that is up is good for less. */
@@ -1364,10 +1365,17 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
     return j.status;
 }
 
-/* From how many bytes on a GPU pays. */
+/* From how many bytes on a GPU pays: where the cores would take longer than it does to bring one up.
+ * However many they are, they take as long as one of them does for a segment; so where that is long,
+ * and a GPU will have brought a batch back by then, a whole segment is enough. */
 static uint64_t gpu_min(const struct pipeline_config *config)
 {
-    return (uint64_t)(GPU_SECONDS * config->threads * core_speed[config->level] * 1e6);
+    const double speed = core_speed[config->level] * 1e6;
+    const uint64_t bytes = (uint64_t)(GPU_SECONDS * config->threads * speed);
+
+    return (double)config->segment_size / speed > 2 * GPU_SECONDS && config->segment_size < bytes
+               ? config->segment_size
+               : bytes;
 }
 
 /* Makes the pipeline's GPUs ready to come up; false, with the reason in error, if they cannot, or
@@ -1469,7 +1477,7 @@ void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipe
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
     else if (stats->cpu_kept_up)
         snprintf(why, GPU_ERROR_SIZE, "the CPU kept up with the input");
-    else if (stats->in_bytes >= gpu_min(config))
+    else if (stats->wanted_gpus)
         snprintf(why, GPU_ERROR_SIZE, "the CPU was done before it was up");
     else
         snprintf(why, GPU_ERROR_SIZE,

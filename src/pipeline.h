@@ -33,6 +33,7 @@ struct pipeline_stats {
     double read, match, encode, write; /* `read` and `write` include waiting for the other end */
     struct gpu_times gpu;
     bool cpu_kept_up; /* with a pipe that might have been worth a GPU, so that it was not */
+    bool wanted_gpus; /* whether it was worth bringing one up */
 };
 
 enum pipeline_status {

@@ -331,6 +331,20 @@ works() {
     done
 }
 
+@test "auto wants a GPU for a segment that takes a core long, and not for fewer bytes" {
+    "$GZLZSS" --version | grep -q '^CUDA: yes' || skip "built without CUDA"
+    "$GEN" mixed 4194305 >large
+    for level in 10 12; do
+        ends_with 0 "$GZLZSS" -vvc -p16 "-$level" large
+        ! grep -q "takes longer below" stderr || fail "it does not, at level $level"
+        head -c 4194304 large >less
+        ends_with 0 "$GZLZSS" -vvc -p16 "-$level" less
+        grep -q "at level $level, with 16 threads, that takes longer below about 4 MB" stderr
+    done
+    ends_with 0 "$GZLZSS" -vvc -p16 -9 large
+    grep -q "at level 9, with 16 threads, that takes longer below about 166 MB" stderr
+}
+
 @test "with a GPU: it does the work, to the same bytes" {
     have_gpu || skip "there is no GPU"
     "$GEN" mixed 2500000 >large
