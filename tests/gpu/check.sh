@@ -373,7 +373,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     "$GEN" zeros 40000 >sanitize/zeros
     "$GEN" binary 100000 >sanitize/binary
     for tool in memcheck racecheck; do
-        for options in "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
+        for options in "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
             status=0
             # shellcheck disable=SC2086 # These are several.
             compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
