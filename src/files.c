@@ -449,9 +449,12 @@ static void report_work(struct file *f, const struct pipeline_stats *s)
         pipeline_why_no_gpu(&f->o->pipeline, s, why);
         msg_note(&f->m, "%s: GPU not used: %s", f->name, why);
     }
-    msg_note(&f->m, "%s: segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone",
+    msg_note(&f->m,
+             "%s: segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone; "
+             "%llu in parts",
              f->name, (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
-             gpu != NULL ? gpu : "none", (unsigned long long)s->redone_segments);
+             gpu != NULL ? gpu : "none", (unsigned long long)s->redone_segments,
+             (unsigned long long)s->split_segments);
     msg_note(&f->m,
              "%s: thread seconds: read %.3f, match %.3f, encode %.3f, write %.3f; "
              "GPU seconds: copy in %.3f, kernels %.3f, copy out %.3f",

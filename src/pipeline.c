@@ -18,7 +18,10 @@
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
- * The caller's thread is the first worker.  Others are started only when there is another segment
+ * Where there are fewer segments than threads, as in a small input or at the end of a large one,
+ * workers also match some chunks of a segment that another one has claimed, who then encodes it.
+ *
+ * The caller's thread is the first worker.  Others are started only when there is something for them
  * to work on, so that a small input costs no thread.
  *
  * Who owns what.  A slot holds what is known of a claimed segment until it is written; segment i
@@ -133,6 +136,13 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
  * 1.4 s with one. */
 #define BYTES_PER_FURTHER_GPU ((uint64_t)8 << 30)
 
+/* A segment is matched by several workers from so many chunks on, and a worker takes so many of them at
+ * a time, since it has to go through one before these first: that costs a tenth of what it takes to
+ * match one at level 6, and a third at level 1. */
+#define SPLIT_FROM 4
+#define PART_MIN 2
+#define PART_MAX 8
+
 /* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
  * costs more than a small input does. */
 struct tools {
@@ -157,7 +167,8 @@ struct pipeline {
 
     pthread_mutex_t lock;    /* of what follows, and of the job */
     pthread_cond_t can_work; /* anything that a worker may wait for, */
-    pthread_cond_t can_feed; /* and a feeder */
+    pthread_cond_t can_feed; /* a feeder, */
+    pthread_cond_t can_join; /* and the owner of a segment that others match, too */
     struct tools *tools;     /* that nobody uses */
 };
 
@@ -179,10 +190,26 @@ struct slot {
 
 struct job;
 
+/* A segment that several workers match, each a part at a time; its owner's. */
+struct split {
+    const uint8_t *in;
+    size_t len;
+    unsigned chunk_count;
+    unsigned part;               /* chunks, but for the last part */
+    unsigned next;               /* the first chunk that nobody has taken */
+    unsigned busy;               /* workers at a part */
+    bool failed;                 /* for want of memory */
+    double seconds;              /* that all parts took */
+    struct lz_chunk *chunks;     /* what was found, */
+    struct lz_sequence **memory; /* for every part, where its sequences are */
+    struct split *link;          /* the next in the list */
+};
+
 struct worker {
     struct job *job;
     pthread_t thread; /* but for the first, which is the caller's */
     struct tools *tools;
+    struct split split;
     uint64_t redone; /* segments */
 };
 
@@ -271,7 +298,11 @@ struct job {
     uint64_t pace_count;      /* of which there were so many */
     uint64_t gpu_matched;     /* segments, by GPUs, encoded or not */
     double match_seconds;     /* of the CPU, for the segments that no GPU matched */
-    int matching;             /* workers that match a segment */
+    int matching;             /* workers that match a segment of their own */
+
+    struct split *splits; /* those with parts that nobody has taken */
+    int waiting;          /* workers that have nothing to do */
+    int claiming;         /* workers that read a segment which may be split */
 
     struct queue unread, ready;
 
@@ -833,6 +864,148 @@ static bool cpu_may_match(const struct job *j)
     return !end_is_known(j) || left > rate * match_seconds;
 }
 
+/* --- Segments that several workers match --- */
+
+/* Chunks of a segment that a worker is to match at a time, if others are to help it with the segment
+ * that it has read; else 0. */
+static unsigned part_for(const struct job *j, const struct slot *s)
+{
+    const unsigned chunks = (unsigned)LZ_CHUNKS(s->len);
+    const int idle = j->waiting + j->threads - j->started;
+    const uint64_t claimable = known_segments(j) - j->next_claim;
+    unsigned part;
+
+    /* What has passes goes through many chunks together.  With a GPU, workers that wait do so for a
+     * reason. */
+    if (s->before > 0 || s->chunks != NULL || chunks < SPLIT_FROM || j->threads < 2 ||
+        j->level->passes > 0 || j->feeding > 0 || gpu_is_coming(j))
+        return 0;
+    /* Those that will be idle soon, too. */
+    if (claimable >= (uint64_t)idle && !(end_is_known(j) && claimable < (uint64_t)j->threads))
+        return 0;
+    part = chunks / (2 * (unsigned)j->threads);
+    return part < PART_MIN ? PART_MIN : part > PART_MAX ? PART_MAX : part;
+}
+
+/* Matches the part of a segment that starts at this chunk; called without the lock.  False if memory
+ * is short. */
+static bool match_part(const struct worker *w, struct split *p, unsigned first)
+{
+    const unsigned count = p->chunk_count - first < p->part ? p->chunk_count - first : p->part;
+    const size_t start = (size_t)first * LZ_CHUNK_SIZE;
+    const size_t end = count < p->part
+                           ? p->len
+                           : LZ_CHUNK_END(start + (count - 1) * (size_t)LZ_CHUNK_SIZE, p->len);
+    struct lz_matcher *m = w->tools->matcher;
+    const struct lz_level *level = w->job->level;
+    /* The chunk before is all that a part's matches may come from. */
+    const struct lz_chunk *chunks =
+        first == 0
+            ? lz_match_segment(m, level, p->in, end)
+            : lz_match_after(m, level, p->in + start - LZ_CHUNK_SIZE, end - start + LZ_CHUNK_SIZE) +
+                  1;
+    struct lz_sequence *out;
+    size_t total = 1;
+
+    for (unsigned i = 0; i < count; i++)
+        total += chunks[i].count;
+    out = malloc(total * sizeof(*out));
+    p->memory[first / p->part] = out;
+    if (out == NULL)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(out, chunks[i].sequences, chunks[i].count * sizeof(*out));
+        p->chunks[first + i] = (struct lz_chunk){out, chunks[i].count};
+        out += chunks[i].count;
+    }
+    return true;
+}
+
+/* Takes a part of the segment, of which there is one, and matches it. */
+static void take_part(struct worker *w, struct split *p)
+{
+    struct job *j = w->job;
+    const unsigned first = p->next;
+    double seconds;
+    bool ok;
+
+    p->next += p->part;
+    p->busy++;
+    if (p->next >= p->chunk_count) {
+        struct split **link = &j->splits;
+
+        while (*link != p)
+            link = &(*link)->link;
+        *link = p->link;
+    }
+    if (j->splits != NULL)
+        more_workers(j);
+    else if (all_claimed(j))
+        pthread_cond_broadcast(&j->pipeline->can_work);
+    unlock(j);
+    seconds = -clock_seconds();
+    ok = match_part(w, p, first);
+    seconds += clock_seconds();
+    lock(j);
+    p->seconds += seconds;
+    p->failed = p->failed || !ok;
+    if (--p->busy == 0 && p->next >= p->chunk_count)
+        pthread_cond_broadcast(&j->pipeline->can_join);
+}
+
+static void free_split(struct split *p)
+{
+    if (p->memory != NULL)
+        for (unsigned i = 0; i * p->part < p->chunk_count; i++)
+            free(p->memory[i]);
+    free(p->memory);
+    free(p->chunks);
+    p->memory = NULL;
+    p->chunks = NULL;
+}
+
+/* Lets others help the worker with the segment that it has claimed, if that is of any use. */
+static void offer_parts(struct worker *w, const struct slot *s)
+{
+    struct job *j = w->job;
+    struct split *p = &w->split;
+    const unsigned part = part_for(j, s), count = (unsigned)LZ_CHUNKS(s->len);
+
+    if (part == 0)
+        return;
+    *p = (struct split){.in = s->in, .len = s->len, .chunk_count = count, .part = part};
+    p->chunks = calloc(count, sizeof(*p->chunks));
+    p->memory = calloc(count / part + 1, sizeof(*p->memory));
+    if (p->chunks == NULL || p->memory == NULL) {
+        free_split(p);
+        return;
+    }
+    p->link = j->splits;
+    j->splits = p;
+    j->stats.split_segments++;
+    more_workers(j);
+    pthread_cond_broadcast(&j->pipeline->can_work);
+}
+
+/* Matches what parts of the worker's segment nobody has taken, and waits for the others; called
+ * without the lock.  w->split.chunks is NULL then if memory is short. */
+static void finish_parts(struct worker *w)
+{
+    struct job *j = w->job;
+    struct split *p = &w->split;
+
+    lock(j);
+    while (p->next < p->chunk_count)
+        take_part(w, p);
+    while (p->busy > 0)
+        pthread_cond_wait(&j->pipeline->can_join, &j->pipeline->lock);
+    unlock(j);
+    if (p->failed) {
+        free_split(p);
+        p->seconds = 0;
+    }
+}
+
 /* Reads a segment for a feeder. */
 static void read_for_feeder(struct job *j)
 {
@@ -864,7 +1037,8 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         consider_gpus(j);
         if (leave_ahead(j))
             continue;
-        if (is_empty(&j->ready) && all_claimed(j) && j->feeder_segments == 0)
+        if (is_empty(&j->ready) && all_claimed(j) && j->feeder_segments == 0 && j->splits == NULL &&
+            j->claiming == 0)
             return NULL;
         /* Some workers see to it that the GPU has something to do; as long as there is something to
          * encode, not more, since reading may be waiting. */
@@ -885,16 +1059,28 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             continue;
         }
         if (can_read(j) && has_room(j, 1, reserve) && cpu_may_match(j)) {
-            struct slot *s = claim_one(j, w->tools);
+            struct slot *s;
 
-            if (s == NULL)
-                return NULL;
-            if (!all_claimed(j))
-                more_workers(j);
-            j->matching++;
+            j->claiming++;
+            s = claim_one(j, w->tools);
+            if (s != NULL) {
+                if (!all_claimed(j))
+                    more_workers(j);
+                j->matching++;
+                offer_parts(w, s);
+            }
+            /* Those that waited for parts have waited in vain. */
+            if (--j->claiming == 0 && j->splits == NULL && all_claimed(j))
+                pthread_cond_broadcast(&j->pipeline->can_work);
             return s;
         }
+        if (j->splits != NULL) {
+            take_part(w, j->splits);
+            continue;
+        }
+        j->waiting++;
         pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
+        j->waiting--;
     }
 }
 
@@ -1011,11 +1197,18 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
     const size_t len = s->before + s->len;
     const struct lz_chunk *chunks;
 
+    if (w->split.chunks != NULL)
+        finish_parts(w);
     if (s->before == 0) {
-        chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
+        bool ok;
+
+        chunks = w->split.chunks != NULL ? w->split.chunks
+                                         : lz_match_segment(w->tools->matcher, level, s->in, len);
         *matched = clock_seconds();
-        return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
-                                   s->out, &s->out_len);
+        ok = huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
+                                 s->out, &s->out_len);
+        free_split(&w->split);
+        return ok;
     }
     chunks = lz_match_after(w->tools->matcher, level, s->in, len);
     *matched = clock_seconds();
@@ -1024,7 +1217,7 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
 }
 
 /* Matches the segment, unless a GPU did, and encodes it; called without the lock, by its owner.
- * *match, *encode: the seconds that these took. */
+ * *match, *encode: the seconds that these took, all threads together. */
 static enum pipeline_status encode_segment(struct worker *w, struct slot *s, double *match,
                                            double *encode)
 {
@@ -1050,8 +1243,9 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
         }
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
-    *match = matched - start;
+    *match = w->split.seconds > 0 ? w->split.seconds : matched - start;
     *encode = clock_seconds() - matched;
+    w->split.seconds = 0;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
@@ -1426,6 +1620,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
+    pthread_cond_init(&p->can_join, NULL);
     if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
         pipeline_free(p);
         return NULL;
@@ -1446,6 +1641,7 @@ bool pipeline_free(struct pipeline *p)
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->can_work);
     pthread_cond_destroy(&p->can_feed);
+    pthread_cond_destroy(&p->can_join);
     free(p);
     return true;
 }

@@ -26,10 +26,11 @@ struct pipeline_config {
 
 /* What a compression did; seconds are added up over all threads. */
 struct pipeline_stats {
-    uint64_t in_bytes, out_bytes;      /* out_bytes: the whole member */
-    uint64_t cpu_segments;             /* matched by the CPU engine */
-    uint64_t gpu_segments;             /* matched by the GPU engine */
-    uint64_t redone_segments;          /* of these, how many did not pass the check */
+    uint64_t in_bytes, out_bytes; /* out_bytes: the whole member */
+    uint64_t cpu_segments;        /* matched by the CPU engine */
+    uint64_t gpu_segments;        /* matched by the GPU engine */
+    uint64_t redone_segments;     /* of these, how many did not pass the check */
+    uint64_t split_segments;      /* matched by the CPU, by several threads if these were free */
     double read, match, encode, write; /* `read` and `write` include waiting for the other end */
     struct gpu_times gpu;
     bool cpu_kept_up; /* with a pipe that might have been worth a GPU, so that it was not */

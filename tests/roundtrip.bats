@@ -325,3 +325,26 @@ END
     done
     [ "$checked" -gt 0 ] || skip "no other program is installed"
 }
+
+@test "segments that several threads match in parts have the same bytes" {
+    # Sizes about chunks (32 KiB), parts (two chunks, up to eight) and segments.
+    for size in 98304 98305 131072 200000 524287 1048577 2097152 3000000 5300000; do
+        "$GEN" mixed "$size" >"in.$size"
+        for options in -1 -3 -6 -9 "-5 -b 200"; do
+            # shellcheck disable=SC2086 # These are several.
+            "$GZLZSS" -nc -p1 $options "in.$size" >alone
+            # shellcheck disable=SC2086
+            "$GZLZSS" -nc -p5 -vv $options "in.$size" 2>stderr >together
+            cmp alone together || fail "$size $options"
+            # shellcheck disable=SC2086
+            "$GZLZSS" -nc -p5 $options <"in.$size" | cmp alone - || fail "$size $options, stdin"
+            # shellcheck disable=SC2086
+            cat "in.$size" | "$GZLZSS" -nc -p5 $options | cmp alone - || fail "$size $options, pipe"
+            [ "$size" -le 98304 ] || grep -q '; [1-9][0-9]* in parts$' stderr ||
+                fail "$size $options: not in parts"
+            [ "$size" -gt 98304 ] || grep -q '; 0 in parts$' stderr || fail "$size: in parts"
+        done
+    done
+    # From level 10 on, all chunks of a segment go together.
+    "$GZLZSS" -nc -p5 -vv -10 in.524287 2>&1 >/dev/null | grep -q '; 0 in parts$'
+}
