@@ -104,13 +104,14 @@ begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longe
 
 /* How many lanes have to be without a position until they get new ones, and how many have to have
  * bytes to count until these are counted; and candidates that the others go through at a time.
- * Found by trying, on an H100. */
+ * Found by trying, on an H100 and an H200. */
 #define REFILL 8
 #define COUNTED 12
 #define FOLLOWED 4
 
 /* Goes on to the next candidates, FOLLOWED at most.  One that agrees in the last bytes looks good.
- * (Whether it does in the first, too, is for counting to see: one that does not is not longer.) */
+ * (Whether it does in the first, too, is for counting to see: one that does not agrees in fewer bytes
+ * than are hashed, and is not longer.) */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Data data, Links links,
                                               uint32_t depth)
@@ -174,6 +175,7 @@ static __device__ __forceinline__ void count_on(search &s, Data data, uint32_t d
                 s.best.quarter = s.best.whole;
         }
     }
+    /* Here, a match that is enough is longer, too: `nice` is more than any search begins with. */
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 

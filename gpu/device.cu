@@ -8,8 +8,8 @@
 
 /* Hardware queues that a device's streams share.  The driver makes 8, and each takes 12 ms to make and
  * take down: with 4, 200 MB at level 1 take 0.46 s instead of 0.52 (H100).  But fewer kernels
- * overlap: level 1's pace falls from 29 GB/s to 26, level 6's from 9.5 to 9.3, level 9's not (H200),
- * which a command that has to encode it all does not notice.  Level 12's fell from 0.59 to 0.34:
+ * overlap: level 1's pace falls from 29 GB/s to 26, level 6's from 9.5 to 9.3, level 9's does not
+ * (H200), which a command that has to encode it all does not notice.  Level 12's fell from 0.59 to 0.34:
  * kernels that go over the shortest path several times take long, and need all. */
 #define FEW_QUEUES "4"
 

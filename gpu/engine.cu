@@ -2,14 +2,14 @@
  * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
  *
  * A batch's memory is allocated when it is made; nothing grows with the input.  The streams are the
- * engine's, a few for every stage, which batches take in turns, so that one batch's kernels run while
- * another's input is on its way in and a third's sequences on their way out, and nothing waits for
- * what does not come before it.  (Were they the batches', there would be more of them than the
- * device has queues, and in a queue, everything waits for what is before it.)  A parse is one walk
- * along a chunk by a warp, which takes long, whatever else the device does, but little of the
- * device: in a stream of higher priority, it starts beside another batch's search as soon as it can.
- * How many sequences a batch has is known only when its kernels are done, so their copy is queued by
- * gpu_collect, for just that many.
+ * engine's: one for copies, both ways, and a few for finding and for parsing.  A batch is given one of
+ * each, in turn, when it is made, so that one batch's copies and others' kernels go on side by side.
+ * (With streams of their own, batches had many more of them than the device has queues, and in a
+ * queue, everything waits for what is before it.)  A parse is one walk along a chunk by a warp,
+ * which takes long, whatever else the device does, but little of the device: in a stream of higher
+ * priority, it starts beside another batch's search as soon as it can.  How many sequences a batch
+ * has is known only when its kernels are done, so their copy is queued by gpu_collect, for just
+ * that many.
  */
 #include <atomic>
 #include <new>
@@ -33,8 +33,10 @@
  * COPIED_IN, `parsing` for FOUND. */
 enum { BEGIN, COPIED_IN, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
-/* Streams for finding, of which two are enough where kernels do not take long; and for parsing. */
+/* Streams for finding, at levels with several passes and at others, where a third costs 3 % with
+ * FEW_QUEUES and is worth as much with more; and for parsing: with two, level 1 is a tenth slower. */
 #define FINDERS_MAX 4
+#define FINDERS 2
 #define PARSERS 3
 
 /* One batch's private part. */
@@ -61,7 +63,7 @@ struct gpu_engine {
     cudaStream_t finding[FINDERS_MAX];
     unsigned finders;              /* so many of these */
     cudaStream_t parsing[PARSERS]; /* of higher priority */
-    std::atomic<unsigned> turn;    /* whose it is: counted up by every batch */
+    std::atomic<unsigned> made;    /* batches so far, which says what streams the next one gets */
 
     /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
      * the submission with this number. */
@@ -169,7 +171,7 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
 static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
 {
     const size_t capacity = g->capacity;
-    const unsigned turn = g->turn++;
+    const unsigned number = g->made++;
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
     size_t sequences = capacity / BYTES_A_SEQUENCE;
@@ -187,8 +189,8 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     d->view.capacity = (uint32_t)sequences;
     d->view.shared_size = g->shared_size;
 
-    d->finding = g->finding[turn % g->finders];
-    d->parsing = g->parsing[turn % PARSERS];
+    d->finding = g->finding[number % g->finders];
+    d->parsing = g->parsing[number % PARSERS];
 
     status = cudaSuccess;
     for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
@@ -286,7 +288,7 @@ static cudaError_t make_streams(struct gpu_engine *g)
     int lowest, highest;
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
-    g->finders = g->level->passes > 0 ? FINDERS_MAX : 2;
+    g->finders = g->level->passes > 0 ? FINDERS_MAX : FINDERS;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)

@@ -32,10 +32,10 @@ struct gpu_view {
     uint32_t length;
     uint32_t segment_size; /* a multiple of 1024, so that every chunk is 16-byte aligned */
     uint32_t chunks_per_segment;
-    uint32_t chunks;               /* of the whole batch */
-    uint32_t shared_size;          /* bytes of shared memory that a kernel may ask for a block */
-    uint16_t *tags;                /* LZ_CHUNK_SIZE for every chunk */
-    void *scratch;                 /* what the finder asked for */
+    uint32_t chunks;      /* of the whole batch */
+    uint32_t shared_size; /* bytes of shared memory that a kernel may ask for a block */
+    uint16_t *tags;       /* LZ_CHUNK_SIZE for every chunk; tagging has distances there first */
+    void *scratch;        /* what the finder asked for */
     struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
     uint32_t capacity;
     uint32_t *used; /* sequences taken, 0 at the start */

@@ -16,9 +16,6 @@
  * was never written, which is ahead of every position and thus makes such a link. */
 #define LINKS_NONE 0xffffu
 
-/* The last step may begin with a chunk's last byte, and the bytes of the step after it are read. */
-static_assert(2 * STEP + LZ_LONGEST + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
-
 /* Bytes of shared memory that making links takes. */
 #define LINKS_SHARED (sizeof(uint16_t) << LZ_CHAINS_HASH_BITS)
 
@@ -111,33 +108,6 @@ static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu
                                                    uint32_t pos)
 {
     return links.links[pos];
-}
-
-/* Whether the first BYTES (4, 7 or 12) bytes at `pos`, which are `first`, are at `there` too. */
-template <unsigned BYTES, typename Data>
-static __device__ __forceinline__ bool same_prefix(Data data, uint32_t pos, uint32_t first,
-                                                   uint32_t there)
-{
-    if (load32(data, there) != first)
-        return false;
-    if (BYTES == 7)
-        return ((load32(data, there + 4) ^ load32(data, pos + 4)) & 0xffffff) == 0;
-    return BYTES == 4 || (load32(data, there + 4) == load32(data, pos + 4) &&
-                          load32(data, there + 8) == load32(data, pos + 8));
-}
-
-/* The length of a match of `known` bytes or more, at most `max`. */
-template <typename Data>
-static __device__ __forceinline__ uint32_t match_length(Data data, uint32_t pos, uint32_t there,
-                                                        uint32_t known, uint32_t max)
-{
-    uint32_t n = known, agree = 4;
-
-    while (n < max && agree == 4) {
-        agree = common_bytes(load32(data, pos + n), load32(data, there + n));
-        n += agree;
-    }
-    return min(n, max);
 }
 
 /* How many different values the chunk's first LZ_SAMPLE bytes have; for a whole block. */

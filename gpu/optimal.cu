@@ -91,6 +91,33 @@ static __device__ __forceinline__ void add(list &l, uint32_t length, uint32_t di
     l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
 }
 
+/* Whether the first BYTES (4, 7 or 12) bytes at `pos`, which are `first`, are at `there` too. */
+template <unsigned BYTES>
+static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
+                                                   uint32_t first, uint32_t there)
+{
+    if (load32(data, there) != first)
+        return false;
+    if (BYTES == 7)
+        return ((load32(data, there + 4) ^ load32(data, pos + 4)) & 0xffffff) == 0;
+    return BYTES == 4 || (load32(data, there + 4) == load32(data, pos + 4) &&
+                          load32(data, there + 8) == load32(data, pos + 8));
+}
+
+/* The length of a match of `known` bytes or more, at most `max`. */
+static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
+                                                        uint32_t there, uint32_t known,
+                                                        uint32_t max)
+{
+    uint32_t n = known, agree = 4;
+
+    while (n < max && agree == 4) {
+        agree = common_bytes(load32(data, pos + n), load32(data, there + n));
+        n += agree;
+    }
+    return min(n, max);
+}
+
 template <unsigned BYTES>
 static __device__ __forceinline__ void gather(list &l, const gpu_chunk &c, const gpu_links &links,
                                               uint32_t pos, uint32_t max, uint32_t depth,

@@ -46,7 +46,7 @@ static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t
     }
 }
 
-/* Leaves the distance to every position's candidate, modulo 65536, in its place in the tags. */
+/* Leaves the distance to every position's candidate in its place in the tags. */
 static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 {
     extern __shared__ uint4 shared[];

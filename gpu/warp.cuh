@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "gpu/internal.cuh"
+
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 
@@ -44,12 +46,19 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 }
 
 /* Positions are entered into tables a step at a time: each of a block's warps has some groups of 32
- * of them in a row, a position of every group for a lane. */
+ * of them in a row, a position of every group for a lane.  (With one warp, links take 1.3 times as
+ * long as with four; two and eight are no better.) */
 #define GROUPS 8
 #define WARP_STEP (GROUPS * WARP)
 #define TABLE_WARPS 4
 #define TABLE_THREADS (TABLE_WARPS * WARP)
 #define STEP (TABLE_WARPS * WARP_STEP)
+
+static_assert(LZ_WINDOW_SIZE % STEP == 0, "a history is whole steps");
+
+/* The last step may begin with a chunk's last byte, and the bytes of the step after it are read: of
+ * each position, 12 at most, in whole words. */
+static_assert(2 * STEP + 12 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 
 /* This thread's place in a step, in its warp's first group. */
 static __device__ __forceinline__ uint32_t place_in_step(void)
@@ -66,8 +75,8 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
  *
  * A group's reads come before its writes, and these before the next group's reads, because a warp's
  * accesses to shared memory are done in order; none of them has to wait for the one before it to
- * answer.  That is why a warp has several groups.  The warps take turns at that; with all else, they
- * do not wait for one another.  That is why there are several.
+ * answer.  That is why a warp has several groups.  The warps take turns at that, and do all else side
+ * by side: that is why there are several.
  */
 static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (&entry)[GROUPS],
                                                uint32_t pos, uint32_t (&before)[GROUPS])

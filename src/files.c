@@ -446,7 +446,7 @@ static void report_work(struct file *f, const struct pipeline_stats *s)
     if (f->o->verbose < 2)
         return;
     if (trouble[0] == '\0' && s->gpu_segments == 0) {
-        pipeline_why_no_gpu(&f->o->pipeline, s, why);
+        pipeline_why_no_gpu(f->pipeline, &f->o->pipeline, s, why);
         msg_note(&f->m, "%s: GPU not used: %s", f->name, why);
     }
     msg_note(&f->m,

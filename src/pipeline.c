@@ -79,12 +79,15 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /*
  * With BACKEND_AUTO, a GPU is brought up where the CPU alone would take longer than this, which is
- * what it takes to bring one up (see gpu_min).  How fast the CPU is is guessed from what a core of an H100 machine
- * (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s, until it is known
- * from the first segments.  (There, the CPU took as long as the two together for 150 to 200 MB at
- * level 6, 100 at level 9 and 600 to 800 at level 1; this says 237, 166 and 770.)
+ * what it takes to bring one up (see gpu_min).  How fast the CPU is is guessed from what a core of an
+ * H100 machine (Intel Xeon, 16 cores, all at work) does at each level on source code, in MB/s, until
+ * it is known from the first segments.  (There, the CPU took as long as the two together for 150 to
+ * 200 MB at level 6, 100 at level 9 and 600 to 800 at level 1; this says 237, 166 and 770.)
  */
 #define GPU_SECONDS 0.28
+
+/* In so many seconds, a GPU comes up and brings back a first batch, even at the slow levels. */
+#define GPU_BATCH_SECONDS (2 * GPU_SECONDS)
 
 static const double core_speed[LZ_LEVEL_MAX + 1] = {
     [1] = 172, [2] = 105, [3] = 102, [4] = 83,   [5] = 60, [6] = 53,
@@ -278,7 +281,6 @@ struct job {
     uint64_t ahead_most;
     uint64_t ahead_count;   /* of these that are here, or being read */
     bool ahead_ends;        /* for want of memory */
-    bool wants_gpus;        /* they were worth bringing up for this input at some time */
     struct pace claimed[2]; /* for cpu_is_bottleneck: more than BOTTLENECK_SECONDS ago, if there was
                                so much time, and since then */
 
@@ -441,7 +443,8 @@ static bool gpu_is_coming(const struct job *j)
 {
     struct gpus *gpus = j->pipeline->gpus;
 
-    return j->wants_gpus && (gpus_state(gpus) == GPUS_OPENING || j->gpus_fed < gpus_count(gpus));
+    return j->stats.wanted_gpus &&
+           (gpus_state(gpus) == GPUS_OPENING || j->gpus_fed < gpus_count(gpus));
 }
 
 /* Starts one more feeder for a GPU, if there may be one more. */
@@ -801,12 +804,11 @@ static void consider_gpus(struct job *j)
     /* Once the workers end, run_job looks at what feeders there are. */
     if (p->gpus == NULL || j->failed || all_claimed(j))
         return;
-    j->wants_gpus = j->wants_gpus || is_worth_gpus(j, bytes);
-    j->stats.wanted_gpus = j->wants_gpus;
-    if (j->wants_gpus)
+    j->stats.wanted_gpus = j->stats.wanted_gpus || is_worth_gpus(j, bytes);
+    if (j->stats.wanted_gpus)
         want_gpus(p, bytes);
     /* One that is up is good for less. */
-    if (j->wants_gpus || bytes >= p->batch_size)
+    if (j->stats.wanted_gpus || bytes >= p->batch_size)
         start_feeders(j);
 }
 
@@ -1567,7 +1569,7 @@ static uint64_t gpu_min(const struct pipeline_config *config)
     const double speed = core_speed[config->level] * 1e6;
     const uint64_t bytes = (uint64_t)(GPU_SECONDS * config->threads * speed);
 
-    return (double)config->segment_size / speed > 2 * GPU_SECONDS && config->segment_size < bytes
+    return (double)config->segment_size / speed > GPU_BATCH_SECONDS && config->segment_size < bytes
                ? config->segment_size
                : bytes;
 }
@@ -1659,18 +1661,21 @@ const char *pipeline_gpu_trouble(struct pipeline *p)
     return p->trouble;
 }
 
-void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipeline_stats *stats,
-                         char why[GPU_ERROR_SIZE])
+void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
+                         const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE])
 {
 #ifndef HAVE_CUDA
-    (void)config;
+    (void)p;
+    (void)asked;
     (void)stats;
     snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
 #else
-    if (config->rsyncable)
+    if (asked->rsyncable)
         snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
-    else if (config->backend == BACKEND_CPU)
+    else if (asked->backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
+    else if (p->config.backend == BACKEND_CPU)
+        snprintf(why, GPU_ERROR_SIZE, "small files are worked on side by side");
     else if (stats->cpu_kept_up)
         snprintf(why, GPU_ERROR_SIZE, "the CPU kept up with the input");
     else if (stats->wanted_gpus)
@@ -1678,6 +1683,6 @@ void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipe
     else
         snprintf(why, GPU_ERROR_SIZE,
                  "at level %d, with %d threads, that takes longer below about %.0f MB",
-                 config->level, config->threads, (double)gpu_min(config) / 1e6);
+                 asked->level, asked->threads, (double)gpu_min(asked) / 1e6);
 #endif
 }

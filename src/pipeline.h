@@ -34,7 +34,7 @@ struct pipeline_stats {
     double read, match, encode, write; /* `read` and `write` include waiting for the other end */
     struct gpu_times gpu;
     bool cpu_kept_up; /* with a pipe that might have been worth a GPU, so that it was not */
-    bool wanted_gpus; /* whether it was worth bringing one up */
+    bool wanted_gpus; /* at some time, they were worth bringing up for this input */
 };
 
 enum pipeline_status {
@@ -71,9 +71,10 @@ enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd
                                        struct progress *progress, struct pipeline_stats *stats,
                                        int *error_number);
 
-/* Why no GPU was used for an input, if none failed. */
-void pipeline_why_no_gpu(const struct pipeline_config *config, const struct pipeline_stats *stats,
-                         char why[GPU_ERROR_SIZE]);
+/* Why no GPU was used for an input, if none failed.  `asked` is what the user asked for, which the
+ * pipeline's own configuration may differ from. */
+void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
+                         const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE]);
 
 /* The GPU's name if it has been used, else NULL; and why one failed or could not be used at some time
  * though it might have been, else an empty string. */
