@@ -702,16 +702,17 @@ on_small_disk() {
     for i in {1..40}; do
         head -c 300000 /dev/urandom >"d/$i"
     done
-    head -c 30000000 /dev/urandom >large
+    head -c 60000000 /dev/urandom >large
     ln -s "$PWD/large" d/link
     "$GZLZSS" -p 4 -kf d/? d/link d/* &
     most=0
     while threads=(/proc/$!/task/*) && [ -e "${threads[0]}" ]; do
-        if [ ${#threads[@]} -gt 4 ]; then
-            # One that has ended may be seen a moment longer.
+        # One that has ended may be seen a moment longer.
+        for i in 1 2 3 4 5; do
+            [ ${#threads[@]} -gt 4 ] || break
             sleep 0.05
             threads=(/proc/$!/task/*)
-        fi
+        done
         [ ${#threads[@]} -le "$most" ] || most=${#threads[@]}
     done
     wait $!

@@ -339,7 +339,8 @@ END
             # shellcheck disable=SC2086
             "$GZLZSS" -nc -p5 $options <"in.$size" | cmp alone - || fail "$size $options, stdin"
             # shellcheck disable=SC2086
-            cat "in.$size" | "$GZLZSS" -nc -p5 $options | cmp alone - || fail "$size $options, pipe"
+            "$GZLZSS" -nc -p5 $options < <(cat "in.$size") | cmp alone - ||
+                fail "$size $options, pipe"
             [ "$size" -le 98304 ] || grep -q '; [1-9][0-9]* in parts$' stderr ||
                 fail "$size $options: not in parts"
             [ "$size" -gt 98304 ] || grep -q '; 0 in parts$' stderr || fail "$size: in parts"
