@@ -22,7 +22,7 @@
  * workers also match some chunks of a segment that another one has claimed, who then encodes it.
  *
  * The caller's thread is the first worker.  Others are started only when there is something for them
- * to work on, so that a small input costs no thread.
+ * to work on, so that an input of some 100 KB costs no thread.
  *
  * Who owns what.  A slot holds what is known of a claimed segment until it is written; segment i
  * has slot i % slot_count, so it can be claimed only when the one slot_count before it is written:
@@ -139,10 +139,10 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
  * 1.4 s with one. */
 #define BYTES_PER_FURTHER_GPU ((uint64_t)8 << 30)
 
-/* A segment is matched by several workers from so many chunks on, and a worker takes so many of them at
- * a time, since it has to go through one before these first: that costs a tenth of what it takes to
- * match one at level 6, and a third at level 1. */
-#define SPLIT_FROM 4
+/* A segment is matched by several workers if it would take one so many seconds: to start others takes
+ * some of them.  A worker takes so many chunks of it at a time, since it has to go through one before
+ * these first: that costs a tenth of what it takes to match one at level 6, and a third at level 1. */
+#define SPLIT_SECONDS 0.005
 #define PART_MIN 2
 #define PART_MAX 8
 
@@ -193,7 +193,9 @@ struct slot {
 
 struct job;
 
-/* A segment that several workers match, each a part at a time; its owner's. */
+/* A segment that several workers match, each a part at a time; its owner's.  `in`, which others read
+ * until nobody is busy, and the numbers of chunks do not change; what was found in a part is written
+ * by who took it; the rest is under the lock. */
 struct split {
     const uint8_t *in;
     size_t len;
@@ -304,7 +306,7 @@ struct job {
 
     struct split *splits; /* those with parts that nobody has taken */
     int waiting;          /* workers that have nothing to do */
-    int claiming;         /* workers that read a segment which may be split */
+    int claiming;         /* workers that claim a segment, which may then be split */
 
     struct queue unread, ready;
 
@@ -875,15 +877,13 @@ static unsigned part_for(const struct job *j, const struct slot *s)
     const unsigned chunks = (unsigned)LZ_CHUNKS(s->len);
     const int idle = j->waiting + j->threads - j->started;
     const uint64_t claimable = known_segments(j) - j->next_claim;
+    const double seconds = (double)s->len / (core_speed[j->pipeline->config.level] * 1e6);
     unsigned part;
 
     /* What has passes goes through many chunks together.  With a GPU, workers that wait do so for a
      * reason. */
-    if (s->before > 0 || s->chunks != NULL || chunks < SPLIT_FROM || j->threads < 2 ||
-        j->level->passes > 0 || j->feeding > 0 || gpu_is_coming(j))
-        return 0;
-    /* Those that will be idle soon, too. */
-    if (claimable >= (uint64_t)idle && !(end_is_known(j) && claimable < (uint64_t)j->threads))
+    if (s->before > 0 || s->chunks != NULL || seconds < SPLIT_SECONDS || j->threads < 2 ||
+        j->level->passes > 0 || j->feeding > 0 || gpu_is_coming(j) || claimable >= (uint64_t)idle)
         return 0;
     part = chunks / (2 * (unsigned)j->threads);
     return part < PART_MIN ? PART_MIN : part > PART_MAX ? PART_MAX : part;
@@ -895,9 +895,8 @@ static bool match_part(const struct worker *w, struct split *p, unsigned first)
 {
     const unsigned count = p->chunk_count - first < p->part ? p->chunk_count - first : p->part;
     const size_t start = (size_t)first * LZ_CHUNK_SIZE;
-    const size_t end = count < p->part
-                           ? p->len
-                           : LZ_CHUNK_END(start + (count - 1) * (size_t)LZ_CHUNK_SIZE, p->len);
+    const size_t last = start + (count - 1) * (size_t)LZ_CHUNK_SIZE;
+    const size_t end = LZ_CHUNK_END(last, p->len);
     struct lz_matcher *m = w->tools->matcher;
     const struct lz_level *level = w->job->level;
     /* The chunk before is all that a part's matches may come from. */
@@ -923,7 +922,7 @@ static bool match_part(const struct worker *w, struct split *p, unsigned first)
     return true;
 }
 
-/* Takes a part of the segment, of which there is one, and matches it. */
+/* Takes a part of the segment, of which there is one, and matches it; gives up the lock meanwhile. */
 static void take_part(struct worker *w, struct split *p)
 {
     struct job *j = w->job;
@@ -1230,8 +1229,12 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
     *match = *encode = 0;
     if (s->out == NULL) {
         s->out = malloc(huff_bound(j->segment_size));
-        if (s->out == NULL)
+        if (s->out == NULL) {
+            if (w->split.chunks != NULL)
+                finish_parts(w);
+            free_split(&w->split);
             return PIPELINE_NO_MEMORY;
+        }
     }
     if (s->chunks == NULL) {
         ok = match_and_encode(w, s, &matched);
