@@ -174,11 +174,15 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
 void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                     size_t len)
 {
-    struct lz_sequence *out = m->sequences;
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+    bool goes_on = m->goes_on;
 
-    links_start(&m->by4);
-    links_start(&m->by7);
-    for (size_t start = 0, c = 0; start < len; start += LZ_CHUNK_SIZE, c++) {
+    if (!goes_on) {
+        links_start(&m->by4);
+        links_start(&m->by7);
+    }
+    for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, goes_on = true) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
         struct chunk chunk = {
             .in = in + start,
             .size = (int32_t)(LZ_CHUNK_END(start, len) - start),
@@ -187,10 +191,10 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
         };
 
         chunk.distinct = count_distinct(chunk.in, chunk.size);
-        if (start > 0)
+        if (goes_on)
             links_next_chunk(&m->by4);
         if (level->long_depth > 0) {
-            if (start > 0)
+            if (goes_on)
                 links_next_chunk(&m->by7);
             links_make_two(&m->by4, 4, &m->by7, LZ_LONG, chunk.in, chunk.size);
         } else {
@@ -202,8 +206,8 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
         }
         if (start < m->begin)
             continue;
-        m->chunks[c].sequences = out;
+        result->sequences = out;
         out = parse(&chunk, level, out);
-        m->chunks[c].count = (uint32_t)(out - m->chunks[c].sequences);
+        result->count = (uint32_t)(out - result->sequences);
     }
 }

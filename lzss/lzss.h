@@ -108,6 +108,20 @@ const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_le
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
                                       const uint8_t *in, size_t len);
 
+/*
+ * A segment by several threads, each with a matcher of its own, with a level without passes: finds
+ * the matches, those of lz_match_segment, of the `count` chunks from `first` on, both within the
+ * segment in[0..len), and puts them where lz_chunks(to) will be.  If m is `to`, m goes on with its
+ * tables: its calls for a segment are in order, from chunk 0 on, with no chunk between them left
+ * out.  Another m begins anew each time, a chunk earlier.
+ */
+void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                     size_t len, size_t first, size_t count, struct lz_matcher *to);
+
+/* The LZ_CHUNKS(len) chunks of the segment, valid until the next call with m; call it when all of
+ * them were matched. */
+const struct lz_chunk *lz_chunks(const struct lz_matcher *m);
+
 #ifdef __cplusplus
 }
 #endif

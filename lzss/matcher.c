@@ -36,8 +36,7 @@ void lz_matcher_free(struct lz_matcher *m)
     free(m);
 }
 
-static const struct lz_chunk *match(struct lz_matcher *m, const struct lz_level *level,
-                                    const uint8_t *in, size_t len)
+static void match(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     typedef void finder(struct lz_matcher *, const struct lz_level *, const uint8_t *, size_t);
     static finder *const finders[] = {
@@ -48,20 +47,48 @@ static const struct lz_chunk *match(struct lz_matcher *m, const struct lz_level 
 
     if (len > 0)
         finders[level->finder](m, level, in, len);
+}
+
+/* The segment from `begin` on. */
+static const struct lz_chunk *match_from(struct lz_matcher *m, const struct lz_level *level,
+                                         const uint8_t *in, size_t len, size_t begin)
+{
+    m->begin = begin;
+    m->end = len;
+    m->enter = 0;
+    m->goes_on = false;
+    m->to_chunks = m->chunks;
+    m->to_sequences = m->sequences;
+    match(m, level, in, len);
     return m->chunks;
 }
 
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
                                         const uint8_t *in, size_t len)
 {
-    m->begin = 0;
-    return match(m, level, in, len);
+    return match_from(m, level, in, len, 0);
 }
 
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
                                       const uint8_t *in, size_t len)
 {
-    m->begin = LZ_CHUNK_SIZE;
     m->chunks[0] = (struct lz_chunk){.sequences = m->sequences, .count = 0};
-    return match(m, level, in, len);
+    return match_from(m, level, in, len, LZ_CHUNK_SIZE);
+}
+
+void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                     size_t len, size_t first, size_t count, struct lz_matcher *to)
+{
+    m->begin = first * LZ_CHUNK_SIZE;
+    m->end = LZ_CHUNK_END((first + count - 1) * LZ_CHUNK_SIZE, len);
+    m->goes_on = m == to && first > 0;
+    m->enter = m->goes_on || first == 0 ? m->begin : m->begin - LZ_CHUNK_SIZE;
+    m->to_chunks = to->chunks;
+    m->to_sequences = to->sequences;
+    match(m, level, in, len);
+}
+
+const struct lz_chunk *lz_chunks(const struct lz_matcher *m)
+{
+    return m->chunks;
 }

@@ -4,19 +4,27 @@
 #ifndef GZLZSS_LZSS_MATCHER_H
 #define GZLZSS_LZSS_MATCHER_H
 
+#include <stdbool.h>
+
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 #include "lzss/links.h"
 #include "lzss/tagging.h"
 
 struct lz_matcher {
-    /* Where in the segment the search starts: 0, or LZ_CHUNK_SIZE (lz_match_after).  The finders'
-     * chunks before it count as gone through. */
-    size_t begin;
-
     /* Results: room for every chunk's sequences, one chunk's after the other's. */
     struct lz_chunk *chunks;
     struct lz_sequence *sequences;
+
+    /* What of the segment is to be matched, from a chunk's start to another's or the segment's end. */
+    size_t begin, end;
+    /* Where positions begin to be entered into tables: at `begin`, or a chunk or more before; and
+     * whether these tables hold what lies before that, or are to be emptied. */
+    size_t enter;
+    bool goes_on;
+    /* This matcher's results, or another's. */
+    struct lz_chunk *to_chunks;
+    struct lz_sequence *to_sequences;
 
     /* tagging: the position last seen under each hash, and one chunk's candidates. */
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
@@ -29,9 +37,10 @@ struct lz_matcher {
 };
 
 /*
- * Every finder has this form: fill m->chunks and m->sequences for the segment in[0..len), with the
- * sequences of chunk c anywhere in m->sequences.  len is at least 1.  Chunks before m->begin are
- * only to be found in by those after.
+ * Every finder has this form: for the segment in[0..len), len at least 1, match what m->begin and
+ * m->end say, and fill m->to_chunks for these chunks, with the sequences of chunk c in
+ * m->to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if it is not the first, after those of the chunk
+ * before.  `optimal` always goes to the segment's end, and has tables for longer than a chunk.
  */
 #define LZ_FINDER_DECLARE(name)                                                                \
     void lz_find_##name(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, \

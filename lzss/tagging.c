@@ -76,18 +76,20 @@ static struct lz_sequence *walk(const uint16_t *restrict distances, const uint8_
 void lz_find_tagging(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                      size_t len)
 {
-    struct lz_sequence *out = m->sequences;
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
 
     (void)level;
-    memset(m->table, 0, sizeof(m->table));
-    for (size_t start = 0, c = 0; start < len; start += LZ_CHUNK_SIZE, c++) {
+    if (!m->goes_on)
+        memset(m->table, 0, sizeof(m->table));
+    for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
         size_t end = LZ_CHUNK_END(start, len);
 
         find_candidates(m->table, m->distances, in, start, end);
         if (start < m->begin)
             continue;
-        m->chunks[c].sequences = out;
+        result->sequences = out;
         out = walk(m->distances, in, start, end, out);
-        m->chunks[c].count = (uint32_t)(out - m->chunks[c].sequences);
+        result->count = (uint32_t)(out - result->sequences);
     }
 }

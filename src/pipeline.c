@@ -193,21 +193,18 @@ struct slot {
 
 struct job;
 
-/* A segment that several workers match, each a part at a time; its owner's.  `in`, which others read
- * until nobody is busy, and the numbers of chunks do not change; what was found in a part is written
- * by who took it; the rest is under the lock. */
+/* A segment that several workers match: the owner its chunks one by one from the front, others parts
+ * of several from the end.  What they find is in the owner's matcher.  Under the lock, but for what
+ * does not change before nobody is busy: in, len, matcher and part. */
 struct split {
     const uint8_t *in;
     size_t len;
-    unsigned chunk_count;
-    unsigned part;               /* chunks, but for the last part */
-    unsigned next;               /* the first chunk that nobody has taken */
-    unsigned busy;               /* workers at a part */
-    bool failed;                 /* for want of memory */
-    double seconds;              /* that all parts took */
-    struct lz_chunk *chunks;     /* what was found, */
-    struct lz_sequence **memory; /* for every part, where its sequences are */
-    struct split *link;          /* the next in the list */
+    struct lz_matcher *matcher; /* the owner's */
+    unsigned part;              /* chunks at a time for others; 0: nothing is split */
+    unsigned next, end;         /* the chunks that nobody has taken: from `next`, before `end` */
+    unsigned busy;              /* workers that match some */
+    double seconds;             /* that these took, all together */
+    struct split *link;         /* the next in the list */
 };
 
 struct worker {
@@ -870,8 +867,8 @@ static bool cpu_may_match(const struct job *j)
 
 /* --- Segments that several workers match --- */
 
-/* Chunks of a segment that a worker is to match at a time, if others are to help it with the segment
- * that it has read; else 0. */
+/* Chunks that a worker is to match at a time of a segment that another has read, if it is to help
+ * with that; else 0. */
 static unsigned part_for(const struct job *j, const struct slot *s)
 {
     const unsigned chunks = (unsigned)LZ_CHUNKS(s->len);
@@ -889,50 +886,22 @@ static unsigned part_for(const struct job *j, const struct slot *s)
     return part < PART_MIN ? PART_MIN : part > PART_MAX ? PART_MAX : part;
 }
 
-/* Matches the part of a segment that starts at this chunk; called without the lock.  False if memory
- * is short. */
-static bool match_part(const struct worker *w, struct split *p, unsigned first)
-{
-    const unsigned count = p->chunk_count - first < p->part ? p->chunk_count - first : p->part;
-    const size_t start = (size_t)first * LZ_CHUNK_SIZE;
-    const size_t last = start + (count - 1) * (size_t)LZ_CHUNK_SIZE;
-    const size_t end = LZ_CHUNK_END(last, p->len);
-    struct lz_matcher *m = w->tools->matcher;
-    const struct lz_level *level = w->job->level;
-    /* The chunk before is all that a part's matches may come from. */
-    const struct lz_chunk *chunks =
-        first == 0
-            ? lz_match_segment(m, level, p->in, end)
-            : lz_match_after(m, level, p->in + start - LZ_CHUNK_SIZE, end - start + LZ_CHUNK_SIZE) +
-                  1;
-    struct lz_sequence *out;
-    size_t total = 1;
-
-    for (unsigned i = 0; i < count; i++)
-        total += chunks[i].count;
-    out = malloc(total * sizeof(*out));
-    p->memory[first / p->part] = out;
-    if (out == NULL)
-        return false;
-    for (unsigned i = 0; i < count; i++) {
-        memcpy(out, chunks[i].sequences, chunks[i].count * sizeof(*out));
-        p->chunks[first + i] = (struct lz_chunk){out, chunks[i].count};
-        out += chunks[i].count;
-    }
-    return true;
-}
-
-/* Takes a part of the segment, of which there is one, and matches it; gives up the lock meanwhile. */
-static void take_part(struct worker *w, struct split *p)
+/* Matches some chunks of the segment, of which there are some left; gives up the lock meanwhile. */
+static void match_some(struct worker *w, struct split *p)
 {
     struct job *j = w->job;
-    const unsigned first = p->next;
+    const bool is_owner = p == &w->split;
+    const unsigned left = p->end - p->next, part = left < p->part ? left : p->part;
+    const unsigned count = is_owner ? 1 : part;
+    const unsigned first = is_owner ? p->next : p->end - count;
     double seconds;
-    bool ok;
 
-    p->next += p->part;
+    if (is_owner)
+        p->next += count;
+    else
+        p->end -= count;
     p->busy++;
-    if (p->next >= p->chunk_count) {
+    if (p->next == p->end) {
         struct split **link = &j->splits;
 
         while (*link != p)
@@ -945,66 +914,49 @@ static void take_part(struct worker *w, struct split *p)
         pthread_cond_broadcast(&j->pipeline->can_work);
     unlock(j);
     seconds = -clock_seconds();
-    ok = match_part(w, p, first);
+    lz_match_chunks(w->tools->matcher, j->level, p->in, p->len, first, count, p->matcher);
     seconds += clock_seconds();
     lock(j);
     p->seconds += seconds;
-    p->failed = p->failed || !ok;
-    if (--p->busy == 0 && p->next >= p->chunk_count)
+    if (--p->busy == 0 && p->next == p->end)
         pthread_cond_broadcast(&j->pipeline->can_join);
-}
-
-static void free_split(struct split *p)
-{
-    if (p->memory != NULL)
-        for (unsigned i = 0; i * p->part < p->chunk_count; i++)
-            free(p->memory[i]);
-    free(p->memory);
-    free(p->chunks);
-    p->memory = NULL;
-    p->chunks = NULL;
 }
 
 /* Lets others help the worker with the segment that it has claimed, if that is of any use. */
 static void offer_parts(struct worker *w, const struct slot *s)
 {
     struct job *j = w->job;
-    struct split *p = &w->split;
-    const unsigned part = part_for(j, s), count = (unsigned)LZ_CHUNKS(s->len);
+    const unsigned part = part_for(j, s);
 
     if (part == 0)
         return;
-    *p = (struct split){.in = s->in, .len = s->len, .chunk_count = count, .part = part};
-    p->chunks = calloc(count, sizeof(*p->chunks));
-    p->memory = calloc(count / part + 1, sizeof(*p->memory));
-    if (p->chunks == NULL || p->memory == NULL) {
-        free_split(p);
-        return;
-    }
-    p->link = j->splits;
-    j->splits = p;
+    w->split = (struct split){
+        .in = s->in,
+        .len = s->len,
+        .matcher = w->tools->matcher,
+        .part = part,
+        .end = (unsigned)LZ_CHUNKS(s->len),
+        .link = j->splits,
+    };
+    j->splits = &w->split;
     j->stats.split_segments++;
     more_workers(j);
     pthread_cond_broadcast(&j->pipeline->can_work);
 }
 
-/* Matches what parts of the worker's segment nobody has taken, and waits for the others; called
- * without the lock.  w->split.chunks is NULL then if memory is short. */
+/* Matches what chunks of the worker's segment nobody has taken, and waits for the others; called
+ * without the lock. */
 static void finish_parts(struct worker *w)
 {
     struct job *j = w->job;
     struct split *p = &w->split;
 
     lock(j);
-    while (p->next < p->chunk_count)
-        take_part(w, p);
+    while (p->next < p->end)
+        match_some(w, p);
     while (p->busy > 0)
         pthread_cond_wait(&j->pipeline->can_join, &j->pipeline->lock);
     unlock(j);
-    if (p->failed) {
-        free_split(p);
-        p->seconds = 0;
-    }
 }
 
 /* Reads a segment for a feeder. */
@@ -1076,7 +1028,7 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             return s;
         }
         if (j->splits != NULL) {
-            take_part(w, j->splits);
+            match_some(w, j->splits);
             continue;
         }
         j->waiting++;
@@ -1198,18 +1150,14 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
     const size_t len = s->before + s->len;
     const struct lz_chunk *chunks;
 
-    if (w->split.chunks != NULL)
-        finish_parts(w);
     if (s->before == 0) {
-        bool ok;
-
-        chunks = w->split.chunks != NULL ? w->split.chunks
-                                         : lz_match_segment(w->tools->matcher, level, s->in, len);
+        if (w->split.part > 0)
+            chunks = lz_chunks(w->tools->matcher);
+        else
+            chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
         *matched = clock_seconds();
-        ok = huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
-                                 s->out, &s->out_len);
-        free_split(&w->split);
-        return ok;
+        return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
+                                   s->out, &s->out_len);
     }
     chunks = lz_match_after(w->tools->matcher, level, s->in, len);
     *matched = clock_seconds();
@@ -1227,14 +1175,13 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
     bool ok;
 
     *match = *encode = 0;
+    /* Before anything that can fail: others read the segment. */
+    if (w->split.part > 0)
+        finish_parts(w);
     if (s->out == NULL) {
         s->out = malloc(huff_bound(j->segment_size));
-        if (s->out == NULL) {
-            if (w->split.chunks != NULL)
-                finish_parts(w);
-            free_split(&w->split);
+        if (s->out == NULL)
             return PIPELINE_NO_MEMORY;
-        }
     }
     if (s->chunks == NULL) {
         ok = match_and_encode(w, s, &matched);
@@ -1248,9 +1195,9 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
         }
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
-    *match = w->split.seconds > 0 ? w->split.seconds : matched - start;
+    *match = w->split.part > 0 ? w->split.seconds : matched - start;
     *encode = clock_seconds() - matched;
-    w->split.seconds = 0;
+    w->split.part = 0;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 

@@ -230,16 +230,23 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
 /* --- What is tested --- */
 
-/* The input, and what the CPU alone makes of it. */
+/* The level, and the size of segments. */
+static int level = 1;
+static size_t segment_size = SEGMENT;
+
+/* The input, and what one thread of the CPU alone makes of it. */
 static uint8_t *input;
 static size_t input_size;
 static uint8_t *expected;
 static size_t expected_size;
 
+/* Segments that several threads were to match, since that was set to 0. */
+static uint64_t split_segments;
+
 static struct pipeline_config config(enum backend backend, int threads)
 {
     struct pipeline_config c = {
-        .level = 1, .threads = threads, .segment_size = SEGMENT, .backend = backend};
+        .level = level, .threads = threads, .segment_size = segment_size, .backend = backend};
 
     return c;
 }
@@ -371,7 +378,9 @@ static void check_input(struct pipeline *p, enum filling way, struct pipeline_st
 
     CHECK_EQ(size, expected_size);
     CHECK(size == expected_size && memcmp(written, expected, size) == 0);
-    CHECK_EQ(stats->cpu_segments + stats->gpu_segments, LZ_CHUNKS(input_size));
+    CHECK_EQ(stats->cpu_segments + stats->gpu_segments,
+             (input_size + segment_size - 1) / segment_size);
+    split_segments += stats->split_segments;
     free(written);
 }
 
@@ -477,6 +486,61 @@ static void test_failing(void)
                 told.fails_late = late != 0;
                 check_all_ways(&redone);
             }
+}
+
+/* Sets `expected`. */
+static void expect(void)
+{
+    const struct pipeline_config c = config(BACKEND_CPU, 1);
+    struct pipeline *p = new_pipeline(&c);
+    struct pipeline_stats stats;
+
+    free(expected);
+    expected = compress(p, input_size, NO_PIPE, &expected_size, &stats);
+    pipeline_free(p);
+}
+
+/* Segments that take long enough for several threads to match one: where there is no GPU, where
+ * there is none any more, and before one is up. */
+static void test_parts(void)
+{
+    struct pipeline_config c;
+    struct pipeline_stats stats;
+    struct pipeline *p;
+    uint64_t redone;
+
+    level = 9;
+    segment_size = 6 * SEGMENT; /* no more than AHEAD_SIZE */
+    expect();
+    be_good(0);
+    c = config(BACKEND_CPU, 4);
+    p = new_pipeline(&c);
+    split_segments = 0;
+    for (int i = 0; i < 30; i++)
+        check_input(p, i % 3 == 2 ? FILL : NO_PIPE, &stats);
+    CHECK(split_segments > 0);
+    pipeline_free(p);
+
+    for (int late = 0; late < 2; late++) {
+        split_segments = 0;
+        for (int good = 0; good < 3; good++) {
+            be_good(1);
+            told.capacity = 1;
+            told.good_batches = good;
+            told.fails_late = late != 0;
+            check_all_ways(&redone);
+        }
+        CHECK(split_segments > 0);
+    }
+    be_good(2);
+    told.open_ms = 15;
+    told.is_wrong = true;
+    check_all_ways(&redone);
+    wait_tried(atomic_load(&tried));
+
+    level = 1;
+    segment_size = SEGMENT;
+    expect();
 }
 
 enum failure { CUT, FULL, CLOSED };
@@ -873,18 +937,13 @@ static void test_many_inputs(void)
 
 int main(void)
 {
-    struct pipeline_config c = config(BACKEND_CPU, 1);
-    struct pipeline_stats stats;
-    struct pipeline *p;
     uint64_t state = 1;
     int status;
 
     input_size = 640 * 1024 + 12345;
     input = unit_need(malloc(input_size + LZ_INPUT_PAD));
     fill_tokens(input, input_size, 60, 9, &state);
-    p = new_pipeline(&c);
-    expected = compress(p, input_size, NO_PIPE, &expected_size, &stats);
-    pipeline_free(p);
+    expect();
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
     RUN(test_one);
     RUN(test_several);
@@ -892,6 +951,7 @@ int main(void)
     RUN(test_short_memory);
     RUN(test_wrong);
     RUN(test_failing);
+    RUN(test_parts);
     RUN(test_io_failures);
     RUN(test_not_there);
     RUN(test_read_ahead);

@@ -399,6 +399,50 @@ static void after_a_chunk(void)
     free(in);
 }
 
+/* A segment whose chunks several matchers match, one from the front, others from the end, comes out
+ * as from one matcher, where levels have no passes. */
+static void in_parts(void)
+{
+    const size_t most = 7 * LZ_CHUNK_SIZE;
+    struct lz_matcher *helper = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), most));
+    struct lz_matcher *alone = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), most));
+    uint8_t *in = unit_need(calloc(most + LZ_INPUT_PAD, 1));
+    uint64_t state = 11;
+
+    for (size_t k = 0; k < KINDS + 2; k++) {
+        const size_t len = most - unit_below(&state, 3 * LZ_CHUNK_SIZE);
+        const size_t period = LZ_CHUNK_SIZE - 6 + unit_below(&state, 10);
+
+        fill(in, len, k < KINDS ? k : 10, k);
+        /* Or what repeats about as far back as matches may lie. */
+        for (size_t i = period; k >= KINDS && i < len; i++)
+            if (unit_below(&state, 50) > 0)
+                in[i] = in[i - period];
+        for (int level = LZ_LEVEL_MIN; lz_level(level)->passes == 0; level++) {
+            const struct lz_chunk *whole = lz_match_segment(alone, lz_level(level), in, len);
+            size_t next = 0, end = LZ_CHUNKS(len);
+
+            while (next < end) {
+                size_t n = 1 + unit_below(&state, 3);
+
+                n = n < end - next ? n : end - next;
+                if (unit_below(&state, 3) == 0) {
+                    lz_match_chunks(matcher, lz_level(level), in, len, next, n, matcher);
+                    next += n;
+                } else {
+                    end -= n;
+                    lz_match_chunks(helper, lz_level(level), in, len, end, n, matcher);
+                }
+            }
+            if (!same_chunks(lz_chunks(matcher), whole, len))
+                printf("# kind %zu, level %d\n", k, level);
+        }
+    }
+    free(in);
+    lz_matcher_free(alone);
+    lz_matcher_free(helper);
+}
+
 /* Whatever a level's method, what it finds are matches, and what is after the segment does not
  * matter. */
 static void every_level(void)
@@ -444,6 +488,7 @@ int main(void)
     RUN(mixtures);
     RUN(nothing_carried_over);
     RUN(after_a_chunk);
+    RUN(in_parts);
     RUN(every_level);
     lz_matcher_free(matcher);
     return unit_done();
