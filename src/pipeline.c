@@ -140,8 +140,9 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define BYTES_PER_FURTHER_GPU ((uint64_t)8 << 30)
 
 /* A segment is matched by several workers if it would take one so many seconds: to start others takes
- * some of them.  A worker takes so many chunks of it at a time, since it has to go through one before
- * these first: that costs a tenth of what it takes to match one at level 6, and a third at level 1. */
+ * some of them.  Others take so many chunks of it at a time, since they have to go through the one
+ * before these first: that costs a tenth of what it takes to match one at level 6, and a third at
+ * level 1. */
 #define SPLIT_SECONDS 0.005
 #define PART_MIN 2
 #define PART_MAX 8
@@ -195,12 +196,11 @@ struct job;
 
 /* A segment that several workers match: the owner its chunks one by one from the front, others parts
  * of several from the end.  What they find is in the owner's matcher.  Under the lock, but for what
- * does not change before nobody is busy: in, len, matcher and part. */
+ * does not change before nobody is busy: in, len and matcher. */
 struct split {
     const uint8_t *in;
     size_t len;
-    struct lz_matcher *matcher; /* the owner's */
-    unsigned part;              /* chunks at a time for others; 0: nothing is split */
+    struct lz_matcher *matcher; /* the owner's; NULL: nothing is split */
     unsigned next, end;         /* the chunks that nobody has taken: from `next`, before `end` */
     unsigned busy;              /* workers that match some */
     double seconds;             /* that these took, all together */
@@ -302,7 +302,6 @@ struct job {
     int matching;             /* workers that match a segment of their own */
 
     struct split *splits; /* those with parts that nobody has taken */
-    int waiting;          /* workers that have nothing to do */
     int claiming;         /* workers that claim a segment, which may then be split */
 
     struct queue unread, ready;
@@ -867,23 +866,26 @@ static bool cpu_may_match(const struct job *j)
 
 /* --- Segments that several workers match --- */
 
-/* Chunks that a worker is to match at a time of a segment that another has read, if it is to help
- * with that; else 0. */
-static unsigned part_for(const struct job *j, const struct slot *s)
+/* Whether workers that have nothing else to do are to help with this segment, which one has read.
+ * There will be none before all segments are claimed, or nearly. */
+static bool can_split(const struct job *j, const struct slot *s)
 {
-    const unsigned chunks = (unsigned)LZ_CHUNKS(s->len);
-    const int idle = j->waiting + j->threads - j->started;
-    const uint64_t claimable = known_segments(j) - j->next_claim;
     const double seconds = (double)s->len / (core_speed[j->pipeline->config.level] * 1e6);
-    unsigned part;
 
     /* What has passes goes through many chunks together.  With a GPU, workers that wait do so for a
      * reason. */
-    if (s->before > 0 || s->chunks != NULL || seconds < SPLIT_SECONDS || j->threads < 2 ||
-        j->level->passes > 0 || j->feeding > 0 || gpu_is_coming(j) || claimable >= (uint64_t)idle)
-        return 0;
-    part = chunks / (2 * (unsigned)j->threads);
-    return part < PART_MIN ? PART_MIN : part > PART_MAX ? PART_MAX : part;
+    return s->before == 0 && s->chunks == NULL && seconds >= SPLIT_SECONDS && j->threads > 1 &&
+           j->level->passes == 0 && j->feeding == 0 && !gpu_is_coming(j) &&
+           known_segments(j) - j->next_claim < (uint64_t)j->threads;
+}
+
+/* How many of so many chunks, 1 or more, one takes who helps. */
+static unsigned part_of(const struct job *j, unsigned left)
+{
+    const unsigned share = left / (2 * (unsigned)j->threads);
+    const unsigned part = share < PART_MIN ? PART_MIN : share > PART_MAX ? PART_MAX : share;
+
+    return part < left ? part : left;
 }
 
 /* Matches some chunks of the segment, of which there are some left; gives up the lock meanwhile. */
@@ -891,8 +893,7 @@ static void match_some(struct worker *w, struct split *p)
 {
     struct job *j = w->job;
     const bool is_owner = p == &w->split;
-    const unsigned left = p->end - p->next, part = left < p->part ? left : p->part;
-    const unsigned count = is_owner ? 1 : part;
+    const unsigned count = is_owner ? 1 : part_of(j, p->end - p->next);
     const unsigned first = is_owner ? p->next : p->end - count;
     double seconds;
 
@@ -922,19 +923,17 @@ static void match_some(struct worker *w, struct split *p)
         pthread_cond_broadcast(&j->pipeline->can_join);
 }
 
-/* Lets others help the worker with the segment that it has claimed, if that is of any use. */
+/* Lets others help the worker with the segment that it has claimed, if that may be of use. */
 static void offer_parts(struct worker *w, const struct slot *s)
 {
     struct job *j = w->job;
-    const unsigned part = part_for(j, s);
 
-    if (part == 0)
+    if (!can_split(j, s))
         return;
     w->split = (struct split){
         .in = s->in,
         .len = s->len,
         .matcher = w->tools->matcher,
-        .part = part,
         .end = (unsigned)LZ_CHUNKS(s->len),
         .link = j->splits,
     };
@@ -1031,9 +1030,7 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             match_some(w, j->splits);
             continue;
         }
-        j->waiting++;
         pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
-        j->waiting--;
     }
 }
 
@@ -1151,7 +1148,7 @@ static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
     const struct lz_chunk *chunks;
 
     if (s->before == 0) {
-        if (w->split.part > 0)
+        if (w->split.matcher != NULL)
             chunks = lz_chunks(w->tools->matcher);
         else
             chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
@@ -1176,7 +1173,7 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
 
     *match = *encode = 0;
     /* Before anything that can fail: others read the segment. */
-    if (w->split.part > 0)
+    if (w->split.matcher != NULL)
         finish_parts(w);
     if (s->out == NULL) {
         s->out = malloc(huff_bound(j->segment_size));
@@ -1195,9 +1192,9 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
         }
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
-    *match = w->split.part > 0 ? w->split.seconds : matched - start;
+    *match = w->split.matcher != NULL ? w->split.seconds : matched - start;
     *encode = clock_seconds() - matched;
-    w->split.part = 0;
+    w->split.matcher = NULL;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
