@@ -516,14 +516,14 @@ static void test_parts(void)
     c = config(BACKEND_CPU, 4);
     p = new_pipeline(&c);
     split_segments = 0;
-    for (int i = 0; i < 30; i++)
+    for (int i = 0; i < 9; i++)
         check_input(p, i % 3 == 2 ? FILL : NO_PIPE, &stats);
     CHECK(split_segments > 0);
     pipeline_free(p);
 
     for (int late = 0; late < 2; late++) {
         split_segments = 0;
-        for (int good = 0; good < 3; good++) {
+        for (int good = 0; good < 2; good++) {
             be_good(1);
             told.capacity = 1;
             told.good_batches = good;
