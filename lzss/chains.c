@@ -190,7 +190,6 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
             .long_links = links_at(&m->by7),
         };
 
-        chunk.distinct = count_distinct(chunk.in, chunk.size);
         if (goes_on)
             links_next_chunk(&m->by4);
         if (level->long_depth > 0) {
@@ -200,12 +199,13 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
         } else {
             links_make(&m->by4, 4, chunk.in, chunk.size);
         }
+        if (start < m->begin)
+            continue;
+        chunk.distinct = count_distinct(chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->near3)) {
             make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0, level->near3);
             chunk.links3 = links_at(&m->by3);
         }
-        if (start < m->begin)
-            continue;
         result->sequences = out;
         out = parse(&chunk, level, out);
         result->count = (uint32_t)(out - result->sequences);

@@ -87,7 +87,8 @@ struct lz_level {
 /* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
 
-/* The CPU engine's state for one thread: tables and room for one segment's sequences. */
+/* The CPU engine's state for one thread: tables, and room for one segment's sequences, of which others
+ * may fill in some (lz_match_chunks). */
 struct lz_matcher;
 
 /* A matcher for `level` and those below it, and for segments of up to `segment_size` bytes, 1 to
@@ -109,17 +110,19 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_leve
                                       const uint8_t *in, size_t len);
 
 /*
- * A segment by several threads, each with a matcher of its own, with a level without passes: finds
- * the matches, those of lz_match_segment, of the `count` chunks from `first` on, both within the
- * segment in[0..len), and puts them where lz_chunks(to) will be.  If m is `to`, m goes on with its
- * tables: its calls for a segment are in order, from chunk 0 on, with no chunk between them left
- * out.  Another m begins anew each time, a chunk earlier.
+ * A part of a segment, with a level without passes: finds the matches, those of lz_match_segment, of
+ * the `count` chunks, 1 or more, from `first` on, all within the segment in[0..len), with
+ * LZ_INPUT_PAD readable bytes after it, and puts them where lz_chunks(to) will be.  If m is `to`, m
+ * goes on with its tables: its calls for a segment are in order, from chunk 0 on, with no chunk
+ * between them left out.  Another m begins anew each time, a chunk earlier if there is one.  Threads
+ * that each have an m of their own may do this at the same time with one `to`, for different chunks;
+ * meanwhile it is used for nothing else.
  */
 void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                      size_t len, size_t first, size_t count, struct lz_matcher *to);
 
-/* The LZ_CHUNKS(len) chunks of the segment, valid until the next call with m; call it when all of
- * them were matched. */
+/* The LZ_CHUNKS(len) chunks of the segment that was matched last, all of which were; valid until the
+ * next call with m. */
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m);
 
 #ifdef __cplusplus

@@ -16,10 +16,10 @@ struct lz_matcher {
     struct lz_chunk *chunks;
     struct lz_sequence *sequences;
 
-    /* What of the segment is to be matched, from a chunk's start to another's or the segment's end. */
+    /* What of the segment is to be matched, from a chunk's start to another's or its own end. */
     size_t begin, end;
-    /* Where positions begin to be entered into tables: at `begin`, or a chunk or more before; and
-     * whether these tables hold what lies before that, or are to be emptied. */
+    /* Where positions begin to be entered into tables: at `begin`, or a chunk before; and whether
+     * these tables hold what lies before that, or are to be emptied. */
     size_t enter;
     bool goes_on;
     /* This matcher's results, or another's. */
@@ -40,7 +40,7 @@ struct lz_matcher {
  * Every finder has this form: for the segment in[0..len), len at least 1, match what m->begin and
  * m->end say, and fill m->to_chunks for these chunks, with the sequences of chunk c in
  * m->to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if it is not the first, after those of the chunk
- * before.  `optimal` always goes to the segment's end, and has tables for longer than a chunk.
+ * before.  `optimal` goes by m->begin alone, and always to the segment's end.
  */
 #define LZ_FINDER_DECLARE(name)                                                                \
     void lz_find_##name(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, \

@@ -592,7 +592,7 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
             const struct chunk c = chunk_at(o, in, start, begin, end);
             const size_t index = start / LZ_CHUNK_SIZE;
-            struct lz_sequence *sequences = m->sequences + index * LZ_CHUNK_MAX_SEQUENCES;
+            struct lz_sequence *sequences = m->to_sequences + index * LZ_CHUNK_MAX_SEQUENCES;
             struct parse parse = {
                 .in = c.in,
                 .counts = last ? NULL : o->counts + c.unit,
@@ -601,8 +601,8 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
 
             find_path(o, &c);
             walk_path(o, &c, &parse);
-            m->chunks[index].sequences = sequences;
-            m->chunks[index].count = (uint32_t)(parse.out - sequences);
+            m->to_chunks[index].sequences = sequences;
+            m->to_chunks[index].count = (uint32_t)(parse.out - sequences);
         }
     }
 }

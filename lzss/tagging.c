@@ -7,11 +7,12 @@
  * Sequences are written straight away: going through a tag array, as the GPU does, gives the same
  * ones (tests/unit/test_matcher.c holds it to that) at 0.55 times the speed.
  *
- * One table serves all chunks of a segment, since it holds every position seen.  An entry is a
- * position modulo 65536.  That loses nothing: if the entry is older than 65536 bytes, or was never
- * written, it names some other position in the window; were the four bytes there equal to those
- * here, that position would have the same hash and would have displaced the entry.  So a stale
- * entry never passes the comparison, and the table needs no marks for "empty" or "too old".
+ * One table serves all chunks of a segment, since it holds every position seen, or at least every
+ * one in reach.  An entry is a position modulo 65536.  That loses nothing: if the entry is older
+ * than 65536 bytes, or was never written, it names some other position in the window; were the four
+ * bytes there equal to those here, that position would have the same hash and would have displaced
+ * the entry.  So a stale entry never passes the comparison, and the table needs no marks for "empty"
+ * or "too old".
  */
 #include "config.h"
 

@@ -18,8 +18,9 @@
  *   the writer       is whichever worker finishes the segment that is next in the output: it writes
  *                    that and all finished ones after it, while others work on.
  *
- * Where there are fewer segments than threads, as in a small input or at the end of a large one,
- * workers also match some chunks of a segment that another one has claimed, who then encodes it.
+ * Where there are fewer segments than threads, as in a small input, at the end of a large one or
+ * where a pipe is slow, workers also match some chunks of a segment that another one has claimed,
+ * who then encodes it.
  *
  * The caller's thread is the first worker.  Others are started only when there is something for them
  * to work on, so that an input of some 100 KB costs no thread.
@@ -32,6 +33,8 @@
  * the writer's.  Input bytes are in the worker's own buffer, or in the GPU batch's, which is free
  * again when all its segments are encoded; what was read ahead is in memory of its own, a place of
  * which belongs to the thread that reads, and then to the one that copies it to where it is matched.
+ * A worker's matcher is its own, but for the room for results: while others match chunks of its
+ * segment (struct split), each writes those of the chunks that it took.
  * Everything in struct job is under the pipeline's lock, except a slot, a buffer or a batch in its
  * owner's hands, what is the writer's (see Writing), and the source, of which any thread may read
  * the segments that can be read in any order, and the rest only the thread that has set `reading`.
@@ -194,9 +197,9 @@ struct slot {
 
 struct job;
 
-/* A segment that several workers match: the owner its chunks one by one from the front, others parts
- * of several from the end.  What they find is in the owner's matcher.  Under the lock, but for what
- * does not change before nobody is busy: in, len and matcher. */
+/* A segment that several workers match: the owner from the front on, others parts from the end.  What
+ * they find is in the owner's matcher.  in, len and matcher are the owner's, and do not change while
+ * others are busy; the rest is under the lock. */
 struct split {
     const uint8_t *in;
     size_t len;
@@ -301,7 +304,8 @@ struct job {
     double match_seconds;     /* of the CPU, for the segments that no GPU matched */
     int matching;             /* workers that match a segment of their own */
 
-    struct split *splits; /* those with parts that nobody has taken */
+    struct split *splits; /* those with chunks that nobody has taken */
+    int waiting;          /* workers that have nothing to do */
     int claiming;         /* workers that claim a segment, which may then be split */
 
     struct queue unread, ready;
@@ -866,8 +870,9 @@ static bool cpu_may_match(const struct job *j)
 
 /* --- Segments that several workers match --- */
 
-/* Whether workers that have nothing else to do are to help with this segment, which one has read.
- * There will be none before all segments are claimed, or nearly. */
+/* Whether workers that have nothing else to do are to help with this segment, which one has read.  Of
+ * a file, there are none such before nearly all segments are claimed; of a pipe, which one reads at
+ * a time, there may be at any time. */
 static bool can_split(const struct job *j, const struct slot *s)
 {
     const double seconds = (double)s->len / (core_speed[j->pipeline->config.level] * 1e6);
@@ -879,21 +884,26 @@ static bool can_split(const struct job *j, const struct slot *s)
            known_segments(j) - j->next_claim < (uint64_t)j->threads;
 }
 
-/* How many of so many chunks, 1 or more, one takes who helps. */
-static unsigned part_of(const struct job *j, unsigned left)
+/* How many of the segment's chunks that nobody has taken, of which there is one at least, its owner is
+ * to take, or who helps: half of its share, so that all end at about the same time, where others may
+ * come. */
+static unsigned part_of(const struct job *j, const struct split *p, bool is_owner)
 {
-    const unsigned share = left / (2 * (unsigned)j->threads);
-    const unsigned part = share < PART_MIN ? PART_MIN : share > PART_MAX ? PART_MAX : share;
+    const unsigned left = p->end - p->next;
+    const unsigned others = p->busy + (unsigned)(j->waiting + j->threads - j->started);
+    const unsigned share = left / (2 * (others + 1)), least = is_owner ? 1 : PART_MIN;
+    const unsigned part = share < least ? least : share > PART_MAX ? PART_MAX : share;
 
     return part < left ? part : left;
 }
 
-/* Matches some chunks of the segment, of which there are some left; gives up the lock meanwhile. */
+/* Matches chunks of the segment that nobody has taken, of which there is one at least: the owner the
+ * first, who goes on with its tables, others some from the end.  Gives up the lock meanwhile. */
 static void match_some(struct worker *w, struct split *p)
 {
     struct job *j = w->job;
     const bool is_owner = p == &w->split;
-    const unsigned count = is_owner ? 1 : part_of(j, p->end - p->next);
+    const unsigned count = part_of(j, p, is_owner);
     const unsigned first = is_owner ? p->next : p->end - count;
     double seconds;
 
@@ -909,9 +919,10 @@ static void match_some(struct worker *w, struct split *p)
             link = &(*link)->link;
         *link = p->link;
     }
-    if (j->splits != NULL)
+    /* One that is started for less than a part comes too late. */
+    if (p->end - p->next >= PART_MIN)
         more_workers(j);
-    else if (all_claimed(j))
+    if (j->splits == NULL && all_claimed(j))
         pthread_cond_broadcast(&j->pipeline->can_work);
     unlock(j);
     seconds = -clock_seconds();
@@ -956,6 +967,7 @@ static void finish_parts(struct worker *w)
     while (p->busy > 0)
         pthread_cond_wait(&j->pipeline->can_join, &j->pipeline->lock);
     unlock(j);
+    p->matcher = NULL;
 }
 
 /* Reads a segment for a feeder. */
@@ -1030,7 +1042,9 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             match_some(w, j->splits);
             continue;
         }
+        j->waiting++;
         pthread_cond_wait(&j->pipeline->can_work, &j->pipeline->lock);
+        j->waiting--;
     }
 }
 
@@ -1140,15 +1154,16 @@ static void write_finished(struct job *j)
 
 /* --- Workers --- */
 
-/* Matches and encodes the segment; false if the matches are none.  *matched: the time between. */
-static bool match_and_encode(struct worker *w, struct slot *s, double *matched)
+/* Matches the segment, unless that was done in parts, and encodes it; false if the matches are none.
+ * *matched: the time between. */
+static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
     const struct lz_level *level = w->job->level;
     const size_t len = s->before + s->len;
     const struct lz_chunk *chunks;
 
     if (s->before == 0) {
-        if (w->split.matcher != NULL)
+        if (in_parts)
             chunks = lz_chunks(w->tools->matcher);
         else
             chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
@@ -1168,12 +1183,13 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
                                            double *encode)
 {
     struct job *j = w->job;
+    const bool in_parts = w->split.matcher != NULL;
     double start = clock_seconds(), matched = start;
     bool ok;
 
     *match = *encode = 0;
     /* Before anything that can fail: others read the segment. */
-    if (w->split.matcher != NULL)
+    if (in_parts)
         finish_parts(w);
     if (s->out == NULL) {
         s->out = malloc(huff_bound(j->segment_size));
@@ -1181,20 +1197,19 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
             return PIPELINE_NO_MEMORY;
     }
     if (s->chunks == NULL) {
-        ok = match_and_encode(w, s, &matched);
+        ok = match_and_encode(w, s, in_parts, &matched);
     } else {
         ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, j->level->split,
                                  s->last, s->out, &s->out_len);
         if (!ok) {
             /* The GPU was wrong.  The CPU is not. */
             w->redone++;
-            ok = match_and_encode(w, s, &matched);
+            ok = match_and_encode(w, s, false, &matched);
         }
     }
     s->crc = gz_crc32(0, s->in + s->before, s->len);
-    *match = w->split.matcher != NULL ? w->split.seconds : matched - start;
+    *match = in_parts ? w->split.seconds : matched - start;
     *encode = clock_seconds() - matched;
-    w->split.matcher = NULL;
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 

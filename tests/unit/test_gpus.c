@@ -500,8 +500,8 @@ static void expect(void)
     pipeline_free(p);
 }
 
-/* Segments that take long enough for several threads to match one: where there is no GPU, where
- * there is none any more, and before one is up. */
+/* Segments that take long enough for several threads to match one: they do where there is no GPU, or
+ * none any more; and where there are two that come late and are wrong, it makes no difference. */
 static void test_parts(void)
 {
     struct pipeline_config c;
@@ -510,7 +510,7 @@ static void test_parts(void)
     uint64_t redone;
 
     level = 9;
-    segment_size = 6 * SEGMENT; /* no more than AHEAD_SIZE */
+    segment_size = 6 * SEGMENT; /* 5.3 ms at that level; and no more than AHEAD_SIZE */
     expect();
     be_good(0);
     c = config(BACKEND_CPU, 4);
@@ -536,7 +536,7 @@ static void test_parts(void)
     told.open_ms = 15;
     told.is_wrong = true;
     check_all_ways(&redone);
-    wait_tried(atomic_load(&tried));
+    CHECK(redone > 0);
 
     level = 1;
     segment_size = SEGMENT;
