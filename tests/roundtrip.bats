@@ -328,9 +328,9 @@ END
 
 @test "segments that several threads match in parts have the same bytes" {
     # Sizes about chunks (32 KiB), parts (two chunks, up to eight) and segments.
-    for size in 98304 98305 131072 200000 524287 1048577 2097152 3000000 5300000; do
+    for size in 98304 98305 200000 524287 1048577 2200000; do
         "$GEN" mixed "$size" >"in.$size"
-        for options in -1 -3 -6 -9 "-5 -b 200"; do
+        for options in -1 -6 -9 "-5 -b 200"; do
             # shellcheck disable=SC2086 # These are several.
             "$GZLZSS" -nc -p1 $options "in.$size" >alone
             # shellcheck disable=SC2086
