@@ -24,13 +24,21 @@ static void print_line(void *ctx, const char *text)
 }
 
 /* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
- * get what is meant for the terminal.  Those made here fail when used, as a closed one would. */
-static void take_standard_descriptors(bool *stdin_is_closed)
+ * get what is meant for the terminal.  Each that is closed becomes one of the root directory, which is
+ * always there; reading and writing fail then, as they would without.  False if there is none to be had. */
+static bool take_standard_descriptors(bool *stdin_is_closed)
 {
+#ifdef O_PATH
+    const int flags = O_PATH;
+#else
+    const int flags = O_RDONLY;
+#endif
+
     *stdin_is_closed = fcntl(STDIN_FILENO, F_GETFD) < 0 && errno == EBADF;
     for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/", flags) != fd)
+            return false;
+    return true;
 }
 
 /* Some file systems tell only now that there was no room. */
@@ -53,7 +61,8 @@ int main(int argc, char **argv)
     struct options o;
     bool may_exit = true, stdin_is_closed;
 
-    take_standard_descriptors(&stdin_is_closed);
+    if (!take_standard_descriptors(&stdin_is_closed))
+        return STATUS_ERROR; /* whatever was said could end up in a file */
     if (!options_parse(&o, argc, argv, &m)) {
         options_free(&o);
         return m.status;
