@@ -24,9 +24,19 @@
 #include "src/names.h"
 #include "src/progress.h"
 
+/* Notes whether an error may be gone when nothing else is under way. */
+static void note_retry(struct file *f, int error)
+{
+    if (error == ENOSPC || error == EDQUOT)
+        f->retry = RETRY_ROOM;
+    else if (error == ENOMEM || error == EMFILE || error == ENFILE)
+        f->retry = RETRY_MEMORY;
+}
+
 /* An error that has to do with a file; gzip leaves out a name that is empty. */
 static void name_error(struct file *f, const char *name, int error)
 {
+    note_retry(f, error);
     if (name[0] == '\0')
         msg_error(&f->m, "%s", strerror(error));
     else
@@ -36,12 +46,14 @@ static void name_error(struct file *f, const char *name, int error)
 /* An error in reading or writing: nothing after it will be any better, so gzip ends. */
 static void io_error(struct file *f, const char *name, int error)
 {
+    note_retry(f, error);
     msg_data_error(&f->m, "%s: %s", name, strerror(error));
     f->m.stop = true;
 }
 
 static void out_of_memory(struct file *f)
 {
+    f->retry = RETRY_MEMORY;
     msg_error(&f->m, "memory exhausted");
     f->m.stop = true;
 }
@@ -213,7 +225,7 @@ bool file_open(struct file *f)
     const enum action action = f->o->action;
 
     f->name = f->operand;
-    f->in_fd = f->out_fd = -1;
+    f->in_fd = f->out_fd = f->output.fd = -1;
     f->to_stdout = f->o->to_stdout || action == ACTION_TEST || action == ACTION_LIST;
     if (strcmp(f->operand, "-") == 0)
         return open_stdin(f);
@@ -257,47 +269,41 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Removes the file that has the output's name, unless that is the input: by its own name, which a
- * header can hold, or reached through a link. */
-static bool remove_old_output(struct file *f)
+/* Whether the file that has the output's name is the input: by its own name, which a header can hold,
+ * or reached through a link. */
+static bool is_input(const struct file *f, const struct stat *old)
+{
+    struct stat operand;
+
+    return old->st_dev == f->in_stat.st_dev && old->st_ino == f->in_stat.st_ino &&
+           (strcmp(f->output_name, f->name) == 0 ||
+            (fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) ==
+                 0 &&
+             S_ISLNK(operand.st_mode)));
+}
+
+/* Removes the file that has the output's name, or sees to it that the output replaces it; false, with a
+ * message, if it has to stay. */
+static bool replace_old_output(struct file *f)
 {
     const char *output = name_within(f, f->output_name);
-    struct stat old, operand;
+    struct stat old;
+    const bool is_there = fstatat(f->directory->fd, output, &old, AT_SYMLINK_NOFOLLOW) == 0;
 
-    if (fstatat(f->directory->fd, output, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-        old.st_dev == f->in_stat.st_dev && old.st_ino == f->in_stat.st_ino &&
-        (strcmp(f->output_name, f->name) == 0 ||
-         (fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) == 0 &&
-          S_ISLNK(operand.st_mode)))) {
+    if (is_there && is_input(f, &old)) {
         msg_error(&f->m, "%s: input and output are the same file", f->output_name);
         return false;
     }
-    if (unlinkat(f->directory->fd, output, 0) != 0) {
+    if (f->o->atomic && is_there && S_ISDIR(old.st_mode)) {
+        name_error(f, f->output_name, EISDIR);
+        return false;
+    }
+    f->output.replaces = true;
+    if (!f->o->atomic && unlinkat(f->directory->fd, output, 0) != 0) {
         name_error(f, f->output_name, errno);
         return false;
     }
     return true;
-}
-
-/* Creates the output, which from then on goes with a signal.  Returns an errno, or 0. */
-static int create_output(struct file *f)
-{
-    /* Nobody else may read what is not yet known to be for them. */
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    sigset_t before;
-    int error;
-
-    f->armed.directory = f->directory->fd;
-    f->armed.name = name_within(f, f->output_name);
-    cleanup_hold(&before);
-    f->out_fd = openat(f->armed.directory, f->armed.name, flags, S_IRUSR | S_IWUSR);
-    error = errno;
-    if (f->out_fd >= 0) {
-        cleanup_arm(&f->armed);
-        f->made_output = true;
-    }
-    cleanup_release(&before);
-    return f->made_output ? 0 : error;
 }
 
 static bool open_output(struct file *f)
@@ -313,7 +319,8 @@ static bool open_output(struct file *f)
         f->out_fd = STDOUT_FILENO;
         return true;
     }
-    while ((error = create_output(f)) != 0) {
+    while ((error = output_create(&f->output, f->directory->fd, name_within(f, f->output_name),
+                                  f->o->atomic)) != 0) {
         if (error == ENAMETOOLONG && names_shorten(f->output_name, suffix)) {
             shortened = true;
             if (suffix > 0)
@@ -321,10 +328,11 @@ static bool open_output(struct file *f)
         } else if (error != EEXIST) {
             name_error(f, f->output_name, error);
             return false;
-        } else if (!may_overwrite(f) || !remove_old_output(f)) {
+        } else if (!may_overwrite(f) || !replace_old_output(f)) {
             return false;
         }
     }
+    f->out_fd = f->output.fd;
     f->is_shortened = shortened;
     if (shortened && compress) {
         if (!f->m.quiet && f->o->verbose == 0) /* -v says so anyway */
@@ -361,53 +369,98 @@ static void copy_attributes(struct file *f)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
 }
 
-/* Has what was written, and the new name, put on the disk. */
-static bool synchronize(struct file *f)
+/* Has the names in the output's directory put on the disk.  Returns 0 or an errno. */
+static int synchronize_directory(const struct file *f)
 {
-    int fd;
-    bool ok = fsync(f->out_fd) == 0 || errno == EINVAL;
+    const int fd = openat(f->directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = 0;
 
-    if (!ok || f->to_stdout)
-        return ok;
-    fd = openat(f->directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        ok = fsync(fd) == 0 || errno == EINVAL;
-        close(fd);
-    }
-    return ok;
+    if (fd < 0)
+        return 0;
+    if (fsync(fd) != 0 && errno != EINVAL)
+        error = errno;
+    close(fd);
+    return error;
+}
+
+/* Has what was written put on the disk, and the output's name if it has it.  Returns 0 or an errno. */
+static int synchronize(const struct file *f)
+{
+    if (fsync(f->out_fd) != 0 && errno != EINVAL)
+        return errno;
+    return f->output.kind == OUTPUT_NAMED ? synchronize_directory(f) : 0;
 }
 
 /* Completes the output; false, with a message, if it cannot be trusted to be there. */
-static bool close_output(struct file *f)
+static bool finish_output(struct file *f)
 {
-    bool ok;
+    int error, close_error;
 
-    if (!f->made_output)
+    if (f->output.kind == OUTPUT_NONE)
         return true;
     copy_attributes(f);
-    ok = !f->o->synchronous || synchronize(f);
-    if (close(f->out_fd) != 0)
-        ok = false;
-    f->out_fd = -1;
-    if (!ok)
-        io_error(f, f->output_name, errno);
-    return ok;
+    error = f->o->synchronous ? synchronize(f) : 0;
+    close_error = output_finish(&f->output);
+    if (error == 0)
+        error = close_error;
+    if (error != 0)
+        io_error(f, f->output_name, error);
+    return error == 0;
 }
 
-/* Removes the output. */
-static void undo_output(struct file *f)
-{
-    sigset_t before;
+/* --- Whether the input is still what was read --- */
 
-    if (!f->made_output)
-        return;
-    f->made_output = false;
-    if (f->out_fd >= 0)
-        close(f->out_fd);
-    cleanup_hold(&before);
-    unlinkat(f->armed.directory, f->armed.name, 0);
-    cleanup_disarm(&f->armed);
-    cleanup_release(&before);
+/* Whether the input goes when the output is final. */
+static bool removes_input(const struct file *f)
+{
+    return f->output.kind != OUTPUT_NONE && !f->o->keep;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Whether the input's name is still the input's: *st is what it names. */
+static bool is_still_there(const struct file *f, struct stat *st)
+{
+    return fstatat(f->directory->fd, name_within(f, f->name), st, 0) == 0 &&
+           st->st_dev == f->in_stat.st_dev && st->st_ino == f->in_stat.st_ino;
+}
+
+/* Whether a file that is like *st now has not been written to since it was opened as the input.  Who writes
+ * to it can set back the time of that, but not st_ctim.  (Taking its name away changes st_ctim, too.) */
+static bool is_as_read(const struct file *f, const struct stat *st)
+{
+    return st->st_size == f->in_stat.st_size && same_time(&st->st_mtim, &f->in_stat.st_mtim) &&
+           same_time(&st->st_ctim, &f->in_stat.st_ctim);
+}
+
+bool file_has_changed(const struct file *f)
+{
+    struct stat st;
+
+    return removes_input(f) && (!is_still_there(f, &st) || !is_as_read(f, &st));
+}
+
+/* To be called once all was read: true, or false with a message if the input was written to meanwhile.  What
+ * was made of it may then be neither the old nor the new. */
+static bool is_unchanged(struct file *f)
+{
+    struct stat st;
+
+    if (!removes_input(f))
+        return true;
+    if (is_still_there(f, &st)) {
+        if (is_as_read(f, &st))
+            return true;
+    } else if (fstat(f->in_fd, &st) != 0 ||
+               (st.st_size == f->in_stat.st_size && same_time(&st.st_mtim, &f->in_stat.st_mtim))) {
+        return true;
+    }
+    f->retry = RETRY_CHANGED;
+    msg_data_error(&f->m, "%s: file changed while it was read", f->name);
+    return false;
 }
 
 /* --- Reports --- */
@@ -514,6 +567,8 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
     const size_t count = gz_complaints(status, info, f->to_stdout, list);
 
+    if (status == GZ_NO_MEMORY)
+        f->retry = RETRY_MEMORY;
     if (status == GZ_READ_ERROR || status == GZ_WRITE_ERROR) {
         io_error(f, status == GZ_READ_ERROR ? f->name : output_in_messages(f), errno);
         return false;
@@ -629,10 +684,12 @@ static bool compress(struct file *f)
     case PIPELINE_OK:
         break;
     case PIPELINE_READ_ERROR:
-        if (error == ENODATA)
+        if (error == ENODATA) {
+            f->retry = RETRY_CHANGED;
             msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
-        else
+        } else {
             io_error(f, f->name, error);
+        }
         return false;
     case PIPELINE_WRITE_ERROR:
         io_error(f, output_in_messages(f), error);
@@ -645,6 +702,8 @@ static bool compress(struct file *f)
                        f->name);
         return false;
     }
+    if (!is_unchanged(f))
+        return false;
     if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
     report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
@@ -691,7 +750,7 @@ static bool decompress(struct file *f)
         announce(f, &progress);
         status = gz_run(s);
         end_progress(f, &progress);
-        ok = judge(f, status, &info);
+        ok = judge(f, status, &info) && is_unchanged(f);
         /* gzip lists only what ends where its data ends, and of standard input says no more. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
         if (ok && f->o->action == ACTION_LIST && ends)
@@ -724,42 +783,62 @@ void file_process(struct file *f)
         ok = open_output(f) && compress(f);
     else
         ok = decompress(f);
-    if (!ok || !close_output(f))
-        undo_output(f);
-    close_input(f);
+    if (!ok || !finish_output(f))
+        output_discard(&f->output);
+    /* As long as the input is open, no other file gets its inode number. */
+    if (!removes_input(f))
+        close_input(f);
 }
 
 /* Closes and frees what is left. */
 static void end(struct file *f)
 {
+    output_discard(&f->output);
     close_input(f);
     free(f->found_name);
     free(f->output_name);
     f->found_name = f->output_name = NULL;
 }
 
-/* Removes the input, unless its name is another file's by now: that one's data is nowhere else. */
+/* Removes the input, but only what was read: data that came later is nowhere else. */
 static void remove_input(struct file *f)
 {
     const char *name = name_within(f, f->name);
     struct stat st;
+    const bool is_there = is_still_there(f, &st);
 
-    if (fstatat(f->directory->fd, name, &st, 0) == 0 &&
-        (st.st_dev != f->in_stat.st_dev || st.st_ino != f->in_stat.st_ino))
+    if (is_there && !is_as_read(f, &st))
+        msg_error(&f->m, "%s: changed meanwhile -- not removed", f->name);
+    else if (!is_there && fstatat(f->directory->fd, name, &st, 0) == 0)
         msg_warning(&f->m, "%s: replaced by another file meanwhile -- not removed", f->name);
     else if (unlinkat(f->directory->fd, name, 0) != 0)
         msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
 }
 
+/* Makes the output final.  False, with a message, if that fails. */
+static bool commit_output(struct file *f)
+{
+    /* What has had its name all the time was synchronized with it. */
+    const bool synchronize_name = f->o->synchronous && f->output.kind != OUTPUT_NAMED;
+    int error = output_commit(&f->output);
+
+    if (error == 0 && synchronize_name)
+        error = synchronize_directory(f);
+    if (error == EEXIST)
+        msg_error(&f->m, "%s: came into being meanwhile -- not overwritten", f->output_name);
+    else if (error != 0)
+        name_error(f, f->output_name, error);
+    return error == 0;
+}
+
 void file_commit(struct file *f)
 {
+    const bool removes = removes_input(f);
     sigset_t before;
 
-    if (f->made_output) {
-        f->made_output = false;
+    if (f->output.kind != OUTPUT_NONE) {
         cleanup_hold(&before);
-        cleanup_disarm(&f->armed);
-        if (!f->o->keep)
+        if (commit_output(f) && removes)
             remove_input(f);
         cleanup_release(&before);
     }
@@ -768,6 +847,5 @@ void file_commit(struct file *f)
 
 void file_discard(struct file *f)
 {
-    undo_output(f);
     end(f);
 }

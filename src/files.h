@@ -2,11 +2,13 @@
  * files.h - what happens to one file: names, opening, attributes, and removing what is done with
  *
  * A file goes through up to three steps.  file_open opens the input and decides whether there is
- * anything to be done.  file_process does it, up to an output that is complete and closed, but
- * still goes if a signal comes.  file_commit makes it final and removes the input.  The first two
- * can be done for many files at a time, in any thread, and file_commit for one after the other:
- * then, whenever the program ends, some files are done and the others untouched, in the order
- * given.
+ * anything to be done.  file_process does it, up to an output that is complete, but still goes if a
+ * signal comes.  file_commit makes it final and removes the input.  The first two can be done for many
+ * files at a time, in any thread, and file_commit for one after the other: then, whenever the program
+ * ends, some files are done and the others untouched, in the order given.
+ *
+ * An input may change between its opening and its end, by seconds where files wait for each other.
+ * What is removed is only what was read: file_commit looks at the input's times and size first.
  */
 #ifndef GZLZSS_FILES_H
 #define GZLZSS_FILES_H
@@ -15,10 +17,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "src/cleanup.h"
 #include "src/list.h"
 #include "src/messages.h"
 #include "src/options.h"
+#include "src/output.h"
 #include "src/pipeline.h"
 
 /* A directory, through which its files are reached, so that what is removed is what was read even
@@ -29,6 +31,14 @@ struct directory {
     dev_t device; /* which directory it is, if it is open */
     ino_t inode;
     unsigned users; /* counted by who makes and frees it (operands.c) */
+};
+
+/* Why a file that failed may do better when nothing else is under way. */
+enum file_retry {
+    RETRY_NO,
+    RETRY_CHANGED, /* the input changed while it was read */
+    RETRY_ROOM,    /* the disk was full */
+    RETRY_MEMORY,  /* there was no memory, or no descriptor */
 };
 
 struct file {
@@ -44,6 +54,9 @@ struct file {
     bool is_directory; /* and in_fd is open */
     int in_fd;         /* -1 if not open; the caller's to close if it takes it */
 
+    /* After file_process: */
+    enum file_retry retry;
+
     /* The rest is for files.c. */
     const char *name;  /* of the input, as messages show it */
     char *found_name;  /* of the input where it is not the operand's; to be freed */
@@ -51,23 +64,28 @@ struct file {
     bool is_stdin;
     bool is_shortened;    /* the output's name, as it would have been too long */
     bool to_stdout;       /* the output is standard output, or there is none */
-    bool made_output;     /* there is a file that goes if this fails: `armed` */
-    int out_fd;           /* -1 if not open */
+    int out_fd;           /* to write to, or -1 */
     uint32_t stored_time; /* to be restored, 0 if there is none */
-    struct stat in_stat;  /* the input's */
-    struct cleanup_output armed;
+    struct stat in_stat;  /* the input's, before anything was read */
+    struct output output; /* unless the output is standard output, or there is none */
 };
 
 /* Opens the input; returns false if that was all: it is not to be worked on, which was said, or it
  * is a directory to be gone through.  f->m has what was said, here and below, and the status. */
 bool file_open(struct file *f);
 
-/* Does the work, after a file_open that returned true.  If it fails, that was said, and no output
- * is left.  The files are closed after it: many can wait for file_commit. */
+/* Does the work, after a file_open that returned true.  If it fails, that was said, and no output is
+ * left.  A file that waits for file_commit has FILE_DESCRIPTORS open at most. */
+#define FILE_DESCRIPTORS 2
 void file_process(struct file *f);
 
+/* Whether the input, which file_commit would remove, is no longer what was read.  Only after
+ * file_process. */
+bool file_has_changed(const struct file *f);
+
 /* The end of each file, wherever it got to: what was made becomes final, and the input goes; or
- * what was made goes.  Both free what the file has (but not f itself, nor what f->m collected). */
+ * what was made goes.  Both free what the file has (but not f itself, nor what f->m collected).
+ * file_commit may fail, which is said. */
 void file_commit(struct file *f);
 void file_discard(struct file *f);
 

@@ -11,6 +11,11 @@
  * - A file that may have to do with one under way, as its output or as another name of the same,
  *   has to wait for it.  So do all that the user may be asked about, and all that is not just a
  *   regular file.
+ * - A file that changed after it was read, as it had to wait for others, is worked on again when its
+ *   turn comes.  gzip would not have looked at it before.
+ * - Several outputs need more room on the disk before the first input goes, and several threads more
+ *   memory.  When a file fails for want of that, it is worked on again, alone, when all files before it
+ *   are final and nothing is left of those after it (again).
  */
 #include "config.h"
 
@@ -35,6 +40,15 @@
  * at the default level: that is how long the others may have to wait at the end. */
 #define SMALL_MAX ((off_t)8 << 20)
 
+/* What the descriptors that there may be are for, beside those that everything needs: a quarter for
+ * directories, a quarter for files that wait to be made final, and some for each thread, which works on
+ * one file. */
+#define DIRECTORIES_SHARE 4
+#define WAITING_SHARE 4
+#define THREADS_SHARE 4
+
+struct job;
+
 /* What all operands have in common. */
 struct work {
     const struct options *o;
@@ -42,15 +56,19 @@ struct work {
     struct list list;
     struct pipeline *pipeline;   /* for files that are worked on alone; made for the first */
     struct pool *pool;           /* for small ones; made for the first, freed for a large one */
-    bool no_pool;                /* there must never be one (wants_pool) */
+    int pool_threads;            /* 1: there must not be a pool (wants_pool) */
+    struct job *again;           /* files in line to be worked on again, */
+    struct job **again_end;      /* and where the next one goes */
     long directories;            /* that files in the pool may keep open */
+    bool told_temporary;         /* that outputs have temporary names */
     struct directory *directory; /* of the operand before, or NULL; one user of it is this */
     char *directory_name;        /* its name, up to and with the slash */
 };
 
-/* A file in the pool. */
+/* A file in the pool, or one in line to be worked on again. */
 struct job {
     struct file file; /* of whose directory the job is a user */
+    struct job *next; /* in line */
     uint64_t hash;    /* names_hash of the name */
     char name[];      /* the file's operand */
 };
@@ -126,6 +144,10 @@ static struct directory *directory_of(struct work *w, const char *operand)
 /* Makes a file final, and its status count. */
 static void finish(struct work *w, struct file *f)
 {
+    if (f->output.kind == OUTPUT_TEMPORARY && !w->told_temporary && !w->m->quiet) {
+        w->told_temporary = true;
+        msg_note(&f->m, "%s: --atomic works with a temporary name here", f->operand);
+    }
     file_commit(f);
     msg_merge_status(w->m, &f->m);
     w->m->stop |= f->m.stop;
@@ -218,6 +240,22 @@ static void do_job(void *own, void *job)
         file_process(f);
 }
 
+static void free_job(struct job *j)
+{
+    release(j->file.directory);
+    free(j);
+}
+
+/* Undoes what was done to a file, and puts it in line to be worked on again. */
+static void put_in_line(struct work *w, struct job *j)
+{
+    file_discard(&j->file);
+    msg_discard(&j->file.m);
+    j->next = NULL;
+    *w->again_end = j;
+    w->again_end = &j->next;
+}
+
 static void finish_job(void *ctx, void *job)
 {
     struct work *w = ctx;
@@ -226,14 +264,50 @@ static void finish_job(void *ctx, void *job)
     if (w->m->stop) {
         file_discard(&j->file);
         msg_discard(&j->file.m);
+    } else if (w->again != NULL || j->file.retry != RETRY_NO || file_has_changed(&j->file)) {
+        put_in_line(w, j);
+        return;
     } else {
         msg_flush(&j->file.m);
         finish(w, &j->file);
         /* What came up in making it final. */
         msg_flush(&j->file.m);
     }
-    release(j->file.directory);
-    free(j);
+    free_job(j);
+}
+
+/* Works on the files in line, one after the other; the pool has no jobs.  The first one is the one that
+ * failed: from now on, there is less side by side. */
+static void again(struct work *w)
+{
+    struct job *j = w->again;
+
+    if (j == NULL)
+        return;
+    if (j->file.retry == RETRY_ROOM)
+        w->pool_threads = 1;
+    else if (j->file.retry == RETRY_MEMORY)
+        w->pool_threads = (w->pool_threads + 1) / 2;
+    if (j->file.retry != RETRY_CHANGED && j->file.retry != RETRY_NO) {
+        pool_free(w->pool);
+        w->pool = NULL;
+    }
+    w->again = NULL;
+    w->again_end = &w->again;
+    for (struct job *next; j != NULL; j = next) {
+        next = j->next;
+        if (!w->m->stop)
+            do_alone(w, j->name, j->file.directory);
+        free_job(j);
+    }
+}
+
+/* Waits until nothing is under way. */
+static void drain(struct work *w)
+{
+    if (w->pool != NULL)
+        pool_drain(w->pool);
+    again(w);
 }
 
 /* Whether two jobs may have to do with each other: in the same directory, by names of which one may
@@ -249,12 +323,11 @@ static bool is_related(void *job, const void *with)
 /* Whether a file is one that can be worked on beside others. */
 static bool is_small(const struct work *w, const struct stat *st)
 {
-    return !w->no_pool && S_ISREG(st->st_mode) && st->st_size <= SMALL_MAX &&
+    return w->pool_threads > 1 && S_ISREG(st->st_mode) && st->st_size <= SMALL_MAX &&
            /* Hard links are different names of one file, which is then worked on under each. */
            (st->st_nlink == 1 || !w->o->force);
 }
 
-/* Puts a file into the pool; false if memory is short, for which working on it alone may do. */
 /* Whether there already is an output, which -f removes: were it worked on beside others, that would
  * be done even if the program ends at a file before it. */
 static bool has_output(const struct work *w, const char *name, const struct directory *directory)
@@ -269,7 +342,7 @@ static bool has_output(const struct work *w, const char *name, const struct dire
     /* One that will have to be shortened may become another's. */
     if (strlen(base) + strlen(w->o->suffix) > NAME_MAX)
         return true;
-    if (!w->o->force)
+    if (!w->o->force || w->o->atomic)
         return false;
     if (w->o->action == ACTION_COMPRESS)
         output = names_join(base, strlen(base), w->o->suffix);
@@ -280,18 +353,27 @@ static bool has_output(const struct work *w, const char *name, const struct dire
     return is_there;
 }
 
-static bool submit(struct work *w, const char *name, struct directory *directory)
+/* Makes the pool; without memory for it, there is none. */
+static void make_pool(struct work *w, long descriptors)
 {
     const struct pool_calls calls = {
         .open = open_worker, .close = close_worker, .work = do_job, .finish = finish_job, .ctx = w};
+    const long most_threads = descriptors / (THREADS_SHARE * FILE_DESCRIPTORS) + 1;
+    const long most_waiting = descriptors / (WAITING_SHARE * FILE_DESCRIPTORS) + 1;
+
+    w->pool = pool_new(w->pool_threads < most_threads ? w->pool_threads : (int)most_threads,
+                       (size_t)most_waiting, &calls);
+}
+
+/* Puts a file into the pool; false if memory is short, for which working on it alone may do. */
+static bool submit(struct work *w, const char *name, struct directory *directory)
+{
     struct job *j = malloc(sizeof(*j) + strlen(name) + 1);
-    /* A thread has two files open, and every directory is open as long as files in it wait.  Together
-     * they get half of the descriptors that there may be; -1 is no limit. */
-    const long most = sysconf(_SC_OPEN_MAX);
-    const int threads = w->o->pipeline.threads;
+    const long limit = sysconf(_SC_OPEN_MAX);
+    const long descriptors = limit >= 0 ? limit : INT_MAX; /* -1 is no limit */
 
     if (j != NULL && w->pool == NULL)
-        w->pool = pool_new(most >= 0 && most / 8 < threads ? (int)(most / 8) + 1 : threads, &calls);
+        make_pool(w, descriptors);
     if (j == NULL || w->pool == NULL) {
         free(j);
         return false;
@@ -304,12 +386,19 @@ static bool submit(struct work *w, const char *name, struct directory *directory
                             .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true}};
     if (directory->users == 1)
         w->directories++;
-    if (pool_any(w->pool, is_related, j) || (most >= 0 && w->directories > most / 4)) {
-        pool_drain(w->pool);
+    if (pool_any(w->pool, is_related, j) || w->directories > descriptors / DIRECTORIES_SHARE) {
+        drain(w);
         w->directories = 1;
+    }
+    if (w->pool == NULL || w->m->stop) {
+        /* That had to be done with less, or was the end. */
+        free(j);
+        return false;
     }
     directory->users++;
     pool_submit(w->pool, j);
+    if (w->again != NULL)
+        drain(w);
     return true;
 }
 
@@ -319,13 +408,6 @@ static bool is_in(void *job, const void *with)
     const struct directory *a = ((const struct job *)job)->file.directory, *b = with;
 
     return a->device == b->device && a->inode == b->inode;
-}
-
-/* Waits for all that is under way. */
-static void drain(struct work *w)
-{
-    if (w->pool != NULL)
-        pool_drain(w->pool);
 }
 
 /* Decides how an operand, or a file found in a directory, is worked on. */
@@ -470,9 +552,10 @@ bool operands_process(const struct options *o, struct messages *m)
     struct work w = {.o = o,
                      .m = m,
                      .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
-                     .no_pool = !wants_pool(o)};
+                     .pool_threads = wants_pool(o) ? o->pipeline.threads : 1};
     bool may_exit = true;
 
+    w.again_end = &w.again;
     /* Who asks for a GPU that is not there is told so before anything is done. */
     if (o->pipeline.backend == BACKEND_GPU && !need_pipeline(&w))
         return true;

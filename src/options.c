@@ -19,7 +19,8 @@
 
 /* What getopt_long returns for options that have no letter. */
 enum {
-    OPTION_BACKEND = 256,
+    OPTION_ATOMIC = 256,
+    OPTION_BACKEND,
     OPTION_BITS,
     OPTION_DEVICE,
     OPTION_LEVEL,
@@ -57,6 +58,7 @@ static const struct option_row rows[] = {
     {'S', "suffix", "SUF", "use suffix SUF in place of .gz"},
     {'n', "no-name", NULL, "do not store or restore name and time"},
     {'N', "name", NULL, "store or restore name and time"},
+    {OPTION_ATOMIC, "atomic", NULL, "let an output have its name only when it is whole"},
     {OPTION_SYNCHRONOUS, "synchronous", NULL, "have the disk written before input is removed"},
 
     {0, NULL, NULL, "How to compress:"},
@@ -81,6 +83,7 @@ static const struct option_row rows[] = {
     {'L', "license", NULL, "display the license"},
     {'V', "version", NULL, "display the version number"},
 
+    {'a', "a", NULL, NULL},     /* as an abbreviation this has to go on meaning --ascii */
     {'a', "ascii", NULL, NULL}, /* means something where lines do not end in one character */
     {'c', "to-stdout", NULL, NULL},
     {'d', "uncompress", NULL, NULL},
@@ -306,6 +309,9 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
     case 'Z':
         msg_error(m, "-Z not supported in this version");
         return try_help(m);
+    case OPTION_ATOMIC:
+        o->atomic = true;
+        break;
     case OPTION_BITS:
         return want_digits(argument, m);
     case OPTION_PRESUME_INPUT_TTY:

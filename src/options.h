@@ -31,6 +31,7 @@ struct options {
     bool no_name; /* do not store the name, or restore the one stored */
     bool no_time; /* nor the time */
     bool synchronous;
+    bool atomic;            /* an output has its name only when it is whole */
     bool progress;          /* show it even if standard error is no terminal */
     bool stdin_is_closed;   /* it was when the program started */
     bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */

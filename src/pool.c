@@ -109,9 +109,10 @@ static void finish_oldest(struct pool *p)
     p->first++;
 }
 
-struct pool *pool_new(int threads, const struct pool_calls *calls)
+struct pool *pool_new(int threads, size_t most, const struct pool_calls *calls)
 {
-    size_t size = (size_t)threads * ENTRIES_PER_THREAD;
+    const size_t wanted = (size_t)threads * ENTRIES_PER_THREAD;
+    const size_t size = wanted < most ? wanted : most;
     struct pool *p = calloc(1, sizeof(*p) + size * sizeof(p->ring[0]));
 
     if (p == NULL)

@@ -5,6 +5,7 @@
 #define GZLZSS_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What jobs are is the caller's affair, as is their memory. */
 struct pool_calls {
@@ -22,9 +23,10 @@ struct pool_calls {
 struct pool;
 
 /* A pool for `threads` threads, 1 or more, the calling one included, which works too while it has
- * to wait.  The others are started when there is work for them.  *calls is copied.  NULL if memory
- * is short.  All functions are for the thread that made the pool, the "main thread". */
-struct pool *pool_new(int threads, const struct pool_calls *calls);
+ * to wait.  The others are started when there is work for them.  No more than `most` jobs, 1 or more,
+ * are in it at a time.  *calls is copied.  NULL if memory is short.  All functions are for the thread
+ * that made the pool, the "main thread". */
+struct pool *pool_new(int threads, size_t most, const struct pool_calls *calls);
 
 /* Adds a job.  Waits until there is room for one, and may do and finish others meanwhile. */
 void pool_submit(struct pool *p, void *job);

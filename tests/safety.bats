@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# safety.bats - no data is lost: inputs that change, full disks, little memory, closed descriptors
+
+load helpers
+
+setup() {
+    enter_test_directory
+    NAME=${GZLZSS##*/}
+}
+
+# waits_for_a OPTION...: two small files side by side, of which b is done but has to wait for a, which
+# takes longer.  The command is stopped in that state, and its process is $pid.
+waits_for_a() {
+    local suffix='' output=b.gz
+    if [ "$1" = -d ]; then
+        suffix=.gz
+        output=b
+    fi
+    "$GZLZSS" -p2 "$@" "a$suffix" "b$suffix" 2>stderr 3>&- &
+    pid=$!
+    until [ -s "$output" ]; do
+        kill -0 "$pid" || fail "it has ended: $(cat stderr)"
+    done
+    kill -STOP "$pid"
+    [ -e "a$suffix" ]
+    [ -e "b$suffix" ]
+}
+
+# goes_on STATUS MESSAGE...: then it goes on, and ends so.
+goes_on() {
+    local expected=$1 status=0
+    shift
+    kill -CONT "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq "$expected" ] || fail "exit status $status" "$(cat stderr)"
+    stderr_is "$@"
+}
+
+# Skips the test where none can be made; "${with_mounts[@]}" COMMAND runs a command that can make mounts,
+# which are gone when it ends.
+need_mounts() {
+    with_mounts=(unshare -m)
+    [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
+    "${with_mounts[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip "no mounts can be made here"
+}
+
+# In place and anew, longer and shorter; and one that hides what it does.
+changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
+    'touch -r FILE time; dd if=FILE of=all status=none; dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
+
+@test "a small file that changes while it waits for others is compressed as it is then" {
+    "$GEN" text 6000000 >data
+    echo new >new
+    for change in "${changes[@]}"; do
+        cp data a
+        echo older >b
+        waits_for_a -12
+        eval "${change//FILE/b}"
+        cp b expected
+        goes_on 0
+        absent a b
+        gzip -dc b.gz | cmp - expected
+        gzip -dc a.gz | cmp - data
+        rm a.gz b.gz
+    done
+}
+
+@test "a small file that changes while it waits for others is decompressed as it is then" {
+    "$GEN" zeros 300000000 | gzip -1 >data
+    echo old | gzip >old
+    echo new | gzip >new
+    for change in "${changes[@]}"; do
+        cp data a.gz
+        cp old b.gz
+        waits_for_a -d
+        eval "${change//FILE/b.gz}"
+        gzip -dc b.gz >expected
+        goes_on 0
+        absent a.gz b.gz
+        cmp b expected
+        rm a b
+    done
+}
+
+@test "a file that changes while it is read is not removed, and gives no output" {
+    "$GEN" random 6000000 >data
+    echo new >new
+    for change in 'cat new >>big' 'dd if=new of=big conv=notrunc status=none' \
+        'touch -r big time; dd if=new of=big conv=notrunc status=none; touch -r time big'; do
+        for options in -12 '-12 --rsyncable' '-12 -f'; do
+            cp data big
+            # shellcheck disable=SC2086
+            "$GZLZSS" -p1 $options big 2>stderr 3>&- &
+            pid=$!
+            until [ -e big.gz ]; do
+                kill -0 "$pid"
+            done
+            kill -STOP "$pid"
+            eval "$change"
+            cp big copy
+            goes_on 1 "" "$NAME: big: file changed while it was read"
+            absent big.gz
+            cmp big copy
+        done
+        # What is kept cannot be lost.
+        "$GZLZSS" -k -p1 -12 big 2>stderr 3>&- &
+        pid=$!
+        until [ -e big.gz ]; do
+            kill -0 "$pid"
+        done
+        kill -STOP "$pid"
+        touch big
+        goes_on 0
+        gzip -dc big.gz | cmp - big
+        rm big.gz
+    done
+}
+
+@test "on a nearly full disk, files are compressed one by one if need be" {
+    need_mounts
+    mkdir disk
+    "$GEN" text 8000000 >log
+    "$GEN" text 1000000 >small
+    for p in 2 16; do
+        # shellcheck disable=SC2016
+        "${with_mounts[@]}" bash -e -c '
+            mount -t tmpfs -o size=64m none disk
+            cp log disk
+            for i in {1..30}; do
+                cp small disk/f$i
+            done
+            cd disk
+            fill=$(($(df -k --output=avail . | tail -n 1) - 4000))
+            dd if=/dev/zero of=rest bs=1k count=$fill status=none
+            "$0" -p "$1" log f?* 2>../stderr
+            rm rest
+            for i in {1..30}; do
+                gzip -dc f$i.gz | cmp - ../small
+            done
+            gzip -dc log.gz | cmp - ../log
+            [ "$(find . -type f | wc -l)" -eq 31 ]' "$GZLZSS" "$p" || fail "-p$p: $(cat stderr)"
+        stderr_is
+    done
+    # What does not fit at all is said, and only that is not done.
+    # shellcheck disable=SC2016
+    "${with_mounts[@]}" bash -e -c '
+        mount -t tmpfs -o size=20m none disk
+        for i in 1 2 3; do
+            cp small disk/f$i
+        done
+        head -c 6000000 /dev/urandom >disk/f4
+        cd disk
+        fill=$(($(df -k --output=avail . | tail -n 1) - 2000))
+        dd if=/dev/zero of=rest bs=1k count=$fill status=none
+        status=0
+        "$0" -p8 f1 f2 f3 f4 2>../stderr || status=$?
+        [ $status -eq 1 ]
+        [ -e f4 ]
+        gzip -t f1.gz f2.gz f3.gz
+        [ "$(find . -type f | wc -l)" -eq 5 ]' "$GZLZSS"
+    stderr_is "" "$NAME: f4.gz: No space left on device"
+}
+
+@test "standard descriptors that are closed, and no /dev/null: they are taken all the same" {
+    need_mounts
+    "$GEN" text 100000 >data
+    for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
+        cp data f
+        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -v f $closed" "$GZLZSS" 2>/dev/null
+        absent f
+        gzip -dc f.gz | cmp - data
+        gzip -t f.gz
+        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -dv f.gz $closed" "$GZLZSS" 2>/dev/null
+        cmp f data
+    done
+}
