@@ -1,0 +1,306 @@
+#!/usr/bin/env bats
+# atomic.bats - --atomic: an output has its name when it is whole, and not before
+#
+# KILLS=500 bats tests/atomic.bats kills at 500 moments; by default, it is 24.  ATOMIC_DIR is a directory
+# on the file system to try it on.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    NAME=${GZLZSS##*/}
+    "$GEN" text 3000000 >data
+    cp data f
+}
+
+# Names in the current directory, those that start with a dot as well.
+names() {
+    find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '
+}
+
+# until_it_writes: until the command, which is process $pid, has written some of its output.
+until_it_writes() {
+    until awk '/^wchar/ { exit $2 < 100000 }' "/proc/$pid/io"; do
+        kill -0 "$pid"
+    done
+}
+
+# Whether files without a name can be made, and named, in this directory.
+have_unnamed() {
+    "$GZLZSS" --atomic -k f && ! grep -q temporary stderr
+}
+
+@test "an output has its name when it is whole: by itself, and in place of another" {
+    ends_with 0 "$GZLZSS" --atomic f
+    stderr_is
+    gzip -dc f.gz | cmp - data
+    [ "$(names)" = "data f.gz stderr stdout " ]
+    ends_with 0 "$GZLZSS" --atomic -d f.gz
+    cmp f data
+    [ "$(names)" = "data f stderr stdout " ]
+    for options in '' '--synchronous' '-p1' '--rsyncable'; do
+        echo old >f.gz
+        # shellcheck disable=SC2086
+        ends_with 2 "$GZLZSS" --atomic $options f
+        stderr_is "$NAME: f.gz already exists;	not overwritten"
+        [ "$(cat f.gz)" = old ]
+        # shellcheck disable=SC2086
+        ends_with 0 "$GZLZSS" --atomic $options -f f
+        stderr_is
+        gzip -dc f.gz | cmp - data
+        [ "$(names)" = "data f.gz stderr stdout " ]
+        # shellcheck disable=SC2086
+        ends_with 0 "$GZLZSS" --atomic $options -dkf f.gz
+        # shellcheck disable=SC2086
+        ends_with 0 "$GZLZSS" --atomic $options -df f.gz
+        cmp f data
+        [ "$(names)" = "data f stderr stdout " ]
+    done
+}
+
+@test "mode, owner and times are the input's, also with --atomic" {
+    chmod 640 f
+    touch -d '2001-02-03 04:05:06.789' f
+    [ "$(id -u)" -ne 0 ] || chown 12:34 f
+    stat -c '%a %u %g %Y' f >before
+    "$GZLZSS" --atomic f
+    stat -c '%a %u %g %Y' f.gz | cmp - before
+    touch f
+    "$GZLZSS" --atomic -df f.gz
+    stat -c '%a %u %g %Y' f | cmp - before
+}
+
+@test "GZLZSS may hold --atomic; -c and -t have nothing to do with it" {
+    echo old >f.gz
+    env GZLZSS=--atomic "$GZLZSS" -f f
+    gzip -dc f.gz | cmp - data
+    "$GZLZSS" --atomic -dc f.gz | cmp - data
+    "$GZLZSS" --atomic -t f.gz
+    "$GZLZSS" --atomic -c data | gzip -dc | cmp - data
+    # What --a meant before there was --atomic.
+    ends_with 0 "$GZLZSS" --a -kf data
+    stderr_is "$NAME: option --ascii ignored on this system"
+}
+
+@test "while it is at work, the old output is there, or none" {
+    for old in no yes; do
+        rm -f f.gz
+        [ $old = no ] || echo old >f.gz
+        "$GZLZSS" --atomic -p1 -9 -f f 2>stderr 3>&- &
+        pid=$!
+        until_it_writes
+        kill -STOP "$pid"
+        if [ $old = yes ]; then
+            [ "$(cat f.gz)" = old ]
+        else
+            absent f.gz
+        fi
+        # A signal leaves no more than SIGKILL does.
+        kill -TERM "$pid"
+        kill -CONT "$pid"
+        status=0
+        wait "$pid" || status=$?
+        [ "$status" -eq 143 ]
+        if [ $old = yes ]; then
+            [ "$(names)" = "data f f.gz stderr " ]
+            [ "$(cat f.gz)" = old ]
+        else
+            [ "$(names)" = "data f stderr " ]
+        fi
+    done
+}
+
+@test "an output that comes into being meanwhile is not overwritten" {
+    "$GZLZSS" --atomic -p1 -9 f 2>stderr 3>&- &
+    pid=$!
+    until_it_writes
+    kill -STOP "$pid"
+    echo other >f.gz
+    kill -CONT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 1 ]
+    stderr_is "$NAME: f.gz: came into being meanwhile -- not overwritten"
+    [ "$(cat f.gz)" = other ]
+    cmp f data
+}
+
+@test "damaged input, a directory in the way, a name too long: no more is left than without --atomic" {
+    gzip -c data >g.gz
+    truncate -s -100 g.gz
+    ends_with 1 "$GZLZSS" --atomic -d g.gz
+    absent g
+    mkdir f.gz
+    ends_with 1 "$GZLZSS" --atomic -f f
+    stderr_is "$NAME: f.gz: Is a directory"
+    cmp f data
+    long=$(printf 'n%.0s' $(seq 254))
+    cp data "$long"
+    ends_with 0 "$GZLZSS" --atomic "$long"
+    [ "$(find . -name 'nnn*' | wc -l)" -eq 1 ]
+    gzip -dc nnn* | cmp - data
+    # The input, by another name.
+    ln -s g.gz g
+    ends_with 1 "$GZLZSS" --atomic -f g
+    stderr_is "$NAME: g.gz: input and output are the same file"
+    [ "$(find . -name '.gzlzss*')" = "" ]
+}
+
+@test "where the file system has no unnamed files, or there is no /proc, there is a temporary name" {
+    with_mounts=(unshare -m)
+    [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
+    "${with_mounts[@]}" mount -t tmpfs none /proc 2>/dev/null || skip "no mounts can be made here"
+    # shellcheck disable=SC2016
+    without_proc=("${with_mounts[@]}" sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"' "$GZLZSS")
+    for old in no yes; do
+        rm -f f.gz
+        [ $old = no ] || echo old >f.gz
+        ends_with 0 "${without_proc[@]}" --atomic -kf f
+        stderr_is "$NAME: f: --atomic works with a temporary name here"
+        gzip -dc f.gz | cmp - data
+        [ "$(names)" = "data f f.gz stderr stdout " ]
+        # Once for all files; not with -q.
+        ends_with 0 "${without_proc[@]}" --atomic -kf f data
+        stderr_is "$NAME: f: --atomic works with a temporary name here"
+        ends_with 0 "${without_proc[@]}" --atomic -qkf f data
+        stderr_is
+        rm data.gz
+    done
+    # A signal takes that name back.
+    rm f.gz
+    "${without_proc[@]}" --atomic -p1 -9 f 2>stderr 3>&- &
+    pid=$!
+    until [ -n "$(find . -name '.gzlzss-*')" ]; do
+        kill -0 "$pid"
+    done
+    absent f.gz
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
+    [ "$(names)" = "data f stderr stdout " ] || fail "$(names)"
+    cmp f data
+}
+
+@test "unnamed files are made where there are some" {
+    have strace || skip "strace is not installed"
+    strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr || skip "strace cannot trace here"
+    # This file system may have none; the others of this machine have.
+    grep -q O_TMPFILE trace
+    grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
+}
+
+# prepare ACTION: the files that it is about.  What they are is in ../kept.
+prepare() {
+    local name
+    find . -mindepth 1 -delete
+    case $1 in
+    one*)
+        cp ../kept/big .
+        files=(big)
+        ;;
+    many*)
+        files=(s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 s12)
+        cp "${files[@]/#/../kept/}" .
+        ;;
+    back*)
+        files=(big s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 s12)
+        for name in "${files[@]}"; do
+            cp "../kept/$name.gz" .
+        done
+        ;;
+    esac
+    case $1 in
+    back-old)
+        for name in "${files[@]}"; do
+            cp ../kept/old "$name"
+        done
+        ;;
+    *-old)
+        for name in "${files[@]}"; do
+            cp ../kept/old "$name.gz"
+        done
+        ;;
+    esac
+}
+
+# is_new FILE NAME: FILE is what NAME is compressed to, or NAME itself.
+is_new() {
+    case $1 in
+    *.gz) gzip -dc "$1" 2>/dev/null | cmp -s - "../kept/$2" ;;
+    *) cmp -s "$1" "../kept/$2" ;;
+    esac
+}
+
+# Kills at random moments, with these options; $loses is how often a file with an output's name
+# was neither the old one nor a whole new one.
+kill_often() {
+    local action round name input output pid names
+    local -a files back
+    loses=0
+    names=0
+    work=$(mktemp -d "${ATOMIC_DIR:-$PWD}/atomic-XXXXXX")
+    mkdir "$work/kept" "$work/run"
+    cd "$work/kept" || return 1
+    "$GEN" text 3000000 >big
+    for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        "$GEN" text $((round * 30000)) >s$round
+    done
+    gzip -1k big s*
+    echo precious >old
+    cd ../run || return 1
+    for ((round = 0; round < ${KILLS:-24}; round++)); do
+        action=$(echo one one-old many many-old back back-old | cut -d ' ' -f $((round % 6 + 1)))
+        prepare "$action"
+        back=()
+        output=.gz
+        input=
+        case $action in back*)
+            back=(-d)
+            input=.gz
+            output=
+            ;;
+        esac
+        "$GZLZSS" "${back[@]}" -f -p4 "$@" "${files[@]/%/$input}" 2>/dev/null 3>&- &
+        pid=$!
+        sleep "$(printf '0.%03d' $((RANDOM % (round % 4 == 0 ? 150 : 50))))"
+        kill -KILL "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+        for name in "${files[@]}"; do
+            if [ -e "$name$input" ]; then
+                cmp "$name$input" "../kept/$name$input"
+                if [ -e "$name$output" ] && ! is_new "$name$output" "$name" &&
+                    ! cmp -s "$name$output" ../kept/old; then
+                    loses=$((loses + 1))
+                    echo "$action: $name$output is a part"
+                elif [ ! -e "$name$output" ] && [ "${action%-old}" != "$action" ]; then
+                    loses=$((loses + 1))
+                    echo "$action: the old $name$output is gone"
+                fi
+            else
+                is_new "$name$output" "$name" || fail "$action: $name$input is gone, $name$output is not whole"
+                names=$((names + 1))
+            fi
+        done
+        [ -z "$(find . -name '.gzlzss*')" ] || temporary=$((temporary + 1))
+    done
+    echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost, $temporary temporary names" >&3
+    cd "$BATS_TEST_TMPDIR" || return 1
+    rm -r "$work"
+}
+
+@test "killed at any moment: the input or the whole output, and the old one until then" {
+    have_unnamed 2>stderr || skip "no unnamed files here"
+    temporary=0
+    kill_often --atomic
+    [ "$loses" -eq 0 ]
+    [ "$temporary" -eq 0 ]
+    kill_often --atomic --synchronous
+    [ "$loses" -eq 0 ]
+    [ "$temporary" -eq 0 ]
+}
+
+@test "killed at any moment without --atomic: no input is lost" {
+    temporary=0
+    kill_often
+}
