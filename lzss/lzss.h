@@ -94,6 +94,9 @@ struct lz_matcher;
 /* A matcher for `level` and those below it, and for segments of up to `segment_size` bytes, 1 to
  * LZ_SEGMENT_MAX; NULL if memory is short, and NULL can be freed. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
+
+/* Bytes that lz_matcher_new takes.  How much of that is ever touched depends on the data. */
+size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
 void lz_matcher_free(struct lz_matcher *m);
 
 /*

@@ -26,6 +26,15 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
     return m;
 }
 
+size_t lz_matcher_size(const struct lz_level *level, size_t segment_size)
+{
+    const struct lz_matcher *m = NULL;
+
+    return sizeof(*m) + LZ_CHUNKS(segment_size) * sizeof(*m->chunks) +
+           LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences) +
+           (level->finder == LZ_FINDER_optimal ? lz_optimal_size(segment_size) : 0);
+}
+
 void lz_matcher_free(struct lz_matcher *m)
 {
     if (m == NULL)

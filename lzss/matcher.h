@@ -48,8 +48,9 @@ struct lz_matcher {
 LZ_FINDERS(LZ_FINDER_DECLARE)
 #undef LZ_FINDER_DECLARE
 
-/* What optimal needs beside; NULL if memory is short. */
+/* What optimal needs beside, NULL if memory is short; and the bytes of it. */
 struct lz_optimal *lz_optimal_new(size_t segment_size);
+size_t lz_optimal_size(size_t segment_size);
 void lz_optimal_free(struct lz_optimal *o);
 
 #endif

@@ -50,15 +50,29 @@ struct lz_optimal {
     uint16_t steps[LZ_CHUNK_SIZE];
 };
 
+/* Bytes of a group at most. */
+static size_t group_size(size_t segment_size)
+{
+    const size_t size = LZ_OPTIMAL_GROUP * LZ_CHUNK_SIZE;
+
+    return segment_size < size ? segment_size : size;
+}
+
+size_t lz_optimal_size(size_t segment_size)
+{
+    const struct lz_optimal *o = NULL;
+
+    return sizeof(*o) + group_size(segment_size) * LZ_MAX_MATCHES * sizeof(*o->matches) +
+           (group_size(segment_size) + 1) * sizeof(*o->starts);
+}
+
 struct lz_optimal *lz_optimal_new(size_t segment_size)
 {
     struct lz_optimal *o = calloc(1, sizeof(*o));
 
     if (o == NULL)
         return NULL;
-    o->group_size = LZ_OPTIMAL_GROUP * LZ_CHUNK_SIZE;
-    if (segment_size < o->group_size)
-        o->group_size = segment_size;
+    o->group_size = group_size(segment_size);
     /* Room for the most there can be; what is not needed is never touched. */
     o->matches = malloc(o->group_size * LZ_MAX_MATCHES * sizeof(*o->matches));
     o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));

@@ -197,6 +197,7 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
         if (!apply_number(argument, 1, THREADS_MAX, "number of threads", "", &number, m))
             return false;
         o->pipeline.threads = (int)number;
+        o->threads_given = true;
         break;
     case 'b':
         if (!want_digits(argument, m) ||

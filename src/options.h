@@ -37,7 +37,8 @@ struct options {
     bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */
     int verbose;            /* times -v was given */
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
-    struct pipeline_config pipeline;
+    struct pipeline_config pipeline; /* its memory is not known yet (limits.h) */
+    bool threads_given;              /* by an option; else as many as the affinity mask allows */
     char **names; /* the operands, in argv; "-" is standard input, which none at all means too */
     int name_count;
     char *variables[2]; /* copies of GZIP and GZLZSS, which suffix may point into, or NULL */

@@ -150,12 +150,33 @@ static const double core_speed[LZ_LEVEL_MAX + 1] = {
 #define PART_MIN 2
 #define PART_MAX 8
 
+/* Segments that are claimed by workers at a time, at most, below the levels with passes: each takes 5 to 7
+ * MiB.  More threads than these match parts of them, for which they need 1 MiB. */
+#define CLAIMERS 32
+
+/* Segments that are done and wait for others before them, at most: each takes up to 2 MiB. */
+#define WAITING_MAX 16
+
+/* The share of the memory that there may be, and of the addresses, which the workers' may take: the rest is
+ * for the page cache, without which writing is slow, for libraries, and for GPUs' drivers. */
+#define MEMORY_SHARE 2
+#define ADDRESSES_SHARE 2
+
+/* A worker's memory beside some buffers of a segment's size: what bench/memory.sh shows. */
+#define WORKER_SIZE ((size_t)3 << 19)
+#define WORKER_SIZE_SLOW ((size_t)52 << 20)
+
+/* With less memory than this, no GPU is brought up by itself: its driver takes some 300 MB of it, the
+ * batches as much, and what is read ahead of a pipe 512 MiB. */
+#define GPU_HOST_MEMORY ((uint64_t)2 << 30)
+
 /* A worker's own memory; it carries nothing from one input to the next, but is kept, as getting it
  * costs more than a small input does. */
 struct tools {
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
-    uint8_t *in; /* from new_input */
+    uint8_t *in;  /* from new_input */
+    uint8_t *out; /* for the next segment that the worker encodes; NULL if a slot has it */
     struct tools *next;
 };
 
@@ -167,7 +188,6 @@ struct pipeline {
     uint64_t further_gpu_min; /* and so many more for each further one; */
     double bottleneck_share;  /* BOTTLENECK_SHARE, but 0 in tests */
     bool wait_for_gpu; /* a test wants BACKEND_AUTO to share even the smallest input with the GPU */
-    uint8_t *out;      /* an output buffer of the input before, or NULL */
     struct gpus *gpus; /* NULL with BACKEND_CPU */
     char gpu_names[GPU_ERROR_SIZE]; /* once they have been used, else empty */
     char trouble[GPU_ERROR_SIZE];   /* for pipeline_gpu_trouble */
@@ -288,6 +308,9 @@ struct job {
 
     struct worker *workers; /* as many as there may be threads */
     int threads, started;   /* workers that may be, and that were, started */
+    int claimers;           /* only the first so many claim segments, unless some have left */
+    int working, leaving; /* workers that have not left, and that are about to free their memory */
+    bool have_left;       /* some have, for want of memory */
 
     struct feeder *feeders;    /* GPUS_BATCHES for every GPU there may be */
     int gpu_feeders[GPUS_MAX]; /* how many of these were started */
@@ -321,6 +344,7 @@ static void free_tools(struct tools *t)
     lz_matcher_free(t->matcher);
     huff_encoder_free(t->encoder);
     free(t->in);
+    free(t->out);
     free(t);
 }
 
@@ -335,19 +359,11 @@ static uint8_t *new_input(size_t segment_size)
 }
 
 /* NULL if memory is short. */
-static struct tools *take_tools(struct pipeline *p)
+static struct tools *new_tools(const struct pipeline *p)
 {
     const size_t size = p->config.segment_size;
-    struct tools *t;
+    struct tools *t = calloc(1, sizeof(*t));
 
-    pthread_mutex_lock(&p->lock);
-    t = p->tools;
-    if (t != NULL)
-        p->tools = t->next;
-    pthread_mutex_unlock(&p->lock);
-    if (t != NULL)
-        return t;
-    t = calloc(1, sizeof(*t));
     if (t == NULL)
         return NULL;
     t->matcher = lz_matcher_new(p->level, size);
@@ -358,16 +374,6 @@ static struct tools *take_tools(struct pipeline *p)
         return NULL;
     }
     return t;
-}
-
-static void return_tools(struct pipeline *p, struct tools *t)
-{
-    if (t == NULL)
-        return;
-    pthread_mutex_lock(&p->lock);
-    t->next = p->tools;
-    p->tools = t;
-    pthread_mutex_unlock(&p->lock);
 }
 
 /* --- Threads, and GPUs ---
@@ -434,10 +440,13 @@ static void more_workers(struct job *j)
     if (j->failed || j->started == j->threads)
         return;
     /* If the system has no more threads to give, those there are do the work. */
-    if (cleanup_start_thread(&j->workers[j->started].thread, worker_main, &j->workers[j->started]))
+    if (cleanup_start_thread(&j->workers[j->started].thread, worker_main,
+                             &j->workers[j->started])) {
         j->started++;
-    else
+        j->working++;
+    } else {
         j->threads = j->started;
+    }
 }
 
 /* Whether there will be feeders: a GPU is being brought up, or has come up this moment. */
@@ -500,6 +509,21 @@ static void gpus_changed(void *ctx)
 }
 
 /* --- Claiming --- */
+
+/* Slots that keep the workers busy: those that they work on, and those that wait until one that takes
+ * longer is written. */
+static uint64_t slots_for_workers(const struct job *j)
+{
+    const uint64_t waiting = j->claimers < WAITING_MAX ? (uint64_t)j->claimers : WAITING_MAX;
+
+    return (uint64_t)j->claimers + waiting + 2;
+}
+
+/* Whether the worker may claim segments, rather than help with those of others. */
+static bool is_claimer(const struct worker *w)
+{
+    return w - w->job->workers < w->job->claimers || w->job->have_left;
+}
 
 /* Whether `count` more segments may be claimed and leave `reserve` slots free for others. */
 static bool has_room(const struct job *j, uint64_t count, uint64_t reserve)
@@ -881,7 +905,7 @@ static bool can_split(const struct job *j, const struct slot *s)
      * reason. */
     return s->before == 0 && s->chunks == NULL && seconds >= SPLIT_SECONDS && j->threads > 1 &&
            j->level->passes == 0 && j->feeding == 0 && !gpu_is_coming(j) &&
-           known_segments(j) - j->next_claim < (uint64_t)j->threads;
+           (j->threads > j->claimers || known_segments(j) - j->next_claim < (uint64_t)j->threads);
 }
 
 /* How many of the segment's chunks that nobody has taken, of which there is one at least, its owner is
@@ -993,8 +1017,8 @@ static struct slot *next_segment(struct job *j, struct worker *w)
         /* Slots that workers must leave free: a whole batch for a feeder, which would never see one
          * if they took every slot that comes free; without feeders, all but what keeps the threads
          * busy. */
-        uint64_t reserve =
-            j->feeding > 0 ? j->batch_segments : j->slots_in_use - (2 * (uint64_t)j->threads + 2);
+        const uint64_t reserve =
+            j->feeding > 0 ? j->batch_segments : j->slots_in_use - slots_for_workers(j);
 
         if (j->failed)
             return NULL;
@@ -1022,7 +1046,7 @@ static struct slot *next_segment(struct job *j, struct worker *w)
             read_ahead(j);
             continue;
         }
-        if (can_read(j) && has_room(j, 1, reserve) && cpu_may_match(j)) {
+        if (can_read(j) && has_room(j, 1, reserve) && is_claimer(w) && cpu_may_match(j)) {
             struct slot *s;
 
             j->claiming++;
@@ -1191,11 +1215,6 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
     /* Before anything that can fail: others read the segment. */
     if (in_parts)
         finish_parts(w);
-    if (s->out == NULL) {
-        s->out = malloc(huff_bound(j->segment_size));
-        if (s->out == NULL)
-            return PIPELINE_NO_MEMORY;
-    }
     if (s->chunks == NULL) {
         ok = match_and_encode(w, s, in_parts, &matched);
     } else {
@@ -1213,27 +1232,79 @@ static enum pipeline_status encode_segment(struct worker *w, struct slot *s, dou
     return ok ? PIPELINE_OK : PIPELINE_WRONG;
 }
 
+/* Sees to it that the worker has the memory that it needs for a segment.  False if there is none to be had:
+ * then it has to leave, which is no failure as long as others work.  Gives up the lock for a while. */
+static bool get_memory(struct worker *w)
+{
+    struct job *j = w->job;
+    struct pipeline *p = j->pipeline;
+
+    for (;;) {
+        if (w->tools == NULL && p->tools != NULL) {
+            w->tools = p->tools;
+            p->tools = w->tools->next;
+        } else if (w->tools == NULL) {
+            unlock(j);
+            w->tools = new_tools(p);
+            lock(j);
+        }
+        if (w->tools != NULL && w->tools->out == NULL)
+            w->tools->out = j->spare_count > 0 ? j->spare[--j->spare_count]
+                                               : malloc(huff_bound(j->segment_size));
+        if (w->tools != NULL && w->tools->out != NULL)
+            return true;
+        if (j->failed)
+            return false;
+        if (j->working > 1) {
+            j->have_left = true;
+            return false;
+        }
+        /* There is nothing left to write that could give a buffer back: others would have written it. */
+        if (j->leaving == 0) {
+            fail(j, PIPELINE_NO_MEMORY, 0);
+            return false;
+        }
+        pthread_cond_wait(&p->can_work, &p->lock);
+    }
+}
+
+/* The end of a worker.  Its memory is kept for the next input, unless there is too little.  Gives up the
+ * lock for a while. */
+static void leave_work(struct worker *w)
+{
+    struct job *j = w->job;
+    struct pipeline *p = j->pipeline;
+
+    j->stats.redone_segments += w->redone;
+    j->working--;
+    if (!j->have_left && w->tools != NULL) {
+        w->tools->next = p->tools;
+        p->tools = w->tools;
+        return;
+    }
+    /* No others take its place. */
+    j->threads = j->started;
+    j->leaving++;
+    unlock(j);
+    free_tools(w->tools);
+    lock(j);
+    j->leaving--;
+    wake_all(j);
+}
+
 /* All that a worker does; called without the lock. */
 static void work(struct worker *w)
 {
     struct job *j = w->job;
     struct slot *s;
 
-    w->tools = take_tools(j->pipeline);
     lock(j);
-    if (w->tools == NULL) {
-        /* The first worker has to work; with fewer others, things only take longer. */
-        if (w == &j->workers[0])
-            fail(j, PIPELINE_NO_MEMORY, 0);
-        else
-            j->threads = j->started;
-    }
-    while (w->tools != NULL && (s = next_segment(j, w)) != NULL) {
+    while (get_memory(w) && (s = next_segment(j, w)) != NULL) {
         enum pipeline_status status;
         double match, encode;
 
-        if (j->spare_count > 0)
-            s->out = j->spare[--j->spare_count];
+        s->out = w->tools->out;
+        w->tools->out = NULL;
         unlock(j);
         status = encode_segment(w, s, &match, &encode);
         lock(j);
@@ -1253,9 +1324,8 @@ static void work(struct worker *w)
         s->done = true;
         write_finished(j);
     }
-    j->stats.redone_segments += w->redone;
+    leave_work(w);
     unlock(j);
-    return_tools(j->pipeline, w->tools);
 }
 
 static void *worker_main(void *argument)
@@ -1398,7 +1468,10 @@ static bool init_job(struct job *j)
 
     j->batch_segments =
         (unsigned)(p->batch_size < j->segment_size ? 1 : p->batch_size / j->segment_size);
-    j->slot_count = j->slots_in_use = 2 * (uint64_t)j->threads + 2;
+    j->claimers = j->level->passes == 0 && !p->config.rsyncable && j->threads > CLAIMERS
+                      ? CLAIMERS
+                      : j->threads;
+    j->slot_count = j->slots_in_use = slots_for_workers(j);
     if (p->gpus != NULL) {
         j->slots_in_use += j->batch_segments;
         j->slot_count = j->slots_in_use + slots_for_gpus(j);
@@ -1423,9 +1496,6 @@ static bool init_job(struct job *j)
         return false;
     for (int i = 0; i < j->threads; i++)
         j->workers[i].job = j;
-    if (p->out != NULL)
-        j->spare[j->spare_count++] = p->out;
-    p->out = NULL;
     return true;
 }
 
@@ -1436,7 +1506,7 @@ static void run_job(struct job *j)
 
     lock(j);
     /* This thread, before a feeder starts others. */
-    j->started = 1;
+    j->started = j->working = 1;
     consider_gpus(j);
     if (p->wait_for_gpu) {
         unlock(j);
@@ -1465,20 +1535,15 @@ static void run_job(struct job *j)
         gpus_names(p->gpus, p->gpu_names);
 }
 
-/* Frees what init_job made, but for an output buffer that the next input may want, and the source.
- */
+/* Frees what init_job made, and the source. */
 static void free_job(struct job *j)
 {
-    struct pipeline *p = j->pipeline;
-
     source_finish(&j->source);
     /* Most slots are for GPUs that are not there, and were never touched: that is to stay so. */
     for (uint64_t i = 0; i < j->next_claim && i < j->slot_count; i++)
         free(j->slots[i].out);
     free(j->ahead);
     free(j->ahead_in);
-    if (j->spare_count > 0)
-        p->out = j->spare[--j->spare_count];
     for (uint64_t i = 0; i < j->spare_count; i++)
         free(j->spare[i]);
     free(j->slots);
@@ -1565,6 +1630,23 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return gpus_state(p->gpus) == GPUS_READY;
 }
 
+int pipeline_threads(const struct pipeline_config *config)
+{
+    const struct lz_level *level = lz_level(config->level);
+    const size_t size = config->segment_size;
+    /* What is read, and up to two outputs: data that cannot be compressed fills these. */
+    const uint64_t filled = 3 * size + (level->passes > 0 ? WORKER_SIZE_SLOW : WORKER_SIZE);
+    const uint64_t mapped = lz_matcher_size(level, size) + size + 2 * huff_bound(size) +
+                            CLEANUP_STACK_SIZE + WORKER_SIZE;
+    uint64_t threads = (uint64_t)config->threads;
+
+    if (config->memory > 0 && config->memory / MEMORY_SHARE / filled < threads)
+        threads = config->memory / MEMORY_SHARE / filled;
+    if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / mapped < threads)
+        threads = config->address_space / ADDRESSES_SHARE / mapped;
+    return threads > 0 ? (int)threads : 1;
+}
+
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = calloc(1, sizeof(*p));
@@ -1579,7 +1661,10 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         p->config.backend = BACKEND_CPU;
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
+    p->config.threads = pipeline_threads(&p->config);
     p->level = lz_level(config->level);
+    if (p->config.backend == BACKEND_AUTO && config->memory > 0 && config->memory < GPU_HOST_MEMORY)
+        p->config.backend = BACKEND_CPU;
     p->batch_size = config->level >= SLOW_LEVEL ? BATCH_SIZE_SLOW : BATCH_SIZE;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->can_work, NULL);
@@ -1601,7 +1686,6 @@ bool pipeline_free(struct pipeline *p)
         next = t->next;
         free_tools(t);
     }
-    free(p->out);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->can_work);
     pthread_cond_destroy(&p->can_feed);
@@ -1636,6 +1720,9 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
         snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
     else if (asked->backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
+    else if (asked->memory > 0 && asked->memory < GPU_HOST_MEMORY)
+        snprintf(why, GPU_ERROR_SIZE, "with less than %d GiB of memory, only by --backend=gpu",
+                 (int)(GPU_HOST_MEMORY >> 30));
     else if (p->config.backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "small files are worked on side by side");
     else if (stats->cpu_kept_up)

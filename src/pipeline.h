@@ -16,10 +16,13 @@ enum backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_GPU };
 
 struct pipeline_config {
     int level;           /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
-    int threads;         /* 1 or more */
+    int threads;         /* 1 or more; there are fewer where memory is short */
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
     struct gpus_config gpus; /* with which GPUs */
+    /* Bytes that the process may fill, and have mapped; 0: any number.  The pipeline has fewer threads if
+     * that is little. */
+    uint64_t memory, address_space;
     bool rsyncable; /* segments end where the input says so (source.h), whatever segment_size is;
                        not with BACKEND_GPU */
 };
@@ -49,6 +52,9 @@ enum pipeline_status {
 struct pipeline;
 
 struct progress;
+
+/* The threads that a pipeline has with this configuration: as many as its memory allows, or fewer. */
+int pipeline_threads(const struct pipeline_config *config);
 
 /* *config is copied.  Returns NULL, with the reason in error, if memory is short or, with
  * BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */

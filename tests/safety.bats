@@ -174,3 +174,116 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
         cmp f data
     done
 }
+
+# A sanitizer's own memory is not ours, and it needs any number of addresses.
+need_own_memory() {
+    if grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"; then
+        skip "built with a sanitizer"
+    fi
+}
+
+@test "with few addresses there are fewer threads, and everything is done" {
+    need_own_memory
+    "$GEN" source 40000000 >big
+    "$GZLZSS" -3 -p1 -c big | sha256sum >expected
+    for i in {1..12}; do
+        "$GEN" text $((i * 90000)) >f"$i"
+    done
+    for limit in 1000000 150000 30000; do
+        for p in 1 16 64; do
+            (ulimit -v $limit && "$GZLZSS" -3 -p$p -c big) | sha256sum | cmp - expected
+            (ulimit -v $limit && "$GZLZSS" -p$p f*)
+            absent f1 f12
+            (ulimit -v $limit && "$GZLZSS" -d -p$p f*.gz)
+            for i in {1..12}; do
+                "$GEN" text $((i * 90000)) | cmp - f"$i"
+            done
+        done
+    done
+    # When there is not enough for one, that is said.
+    (
+        ulimit -v 120000
+        ends_with 1 "$GZLZSS" -p4 -k -b 32768 big
+        stderr_is "$NAME: memory exhausted"
+    )
+    absent big.gz
+}
+
+@test "64 threads take no more than 256 MiB" {
+    have python3 || skip "no python3 to measure with"
+    need_own_memory
+    for kind in mixed source; do
+        "$GEN" $kind 300000000 | python3 -c '
+import resource, subprocess, sys
+subprocess.check_call([sys.argv[1], "-1", "-p64"], stdout=subprocess.DEVNULL)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(peak, "KiB")
+sys.exit(peak > 262144)' "$GZLZSS"
+    done
+}
+
+# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, $group, that goes with the test,
+# and writes the value into the file, by the names of version 1 or of version 2.
+new_group() {
+    local above
+    for above in "/sys/fs/cgroup/$1" /sys/fs/cgroup; do
+        group=$above/gzlzss-test-$$-$1
+        if mkdir "$group" 2>/dev/null; then
+            groups+=("$group")
+            if [ -e "$group/$2" ] && echo "$3" >"$group/$2"; then
+                return 0
+            fi
+            if [ -e "$group/$4" ] && echo "$5" >"$group/$4"; then
+                return 0
+            fi
+        fi
+    done
+    skip "no control group can be made here"
+}
+
+teardown() {
+    local g
+    for g in "${groups[@]}"; do
+        rmdir "$g" || true
+    done
+}
+
+# in_group COMMAND...: runs it in the group.
+in_group() {
+    # shellcheck disable=SC2016
+    bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
+}
+
+@test "in a control group with 100 MiB it lives" {
+    need_own_memory
+    new_group memory memory.limit_in_bytes 100M memory.max 100M
+    "$GEN" mixed 300000000 >big
+    in_group "$GZLZSS" -p64 -1 -k big
+    gzip -dc big.gz | cmp - big
+    rm big big.gz
+    for i in {1..40}; do
+        "$GEN" mixed $((i * 90000)) >f"$i"
+    done
+    in_group "$GZLZSS" -p64 f*
+    gzip -t f*.gz
+    in_group "$GZLZSS" -d -p64 f*.gz
+    "$GEN" mixed 3600000 | cmp - f40
+    # The slow levels have one thread then.
+    in_group "$GZLZSS" -p64 -12 f40
+    gzip -dc f40.gz | cmp - <("$GEN" mixed 3600000)
+}
+
+@test "there are no more threads than a control group's quota has processors" {
+    new_group cpu cpu.cfs_quota_us 100000 cpu.max '100000 100000'
+    "$GEN" text 60000000 >big
+    in_group "$GZLZSS" -k big 3>&- &
+    pid=$!
+    most=0
+    while kill -0 $pid 2>/dev/null; do
+        n=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
+        [ "$n" -le "$most" ] || most=$n
+    done
+    wait $pid
+    [ "$most" -eq 1 ] || fail "$most threads"
+    gzip -dc big.gz | cmp - big
+}

@@ -1,0 +1,248 @@
+/*
+ * limits.c - what the system lets this process have: processors and memory (limits.h)
+ *
+ * A control group (cgroup) is a directory.  /proc/self/cgroup names the process's own: one line for
+ * version 2, "0::PATH", and one for every hierarchy of version 1, "ID:CONTROLLERS:PATH".  PATH is
+ * relative to the hierarchy's root, and where that is mounted, /proc/self/mountinfo says.  A container
+ * may see only a part of the hierarchy: then "root" in mountinfo is where that part begins.  A group has
+ * no more than the groups above it, so all up to the mount point are looked at.  See cgroups(7), and
+ * proc(5) for mountinfo's fields.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "src/io.h"
+#include "src/limits.h"
+
+/* Where version 1 has no limit, it says a number that is larger than any memory. */
+#define NO_MEMORY_LIMIT (UINT64_C(1) << 60)
+
+/* Room for any of the names, and for the files that have them. */
+#define NAME_SIZE 4096
+#define FILE_SIZE (16 * NAME_SIZE)
+
+/* A hierarchy of control groups: version 2 has one, version 1 one for each controller. */
+struct hierarchy {
+    const char *controller;  /* "cpu" or "memory"; NULL: version 2 */
+    char mount[NAME_SIZE];   /* where it is mounted, */
+    char visible[NAME_SIZE]; /* what of it is mounted there, */
+    char group[NAME_SIZE];   /* and the process's group; empty: there is none */
+};
+
+/* Reads a file, or as much as there is room for with a zero byte behind it; false if it cannot be read.
+ * The system makes these files anew for every reader: one call for all of it is the fastest. */
+static bool read_file(const char *root, const char *name, char *text, size_t room)
+{
+    char path[4 * NAME_SIZE];
+    size_t length = 0;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s%s", root, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    while (length + 1 < room && (n = io_read(fd, text + length, room - 1 - length)) > 0)
+        length += (size_t)n;
+    text[length] = '\0';
+    close(fd);
+    return true;
+}
+
+/* Whether a list with commas has this word. */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Takes a word off the front of what *rest points to; NULL if there is none. */
+static char *next_word(char **rest, const char *blanks)
+{
+    char *word;
+
+    do
+        word = strsep(rest, blanks);
+    while (word != NULL && *word == '\0');
+    return word;
+}
+
+/* The hierarchies that say something about this process. */
+enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
+
+/* Finds the process's groups. */
+static void find_groups(struct hierarchy all[HIERARCHIES], const char *root)
+{
+    char text[FILE_SIZE], *lines = text, *line;
+
+    if (!read_file(root, "/proc/self/cgroup", text, sizeof(text)))
+        return;
+    while ((line = strsep(&lines, "\n")) != NULL) {
+        const char *number = strsep(&line, ":");
+        const char *controllers = strsep(&line, ":");
+        const char *path = line;
+
+        for (struct hierarchy *h = all; path != NULL && h < all + HIERARCHIES; h++)
+            if (h->controller != NULL ? has_word(controllers, h->controller)
+                                      : strcmp(number, "0") == 0 && *controllers == '\0')
+                snprintf(h->group, sizeof(h->group), "%s", path);
+    }
+}
+
+/* Finds where the hierarchies are mounted. */
+static void find_mounts(struct hierarchy all[HIERARCHIES], const char *root)
+{
+    char text[FILE_SIZE], *lines = text, *line;
+
+    if (!read_file(root, "/proc/self/mountinfo", text, sizeof(text)))
+        return;
+    while ((line = strsep(&lines, "\n")) != NULL) {
+        /* ID, parent, device, root, mount point, options, perhaps more, "-", type, what, options */
+        char *rest = strstr(line, " - cgroup"), *at = line, *words[5], *type, *options;
+        bool is_whole = rest != NULL;
+
+        if (!is_whole)
+            continue;
+        rest += 3;
+        type = next_word(&rest, " \n");
+        (void)next_word(&rest, " \n");
+        options = next_word(&rest, " \n");
+        for (int i = 0; i < 5; i++)
+            is_whole = (words[i] = next_word(&at, " ")) != NULL && is_whole;
+        if (options == NULL || !is_whole)
+            continue;
+        for (struct hierarchy *h = all; h < all + HIERARCHIES; h++) {
+            if (h->controller != NULL
+                    ? strcmp(type, "cgroup") != 0 || !has_word(options, h->controller)
+                    : strcmp(type, "cgroup2") != 0)
+                continue;
+            snprintf(h->visible, sizeof(h->visible), "%s", words[3]);
+            snprintf(h->mount, sizeof(h->mount), "%s", words[4]);
+        }
+    }
+}
+
+/* Reads up to two numbers out of a group's file; "max", or what is missing, is UINT64_MAX.  False if
+ * there is no such file. */
+static bool read_numbers(const char *root, const char *group, const char *name, uint64_t numbers[2])
+{
+    char path[3 * NAME_SIZE], text[64], *rest = text;
+
+    snprintf(path, sizeof(path), "%s/%s", group, name);
+    if (!read_file(root, path, text, sizeof(text)))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const char *word = next_word(&rest, " \n");
+
+        /* Version 1 has -1 for a quota that is none. */
+        numbers[i] =
+            word == NULL || *word < '0' || *word > '9' ? UINT64_MAX : strtoull(word, NULL, 10);
+    }
+    return true;
+}
+
+/* Applies what a group says of processors. */
+static void apply_quota(struct limits *l, const struct hierarchy *h, const char *root,
+                        const char *group)
+{
+    uint64_t quota[2], period[2];
+
+    if (h->controller == NULL) {
+        if (!read_numbers(root, group, "cpu.max", quota))
+            return;
+        period[0] = quota[1];
+    } else if (!read_numbers(root, group, "cpu.cfs_quota_us", quota) ||
+               !read_numbers(root, group, "cpu.cfs_period_us", period)) {
+        return;
+    }
+    if (quota[0] == UINT64_MAX || period[0] == 0 || period[0] == UINT64_MAX)
+        return;
+    quota[0] = quota[0] / period[0] + (quota[0] % period[0] != 0);
+    if (quota[0] < (uint64_t)l->threads)
+        l->threads = quota[0] > 0 ? (int)quota[0] : 1;
+}
+
+/* Applies what a group says of memory. */
+static void apply_memory(struct limits *l, const struct hierarchy *h, const char *root,
+                         const char *group)
+{
+    /* Above `high`, the system slows a process down until it has less. */
+    static const char *const names[2][2] = {{"memory.limit_in_bytes", NULL},
+                                            {"memory.max", "memory.high"}};
+
+    for (int i = 0; i < 2; i++) {
+        const char *name = names[h->controller == NULL][i];
+        uint64_t limit[2];
+
+        if (name != NULL && read_numbers(root, group, name, limit) && limit[0] < NO_MEMORY_LIMIT &&
+            limit[0] < l->memory)
+            l->memory = limit[0];
+    }
+}
+
+typedef void apply_function(struct limits *l, const struct hierarchy *h, const char *root,
+                            const char *group);
+
+/* Applies what the process's group and those above it say. */
+static void apply_groups(struct limits *l, const struct hierarchy *h, const char *root,
+                         apply_function *apply)
+{
+    const size_t top = strlen(h->mount);
+    size_t visible = strcmp(h->visible, "/") == 0 ? 0 : strlen(h->visible);
+    char group[2 * NAME_SIZE];
+
+    if (h->group[0] == '\0' || h->mount[0] == '\0')
+        return;
+    /* A group out of sight: what is mounted is all there is to go by. */
+    if (strncmp(h->group, h->visible, visible) != 0)
+        visible = strlen(h->group);
+    snprintf(group, sizeof(group), "%s%s", h->mount, h->group + visible);
+    for (size_t length = strlen(group); length > 0 && group[length - 1] == '/';)
+        group[--length] = '\0';
+    for (;;) {
+        char *slash = strrchr(group, '/');
+
+        apply(l, h, root, group);
+        if (slash == NULL || (size_t)(slash - group) < top)
+            break;
+        *slash = '\0';
+    }
+}
+
+void limits_read(struct limits *l, const char *root)
+{
+    struct hierarchy all[HIERARCHIES] = {
+        [V1_CPU].controller = "cpu",
+        [V1_MEMORY].controller = "memory",
+    };
+    const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
+    struct rlimit limit;
+    cpu_set_t set;
+    const long n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
+                                                                : sysconf(_SC_NPROCESSORS_ONLN);
+
+    l->threads = n < 1 ? 1 : n > INT_MAX ? INT_MAX : (int)n;
+    l->memory = pages > 0 && page_size > 0 ? (uint64_t)pages * (uint64_t)page_size : UINT64_MAX;
+    l->address_space = UINT64_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        l->address_space = limit.rlim_cur;
+    find_groups(all, root);
+    find_mounts(all, root);
+    apply_groups(l, &all[V2], root, apply_quota);
+    apply_groups(l, &all[V2], root, apply_memory);
+    apply_groups(l, &all[V1_CPU], root, apply_quota);
+    apply_groups(l, &all[V1_MEMORY], root, apply_memory);
+}

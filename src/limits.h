@@ -1,0 +1,25 @@
+/*
+ * limits.h - what the system lets this process have: processors and memory
+ */
+#ifndef GZLZSS_LIMITS_H
+#define GZLZSS_LIMITS_H
+
+#include <stdint.h>
+
+struct limits {
+    int threads;            /* processors, 1 or more: as many threads can run at a time */
+    uint64_t memory;        /* bytes that the process may fill; UINT64_MAX: nobody says */
+    uint64_t address_space; /* bytes that it may have mapped, filled or not; likewise */
+};
+
+/*
+ * Finds out.  Processors are those of the affinity mask, but no more than the CPU quotas of the process's
+ * control groups allow, rounded up.  Memory is the machine's, or the least limit of the control groups;
+ * address space is RLIMIT_AS.  Control groups of versions 1 and 2 count, and those above them as far as
+ * they can be seen.  What cannot be read limits nothing.
+ *
+ * `root` is put before the names of all files that are read: "" but in tests.
+ */
+void limits_read(struct limits *l, const char *root);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * test_limits.c - processors and memory that control groups allow, in trees of files as Linux has them
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/limits.h"
+#include "src/pipeline.h"
+#include "tests/unit/unit.h"
+
+static char root[] = "/tmp/test_limits-XXXXXX";
+static int trees;
+static char tree[64];
+
+/* Begins a tree of its own, without anything. */
+static void new_tree(void)
+{
+    snprintf(tree, sizeof(tree), "%s/%d", root, trees++);
+    CHECK(mkdir(tree, 0700) == 0);
+}
+
+/* Writes a file into the tree, and makes the directories above it. */
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s%s", tree, name);
+    for (char *slash = path + strlen(tree) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    file = unit_need(fopen(path, "w"));
+    CHECK(fputs(text, file) >= 0);
+    CHECK(fclose(file) == 0);
+}
+
+static struct limits read_tree(void)
+{
+    struct limits l;
+
+    limits_read(&l, tree);
+    return l;
+}
+
+/* What the machine has: limits must be below that to be seen. */
+static struct limits machine(void)
+{
+    new_tree();
+    return read_tree();
+}
+
+#define V2_MOUNT "31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+#define V1_MOUNTS                                                                         \
+    "22 27 0:21 / /proc rw,relatime - proc proc rw\n"                                     \
+    "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"         \
+    "33 31 0:31 / /sys/fs/cgroup/cpuset rw shared:3 master:1 - cgroup cgroup rw,cpuset\n" \
+    "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:2 - cgroup cgroup rw,memory\n"
+
+static void nothing_to_read(void)
+{
+    const struct limits l = machine();
+
+    CHECK(l.threads >= 1);
+    CHECK(l.memory > (uint64_t)16 << 20);
+}
+
+static void version_2(void)
+{
+    const struct limits m = machine();
+
+    new_tree();
+    put("/proc/self/cgroup", "0::/a.slice/b.service\n");
+    put("/proc/self/mountinfo", V2_MOUNT);
+    put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/a.slice/b.service/memory.max", "max\n");
+    CHECK(read_tree().threads == m.threads);
+    CHECK(read_tree().memory == m.memory);
+
+    put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "100000 100000\n");
+    put("/sys/fs/cgroup/a.slice/b.service/memory.max", "10485760\n");
+    CHECK(read_tree().threads == 1);
+    CHECK(read_tree().memory == 10485760);
+
+    /* Less than one processor is one. */
+    put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "1000 100000\n");
+    CHECK(read_tree().threads == 1);
+
+    /* A part of a processor counts as a whole one, and more than there are as all. */
+    put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "100001 100000\n");
+    CHECK(read_tree().threads == (m.threads < 2 ? m.threads : 2));
+    put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "900000000 100000\n");
+    CHECK(read_tree().threads == m.threads);
+
+    /* memory.high counts, too. */
+    put("/sys/fs/cgroup/a.slice/b.service/memory.high", "5242880\n");
+    CHECK(read_tree().memory == 5242880);
+}
+
+/* A group has no more than those above it. */
+static void groups_above(void)
+{
+    new_tree();
+    put("/proc/self/cgroup", "0::/a/b/c\n");
+    put("/proc/self/mountinfo", V2_MOUNT);
+    put("/sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/a/b/c/memory.max", "20971520\n");
+    put("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
+    put("/sys/fs/cgroup/a/memory.max", "10485760\n");
+    CHECK(read_tree().threads == 1);
+    CHECK(read_tree().memory == 10485760);
+    put("/sys/fs/cgroup/a/memory.max", "31457280\n");
+    CHECK(read_tree().memory == 20971520);
+}
+
+/* What a container sees: its own group as the root, or the root's name of a group that it does not see. */
+static void containers(void)
+{
+    new_tree();
+    put("/proc/self/cgroup", "0::/\n");
+    put("/proc/self/mountinfo", V2_MOUNT);
+    put("/sys/fs/cgroup/cpu.max", "100000 100000\n");
+    put("/sys/fs/cgroup/memory.max", "10485760\n");
+    CHECK(read_tree().threads == 1);
+    CHECK(read_tree().memory == 10485760);
+
+    new_tree();
+    put("/proc/self/cgroup", "5:memory:/docker/1234\n3:cpu,cpuacct:/docker/1234\n0::/\n");
+    put("/proc/self/mountinfo",
+        "32 31 0:29 /docker/1234 /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+        "35 31 0:32 /docker/1234 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "10485760\n");
+    CHECK(read_tree().threads == 1);
+    CHECK(read_tree().memory == 10485760);
+
+    new_tree();
+    put("/proc/self/cgroup", "0::/../../other\n");
+    put("/proc/self/mountinfo", "31 24 0:27 /docker/1234 /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
+    put("/sys/fs/cgroup/memory.max", "10485760\n");
+    CHECK(read_tree().memory == 10485760);
+}
+
+static void version_1(void)
+{
+    const struct limits m = machine();
+
+    new_tree();
+    put("/proc/self/cgroup",
+        "9:name=systemd:/\n4:memory:/x/y\n3:cpuset:/x\n1:cpu,cpuacct:/x/y\n0::/\n");
+    put("/proc/self/mountinfo", V1_MOUNTS);
+    put("/sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/x/y/memory.limit_in_bytes", "9223372036854771712\n");
+    CHECK(read_tree().threads == m.threads);
+    CHECK(read_tree().memory == m.memory);
+
+    put("/sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_quota_us", "20000\n");
+    put("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "10485760\n");
+    CHECK(read_tree().threads == 1);
+    CHECK(read_tree().memory == 10485760);
+}
+
+/* Nothing that these files may hold does any harm. */
+static void odd_files(void)
+{
+    const struct limits m = machine();
+    char long_line[20000];
+
+    memset(long_line, 'x', sizeof(long_line) - 1);
+    long_line[sizeof(long_line) - 1] = '\0';
+    new_tree();
+    put("/proc/self/cgroup", "\n:\n::\n0:\n0::\nx");
+    put("/proc/self/mountinfo",
+        "\n - cgroup2 - - - cgroup2\n1 2 3 - cgroup2 x rw\n- - - - - cgroup");
+    CHECK(read_tree().threads == m.threads && read_tree().memory == m.memory);
+    put("/proc/self/cgroup", long_line);
+    put("/proc/self/mountinfo", long_line);
+    CHECK(read_tree().threads == m.threads && read_tree().memory == m.memory);
+    put("/proc/self/cgroup", "0::/a\n");
+    put("/proc/self/mountinfo", V2_MOUNT);
+    put("/sys/fs/cgroup/a/cpu.max", "");
+    put("/sys/fs/cgroup/a/memory.max", "\n");
+    CHECK(read_tree().threads == m.threads && read_tree().memory == m.memory);
+    put("/sys/fs/cgroup/a/cpu.max", "100000 0\n");
+    CHECK(read_tree().threads == m.threads);
+    put("/sys/fs/cgroup/a/cpu.max", "0 100000\n");
+    CHECK(read_tree().threads == 1);
+}
+
+static void address_space(void)
+{
+    struct rlimit before, limit;
+
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    if (before.rlim_cur != RLIM_INFINITY)
+        return;
+    CHECK(machine().address_space == UINT64_MAX);
+    limit = before;
+    limit.rlim_cur = (rlim_t)1 << 46;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    CHECK(machine().address_space == (uint64_t)1 << 46);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+}
+
+/* How many threads a pipeline has with so many MiB of memory, and of addresses. */
+static int threads(int level, uint64_t memory, uint64_t addresses)
+{
+    const struct pipeline_config c = {
+        .level = level,
+        .threads = 64,
+        .segment_size =
+            level < LZ_LEVEL_LARGE_SEGMENTS ? LZ_SEGMENT_DEFAULT : LZ_SEGMENT_DEFAULT_LARGE,
+        .memory = memory << 20,
+        .address_space = addresses << 20,
+    };
+
+    return pipeline_threads(&c);
+}
+
+static void threads_of_a_pipeline(void)
+{
+    CHECK(threads(6, 0, 0) == 64);
+    CHECK(threads(12, 0, 0) == 64);
+    CHECK(threads(6, 100000, 100000) == 64);
+    /* Half of the memory, in all. */
+    CHECK(threads(6, 100, 0) == 6);
+    CHECK(threads(6, 960, 0) == 64);
+    CHECK(threads(6, 400, 0) < 64);
+    CHECK(threads(12, 1000, 0) == 7);
+    CHECK(threads(6, 0, 1000) < 64 && threads(6, 0, 1000) > 16);
+    CHECK(threads(6, 0, 4000) == 64);
+    /* The lesser of the two. */
+    CHECK(threads(6, 100, 4000) == 6);
+    CHECK(threads(6, 4000, 100) < 6);
+    /* One there is always. */
+    CHECK(threads(6, 1, 1) == 1);
+    CHECK(threads(12, 50, 50) == 1);
+}
+
+int main(void)
+{
+    char command[128];
+
+    unit_need(mkdtemp(root));
+    RUN(nothing_to_read);
+    RUN(version_2);
+    RUN(groups_above);
+    RUN(containers);
+    RUN(version_1);
+    RUN(odd_files);
+    RUN(address_space);
+    RUN(threads_of_a_pipeline);
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    CHECK(system(command) == 0);
+    return unit_done();
+}
