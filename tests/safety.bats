@@ -213,9 +213,10 @@ need_own_memory() {
     have python3 || skip "no python3 to measure with"
     need_own_memory
     for kind in mixed source; do
-        "$GEN" $kind 300000000 | python3 -c '
+        "$GEN" $kind 400000000 >big
+        python3 -c '
 import resource, subprocess, sys
-subprocess.check_call([sys.argv[1], "-1", "-p64"], stdout=subprocess.DEVNULL)
+subprocess.check_call([sys.argv[1], "-1", "-c", "-p64", "big"], stdout=subprocess.DEVNULL)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 print(peak, "KiB")
 sys.exit(peak > 262144)' "$GZLZSS"
@@ -276,7 +277,8 @@ in_group() {
 @test "there are no more threads than a control group's quota has processors" {
     new_group cpu cpu.cfs_quota_us 100000 cpu.max '100000 100000'
     "$GEN" text 60000000 >big
-    in_group "$GZLZSS" -k big 3>&- &
+    # shellcheck disable=SC2016
+    bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$GZLZSS" -k big 3>&- &
     pid=$!
     most=0
     while kill -0 $pid 2>/dev/null; do
