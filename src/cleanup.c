@@ -104,17 +104,12 @@ void cleanup_signal_for(int error_number)
 
 bool cleanup_start_thread(pthread_t *thread, void *(*body)(void *), void *argument)
 {
-    pthread_attr_t attributes;
     sigset_t all, before;
-    int error = pthread_attr_init(&attributes);
+    int error;
 
-    if (error != 0)
-        return false;
-    pthread_attr_setstacksize(&attributes, CLEANUP_STACK_SIZE);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, &attributes, body, argument);
+    error = pthread_create(thread, NULL, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
     return error == 0;
 }

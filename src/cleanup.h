@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 /* A file to be removed: a name, relative to a directory descriptor (or AT_FDCWD). */
 struct cleanup_output {
@@ -45,10 +44,6 @@ void cleanup_disarm(struct cleanup_output *output);
  * which was held back if it was not the main thread that wrote.  Returns if it is ignored, or goes
  * with none. */
 void cleanup_signal_for(int error_number);
-
-/* Bytes of a thread's stack.  Nothing here needs more than some 100 KB, and where addresses are limited
- * (RLIMIT_AS), 8 MiB for each thread would be most of them. */
-#define CLEANUP_STACK_SIZE ((size_t)1 << 20)
 
 /* pthread_create for a thread that gets no signals; returns true if the thread was started. */
 bool cleanup_start_thread(pthread_t *thread, void *(*body)(void *), void *argument);

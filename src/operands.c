@@ -23,8 +23,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#ifdef __GLIBC__
 #include <malloc.h>
+#endif
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +169,22 @@ static bool is_minor(const struct work *w, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= LIMITS_MIN;
 }
 
+/* Has threads take fewer addresses than the 72 MiB that each has by default, for its stack and for malloc.
+ * Nothing is changed where there is any number of them: drivers may need a large stack. */
+static void save_addresses(void)
+{
+#ifdef __GLIBC__
+    pthread_attr_t attributes;
+
+    mallopt(M_ARENA_MAX, 1);
+    if (pthread_attr_init(&attributes) != 0)
+        return;
+    pthread_attr_setstacksize(&attributes, PIPELINE_STACK_SIZE);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+#endif
+}
+
 /* Finds out what the system lets the program have, before the first pipeline is made. */
 static void need_limits(struct work *w)
 {
@@ -179,11 +198,8 @@ static void need_limits(struct work *w)
         w->config.threads = l.threads;
     w->config.memory = l.memory;
     w->config.address_space = l.address_space;
-#ifdef M_ARENA_MAX
-    /* For every thread, malloc would reserve 64 MiB of addresses more. */
     if (l.address_space != UINT64_MAX)
-        mallopt(M_ARENA_MAX, 1);
-#endif
+        save_addresses();
     if (w->pool_threads > pipeline_threads(&w->config))
         w->pool_threads = pipeline_threads(&w->config);
 }

@@ -1637,7 +1637,7 @@ int pipeline_threads(const struct pipeline_config *config)
     /* What is read, and up to two outputs: data that cannot be compressed fills these. */
     const uint64_t filled = 3 * size + (level->passes > 0 ? WORKER_SIZE_SLOW : WORKER_SIZE);
     const uint64_t mapped = lz_matcher_size(level, size) + size + 2 * huff_bound(size) +
-                            CLEANUP_STACK_SIZE + WORKER_SIZE;
+                            PIPELINE_STACK_SIZE + WORKER_SIZE;
     uint64_t threads = (uint64_t)config->threads;
 
     if (config->memory > 0 && config->memory / MEMORY_SHARE / filled < threads)

@@ -53,6 +53,9 @@ struct pipeline;
 
 struct progress;
 
+/* Bytes of a stack that are enough for a pipeline's threads, and are reckoned where addresses are few. */
+#define PIPELINE_STACK_SIZE ((size_t)1 << 20)
+
 /* The threads that a pipeline has with this configuration: as many as its memory allows, or fewer. */
 int pipeline_threads(const struct pipeline_config *config);
 

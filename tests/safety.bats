@@ -278,7 +278,7 @@ in_group() {
     new_group cpu cpu.cfs_quota_us 100000 cpu.max '100000 100000'
     "$GEN" text 60000000 >big
     # shellcheck disable=SC2016
-    bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$GZLZSS" -k big 3>&- &
+    bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$GZLZSS" --backend=cpu -k big 3>&- &
     pid=$!
     most=0
     while kill -0 $pid 2>/dev/null; do
