@@ -190,6 +190,29 @@ have_unnamed() {
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }
 
+@test "with --synchronous, file and name are on the disk before the input goes" {
+    have strace || skip "strace is not installed"
+    for options in '' -f; do
+        cp data f
+        [ -z "$options" ] || echo old >f.gz
+        # shellcheck disable=SC2086
+        strace -f -e trace=fsync,linkat,renameat,unlinkat -o trace "$GZLZSS" --atomic --synchronous $options f ||
+            skip "strace cannot trace here"
+        sed -n 's/^[0-9]* *\([a-z]*\)(.*/\1/p' trace | tr '\n' ' ' >order
+        case $(cat order) in
+        # The file, its name or its names, the directory, the input.
+        'fsync linkat fsync unlinkat ') [ -z "$options" ] ;;
+        'fsync linkat renameat fsync unlinkat ') [ -n "$options" ] ;;
+        # The same with temporary names: a name more to remove.
+        'fsync linkat unlinkat fsync unlinkat ') [ -z "$options" ] ;;
+        'fsync renameat fsync unlinkat ') [ -n "$options" ] ;;
+        *) fail "$(cat trace)" ;;
+        esac
+        grep -q 'unlinkat(.*"f", 0) *= 0' trace
+        rm f.gz
+    done
+}
+
 # prepare ACTION: the files that it is about.  What they are is in ../kept.
 prepare() {
     local name

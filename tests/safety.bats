@@ -49,7 +49,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     'touch -r FILE time; dd if=FILE of=all status=none; dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
 
 @test "a small file that changes while it waits for others is compressed as it is then" {
-    "$GEN" text 6000000 >data
+    "$GEN" text 2500000 >data
     echo new >new
     for change in "${changes[@]}"; do
         cp data a
@@ -83,7 +83,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
 }
 
 @test "a file that changes while it is read is not removed, and gives no output" {
-    "$GEN" random 6000000 >data
+    "$GEN" text 2500000 >data
     echo new >new
     for change in 'cat new >>big' 'dd if=new of=big conv=notrunc status=none' \
         'touch -r big time; dd if=new of=big conv=notrunc status=none; touch -r time big'; do
