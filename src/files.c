@@ -310,7 +310,6 @@ static bool open_output(struct file *f)
 {
     const bool compress = f->o->action == ACTION_COMPRESS;
     bool shortened = false;
-    size_t suffix = compress ? strlen(f->o->suffix) : 0;
     int error;
 
     if (f->o->action == ACTION_TEST || f->o->action == ACTION_LIST)
@@ -321,10 +320,9 @@ static bool open_output(struct file *f)
     }
     while ((error = output_create(&f->output, f->directory->fd, name_within(f, f->output_name),
                                   f->o->atomic)) != 0) {
-        if (error == ENAMETOOLONG && names_shorten(f->output_name, suffix)) {
+        if (error == ENAMETOOLONG &&
+            names_shorten(f->output_name, compress ? f->o->suffix : NULL)) {
             shortened = true;
-            if (suffix > 0)
-                suffix = strlen(names_suffix(f->output_name, f->o->suffix));
         } else if (error != EEXIST) {
             name_error(f, f->output_name, error);
             return false;

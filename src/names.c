@@ -23,11 +23,25 @@ static bool has_suffix(const char *name, size_t length, const char *suffix)
     return length > n && strncasecmp(name + length - n, suffix, n) == 0;
 }
 
+/* Whether a known suffix ends in the user's own, as ".gz" ends in "gz"; here letter case counts. */
+static bool is_tail_of_known(const char *own)
+{
+    const size_t n = strlen(own);
+
+    for (int i = 0; i < KNOWN; i++) {
+        const size_t length = strlen(known[i]);
+
+        if (n < length && strcmp(known[i] + length - n, own) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The suffix that name[0..length) ends in, or NULL. */
 static const char *find_suffix(const char *name, size_t length, const char *own)
 {
-    /* A "z" that the user chose is not what there is of ".gz". */
-    const bool own_last = strcmp(own, "z") == 0;
+    /* With -S gz, "f.gz" is "f" compressed, not "f.": known suffixes go before a tail of one. */
+    const bool own_last = is_tail_of_known(own);
 
     if (!own_last && has_suffix(name, length, own))
         return own;
@@ -80,13 +94,18 @@ const char *names_base(const char *name)
     return slash == NULL ? name : slash + 1;
 }
 
-bool names_shorten(char *name, size_t suffix)
+bool names_shorten(char *name, const char *own)
 {
     char *base = (char *)names_base(name);
-    char *end = base + strlen(base) - suffix;
+    char *end = own != NULL ? (char *)names_suffix(name, own) : base + strlen(base);
+    size_t suffix;
 
-    if (end == base)
+    if (end == NULL || end == base)
         return false;
+    /* "f." and "gz" made a ".gz", of which gzip keeps the "gz" alone. */
+    if (own != NULL && strlen(own) < strlen(end))
+        strcpy(end, own);
+    suffix = strlen(end);
     if (suffix > 0 && end - base > 4 && memcmp(end - 4, ".tar", 4) == 0) {
         memcpy(end - 4, ".tgz", sizeof(".tgz"));
         return true;

@@ -128,6 +128,34 @@ odd_neighbours() {
     done
 }
 
+@test "-S: the tail of a known suffix" {
+    local suffix i name long names
+    names=(f.gz f-gz f.tgz f.taz f_z f.z f. f f.t f.ta f- fgz ftgz faz fz f.GZ f.Tgz fGZ gz .gz .tgz tgz f.gz.gz f.tar)
+    # In directories of their own.
+    in_directories() {
+        local i
+        for i in "${!names[@]}"; do
+            mkdir "p$i" "c$i"
+            take "p$i/${names[i]}=other" "c$i/${names[i]}=other.gz"
+        done
+    }
+    for suffix in gz tgz az taz z GZ Taz _gz -z gzz z.gz; do
+        # They are all in one tree, which is another for each suffix.
+        eval "in_directories_for_$suffix() { in_directories; }"
+        for i in "${!names[@]}"; do
+            name=${names[i]}
+            same_in_turn "in_directories_for_$suffix" "cd p$i; gzip -S $suffix ./$name" "cd c$i; gzip -lS $suffix ./$name" \
+                "cd c$i; gzip -tvS $suffix ./$name" "cd c$i; gzip -dvS $suffix ./$name"
+        done
+    done
+    long=$(printf 'n%.0s' {1..255})
+    for suffix in gz tgz az z .x; do
+        for name in "${long:1}." "${long:2}.t" "${long:3}.ta" "${long:5}.tar." "${long:6}.tar.t" "${long:4}.tar" "${long:1}-"; do
+            same "plain $name" "gzip -S $suffix -- $name" "gzip -kS $suffix -- $name; gzip -dfS $suffix -- $name*"
+        done
+    done
+}
+
 @test "long names" {
     local n name long
     long=$(printf 'n%.0s' {1..300})
