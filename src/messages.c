@@ -11,8 +11,9 @@
 
 #include "src/messages.h"
 
-/* Bytes of a message; a longer one is cut.  Names are the only long part: this is room for two of
- * PATH_MAX bytes, the longest that the system takes as an operand. */
+/* Bytes of a message that needs no more memory.  Names are the only long part: this is room for two
+ * of PATH_MAX bytes, the longest that the system takes as an operand.  Those found in directories
+ * can be longer. */
 #define MESSAGE_MAX 9000
 
 /* Prints the text, or adds it to what is collected.  If memory is short, it comes too early, which
@@ -36,20 +37,45 @@ static void put(struct messages *m, const char *text, size_t length)
     }
 }
 
+/* Puts line[0..start), to which is added what the format makes, and `after`; in one piece, from more
+ * memory if that is too long for the line.  If there is none, it is cut. */
+static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, const char *after,
+                     const char *format, va_list args)
+{
+    const size_t end = strlen(after);
+    char *text = line;
+    size_t length;
+    va_list again;
+
+    va_copy(again, args);
+    length = start + (size_t)vsnprintf(line + start, MESSAGE_MAX - end - start, format, args);
+    if (length + end >= MESSAGE_MAX) {
+        text = malloc(length + end + 1);
+        if (text != NULL) {
+            memcpy(text, line, start);
+            vsnprintf(text + start, length - start + 1, format, again);
+        } else {
+            text = line;
+            length = strlen(line);
+        }
+    }
+    va_end(again);
+    memcpy(text + length, after, end);
+    put(m, text, length + end);
+    if (text != line)
+        free(text);
+}
+
 /* `before`, the program's name, what the format makes, and the line's end.  Standard error has no
  * buffer: what is printed in pieces could be mixed with another process's. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];
     int start = snprintf(line, sizeof(line), "%s%s: ", before, m->program);
-    size_t length;
 
-    if (start < 0 || (size_t)start >= sizeof(line))
+    if (start < 0 || (size_t)start >= sizeof(line) - 1)
         start = 0;
-    vsnprintf(line + start, sizeof(line) - (size_t)start - 1, format, args);
-    length = strlen(line);
-    line[length++] = '\n';
-    put(m, line, length);
+    put_line(m, line, (size_t)start, "\n", format, args);
 }
 
 void msg_error(struct messages *m, const char *format, ...)
@@ -96,13 +122,12 @@ void msg_note(struct messages *m, const char *format, ...)
 
 void msg_print(struct messages *m, const char *format, ...)
 {
-    char text[MESSAGE_MAX];
+    char line[MESSAGE_MAX];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    put_line(m, line, 0, "", format, args);
     va_end(args);
-    put(m, text, strlen(text));
 }
 
 void msg_flush(struct messages *m)

@@ -56,6 +56,20 @@
 
 struct job;
 
+/* The most directories of a walk that are open at a time, beside the first. */
+#define LEVELS_OPEN_MAX 16
+
+/* A directory that is being gone through (walk). */
+struct level {
+    struct directory *directory; /* NULL while it is closed */
+    bool by_path;                /* its names are used as a whole, and it is never closed */
+    dev_t device;                /* which directory it is, to know it again */
+    ino_t inode;
+    size_t name, end; /* its path is w->path[0..end), and the name in that starts at `name` */
+    char *names;      /* of what is in it, as read_names makes them */
+    const char *next; /* the first of these that was not worked on yet */
+};
+
 /* What all operands have in common. */
 struct work {
     const struct options *o;
@@ -72,6 +86,11 @@ struct work {
     bool told_temporary;         /* that outputs have temporary names */
     struct directory *directory; /* of the operand before, or NULL; one user of it is this */
     char *directory_name;        /* its name, up to and with the slash */
+
+    char *path;           /* of what is worked on, in `path_room` bytes */
+    size_t path_room;     /* at least those of the deepest level's path and its slash */
+    struct level *levels; /* levels[0..depth): the directory gone through, after all above it */
+    size_t depth, level_room;
 };
 
 /* A file in the pool, or one in line to be worked on again. */
@@ -129,11 +148,13 @@ static struct directory *new_directory(int fd)
 static struct directory *directory_of(struct work *w, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
+    /* A name that ends with a slash is a directory's, if anything's, and used as a whole. */
+    const bool is_whole = operand[length] == '\0';
     char *name;
     int fd = -1;
 
-    if (w->directory != NULL && strlen(w->directory_name) == length &&
-        memcmp(w->directory_name, operand, length) == 0)
+    if (w->directory != NULL && w->directory->is_open != is_whole &&
+        strlen(w->directory_name) == length && memcmp(w->directory_name, operand, length) == 0)
         return w->directory;
     release(w->directory);
     free(w->directory_name);
@@ -141,8 +162,7 @@ static struct directory *directory_of(struct work *w, const char *operand)
     w->directory_name = name = names_join(operand, length, "");
     if (name == NULL)
         return NULL;
-    /* A name that ends with a slash is a directory's, if anything's, and used as a whole. */
-    if (operand[length] != '\0')
+    if (!is_whole)
         fd = open(length == 0 ? "." : name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     w->directory = new_directory(fd);
     return w->directory;
@@ -234,16 +254,23 @@ static bool need_pipeline(struct work *w)
     return false;
 }
 
-static bool is_link(const char *name)
+/* Whether a directory that was found as this operand, in that directory, is to be gone through by
+ * path.  Beyond a link, names are used as a whole: the system counts the links in them, so that one
+ * to a directory above does not go on for ever. */
+static bool is_by_path(const char *operand, const struct directory *directory)
 {
+    const char *base = names_base(operand);
     struct stat st;
 
-    return lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
+    if (base[0] == '\0') /* a name that ends with a slash, which no name found on the way does */
+        return false;
+    return !directory->is_open ||
+           (fstatat(directory->fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
 }
 
-static void walk(struct work *w, const char *name, int fd, bool by_path);
+static void enter(struct work *w, int fd, bool by_path);
 
-/* Works on a file now, and on all in it if it is a directory. */
+/* Works on a file now, or enters it if it is a directory. */
 static void do_alone(struct work *w, const char *operand, struct directory *directory)
 {
     struct file f = {.o = w->o,
@@ -268,13 +295,10 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
         file_process(&f);
     } else if (f.is_directory && w->o->recursive) {
         const int fd = f.in_fd;
-        /* Beyond a link, names are used as a whole: the system counts the links in them, so that one
-         * to a directory above does not go on for ever. */
-        const bool by_path = !directory->is_open || is_link(operand);
 
         f.in_fd = -1;
         finish(w, &f);
-        walk(w, operand, fd, by_path);
+        enter(w, fd, is_by_path(operand, directory));
         return;
     }
     finish(w, &f);
@@ -480,7 +504,7 @@ static bool is_in(void *job, const void *with)
     return a->device == b->device && a->inode == b->inode;
 }
 
-/* Decides how an operand, or a file found in a directory, is worked on. */
+/* Decides how an operand, or a file found in a directory, is worked on; `name` is w->path. */
 static void do_file(struct work *w, const char *name, struct directory *directory)
 {
     const bool is_known =
@@ -491,13 +515,15 @@ static void do_file(struct work *w, const char *name, struct directory *director
     if (w->m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (is_small(w, &st) && !has_output(w, name, directory) && submit(w, name, directory))
+        /* Every job has a copy of its name: those of any length could be too much. */
+        if (is_small(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
+            submit(w, name, directory))
             return;
         if (S_ISDIR(st.st_mode) && w->o->recursive) {
             fd = openat(directory->fd, names_base(name),
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             if (fd >= 0) {
-                walk(w, name, fd, false);
+                enter(w, fd, false);
                 return;
             }
         }
@@ -508,6 +534,35 @@ static void do_file(struct work *w, const char *name, struct directory *director
 }
 
 /* --- Directories that are gone through --- */
+
+/*
+ * Files are reached through their directory's descriptor, never by a path, so that there may be any
+ * number of levels.  Neither the stack nor the number of descriptors bounds it: levels are in an
+ * array, and only the first and the last few of them are open.  One that was closed is opened anew
+ * on the way back, as ".." of the one below, or else by its name in those above; it has to be the
+ * same directory.
+ */
+
+/* Makes w->path that of a name in the directory whose path is its first `length` bytes; false if
+ * memory is short. */
+static bool set_path(struct work *w, size_t length, const char *name)
+{
+    const size_t size = strlen(name) + 1;
+
+    if (length + size + 1 > w->path_room) {
+        const size_t room = 2 * (length + size + 1);
+        char *grown = realloc(w->path, room);
+
+        if (grown == NULL)
+            return false;
+        w->path = grown;
+        w->path_room = room;
+    }
+    if (length > 0 && w->path[length - 1] != '/')
+        w->path[length++] = '/';
+    memcpy(w->path + length, name, size);
+    return true;
+}
 
 /* All names in a directory but . and .., one after the other, the last followed by an empty one;
  * NULL with errno set. */
@@ -552,42 +607,175 @@ static char *read_names(DIR *dir)
     return names;
 }
 
-/* Works on all that is in a directory; fd, which is closed, is the directory. */
-static void walk(struct work *w, const char *name, int fd, bool by_path)
+/* How many levels may be open beside the first. */
+static size_t levels_open(void)
 {
-    const size_t length = strlen(name);
-    struct directory *directory = new_directory(by_path ? -1 : dup(fd));
-    DIR *dir = fdopendir(fd);
-    char *names;
+    const long most = sysconf(_SC_OPEN_MAX); /* -1: no limit */
+    const long share = most / 16;
 
+    return most < 0 || share > LEVELS_OPEN_MAX ? LEVELS_OPEN_MAX : share < 1 ? 1 : (size_t)share;
+}
+
+static void close_level(struct level *l)
+{
+    release(l->directory);
+    l->directory = NULL;
+}
+
+/* Adds a level, for one user of the directory; false if memory is short. */
+static bool add_level(struct work *w, const struct level *l)
+{
+    const size_t keep = levels_open();
+    struct level *above;
+
+    if (w->depth == w->level_room) {
+        const size_t room = 2 * w->level_room + 16;
+        struct level *grown = realloc(w->levels, room * sizeof(*grown));
+
+        if (grown == NULL)
+            return false;
+        w->levels = grown;
+        w->level_room = room;
+    }
+    w->levels[w->depth++] = *l;
+    if (w->depth > keep + 1) {
+        above = &w->levels[w->depth - 1 - keep];
+        /* Files in the pool that are in it keep it open as long as they need it. */
+        if (!above->by_path)
+            close_level(above);
+    }
+    return true;
+}
+
+/* Begins to go through the directory whose path is w->path.  fd, which is closed, is the directory.
+ */
+static void enter(struct work *w, int fd, bool by_path)
+{
+    struct level l = {.by_path = by_path, .end = strlen(w->path)};
+    int copy = by_path ? -1 : dup(fd), error = 0;
+    DIR *dir;
+
+    if (!by_path && copy < 0) {
+        drain(w);
+        copy = dup(fd);
+        error = copy < 0 ? errno : 0;
+    }
+    dir = fdopendir(fd);
+    if (dir == NULL) {
+        error = errno;
+        close(fd);
+    }
+    l.directory = new_directory(copy);
     /* What is half done is not to be found, as it might be when a directory is named twice. */
-    if (w->pool != NULL && directory != NULL && pool_any(w->pool, is_in, directory))
+    if (w->pool != NULL && l.directory != NULL && pool_any(w->pool, is_in, l.directory))
         drain(w);
-    names = dir != NULL ? read_names(dir) : NULL;
-    if (names == NULL || directory == NULL) {
-        int error = errno;
-
-        drain(w);
-        msg_error(w->m, "%s: %s", name, strerror(error));
-        if (dir == NULL)
-            close(fd);
+    if (error == 0) {
+        l.names = read_names(dir);
+        error = l.names == NULL ? errno : l.directory == NULL ? ENOMEM : 0;
     }
     if (dir != NULL)
         closedir(dir);
-    for (const char *n = names; directory != NULL && n != NULL && *n != '\0' && !w->m->stop;
-         n += strlen(n) + 1) {
-        char *path = malloc(length + strlen(n) + 2);
-
-        if (path == NULL) {
-            out_of_memory(w);
-            break;
-        }
-        sprintf(path, "%s%s%s", name, length > 0 && name[length - 1] != '/' ? "/" : "", n);
-        do_file(w, path, directory);
-        free(path);
+    if (error == 0) {
+        l.name = (size_t)(names_base(w->path) - w->path);
+        l.next = l.names;
+        l.device = l.directory->device;
+        l.inode = l.directory->inode;
+        error = add_level(w, &l) ? 0 : ENOMEM;
     }
-    free(names);
-    release(directory);
+    if (error != 0) {
+        drain(w);
+        msg_error(w->m, "%s: %s", w->path, strerror(error));
+        free(l.names);
+        release(l.directory);
+    }
+}
+
+/* Opens `name` in the directory fd, if that is the level's directory; -1 and errno if not. */
+static int open_again(int fd, const char *name, const struct level *l)
+{
+    struct stat st;
+    int again = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (again >= 0 && (fstat(again, &st) != 0 || st.st_dev != l->device || st.st_ino != l->inode)) {
+        close(again);
+        again = -1;
+        errno = ENOENT;
+    }
+    return again;
+}
+
+/* Opens the deepest level's directory through all those above; -1 and errno if it is not there. */
+static int open_from_first(struct work *w)
+{
+    int fd = -1;
+
+    for (size_t i = 1; i < w->depth && (i == 1 || fd >= 0); i++) {
+        const struct level *l = &w->levels[i];
+        const char after = w->path[l->end];
+        const int above = fd;
+
+        w->path[l->end] = '\0';
+        fd = open_again(i == 1 ? w->levels[0].directory->fd : above, w->path + l->name, l);
+        w->path[l->end] = after;
+        if (above >= 0)
+            close(above);
+    }
+    return fd;
+}
+
+/* Makes the deepest level's directory open; false, with a message, if it cannot be. */
+static bool reopen(struct work *w)
+{
+    struct level *l = &w->levels[w->depth - 1];
+    int fd = open_from_first(w);
+
+    if (fd < 0) {
+        drain(w); /* which gives descriptors back */
+        fd = open_from_first(w);
+    }
+    if (fd >= 0) {
+        l->directory = new_directory(fd);
+        if (l->directory == NULL)
+            out_of_memory(w);
+    } else {
+        msg_error(w->m, "%.*s: %s", (int)l->end, w->path, strerror(errno));
+    }
+    return l->directory != NULL;
+}
+
+/* Goes back to the level above. */
+static void leave(struct work *w)
+{
+    struct level *l = &w->levels[--w->depth];
+
+    if (w->depth > 0 && l[-1].directory == NULL && l->directory != NULL && l->directory->is_open) {
+        const int fd = open_again(l->directory->fd, "..", &l[-1]);
+
+        /* Where this fails, reopen may do it, if there still is anything to be done. */
+        if (fd >= 0)
+            l[-1].directory = new_directory(fd);
+    }
+    close_level(l);
+    free(l->names);
+}
+
+/* Works on all that is in the directory that was entered, if one was. */
+static void walk(struct work *w)
+{
+    while (w->depth > 0) {
+        struct level *l = &w->levels[w->depth - 1];
+        const char *name = l->next;
+
+        if (*name == '\0' || w->m->stop || (l->directory == NULL && !reopen(w))) {
+            leave(w);
+            continue;
+        }
+        l->next += strlen(name) + 1;
+        if (set_path(w, l->end, name))
+            do_file(w, w->path, l->directory);
+        else
+            out_of_memory(w);
+    }
 }
 
 /* --- All of them --- */
@@ -611,10 +799,12 @@ static void do_operand(struct work *w, const char *operand)
 {
     struct directory *directory = directory_of(w, operand);
 
-    if (directory != NULL)
-        do_file(w, operand, directory);
-    else
+    if (directory != NULL && set_path(w, 0, operand)) {
+        do_file(w, w->path, directory);
+        walk(w);
+    } else {
         out_of_memory(w);
+    }
 }
 
 bool operands_process(const struct options *o, struct messages *m)
@@ -643,6 +833,8 @@ bool operands_process(const struct options *o, struct messages *m)
         list_print_totals(&w.list);
     release(w.directory);
     free(w.directory_name);
+    free(w.path);
+    free(w.levels);
     if (w.pipeline != NULL)
         may_exit = pipeline_free(w.pipeline);
     return may_exit;

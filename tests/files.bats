@@ -696,6 +696,116 @@ on_small_disk() {
     stderr_is
 }
 
+# make_deep LEVELS EVERY: makes "deep", so many thousand directories d inside each other, with a file in every
+# so many of them.  It grows at the top, as the bottom is out of any path's reach.
+make_deep() {
+    local i k path
+    path=$(printf 'd/%.0s' {1..1000})
+    mkdir deep
+    for ((i = 0; i < $1; i++)); do
+        mkdir -p "new/$path"
+        mv deep "new/${path}d"
+        for ((k = 0; k < 1000; k += $2)); do
+            echo "$i $k" >"new/${path:0:2*k}f"
+        done
+        mv new deep
+    done
+}
+
+# count_files NAME: how many files in "deep" are called so.
+count_files() {
+    find deep -type f -name "$1" | wc -l
+}
+
+@test "-r: more levels than there may be descriptors" {
+    mkdir -p "deep/$(printf 'd/%.0s' {1..300})"
+    find deep -type d -exec cp -p f '{}/f' \;
+    for p in 1 2 32; do
+        (
+            ulimit -n 64
+            ends_with 0 "$GZLZSS" -p $p -r deep
+            stderr_is
+            [ "$(count_files f)" -eq 0 ]
+            [ "$(count_files f.gz)" -eq 301 ]
+            ends_with 0 "$GZLZSS" -p $p -t -r deep/
+            stderr_is
+            ends_with 0 "$GZLZSS" -p $p -dr ./deep//
+            stderr_is
+            [ "$(count_files f)" -eq 301 ]
+            [ "$(count_files f.gz)" -eq 0 ]
+        )
+    done
+    [ "$(find deep -type f -execdir cmp f "$PWD/original" \; | wc -l)" -eq 0 ]
+}
+
+@test "-r: 12000 levels, whose paths are longer than the system takes" {
+    make_deep 12 20
+    for p in 1 2; do
+        timeout 60 "$GZLZSS" -p $p -r deep
+        [ "$(count_files f)" -eq 0 ]
+        [ "$(count_files f.gz)" -eq 600 ]
+        timeout 60 "$GZLZSS" -p $p -dr deep
+        [ "$(count_files f)" -eq 600 ]
+        [ "$(count_files f.gz)" -eq 0 ]
+    done
+    [ "$(find deep -type f -execdir cat f \; | sort -u | wc -l)" -eq 600 ]
+    # Messages have the whole name, and what is wrong with it.
+    "$GZLZSS" -drv deep 2>stderr || [ $? -eq 2 ]
+    [ "$(grep -c '^'"$NAME"': deep[/d]*/f: unknown suffix -- ignored$' stderr)" -eq 600 ]
+    [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' stderr)" -gt 22000 ]
+}
+
+@test "-r: directories that are moved meanwhile" {
+    # 40 levels, of which the descriptors are too few; the names of all were read when it stops.  Where the
+    # directory comes among the names is the file system's business.
+    local i level names
+    level=deep
+    for ((i = 0; i < 40; i++)); do
+        mkdir "$level"
+        for name in {1..12}; do
+            echo old >"$level/$name"
+        done
+        level+=/d
+    done
+    level() {
+        echo "deep$(printf '/d%.0s' $(seq 1 "$1"))"
+    }
+    "$GEN" text 30000000 >"$(level 39)/big"
+    (
+        ulimit -n 64
+        exec "$GZLZSS" -9 -p 1 -r deep 2>stderr
+    ) 3>&- &
+    until [ -e "$(level 39)/big.gz" ]; do
+        sleep 0.01
+    done
+    kill -s STOP $!
+    # One is somewhere else, with all that is in it, and the one above it is where another is now.
+    mv "$(level 30)" moved
+    mv "$(level 29)" "$(level 28)/other"
+    mkdir "$(level 29)"
+    for name in {1..12}; do
+        echo new >"$(level 29)/$name"
+    done
+    kill -s CONT $!
+    status=0
+    wait $! || status=$?
+    # Nothing in the one that took its place was touched.
+    [ "$(cat "$(level 29)"/* | sort | uniq -c | tr -d ' ')" = 12new ]
+    # Of the one that was away, something may not have been done, which was told.  All else was done.
+    names=(-name '[1-9]' -o -name '1[0-2]')
+    left=$(find "$(level 28)/other" "${names[@]}" | wc -l)
+    if [ "$left" -gt 0 ]; then
+        [ "$status" -eq 1 ]
+        stderr_is "$NAME: $(level 29): No such file or directory"
+    else
+        [ "$status" -eq 0 ]
+        stderr_is
+    fi
+    [ "$(find deep moved "${names[@]}" | wc -l)" -eq $((left + 12)) ]
+    [ "$(find deep moved -name '*.gz' | wc -l)" -eq $((480 - left + 1)) ]
+    find deep moved -name '*.gz' -exec "$GZLZSS" -t {} +
+}
+
 @test "no more threads than wanted, also for a link among small files" {
     [ -d /proc/self/task ] || skip "no /proc"
     mkdir d

@@ -293,6 +293,19 @@ forest() {
         'gzip e' 'gzip -q e top' 'gzip -c e' 'gzip a top e' 'gzip -rd a/b/text' 'gzip -drS .tgz a/d' 'cd a/b; gzip -rk ..' 'gzip -r e/empty' 'gzip -dr a/b/text.gz' 'gzip -rc e | gzip -d' 'gzip -r "" e' 'gzip -rf a/dangling' 'gzip -rkv e top'
 }
 
+@test "-r: directories with a slash behind, beside files in them" {
+    local operands
+    nested() {
+        mkdir -p d/e
+        take d/x=text d/y=other d/e/x=text d/e/z=empty
+    }
+    for operands in 'd/x d/' 'd/ d/x' 'd/ d/' 'd/e/x d/e/ d/' './d/x ./d/' 'd/x d' 'd d/' 'd/x d// d/' 'd/x nothing/' 'd/x d/y/' \
+        'd/x d/ d/y' 'd/nothing d/ d/x' '-c d/x d/' '-k d/x d/ d/y' 'nothing/x nothing/ d/'; do
+        same_but_sizes nested "gzip -rv $operands 2>&1 >/dev/null | sort" "gzip -r $operands >/dev/null"
+        same_but_sizes nested "gzip -r d; gzip -drv ${operands//d\/x/d/x.gz} 2>&1 >/dev/null | sort"
+    done
+}
+
 @test "-r: the order of files" {
     many() {
         local n
