@@ -345,7 +345,11 @@ static void ignore_failure(int result)
     (void)result;
 }
 
-/* Gives the output the input's owner, mode and times. */
+/*
+ * Gives the output the input's times, group, mode and owner, in this order: who may give files away,
+ * but is not root in all else, can no longer do any of it to a file of another owner.  The mode comes
+ * after the group that it is meant for.
+ */
 static void copy_attributes(struct file *f)
 {
     struct timespec times[2] = {f->in_stat.st_atim, f->in_stat.st_mtim};
@@ -358,13 +362,13 @@ static void copy_attributes(struct file *f)
             msg_print(&f->m, "%s: time stamp restored\n", f->output_name);
         times[1] = stored;
     }
-    /* Only root may give files away; who else tries keeps them, for better or worse. */
-    if (fchown(f->out_fd, f->in_stat.st_uid, f->in_stat.st_gid) != 0)
-        ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
-    if (fchmod(f->out_fd, mode) != 0)
-        msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
     if (futimens(f->out_fd, times) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
+    /* Without the right to it, chown fails; gzip ignores that, too. */
+    ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
+    if (fchmod(f->out_fd, mode) != 0)
+        msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
+    ignore_failure(fchown(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
 }
 
 /* Has the names in the output's directory put on the disk.  Returns 0 or an errno. */

@@ -293,6 +293,28 @@ forest() {
         'gzip e' 'gzip -q e top' 'gzip -c e' 'gzip a top e' 'gzip -rd a/b/text' 'gzip -drS .tgz a/d' 'cd a/b; gzip -rk ..' 'gzip -r e/empty' 'gzip -dr a/b/text.gz' 'gzip -rc e | gzip -d' 'gzip -r "" e' 'gzip -rf a/dangling' 'gzip -rkv e top'
 }
 
+@test "owner, group, mode and time, with some of root's rights" {
+    [ "$(id -u)" -eq 0 ] || skip "needs to be root"
+    setpriv --bounding-set -fowner,-chown true 2>/dev/null || skip "cannot give up rights"
+    local rights mode
+    # Files of several owners, not all of which can be read by everybody.
+    owned() {
+        local owner
+        for owner in 0:0 0:1001 1000:0 1000:1001 65534:1001 65534:65534; do
+            take "f-$owner=other" "z-$owner.gz=other.gz"
+            chown "$owner" ./?-"$owner"*
+            chmod "$1" ./?-"$owner"*
+        done
+        chmod 777 .
+    }
+    for mode in 640 664 777 070 606; do
+        for rights in '--bounding-set -fowner' '--bounding-set -chown' '--bounding-set -fowner,-chown' '--bounding-set -fsetid' \
+            '--reuid=65534 --regid=65534 --clear-groups' '--reuid=65534 --regid=65534 --groups=1001'; do
+            same "owned $mode" "setpriv $rights gzip f-*" "setpriv $rights gzip -d z-*.gz" "setpriv $rights gzip -kdN z-*.gz"
+        done
+    done
+}
+
 @test "-r: directories with a slash behind, beside files in them" {
     local operands
     nested() {
