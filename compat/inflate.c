@@ -123,16 +123,40 @@ enum {
     FLAGS_RESERVED = 0xc0,
 };
 
-/* Parses len bytes of a header into `to`.  False: the input ended before. */
+/*
+ * Parses the next *n bytes of a header, of `len`, which is not 0: as many as are in the buffer, and
+ * with `to_zero` none behind the first zero byte.  Returns where they are; NULL: the input ended.
+ *
+ * A string's end is not known before it is found, and a name can have any length: it is searched for,
+ * and the CRC computed, in the whole buffer at once.
+ */
+static const uint8_t *header_span(struct gz_stream *s, size_t len, bool to_zero, size_t *n)
+{
+    const uint8_t *span, *zero;
+
+    if (s->in_pos == s->in_end && !gz_refill(s))
+        return NULL;
+    span = s->in + s->in_pos;
+    *n = len < s->in_end - s->in_pos ? len : s->in_end - s->in_pos;
+    zero = to_zero ? memchr(span, 0, *n) : NULL;
+    if (zero != NULL)
+        *n = (size_t)(zero - span) + 1;
+    s->header_crc = gz_crc32(s->header_crc, span, *n);
+    s->in_pos += *n;
+    return span;
+}
+
+/* Parses len bytes of a header into `to`, unless that is NULL.  False: the input ended before. */
 static bool header_bytes(struct gz_stream *s, uint8_t *to, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        int byte = gz_next_byte(s);
-        if (byte < 0)
+    for (size_t done = 0, n; done < len; done += n) {
+        const uint8_t *span = header_span(s, len - done, false, &n);
+
+        if (span == NULL)
             return false;
-        to[i] = (uint8_t)byte;
+        if (to != NULL)
+            memcpy(to + done, span, n);
     }
-    s->header_crc = gz_crc32(s->header_crc, to, len);
     return true;
 }
 
@@ -140,17 +164,18 @@ static bool header_bytes(struct gz_stream *s, uint8_t *to, size_t len)
  * zero byte, go to `to`; *cut tells whether there were more. */
 static bool read_string(struct gz_stream *s, char *to, size_t size, bool *cut)
 {
-    uint8_t byte;
-    size_t n = 0;
+    const uint8_t *span;
+    size_t kept = 0, n;
 
     do {
-        if (!header_bytes(s, &byte, 1))
+        span = header_span(s, SIZE_MAX, true, &n);
+        if (span == NULL)
             return false;
-        if (n < size)
-            to[n++] = (char)byte;
-        else
-            *cut = true;
-    } while (byte != 0);
+        const size_t keep = n < size - kept ? n : size - kept;
+        memcpy(to + kept, span, keep);
+        kept += keep;
+        *cut |= keep < n;
+    } while (span[n - 1] != 0);
     if (*cut)
         to[size - 1] = '\0';
     return true;
@@ -167,14 +192,11 @@ static bool skip_string(struct gz_stream *s)
 /* Parses an extra field: its length, then as many bytes. */
 static bool skip_extra(struct gz_stream *s)
 {
-    uint8_t size[2], byte;
+    uint8_t size[2];
     if (!header_bytes(s, size, sizeof size))
         return false;
     s->info->extra_bytes = (uint16_t)(size[0] | size[1] << 8);
-    for (unsigned n = s->info->extra_bytes; n != 0; n--)
-        if (!header_bytes(s, &byte, 1))
-            return false;
-    return true;
+    return header_bytes(s, NULL, s->info->extra_bytes);
 }
 
 /* The name of the first member is the one that counts. */

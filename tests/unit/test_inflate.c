@@ -343,6 +343,60 @@ static void header_fields(void)
     }
 }
 
+/* Fields that are longer than the buffer, or end where it does; right, and wrong in one bit. */
+static void long_header_fields(void)
+{
+    static const size_t sizes[] = {1,      2,      100000, 262123, 262131, 262132, 262133,
+                                   262134, 262135, 262136, 262137, 262144, 524288, 3000000};
+    uint64_t seed = 13;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t size = sizes[i], extra = size < 65535 ? size : 65535;
+        struct bytes gz = {0};
+        const uint8_t extra_size[2] = {(uint8_t)extra, (uint8_t)(extra >> 8)};
+
+        add(&gz, "\x1f\x8b\x08\x1e\0\0\0\0\0\3", 10); /* all fields, and their CRC */
+        add(&gz, extra_size, 2);
+        for (size_t k = 0; k < extra; k++)
+            add(&gz, "e", 1);
+        for (size_t k = 1; k < size; k++)
+            add(&gz, k % 2 == 0 ? "n" : "m", 1);
+        add(&gz, "\0", 1);
+        for (size_t k = 1; k < size; k++)
+            add(&gz, "c", 1);
+        add(&gz, "\0", 1);
+        const uint32_t want = gz_crc32(0, gz.data, gz.len);
+        add(&gz, (const uint8_t[]){(uint8_t)want, (uint8_t)(want >> 8)}, 2);
+        const size_t header = gz.len;
+        add(&gz, &HELLO[10], sizeof HELLO - 1 - 10);
+        add(&gz, HELLO, sizeof HELLO - 1);
+        for (int way = 0; way < 3; way++) {
+            struct job job = {.random = way == 1 ? &seed : NULL, .read_max = way == 2 ? 1000 : 0};
+            CHECK_EQ(run(&job, gz.data, gz.len), GZ_OK);
+            CHECK_EQ(job.out.len, 10);
+            CHECK_EQ(job.info.members, 2);
+            CHECK_EQ(job.info.in_bytes, gz.len);
+            CHECK_EQ(job.info.name_cut, size > GZ_NAME_SIZE);
+            CHECK_EQ(strlen(job.info.name), size <= GZ_NAME_SIZE ? size - 1 : GZ_NAME_SIZE - 1);
+            drop(&job.out);
+        }
+        for (int k = 0; k < 10; k++) {
+            const size_t at = 12 + (size_t)unit_below(&seed, header - 12);
+            struct job job = {0}, cut = {0};
+            if (gz.data[at] == 0) /* then a field would end elsewhere */
+                continue;
+            gz.data[at] ^= 4;
+            CHECK_EQ(run(&job, gz.data, gz.len), GZ_BAD_HEADER_CRC);
+            CHECK(job.info.header_crc[0] != job.info.header_crc[1]);
+            gz.data[at] ^= 4;
+            CHECK_EQ(run(&cut, gz.data, at), GZ_TRUNCATED);
+            drop(&job.out);
+            drop(&cut.out);
+        }
+        drop(&gz);
+    }
+}
+
 /* A second member's time stamp is not the file's. */
 static void first_time_stamp(void)
 {
@@ -697,6 +751,7 @@ int main(void)
     RUN(every_truncation);
     RUN(every_trailer_bit);
     RUN(header_fields);
+    RUN(long_header_fields);
     RUN(first_time_stamp);
     RUN(read_errors);
     RUN(write_errors);
