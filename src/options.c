@@ -440,6 +440,9 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         if (o->action != ACTION_COMPRESS)
             return true; /* help and the like: at once, whatever follows */
     }
+    /* Operands can stand behind "--", which GZIP must not hold at all. */
+    if (operand == NULL && from->variable != NULL && !is_gzip_variable(from) && optind < from->argc)
+        operand = from->argv[optind];
     if (operand != NULL) {
         msg_error(m, "%s: non-option in %s environment variable", operand, from->variable);
         return try_help(m);

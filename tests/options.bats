@@ -352,3 +352,18 @@ works() {
     grep -q 'segments matched: 0 by CPU, 3 by GPU' stderr
     cmp stdout <("$GZLZSS" --backend=cpu -nc large)
 }
+
+@test "GZLZSS holds no operands, also behind --" {
+    local value name
+    name=$(basename "$GZLZSS")
+    cp plain foo
+    for value in foo 'foo bar' '-9 foo' 'foo -9' '-- foo' '-9 -- foo' '-- foo -9' '-- foo bar' 'foo -- bar' '-- foo --'; do
+        ends_with 1 env "GZLZSS=$value" "$GZLZSS" -k plain
+        stderr_is "$name: foo: non-option in GZLZSS environment variable" "Try \`$name --help' for more information."
+        absent plain.gz foo.gz
+    done
+    for value in -- -9 '-9 --'; do
+        ends_with 0 env "GZLZSS=$value" "$GZLZSS" -kf plain
+        stderr_is
+    done
+}
