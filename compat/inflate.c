@@ -192,11 +192,14 @@ static bool skip_string(struct gz_stream *s)
 /* Parses an extra field: its length, then as many bytes. */
 static bool skip_extra(struct gz_stream *s)
 {
-    uint8_t size[2];
-    if (!header_bytes(s, size, sizeof size))
+    uint8_t bytes[2];
+    unsigned size;
+    if (!header_bytes(s, bytes, sizeof bytes))
         return false;
-    s->info->extra_bytes = (uint16_t)(size[0] | size[1] << 8);
-    return header_bytes(s, NULL, s->info->extra_bytes);
+    size = bytes[0] | (unsigned)bytes[1] << 8;
+    if (s->io.extra != NULL)
+        s->io.extra(s->io.ctx, size);
+    return header_bytes(s, NULL, size);
 }
 
 /* The name of the first member is the one that counts. */

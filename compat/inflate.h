@@ -67,6 +67,8 @@ struct gz_io {
     void *ctx;
     bool copy_unknown; /* write what is not compressed, or follows what is, as it is, zeros and all
                           (zcat -f) */
+    void (*extra)(void *ctx, unsigned bytes); /* a gzip header has an extra field of so many bytes,
+                                                 which comes to nothing; may be NULL */
 };
 
 /* Room for the longest name in a header that gzip -N accepts, and the zero byte behind it. */
@@ -97,8 +99,6 @@ struct gz_info {
     bool has_name;  /* the first member's header has a name: */
     bool name_cut;  /* which is longer than GZ_NAME_SIZE - 1 bytes; this is where it starts */
     char name[GZ_NAME_SIZE]; /* as it is stored, directories and all: never to be trusted */
-
-    uint16_t extra_bytes; /* of the extra field of the member begun last */
 
     bool zeros_follow;     /* zero bytes follow the last member */
     bool bad_length;       /* the length is wrong; also with GZ_BAD_CRC */

@@ -355,13 +355,8 @@ static void copy_attributes(struct file *f)
     struct timespec times[2] = {f->in_stat.st_atim, f->in_stat.st_mtim};
     const mode_t mode = f->in_stat.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
 
-    if (f->stored_time != 0) {
-        const struct timespec stored = {.tv_sec = f->stored_time};
-
-        if (f->o->verbose > 1 && (times[1].tv_sec != stored.tv_sec || times[1].tv_nsec != 0))
-            msg_print(&f->m, "%s: time stamp restored\n", f->output_name);
-        times[1] = stored;
-    }
+    if (f->stored_time != 0)
+        times[1] = (struct timespec){.tv_sec = f->stored_time};
     if (futimens(f->out_fd, times) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
     /* Without the right to it, chown fails; gzip ignores that, too. */
@@ -478,6 +473,10 @@ static void report(struct file *f, uint64_t deflated, uint64_t original)
         msg_print(&f->m, " OK\n");
         return;
     }
+    /* gzip has done this by now. */
+    if (f->made_output && f->o->verbose > 1 && f->stored_time != 0 &&
+        (f->in_stat.st_mtim.tv_sec != (time_t)f->stored_time || f->in_stat.st_mtim.tv_nsec != 0))
+        msg_print(&f->m, "%s: timestamp restored\n", f->output_name);
     list_format_ratio(ratio, (double)original - (double)deflated, (double)original);
     if (f->is_stdin)
         msg_print(&f->m, "%s\n", ratio);
@@ -714,6 +713,17 @@ static bool compress(struct file *f)
     return true;
 }
 
+/* Says that a header has an extra field; it can be that of any member. */
+static void note_extra(void *ctx, unsigned bytes)
+{
+    struct reader *r = ctx;
+
+    if (r->f->o->verbose == 0)
+        return;
+    end_progress(r->f, r->progress);
+    msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);
+}
+
 /* Whether what is wrong is the header of a member after good ones. */
 static bool is_next_member_bad(enum gz_status status, const struct gz_info *info)
 {
@@ -729,7 +739,8 @@ static bool decompress(struct file *f)
                              .write = write_output,
                              .ctx = &reader,
                              .copy_unknown =
-                                 f->o->force && f->to_stdout && f->o->action != ACTION_LIST};
+                                 f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
+                             .extra = note_extra};
     struct gz_info info;
     struct gz_stream *s = gz_open(&io, &info);
     enum gz_status status;
@@ -740,8 +751,6 @@ static bool decompress(struct file *f)
         return false;
     }
     status = gz_read_header(s);
-    if (info.extra_bytes > 0 && f->o->verbose > 0)
-        msg_note(&f->m, "%s: extra field of %u bytes ignored", f->name, info.extra_bytes);
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
         status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
     if (status != GZ_OK) {

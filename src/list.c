@@ -48,7 +48,7 @@ void list_print(struct list *l, const struct list_entry *e)
         if (localtime_r(&e->time, &tm) != NULL)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
         /* As gzip does, which has all bits set in a long where there is no CRC. */
-        printf("%5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
+        printf("%-5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
     print_sizes(e->packed, e->original, e->overhead, e->name, true);
     l->packed += e->packed;

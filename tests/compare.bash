@@ -34,6 +34,7 @@
 #     in -v's and -l's reports taken out, as does `same_in_turn_but_sizes`.  (Of data that GNU gzip
 #     compressed, the reports are equal.)
 #   - The texts of -h, -L and -V.
+#   - The time that is restored is the first member's.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and -12 are levels.
 #   - There are more options: -p, -T and long ones.  They are in the list that an ambiguous long

@@ -57,7 +57,8 @@ static bool decode(const char *name, char mode, int *exit_status)
 {
     const bool discard = mode == 't' || mode == 'l';
     struct file file = {.fd = open(name, O_RDONLY), .discard = discard};
-    const struct gz_io io = {read_file, write_data, &file, mode == 'f'};
+    const struct gz_io io = {
+        .read = read_file, .write = write_data, .ctx = &file, .copy_unknown = mode == 'f'};
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
     struct gz_info info;
 

@@ -75,6 +75,18 @@ keeps() {
     keeps more.gz -d more.gz
 }
 
+@test "the time of the first member" {
+    printf '\037\213\010\0\1\2\3\4\0\003\003\0\0\0\0\0\0\0\0\0' >first
+    printf '\037\213\010\0\5\6\7\4\0\003\003\0\0\0\0\0\0\0\0\0' >second
+    cat first second >ours.gz
+    cp ours.gz theirs.gz
+    # gzip gives the file the time of the last member that has one.
+    theirs -dN theirs.gz
+    [ "$(stat -c %Y theirs)" -eq $((0x04070605)) ]
+    ours -dN ours.gz
+    [ "$(stat -c %Y ours)" -eq $((0x04030201)) ]
+}
+
 @test "-b is the size of segments" {
     ours -nc "$inputs/large" >a
     ours -nc -b 32 "$inputs/large" >b

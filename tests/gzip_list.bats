@@ -27,10 +27,31 @@ make_inputs() {
     { cat text.gz && printf '\0' && cat other.gz; } >zero_between.gz
     { cat text.gz && printf 'x' && cat other.gz; } >x_between.gz
     : >nothing.gz
+    # Those that only some tests take have other names here.
+    "${GEN%/*}/encode" pack 24 <text >in_pack
+    "${GEN%/*}/encode" lzh 100 <text >in_lzh
+    "${GEN%/*}/encode" zip 8 0 <text >in_zip
+    "${GEN%/*}/encode" zip 0 0 <text >in_stored
+    "${GEN%/*}/encode" lzw 16 1 0 <text >in_lzw
+    # Extra fields, with and without a name and a time.
+    with_fields '\4' '\0\0\0\0' '\0\0' >extra_0
+    with_fields '\4' '\0\0\0\0' '\3\0abc' >extra_3
+    with_fields '\14' '\1\2\3\4' '\0\1'"$(printf 'x%.0s' {1..256})"'a name\0' >extra_256
+    cat extra_256 extra_3 extra_0 >extras
+    cat text.gz extra_0 >extra_later
+    { cat extra_3 && head -c 14 extra_3; } >extra_cut
+    { cat extra_3 && head -c 11 extra_3; } >extra_cut_early
+    { cat text.gz extra_3 && echo junk; } >extra_junk
+    touch -m -d '2005-06-07 08:09:10.5 UTC' in_* extra*
     if have compress; then
         compress -c text >lzw.Z
         compress -c empty >lzw_empty.Z
     fi
+}
+
+# with_fields FLAGS TIME FIELDS: a member that holds "hello".
+with_fields() {
+    printf '\037\213\010%b%b\0\003%b\313\110\315\311\311\007\0\206\246\020\066\005\0\0\0' "$1" "$2" "$3"
 }
 
 good_ones() {
@@ -78,6 +99,37 @@ writing=(-dv -dkv -dvq -dkq -dvN)
             same "take $f" "gzip $option $f"
         done
     done
+}
+
+@test "other formats" {
+    formats() {
+        take pack.z=in_pack lzh.gz=in_lzh zip.gz=in_zip stored.gz=in_stored lzw.gz=in_lzw text.gz
+    }
+    same_in_turn formats 'gzip -lv *' 'gzip -l *' 'gzip -lv pack.z' 'gzip -lv lzh.gz text.gz' 'gzip -lv <pack.z' 'gzip -lv <lzh.gz' \
+        'gzip -tv *' 'gzip -lvN pack.z lzh.gz'
+    same formats 'gzip -dv *'
+}
+
+@test "extra fields, of whichever member" {
+    local f option
+    for f in extra_0 extra_3 extra_256 extras extra_later extra_cut extra_cut_early extra_junk; do
+        for option in -lv -lvv -tv -tvv -tvN -dcv -dcvvN -l -t -tq; do
+            same_in_turn "take a.gz=$f" "gzip $option a.gz" "gzip $option <a.gz"
+        done
+        same "take a.gz=$f" 'gzip -dv a.gz' 'gzip -dvv a.gz' 'gzip -dvvn a.gz' 'gzip -dkvN a.gz' 'gzip -dq a.gz' 'gzip -d a.gz'
+    done
+}
+
+@test "-vvN tells of the time" {
+    local f
+    for f in extra_256 text.gz plain.gz extra_0; do
+        same "take a.gz=$f" 'gzip -dvvN a.gz' 'gzip -dvvvN a.gz' 'gzip -dkvvN a.gz' 'gzip -dvN a.gz' 'gzip -dcvvN a.gz' 'gzip -tvvN a.gz' \
+            'gzip -dvvN <a.gz' 'gzip -dvv a.gz' 'gzip -dvvM a.gz' 'gzip -dvvNm a.gz'
+    done
+    # The compressed file may have that time already, or nearly.
+    same 'take a.gz=extra_256; touch -d @67305985 a.gz' 'gzip -dvvN a.gz'
+    same 'take a.gz=extra_256; touch -d @67305985.5 a.gz' 'gzip -dvvN a.gz'
+    same 'take a.gz=extra_256 text.gz' 'gzip -dvvN a.gz text.gz'
 }
 
 @test "several files, totals and headings" {

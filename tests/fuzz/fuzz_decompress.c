@@ -87,7 +87,8 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
             .magic = (const uint8_t *)fuzz_magic(format), .data = input, .len = len};
         s->magic_len = strlen(fuzz_magic(format));
         s->read_max = i == 0 ? 0 : 1 + len % 5;
-        const struct gz_io io = {read_source, write_nowhere, s, len % 7 == 0};
+        const struct gz_io io = {
+            .read = read_source, .write = write_nowhere, .ctx = s, .copy_unknown = len % 7 == 0};
         status[i] = gz_decompress(&io, &info[i]);
         REQUIRE(info[i].out_bytes == s->written);
         REQUIRE(info[i].in_bytes <= info[i].read_bytes);

@@ -49,6 +49,8 @@ struct job {
     size_t read_fail;  /* 1 + the position at which reading fails with EIO, or 0 */
     size_t write_fail; /* 1 + the output length at which writing fails with ENOSPC, or 0 */
     int after_end;     /* reads after the end or after an error */
+    int extras;        /* extra fields that were told of, */
+    unsigned extra;    /* and the size of the last */
     bool ended;
     struct bytes out;
     struct gz_info info;
@@ -95,10 +97,17 @@ static inline int job_write(void *ctx, const void *buf, size_t len)
     return 0;
 }
 
+static inline void job_extra(void *ctx, unsigned bytes)
+{
+    struct job *job = ctx;
+    job->extras++;
+    job->extra = bytes;
+}
+
 /* Decompresses; drop(&job->out) afterwards. */
 static inline enum gz_status run(struct job *job, const void *in, size_t in_len)
 {
-    const struct gz_io io = {.read = job_read, .write = job_write, .ctx = job};
+    const struct gz_io io = {.read = job_read, .write = job_write, .ctx = job, .extra = job_extra};
     job->in = in;
     job->in_len = in_len;
     job->in_pos = 0;

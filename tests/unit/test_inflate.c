@@ -318,6 +318,8 @@ static void header_fields(void)
             CHECK_EQ(job.out.len, 5);
             CHECK_EQ(job.info.mtime, 0x12345678);
             CHECK_EQ(job.info.in_bytes, gz.len);
+            CHECK_EQ(job.extras, (flags & 4) != 0);
+            CHECK_EQ(job.extra, (flags & 4) != 0 ? sizeof extra : 0);
             drop(&job.out);
         }
         for (size_t len = 2; len < header; len++) {
@@ -376,6 +378,7 @@ static void long_header_fields(void)
             CHECK_EQ(job.out.len, 10);
             CHECK_EQ(job.info.members, 2);
             CHECK_EQ(job.info.in_bytes, gz.len);
+            CHECK_EQ(job.extra, extra);
             CHECK_EQ(job.info.name_cut, size > GZ_NAME_SIZE);
             CHECK_EQ(strlen(job.info.name), size <= GZ_NAME_SIZE ? size - 1 : GZ_NAME_SIZE - 1);
             drop(&job.out);
