@@ -474,7 +474,7 @@ static void report(struct file *f, uint64_t deflated, uint64_t original)
         return;
     }
     /* gzip has done this by now. */
-    if (f->made_output && f->o->verbose > 1 && f->stored_time != 0 &&
+    if (f->output.kind != OUTPUT_NONE && f->o->verbose > 1 && f->stored_time != 0 &&
         (f->in_stat.st_mtim.tv_sec != (time_t)f->stored_time || f->in_stat.st_mtim.tv_nsec != 0))
         msg_print(&f->m, "%s: timestamp restored\n", f->output_name);
     list_format_ratio(ratio, (double)original - (double)deflated, (double)original);

@@ -270,7 +270,8 @@ static bool is_by_path(const char *operand, const struct directory *directory)
 
 static void enter(struct work *w, int fd, bool by_path);
 
-/* Works on a file now, or enters it if it is a directory. */
+/* Works on a file now, or enters it if it is a directory and the operand is w->path.  (What has been in the
+ * pool was a file.) */
 static void do_alone(struct work *w, const char *operand, struct directory *directory)
 {
     struct file f = {.o = w->o,
@@ -278,7 +279,6 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
                      .directory = directory,
                      .m = {.program = w->m->program, .quiet = w->m->quiet},
                      .list = &w->list};
-
     const bool is_open = file_open(&f);
 
     if (is_open && !is_minor(w, &f))
@@ -293,7 +293,7 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
         }
         f.pipeline = w->pipeline;
         file_process(&f);
-    } else if (f.is_directory && w->o->recursive) {
+    } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
 
         f.in_fd = -1;
