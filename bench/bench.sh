@@ -10,7 +10,7 @@
 # all by default:
 #
 #   pareto   size and speed of every tool, for each FILE (default: those of bench/corpora.sh)
-#   time     what the threads and the GPU did meanwhile, as gzlzss -vv tells
+#   time     what the threads and the GPU did meanwhile, as gzlzss -vvv tells
 #   size     throughput on inputs of 64 KiB to 10 GB: the FILEs one after another, again and again
 #   threads  throughput with 1, 2, 4, ... threads, on the first FILE
 #   devices  likewise with 1, 2, ... GPUs, where there are several; the FILE has to be large, since gzlzss
@@ -168,7 +168,7 @@ set_command() {
     read -r tool engine level p n <<<"$1"
     case $tool in
     gzlzss)
-        command=("${gzlzss[@]}" -n -vv "--backend=$engine" "-$level" -p "$p")
+        command=("${gzlzss[@]}" -n -vvv "--backend=$engine" "-$level" -p "$p")
         [ "$n" -eq 0 ] || [ "$n" -eq "$devices" ] ||
             command+=(--device "$(seq -s , 0 $((n - 1)))")
         ;;
@@ -280,7 +280,7 @@ set_rungs() {
 # --- A measurement --------------------------------------------------------------------------------
 
 # By candidate, for the input at hand: the bytes compressed, the best time and all times together in
-# microseconds, how often, the bytes that came out, who found them right, and what -vv said.
+# microseconds, how often, the bytes that came out, who found them right, and what -vvv said.
 declare -A at best spent count out_bytes checked said
 
 # By tool and engine, microseconds that the smallest input takes; and what had an output compared by
@@ -327,9 +327,10 @@ check() {
 # The segments that the CPU and the GPU matched, and below the seconds, in the order of time.csv.
 what_vv_said() {
     local n='([0-9]+)' t='([0-9.]+)'
-    sed -nE "s/.*segments matched: $n by CPU, $n by GPU.*/\\1,\\2/p" "$work/err"
-    sed -nE "s/.*thread seconds: read $t, match $t, encode $t, write $t; GPU seconds: copy in $t, kernels $t, \
-copy out $t.*/\\1,\\2,\\3,\\4,\\5,\\6,\\7/p" "$work/err"
+    sed -nE -e "s/.* segments?: $n by CPU, $n by GPU.*/\\1,\\2/p" -e t \
+        -e "s/.*: $n segments?[,;] .*/\\1,0/p" "$work/err"
+    sed -nE -e "s/.*; seconds: read $t, match $t, encode $t, write $t/\\1,\\2,\\3,\\4/" -e T \
+        -e "s/; GPU: copy in $t, kernels $t, copy out $t$/,\\1,\\2,\\3/p" -e t -e 's/$/,0,0,0/p' "$work/err"
 }
 
 # keep CANDIDATE BYTES checks the last run and counts it.
@@ -495,7 +496,7 @@ record_time() {
         segments=$(sed -n 1p <<<"${said[$c]}")
         steps=$(sed -n 2p <<<"${said[$c]}")
         if [ -z "$steps" ]; then
-            complain "gzlzss -vv does not say where its time went"
+            complain "gzlzss -vvv does not say where its time went"
             continue
         fi
         line "$name" "${at[$c]}" "$engine" "$level" "$p" "$n" "$(seconds "${best[$c]}")" "$steps" \

@@ -485,35 +485,38 @@ static void report(struct file *f, uint64_t deflated, uint64_t original)
                   output_in_messages(f));
 }
 
-/* What -vv adds: which engine did how much, and where the time went. */
+/* What -vv adds: why no GPU helped, which engine did how much, and the seconds of all threads. */
 static void report_work(struct file *f, const struct pipeline_stats *s)
 {
     const char *trouble = pipeline_gpu_trouble(f->pipeline);
-    const char *gpu = pipeline_gpu_name(f->pipeline);
-    char why[GPU_ERROR_SIZE];
+    /* Tenths say enough; who wants to calculate with them gives -vvv. */
+    const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
+    const unsigned long long segments = s->cpu_segments + s->gpu_segments;
+    char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
+    char gpu[96] = "";
 
-    if (trouble[0] != '\0')
-        msg_note(&f->m,
-                 s->gpu_segments == 0 ? "%s: GPU not used: %s"
-                                      : "%s: a GPU failed or could not be used: %s",
-                 f->name, trouble);
-    if (f->o->verbose < 2)
-        return;
-    if (trouble[0] == '\0' && s->gpu_segments == 0) {
-        pipeline_why_no_gpu(f->pipeline, &f->o->pipeline, s, why);
-        msg_note(&f->m, "%s: GPU not used: %s", f->name, why);
+    if (s->gpu_segments > 0) {
+        snprintf(engines, sizeof(engines), ": %llu by CPU, %llu by GPU (%s)",
+                 (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
+                 pipeline_gpu_name(f->pipeline));
+        snprintf(gpu, sizeof(gpu), "; GPU: copy in %.*f, kernels %.*f, copy out %.*f", digits,
+                 s->gpu.copy_in, digits, s->gpu.kernels, digits, s->gpu.copy_out);
+        if (trouble[0] != '\0')
+            msg_note(&f->m, "%s: a GPU failed or could not be used: %s", f->name, trouble);
+    } else {
+        if (trouble[0] == '\0')
+            pipeline_why_no_gpu(f->pipeline, &f->o->pipeline, s, why);
+        msg_note(&f->m, "%s: GPU not used: %s", f->name, trouble[0] != '\0' ? trouble : why);
     }
+    if (s->redone_segments > 0)
+        snprintf(redone, sizeof(redone), ", %llu redone", (unsigned long long)s->redone_segments);
+    if (s->split_segments > 0)
+        snprintf(parts, sizeof(parts), ", %llu in parts", (unsigned long long)s->split_segments);
     msg_note(&f->m,
-             "%s: segments matched: %llu by CPU, %llu by GPU (%s), %llu of these redone; "
-             "%llu in parts",
-             f->name, (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
-             gpu != NULL ? gpu : "none", (unsigned long long)s->redone_segments,
-             (unsigned long long)s->split_segments);
-    msg_note(&f->m,
-             "%s: thread seconds: read %.3f, match %.3f, encode %.3f, write %.3f; "
-             "GPU seconds: copy in %.3f, kernels %.3f, copy out %.3f",
-             f->name, s->read, s->match, s->encode, s->write, s->gpu.copy_in, s->gpu.kernels,
-             s->gpu.copy_out);
+             "%s: %llu segment%s%s%s%s; "
+             "seconds: read %.*f, match %.*f, encode %.*f, write %.*f%s",
+             f->name, segments, segments == 1 ? "" : "s", engines, redone, parts, digits, s->read,
+             digits, s->match, digits, s->encode, digits, s->write, gpu);
 }
 
 /* --- The work --- */
@@ -708,7 +711,7 @@ static bool compress(struct file *f)
     if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
     report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
-    if (f->o->verbose > 0)
+    if (f->o->verbose > 1)
         report_work(f, &stats);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "src/cleanup.h"
 #include "src/gpus.h"
@@ -71,6 +72,12 @@ bool gpus_free(struct gpus *g)
     pthread_cond_destroy(&g->settled);
     free(g);
     return true;
+}
+
+bool gpus_are_missing(char why[GPU_ERROR_SIZE])
+{
+    return access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0 &&
+           gpu_count(why) == 0;
 }
 
 /* --- Bringing them up; with the lock held --- */

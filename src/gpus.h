@@ -43,6 +43,10 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
                       size_t segment_size, size_t batch_size, int batches,
                       void (*changed)(void *ctx), void *ctx);
 
+/* Whether there is certainly no GPU, with the reason in `why`.  Where the driver's device files are
+ * (Windows' in WSL), there is thought to be one: asking CUDA would take 0.1 s or more. */
+bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
+
 /* Returns false if a GPU was brought up or is about to be.  It is not closed then: the program has
  * to end by _exit or leave (leave.h), and the system frees all there is, which is faster. */
 bool gpus_free(struct gpus *g);

@@ -1716,11 +1716,13 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
     (void)stats;
     snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
 #else
-    if (asked->rsyncable)
-        snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
-    else if (asked->backend == BACKEND_CPU)
+    if (asked->backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
-    else if (asked->memory > 0 && asked->memory < GPU_HOST_MEMORY)
+    else if (gpus_are_missing(why))
+        return;
+    else if (asked->rsyncable)
+        snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
+    else if (p->config.memory > 0 && p->config.memory < GPU_HOST_MEMORY)
         snprintf(why, GPU_ERROR_SIZE, "with less than %d GiB of memory, only by --backend=gpu",
                  (int)(GPU_HOST_MEMORY >> 30));
     else if (p->config.backend == BACKEND_CPU)
@@ -1731,7 +1733,8 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
         snprintf(why, GPU_ERROR_SIZE, "the CPU was done before it was up");
     else
         snprintf(why, GPU_ERROR_SIZE,
-                 "at level %d, with %d threads, that takes longer below about %.0f MB",
-                 asked->level, asked->threads, (double)gpu_min(asked) / 1e6);
+                 "below about %.0f MB the CPU is faster (level %d, %d thread%s)",
+                 (double)gpu_min(asked) / 1e6, asked->level, asked->threads,
+                 asked->threads == 1 ? "" : "s");
 #endif
 }

@@ -424,7 +424,7 @@ compare_messages() {
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi
     # What -vv says more is meant.
-    sed -i -E '/: (GPU not used|a GPU failed or could not be used|segments matched|thread seconds): ?/d' "out/$i.ours.stderr"
+    sed -i -E '/: (GPU not used: |a GPU failed or could not be used: |[0-9]+ segments?[:,;] )/d' "out/$i.ours.stderr"
     compare_equal stderr && return
     if [ "${compare_queue[i + 3]}" = any ] || compare_makes_data; then
         compare_but_sizes stderr || compare_as stderr compare_without_sizes

@@ -274,9 +274,21 @@ works() {
     cmp z <("$GZLZSS" -nc --backend=gpu --backend=cpu large)
 }
 
-@test "-vv tells which engine worked" {
+@test "-vv tells where the time went, and of GPUs only if one was used" {
+    local t='[0-9]+\.[0-9]{3}' name
+    name=$(basename "$GZLZSS")
     ends_with 0 "$GZLZSS" -vv --backend=cpu -k plain
-    grep -q 'segments matched: 1 by CPU, 0 by GPU' stderr
+    [ "$(wc -l <stderr)" -eq 3 ]
+    grep -qE "^$name: plain: GPU not used: (not wanted|this gzlzss was built without CUDA)$" stderr
+    grep -qE "^$name: plain: 1 segment; seconds: read $t, match $t, encode $t, write $t$" stderr
+    # Of more than a second, tenths, but with -vvv.
+    "$GEN" text 8000000 >large
+    ends_with 0 "$GZLZSS" -vvkf -p1 -12 --backend=cpu large
+    t='[0-9]+\.[0-9]'
+    grep -qE "^$name: large: 2 segments; seconds: read $t, match $t, encode $t, write $t$" stderr
+    ends_with 0 "$GZLZSS" -vvvkf -p1 -12 --backend=cpu large
+    t='[0-9]+\.[0-9]{3}'
+    grep -qE "^$name: large: 2 segments; seconds: read $t, match $t, encode $t, write $t$" stderr
 }
 
 @test "without a GPU: --backend=gpu is one clear line, and nothing is touched" {
@@ -313,7 +325,7 @@ works() {
     cmp stdout plain.z
 }
 
-@test "without a GPU: auto that tries one goes on without, and -v says so" {
+@test "without a GPU: auto that tries one goes on without, and -vv says so, but not -v" {
     if have_gpu; then
         skip "there is a GPU"
     fi
@@ -324,32 +336,54 @@ works() {
         stderr_is
         cmp stdout <(env -u GZLZSS_TEST_GPU_MIN "$GZLZSS" -nc "$f")
         ends_with 0 "$GZLZSS" -v -nc "$f"
+        [ "$(wc -l <stderr)" -eq 1 ]
+        ends_with 0 "$GZLZSS" -vv -nc "$f"
         grep -q "^$(basename "$GZLZSS"): $f: GPU not used: ..*" stderr
         # Without being asked to, it does not even try.
-        ends_with 0 "$GZLZSS" -v --backend=cpu -nc "$f"
-        ! grep -q "GPU not used" stderr || fail "tried"
+        ends_with 0 "$GZLZSS" -vv --backend=cpu -nc "$f"
+        grep -qE "GPU not used: (not wanted|this gzlzss was built without CUDA)$" stderr
     done
 }
 
 @test "auto wants a GPU for a segment that takes a core long, and not for fewer bytes" {
-    "$GZLZSS" --version | grep -q '^CUDA: yes' || skip "built without CUDA"
+    have_gpu || skip "there is no GPU"
     "$GEN" mixed 4194305 >large
     for level in 10 12; do
         ends_with 0 "$GZLZSS" -vvc -p16 "-$level" large
-        ! grep -q "takes longer below" stderr || fail "it does not, at level $level"
+        ! grep -q "the CPU is faster" stderr || fail "it does not, at level $level"
         head -c 4194304 large >less
         ends_with 0 "$GZLZSS" -vvc -p16 "-$level" less
-        grep -q "at level $level, with 16 threads, that takes longer below about 4 MB" stderr
+        grep -q "GPU not used: below about 4 MB the CPU is faster (level $level, 16 threads)$" stderr
     done
     ends_with 0 "$GZLZSS" -vvc -p16 -9 large
-    grep -q "at level 9, with 16 threads, that takes longer below about 166 MB" stderr
+    grep -q "GPU not used: below about 166 MB the CPU is faster (level 9, 16 threads)$" stderr
+}
+
+@test "without a GPU: -vv says what is missing, whatever the input's size" {
+    local why
+    if have_gpu; then
+        skip "there is a GPU"
+    fi
+    # Where these are, there is thought to be one.
+    if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then
+        skip "there is a GPU's driver"
+    fi
+    why=$("$GZLZSS" --list-devices)
+    "$GEN" mixed 2500000 >large
+    cp plain second
+    for options in plain large 'plain second' '--rsyncable plain'; do
+        # shellcheck disable=SC2086 # The command's words.
+        ends_with 0 "$GZLZSS" -vvkf -p2 $options
+        grep 'GPU not used' stderr >said
+        [ "$(grep -cF "GPU not used: $why" said)" -eq "$(wc -l <said)" ] || fail "$(cat said)"
+    done
 }
 
 @test "with a GPU: it does the work, to the same bytes" {
     have_gpu || skip "there is no GPU"
     "$GEN" mixed 2500000 >large
     ends_with 0 "$GZLZSS" -vv --backend=gpu -nc large
-    grep -q 'segments matched: 0 by CPU, 3 by GPU' stderr
+    grep -q ': 3 segments: 0 by CPU, 3 by GPU (.*); seconds: .*; GPU: copy in ' stderr
     cmp stdout <("$GZLZSS" --backend=cpu -nc large)
 }
 

@@ -342,13 +342,13 @@ END
             "$GZLZSS" -nc -p5 $options < <(cat "in.$size") | cmp alone - ||
                 fail "$size $options, pipe"
             case $options,$size in
-            -[69],98304) grep -q '; 0 in parts$' stderr || fail "$size $options: in parts" ;;
+            -[69],98304) ! grep -q ' in parts;' stderr || fail "$size $options: in parts" ;;
             -[69],[1-9]??????)
-                grep -q '; [1-9][0-9]* in parts$' stderr || fail "$size $options: not in parts"
+                grep -q ', [1-9][0-9]* in parts;' stderr || fail "$size $options: not in parts"
                 ;;
             esac
         done
     done
     # From level 10 on, all chunks of a segment go together.
-    "$GZLZSS" -nc -p5 -vv -10 in.524287 2>&1 >/dev/null | grep -q '; 0 in parts$'
+    "$GZLZSS" -nc -p5 -vv -10 in.524287 2>&1 >/dev/null | grep -q ': 1 segment;'
 }

@@ -891,6 +891,46 @@ static void test_pipe_is_limit(void)
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
 }
 
+/* Whether 16 threads want a GPU for a file of so many zeros. */
+static bool wants_gpu(int at_level, off_t size)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    struct pipeline_config c = {.level = at_level,
+                                .threads = 16,
+                                .segment_size = at_level < LZ_LEVEL_LARGE_SEGMENTS
+                                                    ? LZ_SEGMENT_DEFAULT
+                                                    : LZ_SEGMENT_DEFAULT_LARGE,
+                                .backend = BACKEND_AUTO};
+    struct pipeline *p = new_pipeline(&c);
+    FILE *in = unit_need(tmpfile()), *out = unit_need(tmpfile());
+    struct pipeline_stats stats = {0};
+    struct progress progress = {0};
+    int error;
+
+    CHECK(ftruncate(fileno(in), size) == 0);
+    CHECK_EQ(pipeline_compress(p, fileno(in), fileno(out), header, sizeof(header), &progress,
+                               &stats, &error),
+             PIPELINE_OK);
+    wait_tried(stats.wanted_gpus);
+    fclose(in);
+    fclose(out);
+    pipeline_free(p);
+    return stats.wanted_gpus;
+}
+
+/* Where a segment takes a core long, a segment and a byte are enough; else it takes more. */
+static void test_least_size(void)
+{
+    unsetenv("GZLZSS_TEST_GPU_MIN");
+    for (int i = 9; i <= 12; i++) {
+        be_good(1);
+        CHECK_EQ(wants_gpu(i, LZ_SEGMENT_DEFAULT_LARGE + 1), i >= LZ_LEVEL_LARGE_SEGMENTS);
+        be_good(1);
+        CHECK(!wants_gpu(i, LZ_SEGMENT_DEFAULT_LARGE));
+    }
+    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+}
+
 /* Small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
@@ -958,6 +998,7 @@ int main(void)
     RUN(test_match_what_is_read_ahead);
     RUN(test_failure_while_reading_ahead);
     RUN(test_pipe_is_limit);
+    RUN(test_least_size);
     RUN(test_many_inputs);
     free(expected);
     free(input);
