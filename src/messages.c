@@ -66,12 +66,13 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         free(text);
 }
 
-/* `before`, the program's name, what the format makes, and the line's end.  Standard error has no
- * buffer: what is printed in pieces could be mixed with another process's. */
+/* `before`, the program's name, the source, what the format makes, and the line's end.  Standard
+ * error has no buffer: what is printed in pieces could be mixed with another process's. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];
-    int start = snprintf(line, sizeof(line), "%s%s: ", before, m->program);
+    int start = snprintf(line, sizeof(line), "%s%s: %s%s", before, m->program,
+                         m->source != NULL ? m->source : "", m->source != NULL ? ": " : "");
 
     if (start < 0 || (size_t)start >= sizeof(line) - 1)
         start = 0;

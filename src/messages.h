@@ -17,6 +17,7 @@ enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 /* One for the command, and one for each file.  All zero but `program` is a good start. */
 struct messages {
     const char *program; /* what the command was called by, without directories */
+    const char *source;  /* where what is wrong comes from, said before it; NULL: nothing is */
     bool quiet;          /* no warnings, though they count */
     enum status status;
     bool stop; /* gzip would end here, without the operands that are left; for callers to set */

@@ -27,7 +27,6 @@ enum {
     OPTION_LIST_DEVICES,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
-    OPTION_RSYNCABLE,
     OPTION_SYNCHRONOUS,
 };
 
@@ -65,12 +64,13 @@ static const struct option_row rows[] = {
     {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
     {'9', "best", NULL, "compress better"},
     {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest)"},
-    {'p', "processes", "N", "use N threads, 1 to 1024; default: all cores"},
+    {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores"},
     {'T', "threads", "N", "the same"},
     {'b', "blocksize", "KiB",
-     "segments of KiB, 32 to 32768; default: 2048,\n"
-     "                           and 4096 from level 10 on"},
-    {OPTION_RSYNCABLE, "rsyncable", NULL, "make output that rsync can update in parts"},
+     "segments of KiB, 32 to 32768 (or as 512k, 4M);\n"
+     "                           default: 2048, and 4096 from level 10 on"},
+    {'i', "independent", NULL, "ignored: segments are independent anyway"},
+    {'R', "rsyncable", NULL, "make output that rsync can update in parts"},
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
     {OPTION_DEVICE, "device", "LIST", "use GPUs with these numbers, as 0,2; default: all"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
@@ -177,6 +177,33 @@ static bool parse_devices(const char *text, struct gpus_config *gpus)
     }
 }
 
+/* Reads a number of KiB from min to max, which may also be given in MiB. */
+static bool parse_kib(const char *text, long min, long max, long *kib)
+{
+    char *end;
+    long scale = 1;
+
+    errno = 0;
+    *kib = strtol(text, &end, 10);
+    if (*end == 'k' || *end == 'K') {
+        end++;
+    } else if (*end == 'm' || *end == 'M') {
+        scale = 1024;
+        end++;
+    }
+    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || *kib > max)
+        return false;
+    *kib *= scale;
+    return *kib >= min && *kib <= max;
+}
+
+/* Whether the program goes by a name of its own, and not by one of gzip's, whose users may know its
+ * messages even where an option means something else here. */
+static bool has_own_name(const struct messages *m)
+{
+    return strstr(m->program, PACKAGE_NAME) != NULL;
+}
+
 /* What gzip wants of the argument of its own -b. */
 static bool want_digits(const char *argument, struct messages *m)
 {
@@ -194,16 +221,19 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
     switch (id) {
     case 'p':
     case 'T':
-        if (!apply_number(argument, 1, THREADS_MAX, "number of threads", "", &number, m))
+        if (!apply_number(argument, 0, THREADS_MAX, "number of threads", " (0: all cores)", &number,
+                          m))
             return false;
         o->pipeline.threads = (int)number;
         o->threads_given = true;
         break;
     case 'b':
-        if (!want_digits(argument, m) ||
-            !apply_number(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, "block size",
-                          " (KiB)", &number, m))
+        if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &number)) {
+            if (has_own_name(m) || want_digits(argument, m))
+                msg_error(m, "invalid block size '%s': give %ld to %ld (KiB)", argument,
+                          (long)LZ_SEGMENT_MIN >> 10, (long)LZ_SEGMENT_MAX >> 10);
             return false;
+        }
         o->pipeline.segment_size = (size_t)number << 10;
         break;
     case OPTION_LEVEL:
@@ -242,7 +272,8 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
 /* What the options seen so far say about what to do; gzip lets one imply another. */
 struct wishes {
     bool ascii, decompress, test, list;
-    int no_name, no_time; /* -1: as is usual for what is done */
+    int no_name, no_time;      /* -1: as is usual for what is done */
+    const char *suffix_source; /* where -S came from, as in struct messages */
 };
 
 /* Applies one option; false, with a message printed, if it or its argument makes no sense. */
@@ -265,6 +296,8 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
     case 'h':
     case 'H':
         o->action = ACTION_HELP;
+        break;
+    case 'i':
         break;
     case 'k':
         o->keep = true;
@@ -294,8 +327,12 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
     case 'r':
         o->recursive = true;
         break;
+    case 'R':
+        o->pipeline.rsyncable = true;
+        break;
     case 'S':
         o->suffix = argument;
+        w->suffix_source = m->source;
         break;
     case 't':
         w->test = true;
@@ -318,9 +355,6 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
     case OPTION_PRESUME_INPUT_TTY:
         o->presume_input_tty = true;
         break;
-    case OPTION_RSYNCABLE:
-        o->pipeline.rsyncable = true;
-        break;
     case OPTION_SYNCHRONOUS:
         o->synchronous = true;
         break;
@@ -330,11 +364,12 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
     return true;
 }
 
-/* Options that GZIP may hold: those that do not change what happens to files. */
-static bool may_be_in_gzip(int id)
+/* Options that GZIP may hold: those of gzip's that do not change what happens to files; -R is not
+ * gzip's name for --rsyncable. */
+static bool may_be_in_gzip(int id, const char *name)
 {
     return (id >= '1' && id <= '9') || id == 'n' || id == 'N' || id == 'q' || id == 'v' ||
-           id == OPTION_RSYNCABLE;
+           (id == 'R' && name != NULL);
 }
 
 /* A thread for every core that this process may run on. */
@@ -387,7 +422,7 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
         msg_error(m, "invalid option -- '0'");
         return try_help(m);
     }
-    if (!is_gzip_variable(from) || may_be_in_gzip(id))
+    if (!is_gzip_variable(from) || may_be_in_gzip(id, name))
         return apply(o, w, id, optarg, m);
     if (name != NULL)
         msg_error(m, "--%s: option not valid in GZIP environment variable", name);
@@ -409,8 +444,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     int names = 0;
 
     make_tables(long_options, letters);
-    from->argv[0] = (char *)m->program; /* getopt_long starts its messages with this */
-    optind = 0;                         /* start anew */
+    optind = 0; /* start anew */
     for (;;) {
         const int argument = optind > 0 ? optind : 1;
         int row = -1;
@@ -444,6 +478,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     if (operand == NULL && from->variable != NULL && !is_gzip_variable(from) && optind < from->argc)
         operand = from->argv[optind];
     if (operand != NULL) {
+        m->source = NULL; /* the message has it */
         msg_error(m, "%s: non-option in %s environment variable", operand, from->variable);
         return try_help(m);
     }
@@ -458,22 +493,27 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
 }
 
 /* Splits what an environment variable holds into words, which stay in *copy, to be freed as argv
- * is; argv[0] is a place for the program's name.  False if memory is short. */
-static bool split_variable(struct source_of_options *from, char **copy)
+ * is.  argv[0] is what getopt_long starts its messages with.  False if memory is short. */
+static bool split_variable(struct source_of_options *from, const char *program, char **copy)
 {
     const char *value = getenv(from->variable);
     /* gzip does not take a line's end for a blank. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
+    char *words;
 
     if (value == NULL)
         value = "";
     from->argc = 1;
     /* There are at most half as many words as bytes, rounded up, and a null pointer ends them. */
     from->argv = calloc(strlen(value) / 2 + 3, sizeof(*from->argv));
-    *copy = strdup(value);
+    *copy = malloc(strlen(program) + strlen(from->variable) + strlen(value) + 4);
     if (from->argv == NULL || *copy == NULL)
         return false;
-    for (char *word = strtok(*copy, blanks); word != NULL; word = strtok(NULL, blanks))
+    from->argv[0] = *copy;
+    words = *copy + 1 +
+            sprintf(*copy, is_gzip_variable(from) ? "%s" : "%s: %s", program, from->variable);
+    strcpy(words, value);
+    for (char *word = strtok(words, blanks); word != NULL; word = strtok(NULL, blanks))
         from->argv[from->argc++] = word;
     return true;
 }
@@ -499,6 +539,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
     o->no_time = w->no_time < 0 ? o->action != ACTION_COMPRESS : w->no_time;
     if (suffix == 0 || suffix > NAMES_SUFFIX_MAX) {
+        m->source = w->suffix_source;
         msg_error(m, "invalid suffix '%s'", o->suffix);
         return false;
     }
@@ -508,6 +549,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     }
     if (w->ascii && !m->quiet)
         msg_note(m, "option --ascii ignored on this system");
+    if (o->pipeline.threads == 0)
+        o->pipeline.threads = default_threads();
     if (o->pipeline.segment_size == 0)
         o->pipeline.segment_size = o->pipeline.level < LZ_LEVEL_LARGE_SEGMENTS
                                        ? LZ_SEGMENT_DEFAULT
@@ -519,7 +562,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 static bool parse_variables(struct options *o, struct wishes *w, struct messages *m)
 {
     struct source_of_options gzip = {.variable = "GZIP"}, own = {.variable = "GZLZSS"};
-    bool ok = split_variable(&gzip, &o->variables[0]) && split_variable(&own, &o->variables[1]);
+    bool ok = split_variable(&gzip, m->program, &o->variables[0]) &&
+              split_variable(&own, m->program, &o->variables[1]);
 
     if (!ok)
         msg_error(m, "memory exhausted");
@@ -528,8 +572,11 @@ static bool parse_variables(struct options *o, struct wishes *w, struct messages
         if (ok && !m->quiet)
             msg_note(m, "warning: GZIP environment variable is deprecated; use an alias or script");
     }
-    if (ok && own.argc > 1)
+    if (ok && own.argc > 1) {
+        m->source = own.variable;
         ok = parse(o, w, &own, m);
+        m->source = NULL;
+    }
     free(gzip.argv);
     free(own.argv);
     return ok;
@@ -542,10 +589,9 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 
     *o = (struct options){
         .suffix = NAMES_SUFFIX_DEFAULT,
-        .pipeline = {.level = LZ_LEVEL_DEFAULT,
-                     .threads = default_threads(),
-                     .backend = BACKEND_AUTO},
+        .pipeline = {.level = LZ_LEVEL_DEFAULT, .backend = BACKEND_AUTO},
     };
+    argv[0] = (char *)m->program; /* getopt_long starts its messages with this */
     apply_program_name(o, &w, m->program);
     if (!parse_variables(o, &w, m) || (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
         return false;

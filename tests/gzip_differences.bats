@@ -91,6 +91,8 @@ keeps() {
     ours -nc "$inputs/large" >a
     ours -nc -b 32 "$inputs/large" >b
     not cmp -s a b
+    not theirs -b 32k -c "$inputs/large" >/dev/null 2>&1
+    ours -nc -b 32k "$inputs/large" | cmp - b
     theirs -dc b | cmp - "$inputs/large"
     # gzip takes any number and does not care; it is no number of bits here.
     theirs -b 16 -c "$inputs/large" >/dev/null
@@ -122,6 +124,15 @@ keeps() {
     only_ours --backend auto
     only_ours --level=3
     only_ours --progress
+    # pigz's.
+    only_ours -i
+    only_ours -R
+    only_ours --independent
+    ours -nR <"$inputs/large" | cmp - <(ours -n --rsyncable <"$inputs/large")
+    ours -ni <"$inputs/large" | cmp - <(ours -n <"$inputs/large")
+    for o in -R -i; do
+        not env GZIP=$o "$compare_base/ours/gzip" <"$inputs/large" >/dev/null 2>&1
+    done
     not theirs --list-devices >/dev/null 2>&1
     # It says what there is, or why there is nothing.
     ours --list-devices >devices

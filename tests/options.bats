@@ -185,24 +185,22 @@ works() {
 
 @test "numbers that make no sense are refused with one line" {
     name=$(basename "$GZLZSS")
-    for n in 0 -1 x 2x '' 99999999999999999999 1025; do
+    for n in -1 x 2x '' 99999999999999999999 1025; do
         ends_with 1 "$GZLZSS" -p "$n" -k plain
-        stderr_is "$name: invalid number of threads '$n': give 1 to 1024"
+        stderr_is "$name: invalid number of threads '$n': give 0 to 1024 (0: all cores)"
         absent plain.gz
         ends_with 1 "$GZLZSS" "--processes=$n" -k plain
         absent plain.gz
     done
-    for n in 0 1 31 '' 32769; do
+    for n in 0 1 31 '' 32769 -64 +64 ' 64' x 12x 31k 32769k 33M 0M k M 64kk 64KiB 1.5M 0x40 99999999999999999999M; do
         ends_with 1 "$GZLZSS" -b "$n" -k plain
         stderr_is "$name: invalid block size '$n': give 32 to 32768 (KiB)"
         absent plain.gz
     done
-    # gzip has this option, too, and something to say about its argument.
-    for n in -64 x 64k; do
-        ends_with 1 "$GZLZSS" -b "$n" -k plain
-        stderr_is "$name: -b operand is not an integer" "Try \`$name --help' for more information."
-        absent plain.gz
-    done
+    # gzip has something to say about the argument of its own option.
+    ends_with 1 "$GZLZSS" --bits=x -k plain
+    stderr_is "$name: -b operand is not an integer" "Try \`$name --help' for more information."
+    absent plain.gz
     ends_with 1 "$GZLZSS" --backend=foo -k plain
     stderr_is "$name: invalid backend 'foo': give auto, cpu or gpu"
     absent plain.gz
@@ -212,6 +210,66 @@ works() {
         stderr_is "$name: invalid devices '$list': give different numbers, at most 16, with commas between them"
         absent plain.gz
     done
+}
+
+@test "the size of segments may have a unit" {
+    "$GEN" text 2200000 >large
+    for n in 128k:128 128K:128 32k:32 32768k:32768 1M:1024 2M:2048 2m:2048 32M:32768; do
+        cmp <("$GZLZSS" -nc -b "${n%:*}" large) <("$GZLZSS" -nc "-b${n#*:}" large) || fail "$n"
+        works "--blocksize=${n%:*}"
+    done
+    cmp -s <("$GZLZSS" -nc -b 128k large) <("$GZLZSS" -nc large) || return 0
+    fail "it means nothing"
+}
+
+@test "-p0 and -T0 mean all cores" {
+    "$GEN" text 6000000 >large
+    for option in -p0 -T0 --processes=0 '-p1 --threads=0'; do
+        # shellcheck disable=SC2086 # The command's words.
+        works $option
+        # shellcheck disable=SC2086
+        "$GZLZSS" -nc $option large | cmp - <("$GZLZSS" -nc large)
+    done
+}
+
+@test "-R and -i are what they are to pigz" {
+    "$GEN" text 300000 >large
+    "$GZLZSS" -nc -R large | cmp - <("$GZLZSS" -nc --rsyncable large)
+    "$GZLZSS" -nRc9 large | cmp - <("$GZLZSS" -nc9 --rsyncable large)
+    for option in -i --independent; do
+        "$GZLZSS" -nc $option large | cmp - <("$GZLZSS" -nc large)
+    done
+}
+
+@test "what is wrong in GZLZSS is said to be there" {
+    local name wrong
+    name=$(basename "$GZLZSS")
+    # in_variable VALUE MESSAGE
+    in_variable() {
+        ends_with 1 env "GZLZSS=$1" "$GZLZSS" -k plain
+        [ "$(head -n 1 stderr)" = "$name: $2" ] || fail "$1:" "$(cat stderr)"
+        absent plain.gz
+    }
+    in_variable --level=13 "GZLZSS: invalid level '13': give 1 to 12"
+    in_variable '-9 -p x' "GZLZSS: invalid number of threads 'x': give 0 to 1024 (0: all cores)"
+    in_variable -b12x "GZLZSS: invalid block size '12x': give 32 to 32768 (KiB)"
+    in_variable --backend=x "GZLZSS: invalid backend 'x': give auto, cpu or gpu"
+    in_variable --foo "GZLZSS: unrecognized option '--foo'"
+    in_variable -kA "GZLZSS: invalid option -- 'A'"
+    in_variable -0 "GZLZSS: invalid option -- '0'"
+    in_variable -S "GZLZSS: option requires an argument -- 'S'"
+    wrong=$(printf %050d 0)
+    in_variable "-S $wrong" "GZLZSS: invalid suffix '$wrong'"
+    in_variable -Z 'GZLZSS: -Z not supported in this version'
+    in_variable foo 'foo: non-option in GZLZSS environment variable'
+    # But not what is wrong elsewhere.
+    ends_with 1 env GZLZSS=-9 "$GZLZSS" --level=13 -k plain
+    stderr_is "$name: invalid level '13': give 1 to 12"
+    ends_with 1 env GZLZSS=-9 "$GZLZSS" -k missing
+    stderr_is "$name: missing: No such file or directory"
+    ends_with 1 env 'GZLZSS=-S .x' "$GZLZSS" -S "$wrong" -k plain
+    stderr_is "$name: invalid suffix '$wrong'"
+    ends_with 0 env "GZLZSS=-S $wrong" "$GZLZSS" -S .x -k plain
 }
 
 @test "an unknown option is refused" {
