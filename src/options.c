@@ -58,7 +58,7 @@ static const struct option_row rows[] = {
     {'n', "no-name", NULL, "do not store or restore name and time"},
     {'N', "name", NULL, "store or restore name and time"},
     {OPTION_ATOMIC, "atomic", NULL, "let an output have its name only when it is whole"},
-    {OPTION_SYNCHRONOUS, "synchronous", NULL, "have the disk written before input is removed"},
+    {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input"},
 
     {0, NULL, NULL, "How to compress:"},
     {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
@@ -76,7 +76,7 @@ static const struct option_row rows[] = {
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
 
     {0, NULL, NULL, "What to say:"},
-    {'v', "verbose", NULL, "report what was done; twice: and who did it"},
+    {'v', "verbose", NULL, "report each file; -vv also times and engine"},
     {'q', "quiet", NULL, "suppress all warnings"},
     {OPTION_PROGRESS, "progress", NULL, "show progress, even if not on a terminal"},
     {'h', "help", NULL, "give this help"},
@@ -611,8 +611,12 @@ void options_free(struct options *o)
 void options_help(const char *program)
 {
     printf("Usage: %s [OPTION]... [FILE]...\n"
-           "Compress or decompress FILEs in gzip's format, finding matches on an NVIDIA GPU\n"
-           "where there is one and it helps.\n",
+#ifdef HAVE_CUDA
+           "Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
+           "help, or decompress them.\n",
+#else
+           "Compress FILEs to gzip's format on all cores, or decompress them.\n",
+#endif
            program);
     for (int i = 0; i < ROWS; i++) {
         const struct option_row *r = &rows[i];

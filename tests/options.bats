@@ -294,6 +294,19 @@ works() {
     done
 }
 
+@test "help begins with the cores, and with GPUs only where they are built in" {
+    local first
+    first=$("$GZLZSS" --help | sed -n '2,/^$/p' | tr '\n' ' ')
+    [[ $first == *"on all cores"* ]]
+    if "$GZLZSS" --version | grep -q '^CUDA: yes'; then
+        [[ $first == *GPU* ]]
+    else
+        [[ $first != *GPU* ]]
+    fi
+    "$GZLZSS" --help | grep -q -e '--synchronous  *sync output to disk before removing input$'
+    "$GZLZSS" --help | grep -q -e '--verbose  *report each file; -vv also times and engine$'
+}
+
 @test "-V prints the version" {
     version=$(sed -nE 's/^AC_INIT\(\[gzlzss\], *\[([^]]*)\].*/\1/p' "$srcdir/configure.ac")
     [ -n "$version" ]
