@@ -174,6 +174,15 @@ zsh_files() {
         _gzlzss_files" zsh "$@" | sort | tr '\n' ' '
 }
 
+@test "zsh: numbers of threads" {
+    have zsh || skip "zsh is not installed"
+    for option in -p -T; do
+        # The last part of an option's line is what _arguments evaluates for its value.
+        zsh_arguments gzlzss | sed -nE "s/.*\)$option\+\[.*:\((.*)\)$/print -l -- \1/p" >evaluated
+        zsh -f ./evaluated | cmp - <(seq "$(getconf _NPROCESSORS_ONLN)")
+    done
+}
+
 @test "zsh: options and files" {
     have zsh || skip "zsh is not installed"
     zsh_arguments gzlzss >arguments

@@ -118,3 +118,18 @@ END
     in_build uninstall bashcompletiondir= zshcompletiondir= fishcompletiondir=
     [ -z "$(installed)" ] || fail "left: $(installed)"
 }
+
+@test "the Debian source package can be made, and the binary one has the news" {
+    [ -d "$srcdir/debian" ] || skip "there is no debian/ here"
+    have dpkg-source || skip "dpkg-source is not installed"
+    mkdir -p tree/debian tree/build tree/.git
+    cp -R "$srcdir"/debian/{changelog,control,copyright,docs,rules,source} tree/debian
+    cp "$srcdir/NEWS.md" "$srcdir/README.md" tree
+    touch tree/build/x tree/.git/x
+    dpkg-source -b tree >log 2>&1 || fail "$(cat log)"
+    tar -tf gzlzss_*.tar.xz >packed
+    grep -qx tree/NEWS.md packed
+    # Neither what was built in the tree nor its history.
+    ! grep -q -e /build/ -e /.git/ packed || fail "$(cat packed)"
+    grep -qx NEWS.md "$srcdir/debian/docs"
+}
