@@ -568,6 +568,13 @@ static bool end_reading(struct job *j, double began, bool ok)
     return !j->failed;
 }
 
+/* Sets the bytes behind in[0..len), so that what is read there beside them is the same each time,
+ * though nothing depends on it. */
+static void pad(uint8_t *in, size_t len)
+{
+    memset(in + len, 0, LZ_INPUT_PAD);
+}
+
 /* Reads a claimed segment that can be read in any order into buf, or copies it there if it was read
  * ahead; gives up the lock meanwhile.  False if the job has failed. */
 static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
@@ -579,6 +586,8 @@ static bool read_any(struct job *j, struct slot *s, uint8_t *buf)
         ok = source_read_at(&j->source, s->index, buf);
     } else {
         memcpy(buf, s->ahead, s->len);
+        if (s->last)
+            pad(buf, s->len);
     }
     ok = end_reading(j, began, ok);
     if (s->ahead != NULL) {
@@ -637,6 +646,8 @@ static unsigned claim_in_order(struct job *j, unsigned count, uint8_t *buf)
                  : source_read_next(&j->source, buf + got * j->segment_size, &len, &last);
         got++;
     }
+    if (ok)
+        pad(buf + (got - 1) * j->segment_size, before + len);
     ok = end_reading(j, began, ok);
     j->reading = false;
     j->next_claim += got;

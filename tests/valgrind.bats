@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# valgrind.bats - no byte is read that nobody has set, and no memory that is not the program's
+
+load helpers
+
+setup() {
+    have valgrind || skip "valgrind is not installed"
+    enter_test_directory
+    # Sanitizers do not go with it.
+    valgrind -q "$GZLZSS" --version >/dev/null 2>&1 || skip "valgrind cannot run this build"
+}
+
+# checked ARGUMENT...: the command, in valgrind, which finds nothing.
+checked() {
+    valgrind -q --error-exitcode=99 "$GZLZSS" "$@" 2>stderr || fail "$*:" "$(head -n 40 stderr)"
+}
+
+@test "inputs of odd sizes, at every level" {
+    # From small to large: behind the end of each is what no other has set.
+    local files=()
+    for size in 0 1 2 3 4 7 33 1001 32767 32769 70001; do
+        "$GEN" source "$size" >"in.$size"
+        files+=("in.$size")
+    done
+    cat "${files[@]}" >all
+    for level in {1..12}; do
+        checked --backend=cpu -p1 "-$level" -c "${files[@]}" >z
+        "$GZLZSS" -dc <z | cmp - all
+    done
+    checked -dc <z | cmp - all
+}
+
+@test "several threads, pieces, a pipe, and files side by side" {
+    "$GEN" mixed 700001 >large
+    for options in '-1 -b 64' -6 '-6 --rsyncable' '-12 -b 200'; do
+        # shellcheck disable=SC2086 # The command's words.
+        checked --backend=cpu -p3 $options -c large >z
+        "$GZLZSS" -dc <z | cmp - large
+        # shellcheck disable=SC2002,SC2086
+        cat large | checked --backend=cpu -p3 $options >z
+        "$GZLZSS" -dc <z | cmp - large
+    done
+    mkdir many
+    for size in 1 31 999 5003; do
+        "$GEN" text "$size" >"many/$size"
+    done
+    checked --backend=cpu -p3 -rv many
+    checked -p3 -rt many
+    checked -lv many/1.gz many/999.gz
+    checked -drN many
+}
