@@ -225,7 +225,7 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
                           m))
             return false;
         o->pipeline.threads = (int)number;
-        o->threads_given = true;
+        o->threads_given = number > 0;
         break;
     case 'b':
         if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &number)) {
