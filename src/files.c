@@ -538,7 +538,6 @@ static uint32_t time_to_store(struct file *f)
 /* What decompression's reading and writing need to know. */
 struct reader {
     struct file *f;
-    struct progress *progress;
     uint64_t in, out; /* bytes so far */
 };
 
@@ -549,7 +548,7 @@ static ssize_t read_input(void *ctx, void *buf, size_t len)
 
     if (n > 0) {
         r->in += (uint64_t)n;
-        progress_update(r->progress, r->in, r->out, "cpu");
+        progress_update(r->f->progress, r->in, r->out, "cpu");
     }
     return n;
 }
@@ -638,32 +637,33 @@ static void list(struct file *f, const struct gz_info *info)
     list_print(f->list, &e);
 }
 
-/* Starts the line that report ends, and the progress that may come in between. */
-static void announce(struct file *f, struct progress *progress)
+/* Whether there is a line that starts with the name, and that report ends. */
+static bool is_reported(const struct file *f)
 {
-    if (f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST)
-        msg_print(&f->m, "%s:\t", f->name);
-    /* Several files at a time would write their lines over each other's. */
-    if (f->m.collect)
-        *progress = (struct progress){0};
-    else
-        progress_start(progress, f->o, f->name,
-                       S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+    return f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST;
 }
 
-/* Ends the progress; what it overwrote is written again. */
-static void end_progress(struct file *f, struct progress *progress)
+/* Starts that line, and the progress that may come in between. */
+static void announce(struct file *f)
+{
+    if (is_reported(f))
+        msg_print(&f->m, "%s:\t", f->name);
+    progress_file(f->progress, f->name,
+                  S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+}
+
+/* Writes again what the progress overwrote. */
+static void announce_again(struct file *f)
 {
     int error = errno;
 
-    if (progress_end(progress) && f->o->verbose > 0 && !f->is_stdin)
+    if (is_reported(f) && progress_erase(f->progress))
         msg_print(&f->m, "%s:\t", f->name);
     errno = error;
 }
 
 static bool compress(struct file *f)
 {
-    struct progress progress = {0};
     /* A name that had to be shortened can only be had back from the header. */
     const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
     struct pipeline_stats stats;
@@ -679,11 +679,11 @@ static bool compress(struct file *f)
     }
     header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
                                  f->o->pipeline.level);
-    announce(f, &progress);
-    status = pipeline_compress(f->pipeline, f->in_fd, f->out_fd, header, header_len, &progress,
+    announce(f);
+    status = pipeline_compress(f->pipeline, f->in_fd, f->out_fd, header, header_len, f->progress,
                                &stats, &error);
     free(header);
-    end_progress(f, &progress);
+    announce_again(f);
     switch (status) {
     case PIPELINE_OK:
         break;
@@ -708,6 +708,8 @@ static bool compress(struct file *f)
     }
     if (!is_unchanged(f))
         return false;
+    f->in_bytes = stats.in_bytes;
+    f->out_bytes = stats.out_bytes;
     if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
     report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
@@ -736,8 +738,7 @@ static bool is_next_member_bad(enum gz_status status, const struct gz_info *info
 
 static bool decompress(struct file *f)
 {
-    struct progress progress = {0};
-    struct reader reader = {.f = f, .progress = &progress};
+    struct reader reader = {.f = f};
     const struct gz_io io = {.read = read_input,
                              .write = write_output,
                              .ctx = &reader,
@@ -761,9 +762,11 @@ static bool decompress(struct file *f)
     } else if (!restore_name(f, &info) || !open_output(f)) {
         ok = false;
     } else {
-        announce(f, &progress);
+        announce(f);
         status = gz_run(s);
-        end_progress(f, &progress);
+        announce_again(f);
+        f->in_bytes = reader.in;
+        f->out_bytes = reader.out;
         ok = judge(f, status, &info) && is_unchanged(f);
         /* gzip lists only what ends where its data ends, and of standard input says no more. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;

@@ -49,15 +49,17 @@ struct file {
     struct messages m;
     struct pipeline *pipeline; /* to compress, and only for file_process; NULL: memory is short */
     struct list *list;         /* for ACTION_LIST */
+    struct progress *progress; /* to be kept up to date by file_process; NULL: none */
 
     /* After file_open: */
     bool is_directory; /* and in_fd is open */
     int in_fd;         /* -1 if not open; the caller's to close if it takes it */
 
-    /* After file_process: */
+    /* After file_process: bytes read and written, or 0 if that failed; and then why it may be tried again. */
+    uint64_t in_bytes, out_bytes;
     enum file_retry retry;
 
-    /* The rest is for files.c. */
+    /* The rest is for files.c, but for in_stat, which is valid after file_open. */
     const char *name;  /* of the input, as messages show it */
     char *found_name;  /* of the input where it is not the operand's; to be freed */
     char *output_name; /* to be freed; NULL: standard output, or none */

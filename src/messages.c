@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "src/messages.h"
+#include "src/progress.h"
 
 /* Bytes of a message that needs no more memory.  Names are the only long part: this is room for two
  * of PATH_MAX bytes, the longest that the system takes as an operand.  Those found in directories
@@ -33,6 +34,9 @@ static void put(struct messages *m, const char *text, size_t length)
         memcpy(m->text + m->length, text, length);
         m->length += length;
     } else {
+        /* What is collected is said by another thread than draws the progress. */
+        if (!m->collect)
+            progress_erase(m->progress);
         fwrite(text, 1, length, stderr);
     }
 }
@@ -133,8 +137,10 @@ void msg_print(struct messages *m, const char *format, ...)
 
 void msg_flush(struct messages *m)
 {
-    if (m->length > 0)
+    if (m->length > 0) {
+        progress_erase(m->progress);
         fwrite(m->text, 1, m->length, stderr);
+    }
     msg_discard(m);
 }
 

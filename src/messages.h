@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct progress;
+
 /* gzip's exit statuses. */
 enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 
@@ -21,6 +23,8 @@ struct messages {
     bool quiet;          /* no warnings, though they count */
     enum status status;
     bool stop; /* gzip would end here, without the operands that are left; for callers to set */
+
+    struct progress *progress; /* whose line is removed before anything is printed, or NULL */
 
     bool collect; /* keep what is said until msg_flush or msg_discard */
     char *text;   /* this, text[0..length), in `room` bytes */

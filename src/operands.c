@@ -42,6 +42,7 @@
 #include "src/operands.h"
 #include "src/pipeline.h"
 #include "src/pool.h"
+#include "src/progress.h"
 
 /* Files of more bytes than this are worked on alone.  One thread takes a tenth of a second for it
  * at the default level: that is how long the others may have to wait at the end. */
@@ -77,6 +78,7 @@ struct work {
     bool knows_limits;
     struct messages *m;
     struct list list;
+    struct progress progress;
     struct pipeline *pipeline;   /* for files that are worked on alone; made for the first */
     struct pool *pool;           /* for small ones; made for the first, freed for a large one */
     int pool_threads;            /* 1: there must not be a pool (wants_pool) */
@@ -238,6 +240,13 @@ static void finish(struct work *w, struct file *f)
     w->m->stop |= f->m.stop;
 }
 
+/* A file that is done counts. */
+static void count(struct work *w, const struct file *f)
+{
+    progress_file_done(&w->progress, S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0,
+                       f->in_bytes, f->out_bytes);
+}
+
 /* Makes the pipeline with all threads if it is needed and not there yet; false, with a message, if
  * there can be none. */
 static bool need_pipeline(struct work *w)
@@ -274,11 +283,13 @@ static void enter(struct work *w, int fd, bool by_path);
  * pool was a file.) */
 static void do_alone(struct work *w, const char *operand, struct directory *directory)
 {
-    struct file f = {.o = w->o,
-                     .operand = operand,
-                     .directory = directory,
-                     .m = {.program = w->m->program, .quiet = w->m->quiet},
-                     .list = &w->list};
+    struct file f = {
+        .o = w->o,
+        .operand = operand,
+        .directory = directory,
+        .m = {.program = w->m->program, .quiet = w->m->quiet, .progress = &w->progress},
+        .list = &w->list,
+        .progress = &w->progress};
     const bool is_open = file_open(&f);
 
     if (is_open && !is_minor(w, &f))
@@ -302,6 +313,7 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
         return;
     }
     finish(w, &f);
+    count(w, &f);
 }
 
 /* --- Small files side by side --- */
@@ -365,6 +377,7 @@ static void finish_job(void *ctx, void *job)
         finish(w, &j->file);
         /* What came up in making it final. */
         msg_flush(&j->file.m);
+        count(w, &j->file);
     }
     free_job(j);
 }
@@ -477,7 +490,10 @@ static bool submit(struct work *w, const char *name, struct directory *directory
     j->file = (struct file){.o = w->o,
                             .operand = j->name,
                             .directory = directory,
-                            .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true}};
+                            .m = {.program = w->m->program,
+                                  .quiet = w->m->quiet,
+                                  .progress = &w->progress,
+                                  .collect = true}};
     if (directory->users == 1)
         w->directories++;
     if (pool_any(w->pool, is_related, j) || w->directories > descriptors / DIRECTORIES_SHARE) {
@@ -607,6 +623,16 @@ static char *read_names(DIR *dir)
     return names;
 }
 
+/* How many names read_names has found. */
+static long count_names(const char *names)
+{
+    long count = 0;
+
+    for (const char *n = names; n != NULL && *n != '\0'; n += strlen(n) + 1)
+        count++;
+    return count;
+}
+
 /* How many levels may be open beside the first. */
 static size_t levels_open(void)
 {
@@ -675,6 +701,7 @@ static void enter(struct work *w, int fd, bool by_path)
     }
     if (dir != NULL)
         closedir(dir);
+    progress_found(&w->progress, count_names(l.names) - 1);
     if (error == 0) {
         l.name = (size_t)(names_base(w->path) - w->path);
         l.next = l.names;
@@ -792,7 +819,7 @@ static bool wants_pool(const struct options *o)
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && o->pipeline.backend != BACKEND_GPU && !one_file &&
-           !in_order && !may_ask && !restores_names && plain_suffix && !o->progress;
+           !in_order && !may_ask && !restores_names && plain_suffix;
 }
 
 static void do_operand(struct work *w, const char *operand)
@@ -823,12 +850,16 @@ bool operands_process(const struct options *o, struct messages *m)
         if (!need_pipeline(&w))
             return true;
     }
+    progress_start(&w.progress, o);
+    m->progress = &w.progress;
     if (o->name_count == 0)
         do_operand(&w, "-");
     for (int i = 0; i < o->name_count && !m->stop; i++)
         do_operand(&w, o->names[i]);
     drain(&w);
     pool_free(w.pool);
+    progress_erase(&w.progress);
+    m->progress = NULL;
     if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)
         list_print_totals(&w.list);
     release(w.directory);

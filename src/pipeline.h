@@ -72,8 +72,8 @@ bool pipeline_free(struct pipeline *p);
  * bytes written depend on the input, the level, the segment size and `rsyncable` alone.  On
  * PIPELINE_READ_ERROR and PIPELINE_WRITE_ERROR *error_number says what happened: an errno, ENODATA
  * if the file became shorter while it was read.  *stats is valid after PIPELINE_OK.  Neither
- * descriptor is closed, and a partial output is the caller's to remove.  *progress is kept up to
- * date.
+ * descriptor is closed, and a partial output is the caller's to remove.  *progress, unless
+ * that is NULL, is kept up to date.
  */
 enum pipeline_status pipeline_compress(struct pipeline *p, int in_fd, int out_fd,
                                        const uint8_t *header, size_t header_len,

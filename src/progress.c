@@ -6,21 +6,35 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/clock.h"
+#include "src/options.h"
 #include "src/progress.h"
 
-/* Seconds between two lines, and before the first where nobody asked for it by --progress. */
+/* Seconds between two lines, or less after a message, which took the place of one; and before the
+ * first where nobody asked for it by --progress. */
 #define INTERVAL 0.2
+#define INTERVAL_AFTER_MESSAGE 0.05
 #define PATIENCE 2.0
 
 /* Columns when the terminal does not say, and the most that are used. */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
 
+/* The longest time that is told as left: a thousand hours. */
+#define SECONDS_MAX 3600000u
+
+/* Columns that a name gets at least: rather than that, the line's end is cut. */
+#define NAME_MIN 12
+
+/* Bytes of a character at most, and of all but the name. */
+#define CHARACTER_MAX 4
+#define FIGURES_MAX 256
+
 /* "512 B", "1.5 MiB": a size in the unit that suits it. */
-static void format_size(char *text, size_t room, double bytes)
+static void format_size(char text[32], double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     unsigned unit = 0;
@@ -29,24 +43,79 @@ static void format_size(char *text, size_t room, double bytes)
         bytes /= 1024;
         unit++;
     }
-    snprintf(text, room, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    snprintf(text, 32, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
-void progress_start(struct progress *p, const struct options *o, const char *name, uint64_t total)
+/* --- Names --- */
+
+/* Whether a terminal may give the character two columns: East Asia's scripts and pictures get them.
+ * A few symbols between these get one, but a name that is cut too early does less harm than a line
+ * that is too long. */
+static bool is_wide(uint32_t c)
 {
-    *p = (struct progress){
-        .name = name,
-        .total = total,
-        .expanding = o->action != ACTION_COMPRESS,
-        .is_wanted = o->progress || (o->verbose > 0 && isatty(STDERR_FILENO)),
-        .delay = o->progress ? INTERVAL : PATIENCE,
-    };
-    if (p->is_wanted)
-        p->start = clock_seconds();
+    return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2300 && c <= 0xa4cf) ||
+           (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+           (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+           (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+           (c >= 0x20000 && c <= 0x3fffd);
 }
+
+/* The bytes of the character that s starts with: of UTF-8, or one byte if it is none.  *columns is
+ * how many it takes; 0 if it cannot be printed.  One that combines with another counts as one. */
+static size_t read_character(const char *s, size_t *columns)
+{
+    const unsigned char first = (unsigned char)*s;
+    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+    uint32_t c = length == 1 ? first : first & (0x7fu >> length);
+    size_t i;
+
+    for (i = 1; i < length && ((unsigned char)s[i] & 0xc0) == 0x80; i++)
+        c = c << 6 | ((unsigned char)s[i] & 0x3f);
+    if (i < length)
+        c = first;
+    *columns = c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : is_wide(c) ? 2 : 1;
+    return i < length ? 1 : length;
+}
+
+/* Puts the name into `text`, of CHARACTER_MAX * WIDTH_MAX + 1 bytes, in `most` columns at most: of
+ * a longer one, the end.  A question mark replaces what cannot be printed.  Returns the columns. */
+static size_t fit_name(char *text, const char *name, size_t most)
+{
+    size_t columns = 0, of_one;
+
+    for (const char *s = name; *s != '\0';) {
+        s += read_character(s, &of_one);
+        columns += of_one > 0 ? of_one : 1;
+    }
+    if (columns > most) {
+        const size_t dots = most > 3 ? 3 : 0;
+
+        while (columns + dots > most) {
+            name += read_character(name, &of_one);
+            columns -= of_one > 0 ? of_one : 1;
+        }
+        memcpy(text, "...", dots);
+        text += dots;
+        columns += dots;
+    }
+    while (*name != '\0') {
+        const size_t length = read_character(name, &of_one);
+
+        if (of_one > 0)
+            memcpy(text, name, length);
+        else
+            *text = '?';
+        text += of_one > 0 ? length : 1;
+        name += length;
+    }
+    *text = '\0';
+    return columns;
+}
+
+/* --- The line --- */
 
 /* Columns that a line may fill; the last one stays free, so that no terminal goes to the next. */
-static size_t columns(void)
+static size_t terminal_columns(void)
 {
     struct winsize size;
     size_t width = WIDTH_DEFAULT;
@@ -56,45 +125,150 @@ static size_t columns(void)
     return (width < WIDTH_MAX ? width : WIDTH_MAX) - 1;
 }
 
-void progress_update(struct progress *p, uint64_t in, uint64_t out, const char *engine)
+/* Formats all but the name, `elapsed` seconds after the start; file_in and file_out are the bytes
+ * of the file that is worked on alone.  If `is_short`, ratio and engine are left out. */
+static void format_figures(char text[FIGURES_MAX], const struct progress *p, uint64_t file_in,
+                           uint64_t file_out, double elapsed, const char *engine, bool is_short)
 {
-    char line[2 * WIDTH_MAX], done[32], rate[32], part[64] = "", left[64] = "";
+    const bool is_one = p->found <= 1;
+    const uint64_t in = p->in + file_in, out = p->out + file_out;
+    const uint64_t total = is_one ? p->name_total : p->total, passed = p->passed + file_in;
     const uint64_t original = p->expanding ? out : in, packed = p->expanding ? in : out;
-    size_t width, length;
-    double t, elapsed;
+    const double saved = original == 0 ? 0 : 100.0 * (1.0 - (double)packed / (double)original);
+    char files[64] = "", done[32], rate[32], part[32] = "", ratio[32] = "", left[32] = "";
 
-    if (!p->is_wanted)
-        return;
-    t = clock_seconds();
-    elapsed = t - p->start;
-    if (elapsed < p->delay || t - p->shown < INTERVAL)
-        return;
-    p->shown = t;
-    format_size(done, sizeof(done), (double)in);
-    format_size(rate, sizeof(rate), (double)in / elapsed);
-    if (p->total > 0 && in > 0) {
-        double remaining = elapsed * ((double)p->total - (double)in) / (double)in;
-        unsigned seconds = remaining > 0 ? (unsigned)remaining : 0;
+    format_size(done, (double)in);
+    format_size(rate, (double)in / elapsed);
+    if (!is_one)
+        snprintf(files, sizeof(files), "%lu of %lu files", p->done, p->found);
+    if (total > 0 && in > 0) {
+        const double bytes = passed < total ? (double)(total - passed) : 0;
+        const double time = bytes * elapsed / (double)in;
+        const unsigned seconds = time < SECONDS_MAX ? (unsigned)time : SECONDS_MAX;
 
-        snprintf(part, sizeof(part), " %.0f%%", 100.0 * (double)in / (double)p->total);
+        snprintf(part, sizeof(part), "%s%.0f%%", is_one ? " " : "  ",
+                 100.0 * (double)passed / (double)total);
         snprintf(left, sizeof(left), "  %u:%02u left", seconds / 60, seconds % 60);
     }
-    width = columns();
-    snprintf(line, sizeof(line), "%.60s:%s  %s  %s/s  ratio %.1f%%%s  %s", p->name, part, done,
-             rate, original == 0 ? 0.0 : 100.0 * (1.0 - (double)packed / (double)original), left,
-             engine);
-    length = strlen(line) < width ? strlen(line) : width;
-    fprintf(stderr, "\r%.*s%*s", (int)length, line,
-            (int)(p->width > length ? p->width - length : 0), "");
-    p->width = length;
+    if (!is_short)
+        snprintf(ratio, sizeof(ratio), "  ratio %.1f%%", saved);
+    snprintf(text, FIGURES_MAX, "%s%s  %s  %s/s%s%s%s%.20s", files, part, done, rate, ratio, left,
+             is_short || engine[0] == '\0' ? "" : "  ", is_short ? "" : engine);
 }
 
-bool progress_end(struct progress *p)
+/* Draws the line, if its time has come; in and out are the bytes of the file worked on alone. */
+static void draw(struct progress *p, uint64_t in, uint64_t out, const char *engine)
 {
-    const bool shown = p->width > 0;
+    const double t = clock_seconds(), elapsed = t - p->start;
+    const bool is_one = p->found <= 1;
+    char line[CHARACTER_MAX * WIDTH_MAX + FIGURES_MAX + 8], figures[FIGURES_MAX];
+    char name[CHARACTER_MAX * WIDTH_MAX + 1] = "";
+    size_t room, width, of_figures, of_name = 0;
 
-    if (shown)
-        fprintf(stderr, "\r%*s\r", (int)p->width, "");
+    if (elapsed < p->delay || t - p->shown < (p->width == 0 ? INTERVAL_AFTER_MESSAGE : INTERVAL))
+        return;
+    room = terminal_columns();
+    format_figures(figures, p, in, out, elapsed, engine, false);
+    if (strlen(figures) + NAME_MIN > room)
+        format_figures(figures, p, in, out, elapsed, engine, true);
+    of_figures = strlen(figures) + (is_one ? 1 : 2);
+    if (p->name != NULL && (is_one || of_figures + NAME_MIN <= room)) {
+        const size_t least = NAME_MIN < room ? NAME_MIN : room;
+
+        of_name = fit_name(name, p->name, of_figures + least < room ? room - of_figures : least);
+    }
+    if (is_one)
+        snprintf(line, sizeof(line), "%s:%s", name, figures);
+    else
+        snprintf(line, sizeof(line), "%s%s%s", figures, of_name > 0 ? "  " : "", name);
+    /* Only figures can be too much, and they have a column for each byte. */
+    width = of_name + strlen(line) - strlen(name);
+    if (width > room) {
+        line[strlen(line) - (width - room)] = '\0';
+        width = room;
+    }
+    fprintf(stderr, "\r%s%*s", line, (int)(p->width > width ? p->width - width : 0), "");
+    p->shown = t;
+    p->width = width;
+}
+
+bool progress_erase(struct progress *p)
+{
+    if (p == NULL || p->width == 0)
+        return false;
+    fprintf(stderr, "\r%*s\r", (int)p->width, "");
     p->width = 0;
-    return shown;
+    return true;
+}
+
+/* --- What it is about --- */
+
+/* The bytes of all operands; 0 if that is not known. */
+static uint64_t operands_total(const struct options *o)
+{
+    uint64_t total = 0;
+    struct stat st;
+
+    for (int i = 0; i < o->name_count; i++) {
+        /* What is not there may be there with a suffix. */
+        if (stat(o->names[i], &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+            (S_ISDIR(st.st_mode) && o->recursive))
+            return 0;
+        if (S_ISREG(st.st_mode))
+            total += (uint64_t)st.st_size;
+    }
+    return total;
+}
+
+void progress_start(struct progress *p, const struct options *o)
+{
+    const bool to_stdout = o->to_stdout || o->action == ACTION_LIST ||
+                           (o->name_count == 0 && o->action != ACTION_TEST);
+
+    *p = (struct progress){0};
+    if (!o->progress && (o->verbose == 0 || !isatty(STDERR_FILENO)))
+        return;
+    /* Both lines would be on the same screen. */
+    if (to_stdout && isatty(STDOUT_FILENO))
+        return;
+    *p = (struct progress){
+        .is_wanted = true,
+        .expanding = o->action != ACTION_COMPRESS,
+        .delay = o->progress ? INTERVAL : PATIENCE,
+        .start = clock_seconds(),
+        .found = o->name_count == 0 ? 1 : (unsigned long)o->name_count,
+        .total = o->name_count > 1 ? operands_total(o) : 0,
+    };
+}
+
+void progress_found(struct progress *p, long files)
+{
+    p->found += (unsigned long)files;
+}
+
+void progress_file(struct progress *p, const char *name, uint64_t total)
+{
+    if (p == NULL)
+        return;
+    p->name = name;
+    p->name_total = total;
+}
+
+void progress_update(struct progress *p, uint64_t in, uint64_t out, const char *engine)
+{
+    if (p != NULL && p->is_wanted)
+        draw(p, in, out, engine);
+}
+
+void progress_file_done(struct progress *p, uint64_t size, uint64_t in, uint64_t out)
+{
+    if (!p->is_wanted)
+        return;
+    p->name = NULL;
+    p->done++;
+    p->passed += size;
+    p->in += in;
+    p->out += out;
+    if (p->found > 1)
+        draw(p, 0, 0, "");
 }

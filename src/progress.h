@@ -1,5 +1,9 @@
 /*
  * progress.h - one line on standard error that tells how far the work is
+ *
+ * A run has one line.  For one file, it has the file's name; for several, how many are done of
+ * those found so far.  Whoever prints something else on the terminal removes the line first
+ * (progress_erase), as messages.c does.  The next update draws it again.
  */
 #ifndef GZLZSS_PROGRESS_H
 #define GZLZSS_PROGRESS_H
@@ -8,29 +12,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/options.h"
+struct options;
 
-/* Of one input.  One thread at a time; all zero, it shows nothing. */
+/* Of a run.  One thread at a time.  All zero, it shows nothing; so does a null pointer to one. */
 struct progress {
-    const char *name;
-    uint64_t total; /* bytes of input; 0 if that is not known */
+    bool is_wanted; /* it may be shown; if not, nothing else counts */
     bool expanding; /* decompression: the ratio is of output to input */
-    bool is_wanted; /* it may be shown */
     double delay;   /* seconds before the line is shown first */
     double start;   /* when the work began, as clock_seconds tells it */
-    double shown;   /* when the line was shown last; 0: not yet */
-    size_t width;   /* of what is on the terminal now */
+    double shown;   /* when the line was drawn last; 0: not yet */
+    size_t width;   /* columns of what is on the terminal now; 0: there is no line */
+
+    unsigned long found, done; /* files */
+    uint64_t total;            /* bytes of all files; 0 if that is not known */
+    uint64_t passed;           /* of these, those of files that are done, whatever became of them */
+    uint64_t in, out;          /* bytes read and written for files that are done */
+
+    const char *name;    /* of the file that is worked on alone, or NULL */
+    uint64_t name_total; /* its bytes; 0 if that is not known */
 };
 
-/* Starts for an input called `name`, which has to stay: with --progress, or with -v on a terminal,
- * then only if it takes more than two seconds; else nothing is ever shown. */
-void progress_start(struct progress *p, const struct options *o, const char *name, uint64_t total);
+/* Starts a run over the operands.  The line is shown with --progress; with -v on a terminal, after
+ * two seconds; and never where the output itself goes to a terminal. */
+void progress_start(struct progress *p, const struct options *o);
 
-/* Shows how many bytes were read and written so far, and by what ("cpu"), a few times a second at
- * most. */
+/* So many more files were found; -1 if one turned out to be an empty directory. */
+void progress_found(struct progress *p, long files);
+
+/* Work on one file alone begins.  `name` has to stay until the last progress_update for it; `total`
+ * is its size, or 0 if that is not known. */
+void progress_file(struct progress *p, const char *name, uint64_t total);
+
+/* Bytes of that file that were read and written so far, and what does the work ("cpu").  This and
+ * progress_file_done draw the line, a few times a second at most. */
 void progress_update(struct progress *p, uint64_t in, uint64_t out, const char *engine);
 
+/* A file of `size` bytes is done; `in` bytes were read for it, and `out` written. */
+void progress_file_done(struct progress *p, uint64_t size, uint64_t in, uint64_t out);
+
 /* Removes the line; returns whether there was one. */
-bool progress_end(struct progress *p);
+bool progress_erase(struct progress *p);
 
 #endif

@@ -115,3 +115,134 @@ while True:
     grep -q MiB seen
     [ -z "$(on_screen <seen)" ]
 }
+
+# drawn: the lines that were drawn at some time, of what arrived on a terminal.
+drawn() {
+    tr '\r' '\n' <seen | grep -a 'iB/s' | sed 's/ *$//'
+}
+
+# many COUNT BYTES: the directory "many" of so many files.
+many() {
+    local i
+    mkdir many
+    for ((i = 1; i <= $1; i++)); do
+        "$GEN" text "$2" "$i" >"many/$i"
+    done
+}
+
+@test "of several files, one line for the run: files, bytes, rate and time left" {
+    many 200 60000
+    on_pty 100 "$GZLZSS" -k -12 -p2 --progress many/* </dev/null >seen
+    drawn >lines
+    grep -qE '^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  0:[0-9][0-9] left$' lines
+    # Counted as they are done, side by side.
+    [ "$(wc -l <lines)" -ge 2 ]
+    sort -n -c lines
+    [ -z "$(on_screen <seen)" ]
+    rm many/*.gz
+    # Of a directory, how many files there are is known, but not their bytes.
+    on_pty 100 "$GZLZSS" -r -12 -p2 --progress many </dev/null >seen
+    drawn >lines
+    grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
+    ! grep -q left lines || fail "$(cat lines)"
+    [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
+    # The way back.
+    on_pty 100 "$GZLZSS" -dr -p2 --progress many </dev/null >seen
+    [ -z "$(on_screen <seen)" ]
+}
+
+@test "directories in directories count by what is in them" {
+    many 60 100000
+    mkdir many/sub many/sub/sub
+    mv many/1? many/sub
+    mv many/2? many/sub/sub
+    on_pty 100 "$GZLZSS" -rk -12 -p2 --progress many </dev/null >seen
+    # In the end, these are all.
+    drawn | tail -n 1 | grep -qE '^[0-9]+ of 60 files'
+}
+
+@test "a large file among several has its name in the line" {
+    "$GEN" text 20000000 >big
+    cp plain other
+    on_pty 100 "$GZLZSS" -9 -p1 --progress other big plain </dev/null >seen
+    drawn | grep -qE '^1 of 3 files  [0-9]+%  [0-9.]+ MiB  [0-9.]+ MiB/s  ratio [0-9.]+%  0:0[0-9] left  cpu  big$'
+    [ -z "$(on_screen <seen)" ]
+}
+
+@test "messages are what they are without it" {
+    many 60 200000
+    touch many/30.gz
+    for options in '-vk -12 -p2' '-vk -12 -p1' '-k -12 -p2'; do
+        # shellcheck disable=SC2086 # The command's words.
+        "$GZLZSS" $options many/* missing 2>expected </dev/null || true
+        find many -name '*.gz' ! -name 30.gz -delete
+        # shellcheck disable=SC2086
+        on_pty 100 "$GZLZSS" $options --progress many/* missing </dev/null >seen || true
+        find many -name '*.gz' ! -name 30.gz -delete
+        drawn | grep -q ' of 62 files '
+        diff <(on_screen <expected) <(on_screen <seen)
+    done
+}
+
+@test "where a list goes to the same terminal, there is none" {
+    "$GZLZSS" -k plain
+    mkfifo pipe.gz
+    for option in -l -lv; do
+        cat plain.gz >pipe.gz 3>&- &
+        # A pipe has no time: that is now, or another minute.
+        "$GZLZSS" $option pipe.gz | sed 's/:[0-9][0-9] /:MM /' >expected
+        slowly 4 <plain.gz >pipe.gz 3>&- &
+        on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >&2' sh $option >seen
+        tr -d '\r' <seen | sed 's/:[0-9][0-9] /:MM /' | diff expected -
+        # Where it goes elsewhere, there is one.
+        slowly 4 <plain.gz >pipe.gz 3>&- &
+        on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >list' sh $option >seen
+        wait
+        drawn | grep -q '^pipe.gz: .*iB/s'
+        [ -z "$(on_screen <seen)" ]
+        sed 's/:[0-9][0-9] /:MM /' list | diff expected -
+    done
+}
+
+# fits COLUMNS: every line that was drawn is UTF-8, no wider, and has the rate and the time left.
+fits() {
+    drawn | python3 -c '
+import sys, unicodedata
+lines = sys.stdin.buffer.read().decode("utf-8").splitlines()
+assert lines
+for line in lines:
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in line)
+    assert len(line) + wide < int(sys.argv[1]), line
+    assert line.isprintable() and "iB/s" in line and " left" in line, line' "$1"
+}
+
+@test "long names leave the rest of the line alone" {
+    local long umlauts wide name
+    "$GEN" text 4000000 >big
+    long=$(printf 'a%.0s' {1..60})
+    # In UTF-8: of two bytes, of three and two columns, and of what combines with another.
+    umlauts=$(printf '\303\274ber%.0s' {1..30})
+    wide=$(printf '\346\227\245\346\234\254%.0s' {1..40})
+    for name in "$long/$long/$long-end" "$umlauts-end" "$wide-end" "$(printf 'e\314\201x\360\237\230\200%.0s' {1..20})-end"; do
+        mkdir -p "$(dirname "$name")"
+        ln big "$name"
+        for columns in 60 100; do
+            on_pty $columns "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
+            fits $columns
+            drawn | grep -qa '^\.\.\..*-end: [0-9]*%'
+            [ -z "$(on_screen <seen)" ]
+        done
+    done
+    # And so in the line of a run.
+    on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
+    fits 100
+    drawn | grep -qa 'left  cpu  \.\.\..*-end$'
+}
+
+@test "a name that would move the cursor does not" {
+    local name=$'new\nline \e[31mred\x80\302\233' # \302\233: a control character in UTF-8
+    "$GEN" text 4000000 >"$name"
+    on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
+    fits 100
+    drawn | grep -q '^new?line ?\[31mred??: [0-9]*%'
+}
