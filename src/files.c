@@ -538,7 +538,8 @@ static uint32_t time_to_store(struct file *f)
 /* What decompression's reading and writing need to know. */
 struct reader {
     struct file *f;
-    uint64_t in, out; /* bytes so far */
+    bool is_announced; /* the line with the file's name was begun */
+    uint64_t in, out;  /* bytes so far */
 };
 
 static ssize_t read_input(void *ctx, void *buf, size_t len)
@@ -725,7 +726,8 @@ static void note_extra(void *ctx, unsigned bytes)
 
     if (r->f->o->verbose == 0)
         return;
-    end_progress(r->f, r->progress);
+    if (r->is_announced)
+        announce_again(r->f);
     msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);
 }
 
@@ -763,6 +765,7 @@ static bool decompress(struct file *f)
         ok = false;
     } else {
         announce(f);
+        reader.is_announced = true;
         status = gz_run(s);
         announce_again(f);
         f->in_bytes = reader.in;
