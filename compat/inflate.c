@@ -127,8 +127,8 @@ enum {
  * Parses the next *n bytes of a header, of `len`, which is not 0: as many as are in the buffer, and
  * with `to_zero` none behind the first zero byte.  Returns where they are; NULL: the input ended.
  *
- * A string's end is not known before it is found, and a name can have any length: it is searched for,
- * and the CRC computed, in the whole buffer at once.
+ * A name can have any length, and its end is not known before it is found: it is searched for, and
+ * the CRC computed, in the whole buffer at once.
  */
 static const uint8_t *header_span(struct gz_stream *s, size_t len, bool to_zero, size_t *n)
 {

@@ -346,9 +346,9 @@ static void ignore_failure(int result)
 }
 
 /*
- * Gives the output the input's times, group, mode and owner, in this order: who may give files away,
- * but is not root in all else, can no longer do any of it to a file of another owner.  The mode comes
- * after the group that it is meant for.
+ * Gives the output the input's times, group, mode and owner, in this order.  A program that has no
+ * right of root's but that to give files away can do nothing more to a file that it gave away.  The
+ * mode comes after the group that it is meant for.
  */
 static void copy_attributes(struct file *f)
 {

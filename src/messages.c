@@ -41,8 +41,8 @@ static void put(struct messages *m, const char *text, size_t length)
     }
 }
 
-/* Puts line[0..start), to which is added what the format makes, and `after`; in one piece, from more
- * memory if that is too long for the line.  If there is none, it is cut. */
+/* Puts line[0..start), what the format makes, and `after`, in one piece.  The line has to have room
+ * for it, or else it is put together in more memory; if there is none, it is cut. */
 static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, const char *after,
                      const char *format, va_list args)
 {

@@ -12,9 +12,9 @@
 #define NAMES_SUFFIX_MAX 30 /* bytes of a suffix given by the user, as in gzip */
 
 /* Where in `name` the suffix of a compressed file starts: `own`, which the user may have chosen, or
- * one of those that gunzip knows; in upper or lower case.  `own` goes first, unless it is the tail of
- * a known one, as "gz" is: then that one goes first.  NULL if the name has no suffix, or is nothing
- * but a suffix. */
+ * one of those that gunzip knows; in upper or lower case.  `own` goes first, unless it is the tail
+ * of a known one, as "gz" is: then the known ones go first.  NULL if the name has no suffix, or is
+ * nothing but a suffix. */
 const char *names_suffix(const char *name, const char *own);
 
 /* What to append to a name that does not exist and is to be decompressed: the i-th suffix to try,
@@ -32,10 +32,11 @@ char *names_decompressed(const char *name, const char *suffix);
 const char *names_base(const char *name);
 
 /*
- * Makes a name that is too long for the file system shorter, as gzip does.  With `own`, the name is a
- * compressed file's: its suffix stays, and a byte goes from the last of the parts between dots that
- * has more than three bytes, or more than two, or one, or else all from the last dot on.  But ".tar"
- * and the suffix become ".tgz".  With NULL, the last byte goes.  Returns false if nothing is left.
+ * Makes a name that is too long for the file system shorter, as gzip does.  With `own`, the name is
+ * a compressed file's: its suffix stays, and a byte goes from the last of the parts between dots
+ * that has more than three bytes, or more than two, or one, or else all from the last dot on.  But
+ * ".tar" and the suffix become ".tgz".  With NULL, the last byte goes.  Returns false if nothing is
+ * left.
  */
 bool names_shorten(char *name, const char *own);
 
