@@ -331,6 +331,7 @@ static bool open_output(struct file *f)
         }
     }
     f->out_fd = f->output.fd;
+    f->made_temporary = f->output.kind == OUTPUT_TEMPORARY;
     f->is_shortened = shortened;
     if (shortened && compress) {
         if (!f->m.quiet && f->o->verbose == 0) /* -v says so anyway */
@@ -431,13 +432,6 @@ static bool is_as_read(const struct file *f, const struct stat *st)
 {
     return st->st_size == f->in_stat.st_size && same_time(&st->st_mtim, &f->in_stat.st_mtim) &&
            same_time(&st->st_ctim, &f->in_stat.st_ctim);
-}
-
-bool file_has_changed(const struct file *f)
-{
-    struct stat st;
-
-    return removes_input(f) && (!is_still_there(f, &st) || !is_as_read(f, &st));
 }
 
 /* To be called once all was read: true, or false with a message if the input was written to meanwhile.  What
@@ -820,18 +814,27 @@ static void end(struct file *f)
     f->found_name = f->output_name = NULL;
 }
 
-/* Removes the input, but only what was read: data that came later is nowhere else. */
-static void remove_input(struct file *f)
-{
-    const char *name = name_within(f, f->name);
-    struct stat st;
-    const bool is_there = is_still_there(f, &st);
+/* What the input's name stands for when it is to be removed. */
+enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE };
 
-    if (is_there && !is_as_read(f, &st))
+static enum input look_at_input(const struct file *f)
+{
+    struct stat st;
+
+    if (is_still_there(f, &st))
+        return is_as_read(f, &st) ? INPUT_AS_READ : INPUT_CHANGED;
+    return fstatat(f->directory->fd, name_within(f, f->name), &st, 0) == 0 ? INPUT_REPLACED
+                                                                           : INPUT_GONE;
+}
+
+/* Removes the input, but only what was read: data that came later is nowhere else. */
+static void remove_input(struct file *f, enum input input)
+{
+    if (input == INPUT_CHANGED)
         msg_error(&f->m, "%s: changed meanwhile -- not removed", f->name);
-    else if (!is_there && fstatat(f->directory->fd, name, &st, 0) == 0)
+    else if (input == INPUT_REPLACED)
         msg_warning(&f->m, "%s: replaced by another file meanwhile -- not removed", f->name);
-    else if (unlinkat(f->directory->fd, name, 0) != 0)
+    else if (unlinkat(f->directory->fd, name_within(f, f->name), 0) != 0)
         msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
 }
 
@@ -851,18 +854,41 @@ static bool commit_output(struct file *f)
     return error == 0;
 }
 
-void file_commit(struct file *f)
+/* The commit; with `may_change`, whatever the input is by now.  False: it is no longer what was read, and
+ * nothing was done. */
+static bool commit(struct file *f, bool may_change)
 {
-    const bool removes = removes_input(f);
+    enum input input = INPUT_AS_READ;
     sigset_t before;
 
-    if (f->output.kind != OUTPUT_NONE) {
-        cleanup_hold(&before);
-        if (commit_output(f) && removes)
-            remove_input(f);
-        cleanup_release(&before);
+    if (f->output.kind == OUTPUT_NONE)
+        return true;
+    cleanup_hold(&before);
+    if (!f->o->keep)
+        input = look_at_input(f);
+    if (may_change || input == INPUT_AS_READ) {
+        const bool takes_time = f->output.kind != OUTPUT_NAMED;
+
+        may_change = true;
+        if (commit_output(f) && !f->o->keep)
+            remove_input(f, takes_time ? look_at_input(f) : input);
     }
+    cleanup_release(&before);
+    return may_change;
+}
+
+void file_commit(struct file *f)
+{
+    commit(f, true);
     end(f);
+}
+
+bool file_try_commit(struct file *f)
+{
+    if (!commit(f, false))
+        return false;
+    end(f);
+    return true;
 }
 
 void file_discard(struct file *f)

@@ -67,6 +67,7 @@ struct file {
     bool is_shortened;    /* the output's name, as it would have been too long */
     bool to_stdout;       /* the output is standard output, or there is none */
     int out_fd;           /* to write to, or -1 */
+    bool made_temporary;  /* the output had a temporary name (output.h); after file_process */
     uint32_t stored_time; /* to be restored, 0 if there is none */
     struct stat in_stat;  /* the input's, before anything was read */
     struct output output; /* unless the output is standard output, or there is none */
@@ -77,18 +78,17 @@ struct file {
 bool file_open(struct file *f);
 
 /* Does the work, after a file_open that returned true.  If it fails, that was said, and no output is
- * left.  A file that waits for file_commit has FILE_DESCRIPTORS open at most. */
-#define FILE_DESCRIPTORS 2
+ * left.  A file that waits for file_commit has its input open, and with --atomic its output. */
 void file_process(struct file *f);
-
-/* Whether the input, which file_commit would remove, is no longer what was read.  Only after
- * file_process. */
-bool file_has_changed(const struct file *f);
 
 /* The end of each file, wherever it got to: what was made becomes final, and the input goes; or
  * what was made goes.  Both free what the file has (but not f itself, nor what f->m collected).
  * file_commit may fail, which is said. */
 void file_commit(struct file *f);
 void file_discard(struct file *f);
+
+/* file_commit, but if the input is no longer what was read, it does nothing and returns false: it may be
+ * worked on again, after file_discard. */
+bool file_try_commit(struct file *f);
 
 #endif

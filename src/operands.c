@@ -49,11 +49,9 @@
 #define SMALL_MAX ((off_t)8 << 20)
 
 /* What the descriptors that there may be are for, beside those that everything needs: a quarter for
- * directories, a quarter for files that wait to be made final, and some for each thread, which works on
- * one file. */
-#define DIRECTORIES_SHARE 4
-#define WAITING_SHARE 4
-#define THREADS_SHARE 4
+ * directories, a quarter for files that wait to be made final, and a quarter for those that are worked on,
+ * which have an input and an output. */
+#define DESCRIPTORS_SHARE 4
 
 struct job;
 
@@ -228,21 +226,15 @@ static void need_limits(struct work *w)
 
 /* --- Files that are worked on alone --- */
 
-/* Makes a file final, and its status count. */
-static void finish(struct work *w, struct file *f)
+/* Makes the status of a file that is final count. */
+static void account(struct work *w, const struct file *f)
 {
-    if (f->output.kind == OUTPUT_TEMPORARY && !w->told_temporary && !w->m->quiet) {
+    if (f->made_temporary && !w->told_temporary && !w->m->quiet) {
         w->told_temporary = true;
-        msg_note(&f->m, "%s: --atomic works with a temporary name here", f->operand);
+        msg_note(w->m, "%s: --atomic works with a temporary name here", f->operand);
     }
-    file_commit(f);
     msg_merge_status(w->m, &f->m);
     w->m->stop |= f->m.stop;
-}
-
-/* A file that is done counts. */
-static void count(struct work *w, const struct file *f)
-{
     progress_file_done(&w->progress, S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0,
                        f->in_bytes, f->out_bytes);
 }
@@ -308,12 +300,13 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
         const int fd = f.in_fd;
 
         f.in_fd = -1;
-        finish(w, &f);
+        file_commit(&f);
+        msg_merge_status(w->m, &f.m);
         enter(w, fd, is_by_path(operand, directory));
         return;
     }
-    finish(w, &f);
-    count(w, &f);
+    file_commit(&f);
+    account(w, &f);
 }
 
 /* --- Small files side by side --- */
@@ -369,15 +362,12 @@ static void finish_job(void *ctx, void *job)
     if (w->m->stop) {
         file_discard(&j->file);
         msg_discard(&j->file.m);
-    } else if (w->again != NULL || j->file.retry != RETRY_NO || file_has_changed(&j->file)) {
+    } else if (w->again != NULL || j->file.retry != RETRY_NO || !file_try_commit(&j->file)) {
         put_in_line(w, j);
         return;
     } else {
         msg_flush(&j->file.m);
-        finish(w, &j->file);
-        /* What came up in making it final. */
-        msg_flush(&j->file.m);
-        count(w, &j->file);
+        account(w, &j->file);
     }
     free_job(j);
 }
@@ -464,8 +454,9 @@ static void make_pool(struct work *w, long descriptors)
 {
     const struct pool_calls calls = {
         .open = open_worker, .close = close_worker, .work = do_job, .finish = finish_job, .ctx = w};
-    const long most_threads = descriptors / (THREADS_SHARE * FILE_DESCRIPTORS) + 1;
-    const long most_waiting = descriptors / (WAITING_SHARE * FILE_DESCRIPTORS) + 1;
+    const long share = descriptors / DESCRIPTORS_SHARE;
+    const long most_threads = share / 2 + 1;
+    const long most_waiting = share / (w->o->atomic ? 2 : 1) + 1;
 
     w->pool = pool_new(w->pool_threads < most_threads ? w->pool_threads : (int)most_threads,
                        (size_t)most_waiting, &calls);
@@ -496,7 +487,7 @@ static bool submit(struct work *w, const char *name, struct directory *directory
                                   .collect = true}};
     if (directory->users == 1)
         w->directories++;
-    if (pool_any(w->pool, is_related, j) || w->directories > descriptors / DIRECTORIES_SHARE) {
+    if (pool_any(w->pool, is_related, j) || w->directories > descriptors / DESCRIPTORS_SHARE) {
         drain(w);
         w->directories = 1;
     }
