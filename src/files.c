@@ -435,12 +435,13 @@ static bool is_as_read(const struct file *f, const struct stat *st)
 }
 
 /* To be called once all was read: true, or false with a message if the input was written to meanwhile.  What
- * was made of it may then be neither the old nor the new. */
+ * was made of it may then be neither the old nor the new.  A file that waits for others is looked at when
+ * its turn comes (file_try_commit). */
 static bool is_unchanged(struct file *f)
 {
     struct stat st;
 
-    if (!removes_input(f))
+    if (!removes_input(f) || f->m.collect)
         return true;
     if (is_still_there(f, &st)) {
         if (is_as_read(f, &st))
