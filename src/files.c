@@ -73,6 +73,30 @@ static const char *name_within(const struct file *f, const char *name)
 
 /* --- The input --- */
 
+/* Finds out what a file is known by: `name` in the directory fd, or with AT_EMPTY_PATH fd itself. */
+static void get_id(struct file_id *id, int fd, const char *name, int flags)
+{
+#ifdef MAX_HANDLE_SZ
+    union {
+        struct file_handle header;
+        unsigned char room[sizeof(struct file_handle) + FILE_HANDLE_MAX];
+    } h = {.header.handle_bytes = FILE_HANDLE_MAX};
+    int mount;
+
+    id->is_known = name_to_handle_at(fd, name, &h.header, &mount, flags) == 0;
+    if (!id->is_known)
+        return;
+    id->size = h.header.handle_bytes;
+    id->type = h.header.handle_type;
+    memcpy(id->handle, h.header.f_handle, id->size);
+#else
+    (void)fd;
+    (void)name;
+    (void)flags;
+    id->is_known = false;
+#endif
+}
+
 static bool open_stdin(struct file *f)
 {
     const struct options *o = f->o;
@@ -160,6 +184,9 @@ static bool open_by_name(struct file *f)
     }
     if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0) {
         skip_idle_fifo(f);
+        /* Files that wait for others are closed, and have to be known again. */
+        if (f->m.collect && !o->keep)
+            get_id(&f->in_id, f->in_fd, "", AT_EMPTY_PATH);
         return true;
     }
     name_error(f, f->name, f->in_fd >= 0 ? errno : error);
@@ -422,8 +449,17 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 /* Whether the input's name is still the input's: *st is what it names. */
 static bool is_still_there(const struct file *f, struct stat *st)
 {
-    return fstatat(f->directory->fd, name_within(f, f->name), st, 0) == 0 &&
-           st->st_dev == f->in_stat.st_dev && st->st_ino == f->in_stat.st_ino;
+    const char *name = name_within(f, f->name);
+    struct file_id id;
+
+    if (fstatat(f->directory->fd, name, st, 0) != 0 || st->st_dev != f->in_stat.st_dev ||
+        st->st_ino != f->in_stat.st_ino)
+        return false;
+    if (f->in_fd >= 0)
+        return true;
+    get_id(&id, f->directory->fd, name, AT_SYMLINK_FOLLOW);
+    return id.is_known && id.size == f->in_id.size && id.type == f->in_id.type &&
+           memcmp(id.handle, f->in_id.handle, id.size) == 0;
 }
 
 /* Whether a file that is like *st now has not been written to since it was opened as the input.  Who writes
@@ -800,8 +836,9 @@ void file_process(struct file *f)
         ok = decompress(f);
     if (!ok || !finish_output(f))
         output_discard(&f->output);
-    /* As long as the input is open, no other file gets its inode number. */
-    if (!removes_input(f))
+    /* As long as the input is open, no other file gets its inode number.  But where many files wait, it takes
+     * a quarter more time in all to remove open ones (16 cores, tmpfs, 20,000 files of 4 KiB). */
+    if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }
 

@@ -33,6 +33,18 @@ struct directory {
     unsigned users; /* counted by who makes and frees it (operands.c) */
 };
 
+/* Bytes of a file handle, at most: Linux's MAX_HANDLE_SZ. */
+#define FILE_HANDLE_MAX 128
+
+/* What tells a file from all others of its file system, also from those that get its inode number when it
+ * is gone: the handle of name_to_handle_at(2).  Some file systems have none. */
+struct file_id {
+    bool is_known;
+    unsigned size; /* of the handle */
+    int type;
+    unsigned char handle[FILE_HANDLE_MAX];
+};
+
 /* Why a file that failed may do better when nothing else is under way. */
 enum file_retry {
     RETRY_NO,
@@ -70,6 +82,7 @@ struct file {
     bool made_temporary;  /* the output had a temporary name (output.h); after file_process */
     uint32_t stored_time; /* to be restored, 0 if there is none */
     struct stat in_stat;  /* the input's, before anything was read */
+    struct file_id in_id; /* likewise */
     struct output output; /* unless the output is standard output, or there is none */
 };
 
@@ -78,7 +91,7 @@ struct file {
 bool file_open(struct file *f);
 
 /* Does the work, after a file_open that returned true.  If it fails, that was said, and no output is
- * left.  A file that waits for file_commit has its input open, and with --atomic its output. */
+ * left.  A file that waits for file_commit may have its input open, and with --atomic its output. */
 void file_process(struct file *f);
 
 /* The end of each file, wherever it got to: what was made becomes final, and the input goes; or
