@@ -364,8 +364,10 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
     s->io = *io;
     s->info = info;
     s->in_pos = s->in_end = GZ_IN_BACK;
-    s->in = malloc(GZ_IN_BACK + GZ_IN_SIZE + GZ_IN_BACK);
-    s->out = malloc(GZ_OUT_SIZE + GZ_OUT_SLACK);
+    s->in = malloc(GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK);
+    s->out = malloc(GZ_OUT_BACK + GZ_OUT_SIZE + GZ_OUT_SLACK);
+    if (s->out != NULL)
+        s->out += GZ_OUT_BACK;
     if (s->in == NULL || s->out == NULL) {
         gz_close(s);
         return NULL;
@@ -404,7 +406,8 @@ void gz_close(struct gz_stream *s)
     if (s == NULL)
         return;
     gz_free_deflate(s);
-    free(s->out);
+    if (s->out != NULL)
+        free(s->out - GZ_OUT_BACK);
     free(s->in);
     free(s);
 }

@@ -13,9 +13,11 @@ bool gz_refill(struct gz_stream *s)
 {
     if (s->in_stop != GZ_OK)
         return false;
-    memmove(s->in, s->in + s->in_end - GZ_IN_BACK, GZ_IN_BACK);
-    s->in_pos = s->in_end = GZ_IN_BACK;
-    ssize_t n = s->io.read(s->io.ctx, s->in + GZ_IN_BACK, GZ_IN_SIZE);
+    const size_t from = s->in_pos > GZ_IN_BACK ? s->in_pos - GZ_IN_BACK : 0;
+    memmove(s->in, s->in + from, s->in_end - from);
+    s->in_pos -= from;
+    s->in_end -= from;
+    ssize_t n = s->io.read(s->io.ctx, s->in + s->in_end, GZ_IN_SIZE);
     if (n <= 0) {
         s->in_stop = n == 0 ? GZ_TRUNCATED : GZ_READ_ERROR;
         return false;

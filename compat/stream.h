@@ -16,37 +16,50 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "compat/blockheader.h"
 #include "compat/inflate.h"
 
 /* Bytes asked for by one read.  Smaller ones cost more system calls; larger ones leave the
  * second-level cache before they are decoded.  From half to twice as much makes less than 2 % of
  * difference; this is what GNU gzip asks for, so that gz_info.read_bytes, which `gzip -l` shows, is
  * what it shows where something follows the data. */
+#ifndef GZ_IN_SIZE /* tests choose other sizes */
 #define GZ_IN_SIZE ((size_t)256 << 10)
+#endif
 
 /* Bytes decoded between two writes.  Smaller ones cost more system calls, and more copies of the
  * window, which a DEFLATE back end may make in each call; larger ones leave the second-level cache
  * between decoding and CRC.  Likewise. */
+#ifndef GZ_OUT_SIZE
 #define GZ_OUT_SIZE ((size_t)256 << 10)
+#endif
 
 #define GZ_OUT_SLACK ((size_t)8)
+
+/* The bytes before the out buffer, which stand before it in the output as well: the window that a
+ * DEFLATE back end may have to be given anew. */
+#define GZ_OUT_BACK ((size_t)32 << 10)
 
 /* How far the reading position may step back: the bytes of the widest bit buffer.  As much lies,
  * unused, behind the input, where a decoder may load (not use) as much at once. */
 #define GZ_IN_BACK ((size_t)8)
 
+/* How much may be left in the in buffer, because it cannot be parsed without what follows it, when
+ * that is read. */
+#define GZ_IN_REST GZ_BLOCK_HEADER_MAX
+
 struct gz_stream {
     struct gz_io io;
     struct gz_info *info;
 
-    uint8_t *in; /* GZ_IN_BACK + GZ_IN_SIZE + GZ_IN_BACK bytes; in[in_pos..in_end) are still to be
-                    parsed */
+    uint8_t *in; /* GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK bytes; in[in_pos..in_end) are
+                    still to be parsed */
     size_t in_pos, in_end;
     enum gz_status in_stop; /* GZ_OK until the input has ended: then what it means to want more,
                                GZ_TRUNCATED or GZ_READ_ERROR */
 
-    uint8_t *out; /* GZ_OUT_SIZE bytes, of which the first out_len wait to be written, and
-                     GZ_OUT_SLACK more that may be overwritten */
+    uint8_t *out; /* GZ_OUT_SIZE bytes, of which the first out_len wait to be written, GZ_OUT_BACK
+                     before them, and GZ_OUT_SLACK behind them that may be overwritten */
     size_t out_len;
 
     struct gz_raw *raw; /* the DEFLATE back end (compat/raw.c), made when it is first needed */
@@ -63,7 +76,8 @@ struct gz_stream {
 
 /* --- compat/stream.c ------------------------------------------------------------------------ */
 
-/* Reads on when everything was parsed.  False: nothing is left, and in_stop says why. */
+/* Reads on when everything was parsed, or all but GZ_IN_REST bytes, which stay.  False: there is
+ * nothing more, and in_stop says why. */
 bool gz_refill(struct gz_stream *s);
 
 /* Writes what waits in the out buffer; false if that failed, with errno set. */

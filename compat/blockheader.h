@@ -1,0 +1,48 @@
+/*
+ * blockheader.h - the header of a DEFLATE block, checked without decoding the block
+ */
+#ifndef GZLZSS_BLOCKHEADER_H
+#define GZLZSS_BLOCKHEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* No header takes more bytes: 3 bits, 14 for three counts, 19 code lengths of 3 bits, and for each
+ * of at most 316 code lengths at most 7 bits, the last with 7 more for a repeat count. */
+#define GZ_BLOCK_HEADER_MAX ((3 + 14 + 19 * 3 + 316 * 7 + 7 + 7) / 8)
+
+enum gz_block_verdict {
+    GZ_BLOCK_GOOD,
+    GZ_BLOCK_CUT, /* the input ends inside the header, and what there is of it is good */
+    GZ_BLOCK_BAD,
+};
+
+enum gz_block_type { GZ_BLOCK_STORED, GZ_BLOCK_FIXED, GZ_BLOCK_DYNAMIC };
+
+struct gz_block {
+    bool final; /* the last block of its stream */
+    enum gz_block_type type;
+    unsigned header_bits; /* of a stored block, with the padding and the two lengths */
+    unsigned stored_len;  /* bytes of a stored block */
+};
+
+/*
+ * Checks the header that starts with the low `count` bits of `bits`, count <= 64, and goes on in
+ * in[0..len).  The bits before in[0] are the end of whole bytes, as a bit buffer holds them: from
+ * there the padding of a stored block is counted.  Fills *block in if the header is good.
+ *
+ * The rules are those of RFC 1951 as zlib's inflate() applies them, and in its order, so that a
+ * header with several flaws, or with one before it is cut off, is judged alike:
+ *   - no block of type 3; a stored block's second length is the complement of the first;
+ *   - at most 286 literal/length codes and 30 distance codes;
+ *   - the code of the code lengths is complete;
+ *   - a repeat has something to repeat and does not go on beyond the last code length;
+ *   - the end of the block has a code;
+ *   - the literal/length code is complete, or that of one symbol with one bit;
+ *   - the distance code likewise, or it has no symbols.
+ */
+enum gz_block_verdict gz_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                     struct gz_block *block);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * blocks.h - DEFLATE blocks made at random, from all that RFC 1951 allows and some that it does not
+ *
+ * No compressor writes most of these.  What they decode to does not matter: zlib says what it is.
+ */
+#ifndef GZLZSS_BLOCKS_H
+#define GZLZSS_BLOCKS_H
+
+#include "tests/unit/encoders.h"
+
+enum { LENGTH_CODES = 19, LITLEN_CODES = 288, DISTANCE_CODES = 32, END_OF_BLOCK = 256 };
+
+/* A header's fields and, in their order, the symbols that say what the code lengths are. */
+struct header {
+    unsigned litlens, distances, listed;
+    uint8_t length_lengths[LENGTH_CODES]; /* of the code lengths' code */
+    struct {
+        uint8_t symbol, more; /* 0 to 18, and the repeat count if it is above 15 */
+    } steps[LITLEN_CODES + DISTANCE_CODES];
+    unsigned n;
+};
+
+/* The codes of a block. */
+struct codes {
+    uint8_t litlen[LITLEN_CODES], distance[DISTANCE_CODES];
+};
+
+static const uint8_t length_order[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                                   11, 4,  12, 3, 13, 2, 14, 1, 15};
+
+static inline bool one_in(uint64_t *state, unsigned n)
+{
+    return unit_below(state, n) == 0;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+/* The code of a symbol, the first bit of which is the highest. */
+static inline void put_code(struct bits *out, const uint32_t *code, const uint8_t *lengths,
+                            unsigned symbol)
+{
+    for (unsigned i = lengths[symbol]; i > 0; i--)
+        put_bits(out, code[symbol] >> (i - 1), 1);
+}
+
+/* A dynamic block's header. */
+static inline void put_header(struct bits *out, bool final, const struct header *h)
+{
+    uint32_t code[LENGTH_CODES] = {0};
+
+    canonical_codes(h->length_lengths, LENGTH_CODES, code);
+    put_bits(out, final, 1);
+    put_bits(out, 2, 2);
+    put_bits(out, h->litlens - 257, 5);
+    put_bits(out, h->distances - 1, 5);
+    put_bits(out, h->listed - 4, 4);
+    for (unsigned i = 0; i < h->listed; i++)
+        put_bits(out, h->length_lengths[length_order[i]], 3);
+    for (unsigned i = 0; i < h->n; i++) {
+        const unsigned symbol = h->steps[i].symbol;
+        put_code(out, code, h->length_lengths, symbol);
+        if (symbol >= 16)
+            put_bits(out, h->steps[i].more, symbol == 16 ? 2 : symbol == 17 ? 3 : 7);
+    }
+}
+
+static inline void add_step(struct header *h, unsigned symbol, unsigned more)
+{
+    h->steps[h->n].symbol = (uint8_t)symbol;
+    h->steps[h->n++].more = (uint8_t)more;
+}
+
+/* --- Codes at random ------------------------------------------------------------------------ */
+
+/* A complete code of up to `longest` bits for so many of n symbols, which are at least 2 and not too
+ * many; or that of one symbol, with one bit. */
+static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, unsigned longest,
+                               uint64_t *state)
+{
+    uint8_t depth[LITLEN_CODES] = {0};
+    unsigned leaves = 1;
+    const bool deep = one_in(state, 3);
+
+    /* Leaves are split until there are enough. */
+    while (leaves < symbols) {
+        const unsigned at =
+            deep && !one_in(state, 8) ? leaves - 1 : (unsigned)unit_below(state, leaves);
+        if (depth[at] < longest) {
+            depth[leaves] = ++depth[at];
+            leaves++;
+        } else {
+            for (unsigned i = 0; i < leaves; i++)
+                if (depth[i] < longest) {
+                    depth[leaves] = ++depth[i];
+                    leaves++;
+                    break;
+                }
+        }
+    }
+    memset(lengths, 0, n);
+    for (unsigned i = 0; i < symbols; i++) {
+        unsigned at;
+        do
+            at = (unsigned)unit_below(state, n);
+        while (lengths[at] != 0);
+        lengths[at] = symbols == 1 ? 1 : depth[i];
+    }
+}
+
+/* Makes a code incomplete, or no code at all, or both and so perhaps another good one. */
+static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, uint64_t *state)
+{
+    do {
+        uint8_t *const length = &lengths[unit_below(state, n)];
+        switch (unit_below(state, 4)) {
+        case 0:
+            *length = 0;
+            break;
+        case 1:
+            *length = (uint8_t)(*length == longest ? 0 : *length + 1u);
+            break;
+        case 2:
+            *length = (uint8_t)(*length == 0 ? longest : *length - 1u);
+            break;
+        default:
+            *length = (uint8_t)unit_below(state, longest + 1);
+        }
+    } while (!one_in(state, 2));
+}
+
+/* Codes for a block: most of them good, unless `spoil`. */
+static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
+{
+    memset(c, 0, sizeof *c);
+    switch (unit_below(state, 12)) {
+    case 0: /* of the end of the block alone */
+        c->litlen[END_OF_BLOCK] = 1;
+        break;
+    case 1: /* without lengths */
+        random_code(c->litlen, 257, 2 + (unsigned)unit_below(state, 255), 15, state);
+        break;
+    case 2: /* with few literals */
+        random_code(c->litlen, 286, 2 + (unsigned)unit_below(state, 8),
+                    1 + (unsigned)unit_below(state, 15) / 4 + 3, state);
+        break;
+    default:
+        random_code(c->litlen, 286, 2 + (unsigned)unit_below(state, 285),
+                    9 + (unsigned)unit_below(state, 7), state);
+    }
+    if (c->litlen[END_OF_BLOCK] == 0 && !(spoil && one_in(state, 4))) {
+        /* It takes another's place. */
+        unsigned at;
+        do
+            at = (unsigned)unit_below(state, 286);
+        while (c->litlen[at] == 0);
+        c->litlen[END_OF_BLOCK] = c->litlen[at];
+        c->litlen[at] = 0;
+    }
+    switch (unit_below(state, 8)) {
+    case 0: /* none */
+        break;
+    case 1:
+        random_code(c->distance, 30, 1, 1, state);
+        break;
+    default:
+        random_code(c->distance, 30, 2 + (unsigned)unit_below(state, 29),
+                    5 + (unsigned)unit_below(state, 11), state);
+    }
+    if (spoil && one_in(state, 2))
+        spoil_code(c->litlen, 286, 15, state);
+    if (spoil && one_in(state, 2))
+        spoil_code(c->distance, 30, 15, state);
+}
+
+/* A header for codes, with repeats as it comes.  With `spoil`, some are wrong. */
+static inline void random_header(struct header *h, const struct codes *c, bool spoil,
+                                 uint64_t *state)
+{
+    uint8_t lengths[LITLEN_CODES + DISTANCE_CODES];
+    bool used[LENGTH_CODES] = {false};
+    unsigned symbols = 0;
+
+    *h = (struct header){.litlens = 286, .distances = 30, .listed = LENGTH_CODES};
+    while (h->litlens > 257 && c->litlen[h->litlens - 1] == 0 && !one_in(state, 20))
+        h->litlens--;
+    while (h->distances > 1 && c->distance[h->distances - 1] == 0 && !one_in(state, 20))
+        h->distances--;
+    if (spoil && one_in(state, 10))
+        h->litlens = 257 + (unsigned)unit_below(state, 32);
+    if (spoil && one_in(state, 10))
+        h->distances = 1 + (unsigned)unit_below(state, 32);
+    memcpy(lengths, c->litlen, h->litlens);
+    memcpy(lengths + h->litlens, c->distance, h->distances);
+
+    const unsigned n = h->litlens + h->distances, repeats = (unsigned)unit_below(state, 4);
+    for (unsigned i = 0, run; i < n; i += run) {
+        for (run = 1; i + run < n && lengths[i + run] == lengths[i];)
+            run++;
+        const bool zeros = lengths[i] == 0;
+        if (repeats == 0 || one_in(state, 8)) {
+            run = 1;
+        } else if (zeros && run >= 11 && repeats != 1) {
+            run = run < 138 ? run : 138;
+            add_step(h, 18, run - 11);
+            continue;
+        } else if (zeros && run >= 3) {
+            run = run < 10 ? run : 10;
+            add_step(h, 17, run - 3);
+            continue;
+        } else if (run >= 4 && i + run <= n) {
+            add_step(h, lengths[i], 0);
+            run = run < 7 ? run : 7;
+            add_step(h, 16, run - 4);
+            continue;
+        }
+        run = 1;
+        add_step(h, lengths[i], 0);
+    }
+    if (spoil && one_in(state, 3)) {
+        const unsigned at = (unsigned)unit_below(state, h->n);
+        h->steps[one_in(state, 4)   ? 0
+                 : one_in(state, 4) ? h->n - 1
+                                    : at]
+            .symbol = (uint8_t)unit_below(state, LENGTH_CODES);
+        h->steps[at].more = (uint8_t)unit_below(state, 128);
+    }
+    for (unsigned i = 0; i < h->n; i++)
+        used[h->steps[i].symbol] = true;
+    for (unsigned i = 0; i < LENGTH_CODES; i++) {
+        used[i] = used[i] || one_in(state, 8);
+        symbols += used[i];
+    }
+    if (symbols == 1) {
+        used[0] = used[1] = true;
+        symbols = used[0] + used[1];
+        for (unsigned i = 2; i < LENGTH_CODES; i++)
+            symbols += used[i];
+    }
+    /* The code's lengths are dealt out to these symbols. */
+    uint8_t dealt[LENGTH_CODES];
+    random_code(dealt, LENGTH_CODES, symbols,
+                symbols <= 8 && one_in(state, 2) ? 3 : 5 + (unsigned)unit_below(state, 3), state);
+    for (unsigned i = 0, from = 0; i < LENGTH_CODES; i++)
+        if (used[i]) {
+            while (dealt[from] == 0)
+                from++;
+            h->length_lengths[i] = dealt[from++];
+        }
+    if (spoil && one_in(state, 3))
+        spoil_code(h->length_lengths, LENGTH_CODES, 7, state);
+    if (spoil && one_in(state, 20))
+        memset(h->length_lengths, 0, sizeof h->length_lengths);
+    while (h->listed > 4 && h->length_lengths[length_order[h->listed - 1]] == 0 &&
+           !one_in(state, 10))
+        h->listed--;
+    if (spoil && one_in(state, 10))
+        h->listed = 4 + (unsigned)unit_below(state, 16);
+}
+
+/* --- Blocks at random ----------------------------------------------------------------------- */
+
+/* RFC 1951, section 3.2.5: a length's or a distance's extra bits, and the smallest with its code. */
+static inline unsigned length_bits(unsigned symbol)
+{
+    return symbol < 265 || symbol >= 285 ? 0 : (symbol - 261) / 4;
+}
+
+static inline unsigned length_base(unsigned symbol)
+{
+    return symbol < 265    ? symbol - 254
+           : symbol >= 285 ? 258
+                           : 3 + ((4 + (symbol - 261) % 4) << length_bits(symbol));
+}
+
+static inline unsigned distance_bits(unsigned symbol)
+{
+    return symbol < 4 ? 0 : symbol / 2 - 1;
+}
+
+static inline unsigned distance_base(unsigned symbol)
+{
+    return symbol < 4 ? symbol + 1 : 1 + ((2 + symbol % 2) << distance_bits(symbol));
+}
+
+/* What a stream is made of. */
+struct stream {
+    struct bits bits;
+    uint64_t made;    /* bytes it decodes to so far, or a few less */
+    bool spoil;       /* some things are wrong */
+    uint64_t *random; /* the state of unit_rand() */
+};
+
+/* The symbols of a block and its end. */
+static inline void put_symbols(struct stream *s, const struct codes *c, unsigned symbols)
+{
+    uint32_t litlen[LITLEN_CODES] = {0}, distance[DISTANCE_CODES] = {0};
+    uint16_t have[LITLEN_CODES], have_distance[DISTANCE_CODES];
+    unsigned n = 0, distances = 0;
+
+    canonical_codes(c->litlen, LITLEN_CODES, litlen);
+    canonical_codes(c->distance, DISTANCE_CODES, distance);
+    for (unsigned i = 0; i < LITLEN_CODES; i++)
+        if (c->litlen[i] != 0 && i != END_OF_BLOCK)
+            have[n++] = (uint16_t)i;
+    for (unsigned i = 0; i < DISTANCE_CODES; i++)
+        if (c->distance[i] != 0)
+            have_distance[distances++] = (uint16_t)i;
+    for (; n != 0 && symbols != 0; symbols--) {
+        const unsigned symbol = have[unit_below(s->random, n)];
+        if (symbol < END_OF_BLOCK) {
+            put_code(&s->bits, litlen, c->litlen, symbol);
+            s->made++;
+            continue;
+        }
+        const unsigned d = distances == 0 ? 31 : have_distance[unit_below(s->random, distances)],
+                       bits = distance_bits(d);
+        uint64_t more = unit_below(s->random, UINT64_C(1) << bits);
+        if (symbol > 285 || d >= 30 || distance_base(d) + more > s->made) {
+            /* Wrong; a distance may be right if it is shorter. */
+            more = 0;
+            if ((symbol > 285 || d >= 30 || distance_base(d) > s->made) &&
+                !(s->spoil && one_in(s->random, 100)))
+                continue;
+        }
+        put_code(&s->bits, litlen, c->litlen, symbol);
+        put_bits(&s->bits, unit_rand(s->random), length_bits(symbol));
+        s->made += length_base(symbol);
+        put_code(&s->bits, distance, c->distance, d);
+        put_bits(&s->bits, more, bits);
+    }
+    if (!(s->spoil && one_in(s->random, 20)))
+        put_code(&s->bits, litlen, c->litlen, END_OF_BLOCK);
+}
+
+static inline void put_stored(struct stream *s, bool final, unsigned len)
+{
+    put_bits(&s->bits, final, 1);
+    put_bits(&s->bits, 0, 2);
+    while (s->bits.n != 0)
+        put_bits(&s->bits, s->spoil, 1);
+    put_bits(&s->bits, len, 16);
+    put_bits(&s->bits, ~len ^ (s->spoil && one_in(s->random, 10)), 16);
+    s->made += len;
+    for (; len != 0; len--)
+        put_bits(&s->bits, len * 37, 8);
+}
+
+static inline void put_fixed(struct stream *s, bool final, unsigned symbols)
+{
+    struct codes c;
+
+    for (unsigned i = 0; i < LITLEN_CODES; i++)
+        c.litlen[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
+    memset(c.distance, 5, sizeof c.distance);
+    put_bits(&s->bits, final, 1);
+    put_bits(&s->bits, 1, 2);
+    put_symbols(s, &c, symbols);
+}
+
+static inline void put_dynamic(struct stream *s, bool final, unsigned symbols)
+{
+    struct codes c;
+    struct header h;
+
+    random_codes(&c, s->spoil, s->random);
+    random_header(&h, &c, s->spoil, s->random);
+    put_header(&s->bits, final, &h);
+    put_symbols(s, &c, symbols);
+}
+
+/* A block of up to so many symbols. */
+static inline void put_block(struct stream *s, bool final, unsigned symbols)
+{
+    symbols = (unsigned)unit_below(s->random, symbols + 1);
+    switch (unit_below(s->random, 8)) {
+    case 0:
+        put_stored(s, final, symbols & 0xffff);
+        break;
+    case 1:
+        put_stored(s, final, 0);
+        break;
+    case 2:
+    case 3:
+        put_fixed(s, final, symbols);
+        break;
+    default:
+        put_dynamic(s, final, symbols);
+    }
+}
+
+#endif

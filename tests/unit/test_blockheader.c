@@ -1,0 +1,460 @@
+/*
+ * test_blockheader.c - headers of DEFLATE blocks, good and bad, judged as zlib judges them
+ */
+#include "config.h"
+
+#include "compat/blockheader.h"
+#include "tests/unit/blocks.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+/* --- zlib's verdict ------------------------------------------------------------------------- */
+
+/* What gz_check_block() should say to the same, according to zlib. */
+static enum gz_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                     unsigned *header_bits)
+{
+    static z_stream z;
+    static uint8_t bytes[8 + 2 * GZ_BLOCK_HEADER_MAX];
+    uint8_t none;
+    size_t n = 0;
+
+    if (z.state == NULL && inflateInit2(&z, -15) != Z_OK)
+        abort();
+    inflateReset(&z);
+    if (count % 8 != 0)
+        inflatePrime(&z, (int)(count % 8), (int)(bits & ((1u << count % 8) - 1)));
+    for (unsigned i = count % 8; i < count; i += 8)
+        bytes[n++] = (uint8_t)(bits >> i);
+    len = len < sizeof bytes - n ? len : sizeof bytes - n;
+    memcpy(bytes + n, in, len);
+    z.next_in = bytes;
+    z.avail_in = (uInt)(n + len);
+    z.next_out = &none;
+    z.avail_out = 0;
+    const int ret = inflate(&z, Z_TREES);
+    if (ret == Z_DATA_ERROR)
+        return GZ_BLOCK_BAD;
+    if ((z.data_type & 256) == 0)
+        return GZ_BLOCK_CUT;
+    *header_bits = count % 8 + 8 * (unsigned)z.total_in - (z.data_type & 31);
+    return GZ_BLOCK_GOOD;
+}
+
+/* Compares the two on in[0..len), behind so many bits that were loaded from it before. */
+static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned count,
+                       enum gz_block_verdict *verdict)
+{
+    struct gz_block block;
+    unsigned header_bits = 0;
+    uint64_t bits = 0;
+    /* In memory of just this size. */
+    const unsigned loaded = (skip + count) / 8;
+    for (unsigned i = 0; i < count; i++)
+        bits |= (uint64_t)(in[(skip + i) / 8] >> (skip + i) % 8 & 1) << i;
+    uint8_t *rest = unit_need(malloc(len - loaded + 1));
+    memcpy(rest, in + loaded, len - loaded);
+    rest = unit_need(realloc(rest, len - loaded != 0 ? len - loaded : 1));
+
+    *verdict = gz_check_block(bits, count, rest, len - loaded, &block);
+    const enum gz_block_verdict want = by_zlib(bits, count, rest, len - loaded, &header_bits);
+    bool ok = CHECK_EQ(*verdict, want);
+    if (ok && want == GZ_BLOCK_GOOD) {
+        ok = CHECK_EQ(block.header_bits, header_bits);
+        ok = CHECK_EQ(block.final, in[skip / 8] >> skip % 8 & 1) && ok;
+        ok = CHECK(header_bits <= 8 * GZ_BLOCK_HEADER_MAX) && ok;
+    }
+    free(rest);
+    return ok;
+}
+
+/* Compares them on a header and on what is left of it when it is cut off. */
+static enum gz_block_verdict compare(const struct bytes *b)
+{
+    enum gz_block_verdict verdict = GZ_BLOCK_CUT, cut;
+
+    for (unsigned loaded = 0; loaded <= 8 && loaded <= b->len; loaded++)
+        compare_at(b->data, b->len, 0, 8 * loaded, &verdict);
+    for (size_t len = 0; len < b->len; len++) {
+        if (!compare_at(b->data, len, 0, 0, &cut)) {
+            printf("# in the first %zu of %zu bytes\n", len, b->len);
+            break;
+        }
+        CHECK(cut == GZ_BLOCK_CUT || cut == verdict);
+    }
+    return verdict;
+}
+
+/* --- Headers -------------------------------------------------------------------------------- */
+
+/* Each of the symbols 0 to 15 has 4 bits. */
+static void plain_lengths(struct header *h)
+{
+    memset(h->length_lengths, 0, sizeof h->length_lengths);
+    memset(h->length_lengths, 4, 16);
+    h->listed = LENGTH_CODES;
+}
+
+/* A header for codes, each length as it is. */
+static enum gz_block_verdict verdict_of(const struct codes *c, unsigned litlens, unsigned distances)
+{
+    struct bytes b = {0};
+    struct bits bits = {.to = &b};
+    struct header h = {.litlens = litlens, .distances = distances};
+
+    plain_lengths(&h);
+    for (unsigned i = 0; i < litlens; i++)
+        add_step(&h, c->litlen[i], 0);
+    for (unsigned i = 0; i < distances; i++)
+        add_step(&h, c->distance[i], 0);
+    put_header(&bits, true, &h);
+    end_bits(&bits);
+    const enum gz_block_verdict verdict = compare(&b);
+    drop(&b);
+    return verdict;
+}
+
+static enum gz_block_verdict verdict_of_header(const struct header *h)
+{
+    struct bytes b = {0};
+    struct bits bits = {.to = &b};
+
+    put_header(&bits, false, h);
+    end_bits(&bits);
+    const enum gz_block_verdict verdict = compare(&b);
+    drop(&b);
+    return verdict;
+}
+
+static void types(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        enum gz_block_verdict verdict;
+    } cases[] = {
+        {"", 0, GZ_BLOCK_CUT},
+        {"\0\0\0\xff\xff", 5, GZ_BLOCK_GOOD},
+        {"\xf9\1\0\xfe\xff", 5, GZ_BLOCK_GOOD}, /* padding need not be zeros */
+        {"\0\0\0\xff", 4, GZ_BLOCK_CUT},
+        {"\0\0\0\xff\xfe", 5, GZ_BLOCK_BAD},
+        {"\0\0\0\0\0", 5, GZ_BLOCK_BAD},
+        {"\2", 1, GZ_BLOCK_GOOD},
+        {"\3", 1, GZ_BLOCK_GOOD},
+        {"\4", 1, GZ_BLOCK_CUT},
+        {"\5", 1, GZ_BLOCK_CUT},
+        {"\6", 1, GZ_BLOCK_BAD},
+        {"\7", 1, GZ_BLOCK_BAD},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bytes b = {0};
+        add(&b, cases[i].bytes, cases[i].len);
+        if (!CHECK_EQ(compare(&b), cases[i].verdict))
+            printf("# in case %zu\n", i);
+        drop(&b);
+    }
+    struct gz_block block;
+    CHECK_EQ(gz_check_block(0, 0, (const uint8_t *)"\1\x34\x12\xcb\xed", 5, &block), GZ_BLOCK_GOOD);
+    CHECK(block.final);
+    CHECK_EQ(block.type, GZ_BLOCK_STORED);
+    CHECK_EQ(block.stored_len, 0x1234);
+    CHECK_EQ(block.header_bits, 40);
+    CHECK_EQ(gz_check_block(2, 3, NULL, 0, &block), GZ_BLOCK_GOOD);
+    CHECK(!block.final);
+    CHECK_EQ(block.type, GZ_BLOCK_FIXED);
+    CHECK_EQ(block.header_bits, 3);
+}
+
+/* Bits that were loaded before count from the end of their bytes. */
+static void stored_after_bits(void)
+{
+    struct bytes b = {0};
+    add(&b, "\0\0\0\0\0\0\0\0\xff\xff\0\0\xff\xff\0\0\xff\xff", 18);
+    enum gz_block_verdict verdict;
+    for (unsigned skip = 0; skip < 24; skip++)
+        for (unsigned count = 8 - skip % 8; count <= 64; count += 8)
+            compare_at(b.data, b.len, skip, count, &verdict);
+    drop(&b);
+}
+
+static void counts(void)
+{
+    struct codes c = {.litlen = {[0] = 1, [256] = 1}, .distance = {1, 1}};
+    for (unsigned litlens = 257; litlens <= 288; litlens++)
+        for (unsigned distances = 2; distances <= 32; distances++)
+            CHECK_EQ(verdict_of(&c, litlens, distances),
+                     litlens <= 286 && distances <= 30 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+}
+
+static void literal_codes(void)
+{
+    struct codes c = {.distance = {1, 1}};
+
+    CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_BAD); /* no end of the block */
+    for (unsigned l = 1; l <= 15; l++) {
+        memset(c.litlen, 0, sizeof c.litlen);
+        c.litlen[256] = (uint8_t)l;
+        CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+        c.litlen[0] = 1; /* complete if the other has 1, too */
+        CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+        c.litlen[1] = 1; /* one more than fits */
+        CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_BAD);
+    }
+    /* One of 1, one of 2, ... two of 15: complete, and with one of them longer, shorter or gone. */
+    memset(c.litlen, 0, sizeof c.litlen);
+    for (unsigned i = 0; i < 15; i++)
+        c.litlen[i] = (uint8_t)(i + 1);
+    c.litlen[256] = 15;
+    CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_GOOD);
+    for (unsigned i = 0; i < 15; i++) {
+        const uint8_t length = c.litlen[i];
+        for (unsigned other = 0; other <= 15; other++) {
+            c.litlen[i] = (uint8_t)other;
+            CHECK_EQ(verdict_of(&c, 257, 2), other == length ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+        }
+        c.litlen[i] = length;
+    }
+    c.litlen[256] = 0; /* all but the end of the block: one of 15 is missing */
+    CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_BAD);
+    c.litlen[256] = 15;
+    c.litlen[285] = 15; /* and one is too many */
+    CHECK_EQ(verdict_of(&c, 286, 2), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of(&c, 285, 2), GZ_BLOCK_GOOD);
+}
+
+static void distance_codes(void)
+{
+    struct codes c = {.litlen = {[0] = 1, [256] = 1}};
+
+    CHECK_EQ(verdict_of(&c, 257, 1), GZ_BLOCK_GOOD); /* none at all */
+    CHECK_EQ(verdict_of(&c, 257, 30), GZ_BLOCK_GOOD);
+    for (unsigned l = 1; l <= 15; l++)
+        for (unsigned at = 0; at < 30; at += 29) {
+            c.distance[at] = (uint8_t)l; /* a single one */
+            CHECK_EQ(verdict_of(&c, 257, 30), l == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+            for (unsigned k = 1; k <= 15; k++) {
+                c.distance[15] = (uint8_t)k; /* two */
+                CHECK_EQ(verdict_of(&c, 257, 30), l == 1 && k == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+            }
+            c.distance[15] = c.distance[at] = 0;
+        }
+    c.distance[3] = 1;
+    c.distance[4] = 2;
+    c.distance[5] = 2;
+    CHECK_EQ(verdict_of(&c, 257, 6), GZ_BLOCK_GOOD);
+    c.distance[6] = 15;
+    CHECK_EQ(verdict_of(&c, 257, 6), GZ_BLOCK_GOOD); /* not counted */
+    CHECK_EQ(verdict_of(&c, 257, 7), GZ_BLOCK_BAD);
+}
+
+/* The code that the code lengths are written in. */
+static void length_codes(void)
+{
+    struct header h = {.litlens = 257, .distances = 1, .listed = LENGTH_CODES};
+
+    /* 256 zeros, 1, 0: the end of the block. */
+    add_step(&h, 18, 138 - 11);
+    add_step(&h, 18, 118 - 11);
+    add_step(&h, 1, 0);
+    add_step(&h, 0, 0);
+    h.length_lengths[18] = 1;
+    h.length_lengths[1] = 2;
+    h.length_lengths[0] = 2;
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    h.length_lengths[2] = 7; /* too many */
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    h.length_lengths[2] = 0;
+    h.length_lengths[0] = 3; /* incomplete */
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    h.length_lengths[5] = 3; /* complete again */
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    h.length_lengths[5] = 4;
+    h.length_lengths[6] = 5;
+    h.length_lengths[7] = 6;
+    h.length_lengths[8] = 7;
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    h.length_lengths[9] = 7;
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    h.listed = 4; /* 16, 17, 18 and 0 alone */
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+
+    /* One symbol of one bit: incomplete, and here that is no exception. */
+    memset(h.length_lengths, 0, sizeof h.length_lengths);
+    h.length_lengths[1] = 1;
+    h.listed = LENGTH_CODES;
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+
+    /* None at all: zlib reads on, a bit for each of the code lengths, before it complains. */
+    memset(h.length_lengths, 0, sizeof h.length_lengths);
+    for (unsigned n = 0; n < 40; n++) {
+        struct bytes b = {0};
+        struct bits bits = {.to = &b};
+        h.n = 0;
+        put_header(&bits, true, &h);
+        end_bits(&bits);
+        for (unsigned i = 0; i < n; i++)
+            add_byte(&b, 0xa5);
+        compare(&b);
+        drop(&b);
+    }
+}
+
+static void repeats(void)
+{
+    struct header h = {.litlens = 257, .distances = 1};
+
+    h.listed = LENGTH_CODES;
+    h.length_lengths[0] = h.length_lengths[1] = h.length_lengths[8] = h.length_lengths[15] = 3;
+    h.length_lengths[16] = h.length_lengths[17] = h.length_lengths[18] = h.length_lengths[9] = 3;
+    /* Nothing to repeat. */
+    add_step(&h, 16, 0);
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    /* 255 zeros; two of 1; the distance's length is repeated from the end of the block's. */
+    h.n = 0;
+    add_step(&h, 18, 138 - 11);
+    add_step(&h, 18, 117 - 11);
+    add_step(&h, 1, 0);
+    add_step(&h, 1, 0);
+    h.distances = 4;
+    add_step(&h, 16, 0);
+    add_step(&h, 0, 0);
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD); /* three distances of 1 */
+    h.n -= 2;
+    add_step(&h, 0, 0);
+    add_step(&h, 16, 0);
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD); /* 0 is repeated as well */
+    h.distances = 3;
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD); /* one too many */
+
+    /* Repeats up to the last code length and beyond, of both alphabets or the second alone. */
+    for (unsigned symbol = 16; symbol <= 18; symbol++)
+        for (unsigned before = 0; before < 30; before++)
+            for (unsigned more = 0; more < (symbol == 16   ? 4u
+                                            : symbol == 17 ? 8u
+                                                           : 128u);
+                 more += symbol == 18 ? 5 : 1) {
+                const unsigned times = (symbol == 18 ? 11 : 3) + more;
+                h.n = 0;
+                h.litlens = 257;
+                h.distances = 30;
+                add_step(&h, 18, 138 - 11);
+                add_step(&h, 18, 118 - 11);
+                add_step(&h, 1, 0);
+                for (unsigned k = 0; k < before; k++)
+                    add_step(&h, 0, 0);
+                if (symbol == 16 && before == 0)
+                    add_step(&h, 0, 0);
+                add_step(&h, symbol, more);
+                const unsigned n = (symbol == 16 && before == 0) + before + times;
+                /* If it is short, what follows may be taken for the rest. */
+                const enum gz_block_verdict verdict = verdict_of_header(&h);
+                CHECK(n < 30 ? verdict != GZ_BLOCK_BAD
+                             : verdict == (n == 30 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD));
+            }
+
+    /* From one alphabet into the other. */
+    h.n = 0;
+    h.litlens = 270;
+    h.distances = 30;
+    add_step(&h, 18, 138 - 11);
+    add_step(&h, 18, 118 - 11);
+    add_step(&h, 1, 0);
+    add_step(&h, 18, 43 - 11);
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+}
+
+/* The longest there can be: its length is bounded. */
+static void longest(void)
+{
+    struct codes c = {0};
+    struct header h = {.litlens = 286, .distances = 30, .listed = LENGTH_CODES};
+
+    /* 226 literals of 8 bits and 60 of 9, all distances of 5 and two of 4; 8, 9, 5 and 4 are among
+     * the eight symbols that have 7 bits. */
+    for (unsigned i = 0; i < 286; i++)
+        c.litlen[i] = i < 226 ? 8 : 9;
+    for (unsigned i = 0; i < 30; i++)
+        c.distance[i] = i < 2 ? 4 : 5;
+    const uint8_t seven[] = {8, 9, 4, 5, 6, 7, 10, 11}, others[] = {1, 2, 3, 0};
+    for (unsigned i = 0; i < 8; i++)
+        h.length_lengths[seven[i]] = 7;
+    for (unsigned i = 0; i < 4; i++)
+        h.length_lengths[others[i]] = (uint8_t)(i + 1);
+    for (unsigned i = 0; i < 286; i++)
+        add_step(&h, c.litlen[i], 0);
+    for (unsigned i = 0; i < 30; i++)
+        add_step(&h, c.distance[i], 0);
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    h.steps[h.n - 1].symbol = 4;
+    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+}
+
+/* --- At random ------------------------------------------------------------------------------ */
+
+/* Headers that are good, spoiled or noise, at all places in a byte, with more or fewer bits loaded. */
+static void at_random(void)
+{
+    const char *seconds = getenv("FUZZ_SECONDS");
+    const time_t start = time(NULL), limit = seconds != NULL ? atoi(seconds) : 0;
+    uint64_t state = limit != 0 ? (uint64_t)start : 3;
+    unsigned long seen[3] = {0}, n = 0;
+
+    for (; limit != 0 ? time(NULL) - start < limit : n < 60000; n++) {
+        struct bytes b = {0};
+        struct bits bits = {.to = &b};
+        struct codes c;
+        struct header h;
+        enum gz_block_verdict verdict;
+        const unsigned skip = (unsigned)unit_below(&state, 8);
+        const bool spoil = !one_in(&state, 4);
+
+        put_bits(&bits, unit_rand(&state), skip);
+        random_codes(&c, spoil, &state);
+        random_header(&h, &c, spoil, &state);
+        put_header(&bits, one_in(&state, 2), &h);
+        put_bits(&bits, unit_rand(&state), (unsigned)unit_below(&state, 64));
+        end_bits(&bits);
+        if (spoil && one_in(&state, 4))
+            for (uint64_t k = 1 + unit_below(&state, 3); k != 0; k--)
+                b.data[unit_below(&state, b.len)] ^= (uint8_t)(1u << unit_below(&state, 8));
+        if (one_in(&state, 4))
+            b.len = 1 + unit_below(&state, b.len);
+        if (one_in(&state, 50))
+            for (size_t i = 1; i < b.len; i++)
+                b.data[i] = (uint8_t)unit_rand(&state);
+        unsigned count = 8 * (unsigned)unit_below(&state, 9);
+        count = count < skip ? 8 - skip : count - skip;
+        if ((count + skip) % 8 != 0 || count > 64)
+            count = 8 - skip;
+        if (skip + count > 8 * b.len)
+            count = 8 * (unsigned)b.len - skip;
+        if (!compare_at(b.data, b.len, skip, count, &verdict)) {
+            printf("# header %lu\n", n);
+            drop(&b);
+            break;
+        }
+        seen[verdict]++;
+        drop(&b);
+    }
+    printf("# %lu headers: %lu good, %lu cut off, %lu bad\n", n, seen[GZ_BLOCK_GOOD],
+           seen[GZ_BLOCK_CUT], seen[GZ_BLOCK_BAD]);
+    CHECK(seen[GZ_BLOCK_GOOD] > n / 10 && seen[GZ_BLOCK_CUT] > n / 20 &&
+          seen[GZ_BLOCK_BAD] > n / 10);
+}
+
+int main(void)
+{
+    RUN(types);
+    RUN(stored_after_bits);
+    RUN(counts);
+    RUN(literal_codes);
+    RUN(distance_codes);
+    RUN(length_codes);
+    RUN(repeats);
+    RUN(longest);
+    RUN(at_random);
+    return unit_done();
+}

@@ -1,0 +1,406 @@
+/*
+ * test_raw.c - raw DEFLATE, good and bad: the same bytes and the same verdict as zlib gives
+ *
+ * Streams are made at random out of blocks (tests/unit/blocks.h) or by zlib, and many are damaged or
+ * cut off.  zlib's inflate() says what each decodes to, whether that is an error, and where it ends.
+ * What is tested may be ISA-L or zlib, in one read or many.  Good data ISA-L must decode alone.
+ * test_raw_small is the same test where the buffers of compat/stream.h are so small that all that can
+ * be cut is cut.
+ *
+ * FUZZ_SECONDS=N in the environment: so many seconds for each kind of streams, of others each time.
+ */
+#include "config.h"
+
+#include "compat/gzip.h"
+#include "compat/stream.h"
+#include "tests/unit/blocks.h"
+#include "tests/unit/streams.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+/* --- Which back end it was ------------------------------------------------------------------ */
+
+/* compat/raw.c was compiled to call this.  Where ISA-L is the back end, it gives a window to zlib when
+ * it has zlib decode the rest. */
+static unsigned long hand_overs;
+
+#undef inflateSetDictionary
+int inflateSetDictionary(z_streamp z, const Bytef *dictionary, uInt len);
+int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len);
+
+int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
+{
+    hand_overs++;
+    return inflateSetDictionary(z, dictionary, len);
+}
+
+/* --- zlib's verdict ------------------------------------------------------------------------- */
+
+enum { OUT_MAX = 3 << 20 };
+
+struct outcome {
+    enum gz_status status; /* GZ_OK, GZ_BAD_DATA or GZ_TRUNCATED */
+    size_t used, made;     /* with GZ_OK; bytes of the output */
+};
+
+/* Decodes raw DEFLATE into out[0..OUT_MAX).  False: it does not fit. */
+static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
+{
+    static z_stream z;
+
+    if (z.state == NULL && inflateInit2(&z, -15) != Z_OK)
+        abort();
+    inflateReset(&z);
+    z.next_in = raw->data;
+    z.avail_in = (uInt)raw->len;
+    z.next_out = out;
+    z.avail_out = OUT_MAX;
+    const int ret = inflate(&z, Z_NO_FLUSH);
+    o->status = ret == Z_STREAM_END ? GZ_OK : ret == Z_DATA_ERROR ? GZ_BAD_DATA : GZ_TRUNCATED;
+    o->used = raw->len - z.avail_in;
+    o->made = OUT_MAX - z.avail_out;
+    return z.avail_out != 0;
+}
+
+/* --- Comparison ----------------------------------------------------------------------------- */
+
+/* What the streams were like. */
+static struct {
+    unsigned long n, good, bad, truncated;
+    uint64_t bytes;
+} seen;
+
+static void show_seen(void)
+{
+    printf("# %lu streams: %lu good, %lu bad, %lu cut off; %llu bytes\n", seen.n, seen.good,
+           seen.bad, seen.truncated, (unsigned long long)seen.bytes);
+    memset(&seen, 0, sizeof seen);
+}
+
+/* Compares one way of reading. */
+static bool compare_read(const struct bytes *file, const uint8_t *out, const struct outcome *want,
+                         struct job *job)
+{
+    hand_overs = 0;
+    const enum gz_status status = run(job, file->data, file->len);
+    bool ok = CHECK_EQ(status, want->status);
+
+    ok = CHECK_EQ(job->out.len, want->made) && ok;
+    if (ok && want->made != 0)
+        ok = CHECK(memcmp(job->out.data, out, want->made) == 0);
+    if (want->status == GZ_OK) {
+        ok = CHECK_EQ(job->info.deflate_bytes, want->used) && ok;
+        ok = CHECK_EQ(hand_overs, 0) && ok;
+    }
+    drop(&job->out);
+    return ok;
+}
+
+/* Compares what becomes of raw DEFLATE in a gzip member, which is right but for that. */
+static bool compare(const struct bytes *raw, uint64_t *state)
+{
+    static uint8_t out[OUT_MAX];
+    struct bytes file = {0};
+    struct outcome want;
+    uint8_t header[GZ_HEADER_SIZE], trailer[GZ_TRAILER_SIZE];
+    bool ok = true;
+
+    if (!by_zlib(raw, out, &want))
+        return true;
+    add(&file, header, gz_write_header(header, NULL, 0, 6));
+    add(&file, raw->data, want.status == GZ_OK ? want.used : raw->len);
+    if (want.status == GZ_OK) {
+        gz_write_trailer(trailer, gz_crc32(0, out, want.made), want.made);
+        add(&file, trailer, sizeof trailer);
+        /* What is loaded beyond the end may be anything. */
+        for (uint64_t n = unit_below(state, 4); n != 0; n--)
+            add(&file, "\0\0", 2);
+    }
+    seen.n++;
+    seen.good += want.status == GZ_OK;
+    seen.bad += want.status == GZ_BAD_DATA;
+    seen.truncated += want.status == GZ_TRUNCATED;
+    seen.bytes += want.made;
+
+    uint64_t random = unit_rand(state);
+    for (unsigned way = 0; way < 3 && ok; way++) {
+        struct job job = {.read_max = way == 1 ? 1 + unit_below(state, 40) : 0,
+                          .random = way == 2 ? &random : NULL};
+        /* Small reads of large files take their time. */
+        if (way == 1 && file.len > 5000)
+            job.read_max = 1 + unit_below(state, 5000);
+        ok = compare_read(&file, out, &want, &job);
+        if (!ok)
+            printf("# reads of %zu%s\n", job.read_max, way == 2 ? ", random" : "");
+    }
+    if (!ok) {
+        printf("# zlib: status %d, %zu bytes in, %zu bytes out; %zu bytes:", (int)want.status,
+               want.used, want.made, raw->len);
+        for (size_t i = 0; i < raw->len && i < 400; i++)
+            printf("%s%02x", i % 32 == 0 ? "\n# " : "", raw->data[i]);
+        printf("\n");
+    }
+    drop(&file);
+    return ok;
+}
+
+/* Damages a stream, or not: flips some bits, in half of the cases near the start, or cuts it off. */
+static void damage_stream(struct bytes *raw, uint64_t *state)
+{
+    const size_t end = one_in(state, 2) && raw->len > 100 ? 100 : raw->len;
+
+    if (raw->len == 0)
+        return;
+    switch (unit_below(state, 4)) {
+    case 0:
+        raw->len = unit_below(state, raw->len + 1);
+        break;
+    case 1:
+        for (uint64_t n = 1 + unit_below(state, 3); n != 0; n--)
+            raw->data[unit_below(state, end)] ^= (uint8_t)(1u << unit_below(state, 8));
+        break;
+    default:
+        break;
+    }
+}
+
+/* Runs a kind of streams so many times, or as long as FUZZ_SECONDS says. */
+static void repeat(bool (*one)(uint64_t *state), unsigned long times)
+{
+    const char *seconds = getenv("FUZZ_SECONDS");
+    const time_t start = time(NULL), limit = seconds != NULL ? atoi(seconds) : 0;
+    uint64_t state = limit != 0 ? (uint64_t)start * 1000 + times : times;
+
+    for (unsigned long n = 0; limit != 0 ? time(NULL) - start < limit : n < times; n++) {
+        const uint64_t before = state;
+        if (!one(&state)) {
+            printf("# state %#llx\n", (unsigned long long)before);
+            break;
+        }
+    }
+    show_seen();
+}
+
+/* --- Kinds of streams ----------------------------------------------------------------------- */
+
+/* Blocks of all types.  max: how many there are at most, and how many symbols each has. */
+static bool made_of_blocks(uint64_t *state, unsigned max, unsigned max_symbols)
+{
+    struct bytes raw = {0};
+    struct stream s = {.bits = {.to = &raw}, .spoil = one_in(state, 2), .random = state};
+
+    for (uint64_t n = unit_below(state, max); n != 0; n--)
+        put_block(&s, false, max_symbols);
+    put_block(&s, !one_in(state, 10), max_symbols);
+    end_bits(&s.bits);
+    damage_stream(&raw, state);
+    const bool ok = compare(&raw, state);
+    drop(&raw);
+    return ok;
+}
+
+static bool small_stream(uint64_t *state)
+{
+    return made_of_blocks(state, 4, 30);
+}
+
+/* Of some hundred kilobytes: windows, and blocks that end wherever buffers do. */
+static bool large_stream(uint64_t *state)
+{
+    return made_of_blocks(state, 60, one_in(state, 2) ? 400 : 4000);
+}
+
+/* Many blocks of a few bytes, with all that is before them to refer to. */
+static bool short_blocks(uint64_t *state)
+{
+    return made_of_blocks(state, 4000, 1 + (unsigned)unit_below(state, 40));
+}
+
+/* From zlib, of all levels and strategies, flushed at times. */
+static bool by_deflate(uint64_t *state)
+{
+    struct bytes raw = {0}, data = {0};
+    const size_t len = unit_below(state, one_in(state, 10) ? 600000 : 3000);
+    const unsigned kind = (unsigned)unit_below(state, 4);
+
+    while (data.len < len) {
+        const uint64_t r = unit_rand(state);
+        uint8_t word[8] = {0};
+        for (unsigned i = 0; i < sizeof word; i++)
+            word[i] = (uint8_t)(r >> 8 * i & (kind == 0 ? 0xff : kind == 1 ? 0x1f : 3));
+        add(&data, word, kind == 3 ? 1 : sizeof word);
+    }
+    z_stream z = {0};
+    if (deflateInit2(&z, (int)unit_below(state, 10), Z_DEFLATED, -15, 1 + (int)unit_below(state, 9),
+                     (int)unit_below(state, 5)) != Z_OK)
+        abort();
+    for (size_t done = 0; done < data.len || done == 0;) {
+        uint8_t out[4096];
+        size_t n = 1 + unit_below(state, one_in(state, 2) ? 300 : 60000);
+        n = data.len - done < n ? data.len - done : n;
+        const bool last = done + n == data.len;
+        const int flush = last ? Z_FINISH : (int)unit_below(state, 6);
+        z.next_in = data.data + done;
+        z.avail_in = (uInt)n;
+        do {
+            z.next_out = out;
+            z.avail_out = sizeof out;
+            deflate(&z, flush == Z_FINISH && !last ? Z_BLOCK : flush);
+            add(&raw, out, sizeof out - z.avail_out);
+        } while (z.avail_out == 0);
+        done += n;
+        if (last)
+            break;
+    }
+    deflateEnd(&z);
+    damage_stream(&raw, state);
+    const bool ok = compare(&raw, state);
+    drop(&raw);
+    drop(&data);
+    return ok;
+}
+
+/* Noise, which mostly is no header, or a first block of fixed codes. */
+static bool noise(uint64_t *state)
+{
+    uint8_t data[300];
+    struct bytes raw = {0};
+
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)unit_rand(state);
+    if (one_in(state, 2))
+        data[0] = (uint8_t)((data[0] & 0xf8) | 2 | (data[0] & 1));
+    add(&raw, data, unit_below(state, sizeof data));
+    const bool ok = compare(&raw, state);
+    drop(&raw);
+    return ok;
+}
+
+static void small_streams(void)
+{
+    repeat(small_stream, 20000);
+}
+
+static void large_streams(void)
+{
+    repeat(large_stream, 150);
+}
+
+static void streams_of_short_blocks(void)
+{
+    repeat(short_blocks, 60);
+}
+
+static void streams_by_deflate(void)
+{
+    repeat(by_deflate, 1500);
+}
+
+static void streams_of_noise(void)
+{
+    repeat(noise, 10000);
+}
+
+/* --- By hand -------------------------------------------------------------------------------- */
+
+/* Cut anywhere, between any two bits of what decides, a stream is truncated or bad as zlib says. */
+static void every_end(void)
+{
+    uint64_t state = 5;
+    for (unsigned n = 0; n < 40; n++) {
+        struct bytes raw = {0};
+        struct stream s = {.bits = {.to = &raw}, .spoil = n % 2 != 0, .random = &state};
+        put_dynamic(&s, false, 20);
+        put_fixed(&s, false, 20);
+        put_dynamic(&s, true, 20);
+        end_bits(&s.bits);
+        const size_t len = raw.len;
+        for (raw.len = 0; raw.len < len; raw.len++)
+            if (!compare(&raw, &state))
+                break;
+        drop(&raw);
+    }
+    show_seen();
+}
+
+/* An error, or the end of the input, after so much output that buffers are full, and in a block that
+ * began long before. */
+static void late_ends(void)
+{
+    uint64_t state = 6;
+    for (unsigned n = 0; n < 60; n++) {
+        struct bytes raw = {0};
+        struct stream s = {.bits = {.to = &raw}, .random = &state};
+        put_dynamic(&s, false, 3000);
+        put_fixed(&s, false, 1 + 4000 * (n % 20));
+        const size_t len = raw.len;
+        put_fixed(&s, true, 10);
+        end_bits(&s.bits);
+        if (n % 3 == 0)
+            raw.len = len - unit_below(&state, len / 2);
+        else if (n % 3 == 1)
+            raw.data[len - 1 - unit_below(&state, len / 2)] ^= 0x40;
+        compare(&raw, &state);
+        drop(&raw);
+    }
+    show_seen();
+}
+
+/* The last bits of a stream that is cut off may be several symbols, or less than one: with a literal
+ * of one bit, eight in a byte. */
+static void last_bits(void)
+{
+    uint64_t state = 7;
+    for (unsigned tail = 0; tail < 256; tail++) {
+        struct bytes raw = {0};
+        struct bits bits = {.to = &raw};
+        struct header h = {.litlens = 258, .distances = 1, .listed = LENGTH_CODES};
+        /* 'a' has 1 bit, a length of 3 has 2, the end of the block 3 and so has 'b'. */
+        add_step(&h, 18, 97 - 11);
+        add_step(&h, 1, 0);
+        add_step(&h, 3, 0);
+        add_step(&h, 18, 138 - 11);
+        add_step(&h, 18, 19 - 11);
+        add_step(&h, 3, 0);
+        add_step(&h, 2, 0);
+        add_step(&h, 1, 0); /* and a lone distance */
+        h.length_lengths[18] = h.length_lengths[1] = h.length_lengths[2] = h.length_lengths[3] = 2;
+        put_header(&bits, true, &h);
+        put_bits(&bits, 0, 8 - bits.n);
+        add_byte(&raw, tail);
+        if (!compare(&raw, &state))
+            printf("# with %#x\n", tail);
+        /* The same without any distance. */
+        drop(&raw);
+        bits = (struct bits){.to = &raw};
+        h.steps[h.n - 1].symbol = 0;
+        memset(h.length_lengths, 0, sizeof h.length_lengths);
+        h.length_lengths[18] = h.length_lengths[1] = h.length_lengths[2] = 2;
+        h.length_lengths[3] = h.length_lengths[0] = 3;
+        put_header(&bits, true, &h);
+        put_bits(&bits, 0, 8 - bits.n);
+        add_byte(&raw, tail);
+        if (!compare(&raw, &state))
+            printf("# with %#x and no distance\n", tail);
+        drop(&raw);
+    }
+    show_seen();
+}
+
+int main(void)
+{
+    RUN(small_streams);
+    RUN(large_streams);
+    RUN(streams_of_short_blocks);
+    RUN(streams_by_deflate);
+    RUN(streams_of_noise);
+    if (getenv("FUZZ_SECONDS") != NULL)
+        return unit_done();
+    RUN(every_end);
+    RUN(late_ends);
+    RUN(last_bits);
+    return unit_done();
+}
