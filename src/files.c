@@ -463,11 +463,16 @@ static bool is_still_there(const struct file *f, struct stat *st)
 }
 
 /* Whether a file that is like *st now has not been written to since it was opened as the input.  Who writes
- * to it can set back the time of that, but not st_ctim.  (Taking its name away changes st_ctim, too.) */
+ * to it can set back the time of that, but not st_ctim.  That changes, too, with the mode, the owner and
+ * the number of names, which then show why, and are no reason to keep the file. */
 static bool is_as_read(const struct file *f, const struct stat *st)
 {
-    return st->st_size == f->in_stat.st_size && same_time(&st->st_mtim, &f->in_stat.st_mtim) &&
-           same_time(&st->st_ctim, &f->in_stat.st_ctim);
+    const struct stat *read = &f->in_stat;
+
+    return st->st_size == read->st_size && same_time(&st->st_mtim, &read->st_mtim) &&
+           (same_time(&st->st_ctim, &read->st_ctim) || st->st_mode != read->st_mode ||
+            st->st_uid != read->st_uid || st->st_gid != read->st_gid ||
+            st->st_nlink != read->st_nlink);
 }
 
 /* To be called once all was read: true, or false with a message if the input was written to meanwhile.  What

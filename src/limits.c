@@ -207,7 +207,8 @@ static void apply_groups(struct limits *l, const struct hierarchy *h, const char
     if (h->group[0] == '\0' || h->mount[0] == '\0')
         return;
     /* A group out of sight: what is mounted is all there is to go by. */
-    if (strncmp(h->group, h->visible, visible) != 0)
+    if (strncmp(h->group, h->visible, visible) != 0 ||
+        (h->group[visible] != '/' && h->group[visible] != '\0'))
         visible = strlen(h->group);
     snprintf(group, sizeof(group), "%s%s", h->mount, h->group + visible);
     for (size_t length = strlen(group); length > 0 && group[length - 1] == '/';)

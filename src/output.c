@@ -152,13 +152,25 @@ int output_finish(struct output *o)
     return fd >= 0 && close(fd) == 0 ? 0 : errno;
 }
 
-/* Names an unnamed file.  Returns 0 or an errno. */
+/* Names an unnamed file.  Returns 0 or an errno.  A file that was given away may need its maker as the owner
+ * meanwhile (fs.protected_hardlinks, see proc(5)). */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];
+    struct stat st;
+    int error;
 
     name_link(link, o->fd);
-    return linkat(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+    if (linkat(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    error = errno;
+    if (error == EPERM && fstat(o->fd, &st) == 0 && st.st_uid != geteuid() &&
+        fchown(o->fd, geteuid(), (gid_t)-1) == 0) {
+        error = linkat(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+        if (fchown(o->fd, st.st_uid, (gid_t)-1) != 0 && error == 0)
+            error = errno;
+    }
+    return error;
 }
 
 /* Gives an unnamed file a temporary name.  Returns 0 or an errno. */

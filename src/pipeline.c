@@ -1182,6 +1182,9 @@ static void write_finished(struct job *j)
             /* There is room for one more segment. */
             pthread_cond_signal(&j->pipeline->can_work);
         }
+        /* Not all that wait may claim one: a signal could reach only such. */
+        if (j->threads > j->claimers)
+            pthread_cond_broadcast(&j->pipeline->can_work);
         pthread_cond_broadcast(&j->pipeline->can_feed);
     }
     j->writing = false;

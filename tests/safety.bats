@@ -116,6 +116,57 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     done
 }
 
+@test "a change of mode or of names is no reason to keep a file" {
+    "$GEN" text 2500000 >data
+    for change in 'chmod 600 big' 'ln big other'; do
+        cp data big
+        "$GZLZSS" -p1 -12 big 2>stderr 3>&- &
+        pid=$!
+        until [ -e big.gz ]; do
+            kill -0 "$pid"
+        done
+        kill -STOP "$pid"
+        eval "$change"
+        goes_on 0
+        absent big
+        gzip -dc big.gz | cmp - data
+        rm big.gz
+    done
+    # The output that -f replaces may be the input by another name.
+    for options in '' --atomic; do
+        cp data a
+        ln a a.gz
+        # shellcheck disable=SC2086
+        ends_with 0 "$GZLZSS" $options -f a
+        stderr_is
+        absent a
+        gzip -dc a.gz | cmp - data
+        mv a.gz b.gz
+        ln b.gz b
+        # shellcheck disable=SC2086
+        ends_with 0 "$GZLZSS" $options -df b.gz
+        absent b.gz
+        cmp b data
+        rm b
+    done
+}
+
+@test "a file is given away, with --atomic and no other right of root's" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give files away"
+    rights=(setpriv --bounding-set '-all,+chown' --inh-caps '-all,+chown')
+    "${rights[@]}" true 2>/dev/null || skip "setpriv cannot do that here"
+    chmod 777 .
+    "$GEN" text 100000 >a
+    cp a data
+    chown 1000:1000 a
+    chmod 644 a
+    ends_with 0 "${rights[@]}" "$GZLZSS" --atomic a
+    stderr_is
+    absent a
+    gzip -dc a.gz | cmp - data
+    [ "$(stat -c '%u %g %a' a.gz)" = "1000 1000 644" ]
+}
+
 @test "on a nearly full disk, files are compressed one by one if need be" {
     need_mounts
     mkdir disk

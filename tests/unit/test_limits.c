@@ -143,6 +143,13 @@ static void containers(void)
     CHECK(read_tree().threads == 1);
     CHECK(read_tree().memory == 10485760);
 
+    /* A group whose name starts as that of the one that is mounted. */
+    new_tree();
+    put("/proc/self/cgroup", "0::/foobar\n");
+    put("/proc/self/mountinfo", "31 24 0:27 /foo /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
+    put("/sys/fs/cgroup/memory.max", "10485760\n");
+    CHECK(read_tree().memory == 10485760);
+
     new_tree();
     put("/proc/self/cgroup", "0::/../../other\n");
     put("/proc/self/mountinfo", "31 24 0:27 /docker/1234 /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
