@@ -56,7 +56,8 @@ static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned co
     for (unsigned i = 0; i < count; i++)
         bits |= (uint64_t)(in[(skip + i) / 8] >> (skip + i) % 8 & 1) << i;
     uint8_t *rest = unit_need(malloc(len - loaded + 1));
-    memcpy(rest, in + loaded, len - loaded);
+    if (len > loaded)
+        memcpy(rest, in + loaded, len - loaded);
     rest = unit_need(realloc(rest, len - loaded != 0 ? len - loaded : 1));
 
     *verdict = gz_check_block(bits, count, rest, len - loaded, &block);
