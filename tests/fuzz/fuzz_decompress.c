@@ -95,10 +95,7 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
         REQUIRE(info[i].read_bytes <= s->magic_len + s->len);
         REQUIRE(gz_complaints(status[i], &info[i], false, list) <= GZ_COMPLAINTS_MAX);
     }
-    /* How far a DEFLATE back end gets in wrong data depends on the reads. */
-    const bool wrong = gz_status_is_error(status[0], true) || gz_status_is_error(status[1], true);
-    if (wrong && (info[0].deflate_bytes != 0 || info[1].deflate_bytes != 0))
-        return;
+    const bool wrong = gz_status_is_error(status[0], true);
     REQUIRE(status[0] == status[1]);
     REQUIRE(sources[0].written == sources[1].written && sources[0].crc == sources[1].crc);
     REQUIRE(info[0].members == info[1].members);

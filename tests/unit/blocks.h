@@ -28,6 +28,11 @@ struct codes {
 static const uint8_t length_order[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                    11, 4,  12, 3, 13, 2, 14, 1, 15};
 
+static inline unsigned below(uint64_t *state, unsigned n)
+{
+    return (unsigned)unit_below(state, n);
+}
+
 static inline bool one_in(uint64_t *state, unsigned n)
 {
     return unit_below(state, n) == 0;
@@ -72,47 +77,35 @@ static inline void add_step(struct header *h, unsigned symbol, unsigned more)
 
 /* --- Codes at random ------------------------------------------------------------------------ */
 
-/* A complete code of up to `longest` bits for so many of n symbols, which are at least 2 and not too
- * many; or that of one symbol, with one bit. */
+/* A complete code of up to `longest` bits for that many of n symbols; for one, of one bit. */
 static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, unsigned longest,
                                uint64_t *state)
 {
     uint8_t depth[LITLEN_CODES] = {0};
-    unsigned leaves = 1;
     const bool deep = one_in(state, 3);
 
-    /* Leaves are split until there are enough. */
-    while (leaves < symbols) {
-        const unsigned at =
-            deep && !one_in(state, 8) ? leaves - 1 : (unsigned)unit_below(state, leaves);
-        if (depth[at] < longest) {
-            depth[leaves] = ++depth[at];
-            leaves++;
-        } else {
-            for (unsigned i = 0; i < leaves; i++)
-                if (depth[i] < longest) {
-                    depth[leaves] = ++depth[i];
-                    leaves++;
-                    break;
-                }
-        }
+    /* The leaves of a tree are split until there are enough. */
+    for (unsigned leaves = 1; leaves < symbols; leaves++) {
+        unsigned at = deep && !one_in(state, 8) ? leaves - 1 : below(state, leaves);
+        while (depth[at] == longest)
+            at = (at + 1) % leaves;
+        depth[leaves] = ++depth[at];
     }
     memset(lengths, 0, n);
-    for (unsigned i = 0; i < symbols; i++) {
-        unsigned at;
+    for (unsigned i = 0, at; i < symbols; i++) {
         do
-            at = (unsigned)unit_below(state, n);
+            at = below(state, n);
         while (lengths[at] != 0);
         lengths[at] = symbols == 1 ? 1 : depth[i];
     }
 }
 
-/* Makes a code incomplete, or no code at all, or both and so perhaps another good one. */
+/* Changes some lengths.  The code is hardly complete then, or no code at all. */
 static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, uint64_t *state)
 {
     do {
-        uint8_t *const length = &lengths[unit_below(state, n)];
-        switch (unit_below(state, 4)) {
+        uint8_t *const length = &lengths[below(state, n)];
+        switch (below(state, 4)) {
         case 0:
             *length = 0;
             break;
@@ -123,48 +116,44 @@ static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, ui
             *length = (uint8_t)(*length == 0 ? longest : *length - 1u);
             break;
         default:
-            *length = (uint8_t)unit_below(state, longest + 1);
+            *length = (uint8_t)below(state, longest + 1);
         }
     } while (!one_in(state, 2));
 }
 
-/* Codes for a block: most of them good, unless `spoil`. */
+/* Codes for a block, good ones unless `spoil`. */
 static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
 {
     memset(c, 0, sizeof *c);
-    switch (unit_below(state, 12)) {
+    switch (below(state, 12)) {
     case 0: /* of the end of the block alone */
         c->litlen[END_OF_BLOCK] = 1;
         break;
     case 1: /* without lengths */
-        random_code(c->litlen, 257, 2 + (unsigned)unit_below(state, 255), 15, state);
+        random_code(c->litlen, 257, 2 + below(state, 255), 15, state);
         break;
-    case 2: /* with few literals */
-        random_code(c->litlen, 286, 2 + (unsigned)unit_below(state, 8),
-                    1 + (unsigned)unit_below(state, 15) / 4 + 3, state);
+    case 2: /* of few symbols */
+        random_code(c->litlen, 286, 2 + below(state, 8), 4 + below(state, 4), state);
         break;
     default:
-        random_code(c->litlen, 286, 2 + (unsigned)unit_below(state, 285),
-                    9 + (unsigned)unit_below(state, 7), state);
+        random_code(c->litlen, 286, 2 + below(state, 285), 9 + below(state, 7), state);
     }
     if (c->litlen[END_OF_BLOCK] == 0 && !(spoil && one_in(state, 4))) {
         /* It takes another's place. */
-        unsigned at;
-        do
-            at = (unsigned)unit_below(state, 286);
-        while (c->litlen[at] == 0);
+        unsigned at = below(state, 286);
+        while (c->litlen[at] == 0)
+            at = (at + 1) % 286;
         c->litlen[END_OF_BLOCK] = c->litlen[at];
         c->litlen[at] = 0;
     }
-    switch (unit_below(state, 8)) {
+    switch (below(state, 8)) {
     case 0: /* none */
         break;
     case 1:
         random_code(c->distance, 30, 1, 1, state);
         break;
     default:
-        random_code(c->distance, 30, 2 + (unsigned)unit_below(state, 29),
-                    5 + (unsigned)unit_below(state, 11), state);
+        random_code(c->distance, 30, 2 + below(state, 29), 5 + below(state, 11), state);
     }
     if (spoil && one_in(state, 2))
         spoil_code(c->litlen, 286, 15, state);
@@ -172,94 +161,103 @@ static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
         spoil_code(c->distance, 30, 15, state);
 }
 
-/* A header for codes, with repeats as it comes.  With `spoil`, some are wrong. */
-static inline void random_header(struct header *h, const struct codes *c, bool spoil,
-                                 uint64_t *state)
+/* Steps for n code lengths, with all repeats there can be, or some, or none. */
+static inline void random_steps(struct header *h, const uint8_t *lengths, unsigned n,
+                                uint64_t *state)
 {
-    uint8_t lengths[LITLEN_CODES + DISTANCE_CODES];
-    bool used[LENGTH_CODES] = {false};
-    unsigned symbols = 0;
+    const unsigned repeats = below(state, 4);
 
-    *h = (struct header){.litlens = 286, .distances = 30, .listed = LENGTH_CODES};
-    while (h->litlens > 257 && c->litlen[h->litlens - 1] == 0 && !one_in(state, 20))
-        h->litlens--;
-    while (h->distances > 1 && c->distance[h->distances - 1] == 0 && !one_in(state, 20))
-        h->distances--;
-    if (spoil && one_in(state, 10))
-        h->litlens = 257 + (unsigned)unit_below(state, 32);
-    if (spoil && one_in(state, 10))
-        h->distances = 1 + (unsigned)unit_below(state, 32);
-    memcpy(lengths, c->litlen, h->litlens);
-    memcpy(lengths + h->litlens, c->distance, h->distances);
-
-    const unsigned n = h->litlens + h->distances, repeats = (unsigned)unit_below(state, 4);
+    h->n = 0;
     for (unsigned i = 0, run; i < n; i += run) {
         for (run = 1; i + run < n && lengths[i + run] == lengths[i];)
             run++;
-        const bool zeros = lengths[i] == 0;
-        if (repeats == 0 || one_in(state, 8)) {
+        if (repeats == 0 || run < 3 || one_in(state, 8))
             run = 1;
-        } else if (zeros && run >= 11 && repeats != 1) {
+        if (lengths[i] == 0 && run >= 11 && repeats != 1) {
             run = run < 138 ? run : 138;
             add_step(h, 18, run - 11);
-            continue;
-        } else if (zeros && run >= 3) {
+        } else if (lengths[i] == 0 && run >= 3) {
             run = run < 10 ? run : 10;
             add_step(h, 17, run - 3);
-            continue;
-        } else if (run >= 4 && i + run <= n) {
-            add_step(h, lengths[i], 0);
+        } else if (run >= 4) {
             run = run < 7 ? run : 7;
+            add_step(h, lengths[i], 0);
             add_step(h, 16, run - 4);
-            continue;
+        } else {
+            run = 1;
+            add_step(h, lengths[i], 0);
         }
-        run = 1;
-        add_step(h, lengths[i], 0);
     }
-    if (spoil && one_in(state, 3)) {
-        const unsigned at = (unsigned)unit_below(state, h->n);
-        h->steps[one_in(state, 4)   ? 0
-                 : one_in(state, 4) ? h->n - 1
-                                    : at]
-            .symbol = (uint8_t)unit_below(state, LENGTH_CODES);
-        h->steps[at].more = (uint8_t)unit_below(state, 128);
-    }
+}
+
+/* A code of the steps' symbols, and perhaps of others. */
+static inline void random_length_code(struct header *h, uint64_t *state)
+{
+    bool used[LENGTH_CODES] = {false};
+    uint8_t dealt[LENGTH_CODES];
+    unsigned symbols = 0, from = 0;
+
     for (unsigned i = 0; i < h->n; i++)
         used[h->steps[i].symbol] = true;
     for (unsigned i = 0; i < LENGTH_CODES; i++) {
         used[i] = used[i] || one_in(state, 8);
         symbols += used[i];
     }
-    if (symbols == 1) {
-        used[0] = used[1] = true;
-        symbols = used[0] + used[1];
-        for (unsigned i = 2; i < LENGTH_CODES; i++)
-            symbols += used[i];
+    for (unsigned i = 0; symbols < 2; i++) {
+        symbols += !used[i];
+        used[i] = true;
     }
-    /* The code's lengths are dealt out to these symbols. */
-    uint8_t dealt[LENGTH_CODES];
     random_code(dealt, LENGTH_CODES, symbols,
-                symbols <= 8 && one_in(state, 2) ? 3 : 5 + (unsigned)unit_below(state, 3), state);
-    for (unsigned i = 0, from = 0; i < LENGTH_CODES; i++)
+                symbols <= 8 && one_in(state, 2) ? 3 : 5 + below(state, 3), state);
+    memset(h->length_lengths, 0, sizeof h->length_lengths);
+    for (unsigned i = 0; i < LENGTH_CODES; i++)
         if (used[i]) {
             while (dealt[from] == 0)
                 from++;
             h->length_lengths[i] = dealt[from++];
         }
+    h->listed = LENGTH_CODES;
+    while (h->listed > 4 && h->length_lengths[length_order[h->listed - 1]] == 0 &&
+           !one_in(state, 10))
+        h->listed--;
+}
+
+/* A header for codes.  With `spoil`, some things in it may be wrong. */
+static inline void random_header(struct header *h, const struct codes *c, bool spoil,
+                                 uint64_t *state)
+{
+    uint8_t lengths[LITLEN_CODES + DISTANCE_CODES];
+
+    h->litlens = 286;
+    h->distances = 30;
+    while (h->litlens > 257 && c->litlen[h->litlens - 1] == 0 && !one_in(state, 20))
+        h->litlens--;
+    while (h->distances > 1 && c->distance[h->distances - 1] == 0 && !one_in(state, 20))
+        h->distances--;
+    if (spoil && one_in(state, 10))
+        h->litlens = 257 + below(state, 32);
+    if (spoil && one_in(state, 10))
+        h->distances = 1 + below(state, 32);
+    memcpy(lengths, c->litlen, h->litlens);
+    memcpy(lengths + h->litlens, c->distance, h->distances);
+    random_steps(h, lengths, h->litlens + h->distances, state);
+    if (spoil && one_in(state, 3)) {
+        const unsigned at = one_in(state, 4) ? 0 : h->n - 1 - below(state, h->n);
+        h->steps[at].symbol = (uint8_t)below(state, LENGTH_CODES);
+        h->steps[at].more = (uint8_t)below(state, 128);
+    }
+    random_length_code(h, state);
     if (spoil && one_in(state, 3))
         spoil_code(h->length_lengths, LENGTH_CODES, 7, state);
     if (spoil && one_in(state, 20))
         memset(h->length_lengths, 0, sizeof h->length_lengths);
-    while (h->listed > 4 && h->length_lengths[length_order[h->listed - 1]] == 0 &&
-           !one_in(state, 10))
-        h->listed--;
     if (spoil && one_in(state, 10))
-        h->listed = 4 + (unsigned)unit_below(state, 16);
+        h->listed = 4 + below(state, 16);
 }
 
 /* --- Blocks at random ----------------------------------------------------------------------- */
 
-/* RFC 1951, section 3.2.5: a length's or a distance's extra bits, and the smallest with its code. */
+/* RFC 1951, section 3.2.5: a symbol's extra bits, and the smallest length or distance. */
 static inline unsigned length_bits(unsigned symbol)
 {
     return symbol < 265 || symbol >= 285 ? 0 : (symbol - 261) / 4;
@@ -306,13 +304,13 @@ static inline void put_symbols(struct stream *s, const struct codes *c, unsigned
         if (c->distance[i] != 0)
             have_distance[distances++] = (uint16_t)i;
     for (; n != 0 && symbols != 0; symbols--) {
-        const unsigned symbol = have[unit_below(s->random, n)];
+        const unsigned symbol = have[below(s->random, n)];
         if (symbol < END_OF_BLOCK) {
             put_code(&s->bits, litlen, c->litlen, symbol);
             s->made++;
             continue;
         }
-        const unsigned d = distances == 0 ? 31 : have_distance[unit_below(s->random, distances)],
+        const unsigned d = distances == 0 ? 31 : have_distance[below(s->random, distances)],
                        bits = distance_bits(d);
         uint64_t more = unit_below(s->random, UINT64_C(1) << bits);
         if (symbol > 285 || d >= 30 || distance_base(d) + more > s->made) {
@@ -371,8 +369,8 @@ static inline void put_dynamic(struct stream *s, bool final, unsigned symbols)
 /* A block of up to so many symbols. */
 static inline void put_block(struct stream *s, bool final, unsigned symbols)
 {
-    symbols = (unsigned)unit_below(s->random, symbols + 1);
-    switch (unit_below(s->random, 8)) {
+    symbols = below(s->random, symbols + 1);
+    switch (below(s->random, 8)) {
     case 0:
         put_stored(s, final, symbols & 0xffff);
         break;
