@@ -20,8 +20,8 @@
  */
 #include "config.h"
 
+#include "base/bytes.h"
 #include "compat/stream.h"
-#include "lzss/bytes.h"
 
 #include <stdlib.h>
 

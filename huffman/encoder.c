@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "huffman/bitwriter.h"
 #include "huffman/deflate.h"
 #include "huffman/header.h"
@@ -21,7 +22,6 @@
 #include "huffman/lanes.h"
 #include "huffman/lengths.h"
 #include "huffman/valuecode.h"
-#include "lzss/bytes.h"
 #include "lzss/cpu.h"
 
 /*

@@ -13,7 +13,7 @@
 
 #include <immintrin.h>
 
-#include "lzss/bytes.h"
+#include "base/bytes.h"
 
 #define VECTOR static inline __attribute__((always_inline)) AVX512_PATH
 

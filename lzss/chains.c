@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "lzss/bytes.h"
+#include "base/bytes.h"
 #include "lzss/chains.h"
 #include "lzss/emit.h"
 #include "lzss/links.h"

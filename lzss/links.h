@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "lzss/bytes.h"
+#include "base/bytes.h"
 #include "lzss/chains.h"
 
 /* The entry that names no position: further back than any that is in reach of a chunk. */

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "lzss/bytes.h"
+#include "base/bytes.h"
 #include "lzss/emit.h"
 #include "lzss/matcher.h"
 

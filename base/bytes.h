@@ -1,8 +1,8 @@
 /*
  * bytes.h - unaligned loads and match lengths for host code
  */
-#ifndef GZLZSS_LZSS_BYTES_H
-#define GZLZSS_LZSS_BYTES_H
+#ifndef GZLZSS_BASE_BYTES_H
+#define GZLZSS_BASE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
