@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "huffman/bitwriter.h"
 #include "huffman/deflate.h"
 #include "huffman/header.h"
@@ -22,7 +23,6 @@
 #include "huffman/lanes.h"
 #include "huffman/lengths.h"
 #include "huffman/valuecode.h"
-#include "lzss/cpu.h"
 
 /*
  * The two loops over sequences are compiled once more for processors that have AVX2 and BMI2:

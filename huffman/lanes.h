@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lzss/cpu.h"
+#include "base/cpu.h"
 
 #ifdef HAVE_AVX512_PATH
 

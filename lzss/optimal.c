@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "lzss/cpu.h"
+#include "base/cpu.h"
 #include "lzss/emit.h"
 #include "lzss/links.h"
 #include "lzss/matcher.h"

@@ -8,8 +8,8 @@
  * AMD's processors since Zen 4.  The tests build such files with PORTABLE, too, as for other
  * processors, and with WITHOUT_AVX512.
  */
-#ifndef GZLZSS_LZSS_CPU_H
-#define GZLZSS_LZSS_CPU_H
+#ifndef GZLZSS_BASE_CPU_H
+#define GZLZSS_BASE_CPU_H
 
 #if defined(__x86_64__) && !defined(PORTABLE)
 #define HAVE_AVX2_PATH
