@@ -23,8 +23,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "gpu/gpu.h"
-#include "src/clock.h"
 
 #define WARM_UP 1.0
 #define SECONDS 2.0

@@ -56,12 +56,12 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "gpu/hugepages.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
-#include "src/clock.h"
 #include "src/gpus.h"
 #include "src/io.h"
 #include "src/pipeline.h"

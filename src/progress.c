@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/clock.h"
+#include "base/clock.h"
 #include "src/options.h"
 #include "src/progress.h"
 

@@ -1,8 +1,8 @@
 /*
  * clock.h - the time, to measure with
  */
-#ifndef GZLZSS_CLOCK_H
-#define GZLZSS_CLOCK_H
+#ifndef GZLZSS_BASE_CLOCK_H
+#define GZLZSS_BASE_CLOCK_H
 
 #include <time.h>
 
