@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "compat/gzip.h"
 #include "compat/inflate.h"
 #include "src/files.h"
-#include "src/io.h"
 #include "src/names.h"
 #include "src/progress.h"
 

@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "src/io.h"
+#include "base/io.h"
 #include "src/limits.h"
 
 /* Where version 1 has no limit, it says a number that is larger than any memory. */

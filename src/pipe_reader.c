@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/io.h"
+#include "base/io.h"
 #include "src/pipe_reader.h"
 
 /* Fewer bytes are read() sooner than all that takes. */

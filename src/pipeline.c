@@ -57,13 +57,13 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "gpu/hugepages.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
 #include "src/gpus.h"
-#include "src/io.h"
 #include "src/pipeline.h"
 #include "src/progress.h"
 #include "src/source.h"

@@ -1,8 +1,8 @@
 /*
  * io.h - read and write as everyone means them
  */
-#ifndef GZLZSS_IO_H
-#define GZLZSS_IO_H
+#ifndef GZLZSS_BASE_IO_H
+#define GZLZSS_BASE_IO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "src/io.h"
+#include "base/io.h"
 
 /* Whether a call that failed should be tried again; waits until the descriptor is ready. */
 static bool try_again(int fd, short events)
