@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "gpu/hugepages.h"
+#include "base/hugepages.h"
 #include "gpu/internal.cuh"
 
 /* Room for sequences: this many input bytes for each.  Matches of level 1 are at least four bytes

@@ -57,10 +57,10 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "base/hugepages.h"
 #include "base/io.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
-#include "gpu/hugepages.h"
 #include "huffman/huffman.h"
 #include "src/cleanup.h"
 #include "src/gpus.h"

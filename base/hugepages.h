@@ -4,8 +4,8 @@
  * It gets such memory sooner than small pages, and where that is pinned for a GPU, most of what it
  * costs goes by pages, too.
  */
-#ifndef GZLZSS_GPU_HUGEPAGES_H
-#define GZLZSS_GPU_HUGEPAGES_H
+#ifndef GZLZSS_BASE_HUGEPAGES_H
+#define GZLZSS_BASE_HUGEPAGES_H
 
 #include <stddef.h>
 #include <stdint.h>
