@@ -101,15 +101,3 @@ void cleanup_signal_for(int error_number)
     else if (error_number == EFBIG)
         kill(getpid(), SIGXFSZ);
 }
-
-bool cleanup_start_thread(pthread_t *thread, void *(*body)(void *), void *argument)
-{
-    sigset_t all, before;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, NULL, body, argument);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
-}

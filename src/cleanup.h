@@ -3,7 +3,7 @@
  *
  * An output that is not final yet is registered ("armed").  A signal that ends the program removes
  * all that are, then ends it.  Signals are for the main thread alone: it runs the handler, and
- * every other thread is started with all signals blocked (cleanup_start_thread).  Creating a file
+ * every other thread is started with all signals blocked (base/thread.h).  Creating a file
  * and arming it, or removing an input and disarming its output, must not come apart: both happen
  * under a lock (cleanup_hold) which the handler takes too, and never gives back.  The main thread
  * cannot be interrupted while it has the lock, as it then holds signals back.
@@ -11,7 +11,6 @@
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -44,8 +43,5 @@ void cleanup_disarm(struct cleanup_output *output);
  * which was held back if it was not the main thread that wrote.  Returns if it is ignored, or goes
  * with none. */
 void cleanup_signal_for(int error_number);
-
-/* pthread_create for a thread that gets no signals; returns true if the thread was started. */
-bool cleanup_start_thread(pthread_t *thread, void *(*body)(void *), void *argument);
 
 #endif

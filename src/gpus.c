@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "src/cleanup.h"
+#include "base/thread.h"
 #include "src/gpus.h"
 
 struct one_gpu {
@@ -118,7 +118,7 @@ static void start_opening(struct gpus *g)
     const int most = !g->counted ? 1 : g->wanted < g->config.count ? g->wanted : g->config.count;
 
     for (pthread_t thread; g->started < most; g->started++) {
-        if (!cleanup_start_thread(&thread, open_next, g)) {
+        if (!thread_start(&thread, open_next, g)) {
             snprintf(g->trouble, sizeof(g->trouble), "cannot start a thread");
             g->started = GPUS_MAX;
             break;

@@ -59,6 +59,7 @@
 #include "base/clock.h"
 #include "base/hugepages.h"
 #include "base/io.h"
+#include "base/thread.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
@@ -440,8 +441,7 @@ static void more_workers(struct job *j)
     if (j->failed || j->started == j->threads)
         return;
     /* If the system has no more threads to give, those there are do the work. */
-    if (cleanup_start_thread(&j->workers[j->started].thread, worker_main,
-                             &j->workers[j->started])) {
+    if (thread_start(&j->workers[j->started].thread, worker_main, &j->workers[j->started])) {
         j->started++;
         j->working++;
     } else {
@@ -467,7 +467,7 @@ static void start_feeder(struct job *j, int gpu)
     if (j->failed || all_claimed(j) || number == GPUS_BATCHES)
         return;
     *f = (struct feeder){.job = j, .gpu = gpu, .number = number};
-    if (cleanup_start_thread(&f->thread, feeder_main, f)) {
+    if (thread_start(&f->thread, feeder_main, f)) {
         j->gpu_feeders[gpu]++;
         j->feeding++;
     } else if (number == 0) {

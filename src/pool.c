@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "src/cleanup.h"
+#include "base/thread.h"
 #include "src/pool.h"
 
 /* Entries of the ring for every thread: so far the others may run ahead of a job that takes long.
@@ -141,7 +141,7 @@ void pool_submit(struct pool *p, void *job)
     if (p->idle > 0) {
         pthread_cond_signal(&p->work_came);
     } else if (p->started < p->thread_count) {
-        if (cleanup_start_thread(&p->threads[p->started], thread_main, p))
+        if (thread_start(&p->threads[p->started], thread_main, p))
             p->started++;
         else
             p->thread_count = p->started; /* those there are do the work */
