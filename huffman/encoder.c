@@ -16,8 +16,8 @@
 
 #include "base/bytes.h"
 #include "base/cpu.h"
+#include "base/deflate.h"
 #include "huffman/bitwriter.h"
-#include "huffman/deflate.h"
 #include "huffman/header.h"
 #include "huffman/huffman.h"
 #include "huffman/lanes.h"

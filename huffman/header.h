@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
+#include "base/deflate.h"
 #include "huffman/bitwriter.h"
-#include "huffman/deflate.h"
 
 struct huff_header {
     uint16_t litlen_count;   /* code lengths sent, 257 to 286 */

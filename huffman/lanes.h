@@ -15,7 +15,7 @@
 
 #ifdef HAVE_AVX512_PATH
 
-#include "huffman/deflate.h"
+#include "base/deflate.h"
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 

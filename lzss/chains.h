@@ -92,7 +92,7 @@ struct lz_match {
  * bits.  LZ_SCORE_MIN is less than that of any match. */
 LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 {
-    return 4 * (int32_t)length - (int32_t)lz_log2(distance);
+    return 4 * (int32_t)length - (int32_t)both_log2(distance);
 }
 
 #define LZ_SCORE_MIN (-16)

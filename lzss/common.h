@@ -10,13 +10,10 @@
 
 #include <stdint.h>
 
+#include "base/both.h"
 #include "lzss/lzss.h"
 
-#ifdef __CUDACC__
-#define LZ_INLINE static __host__ __device__ __forceinline__
-#else
-#define LZ_INLINE static inline
-#endif
+#define LZ_INLINE BOTH_INLINE
 
 /* C's and C++'s. */
 #ifdef __cplusplus
@@ -24,16 +21,6 @@
 #else
 #define LZ_STATIC_ASSERT _Static_assert
 #endif
-
-/* The position of the highest bit set in x, which is not 0. */
-LZ_INLINE uint32_t lz_log2(uint32_t x)
-{
-#ifdef __CUDA_ARCH__
-    return 31 - (uint32_t)__clz((int)x);
-#else
-    return 31 - (uint32_t)__builtin_clz(x);
-#endif
-}
 
 /*
  * How a match of `length` (at least LZ_MIN_MATCH) bytes, longer than DEFLATE can say at once, is

@@ -12,14 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/deflate.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* DEFLATE's limits (RFC 1951, section 3.2.5). */
-#define LZ_MIN_MATCH 3
-#define LZ_MAX_MATCH 258
-#define LZ_WINDOW_SIZE 32768
+#define LZ_MIN_MATCH DEFLATE_MIN_MATCH
+#define LZ_MAX_MATCH DEFLATE_MAX_MATCH
+#define LZ_WINDOW_SIZE DEFLATE_WINDOW_SIZE
 
 /*
  * Bytes a chunk spans.  A smaller chunk gives the GPU more parallel work and the block splitter

@@ -45,7 +45,7 @@
 #ifndef GZLZSS_LZSS_OPTIMAL_H
 #define GZLZSS_LZSS_OPTIMAL_H
 
-#include "huffman/deflate.h"
+#include "base/deflate.h"
 #include "lzss/chains.h"
 
 /* Matches a list has at most.  Each takes up to four bytes of memory for every byte of input in
@@ -96,7 +96,7 @@ LZ_INLINE int32_t lz_packed_score(uint32_t match)
  * squaring. */
 LZ_INLINE uint32_t lz_log2_256(uint32_t x)
 {
-    uint32_t log2 = lz_log2(x);
+    uint32_t log2 = both_log2(x);
     uint64_t mantissa = (uint64_t)x << (31 - log2); /* 2^31 is 1 */
 
     for (int i = 0; i < 8; i++) {

@@ -1,12 +1,17 @@
 /*
- * deflate.h - DEFLATE's alphabets (RFC 1951, sections 3.2.3 to 3.2.7)
+ * deflate.h - DEFLATE's limits and alphabets (RFC 1951, sections 3.2.3 to 3.2.7)
  */
-#ifndef GZLZSS_DEFLATE_H
-#define GZLZSS_DEFLATE_H
+#ifndef GZLZSS_BASE_DEFLATE_H
+#define GZLZSS_BASE_DEFLATE_H
 
 #include <stdint.h>
 
-#include "lzss/common.h"
+#include "base/both.h"
+
+/* Lengths of matches, and how far back they reach at most. */
+#define DEFLATE_MIN_MATCH 3
+#define DEFLATE_MAX_MATCH 258
+#define DEFLATE_WINDOW_SIZE 32768
 
 /* Literals, end of block and lengths share an alphabet; distances have their own; the lengths of
  * both alphabets' codes are themselves coded with a third, the precode. */
@@ -31,20 +36,20 @@ enum deflate_block_type { DEFLATE_STORED, DEFLATE_FIXED, DEFLATE_DYNAMIC };
 
 /* The symbol for a match length (3 to 258), and how many extra bits follow it.  Above length 10
  * every power of two of (length - 3) has four symbols; 258 has one of its own. */
-LZ_INLINE unsigned deflate_length_symbol(unsigned length)
+BOTH_INLINE unsigned deflate_length_symbol(unsigned length)
 {
-    unsigned x = length - LZ_MIN_MATCH;
+    unsigned x = length - DEFLATE_MIN_MATCH;
     unsigned log2;
 
     if (x < 8)
         return DEFLATE_FIRST_LENGTH + x;
-    if (length == LZ_MAX_MATCH)
+    if (length == DEFLATE_MAX_MATCH)
         return DEFLATE_LITLEN_SYMBOLS - 1;
-    log2 = lz_log2(x);
+    log2 = both_log2(x);
     return DEFLATE_FIRST_LENGTH + 4 * (log2 - 1) + ((x >> (log2 - 2)) & 3);
 }
 
-LZ_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
+BOTH_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
 {
     if (symbol < DEFLATE_FIRST_LENGTH + 8 || symbol == DEFLATE_LITLEN_SYMBOLS - 1)
         return 0;
@@ -52,47 +57,47 @@ LZ_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
 }
 
 /* The least of the lengths that a symbol (257 to 285) stands for. */
-LZ_INLINE unsigned deflate_least_length(unsigned symbol)
+BOTH_INLINE unsigned deflate_least_length(unsigned symbol)
 {
     unsigned x = symbol - DEFLATE_FIRST_LENGTH;
 
     if (x < 8)
-        return LZ_MIN_MATCH + x;
+        return DEFLATE_MIN_MATCH + x;
     if (symbol == DEFLATE_LITLEN_SYMBOLS - 1)
-        return LZ_MAX_MATCH;
-    return LZ_MIN_MATCH + ((4 + (x & 3)) << deflate_length_extra_bits(symbol));
+        return DEFLATE_MAX_MATCH;
+    return DEFLATE_MIN_MATCH + ((4 + (x & 3)) << deflate_length_extra_bits(symbol));
 }
 
 /* The value of the extra bits for a length. */
-LZ_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
+BOTH_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
 {
-    return (length - LZ_MIN_MATCH) & ((1u << extra_bits) - 1);
+    return (length - DEFLATE_MIN_MATCH) & ((1u << extra_bits) - 1);
 }
 
 /* The same for a distance (1 to 32768): every power of two of (distance - 1) has two symbols. */
-LZ_INLINE unsigned deflate_distance_symbol(unsigned distance)
+BOTH_INLINE unsigned deflate_distance_symbol(unsigned distance)
 {
     unsigned x = distance - 1;
     unsigned log2;
 
     if (x < 2)
         return x;
-    log2 = lz_log2(x);
+    log2 = both_log2(x);
     return 2 * log2 + ((x >> (log2 - 1)) & 1);
 }
 
-LZ_INLINE unsigned deflate_distance_extra_bits(unsigned symbol)
+BOTH_INLINE unsigned deflate_distance_extra_bits(unsigned symbol)
 {
     return symbol < 4 ? 0 : symbol / 2 - 1;
 }
 
-LZ_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
+BOTH_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
 {
     return (distance - 1) & ((1u << extra_bits) - 1);
 }
 
 /* The least of the distances that a symbol (0 to 29) stands for. */
-LZ_INLINE unsigned deflate_least_distance(unsigned symbol)
+BOTH_INLINE unsigned deflate_least_distance(unsigned symbol)
 {
     unsigned extra_bits = deflate_distance_extra_bits(symbol);
 
@@ -100,7 +105,7 @@ LZ_INLINE unsigned deflate_least_distance(unsigned symbol)
 }
 
 /* Code lengths of fixed blocks; all distance codes have 5 bits. */
-LZ_INLINE unsigned deflate_fixed_length(unsigned symbol)
+BOTH_INLINE unsigned deflate_fixed_length(unsigned symbol)
 {
     if (symbol < 144)
         return 8;
