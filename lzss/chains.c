@@ -201,7 +201,7 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
         }
         if (start < m->begin)
             continue;
-        chunk.distinct = count_distinct(chunk.in, chunk.size);
+        chunk.distinct = lz_count_distinct(chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->near3)) {
             make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0, level->near3);
             chunk.links3 = links_at(&m->by3);

@@ -37,49 +37,9 @@
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
 
-#include <stdbool.h>
-
 #include "lzss/common.h"
-
-/*
- * How far back a candidate may lie: one less than DEFLATE's window, so that signed 16 bits, counted
- * from the chunk's start, hold every position in reach of it and one value that means "none".
- */
-#define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
-
-/* Size of the hash tables, in bits.  More bits put fewer strangers into a chain, whose candidates
- * use up depth; fewer let more chunks share a GPU's shared memory. */
-#define LZ_CHAINS_HASH_BITS 15
-
-/*
- * Bytes of the prefixes that have chains, beside those of three and four.  Longer ones have fewer
- * candidates, of which more lead to long matches; but a match shorter than the prefix is never met
- * among them.  The CPU compares a prefix of up to eight bytes at a load, and lz_hash7 and lz_hash12
- * are made for these two.
- */
-#define LZ_LONG 7
-#define LZ_LONGEST 12
-
-/* Hashes of the first 3, 4, 7 and 12 bytes of four-byte little-endian words. */
-LZ_INLINE uint32_t lz_hash4(uint32_t a)
-{
-    return (a * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS);
-}
-
-LZ_INLINE uint32_t lz_hash3(uint32_t a)
-{
-    return lz_hash4(a << 8);
-}
-
-LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
-{
-    return (a * 2654435761u + (b << 8) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
-}
-
-LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
-{
-    return (a * 2654435761u + b * 2246822519u + c * 3266489917u) >> (32 - LZ_CHAINS_HASH_BITS);
-}
+#include "lzss/hashes.h"
+#include "lzss/sample.h"
 
 /* A match that a search found; length 0 if it found none. */
 struct lz_match {
@@ -120,34 +80,5 @@ LZ_STATIC_ASSERT(LZ_CHAINS_WINDOW <= 0x7fff, "distances of 15 bits");
  * before it have to be paid for. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
-
-/*
- * What is worth taking depends on how many different bytes the chunk is written in, which its first
- * LZ_SAMPLE bytes tell: where few are in use, literals cost few bits.
- */
-#define LZ_SAMPLE 4096
-
-LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
-
-/* The shortest match worth taking: a match costs 18 bits or so.  A search of little depth finds
- * short matches where there are long ones, and must not be too proud. */
-LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
-{
-    uint32_t least = distinct < 6    ? 9
-                     : distinct < 8  ? 7
-                     : distinct < 16 ? 6
-                     : distinct < 40 ? 5
-                     : distinct < 80 ? 4
-                                     : 3;
-    uint32_t most = depth < 5 ? 4 : depth < 10 ? 5 : 9;
-
-    return least < most ? least : most;
-}
-
-/* Whether to look for matches of three bytes. */
-LZ_INLINE bool lz_wants_length3(uint32_t distinct, uint32_t near3)
-{
-    return near3 > 0 && distinct >= 80;
-}
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "lzss/chains.h"
+#include "lzss/hashes.h"
 
 /* The entry that names no position: further back than any that is in reach of a chunk. */
 #define LINKS_NONE INT16_MIN
@@ -103,19 +103,6 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
         a_links[i] = links_enter(a_entry, i, LZ_CHAINS_WINDOW);
         b_links[i] = links_enter(b_entry, i, LZ_CHAINS_WINDOW);
     }
-}
-
-/* How many different values in[0..size) has in its first LZ_SAMPLE bytes. */
-static inline uint32_t count_distinct(const uint8_t *in, int32_t size)
-{
-    uint8_t seen[256] = {0};
-    uint32_t distinct = 0;
-
-    for (int32_t i = 0; i < size && i < LZ_SAMPLE; i++)
-        seen[in[i]] = 1;
-    for (int i = 0; i < 256; i++)
-        distinct += seen[i];
-    return distinct;
 }
 
 #endif

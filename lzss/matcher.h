@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 #include "lzss/finders.h"
-#include "lzss/lzss.h"
+#include "lzss/hashes.h"
 #include "lzss/links.h"
-#include "lzss/tagging.h"
+#include "lzss/lzss.h"
 
 struct lz_matcher {
     /* Results: room for every chunk's sequences, one chunk's after the other's. */

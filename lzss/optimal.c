@@ -301,7 +301,7 @@ static inline uint32_t longest(const uint32_t *matches, const uint32_t *starts, 
 static void first_parse(const struct lz_optimal *o, const struct lz_level *level,
                         const struct chunk *c, struct parse *parse)
 {
-    const uint32_t least = lz_least_length(count_distinct(c->in, c->size), level->depth);
+    const uint32_t least = lz_least_length(lz_count_distinct(c->in, c->size), level->depth);
     int32_t pos = 0;
 
     while (pos < c->size) {

@@ -21,6 +21,7 @@
 #include "base/bytes.h"
 #include "lzss/emit.h"
 #include "lzss/matcher.h"
+#include "lzss/tagging.h"
 
 _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 
