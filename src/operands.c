@@ -841,7 +841,16 @@ bool operands_process(const struct options *o, struct messages *m)
         if (!need_pipeline(&w))
             return true;
     }
-    progress_start(&w.progress, o);
+    progress_start(&w.progress, &(struct progress_run){
+                                    .asked = o->progress,
+                                    .verbose = o->verbose > 0,
+                                    .to_stdout = o->to_stdout || o->action == ACTION_LIST ||
+                                                 (o->name_count == 0 && o->action != ACTION_TEST),
+                                    .expanding = o->action != ACTION_COMPRESS,
+                                    .recursive = o->recursive,
+                                    .names = o->names,
+                                    .name_count = o->name_count,
+                                });
     m->progress = &w.progress;
     if (o->name_count == 0)
         do_operand(&w, "-");

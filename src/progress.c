@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "src/options.h"
 #include "src/progress.h"
 
 /* Seconds between two lines, or less after a message, which took the place of one; and before the
@@ -204,15 +203,15 @@ bool progress_erase(struct progress *p)
 /* --- What it is about --- */
 
 /* The bytes of all operands; 0 if that is not known. */
-static uint64_t operands_total(const struct options *o)
+static uint64_t operands_total(const struct progress_run *run)
 {
     uint64_t total = 0;
     struct stat st;
 
-    for (int i = 0; i < o->name_count; i++) {
+    for (int i = 0; i < run->name_count; i++) {
         /* What is not there may be there with a suffix. */
-        if (stat(o->names[i], &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
-            (S_ISDIR(st.st_mode) && o->recursive))
+        if (stat(run->names[i], &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+            (S_ISDIR(st.st_mode) && run->recursive))
             return 0;
         if (S_ISREG(st.st_mode))
             total += (uint64_t)st.st_size;
@@ -220,24 +219,21 @@ static uint64_t operands_total(const struct options *o)
     return total;
 }
 
-void progress_start(struct progress *p, const struct options *o)
+void progress_start(struct progress *p, const struct progress_run *run)
 {
-    const bool to_stdout = o->to_stdout || o->action == ACTION_LIST ||
-                           (o->name_count == 0 && o->action != ACTION_TEST);
-
     *p = (struct progress){0};
-    if (!o->progress && (o->verbose == 0 || !isatty(STDERR_FILENO)))
+    if (!run->asked && (!run->verbose || !isatty(STDERR_FILENO)))
         return;
     /* Both lines would be on the same screen. */
-    if (to_stdout && isatty(STDOUT_FILENO))
+    if (run->to_stdout && isatty(STDOUT_FILENO))
         return;
     *p = (struct progress){
         .is_wanted = true,
-        .expanding = o->action != ACTION_COMPRESS,
-        .delay = o->progress ? INTERVAL : PATIENCE,
+        .expanding = run->expanding,
+        .delay = run->asked ? INTERVAL : PATIENCE,
         .start = clock_seconds(),
-        .found = o->name_count == 0 ? 1 : (unsigned long)o->name_count,
-        .total = o->name_count > 1 ? operands_total(o) : 0,
+        .found = run->name_count == 0 ? 1 : (unsigned long)run->name_count,
+        .total = run->name_count > 1 ? operands_total(run) : 0,
     };
 }
 

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct options;
-
 /* Of a run.  One thread at a time.  All zero, it shows nothing; so does a null pointer to one. */
 struct progress {
     bool is_wanted; /* it may be shown; if not, nothing else counts */
@@ -32,9 +30,19 @@ struct progress {
     uint64_t name_total; /* its bytes; 0 if that is not known */
 };
 
-/* Starts a run over the operands.  The line is shown with --progress; with -v on a terminal, after
- * two seconds; and never where the output itself goes to a terminal. */
-void progress_start(struct progress *p, const struct options *o);
+/* What progress_start has to know of a run. */
+struct progress_run {
+    bool asked;     /* --progress: the line is shown from the start, also where it is no terminal */
+    bool verbose;   /* -v: it is shown after two seconds, on a terminal */
+    bool to_stdout; /* the run writes to standard output */
+    bool expanding; /* it decompresses */
+    bool recursive; /* operands that are directories are walked through */
+    char *const *names; /* the operands; none: standard input */
+    int name_count;
+};
+
+/* Starts a run.  The line is never shown where the output itself goes to a terminal. */
+void progress_start(struct progress *p, const struct progress_run *run);
 
 /* So many more files were found; -1 if one turned out to be an empty directory. */
 void progress_found(struct progress *p, long files);
