@@ -11,6 +11,7 @@
 #include "compat/inflate.h"
 
 #include "compat/crc.h"
+#include "compat/deflate.h"
 #include "compat/gzip.h"
 #include "compat/stream.h"
 

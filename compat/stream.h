@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "compat/blockheader.h"
 #include "compat/inflate.h"
+#include "inflate/raw.h"
 
 /* Bytes asked for by one read.  Smaller ones cost more system calls; larger ones leave the
  * second-level cache before they are decoded.  From half to twice as much makes less than 2 % of
@@ -36,17 +36,16 @@
 
 #define GZ_OUT_SLACK ((size_t)8)
 
-/* The bytes before the out buffer, which stand before it in the output as well: the window that a
- * DEFLATE back end may have to be given anew. */
-#define GZ_OUT_BACK ((size_t)32 << 10)
+/* The bytes before the out buffer, which stand before it in the output as well: DEFLATE's window. */
+#define GZ_OUT_BACK INF_WINDOW
 
-/* How far the reading position may step back: the bytes of the widest bit buffer.  As much lies,
- * unused, behind the input, where a decoder may load (not use) as much at once. */
-#define GZ_IN_BACK ((size_t)8)
+/* How far the reading position may step back.  As much lies, unused, behind the input, where a
+ * decoder may load (not use) as much at once. */
+#define GZ_IN_BACK INF_BACK
 
 /* How much may be left in the in buffer, because it cannot be parsed without what follows it, when
  * that is read. */
-#define GZ_IN_REST GZ_BLOCK_HEADER_MAX
+#define GZ_IN_REST INF_REST
 
 struct gz_stream {
     struct gz_io io;
@@ -62,7 +61,7 @@ struct gz_stream {
                      before them, and GZ_OUT_SLACK behind them that may be overwritten */
     size_t out_len;
 
-    struct gz_raw *raw; /* the DEFLATE back end (compat/raw.c), made when it is first needed */
+    struct inf_raw *raw; /* compat/deflate.c's, made when it is first needed */
 
     enum gz_format format;        /* of what comes next */
     bool header_read;             /* the first header was parsed, */
@@ -164,10 +163,6 @@ static inline void gz_end_bits(struct gz_bits *b, struct gz_stream *s)
  * Each starts behind the header that inflate.c or itself parsed (of .Z, pack and lzh behind the two
  * bytes of the magic number) and ends where its data ends, if that can be known.
  */
-
-/* Raw DEFLATE (compat/raw.c); *crc and *len become those of the data. */
-enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len);
-void gz_free_deflate(struct gz_stream *s);
 
 enum gz_status gz_read_lzw(struct gz_stream *s);  /* compat/unlzw.c: .Z of compress */
 enum gz_status gz_read_pack(struct gz_stream *s); /* compat/unpack.c: .z of pack */

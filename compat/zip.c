@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "compat/crc.h"
+#include "compat/deflate.h"
 #include "compat/stream.h"
 
 enum {

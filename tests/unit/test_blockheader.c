@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "compat/blockheader.h"
+#include "inflate/blockheader.h"
 #include "tests/unit/blocks.h"
 #include "tests/unit/unit.h"
 
@@ -13,12 +13,12 @@
 
 /* --- zlib's verdict ------------------------------------------------------------------------- */
 
-/* What gz_check_block() should say to the same, according to zlib. */
-static enum gz_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
-                                     unsigned *header_bits)
+/* What inf_check_block() should say to the same, according to zlib. */
+static enum inf_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                      unsigned *header_bits)
 {
     static z_stream z;
-    static uint8_t bytes[8 + 2 * GZ_BLOCK_HEADER_MAX];
+    static uint8_t bytes[8 + 2 * INF_BLOCK_HEADER_MAX];
     uint8_t none;
     size_t n = 0;
 
@@ -38,18 +38,18 @@ static enum gz_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8_
     z.avail_out = 0;
     const int ret = inflate(&z, Z_TREES);
     if (ret == Z_DATA_ERROR)
-        return GZ_BLOCK_BAD;
+        return INF_BLOCK_BAD;
     if ((z.data_type & 256) == 0)
-        return GZ_BLOCK_CUT;
+        return INF_BLOCK_CUT;
     *header_bits = count % 8 + 8 * (unsigned)z.total_in - (z.data_type & 31);
-    return GZ_BLOCK_GOOD;
+    return INF_BLOCK_GOOD;
 }
 
 /* Compares the two on in[0..len), behind so many bits that were loaded from it before. */
 static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned count,
-                       enum gz_block_verdict *verdict)
+                       enum inf_block_verdict *verdict)
 {
-    struct gz_block block;
+    struct inf_block block;
     unsigned header_bits = 0;
     uint64_t bits = 0;
     /* In memory of just this size. */
@@ -61,22 +61,22 @@ static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned co
         memcpy(rest, in + loaded, len - loaded);
     rest = unit_need(realloc(rest, len - loaded != 0 ? len - loaded : 1));
 
-    *verdict = gz_check_block(bits, count, rest, len - loaded, &block);
-    const enum gz_block_verdict want = by_zlib(bits, count, rest, len - loaded, &header_bits);
+    *verdict = inf_check_block(bits, count, rest, len - loaded, &block);
+    const enum inf_block_verdict want = by_zlib(bits, count, rest, len - loaded, &header_bits);
     bool ok = CHECK_EQ(*verdict, want);
-    if (ok && want == GZ_BLOCK_GOOD) {
+    if (ok && want == INF_BLOCK_GOOD) {
         ok = CHECK_EQ(block.header_bits, header_bits);
         ok = CHECK_EQ(block.final, in[skip / 8] >> skip % 8 & 1) && ok;
-        ok = CHECK(header_bits <= 8 * GZ_BLOCK_HEADER_MAX) && ok;
+        ok = CHECK(header_bits <= 8 * INF_BLOCK_HEADER_MAX) && ok;
     }
     free(rest);
     return ok;
 }
 
 /* Compares them on a header and on what is left of it when it is cut off. */
-static enum gz_block_verdict compare(const struct bytes *b)
+static enum inf_block_verdict compare(const struct bytes *b)
 {
-    enum gz_block_verdict verdict = GZ_BLOCK_CUT, cut;
+    enum inf_block_verdict verdict = INF_BLOCK_CUT, cut;
 
     for (unsigned loaded = 0; loaded <= 8 && loaded <= b->len; loaded++)
         compare_at(b->data, b->len, 0, 8 * loaded, &verdict);
@@ -85,7 +85,7 @@ static enum gz_block_verdict compare(const struct bytes *b)
             printf("# in the first %zu of %zu bytes\n", len, b->len);
             break;
         }
-        CHECK(cut == GZ_BLOCK_CUT || cut == verdict);
+        CHECK(cut == INF_BLOCK_CUT || cut == verdict);
     }
     return verdict;
 }
@@ -101,7 +101,8 @@ static void plain_lengths(struct header *h)
 }
 
 /* A header for codes, each length as it is. */
-static enum gz_block_verdict verdict_of(const struct codes *c, unsigned litlens, unsigned distances)
+static enum inf_block_verdict verdict_of(const struct codes *c, unsigned litlens,
+                                         unsigned distances)
 {
     struct bytes b = {0};
     struct bits bits = {.to = &b};
@@ -114,19 +115,19 @@ static enum gz_block_verdict verdict_of(const struct codes *c, unsigned litlens,
         add_step(&h, c->distance[i], 0);
     put_header(&bits, true, &h);
     end_bits(&bits);
-    const enum gz_block_verdict verdict = compare(&b);
+    const enum inf_block_verdict verdict = compare(&b);
     drop(&b);
     return verdict;
 }
 
-static enum gz_block_verdict verdict_of_header(const struct header *h)
+static enum inf_block_verdict verdict_of_header(const struct header *h)
 {
     struct bytes b = {0};
     struct bits bits = {.to = &b};
 
     put_header(&bits, false, h);
     end_bits(&bits);
-    const enum gz_block_verdict verdict = compare(&b);
+    const enum inf_block_verdict verdict = compare(&b);
     drop(&b);
     return verdict;
 }
@@ -136,20 +137,20 @@ static void types(void)
     static const struct {
         const char *bytes;
         size_t len;
-        enum gz_block_verdict verdict;
+        enum inf_block_verdict verdict;
     } cases[] = {
-        {"", 0, GZ_BLOCK_CUT},
-        {"\0\0\0\xff\xff", 5, GZ_BLOCK_GOOD},
-        {"\xf9\1\0\xfe\xff", 5, GZ_BLOCK_GOOD}, /* padding need not be zeros */
-        {"\0\0\0\xff", 4, GZ_BLOCK_CUT},
-        {"\0\0\0\xff\xfe", 5, GZ_BLOCK_BAD},
-        {"\0\0\0\0\0", 5, GZ_BLOCK_BAD},
-        {"\2", 1, GZ_BLOCK_GOOD},
-        {"\3", 1, GZ_BLOCK_GOOD},
-        {"\4", 1, GZ_BLOCK_CUT},
-        {"\5", 1, GZ_BLOCK_CUT},
-        {"\6", 1, GZ_BLOCK_BAD},
-        {"\7", 1, GZ_BLOCK_BAD},
+        {"", 0, INF_BLOCK_CUT},
+        {"\0\0\0\xff\xff", 5, INF_BLOCK_GOOD},
+        {"\xf9\1\0\xfe\xff", 5, INF_BLOCK_GOOD}, /* padding need not be zeros */
+        {"\0\0\0\xff", 4, INF_BLOCK_CUT},
+        {"\0\0\0\xff\xfe", 5, INF_BLOCK_BAD},
+        {"\0\0\0\0\0", 5, INF_BLOCK_BAD},
+        {"\2", 1, INF_BLOCK_GOOD},
+        {"\3", 1, INF_BLOCK_GOOD},
+        {"\4", 1, INF_BLOCK_CUT},
+        {"\5", 1, INF_BLOCK_CUT},
+        {"\6", 1, INF_BLOCK_BAD},
+        {"\7", 1, INF_BLOCK_BAD},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes b = {0};
@@ -158,15 +159,16 @@ static void types(void)
             printf("# in case %zu\n", i);
         drop(&b);
     }
-    struct gz_block block;
-    CHECK_EQ(gz_check_block(0, 0, (const uint8_t *)"\1\x34\x12\xcb\xed", 5, &block), GZ_BLOCK_GOOD);
+    struct inf_block block;
+    CHECK_EQ(inf_check_block(0, 0, (const uint8_t *)"\1\x34\x12\xcb\xed", 5, &block),
+             INF_BLOCK_GOOD);
     CHECK(block.final);
-    CHECK_EQ(block.type, GZ_BLOCK_STORED);
+    CHECK_EQ(block.type, INF_BLOCK_STORED);
     CHECK_EQ(block.stored_len, 0x1234);
     CHECK_EQ(block.header_bits, 40);
-    CHECK_EQ(gz_check_block(2, 3, (const uint8_t *)"", 0, &block), GZ_BLOCK_GOOD);
+    CHECK_EQ(inf_check_block(2, 3, (const uint8_t *)"", 0, &block), INF_BLOCK_GOOD);
     CHECK(!block.final);
-    CHECK_EQ(block.type, GZ_BLOCK_FIXED);
+    CHECK_EQ(block.type, INF_BLOCK_FIXED);
     CHECK_EQ(block.header_bits, 3);
 }
 
@@ -175,7 +177,7 @@ static void stored_after_bits(void)
 {
     struct bytes b = {0};
     add(&b, "\0\0\0\0\0\0\0\0\xff\xff\0\0\xff\xff\0\0\xff\xff", 18);
-    enum gz_block_verdict verdict;
+    enum inf_block_verdict verdict;
     for (unsigned skip = 0; skip < 24; skip++)
         for (unsigned count = 8 - skip % 8; count <= 64; count += 8)
             compare_at(b.data, b.len, skip, count, &verdict);
@@ -188,68 +190,69 @@ static void counts(void)
     for (unsigned litlens = 257; litlens <= 288; litlens++)
         for (unsigned distances = 2; distances <= 32; distances++)
             CHECK_EQ(verdict_of(&c, litlens, distances),
-                     litlens <= 286 && distances <= 30 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+                     litlens <= 286 && distances <= 30 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
 }
 
 static void literal_codes(void)
 {
     struct codes c = {.distance = {1, 1}};
 
-    CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_BAD); /* no end of the block */
+    CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD); /* no end of the block */
     for (unsigned l = 1; l <= 15; l++) {
         memset(c.litlen, 0, sizeof c.litlen);
         c.litlen[256] = (uint8_t)l;
-        CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+        CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
         c.litlen[0] = 1; /* complete if the other has 1, too */
-        CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+        CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
         c.litlen[1] = 1; /* one more than fits */
-        CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_BAD);
+        CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD);
     }
     /* One of 1, one of 2, ... two of 15: complete, and with one of them longer, shorter or gone. */
     memset(c.litlen, 0, sizeof c.litlen);
     for (unsigned i = 0; i < 15; i++)
         c.litlen[i] = (uint8_t)(i + 1);
     c.litlen[256] = 15;
-    CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_GOOD);
     for (unsigned i = 0; i < 15; i++) {
         const uint8_t length = c.litlen[i];
         for (unsigned other = 0; other <= 15; other++) {
             c.litlen[i] = (uint8_t)other;
-            CHECK_EQ(verdict_of(&c, 257, 2), other == length ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+            CHECK_EQ(verdict_of(&c, 257, 2), other == length ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
         }
         c.litlen[i] = length;
     }
     c.litlen[256] = 0; /* all but the end of the block: one of 15 is missing */
-    CHECK_EQ(verdict_of(&c, 257, 2), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD);
     c.litlen[256] = 15;
     c.litlen[285] = 15; /* and one is too many */
-    CHECK_EQ(verdict_of(&c, 286, 2), GZ_BLOCK_BAD);
-    CHECK_EQ(verdict_of(&c, 285, 2), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of(&c, 286, 2), INF_BLOCK_BAD);
+    CHECK_EQ(verdict_of(&c, 285, 2), INF_BLOCK_GOOD);
 }
 
 static void distance_codes(void)
 {
     struct codes c = {.litlen = {[0] = 1, [256] = 1}};
 
-    CHECK_EQ(verdict_of(&c, 257, 1), GZ_BLOCK_GOOD); /* none at all */
-    CHECK_EQ(verdict_of(&c, 257, 30), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of(&c, 257, 1), INF_BLOCK_GOOD); /* none at all */
+    CHECK_EQ(verdict_of(&c, 257, 30), INF_BLOCK_GOOD);
     for (unsigned l = 1; l <= 15; l++)
         for (unsigned at = 0; at < 30; at += 29) {
             c.distance[at] = (uint8_t)l; /* a single one */
-            CHECK_EQ(verdict_of(&c, 257, 30), l == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+            CHECK_EQ(verdict_of(&c, 257, 30), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             for (unsigned k = 1; k <= 15; k++) {
                 c.distance[15] = (uint8_t)k; /* two */
-                CHECK_EQ(verdict_of(&c, 257, 30), l == 1 && k == 1 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD);
+                CHECK_EQ(verdict_of(&c, 257, 30),
+                         l == 1 && k == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             }
             c.distance[15] = c.distance[at] = 0;
         }
     c.distance[3] = 1;
     c.distance[4] = 2;
     c.distance[5] = 2;
-    CHECK_EQ(verdict_of(&c, 257, 6), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of(&c, 257, 6), INF_BLOCK_GOOD);
     c.distance[6] = 15;
-    CHECK_EQ(verdict_of(&c, 257, 6), GZ_BLOCK_GOOD); /* not counted */
-    CHECK_EQ(verdict_of(&c, 257, 7), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of(&c, 257, 6), INF_BLOCK_GOOD); /* not counted */
+    CHECK_EQ(verdict_of(&c, 257, 7), INF_BLOCK_BAD);
 }
 
 /* The code that the code lengths are written in. */
@@ -265,29 +268,29 @@ static void length_codes(void)
     h.length_lengths[18] = 1;
     h.length_lengths[1] = 2;
     h.length_lengths[0] = 2;
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
     h.length_lengths[2] = 7; /* too many */
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     h.length_lengths[2] = 0;
     h.length_lengths[0] = 3; /* incomplete */
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     h.length_lengths[5] = 3; /* complete again */
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
     h.length_lengths[5] = 4;
     h.length_lengths[6] = 5;
     h.length_lengths[7] = 6;
     h.length_lengths[8] = 7;
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     h.length_lengths[9] = 7;
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
     h.listed = 4; /* 16, 17, 18 and 0 alone */
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
     /* One symbol of one bit: incomplete, and here that is no exception. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
     h.length_lengths[1] = 1;
     h.listed = LENGTH_CODES;
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
     /* None at all: zlib reads on, a bit for each of the code lengths, before it complains. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
@@ -313,7 +316,7 @@ static void repeats(void)
     h.length_lengths[16] = h.length_lengths[17] = h.length_lengths[18] = h.length_lengths[9] = 3;
     /* Nothing to repeat. */
     add_step(&h, 16, 0);
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     /* 255 zeros; two of 1; the distance's length is repeated from the end of the block's. */
     h.n = 0;
     add_step(&h, 18, 138 - 11);
@@ -323,13 +326,13 @@ static void repeats(void)
     h.distances = 4;
     add_step(&h, 16, 0);
     add_step(&h, 0, 0);
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD); /* three distances of 1 */
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* three distances of 1 */
     h.n -= 2;
     add_step(&h, 0, 0);
     add_step(&h, 16, 0);
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD); /* 0 is repeated as well */
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD); /* 0 is repeated as well */
     h.distances = 3;
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD); /* one too many */
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* one too many */
 
     /* Repeats up to the last code length and beyond, of both alphabets or the second alone. */
     for (unsigned symbol = 16; symbol <= 18; symbol++)
@@ -352,9 +355,9 @@ static void repeats(void)
                 add_step(&h, symbol, more);
                 const unsigned n = (symbol == 16 && before == 0) + before + times;
                 /* If it is short, what follows may be taken for the rest. */
-                const enum gz_block_verdict verdict = verdict_of_header(&h);
-                CHECK(n < 30 ? verdict != GZ_BLOCK_BAD
-                             : verdict == (n == 30 ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD));
+                const enum inf_block_verdict verdict = verdict_of_header(&h);
+                CHECK(n < 30 ? verdict != INF_BLOCK_BAD
+                             : verdict == (n == 30 ? INF_BLOCK_GOOD : INF_BLOCK_BAD));
             }
 
     /* From one alphabet into the other. */
@@ -365,7 +368,7 @@ static void repeats(void)
     add_step(&h, 18, 118 - 11);
     add_step(&h, 1, 0);
     add_step(&h, 18, 43 - 11);
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
 }
 
 /* The longest there can be: its length is bounded. */
@@ -389,9 +392,9 @@ static void longest(void)
         add_step(&h, c.litlen[i], 0);
     for (unsigned i = 0; i < 30; i++)
         add_step(&h, c.distance[i], 0);
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_GOOD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
     h.steps[h.n - 1].symbol = 4;
-    CHECK_EQ(verdict_of_header(&h), GZ_BLOCK_BAD);
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 }
 
 /* --- At random ------------------------------------------------------------------------------ */
@@ -409,7 +412,7 @@ static void at_random(void)
         struct bits bits = {.to = &b};
         struct codes c;
         struct header h;
-        enum gz_block_verdict verdict;
+        enum inf_block_verdict verdict;
         const unsigned skip = below(&state, 8);
         const bool spoil = !one_in(&state, 4);
 
@@ -441,10 +444,10 @@ static void at_random(void)
         seen[verdict]++;
         drop(&b);
     }
-    printf("# %lu headers: %lu good, %lu cut off, %lu bad\n", n, seen[GZ_BLOCK_GOOD],
-           seen[GZ_BLOCK_CUT], seen[GZ_BLOCK_BAD]);
-    CHECK(seen[GZ_BLOCK_GOOD] > n / 10 && seen[GZ_BLOCK_CUT] > n / 20 &&
-          seen[GZ_BLOCK_BAD] > n / 10);
+    printf("# %lu headers: %lu good, %lu cut off, %lu bad\n", n, seen[INF_BLOCK_GOOD],
+           seen[INF_BLOCK_CUT], seen[INF_BLOCK_BAD]);
+    CHECK(seen[INF_BLOCK_GOOD] > n / 10 && seen[INF_BLOCK_CUT] > n / 20 &&
+          seen[INF_BLOCK_BAD] > n / 10);
 }
 
 int main(void)

@@ -23,7 +23,7 @@
 
 /* --- Which back end it was ------------------------------------------------------------------ */
 
-/* compat/raw.c was compiled to call this.  Where ISA-L is the back end, it gives a window to
+/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it gives a window to
  * zlib when it has zlib decode the rest. */
 static unsigned long hand_overs;
 

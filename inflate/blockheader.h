@@ -1,8 +1,8 @@
 /*
  * blockheader.h - the header of a DEFLATE block, checked without decoding the block
  */
-#ifndef GZLZSS_BLOCKHEADER_H
-#define GZLZSS_BLOCKHEADER_H
+#ifndef GZLZSS_INFLATE_BLOCKHEADER_H
+#define GZLZSS_INFLATE_BLOCKHEADER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,19 +10,19 @@
 
 /* No header takes more bytes: 3 bits, 14 for three counts, 19 code lengths of 3 bits, and for each
  * of at most 316 code lengths at most 7 bits, the last with 7 more for a repeat count. */
-#define GZ_BLOCK_HEADER_MAX ((3 + 14 + 19 * 3 + 316 * 7 + 7 + 7) / 8)
+#define INF_BLOCK_HEADER_MAX ((3 + 14 + 19 * 3 + 316 * 7 + 7 + 7) / 8)
 
-enum gz_block_verdict {
-    GZ_BLOCK_GOOD,
-    GZ_BLOCK_CUT, /* the input ends inside the header, and what there is of it is good */
-    GZ_BLOCK_BAD,
+enum inf_block_verdict {
+    INF_BLOCK_GOOD,
+    INF_BLOCK_CUT, /* the input ends inside the header, and what there is of it is good */
+    INF_BLOCK_BAD,
 };
 
-enum gz_block_type { GZ_BLOCK_STORED, GZ_BLOCK_FIXED, GZ_BLOCK_DYNAMIC };
+enum inf_block_type { INF_BLOCK_STORED, INF_BLOCK_FIXED, INF_BLOCK_DYNAMIC };
 
-struct gz_block {
+struct inf_block {
     bool final; /* the last block of its stream */
-    enum gz_block_type type;
+    enum inf_block_type type;
     unsigned header_bits; /* of a stored block, with the padding and the two lengths */
     unsigned stored_len;  /* bytes of a stored block */
 };
@@ -42,7 +42,7 @@ struct gz_block {
  *   - the literal/length code is complete, or that of one symbol with one bit;
  *   - the distance code likewise, or it has no symbols.
  */
-enum gz_block_verdict gz_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
-                                     struct gz_block *block);
+enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                       struct inf_block *block);
 
 #endif

@@ -5,14 +5,14 @@
  * decoder makes its tables.  Codes too long for the number of symbols leave some bit patterns
  * without a meaning; RFC 1951 says no more about them than that a lone distance code has one bit.
  * zlib and GNU gzip take such an incomplete code for damage.  ISA-L does not: it goes on until a
- * pattern without a meaning turns up.  So its back end (compat/raw.c) asks here first.
+ * pattern without a meaning turns up.  So its back end (inflate/raw.c) asks here first.
  *
  * Every block is checked, so that has to be quick.  ISA-L takes 5 us or more for a block with such
  * a header; this takes 0.6 to 0.8 us, most of them for one code length after the other.
  */
 #include "config.h"
 
-#include "compat/blockheader.h"
+#include "inflate/blockheader.h"
 
 #include <string.h>
 
@@ -170,8 +170,8 @@ enum { STEP_MAX = 16 };
 
 /* Reads n code lengths, written in the code of those steps, to `lengths`, which are zeros.  Up to
  * STEP_MAX bytes behind them are written to as well.  *used becomes used_patterns() of them. */
-static enum gz_block_verdict read_lengths(struct bit_reader *reader, const struct step *steps,
-                                          uint8_t *lengths, unsigned n, unsigned *used)
+static enum inf_block_verdict read_lengths(struct bit_reader *reader, const struct step *steps,
+                                           uint8_t *lengths, unsigned n, unsigned *used)
 {
     struct bit_reader r = *reader;
     unsigned last = COPY, patterns = 0; /* there is no code length before the first */
@@ -183,22 +183,22 @@ static enum gz_block_verdict read_lengths(struct bit_reader *reader, const struc
          * there as a whole, nor does it to a repeat, which is judged when its count is there. */
         const struct step step = steps[r.bits & ((1u << LENGTH_BITS_MAX) - 1)];
         if (step.bits > r.count)
-            return GZ_BLOCK_CUT;
+            return INF_BLOCK_CUT;
         const unsigned times = step.times + (take(&r, step.bits) >> step.code_bits);
         last = (last & step.keep) | step.value;
         if (times > n - i || last == COPY)
-            return GZ_BLOCK_BAD;
+            return INF_BLOCK_BAD;
         memset(lengths + i, (int)last, STEP_MAX);
         patterns += times * patterns_of(last);
         i += times;
     }
     *reader = r;
     *used = patterns;
-    return GZ_BLOCK_GOOD;
+    return INF_BLOCK_GOOD;
 }
 
 /* Checks a dynamic block's header from its counts on. */
-static enum gz_block_verdict check_dynamic(struct bit_reader *r)
+static enum inf_block_verdict check_dynamic(struct bit_reader *r)
 {
     static const uint8_t order[LENGTH_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                   11, 4,  12, 3, 13, 2, 14, 1, 15};
@@ -208,13 +208,13 @@ static enum gz_block_verdict check_dynamic(struct bit_reader *r)
     unsigned used;
 
     if (!need(r, 14))
-        return GZ_BLOCK_CUT;
+        return INF_BLOCK_CUT;
     const unsigned litlens = 257 + take(r, 5), distances = 1 + take(r, 5), listed = 4 + take(r, 4);
     if (litlens > LITLEN_MAX || distances > DISTANCE_MAX)
-        return GZ_BLOCK_BAD;
+        return INF_BLOCK_BAD;
     for (unsigned i = 0; i < listed; i++) {
         if (!need(r, 3))
-            return GZ_BLOCK_CUT;
+            return INF_BLOCK_CUT;
         length_lengths[order[i]] = (uint8_t)take(r, 3);
     }
 
@@ -226,59 +226,59 @@ static enum gz_block_verdict check_dynamic(struct bit_reader *r)
          * code when it has got them all. */
         for (unsigned i = 0; i < litlens + distances; i++) {
             if (!need(r, 1))
-                return GZ_BLOCK_CUT;
+                return INF_BLOCK_CUT;
             take(r, 1);
         }
-        return GZ_BLOCK_BAD;
+        return INF_BLOCK_BAD;
     default:
-        return GZ_BLOCK_BAD;
+        return INF_BLOCK_BAD;
     }
     make_steps(length_lengths, steps);
 
-    const enum gz_block_verdict verdict =
+    const enum inf_block_verdict verdict =
         read_lengths(r, steps, lengths, litlens + distances, &used);
-    if (verdict != GZ_BLOCK_GOOD)
+    if (verdict != INF_BLOCK_GOOD)
         return verdict;
     const unsigned used_distances = used_patterns(lengths + litlens, distances);
     return lengths[END_OF_BLOCK] != 0 && usable(lengths, litlens, used - used_distances) &&
                    usable(lengths + litlens, distances, used_distances)
-               ? GZ_BLOCK_GOOD
-               : GZ_BLOCK_BAD;
+               ? INF_BLOCK_GOOD
+               : INF_BLOCK_BAD;
 }
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-static enum gz_block_verdict check_stored(struct bit_reader *r, struct gz_block *block)
+static enum inf_block_verdict check_stored(struct bit_reader *r, struct inf_block *block)
 {
     take(r, r->count % 8);
     if (!need(r, 32))
-        return GZ_BLOCK_CUT;
+        return INF_BLOCK_CUT;
     block->stored_len = take(r, 16);
-    return take(r, 16) == (block->stored_len ^ 0xffff) ? GZ_BLOCK_GOOD : GZ_BLOCK_BAD;
+    return take(r, 16) == (block->stored_len ^ 0xffff) ? INF_BLOCK_GOOD : INF_BLOCK_BAD;
 }
 
-enum gz_block_verdict gz_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
-                                     struct gz_block *block)
+enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                       struct inf_block *block)
 {
     struct bit_reader r = {.count = count, .in = in, .end = in + len};
-    enum gz_block_verdict verdict = GZ_BLOCK_GOOD;
+    enum inf_block_verdict verdict = INF_BLOCK_GOOD;
 
     r.bits = count < 64 ? bits & ((UINT64_C(1) << count) - 1) : bits;
     if (!need(&r, 3))
-        return GZ_BLOCK_CUT;
-    *block = (struct gz_block){.final = take(&r, 1) != 0};
-    block->type = (enum gz_block_type)take(&r, 2);
+        return INF_BLOCK_CUT;
+    *block = (struct inf_block){.final = take(&r, 1) != 0};
+    block->type = (enum inf_block_type)take(&r, 2);
     switch (block->type) {
-    case GZ_BLOCK_STORED:
+    case INF_BLOCK_STORED:
         verdict = check_stored(&r, block);
         break;
-    case GZ_BLOCK_FIXED:
+    case INF_BLOCK_FIXED:
         break;
-    case GZ_BLOCK_DYNAMIC:
+    case INF_BLOCK_DYNAMIC:
         verdict = check_dynamic(&r);
         break;
     default:
-        verdict = GZ_BLOCK_BAD;
+        verdict = INF_BLOCK_BAD;
     }
     block->header_bits = count + 8 * (unsigned)(r.in - in) - r.count;
     return verdict;

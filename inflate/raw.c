@@ -7,7 +7,7 @@
  * ISA-L falls short of that in three ways, and zlib is there to help:
  *
  *   - It accepts codes that are not complete.  So each block's header is checked before ISA-L sees
- *     it (compat/blockheader.h).  ISA-L stops only at the end of a stream; it is made to stop at
+ *     it (inflate/blockheader.h).  ISA-L stops only at the end of a stream; it is made to stop at
  *     the end of each block by setting the bit that says the block is the last.  Stored blocks are
  *     copied without it, as there may be many small ones.
  *   - When it finds an error, what it wrote may lack the last bytes before the error, or have
@@ -21,9 +21,7 @@
  */
 #include "config.h"
 
-#include "compat/blockheader.h"
-#include "compat/crc.h"
-#include "compat/stream.h"
+#include "inflate/raw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,40 +31,6 @@
 #include <isa-l/igzip_lib.h>
 #endif
 
-_Static_assert(GZ_IN_SIZE <= UINT32_MAX && GZ_OUT_SIZE <= UINT32_MAX, "back ends count in 32 bits");
-
-/* --- What both back ends do ----------------------------------------------------------------- */
-
-enum raw_result {
-    RAW_MORE, /* all input was used or the output is full; there is more to come */
-    RAW_CUT,  /* the input left is the start of a block's header, and more of it is needed */
-    RAW_END,  /* the final block has ended and all its data is in the output */
-    RAW_BAD,
-    RAW_NO_MEMORY,
-};
-
-/* One call's input and output. */
-struct raw_io {
-    const uint8_t *in; /* the GZ_IN_BACK bytes before are those that came before */
-    size_t in_len;
-    bool in_ends; /* nothing follows that input */
-    uint8_t *out;
-    size_t out_len; /* at least 1 */
-    size_t window;  /* bytes before out that belong to the same data, at most GZ_OUT_BACK */
-
-    /* What became of it.  `used` is the number of input bytes taken; after RAW_END, those up to the
-     * data's last byte, which may be as few as -GZ_IN_BACK if it lies in input of calls before. */
-    ptrdiff_t used;
-    size_t made;
-};
-
-/*
- * raw_open     makes a decoder, ready for data; false if there is no memory
- * raw_reset    makes it ready for other data
- * raw_run      decodes from in to out until one of them is used up or the data ends
- * raw_close    frees what it took
- */
-
 /* --- zlib ----------------------------------------------------------------------------------- */
 
 static bool zlib_open(z_stream *z)
@@ -75,7 +39,7 @@ static bool zlib_open(z_stream *z)
     return inflateInit2(z, -MAX_WBITS) == Z_OK; /* negative: no wrapper */
 }
 
-static enum raw_result zlib_run(z_stream *z, struct raw_io *io)
+static enum inf_result zlib_run(z_stream *z, struct inf_io *io)
 {
     z->next_in = (uint8_t *)io->in + io->used; /* never written to; const only with ZLIB_CONST */
     z->avail_in = (uInt)((ptrdiff_t)io->in_len - io->used);
@@ -87,13 +51,13 @@ static enum raw_result zlib_run(z_stream *z, struct raw_io *io)
     switch (ret) {
     case Z_OK:
     case Z_BUF_ERROR: /* nothing could be done for want of input or room: no error */
-        return RAW_MORE;
+        return INF_MORE;
     case Z_STREAM_END:
-        return RAW_END;
+        return INF_END;
     case Z_MEM_ERROR:
-        return RAW_NO_MEMORY;
+        return INF_NO_MEMORY;
     default:
-        return RAW_BAD;
+        return INF_BAD;
     }
 }
 
@@ -126,25 +90,25 @@ enum {
     LONG_BLOCK = WINDOW / 2,
 };
 
-_Static_assert(GZ_OUT_BACK >= WINDOW, "the output keeps a window");
+_Static_assert(INF_WINDOW == WINDOW, "the caller keeps a window");
 
-struct gz_raw {
+struct inf_raw {
     struct inflate_state state; /* 90 KB */
-    struct gz_block block;
+    struct inf_block block;
     bool in_block;        /* behind that block's header, and its end has not been reached */
     unsigned stored_left; /* bytes of a stored block still to be copied */
     size_t block_len;     /* bytes decoded from the last other block */
     bool replay;          /* the next call puts the window out again */
 
     /* The header of a block that ISA-L decodes, for zlib. */
-    uint8_t header[GZ_BLOCK_HEADER_MAX + 1];
+    uint8_t header[INF_BLOCK_HEADER_MAX + 1];
     unsigned header_skip; /* bits of its first byte that stand before the header */
 
     bool use_zlib; /* it decodes the rest of the data */
     z_stream zlib;
 };
 
-static bool raw_open(struct gz_raw *raw)
+static bool raw_open(struct inf_raw *raw)
 {
     isal_inflate_init(&raw->state);
     raw->in_block = false;
@@ -154,41 +118,41 @@ static bool raw_open(struct gz_raw *raw)
     return true;
 }
 
-static void raw_close(struct gz_raw *raw)
+static void raw_close(struct inf_raw *raw)
 {
     if (raw->use_zlib)
         inflateEnd(&raw->zlib);
 }
 
-static void raw_reset(struct gz_raw *raw)
+void inf_reset(struct inf_raw *raw)
 {
     raw_close(raw);
     raw_open(raw);
 }
 
-static size_t in_left(const struct raw_io *io)
+static size_t in_left(const struct inf_io *io)
 {
     return (size_t)((ptrdiff_t)io->in_len - io->used);
 }
 
 /* How many bytes of the data stand before the next byte of output and may be referred to. */
-static size_t window_of(const struct raw_io *io)
+static size_t window_of(const struct inf_io *io)
 {
     const size_t all = io->window + io->made;
     return all < WINDOW ? all : WINDOW;
 }
 
-/* Where the input goes on that ISA-L has not decoded, in bits from io->in - GZ_IN_BACK on.  The
+/* Where the input goes on that ISA-L has not decoded, in bits from io->in - INF_BACK on.  The
  * bits in its bit buffer stand in the input, too, just before what it has not taken. */
-static size_t place_of(const struct inflate_state *state, const struct raw_io *io)
+static size_t place_of(const struct inflate_state *state, const struct inf_io *io)
 {
-    return 8 * (size_t)(io->used + (ptrdiff_t)GZ_IN_BACK) - (size_t)state->read_in_length;
+    return 8 * (size_t)(io->used + (ptrdiff_t)INF_BACK) - (size_t)state->read_in_length;
 }
 
 /* Goes to the first whole byte there. */
-static void go_to(struct raw_io *io, size_t place)
+static void go_to(struct inf_io *io, size_t place)
 {
-    io->used = (ptrdiff_t)((place + 7) / 8) - (ptrdiff_t)GZ_IN_BACK;
+    io->used = (ptrdiff_t)((place + 7) / 8) - (ptrdiff_t)INF_BACK;
 }
 
 /* Gives zlib the bits of a byte but the lowest `skip`, if that is not a whole byte of input. */
@@ -205,7 +169,7 @@ static void give_bits(z_stream *z, const uint8_t *byte, unsigned skip)
  * zlib cannot start inside a block.  So it gets the block's header again, and then the bits from
  * the place on instead of those behind the header.
  */
-static enum raw_result hand_over(struct gz_raw *raw, struct raw_io *io, size_t place)
+static enum inf_result hand_over(struct inf_raw *raw, struct inf_io *io, size_t place)
 {
     const size_t window = window_of(io);
     const bool part = raw->header_skip != 0;
@@ -214,7 +178,7 @@ static enum raw_result hand_over(struct gz_raw *raw, struct raw_io *io, size_t p
     raw->use_zlib = zlib_open(z);
     if (!raw->use_zlib ||
         inflateSetDictionary(z, io->out + io->made - window, (uInt)window) != Z_OK)
-        return RAW_NO_MEMORY;
+        return INF_NO_MEMORY;
     give_bits(z, raw->header, raw->header_skip);
     z->next_in = raw->header + part;
     z->avail_in = (raw->header_skip + raw->block.header_bits + 7) / 8 - part;
@@ -222,12 +186,12 @@ static enum raw_result hand_over(struct gz_raw *raw, struct raw_io *io, size_t p
     z->avail_out = 0;
     inflate(z, Z_TREES);
     if ((z->data_type & 256) == 0) /* not "immediately after decoding a block header" */
-        return RAW_BAD;
+        return INF_BAD;
     inflatePrime(z, -1, 0); /* forget what is behind it */
 
     go_to(io, place);
     give_bits(z, io->in + io->used - 1, place % 8);
-    return RAW_MORE;
+    return INF_MORE;
 }
 
 static bool block_ended(const struct inflate_state *state)
@@ -242,7 +206,7 @@ static size_t pending(const struct inflate_state *state)
 }
 
 /* Copies them, as far as there is room.  False: some are left. */
-static bool drain(struct inflate_state *state, struct raw_io *io)
+static bool drain(struct inflate_state *state, struct inf_io *io)
 {
     const size_t all = pending(state), room = io->out_len - io->made, n = all < room ? all : room;
 
@@ -253,7 +217,7 @@ static bool drain(struct inflate_state *state, struct raw_io *io)
 }
 
 /* Copies the window from the output to the start of tmp_out_buffer. */
-static void copy_window(struct inflate_state *state, const struct raw_io *io)
+static void copy_window(struct inflate_state *state, const struct inf_io *io)
 {
     const size_t window = window_of(io);
 
@@ -262,7 +226,7 @@ static void copy_window(struct inflate_state *state, const struct raw_io *io)
 }
 
 /* Copies it to the end, to be put out again.  It must be a whole one. */
-static void replay_window(struct gz_raw *raw, const struct raw_io *io)
+static void replay_window(struct inf_raw *raw, const struct inf_io *io)
 {
     memcpy(raw->state.tmp_out_buffer + WINDOW, io->out + io->made - WINDOW, WINDOW);
     raw->state.tmp_out_processed = WINDOW;
@@ -271,32 +235,32 @@ static void replay_window(struct gz_raw *raw, const struct raw_io *io)
 }
 
 /* Checks the header of the next block, and readies ISA-L for the block if it is to decode it. */
-static enum raw_result start_block(struct gz_raw *raw, struct raw_io *io)
+static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
-    struct gz_block *block = &raw->block;
+    struct inf_block *block = &raw->block;
     const size_t place = place_of(state, io);
 
-    switch (gz_check_block(state->read_in, (unsigned)state->read_in_length, io->in + io->used,
-                           in_left(io), block)) {
-    case GZ_BLOCK_GOOD:
+    switch (inf_check_block(state->read_in, (unsigned)state->read_in_length, io->in + io->used,
+                            in_left(io), block)) {
+    case INF_BLOCK_GOOD:
         break;
-    case GZ_BLOCK_CUT:
-        return RAW_CUT;
-    case GZ_BLOCK_BAD:
-        return RAW_BAD;
+    case INF_BLOCK_CUT:
+        return INF_CUT;
+    case INF_BLOCK_BAD:
+        return INF_BAD;
     }
     raw->in_block = true;
-    if (block->type == GZ_BLOCK_STORED) {
+    if (block->type == INF_BLOCK_STORED) {
         raw->stored_left = block->stored_len;
         state->read_in = 0;
         state->read_in_length = 0;
         go_to(io, place + block->header_bits);
-        return RAW_MORE;
+        return INF_MORE;
     }
 
     raw->header_skip = place % 8;
-    memcpy(raw->header, io->in - GZ_IN_BACK + place / 8,
+    memcpy(raw->header, io->in - INF_BACK + place / 8,
            (raw->header_skip + block->header_bits + 7) / 8);
     if (raw->block_len >= LONG_BLOCK && state->tmp_out_valid > WINDOW)
         replay_window(raw, io);
@@ -308,12 +272,12 @@ static enum raw_result start_block(struct gz_raw *raw, struct raw_io *io)
     }
     state->read_in |= 1;
     state->block_state = ISAL_BLOCK_NEW_HDR;
-    return RAW_MORE;
+    return INF_MORE;
 }
 
 /* Copies what there is of a stored block: to the output and, unless that is full, to
  * tmp_out_buffer, so that a window that is there stays whole. */
-static enum raw_result copy_stored(struct gz_raw *raw, struct raw_io *io)
+static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
     const size_t left = in_left(io), room = io->out_len - io->made;
@@ -332,7 +296,7 @@ static enum raw_result copy_stored(struct gz_raw *raw, struct raw_io *io)
     io->used += (ptrdiff_t)n;
     io->made += n;
     raw->stored_left -= (unsigned)n;
-    return raw->stored_left == 0 ? RAW_END : RAW_MORE;
+    return raw->stored_left == 0 ? INF_END : INF_MORE;
 }
 
 /*
@@ -344,7 +308,7 @@ static enum raw_result copy_stored(struct gz_raw *raw, struct raw_io *io)
  * After short blocks it may be more.  Then the call gets less room than is left in tmp_out_buffer,
  * so that it ends before.
  */
-static size_t room_for_call(struct gz_raw *raw, struct raw_io *io)
+static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
     const size_t room = io->out_len - io->made;
@@ -363,14 +327,14 @@ static size_t room_for_call(struct gz_raw *raw, struct raw_io *io)
 }
 
 /* Has ISA-L decode the block. */
-static enum raw_result decode_block(struct gz_raw *raw, struct raw_io *io)
+static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
 
     while (!block_ended(state)) {
         const size_t room = room_for_call(raw, io);
         if (room == 0)
-            return RAW_MORE;
+            return INF_MORE;
         const bool limited = !raw->replay && state->tmp_out_processed > WINDOW;
         const size_t again = raw->replay ? WINDOW : 0, old = pending(state) - again;
         uint8_t *const out = io->out + io->made - again;
@@ -395,27 +359,27 @@ static enum raw_result decode_block(struct gz_raw *raw, struct raw_io *io)
             /* The output is full, or the input used up. */
             if (io->in_ends && io->made < io->out_len)
                 return hand_over(raw, io, place_of(state, io));
-            return RAW_MORE;
+            return INF_MORE;
         }
     }
-    return drain(state, io) ? RAW_END : RAW_MORE;
+    return drain(state, io) ? INF_END : INF_MORE;
 }
 
-static enum raw_result raw_run(struct gz_raw *raw, struct raw_io *io)
+enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)
 {
     while (!raw->use_zlib) {
-        enum raw_result result = raw->in_block ? RAW_MORE : start_block(raw, io);
-        if (result != RAW_MORE)
+        enum inf_result result = raw->in_block ? INF_MORE : start_block(raw, io);
+        if (result != INF_MORE)
             return result;
-        result = raw->block.type == GZ_BLOCK_STORED ? copy_stored(raw, io) : decode_block(raw, io);
-        if (result == RAW_MORE && raw->use_zlib)
+        result = raw->block.type == INF_BLOCK_STORED ? copy_stored(raw, io) : decode_block(raw, io);
+        if (result == INF_MORE && raw->use_zlib)
             break;
-        if (result != RAW_END)
+        if (result != INF_END)
             return result;
         raw->in_block = false;
         if (raw->block.final) {
             go_to(io, place_of(&raw->state, io));
-            return RAW_END;
+            return INF_END;
         }
     }
     return zlib_run(&raw->zlib, io);
@@ -423,108 +387,46 @@ static enum raw_result raw_run(struct gz_raw *raw, struct raw_io *io)
 
 #else /* zlib alone */
 
-struct gz_raw {
+struct inf_raw {
     z_stream z;
 };
 
-static bool raw_open(struct gz_raw *raw)
+static bool raw_open(struct inf_raw *raw)
 {
     return zlib_open(&raw->z);
 }
 
-static void raw_reset(struct gz_raw *raw)
+void inf_reset(struct inf_raw *raw)
 {
     inflateReset(&raw->z);
 }
 
-static enum raw_result raw_run(struct gz_raw *raw, struct raw_io *io)
+enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)
 {
     return zlib_run(&raw->z, io);
 }
 
-static void raw_close(struct gz_raw *raw)
+static void raw_close(struct inf_raw *raw)
 {
     inflateEnd(&raw->z);
 }
 
 #endif
 
-/* --- Between the buffers -------------------------------------------------------------------- */
-
-/* Makes the back end if there is none yet, and readies it for new data. */
-static bool ready(struct gz_stream *s)
+struct inf_raw *inf_open(void)
 {
-    if (s->raw != NULL) {
-        raw_reset(s->raw);
-        return true;
+    struct inf_raw *raw = malloc(sizeof *raw);
+
+    if (raw != NULL && !raw_open(raw)) {
+        free(raw);
+        raw = NULL;
     }
-    s->raw = malloc(sizeof *s->raw);
-    if (s->raw != NULL && !raw_open(s->raw)) {
-        free(s->raw);
-        s->raw = NULL;
-    }
-    return s->raw != NULL;
+    return raw;
 }
 
-void gz_free_deflate(struct gz_stream *s)
+void inf_close(struct inf_raw *raw)
 {
-    if (s->raw != NULL)
-        raw_close(s->raw);
-    free(s->raw);
-}
-
-static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
-{
-    for (bool last = false;;) {
-        struct raw_io io = {.in = s->in + s->in_pos,
-                            .in_len = s->in_end - s->in_pos,
-                            .in_ends = last,
-                            .out = s->out + s->out_len,
-                            .out_len = GZ_OUT_SIZE - s->out_len,
-                            .window = *len < GZ_OUT_BACK ? (size_t)*len : GZ_OUT_BACK};
-        const enum raw_result result = raw_run(s->raw, &io);
-
-        s->in_pos = (size_t)((ptrdiff_t)s->in_pos + io.used);
-        *crc = gz_crc32(*crc, io.out, io.made);
-        *len += io.made;
-        s->out_len += io.made;
-        if (s->out_len == GZ_OUT_SIZE) {
-            memmove(s->out - GZ_OUT_BACK, s->out + GZ_OUT_SIZE - GZ_OUT_BACK, GZ_OUT_BACK);
-            if (!gz_flush(s))
-                return GZ_WRITE_ERROR;
-        }
-        if (result == RAW_END)
-            return GZ_OK;
-        if (result == RAW_NO_MEMORY)
-            return GZ_NO_MEMORY;
-        if (result == RAW_BAD)
-            return GZ_BAD_DATA;
-        /* Output that filled its room may have more behind it, without any more input. */
-        if (io.made == io.out_len)
-            continue;
-        if (s->in_pos == s->in_end || result == RAW_CUT) {
-            if (gz_refill(s))
-                continue;
-            if (last) {
-                s->in_pos = s->in_end;
-                return s->in_stop;
-            }
-            last = true;
-        } else if (io.used == 0 && io.made == 0) {
-            return GZ_BAD_DATA; /* A back end that is stuck, which none should be: don't hang. */
-        }
-    }
-}
-
-enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len)
-{
-    const uint64_t start = gz_in_offset(s);
-    enum gz_status status = GZ_NO_MEMORY;
-
-    *crc = 0;
-    *len = 0;
-    if (ready(s))
-        status = run(s, crc, len);
-    s->info->deflate_bytes += gz_in_offset(s) - start;
-    return status;
+    if (raw != NULL)
+        raw_close(raw);
+    free(raw);
 }

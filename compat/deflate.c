@@ -1,0 +1,78 @@
+/*
+ * deflate.c - DEFLATE between the buffers of compat/stream.h
+ */
+#include "config.h"
+
+#include "compat/deflate.h"
+
+#include "compat/crc.h"
+#include "inflate/raw.h"
+
+#include <string.h>
+
+_Static_assert(GZ_IN_SIZE <= UINT32_MAX && GZ_OUT_SIZE <= UINT32_MAX, "less than 4 GiB");
+
+static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
+{
+    for (bool last = false;;) {
+        struct inf_io io = {.in = s->in + s->in_pos,
+                            .in_len = s->in_end - s->in_pos,
+                            .in_ends = last,
+                            .out = s->out + s->out_len,
+                            .out_len = GZ_OUT_SIZE - s->out_len,
+                            .window = *len < GZ_OUT_BACK ? (size_t)*len : GZ_OUT_BACK};
+        const enum inf_result result = inf_run(s->raw, &io);
+
+        s->in_pos = (size_t)((ptrdiff_t)s->in_pos + io.used);
+        *crc = gz_crc32(*crc, io.out, io.made);
+        *len += io.made;
+        s->out_len += io.made;
+        if (s->out_len == GZ_OUT_SIZE) {
+            memmove(s->out - GZ_OUT_BACK, s->out + GZ_OUT_SIZE - GZ_OUT_BACK, GZ_OUT_BACK);
+            if (!gz_flush(s))
+                return GZ_WRITE_ERROR;
+        }
+        if (result == INF_END)
+            return GZ_OK;
+        if (result == INF_NO_MEMORY)
+            return GZ_NO_MEMORY;
+        if (result == INF_BAD)
+            return GZ_BAD_DATA;
+        /* Output that filled its room may have more behind it, without any more input. */
+        if (io.made == io.out_len)
+            continue;
+        if (s->in_pos == s->in_end || result == INF_CUT) {
+            if (gz_refill(s))
+                continue;
+            if (last) {
+                s->in_pos = s->in_end;
+                return s->in_stop;
+            }
+            last = true;
+        } else if (io.used == 0 && io.made == 0) {
+            return GZ_BAD_DATA; /* A back end that is stuck, which none should be: don't hang. */
+        }
+    }
+}
+
+enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len)
+{
+    const uint64_t start = gz_in_offset(s);
+    enum gz_status status = GZ_NO_MEMORY;
+
+    *crc = 0;
+    *len = 0;
+    if (s->raw != NULL)
+        inf_reset(s->raw);
+    else
+        s->raw = inf_open();
+    if (s->raw != NULL)
+        status = run(s, crc, len);
+    s->info->deflate_bytes += gz_in_offset(s) - start;
+    return status;
+}
+
+void gz_free_deflate(struct gz_stream *s)
+{
+    inf_close(s->raw);
+}

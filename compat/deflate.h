@@ -1,0 +1,18 @@
+/*
+ * deflate.h - DEFLATE between the buffers of compat/stream.h
+ */
+#ifndef GZLZSS_COMPAT_DEFLATE_H
+#define GZLZSS_COMPAT_DEFLATE_H
+
+#include <stdint.h>
+
+#include "compat/stream.h"
+
+/* Decodes raw DEFLATE from the reading position on, up to its end.  *crc and *len become those of the
+ * data, up to an error if there is one. */
+enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len);
+
+/* Frees what gz_read_deflate keeps in s for its next call. */
+void gz_free_deflate(struct gz_stream *s);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * raw.h - raw DEFLATE (RFC 1951) to bytes
+ *
+ * A decoder works from the caller's input to the caller's output, a call at a time.  Between calls it
+ * relies on bytes that the caller keeps: a few of the input, and a window of the output.
+ */
+#ifndef GZLZSS_INFLATE_RAW_H
+#define GZLZSS_INFLATE_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inflate/blockheader.h"
+
+/* How far a decoder may step back in the input: the bytes of the widest bit buffer. */
+#define INF_BACK ((size_t)8)
+
+/* The most input that a decoder leaves, as it cannot go on without what follows it. */
+#define INF_REST INF_BLOCK_HEADER_MAX
+
+/* How far data may refer back. */
+#define INF_WINDOW ((size_t)32 << 10)
+
+enum inf_result {
+    INF_MORE, /* all input was used or the output is full; there is more to come */
+    INF_CUT,  /* the input left is the start of a block's header, and more of it is needed */
+    INF_END,  /* the final block has ended and all its data is in the output */
+    INF_BAD,
+    INF_NO_MEMORY,
+};
+
+/* One call's input and output.  Either has less than 4 GiB. */
+struct inf_io {
+    const uint8_t *in; /* the INF_BACK bytes before are those that came before */
+    size_t in_len;
+    bool in_ends; /* nothing follows that input */
+    uint8_t *out;
+    size_t out_len; /* at least 1 */
+    size_t window;  /* bytes before out that belong to the same data, at most INF_WINDOW */
+
+    /* For inf_run to set, 0 before: the number of input bytes taken, and of output bytes made.  After
+     * INF_END, `used` are those up to the data's last byte, which may be as few as -INF_BACK if it lies
+     * in input of calls before. */
+    ptrdiff_t used;
+    size_t made;
+};
+
+/* A decoder; about 0.1 MB of memory. */
+struct inf_raw;
+
+/* A decoder that is ready for data; NULL if memory is short. */
+struct inf_raw *inf_open(void);
+
+/* Forgets the data at hand: the decoder is ready for other data. */
+void inf_reset(struct inf_raw *raw);
+
+/* Decodes until the input is used up, or the output is full, or the data ends. */
+enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io);
+
+void inf_close(struct inf_raw *raw); /* raw may be NULL */
+
+#endif
