@@ -3,8 +3,8 @@
  *
  * This is where magic numbers are told from each other, where gzip's header and trailer are parsed,
  * and where it is decided what may follow a member.  What turns compressed data into bytes is in
- * files of its own, all of which work between the two buffers of compat/stream.h: raw.c (DEFLATE),
- * unlzw.c, unpack.c, unlzh.c and zip.c.
+ * files of its own, all of which work between the two buffers of compat/stream.h: deflate.c, and those
+ * in compat/older/.
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include "compat/crc.h"
 #include "compat/deflate.h"
 #include "compat/gzip.h"
+#include "compat/older/older.h"
 #include "compat/stream.h"
 
 #include <errno.h>

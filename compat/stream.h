@@ -157,21 +157,7 @@ static inline void gz_end_bits(struct gz_bits *b, struct gz_stream *s)
     *b = (struct gz_bits){0};
 }
 
-/* --- The decoders --------------------------------------------------------------------------- */
-
-/*
- * Each starts behind the header that inflate.c or itself parsed (of .Z, pack and lzh behind the two
- * bytes of the magic number) and ends where its data ends, if that can be known.
- */
-
-enum gz_status gz_read_lzw(struct gz_stream *s);  /* compat/unlzw.c: .Z of compress */
-enum gz_status gz_read_pack(struct gz_stream *s); /* compat/unpack.c: .z of pack */
-enum gz_status gz_read_lzh(struct gz_stream *s);  /* compat/unlzh.c: SCO's compress -H */
-
-/* compat/zip.c: the first entry of a zip file; its header, behind the four bytes of the magic
- * number, and its data. */
-enum gz_status gz_read_zip_header(struct gz_stream *s);
-enum gz_status gz_read_zip(struct gz_stream *s);
+/* --- Checks --------------------------------------------------------------------------------- */
 
 /* A little-endian number. */
 static inline uint32_t gz_get_u32(const uint8_t p[4])

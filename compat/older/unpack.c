@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "compat/stream.h"
+#include "compat/older/older.h"
 
 enum { MAX_BITS = 25, TABLE_BITS = 12, MAX_BYTES = 256, END = 256 };
 

@@ -22,7 +22,7 @@
  */
 #include "config.h"
 
-#include "compat/stream.h"
+#include "compat/older/older.h"
 
 #include <stdlib.h>
 

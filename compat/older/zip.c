@@ -10,7 +10,7 @@
 
 #include "compat/crc.h"
 #include "compat/deflate.h"
-#include "compat/stream.h"
+#include "compat/older/older.h"
 
 enum {
     FLAG_ENCRYPTED = 1,

@@ -21,7 +21,7 @@
 #include "config.h"
 
 #include "base/bytes.h"
-#include "compat/stream.h"
+#include "compat/older/older.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,21 @@
+/*
+ * older.h - the formats that GNU gunzip reads beside gzip's
+ *
+ * Each function starts behind the header that compat/inflate.c or itself parsed (of .Z, pack and lzh
+ * behind the two bytes of the magic number) and ends where its data ends, if that can be known.
+ */
+#ifndef GZLZSS_COMPAT_OLDER_OLDER_H
+#define GZLZSS_COMPAT_OLDER_OLDER_H
+
+#include "compat/stream.h"
+
+enum gz_status gz_read_lzw(struct gz_stream *s);  /* unlzw.c: .Z of compress */
+enum gz_status gz_read_pack(struct gz_stream *s); /* unpack.c: .z of pack */
+enum gz_status gz_read_lzh(struct gz_stream *s);  /* unlzh.c: SCO's compress -H */
+
+/* zip.c: the first entry of a zip file; its header, behind the four bytes of the magic number, and
+ * its data. */
+enum gz_status gz_read_zip_header(struct gz_stream *s);
+enum gz_status gz_read_zip(struct gz_stream *s);
+
+#endif
