@@ -1,12 +1,12 @@
 /*
- * status.c - what to say about the outcome of a decompression
+ * status.c - what to say about the outcome of a decompression (status.h)
  *
  * The words, and what follows from a status, are those of GNU gzip 1.12; what it does for each was
  * observed with two operands, the first of them damaged.
  */
 #include "config.h"
 
-#include "compat/inflate.h"
+#include "compat/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>

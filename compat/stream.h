@@ -6,7 +6,7 @@
  * costs no more writes than one big member.  What was decoded before an error is written too, as
  * GNU gzip does; people rescue data from damaged files that way.
  *
- * Nothing here is for callers of gz_decompress(); see compat/inflate.h.
+ * Nothing here is for callers of gz_decompress(); see compat/gunzip.h.
  */
 #ifndef GZLZSS_STREAM_H
 #define GZLZSS_STREAM_H
@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "compat/inflate.h"
+#include "compat/io.h"
+#include "compat/status.h"
 #include "inflate/raw.h"
 
 /* Bytes asked for by one read.  Smaller ones cost more system calls; larger ones leave the

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "compat/gunzip.h"
 #include "compat/gzip.h"
-#include "compat/inflate.h"
 #include "src/files.h"
 #include "src/names.h"
 #include "src/progress.h"

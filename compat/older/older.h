@@ -1,7 +1,7 @@
 /*
  * older.h - the formats that GNU gunzip reads beside gzip's
  *
- * Each function starts behind the header that compat/inflate.c or itself parsed (of .Z, pack and lzh
+ * Each function starts behind the header that compat/gunzip.c or itself parsed (of .Z, pack and lzh
  * behind the two bytes of the magic number) and ends where its data ends, if that can be known.
  */
 #ifndef GZLZSS_COMPAT_OLDER_OLDER_H

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "compat/crc.h"
-#include "compat/inflate.h"
+#include "compat/gunzip.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A few bytes can stand for gigabytes.  The rest is not wanted once buffers were written twice. */

@@ -4,7 +4,7 @@
 #ifndef GZLZSS_STREAMS_H
 #define GZLZSS_STREAMS_H
 
-#include "compat/inflate.h"
+#include "compat/gunzip.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "compat/inflate.h"
+#include "compat/gunzip.h"
 #include "tests/unit/unit.h"
 
 /* All that is said, with "gzip: F" in the middle. */

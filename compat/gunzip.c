@@ -1,5 +1,5 @@
 /*
- * inflate.c - decompression of whole streams: which format a member has, and gzip's own
+ * gunzip.c - decompression of whole streams: which format a member has, and gzip's own
  *
  * This is where magic numbers are told from each other, where gzip's header and trailer are parsed,
  * and where it is decided what may follow a member.  What turns compressed data into bytes is in
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "compat/inflate.h"
+#include "compat/gunzip.h"
 
 #include "compat/crc.h"
 #include "compat/deflate.h"

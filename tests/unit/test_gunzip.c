@@ -1,5 +1,5 @@
 /*
- * test_inflate.c - decompression of streams: good, odd, cut off, damaged, and in small reads
+ * test_gunzip.c - decompression of streams: good, odd, cut off, damaged, and in small reads
  *
  * Members are made here from zlib's raw deflate and our own headers and trailers.  What the odd
  * ones must give was observed with GNU gzip 1.12, and is said so where it is.
@@ -9,8 +9,8 @@
 #include "config.h"
 
 #include "compat/crc.h"
+#include "compat/gunzip.h"
 #include "compat/gzip.h"
-#include "compat/inflate.h"
 #include "tests/unit/encoders.h"
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"

@@ -1,23 +1,12 @@
 /*
- * inflate.h - decompression of all that GNU gunzip reads: gzip, compress, pack, lzh and zip
- *
- * A stream is one or more members back to back.  After a member, zero bytes to the end are padding
- * and are ignored (tapes pad so); anything else that does not start a member is trailing garbage,
- * which is reported but does not make the data wrong.  This is what GNU gzip 1.12 does, with its
- * corners: one lone byte that is not zero is not garbage but a truncated member; a member after
- * padding is garbage; an empty input is truncated.
- *
- * Members of gzip's and pack's formats may be followed by members of any format but zip.  The
- * others are the last: compress's data ends where the input ends; what follows lzh's and a zip
- * file's first entry is not looked at, but for whether there is another entry.
+ * status.h - what comes of a decompression, and what to say about it
  */
-#ifndef GZLZSS_INFLATE_H
-#define GZLZSS_INFLATE_H
+#ifndef GZLZSS_COMPAT_STATUS_H
+#define GZLZSS_COMPAT_STATUS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 enum gz_format {
     GZ_FORMAT_NONE,       /* nothing was read */
@@ -60,17 +49,6 @@ enum gz_status {
     GZ_NO_MEMORY,
 };
 
-/* Where bytes come from and go to. */
-struct gz_io {
-    ssize_t (*read)(void *ctx, void *buf, size_t len); /* as read(2): 0 at the end, -1 and errno */
-    int (*write)(void *ctx, const void *buf, size_t len); /* all of it: 0, or -1 and errno */
-    void *ctx;
-    bool copy_unknown; /* write what is not compressed, or follows what is, as it is, zeros and all
-                          (zcat -f) */
-    void (*extra)(void *ctx, unsigned bytes); /* a gzip header has an extra field of so many bytes,
-                                                 which comes to nothing; may be NULL */
-};
-
 /* Room for the longest name in a header that gzip -N accepts, and the zero byte behind it. */
 #define GZ_NAME_SIZE 1024
 
@@ -109,37 +87,6 @@ struct gz_info {
     uint16_t header_crc[2];        /* with GZ_BAD_HEADER_CRC, the one stored and the right one */
     uint32_t zip_packed, zip_size; /* with GZ_BAD_STORED_LENGTH, the sizes */
 };
-
-/* --- Decompression -------------------------------------------------------------------------- */
-
-/*
- * In steps, for a caller that has to know what there is before it opens an output:
- *
- *     struct gz_stream *s = gz_open(&io, &info);       NULL if memory is short
- *     status = gz_read_header(s);                           reads, but never writes
- *     ... if GZ_OK, open the output, which may be called info.name ...
- *     status = gz_run(s);
- *     gz_close(s);
- *
- * gz_read_header() finds all that GNU gzip finds before it opens its output: whether this is a
- * format it knows, and what is wrong with a gzip or a zip header.  A header of another format is
- * judged by gz_run(), but for the magic number.  With io->copy_unknown nothing is GZ_NOT_GZIP.
- *
- * gz_run() does the rest, and gz_read_header() first if it has not been called; after a
- * gz_read_header() that failed it says the same again.  Data is written as it is decoded, before
- * its CRC is known, and up to where an error was found: the caller throws it away on an error.
- * After the end or an error, read is not called again.
- *
- * *io is copied, *info is not, and must stay until gz_close().  The functions leave errno as read
- * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.
- */
-struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
-enum gz_status gz_read_header(struct gz_stream *s);
-enum gz_status gz_run(struct gz_stream *s);
-void gz_close(struct gz_stream *s); /* s may be NULL */
-
-/* All of that at once. */
-enum gz_status gz_decompress(const struct gz_io *io, struct gz_info *info);
 
 /* --- What to say about it ------------------------------------------------------------------- */
 
