@@ -1,5 +1,5 @@
 /*
- * files.c - what happens to one file: names, opening, attributes, and removing what is done with
+ * files.c - what happens to a file whether it is compressed or decompressed (files.h)
  *
  * The order of things is what keeps data safe: the output is created with a name that did not exist
  * and, until it is complete, goes if anything fails or a signal comes; only when it has been
@@ -17,10 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "compat/gunzip.h"
-#include "compat/gzip.h"
 #include "src/files.h"
+#include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
 
@@ -43,23 +41,21 @@ static void name_error(struct file *f, const char *name, int error)
         msg_error(&f->m, "%s: %s", name, strerror(error));
 }
 
-/* An error in reading or writing: nothing after it will be any better, so gzip ends. */
-static void io_error(struct file *f, const char *name, int error)
+void file_io_error(struct file *f, const char *name, int error)
 {
     note_retry(f, error);
     msg_data_error(&f->m, "%s: %s", name, strerror(error));
     f->m.stop = true;
 }
 
-static void out_of_memory(struct file *f)
+void file_out_of_memory(struct file *f)
 {
     f->retry = RETRY_MEMORY;
     msg_error(&f->m, "memory exhausted");
     f->m.stop = true;
 }
 
-/* The name in messages about the output. */
-static const char *output_in_messages(const struct file *f)
+const char *file_output_in_messages(const struct file *f)
 {
     return f->output_name != NULL ? f->output_name : "stdout";
 }
@@ -130,7 +126,7 @@ static bool append_suffix(struct file *f, const char *suffix)
     char *name = names_join(f->operand, strlen(f->operand), suffix);
 
     if (name == NULL) {
-        out_of_memory(f);
+        file_out_of_memory(f);
         return false;
     }
     free(f->found_name);
@@ -243,7 +239,7 @@ static bool name_output(struct file *f)
         return false;
     }
     if (f->output_name == NULL)
-        out_of_memory(f);
+        file_out_of_memory(f);
     return f->output_name != NULL;
 }
 
@@ -333,7 +329,7 @@ static bool replace_old_output(struct file *f)
     return true;
 }
 
-static bool open_output(struct file *f)
+bool file_open_output(struct file *f)
 {
     const bool compress = f->o->action == ACTION_COMPRESS;
     bool shortened = false;
@@ -374,9 +370,9 @@ static void ignore_failure(int result)
 }
 
 /*
- * Gives the output the input's times, group, mode and owner, in this order.  A program that has no
- * right of root's but that to give files away can do nothing more to a file that it gave away.  The
- * mode comes after the group that it is meant for.
+ * Copies the input's times, group, mode and owner to the output, in this order.  The group comes before
+ * the mode, which says what that group may do.  The owner comes last: a program may have the right to
+ * give files away (CAP_CHOWN) and no other of root's, and then cannot change a file that it gave away.
  */
 static void copy_attributes(struct file *f)
 {
@@ -429,7 +425,7 @@ static bool finish_output(struct file *f)
     if (error == 0)
         error = close_error;
     if (error != 0)
-        io_error(f, f->output_name, error);
+        file_io_error(f, f->output_name, error);
     return error == 0;
 }
 
@@ -475,10 +471,7 @@ static bool is_as_read(const struct file *f, const struct stat *st)
             st->st_nlink != read->st_nlink);
 }
 
-/* To be called once all was read: true, or false with a message if the input was written to meanwhile.  What
- * was made of it may then be neither the old nor the new.  A file that waits for others is looked at when
- * its turn comes (file_try_commit). */
-static bool is_unchanged(struct file *f)
+bool file_is_unchanged(struct file *f)
 {
     struct stat st;
 
@@ -498,8 +491,7 @@ static bool is_unchanged(struct file *f)
 
 /* --- Reports --- */
 
-/* The rest of the line that starts with the name. */
-static void report(struct file *f, uint64_t deflated, uint64_t original)
+void file_report(struct file *f, uint64_t deflated, uint64_t original)
 {
     char ratio[LIST_RATIO_SIZE];
 
@@ -518,160 +510,7 @@ static void report(struct file *f, uint64_t deflated, uint64_t original)
         msg_print(&f->m, "%s\n", ratio);
     else
         msg_print(&f->m, "%s -- %s %s\n", ratio, f->o->keep ? "created" : "replaced with",
-                  output_in_messages(f));
-}
-
-/* What -vv adds: why no GPU helped, which engine did how much, and the seconds of all threads. */
-static void report_work(struct file *f, const struct pipeline_stats *s)
-{
-    const char *trouble = pipeline_gpu_trouble(f->pipeline);
-    /* Tenths say enough; who wants to calculate with them gives -vvv. */
-    const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
-    const unsigned long long segments = s->cpu_segments + s->gpu_segments;
-    char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
-    char gpu[96] = "";
-
-    if (s->gpu_segments > 0) {
-        snprintf(engines, sizeof(engines), ": %llu by CPU, %llu by GPU (%s)",
-                 (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
-                 pipeline_gpu_name(f->pipeline));
-        snprintf(gpu, sizeof(gpu), "; GPU: copy in %.*f, kernels %.*f, copy out %.*f", digits,
-                 s->gpu.copy_in, digits, s->gpu.kernels, digits, s->gpu.copy_out);
-        if (trouble[0] != '\0')
-            msg_note(&f->m, "%s: a GPU failed or could not be used: %s", f->name, trouble);
-    } else {
-        if (trouble[0] == '\0')
-            pipeline_why_no_gpu(f->pipeline, &f->o->pipeline, s, why);
-        msg_note(&f->m, "%s: GPU not used: %s", f->name, trouble[0] != '\0' ? trouble : why);
-    }
-    if (s->redone_segments > 0)
-        snprintf(redone, sizeof(redone), ", %llu redone", (unsigned long long)s->redone_segments);
-    if (s->split_segments > 0)
-        snprintf(parts, sizeof(parts), ", %llu in parts", (unsigned long long)s->split_segments);
-    msg_note(&f->m,
-             "%s: %llu segment%s%s%s%s; "
-             "seconds: read %.*f, match %.*f, encode %.*f, write %.*f%s",
-             f->name, segments, segments == 1 ? "" : "s", engines, redone, parts, digits, s->read,
-             digits, s->match, digits, s->encode, digits, s->write, gpu);
-}
-
-/* --- The work --- */
-
-/* The time to store, 0 if there is none. */
-static uint32_t time_to_store(struct file *f)
-{
-    const time_t t = f->in_stat.st_mtim.tv_sec;
-
-    /* A pipe has no time. */
-    if (f->o->no_time || !S_ISREG(f->in_stat.st_mode))
-        return 0;
-    if (t > 0 && t <= UINT32_MAX)
-        return (uint32_t)t;
-    msg_warning(&f->m, "%s: warning: file timestamp out of range for gzip format", f->name);
-    return 0;
-}
-
-/* What decompression's reading and writing need to know. */
-struct reader {
-    struct file *f;
-    bool is_announced; /* the line with the file's name was begun */
-    uint64_t in, out;  /* bytes so far */
-};
-
-static ssize_t read_input(void *ctx, void *buf, size_t len)
-{
-    struct reader *r = ctx;
-    ssize_t n = io_read(r->f->in_fd, buf, len);
-
-    if (n > 0) {
-        r->in += (uint64_t)n;
-        progress_update(r->f->progress, r->in, r->out, "cpu");
-    }
-    return n;
-}
-
-static int write_output(void *ctx, const void *buf, size_t len)
-{
-    struct reader *r = ctx;
-
-    r->out += len;
-    if (r->f->out_fd < 0) /* -t and -l */
-        return 0;
-    return io_write(r->f->out_fd, buf, len) ? 0 : -1;
-}
-
-/* Says how reading the header, or decompression, ended; returns whether all is well. */
-static bool judge(struct file *f, enum gz_status status, const struct gz_info *info)
-{
-    const bool discards = f->o->action == ACTION_TEST || f->o->action == ACTION_LIST;
-    struct gz_complaint list[GZ_COMPLAINTS_MAX];
-    const size_t count = gz_complaints(status, info, f->to_stdout, list);
-
-    if (status == GZ_NO_MEMORY)
-        f->retry = RETRY_MEMORY;
-    if (status == GZ_READ_ERROR || status == GZ_WRITE_ERROR) {
-        io_error(f, status == GZ_READ_ERROR ? f->name : output_in_messages(f), errno);
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct gz_complaint *c = &list[i];
-
-        if (c->verbose && f->o->verbose == 0)
-            continue;
-        if (!c->warning)
-            f->m.status = STATUS_ERROR;
-        else if (f->m.status == STATUS_OK)
-            f->m.status = STATUS_WARNING;
-        if (!c->warning || !f->m.quiet)
-            msg_print(&f->m, "%s%s: %s%s", c->before, f->m.program, f->name, c->after);
-    }
-    f->m.stop |= gz_status_is_fatal(status, f->to_stdout, discards);
-    return !gz_status_is_error(status, f->to_stdout);
-}
-
-/* Gives the output the name, and the time, that the header has, if it is to have them. */
-static bool restore_name(struct file *f, const struct gz_info *info)
-{
-    const char *stored = names_base(info->name);
-    const char *output = output_in_messages(f);
-    char *name;
-
-    if (!f->o->no_time)
-        f->stored_time = info->mtime;
-    if (f->o->no_name || !info->has_name || stored[0] == '\0' ||
-        (f->to_stdout && f->o->action != ACTION_LIST))
-        return true;
-    if (info->name_cut) {
-        msg_data_error(&f->m, "%s: corrupted input -- file name too large", f->name);
-        f->m.stop = true;
-        return false;
-    }
-    name = names_join(output, (size_t)(names_base(output) - output), stored);
-    if (name == NULL) {
-        out_of_memory(f);
-        return false;
-    }
-    free(f->output_name);
-    f->output_name = name;
-    return true;
-}
-
-static void list(struct file *f, const struct gz_info *info)
-{
-    const struct list_entry e = {
-        .method = gz_format_name(info->format),
-        .crc = info->crc,
-        .has_crc = info->has_crc,
-        .time = f->stored_time != 0           ? (time_t)f->stored_time
-                : S_ISREG(f->in_stat.st_mode) ? f->in_stat.st_mtim.tv_sec
-                                              : 0,
-        .packed = info->read_bytes,
-        .original = info->member_bytes,
-        .overhead = info->header_bytes,
-        .name = output_in_messages(f),
-    };
-
-    list_print(f->list, &e);
+                  file_output_in_messages(f));
 }
 
 /* Whether there is a line that starts with the name, and that report ends. */
@@ -680,8 +519,7 @@ static bool is_reported(const struct file *f)
     return f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST;
 }
 
-/* Starts that line, and the progress that may come in between. */
-static void announce(struct file *f)
+void file_announce(struct file *f)
 {
     if (is_reported(f))
         msg_print(&f->m, "%s:\t", f->name);
@@ -689,8 +527,7 @@ static void announce(struct file *f)
                   S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
 }
 
-/* Writes again what the progress overwrote. */
-static void announce_again(struct file *f)
+void file_announce_again(struct file *f)
 {
     int error = errno;
 
@@ -699,130 +536,7 @@ static void announce_again(struct file *f)
     errno = error;
 }
 
-static bool compress(struct file *f)
-{
-    /* A name that had to be shortened can only be had back from the header. */
-    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
-    struct pipeline_stats stats;
-    enum pipeline_status status;
-    uint8_t *header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
-    size_t header_len;
-    int error;
-
-    if (header == NULL || f->pipeline == NULL) {
-        free(header);
-        out_of_memory(f);
-        return false;
-    }
-    header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
-                                 f->o->pipeline.level);
-    announce(f);
-    status = pipeline_compress(f->pipeline, f->in_fd, f->out_fd, header, header_len, f->progress,
-                               &stats, &error);
-    free(header);
-    announce_again(f);
-    switch (status) {
-    case PIPELINE_OK:
-        break;
-    case PIPELINE_READ_ERROR:
-        if (error == ENODATA) {
-            f->retry = RETRY_CHANGED;
-            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
-        } else {
-            io_error(f, f->name, error);
-        }
-        return false;
-    case PIPELINE_WRITE_ERROR:
-        io_error(f, output_in_messages(f), error);
-        return false;
-    case PIPELINE_NO_MEMORY:
-        out_of_memory(f);
-        return false;
-    case PIPELINE_WRONG:
-        msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
-                       f->name);
-        return false;
-    }
-    if (!is_unchanged(f))
-        return false;
-    f->in_bytes = stats.in_bytes;
-    f->out_bytes = stats.out_bytes;
-    if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
-        msg_note(&f->m, "%s: file size changed while zipping", f->name);
-    report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
-    if (f->o->verbose > 1)
-        report_work(f, &stats);
-    return true;
-}
-
-/* Says that a header has an extra field; it can be that of any member. */
-static void note_extra(void *ctx, unsigned bytes)
-{
-    struct reader *r = ctx;
-
-    if (r->f->o->verbose == 0)
-        return;
-    if (r->is_announced)
-        announce_again(r->f);
-    msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);
-}
-
-/* Whether what is wrong is the header of a member after good ones. */
-static bool is_next_member_bad(enum gz_status status, const struct gz_info *info)
-{
-    return info->members > 0 && (status == GZ_UNKNOWN_METHOD || status == GZ_ENCRYPTED ||
-                                 status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
-}
-
-static bool decompress(struct file *f)
-{
-    struct reader reader = {.f = f};
-    const struct gz_io io = {.read = read_input,
-                             .write = write_output,
-                             .ctx = &reader,
-                             .copy_unknown =
-                                 f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
-                             .extra = note_extra};
-    struct gz_info info;
-    struct gz_stream *s = gz_open(&io, &info);
-    enum gz_status status;
-    bool ok, ends;
-
-    if (s == NULL) {
-        out_of_memory(f);
-        return false;
-    }
-    status = gz_read_header(s);
-    if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
-        status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
-    if (status != GZ_OK) {
-        ok = judge(f, status, &info);
-    } else if (!restore_name(f, &info) || !open_output(f)) {
-        ok = false;
-    } else {
-        announce(f);
-        reader.is_announced = true;
-        status = gz_run(s);
-        announce_again(f);
-        f->in_bytes = reader.in;
-        f->out_bytes = reader.out;
-        ok = judge(f, status, &info) && is_unchanged(f);
-        /* gzip lists only what ends where its data ends, and of standard input says no more. */
-        ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
-        if (ok && f->o->action == ACTION_LIST && ends)
-            list(f, &info);
-        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH))
-            list_print_totals(f->list);
-        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (ok || is_next_member_bad(status, &info)))
-            list_break_off(f->list);
-        else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
-            report(f, info.read_bytes - info.header_bytes, info.member_bytes);
-    }
-    gz_close(s);
-    return ok;
-}
+/* --- The end --- */
 
 static void close_input(struct file *f)
 {
@@ -831,14 +545,8 @@ static void close_input(struct file *f)
     f->in_fd = -1;
 }
 
-void file_process(struct file *f)
+void file_finish(struct file *f, bool ok)
 {
-    bool ok;
-
-    if (f->o->action == ACTION_COMPRESS)
-        ok = open_output(f) && compress(f);
-    else
-        ok = decompress(f);
     if (!ok || !finish_output(f))
         output_discard(&f->output);
     /* As long as the input is open, no other file gets its inode number.  But where many files wait, it takes

@@ -1,11 +1,17 @@
 /*
- * files.h - what happens to one file: names, opening, attributes, and removing what is done with
+ * files.h - what happens to a file whether it is compressed or decompressed: names, opening,
+ * attributes, and removing what is done with
  *
- * A file goes through up to three steps.  file_open opens the input and decides whether there is
- * anything to be done.  file_process does it, up to an output that is complete, but still goes if a
- * signal comes.  file_commit makes it final and removes the input.  The first two can be done for many
- * files at a time, in any thread, and file_commit for one after the other: then, whenever the program
- * ends, some files are done and the others untouched, in the order given.
+ * A file goes through up to three steps.
+ *
+ * 1. file_open opens the input and decides whether there is anything to be done.
+ * 2. compress_file or decompress_file (compress.h, decompress.h) does the work.  The output is then
+ *    complete, but a signal still removes it.
+ * 3. file_commit makes the output final and removes the input.
+ *
+ * Many files can be in the first two steps at a time, in any thread.  file_commit is for one after the
+ * other: then, whenever the program ends, some files are done and the others untouched, in the order
+ * given.
  *
  * An input may change between its opening and its end, by seconds where files wait for each other.
  * What is removed is only what was read: file_commit looks at the input's times and size first.
@@ -17,11 +23,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "src/list.h"
 #include "src/messages.h"
 #include "src/options.h"
 #include "src/output.h"
-#include "src/pipeline.h"
+
+struct list;
+struct pipeline;
+struct progress;
 
 /* A directory, through which its files are reached, so that what is removed is what was read even
  * if names above it change meanwhile. */
@@ -59,19 +67,21 @@ struct file {
     const char *operand; /* the file's whole name; "-" is standard input */
     struct directory *directory;
     struct messages m;
-    struct pipeline *pipeline; /* to compress, and only for file_process; NULL: memory is short */
+    struct pipeline *pipeline; /* for compress_file; NULL: memory is short */
     struct list *list;         /* for ACTION_LIST */
-    struct progress *progress; /* to be kept up to date by file_process; NULL: none */
+    struct progress *progress; /* to be kept up to date during the work; NULL: none */
 
     /* After file_open: */
     bool is_directory; /* and in_fd is open */
     int in_fd;         /* -1 if not open; the caller's to close if it takes it */
 
-    /* After file_process: bytes read and written, or 0 if that failed; and then why it may be tried again. */
+    /* After the work: bytes read and written, or 0 if that failed; and then why it may be tried
+     * again. */
     uint64_t in_bytes, out_bytes;
     enum file_retry retry;
 
-    /* The rest is for files.c, but for in_stat, which is valid after file_open. */
+    /* The rest is for files.c and what does the work, but for in_stat, which is valid after
+     * file_open. */
     const char *name;  /* of the input, as messages show it */
     char *found_name;  /* of the input where it is not the operand's; to be freed */
     char *output_name; /* to be freed; NULL: standard output, or none */
@@ -79,7 +89,7 @@ struct file {
     bool is_shortened;    /* the output's name, as it would have been too long */
     bool to_stdout;       /* the output is standard output, or there is none */
     int out_fd;           /* to write to, or -1 */
-    bool made_temporary;  /* the output had a temporary name (output.h); after file_process */
+    bool made_temporary;  /* the output had a temporary name (output.h); after the work */
     uint32_t stored_time; /* to be restored, 0 if there is none */
     struct stat in_stat;  /* the input's, before anything was read */
     struct file_id in_id; /* likewise */
@@ -90,10 +100,6 @@ struct file {
  * is a directory to be gone through.  f->m has what was said, here and below, and the status. */
 bool file_open(struct file *f);
 
-/* Does the work, after a file_open that returned true.  If it fails, that was said, and no output is
- * left.  A file that waits for file_commit may have its input open, and with --atomic its output. */
-void file_process(struct file *f);
-
 /* The end of each file, wherever it got to: what was made becomes final, and the input goes; or
  * what was made goes.  Both free what the file has (but not f itself, nor what f->m collected).
  * file_commit may fail, which is said. */
@@ -103,5 +109,38 @@ void file_discard(struct file *f);
 /* file_commit, but if the input is no longer what was read, it does nothing and returns false: it may be
  * worked on again, after file_discard. */
 bool file_try_commit(struct file *f);
+
+/* --- For compress.c and decompress.c ---
+ *
+ * The work follows a file_open that returned true, and ends with file_finish.  Whatever fails is said;
+ * functions that return false have said so. */
+
+/* Creates the output that f->output_name names: f->out_fd is then what to write to, or -1 with
+ * ACTION_TEST and ACTION_LIST. */
+bool file_open_output(struct file *f);
+
+/* Begins the line about the file, and its progress, just before it is read; and begins the line again
+ * after the progress took its place.  The latter leaves errno as it is. */
+void file_announce(struct file *f);
+void file_announce_again(struct file *f);
+
+/* Once all was read: false if the input was written to meanwhile.  The output may then be neither
+ * the old data nor the new.  A file that waits for others is looked at when its turn comes
+ * (file_try_commit). */
+bool file_is_unchanged(struct file *f);
+
+/* The rest of the line about the file: `deflated` bytes came of, or became, `original`. */
+void file_report(struct file *f, uint64_t deflated, uint64_t original);
+
+/* Ends the work.  If it went well (`ok`), completes the output; if not, or if that fails, removes it.
+ * A file that waits for file_commit may have its input open, and with --atomic its output. */
+void file_finish(struct file *f, bool ok);
+
+/* The output's name in messages. */
+const char *file_output_in_messages(const struct file *f);
+
+/* Errors.  After one in reading or writing `name`, nothing will be any better: gzip ends. */
+void file_io_error(struct file *f, const char *name, int error);
+void file_out_of_memory(struct file *f);
 
 #endif

@@ -34,6 +34,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "src/compress.h"
+#include "src/decompress.h"
 #include "src/files.h"
 #include "src/limits.h"
 #include "src/list.h"
@@ -269,6 +271,15 @@ static bool is_by_path(const char *operand, const struct directory *directory)
            (fstatat(directory->fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
 }
 
+/* Does the work on a file that file_open opened. */
+static void process(struct file *f)
+{
+    if (f->o->action == ACTION_COMPRESS)
+        compress_file(f);
+    else
+        decompress_file(f);
+}
+
 static void enter(struct work *w, int fd, bool by_path);
 
 /* Works on a file now, or enters it if it is a directory and the operand is w->path.  (What has been in the
@@ -295,7 +306,7 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
             w->pool = NULL;
         }
         f.pipeline = w->pipeline;
-        file_process(&f);
+        process(&f);
     } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
 
@@ -335,7 +346,7 @@ static void do_job(void *own, void *job)
 
     f->pipeline = own;
     if (file_open(f))
-        file_process(f);
+        process(f);
 }
 
 static void free_job(struct job *j)

@@ -1,0 +1,123 @@
+/*
+ * compress.c - one file, compressed (compress.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compat/gzip.h"
+#include "src/compress.h"
+#include "src/names.h"
+#include "src/pipeline.h"
+
+/* What -vv adds: why no GPU helped, which engine did how much, and the seconds of all threads. */
+static void report_work(struct file *f, const struct pipeline_stats *s)
+{
+    const char *trouble = pipeline_gpu_trouble(f->pipeline);
+    /* Tenths say enough; who wants to calculate with them gives -vvv. */
+    const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
+    const unsigned long long segments = s->cpu_segments + s->gpu_segments;
+    char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
+    char gpu[96] = "";
+
+    if (s->gpu_segments > 0) {
+        snprintf(engines, sizeof(engines), ": %llu by CPU, %llu by GPU (%s)",
+                 (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
+                 pipeline_gpu_name(f->pipeline));
+        snprintf(gpu, sizeof(gpu), "; GPU: copy in %.*f, kernels %.*f, copy out %.*f", digits,
+                 s->gpu.copy_in, digits, s->gpu.kernels, digits, s->gpu.copy_out);
+        if (trouble[0] != '\0')
+            msg_note(&f->m, "%s: a GPU failed or could not be used: %s", f->name, trouble);
+    } else {
+        if (trouble[0] == '\0')
+            pipeline_why_no_gpu(f->pipeline, &f->o->pipeline, s, why);
+        msg_note(&f->m, "%s: GPU not used: %s", f->name, trouble[0] != '\0' ? trouble : why);
+    }
+    if (s->redone_segments > 0)
+        snprintf(redone, sizeof(redone), ", %llu redone", (unsigned long long)s->redone_segments);
+    if (s->split_segments > 0)
+        snprintf(parts, sizeof(parts), ", %llu in parts", (unsigned long long)s->split_segments);
+    msg_note(&f->m,
+             "%s: %llu segment%s%s%s%s; "
+             "seconds: read %.*f, match %.*f, encode %.*f, write %.*f%s",
+             f->name, segments, segments == 1 ? "" : "s", engines, redone, parts, digits, s->read,
+             digits, s->match, digits, s->encode, digits, s->write, gpu);
+}
+
+/* The time to store, 0 if there is none. */
+static uint32_t time_to_store(struct file *f)
+{
+    const time_t t = f->in_stat.st_mtim.tv_sec;
+
+    /* A pipe has no time. */
+    if (f->o->no_time || !S_ISREG(f->in_stat.st_mode))
+        return 0;
+    if (t > 0 && t <= UINT32_MAX)
+        return (uint32_t)t;
+    msg_warning(&f->m, "%s: warning: file timestamp out of range for gzip format", f->name);
+    return 0;
+}
+
+static bool compress(struct file *f)
+{
+    /* A name that had to be shortened can only be had back from the header. */
+    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
+    struct pipeline_stats stats;
+    enum pipeline_status status;
+    uint8_t *header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
+    size_t header_len;
+    int error;
+
+    if (header == NULL || f->pipeline == NULL) {
+        free(header);
+        file_out_of_memory(f);
+        return false;
+    }
+    header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
+                                 f->o->pipeline.level);
+    file_announce(f);
+    status = pipeline_compress(f->pipeline, f->in_fd, f->out_fd, header, header_len, f->progress,
+                               &stats, &error);
+    free(header);
+    file_announce_again(f);
+    switch (status) {
+    case PIPELINE_OK:
+        break;
+    case PIPELINE_READ_ERROR:
+        if (error == ENODATA) {
+            f->retry = RETRY_CHANGED;
+            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
+        } else {
+            file_io_error(f, f->name, error);
+        }
+        return false;
+    case PIPELINE_WRITE_ERROR:
+        file_io_error(f, file_output_in_messages(f), error);
+        return false;
+    case PIPELINE_NO_MEMORY:
+        file_out_of_memory(f);
+        return false;
+    case PIPELINE_WRONG:
+        msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
+                       f->name);
+        return false;
+    }
+    if (!file_is_unchanged(f))
+        return false;
+    f->in_bytes = stats.in_bytes;
+    f->out_bytes = stats.out_bytes;
+    if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
+        msg_note(&f->m, "%s: file size changed while zipping", f->name);
+    file_report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
+    if (f->o->verbose > 1)
+        report_work(f, &stats);
+    return true;
+}
+
+void compress_file(struct file *f)
+{
+    file_finish(f, file_open_output(f) && compress(f));
+}

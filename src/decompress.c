@@ -1,0 +1,191 @@
+/*
+ * decompress.c - one file, decompressed, tested or listed (decompress.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "compat/gunzip.h"
+#include "src/decompress.h"
+#include "src/list.h"
+#include "src/names.h"
+#include "src/progress.h"
+
+/* What decompression's reading and writing need to know. */
+struct reader {
+    struct file *f;
+    bool is_announced; /* the line with the file's name was begun */
+    uint64_t in, out;  /* bytes so far */
+};
+
+static ssize_t read_input(void *ctx, void *buf, size_t len)
+{
+    struct reader *r = ctx;
+    ssize_t n = io_read(r->f->in_fd, buf, len);
+
+    if (n > 0) {
+        r->in += (uint64_t)n;
+        progress_update(r->f->progress, r->in, r->out, "cpu");
+    }
+    return n;
+}
+
+static int write_output(void *ctx, const void *buf, size_t len)
+{
+    struct reader *r = ctx;
+
+    r->out += len;
+    if (r->f->out_fd < 0) /* -t and -l */
+        return 0;
+    return io_write(r->f->out_fd, buf, len) ? 0 : -1;
+}
+
+/* Says how reading the header, or decompression, ended; returns whether all is well. */
+static bool judge(struct file *f, enum gz_status status, const struct gz_info *info)
+{
+    const bool discards = f->o->action == ACTION_TEST || f->o->action == ACTION_LIST;
+    struct gz_complaint list[GZ_COMPLAINTS_MAX];
+    const size_t count = gz_complaints(status, info, f->to_stdout, list);
+
+    if (status == GZ_NO_MEMORY)
+        f->retry = RETRY_MEMORY;
+    if (status == GZ_READ_ERROR || status == GZ_WRITE_ERROR) {
+        file_io_error(f, status == GZ_READ_ERROR ? f->name : file_output_in_messages(f), errno);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct gz_complaint *c = &list[i];
+
+        if (c->verbose && f->o->verbose == 0)
+            continue;
+        if (!c->warning)
+            f->m.status = STATUS_ERROR;
+        else if (f->m.status == STATUS_OK)
+            f->m.status = STATUS_WARNING;
+        if (!c->warning || !f->m.quiet)
+            msg_print(&f->m, "%s%s: %s%s", c->before, f->m.program, f->name, c->after);
+    }
+    f->m.stop |= gz_status_is_fatal(status, f->to_stdout, discards);
+    return !gz_status_is_error(status, f->to_stdout);
+}
+
+/* Gives the output the name, and the time, that the header has, if it is to have them. */
+static bool restore_name(struct file *f, const struct gz_info *info)
+{
+    const char *stored = names_base(info->name);
+    const char *output = file_output_in_messages(f);
+    char *name;
+
+    if (!f->o->no_time)
+        f->stored_time = info->mtime;
+    if (f->o->no_name || !info->has_name || stored[0] == '\0' ||
+        (f->to_stdout && f->o->action != ACTION_LIST))
+        return true;
+    if (info->name_cut) {
+        msg_data_error(&f->m, "%s: corrupted input -- file name too large", f->name);
+        f->m.stop = true;
+        return false;
+    }
+    name = names_join(output, (size_t)(names_base(output) - output), stored);
+    if (name == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    free(f->output_name);
+    f->output_name = name;
+    return true;
+}
+
+static void list(struct file *f, const struct gz_info *info)
+{
+    const struct list_entry e = {
+        .method = gz_format_name(info->format),
+        .crc = info->crc,
+        .has_crc = info->has_crc,
+        .time = f->stored_time != 0           ? (time_t)f->stored_time
+                : S_ISREG(f->in_stat.st_mode) ? f->in_stat.st_mtim.tv_sec
+                                              : 0,
+        .packed = info->read_bytes,
+        .original = info->member_bytes,
+        .overhead = info->header_bytes,
+        .name = file_output_in_messages(f),
+    };
+
+    list_print(f->list, &e);
+}
+
+/* Says that a header has an extra field; it can be that of any member. */
+static void note_extra(void *ctx, unsigned bytes)
+{
+    struct reader *r = ctx;
+
+    if (r->f->o->verbose == 0)
+        return;
+    if (r->is_announced)
+        file_announce_again(r->f);
+    msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);
+}
+
+/* Whether what is wrong is the header of a member after good ones. */
+static bool is_next_member_bad(enum gz_status status, const struct gz_info *info)
+{
+    return info->members > 0 && (status == GZ_UNKNOWN_METHOD || status == GZ_ENCRYPTED ||
+                                 status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
+}
+
+static bool decompress(struct file *f)
+{
+    struct reader reader = {.f = f};
+    const struct gz_io io = {.read = read_input,
+                             .write = write_output,
+                             .ctx = &reader,
+                             .copy_unknown =
+                                 f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
+                             .extra = note_extra};
+    struct gz_info info;
+    struct gz_stream *s = gz_open(&io, &info);
+    enum gz_status status;
+    bool ok, ends;
+
+    if (s == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    status = gz_read_header(s);
+    if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
+        status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
+    if (status != GZ_OK) {
+        ok = judge(f, status, &info);
+    } else if (!restore_name(f, &info) || !file_open_output(f)) {
+        ok = false;
+    } else {
+        file_announce(f);
+        reader.is_announced = true;
+        status = gz_run(s);
+        file_announce_again(f);
+        f->in_bytes = reader.in;
+        f->out_bytes = reader.out;
+        ok = judge(f, status, &info) && file_is_unchanged(f);
+        /* gzip lists only what ends where its data ends, and of standard input says no more. */
+        ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
+        if (ok && f->o->action == ACTION_LIST && ends)
+            list(f, &info);
+        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
+                 (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH))
+            list_print_totals(f->list);
+        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
+                 (ok || is_next_member_bad(status, &info)))
+            list_break_off(f->list);
+        else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
+            file_report(f, info.read_bytes - info.header_bytes, info.member_bytes);
+    }
+    gz_close(s);
+    return ok;
+}
+
+void decompress_file(struct file *f)
+{
+    file_finish(f, decompress(f));
+}

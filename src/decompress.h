@@ -1,0 +1,12 @@
+/*
+ * decompress.h - one file, decompressed, tested or listed
+ */
+#ifndef GZLZSS_SRC_DECOMPRESS_H
+#define GZLZSS_SRC_DECOMPRESS_H
+
+#include "src/files.h"
+
+/* The work on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST. */
+void decompress_file(struct file *f);
+
+#endif
