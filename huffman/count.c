@@ -1,0 +1,259 @@
+/*
+ * count.c - checks matches and counts symbols (count.h)
+ *
+ * Every match is compared with the input, without a branch on the outcome: differences gather in a
+ * register until the part's end.  Literals are copied to one place first, and counted in a loop of
+ * their own.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "huffman/count.h"
+
+_Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
+
+/* Bytes compared side by side, with whatever vector registers there are. */
+typedef uint64_t vector16 __attribute__((vector_size(16)));
+typedef uint64_t vector32 __attribute__((vector_size(32)));
+
+/* Of all that was compared, where something differed: 0 if nothing did. */
+struct difference {
+    vector16 halves;
+    vector32 whole; /* what was compared 32 bytes at a time */
+};
+
+LOOP void compare16(struct difference *d, const uint8_t *a, const uint8_t *b, const uint8_t *mask)
+{
+    vector16 va, vb, vmask;
+
+    memcpy(&va, a, sizeof(va));
+    memcpy(&vb, b, sizeof(vb));
+    memcpy(&vmask, mask, sizeof(vmask));
+    d->halves |= (va ^ vb) & vmask;
+}
+
+/* Compares the bytes of a[0..32) and b[0..32) for which mask[0..32) has ones. */
+LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, const uint8_t *mask,
+                  bool avx2)
+{
+    if (avx2) {
+        vector32 va, vb, vmask;
+
+        memcpy(&va, a, sizeof(va));
+        memcpy(&vb, b, sizeof(vb));
+        memcpy(&vmask, mask, sizeof(vmask));
+        d->whole |= (va ^ vb) & vmask;
+    } else {
+        /* gcc 12 generates slow code for vectors that are wider than a register. */
+        compare16(d, a, b, mask);
+        compare16(d, a + 16, b + 16, mask + 16);
+    }
+}
+
+#define COMPARED 32
+
+/* For COMPARED - n on: n bytes of ones, then zeros. */
+#define ONES 255, 255, 255, 255, 255, 255, 255, 255
+static const uint8_t compare_masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
+#undef ONES
+
+/* Compares `length` bytes (3 to LZ_MAX_MATCH); up to COMPARED - 1 bytes after them must be
+ * readable.  Few matches are longer than COMPARED: for the others, there is no branch that could be
+ * predicted wrong. */
+LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b, size_t length,
+                        bool avx2)
+{
+    compare(d, a, b, compare_masks + COMPARED - (length < COMPARED ? length : COMPARED), avx2);
+    while (length > COMPARED) {
+        /* The last bytes once more, so that a mask is not needed. */
+        size_t step = length < 2 * COMPARED ? length - COMPARED : COMPARED;
+
+        length -= step;
+        a += step;
+        b += step;
+        compare(d, a, b, compare_masks, avx2);
+    }
+}
+
+/* Whether all that was compared was equal. */
+LOOP bool all_equal(const struct difference *d)
+{
+    return (d->halves[0] | d->halves[1] | d->whole[0] | d->whole[1] | d->whole[2] | d->whole[3]) ==
+           0;
+}
+
+/* Adds in[0..n) to the counts of the part. */
+static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t bytes = load64(in + i);
+
+        for (unsigned k = 0; k < 8; k++)
+            e->literals[k & 3][(bytes >> (8 * k)) & 255]++;
+    }
+    for (; i < n; i++)
+        e->literals[i & 3][in[i]]++;
+}
+
+/* Makes a part's counts of literals and the extra bits. */
+static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
+{
+    for (unsigned i = 0; i < 256; i++)
+        counts->litlen[i] =
+            (uint32_t)e->literals[0][i] + e->literals[1][i] + e->literals[2][i] + e->literals[3][i];
+    counts->litlen[DEFLATE_END_OF_BLOCK] = 1;
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->litlen[i] * deflate_length_extra_bits(i);
+    for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
+        counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
+}
+
+/*
+ * Checks and counts sequences that start at in[pos], which is in a chunk that ends at chunk_end:
+ * `count` of them, or so many that `enough` is reached.  Returns where they end, and their number
+ * in *counted; or 0 if one is not a match.
+ */
+LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
+                       size_t enough, const struct lz_sequence *sequences, uint32_t count,
+                       uint32_t *counted, struct huff_counts *counts, bool avx2)
+{
+    const struct lz_sequence *s = sequences, *const end = s + count;
+    uint8_t *text = e->text;
+    struct difference d = {{0}, {0}};
+
+    for (; s < end && pos < enough; s++) {
+        const size_t literals = s->literals, length = s->length, distance = s->distance;
+        const size_t match = pos + literals;
+
+        if (length - LZ_MIN_MATCH > LZ_MAX_MATCH - LZ_MIN_MATCH || match + length > chunk_end)
+            return 0;
+        if (distance - 1 >= LZ_WINDOW_SIZE || distance > match)
+            return 0;
+        compare_match(&d, in + match, in + match - distance, length, avx2);
+        memcpy(text, in + pos, FEW_LITERALS);
+        if (__builtin_expect(literals <= FEW_LITERALS, 1))
+            text += literals;
+        else
+            count_literals(e, in + pos, literals);
+        counts->litlen[DEFLATE_FIRST_LENGTH + e->length_symbols[length - LZ_MIN_MATCH]]++;
+        counts->distance[huff_distance_symbol(e, (unsigned)distance)]++;
+        pos = match + length;
+    }
+    count_literals(e, e->text, (size_t)(text - e->text));
+    *counted = (uint32_t)(s - sequences);
+    return all_equal(&d) ? pos : 0;
+}
+
+#ifdef HAVE_AVX2_PATH
+AVX2_PATH NOINLINE static size_t count_sequences_avx2(struct huff_encoder *e, const uint8_t *in,
+                                                      size_t pos, size_t chunk_end, size_t enough,
+                                                      const struct lz_sequence *sequences,
+                                                      uint32_t count, uint32_t *counted,
+                                                      struct huff_counts *counts)
+{
+    return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, true);
+}
+#endif
+
+#ifdef HAVE_AVX512_PATH
+/* As count_loop, but stops where huff_lanes_locate does.  If it counts none, it returns pos, be that
+ * 0. */
+AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
+                                               size_t pos, size_t chunk_end, size_t enough,
+                                               const struct lz_sequence *sequences, uint32_t count,
+                                               uint32_t *counted, struct huff_counts *counts)
+{
+    struct huff_located *const l = &e->lanes.located;
+    uint8_t *text = e->text;
+    struct difference d = {{0}, {0}};
+    uint32_t n;
+
+    *counted = 0;
+    while ((n = huff_lanes_locate(l, sequences + *counted, count - *counted, pos, enough, chunk_end,
+                                  FEW_LITERALS, COMPARED, e->length_symbols)) > 0) {
+        for (uint32_t i = 0; i < n; i++) {
+            const uint8_t *match = in + l->match[i], *before = match - l->distance[i];
+            const uint8_t *literals = in + l->literals[i];
+            size_t gathered = (size_t)(match - literals);
+            uint32_t symbol = l->length_symbol[i];
+
+            compare(&d, match, before, compare_masks + l->short_of[i], true);
+            memcpy(text, literals, FEW_LITERALS);
+            counts->distance[l->distance_symbol[i]]++;
+            if (__builtin_expect(symbol >= HUFF_LANES_SPECIAL, 0)) {
+                symbol -= HUFF_LANES_SPECIAL;
+                compare_match(&d, match, before, l->length[i], true);
+                if (gathered > FEW_LITERALS) {
+                    count_literals(e, literals, gathered);
+                    gathered = 0;
+                }
+            }
+            counts->litlen[DEFLATE_FIRST_LENGTH + symbol]++;
+            text += gathered;
+        }
+        pos = l->end;
+        *counted += n;
+    }
+    count_literals(e, e->text, (size_t)(text - e->text));
+    return all_equal(&d) ? pos : 0;
+}
+#endif
+
+NOINLINE static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                       size_t chunk_end, size_t enough,
+                                       const struct lz_sequence *sequences, uint32_t count,
+                                       uint32_t *counted, struct huff_counts *counts)
+{
+    uint32_t before = 0;
+
+#ifdef HAVE_AVX512_PATH
+    if (e->avx512) {
+        pos = count_lanes(e, in, pos, chunk_end, enough, sequences, count, &before, counts);
+        if (before > 0 && pos == 0)
+            return 0;
+    }
+#endif
+#ifdef HAVE_AVX2_PATH
+    if (e->avx2)
+        pos = count_sequences_avx2(e, in, pos, chunk_end, enough, sequences + before,
+                                   count - before, counted, counts);
+    else
+#endif
+        pos = count_loop(e, in, pos, chunk_end, enough, sequences + before, count - before, counted,
+                         counts, false);
+    *counted += before;
+    return pos;
+}
+
+bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
+                     const struct lz_chunk *chunks, size_t split, struct huff_place *at,
+                     struct huff_counts *counts)
+{
+    const struct lz_chunk *chunk = &chunks[at->chunk];
+    const size_t chunk_end = LZ_CHUNK_END(at->chunk * LZ_CHUNK_SIZE, len);
+
+    memset(counts, 0, sizeof(*counts));
+    memset(e->literals, 0, sizeof(e->literals));
+    if (at->sequence < chunk->count) {
+        uint32_t counted;
+
+        at->byte = count_sequences(e, in, at->byte, chunk_end, at->byte + split,
+                                   chunk->sequences + at->sequence, chunk->count - at->sequence,
+                                   &counted, counts);
+        if (at->byte == 0)
+            return false;
+        at->sequence += counted;
+    }
+    if (at->sequence == chunk->count) {
+        count_literals(e, in + at->byte, chunk_end - at->byte);
+        at->byte = chunk_end;
+        at->chunk++;
+        at->sequence = 0;
+    }
+    sum_up(e, counts);
+    return true;
+}

@@ -1,0 +1,146 @@
+/*
+ * plan.c - what a block takes, and in which form it takes least (plan.h)
+ *
+ * Deciding where blocks end takes an estimate for each part, by the entropy of its counts.  Codes are
+ * made only for blocks that are written; their sizes in DEFLATE's three forms are then exact.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "huffman/lengths.h"
+#include "huffman/plan.h"
+
+_Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= DEFLATE_MAX_CODE,
+               "huff_lengths serves both alphabets");
+
+/* Bits of n bytes stored, the first block's header starting `offset` bits into a byte. */
+static uint64_t stored_bits(size_t n, unsigned offset)
+{
+    uint64_t more = n > DEFLATE_MAX_STORED ? (n - 1) / DEFLATE_MAX_STORED : 0;
+    unsigned first = 3 + (-(offset + 3) & 7);
+
+    return first + 32 + more * 40 + 8 * (uint64_t)n;
+}
+
+/* The sum of counts[0..n).  A block's counts are of no more than a segment's bytes, and the end. */
+static inline uint32_t total(const uint32_t *counts, unsigned n)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += counts[i];
+    return sum;
+}
+
+/* Bits of a fixed block's codes (RFC 1951, section 3.2.6).  Each range of equal lengths is summed
+ * up by itself, which takes no multiplications and goes by whole vectors. */
+static uint64_t fixed_codes(const struct huff_counts *c)
+{
+    const uint64_t sevens = total(c->litlen + 256, 24);
+    const uint64_t eights = (uint64_t)total(c->litlen, 144) + total(c->litlen + 280, 8);
+    const uint64_t nines = total(c->litlen + 144, 112);
+
+    return 7 * sevens + 8 * eights + 9 * nines +
+           DEFLATE_FIXED_DISTANCE_LENGTH *
+               (uint64_t)total(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS);
+}
+
+/* The logarithm of n to base 2, in 1/65536, off by less than 0.001; anything for 0.  All in
+ * integers but for the conversion of n, which is exact, or rounded the same way everywhere, and
+ * finds the exponent and the mantissa; a polynomial of degree 3 goes through powers of two. */
+static inline uint32_t log2_65536(uint32_t n)
+{
+    const float f = (float)(int32_t)n;
+    uint32_t bits, x, y;
+
+    memcpy(&bits, &f, sizeof(bits));
+    x = (bits & 0x7fffff) >> 7;
+    y = (x * (65536 - x)) >> 16;
+    return ((bits >> 23) - 127) * 65536 + x + (y * (27700 - ((x * 10400) >> 16)) >> 16);
+}
+
+/* The bits of counts[0..n) with codes as good as any, in 1/65536: n log n of all together, less
+ * that of each.  Adds the number of symbols in use to *used. */
+LOOP uint64_t entropy(const uint32_t *counts, unsigned n, uint32_t *used)
+{
+    uint32_t symbols = 0, sum = 0;
+    uint64_t each = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        symbols += counts[i] > 0;
+        sum += counts[i];
+        each += (uint64_t)counts[i] * log2_65536(counts[i]);
+    }
+    *used += symbols;
+    return sum == 0 ? 0 : (uint64_t)sum * log2_65536(sum) - each;
+}
+
+/*
+ * About what b takes.  No codes need to be made for that: three fifths of the time of encoding at
+ * level 9 went into codes of blocks that were never written.  A dynamic block's header is taken to
+ * have 150 bits, and 3.25 for each symbol in use, as they have over source, text, XML and machine
+ * code.  Sizes are within 0.06 % of those that deciding by exact sizes gives.
+ */
+LOOP void estimate_loop(struct huff_block *b)
+{
+    const struct huff_counts *c = &b->counts;
+    const uint64_t fixed = 3 + c->extra_bits + fixed_codes(c);
+    const uint64_t stored = stored_bits(b->end.byte - b->start.byte, 0);
+    uint64_t bits;
+    uint32_t used = 0;
+
+    bits = entropy(c->litlen, DEFLATE_FIXED_LITLEN_SYMBOLS, &used);
+    bits += entropy(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS, &used);
+    bits = 3 + c->extra_bits + bits / 65536 + 150 + 13 * used / 4;
+    bits = bits < fixed ? bits : fixed;
+    b->bits = bits < stored ? bits : stored;
+}
+
+#ifdef HAVE_AVX2_PATH
+AVX2_PATH NOINLINE static void estimate_avx2(struct huff_block *b)
+{
+    estimate_loop(b);
+}
+#endif
+
+NOINLINE void huff_estimate(const struct huff_encoder *e, struct huff_block *b)
+{
+#ifdef HAVE_AVX2_PATH
+    if (e->avx2) {
+        estimate_avx2(b);
+        return;
+    }
+#endif
+    (void)e;
+    estimate_loop(b);
+}
+
+void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned offset)
+{
+    const struct huff_counts *c = &b->counts;
+    const uint64_t stored = stored_bits(b->end.byte - b->start.byte, offset);
+    uint64_t fixed = 3 + c->extra_bits + fixed_codes(c), dynamic = 3 + c->extra_bits;
+
+    dynamic += huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
+    dynamic +=
+        huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
+    huff_header_plan(p->litlen_lengths, p->distance_lengths, &p->header);
+    dynamic += p->header.bits;
+
+    p->type = dynamic < fixed ? DEFLATE_DYNAMIC : DEFLATE_FIXED;
+    if (stored < fixed && stored < dynamic)
+        p->type = DEFLATE_STORED;
+}
+
+void huff_join(const struct huff_block *a, const struct huff_block *b, struct huff_block *both)
+{
+    for (unsigned i = 0; i < DEFLATE_FIXED_LITLEN_SYMBOLS; i++)
+        both->counts.litlen[i] = a->counts.litlen[i] + b->counts.litlen[i];
+    both->counts.litlen[DEFLATE_END_OF_BLOCK] = 1;
+    for (unsigned i = 0; i < DEFLATE_FIXED_DISTANCE_SYMBOLS; i++)
+        both->counts.distance[i] = a->counts.distance[i] + b->counts.distance[i];
+    both->counts.extra_bits = a->counts.extra_bits + b->counts.extra_bits;
+    both->start = a->start;
+    both->end = b->end;
+}

@@ -1,0 +1,109 @@
+/*
+ * state.h - what counting, planning and writing a block work on; private to huffman/
+ *
+ * A segment goes through three steps, part by part and block by block: count.c checks a part's
+ * matches and counts its symbols, plan.c estimates from the counts what a block takes and chooses its
+ * form, and write.c writes it.  encoder.c puts these together.
+ */
+#ifndef GZLZSS_HUFFMAN_STATE_H
+#define GZLZSS_HUFFMAN_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "base/deflate.h"
+#include "huffman/header.h"
+#include "huffman/lanes.h"
+#include "huffman/valuecode.h"
+#include "lzss/lzss.h"
+
+/*
+ * The loops over sequences (in count.c and write.c) and the estimates (in plan.c) are compiled twice,
+ * the second time for processors that have AVX2 and BMI2.  The number of instructions is what limits
+ * the loops, and with these there are a tenth fewer; the estimates get larger vectors.  Each version
+ * is a function of its own (NOINLINE), so that it has all registers.  Where there is AVX-512, lanes.h
+ * does most of the work, and the loops do the sequences around a part's end.
+ */
+#define LOOP static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+
+/* How often each symbol occurs in a block, and the number of extra bits of all of them.  The arrays
+ * are as large as the alphabets of fixed blocks, so that loops over them take whole vectors. */
+struct huff_counts {
+    uint32_t litlen[DEFLATE_FIXED_LITLEN_SYMBOLS];
+    uint32_t distance[DEFLATE_FIXED_DISTANCE_SYMBOLS];
+    uint64_t extra_bits;
+};
+
+/* How a block is written. */
+struct huff_plan {
+    enum deflate_block_type type;
+    struct huff_header header; /* of a dynamic block, and its code lengths: */
+    uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS];
+    uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
+};
+
+/* A place in a segment, between two sequences or chunks. */
+struct huff_place {
+    size_t byte;
+    size_t chunk;
+    uint32_t sequence; /* of the chunk */
+};
+
+/* A block that is being made. */
+struct huff_block {
+    struct huff_counts counts;
+    struct huff_place start, end;
+    uint64_t bits; /* its size, estimated */
+};
+
+/*
+ * Codes made ready for writing.  An entry for a literal or a length has its number of bits in the low
+ * 8 bits, and above them the code, and above that the length's extra bits.  A table by distance would
+ * be too large; that for distances is by symbol.
+ */
+struct huff_codes {
+    uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
+    uint32_t length[LZ_MAX_MATCH + 1];
+    /* The first DEFLATE_DISTANCE_SYMBOLS are set. */
+    struct huff_value_code distance[HUFF_VALUE_CODES];
+#ifdef HAVE_AVX512_PATH
+    struct huff_lane_codes lanes;
+#endif
+};
+
+/* Literals before a match are copied so many at a time; more are the exception. */
+#define FEW_LITERALS 16
+
+/* One thread's memory. */
+struct huff_encoder {
+    bool avx2;                   /* the processor has AVX2 and BMI2, */
+    bool avx512;                 /* and AVX-512, too */
+    struct huff_block blocks[3]; /* the open one, the next part, and the two together */
+    struct huff_plan plan;       /* of the block that is being written, */
+    struct huff_codes codes;     /* and its codes */
+    /* Less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH. */
+    _Alignas(64) uint8_t length_symbols[256];
+    uint8_t distance_symbols[1 + 2 * 256]; /* see huff_distance_symbol */
+    /* A part's literals, except those in runs of more than FEW_LITERALS. */
+    uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
+    uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
+#ifdef HAVE_AVX512_PATH
+    union {
+        struct huff_located located; /* while a part is counted, */
+        struct huff_encoded encoded; /* or a block written */
+    } lanes;
+#endif
+};
+
+/* The symbol of a distance.  Above 256, every symbol is for a multiple of 128 distances, so one table
+ * entry serves 128 of them.  A table with an entry for every distance would take the cache that the
+ * data needs. */
+static inline unsigned huff_distance_symbol(const struct huff_encoder *e, unsigned distance)
+{
+    return e->distance_symbols[distance <= 256 ? distance : (distance + 127 + (256 << 7)) >> 7];
+}
+
+#endif

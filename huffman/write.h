@@ -1,0 +1,17 @@
+/*
+ * write.h - writes blocks; private to huffman/
+ */
+#ifndef GZLZSS_HUFFMAN_WRITE_H
+#define GZLZSS_HUFFMAN_WRITE_H
+
+#include "huffman/bitwriter.h"
+#include "huffman/state.h"
+
+/* Writes block b, of the segment in[0..len), as e->plan says; `final` sets BFINAL. */
+void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,
+                      const struct lz_chunk *chunks, const struct huff_block *b, bool final);
+
+/* Writes in[0..n) as stored blocks, at least one; `final` sets the last one's BFINAL. */
+void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool final);
+
+#endif
