@@ -1,5 +1,5 @@
 /*
- * decode.c - decompresses as gzip does, with all that compat/gunzip.h says there is to say
+ * decode.c - decompresses as gzip does, with all that compat/status.h says there is to say
  *
  *     decode -c FILE...    as gzip -dc      decode -t FILE...    as gzip -t
  *     decode -f FILE...    as gzip -dcf     decode -l FILE...    as gzip -lv, without the time

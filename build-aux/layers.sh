@@ -1,0 +1,184 @@
+#!/bin/sh
+# layers.sh - what the folders of the sources may use, and whether they keep to it
+#
+#   build-aux/layers.sh [DIR]     checks the sources in DIR, by default the tree that this script is in
+#   build-aux/layers.sh --list    prints the list, a line for each folder: its name, and what it may use
+#
+# Fails, and names file and line, where
+#
+# - a file includes one of a folder that its own folder may not use;
+# - files of a folder include each other in a circle, where foo.c, foo.h and foo.cu count as one;
+# - a file below src/ calls what is the command's alone: to print, to read or change the environment, to
+#   set signals, to end the process.
+#
+# Tests and benchmarks may use everything, and are not looked at.
+set -u
+
+# HACKING.md has the same list (tests/layers.bats compares them).
+layers='base
+lzss base
+huffman base lzss
+inflate base
+compat base inflate
+gpu base lzss
+pipeline base lzss huffman inflate compat gpu
+src base lzss huffman inflate compat gpu pipeline'
+
+# Calls that are the command's alone; stdout and stderr are not even to be mentioned.
+commands_own='getenv secure_getenv setenv unsetenv putenv exit _exit _Exit quick_exit atexit abort
+    perror printf vprintf puts putchar signal sigaction raise kill stdout stderr'
+
+# Calls that are still there: to be removed, with the calls, as the pipeline's callers tell it what is
+# in the environment.
+exceptions='gpu:getenv gpu:setenv pipeline:getenv'
+
+if [ "${1-}" = --list ]; then
+    echo "$layers"
+    exit
+fi
+cd "${1-$(dirname "$0")/..}" || exit 2
+
+# What there is of the folders.
+folders=
+for folder in $(echo "$layers" | cut -d ' ' -f 1); do
+    [ ! -d "$folder" ] || folders="$folders $folder"
+done
+if [ -z "$folders" ]; then
+    echo "layers.sh: there are no sources in $PWD" >&2
+    exit 2
+fi
+
+# A variable of awk is best on one line.
+list=$(echo "$layers" | tr '\n' ';')
+own=$(echo "$commands_own" | tr '\n' ' ')
+
+# shellcheck disable=SC2016,SC2086 # the program is awk's, and the folders are words
+find $folders -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort |
+    xargs awk -v layers="$list" -v own="$own" -v exceptions="$exceptions" '
+# The folder of a path.
+function folder_of(path)
+{
+    sub(/\/.*/, "", path)
+    return path
+}
+
+# A path without what follows the last dot.
+function module_of(path)
+{
+    sub(/\.[a-z]*$/, "", path)
+    return path
+}
+
+function complain(where, what)
+{
+    print where ": " what
+    bad = 1
+}
+
+BEGIN {
+    n = split(layers, lines, ";")
+    for (i = 1; i <= n; i++) {
+        count = split(lines[i], words, " ")
+        for (k = 1; k <= count; k++)
+            may_use[words[1], words[k]] = 1
+    }
+    n = split(own, words, " ")
+    for (i = 1; i <= n; i++)
+        is_own[words[i]] = 1
+    n = split(exceptions, words, " ")
+    for (i = 1; i <= n; i++) {
+        split(words[i], parts, ":")
+        is_excepted[parts[1], parts[2]] = 1
+    }
+}
+
+FNR == 1 {
+    folder = folder_of(FILENAME)
+    in_comment = 0
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    included = $0
+    sub(/^[^"]*"/, "", included)
+    sub(/".*/, "", included)
+    if (included == "config.h")
+        next
+    user = module_of(FILENAME)
+    used = module_of(included)
+    if (included !~ /\// || included ~ /^\.\.?\//)
+        complain(FILENAME ":" FNR, "\"" included "\" is not a path from the top")
+    else if (!((folder, folder_of(included)) in may_use))
+        complain(FILENAME ":" FNR, folder "/ may not use " folder_of(included) "/ (" included ")")
+    else if (folder == folder_of(included) && user != used && !((user, used) in place)) {
+        place[user, used] = FILENAME ":" FNR
+        uses[user] = uses[user] " " used
+        if (!(user in is_known)) {
+            is_known[user] = 1
+            modules[++module_count] = user
+        }
+    }
+    next
+}
+
+folder != "src" {
+    # Without comments and strings.
+    code = ""
+    rest = $0
+    while (rest != "") {
+        if (in_comment) {
+            at = index(rest, "*/")
+            if (at == 0)
+                break
+            rest = substr(rest, at + 2)
+            in_comment = 0
+        } else if (match(rest, /\/\*|\/\/|"([^"\\]|\\.)*"/) == 0) {
+            code = code rest
+            break
+        } else {
+            code = code substr(rest, 1, RSTART - 1) " "
+            found = substr(rest, RSTART, RLENGTH)
+            rest = substr(rest, RSTART + RLENGTH)
+            if (found == "//")
+                break
+            in_comment = found == "/*"
+        }
+    }
+    # Words, but for members, and of calls those with a parenthesis behind them.
+    before = ""
+    while (match(code, /[A-Za-z_][A-Za-z_0-9]*/) > 0) {
+        word = substr(code, RSTART, RLENGTH)
+        if (RSTART > 1)
+            before = substr(code, RSTART - 1, 1)
+        code = substr(code, RSTART + RLENGTH)
+        is_call = code ~ /^[ \t]*\(/ || word == "stdout" || word == "stderr"
+        if ((word in is_own) && is_call && before !~ /[.>]/ && !((folder, word) in is_excepted))
+            complain(FILENAME ":" FNR, word " is for src/ alone")
+        before = ""
+    }
+}
+
+# Goes down from a module; `path` is how it was come to.
+function visit(module, path,    next_ones, n, i, at, circle)
+{
+    state[module] = "open"
+    n = split(uses[module], next_ones, " ")
+    for (i = 1; i <= n; i++) {
+        if (state[next_ones[i]] == "open") {
+            circle = path " " module " " next_ones[i]
+            at = index(circle, " " next_ones[i] " ")
+            circle = substr(circle, at + 1)
+            gsub(/ /, " -> ", circle)
+            complain(place[module, next_ones[i]], "a circle: " circle)
+        } else if (state[next_ones[i]] == "") {
+            visit(next_ones[i], path " " module)
+        }
+    }
+    state[module] = "done"
+}
+
+END {
+    for (i = 1; i <= module_count; i++)
+        if (state[modules[i]] == "")
+            visit(modules[i], "")
+    exit bad
+}' || exit 1
