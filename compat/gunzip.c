@@ -3,8 +3,8 @@
  *
  * This is where magic numbers are told from each other, where gzip's header and trailer are parsed,
  * and where it is decided what may follow a member.  What turns compressed data into bytes is in
- * files of its own, all of which work between the two buffers of compat/stream.h: deflate.c, and those
- * in compat/older/.
+ * files of its own, all of which work between the two buffers of compat/stream.h: deflate.c, and
+ * those in compat/older/.
  */
 #include "config.h"
 
@@ -393,8 +393,8 @@ enum gz_status gz_run(struct gz_stream *s)
     enum gz_status status = read_members(s);
     int saved_errno = errno;
 
-    /* What was decoded before an error in the data is written, and if that fails, it is what is told:
-     * gzip, too, writes first.  After an error in reading, that is told. */
+    /* What was decoded before an error in the data is written, and if that fails, it is what is
+     * told: gzip, too, writes first.  After an error in reading, that is told. */
     if (status != GZ_WRITE_ERROR && !gz_flush(s) && status != GZ_READ_ERROR) {
         status = GZ_WRITE_ERROR;
         saved_errno = errno;

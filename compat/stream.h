@@ -37,7 +37,7 @@
 
 #define GZ_OUT_SLACK ((size_t)8)
 
-/* The bytes before the out buffer, which stand before it in the output as well: DEFLATE's window. */
+/* The bytes before the out buffer stand before it in the output, too: DEFLATE's window. */
 #define GZ_OUT_BACK INF_WINDOW
 
 /* How far the reading position may step back.  As much lies, unused, behind the input, where a

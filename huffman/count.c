@@ -160,8 +160,8 @@ AVX2_PATH NOINLINE static size_t count_sequences_avx2(struct huff_encoder *e, co
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* As count_loop, but stops where huff_lanes_locate does.  If it counts none, it returns pos, be that
- * 0. */
+/* As count_loop, but stops where huff_lanes_locate does.  If it counts none, it returns pos, be
+ * that 0. */
 AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
                                                size_t pos, size_t chunk_end, size_t enough,
                                                const struct lz_sequence *sequences, uint32_t count,

@@ -7,9 +7,9 @@
 #include "huffman/state.h"
 
 /*
- * Checks the matches of the part that starts at *at, and counts the part's symbols.  A part is as many
- * sequences as give `split` bytes, or the rest of the chunk.  Moves *at to the part's end.  False if a
- * sequence is not a match.
+ * Checks the matches of the part that starts at *at, and counts the part's symbols.  A part is as
+ * many sequences as give `split` bytes, or the rest of the chunk.  Moves *at to the part's end.
+ * False if a sequence is not a match.
  */
 bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
                      const struct lz_chunk *chunks, size_t split, struct huff_place *at,

@@ -1,14 +1,15 @@
 /*
  * encoder.c - a segment's sequences in, DEFLATE blocks out
  *
- * The segment goes through part by part; a part is a chunk, or some of a chunk's sequences.  count.c
- * compares a part's matches with the input and counts its symbols.  plan.c estimates from the counts
- * what the part would take as a block.  One block is kept open.  If the block and the part take less
- * together than apart, the part joins the block; else the block is written, and the part starts the
- * next one.  So parts share a Huffman code as long as that costs less than another header.
+ * The segment goes through part by part; a part is a chunk, or some of a chunk's sequences.
+ * count.c compares a part's matches with the input and counts its symbols.  plan.c estimates from
+ * the counts what the part would take as a block.  One block is kept open.  If the block and the
+ * part take less together than apart, the part joins the block; else the block is written, and the
+ * part starts the next one.  So parts share a Huffman code as long as that costs less than another
+ * header.
  *
- * When a block is written, plan.c chooses the shortest of DEFLATE's three forms, by their exact sizes,
- * and write.c writes it.
+ * When a block is written, plan.c chooses the shortest of DEFLATE's three forms, by their exact
+ * sizes, and write.c writes it.
  */
 #include "config.h"
 
@@ -50,9 +51,9 @@ void huff_encoder_free(struct huff_encoder *e)
 
 size_t huff_bound(size_t len)
 {
-    /* No block takes more than it would stored: its bytes, and for every 65535 of them begun a header
-     * of at most 5 bytes, padding included.  A block has at least one part for each such header, and a
-     * part has HUFF_SPLIT_MIN bytes unless it is its chunk's last. */
+    /* No block takes more than it would stored: its bytes, and for every 65535 of them begun a
+     * header of at most 5 bytes, padding included.  A block has at least one part for each such
+     * header, and a part has HUFF_SPLIT_MIN bytes unless it is its chunk's last. */
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 5 + 2 * BITWRITER_SLACK;
 }
 

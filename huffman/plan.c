@@ -1,8 +1,8 @@
 /*
  * plan.c - what a block takes, and in which form it takes least (plan.h)
  *
- * Deciding where blocks end takes an estimate for each part, by the entropy of its counts.  Codes are
- * made only for blocks that are written; their sizes in DEFLATE's three forms are then exact.
+ * Deciding where blocks end takes an estimate for each part, by the entropy of its counts.  Codes
+ * are made only for blocks that are written; their sizes in DEFLATE's three forms are then exact.
  */
 #include "config.h"
 

@@ -12,8 +12,8 @@ void huff_estimate(const struct huff_encoder *e, struct huff_block *b);
 /* both = a followed by b, but for its bits. */
 void huff_join(const struct huff_block *a, const struct huff_block *b, struct huff_block *both);
 
-/* Chooses the form, and with it the codes, that b is shortest in.  b will start `offset` bits into a
- * byte, which matters to a stored block. */
+/* Chooses the form, and with it the codes, that b is shortest in.  b will start `offset` bits into
+ * a byte, which matters to a stored block. */
 void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned offset);
 
 #endif

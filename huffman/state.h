@@ -2,8 +2,8 @@
  * state.h - what counting, planning and writing a block work on; private to huffman/
  *
  * A segment goes through three steps, part by part and block by block: count.c checks a part's
- * matches and counts its symbols, plan.c estimates from the counts what a block takes and chooses its
- * form, and write.c writes it.  encoder.c puts these together.
+ * matches and counts its symbols, plan.c estimates from the counts what a block takes and chooses
+ * its form, and write.c writes it.  encoder.c puts these together.
  */
 #ifndef GZLZSS_HUFFMAN_STATE_H
 #define GZLZSS_HUFFMAN_STATE_H
@@ -20,11 +20,11 @@
 #include "lzss/lzss.h"
 
 /*
- * The loops over sequences (in count.c and write.c) and the estimates (in plan.c) are compiled twice,
- * the second time for processors that have AVX2 and BMI2.  The number of instructions is what limits
- * the loops, and with these there are a tenth fewer; the estimates get larger vectors.  Each version
- * is a function of its own (NOINLINE), so that it has all registers.  Where there is AVX-512, lanes.h
- * does most of the work, and the loops do the sequences around a part's end.
+ * The loops over sequences (in count.c and write.c) and the estimates (in plan.c) are compiled
+ * twice, the second time for processors that have AVX2 and BMI2.  The number of instructions is
+ * what limits the loops, and with these there are a tenth fewer; the estimates get larger vectors.
+ * Each version is a function of its own (NOINLINE), so that it has all registers.  Where there is
+ * AVX-512, lanes.h does most of the work, and the loops do the sequences around a part's end.
  */
 #define LOOP static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
@@ -60,9 +60,9 @@ struct huff_block {
 };
 
 /*
- * Codes made ready for writing.  An entry for a literal or a length has its number of bits in the low
- * 8 bits, and above them the code, and above that the length's extra bits.  A table by distance would
- * be too large; that for distances is by symbol.
+ * Codes made ready for writing.  An entry for a literal or a length has its number of bits in the
+ * low 8 bits, and above them the code, and above that the length's extra bits.  A table by distance
+ * would be too large; that for distances is by symbol.
  */
 struct huff_codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
@@ -98,9 +98,9 @@ struct huff_encoder {
 #endif
 };
 
-/* The symbol of a distance.  Above 256, every symbol is for a multiple of 128 distances, so one table
- * entry serves 128 of them.  A table with an entry for every distance would take the cache that the
- * data needs. */
+/* The symbol of a distance.  Above 256, every symbol is for a multiple of 128 distances, so one
+ * table entry serves 128 of them.  A table with an entry for every distance would take the cache
+ * that the data needs. */
 static inline unsigned huff_distance_symbol(const struct huff_encoder *e, unsigned distance)
 {
     return e->distance_symbols[distance <= 256 ? distance : (distance + 127 + (256 << 7)) >> 7];

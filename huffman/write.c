@@ -154,8 +154,8 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
 }
 
 #ifdef HAVE_AVX512_PATH
-/* Writes a sequence that huff_lanes_encode has marked as special, whose last literals are at `last`,
- * and of which it made `count` bits. */
+/* Writes a sequence that huff_lanes_encode has marked as special, whose last literals are at
+ * `last`, and of which it made `count` bits. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {

@@ -1,8 +1,8 @@
 /*
  * raw.h - raw DEFLATE (RFC 1951) to bytes
  *
- * A decoder works from the caller's input to the caller's output, a call at a time.  Between calls it
- * relies on bytes that the caller keeps: a few of the input, and a window of the output.
+ * A decoder works from the caller's input to the caller's output, a call at a time.  Between calls
+ * it relies on bytes that the caller keeps: a few of the input, and a window of the output.
  */
 #ifndef GZLZSS_INFLATE_RAW_H
 #define GZLZSS_INFLATE_RAW_H
@@ -39,9 +39,9 @@ struct inf_io {
     size_t out_len; /* at least 1 */
     size_t window;  /* bytes before out that belong to the same data, at most INF_WINDOW */
 
-    /* For inf_run to set, 0 before: the number of input bytes taken, and of output bytes made.  After
-     * INF_END, `used` are those up to the data's last byte, which may be as few as -INF_BACK if it lies
-     * in input of calls before. */
+    /* For inf_run to set, 0 before: the number of input bytes taken, and of output bytes made.
+     * After INF_END, `used` are those up to the data's last byte, which may be as few as -INF_BACK
+     * if it lies in input of calls before. */
     ptrdiff_t used;
     size_t made;
 };

@@ -60,8 +60,8 @@ const char *file_output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* How to name a file of f's directory to the system, beside the directory's descriptor: without what
- * the operand starts with, but with a slash that a user put into a suffix. */
+/* How to name a file of f's directory to the system, beside the directory's descriptor: without
+ * what the operand starts with, but with a slash that a user put into a suffix. */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
@@ -69,7 +69,7 @@ static const char *name_within(const struct file *f, const char *name)
 
 /* --- The input --- */
 
-/* Finds out what a file is known by: `name` in the directory fd, or with AT_EMPTY_PATH fd itself. */
+/* Finds out what a file is known by: `name` in the directory fd; with AT_EMPTY_PATH, fd itself. */
 static void get_id(struct file_id *id, int fd, const char *name, int flags)
 {
 #ifdef MAX_HANDLE_SZ
@@ -292,8 +292,8 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Whether the file that has the output's name is the input: by its own name, which a header can hold,
- * or reached through a link. */
+/* Whether the file that has the output's name is the input: by its own name, which a header can
+ * hold, or reached through a link. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;
@@ -305,8 +305,8 @@ static bool is_input(const struct file *f, const struct stat *old)
              S_ISLNK(operand.st_mode)));
 }
 
-/* Removes the file that has the output's name, or sees to it that the output replaces it; false, with a
- * message, if it has to stay. */
+/* Removes the file that has the output's name, or sees to it that the output replaces it; false,
+ * with a message, if it has to stay. */
 static bool replace_old_output(struct file *f)
 {
     const char *output = name_within(f, f->output_name);
@@ -370,9 +370,10 @@ static void ignore_failure(int result)
 }
 
 /*
- * Copies the input's times, group, mode and owner to the output, in this order.  The group comes before
- * the mode, which says what that group may do.  The owner comes last: a program may have the right to
- * give files away (CAP_CHOWN) and no other of root's, and then cannot change a file that it gave away.
+ * Copies the input's times, group, mode and owner to the output, in this order.  The group comes
+ * before the mode, which says what that group may do.  The owner comes last: a program may have the
+ * right to give files away (CAP_CHOWN) and no other of root's, and then cannot change a file that
+ * it gave away.
  */
 static void copy_attributes(struct file *f)
 {
@@ -404,7 +405,7 @@ static int synchronize_directory(const struct file *f)
     return error;
 }
 
-/* Has what was written put on the disk, and the output's name if it has it.  Returns 0 or an errno. */
+/* Has the output put on the disk, and its name if it has it.  Returns 0 or an errno. */
 static int synchronize(const struct file *f)
 {
     if (fsync(f->out_fd) != 0 && errno != EINVAL)
@@ -458,9 +459,10 @@ static bool is_still_there(const struct file *f, struct stat *st)
            memcmp(id.handle, f->in_id.handle, id.size) == 0;
 }
 
-/* Whether a file that is like *st now has not been written to since it was opened as the input.  Who writes
- * to it can set back the time of that, but not st_ctim.  That changes, too, with the mode, the owner and
- * the number of names, which then show why, and are no reason to keep the file. */
+/* Whether the input, which is like *st now, was not written to since it was opened.  A program that
+ * writes to it can set st_mtim back, but not st_ctim.  st_ctim also changes with the mode, the
+ * owner and the number of names.  If one of these differs, it explains the change, and the input
+ * counts as not written to. */
 static bool is_as_read(const struct file *f, const struct stat *st)
 {
     const struct stat *read = &f->in_stat;
@@ -549,8 +551,9 @@ void file_finish(struct file *f, bool ok)
 {
     if (!ok || !finish_output(f))
         output_discard(&f->output);
-    /* As long as the input is open, no other file gets its inode number.  But where many files wait, it takes
-     * a quarter more time in all to remove open ones (16 cores, tmpfs, 20,000 files of 4 KiB). */
+    /* As long as the input is open, no other file gets its inode number.  But where many files
+     * wait, it takes a quarter more time in all to remove open ones (16 cores, tmpfs, 20,000 files
+     * of 4 KiB). */
     if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }
@@ -605,8 +608,8 @@ static bool commit_output(struct file *f)
     return error == 0;
 }
 
-/* The commit; with `may_change`, whatever the input is by now.  False: it is no longer what was read, and
- * nothing was done. */
+/* The commit; with `may_change`, whatever the input is by now.  False: it is no longer what was
+ * read, and nothing was done. */
 static bool commit(struct file *f, bool may_change)
 {
     enum input input = INPUT_AS_READ;

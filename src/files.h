@@ -9,9 +9,9 @@
  *    complete, but a signal still removes it.
  * 3. file_commit makes the output final and removes the input.
  *
- * Many files can be in the first two steps at a time, in any thread.  file_commit is for one after the
- * other: then, whenever the program ends, some files are done and the others untouched, in the order
- * given.
+ * Many files can be in the first two steps at a time, in any thread.  file_commit is for one after
+ * the other: then, whenever the program ends, some files are done and the others untouched, in the
+ * order given.
  *
  * An input may change between its opening and its end, by seconds where files wait for each other.
  * What is removed is only what was read: file_commit looks at the input's times and size first.
@@ -44,8 +44,8 @@ struct directory {
 /* Bytes of a file handle, at most: Linux's MAX_HANDLE_SZ. */
 #define FILE_HANDLE_MAX 128
 
-/* What tells a file from all others of its file system, also from those that get its inode number when it
- * is gone: the handle of name_to_handle_at(2).  Some file systems have none. */
+/* What tells a file from all others of its file system, also from those that get its inode number
+ * when it is gone: the handle of name_to_handle_at(2).  Some file systems have none. */
 struct file_id {
     bool is_known;
     unsigned size; /* of the handle */
@@ -106,21 +106,21 @@ bool file_open(struct file *f);
 void file_commit(struct file *f);
 void file_discard(struct file *f);
 
-/* file_commit, but if the input is no longer what was read, it does nothing and returns false: it may be
- * worked on again, after file_discard. */
+/* file_commit, but if the input is no longer what was read, it does nothing and returns false: it
+ * may be worked on again, after file_discard. */
 bool file_try_commit(struct file *f);
 
-/* --- For compress.c and decompress.c ---
- *
- * The work follows a file_open that returned true, and ends with file_finish.  Whatever fails is said;
- * functions that return false have said so. */
+/* --- For compress.c and decompress.c --- */
+
+/* The work follows a file_open that returned true, and ends with file_finish.  Whatever fails is
+ * said; a function that returns false has said why. */
 
 /* Creates the output that f->output_name names: f->out_fd is then what to write to, or -1 with
  * ACTION_TEST and ACTION_LIST. */
 bool file_open_output(struct file *f);
 
-/* Begins the line about the file, and its progress, just before it is read; and begins the line again
- * after the progress took its place.  The latter leaves errno as it is. */
+/* Begins the line about the file, and its progress, just before it is read; and begins the line
+ * again after the progress took its place.  The latter leaves errno as it is. */
 void file_announce(struct file *f);
 void file_announce_again(struct file *f);
 
@@ -132,8 +132,8 @@ bool file_is_unchanged(struct file *f);
 /* The rest of the line about the file: `deflated` bytes came of, or became, `original`. */
 void file_report(struct file *f, uint64_t deflated, uint64_t original);
 
-/* Ends the work.  If it went well (`ok`), completes the output; if not, or if that fails, removes it.
- * A file that waits for file_commit may have its input open, and with --atomic its output. */
+/* Ends the work.  If it went well (`ok`), completes the output; if not, or if that fails, removes
+ * it.  A file that waits for file_commit may have its input open, and with --atomic its output. */
 void file_finish(struct file *f, bool ok);
 
 /* The output's name in messages. */

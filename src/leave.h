@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #endif
 
-/* Defined where there may be a child, see below.  (ThreadSanitizer takes any clone for a fork, which
- * does not share memory.) */
+/* Defined where there may be a child, see below.  (ThreadSanitizer takes any clone for a fork,
+ * which does not share memory.) */
 #if defined(__linux__) && defined(SYS_pidfd_open) && defined(SYS_ppoll)
 #define LEAVE_HAS_CHILD
 #endif
@@ -23,18 +23,21 @@
 #endif
 
 /*
- * leave ends the process with this exit status, as _exit does, but does not make whoever waits for it
- * wait until the system has taken back the memory and the GPUs that it used, which takes the driver
- * 0.1 s or more.  A child that shares the memory and the descriptors keeps both alive until the
- * process has ended, and then ends, too; it does nothing else, and takes no signals.  Linkers with a
- * lot of memory to give back have a child for that, too (mold, by R. Ueyama).
+ * Ends the process with this exit status, as _exit does, but sooner.  The system has to take back
+ * the memory and the GPUs that a process used, for which the driver takes 0.1 s or more; with
+ * _exit, the parent waits for that.  leave starts a child that shares the memory and the
+ * descriptors.  It keeps both in use until the process has ended; then the child ends, and the
+ * system takes them back.  The child does nothing else, and takes no signals.  (The linker mold, by
+ * R. Ueyama, has a child for the same purpose.)
  *
- * Descriptors that leave_prepare has seen are closed, and the working directory is left, so that the
- * child keeps nothing busy that others may wait for, but for what it was loaded from.
+ * The child closes the descriptors that leave_prepare saw and leaves the working directory, so that
+ * it keeps no file or directory in use that others may wait for, except what the program was loaded
+ * from.
  *
- * There is no such child, and leave is no more than _exit, where the system does not allow it; and
- * where 16 of earlier runs are still there as zombies: then process 1 does not do its part, which is
- * to wait for orphans, as in a container whose program was not made to be process 1.
+ * In two cases there is no child, and leave does what _exit does: where the system does not allow
+ * one, and where the children of 16 earlier runs are still there as zombies.  In the latter case,
+ * process 1 does not wait for orphans, as in a container whose program was not made to be process
+ * 1.
  */
 _Noreturn void leave(int status);
 
