@@ -184,7 +184,8 @@ all_same_as_gzip() {
 #     DIGEST LEVEL BLOCKSIZE KIND SIZE    of `gen KIND SIZE | gzlzss -n -LEVEL -b BLOCKSIZE`
 #     DIGEST LEVEL BLOCKSIZE file NAME    of tests/data/NAME in place of generated data
 #
-# and with - for the level and the block size, the digest of the data itself.
+# With "default" for the block size there is no -b.  With - for the level and the block size, it is
+# the digest of the data itself.
 
 golden_input() {
     if [ "$1" = file ]; then
@@ -196,10 +197,12 @@ golden_input() {
 
 # golden_digest LEVEL BLOCKSIZE KIND SIZE
 golden_digest() {
+    local block=(-b "$2")
     if [ "$1" = - ]; then
         golden_input "$3" "$4" | sha
     else
-        golden_input "$3" "$4" | "$GZLZSS" --backend=cpu -n "-$1" -b "$2" | sha
+        [ "$2" != default ] || block=()
+        golden_input "$3" "$4" | "$GZLZSS" --backend=cpu -n "-$1" "${block[@]}" | sha
     fi
 }
 
