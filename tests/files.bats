@@ -858,7 +858,7 @@ count_files() {
         skip "built with a sanitizer"
     fi
     for kind in random text; do
-        "$GEN" $kind 300000000 | python3 -c '
+        "$GEN" $kind 160000000 | python3 -c '
 import resource, subprocess, sys
 subprocess.check_call([sys.argv[1], "-p2"], stdout=subprocess.DEVNULL)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

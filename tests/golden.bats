@@ -59,8 +59,26 @@ check_lines() {
     check_lines '1[012] (1024|4096|8192) '
 }
 
+# Of all levels, a segment of the default size and what follows it, also where none was asked for.
+@test "segments of the default size, levels 1 to 9" {
+    check_lines '[1-9] default '
+}
+
+@test "segments of the default size, the near-optimal levels" {
+    check_lines '1[012] default '
+}
+
+@test "every level is recorded with the default segment size" {
+    local level
+    for level in $(seq 12); do
+        grep -qE "^[0-9a-f]{64} $level default [a-z0-9]+ [0-9]+$" "$srcdir/tests/data/golden.sha256" ||
+            fail "level $level is not"
+    done
+}
+
 @test "the tests above leave no recorded line out" {
-    if grep -vE '^#|^[0-9a-f]{64} (- - |[1-9] 1024 |6 32 |1[012] (1024|4096|8192) )' "$srcdir/tests/data/golden.sha256"; then
+    if grep -vE '^#|^[0-9a-f]{64} (- - |[1-9] (1024|default) |6 32 |1[012] (1024|4096|8192|default) )' \
+        "$srcdir/tests/data/golden.sha256"; then
         fail "no test checks these"
     fi
 }

@@ -17,9 +17,20 @@ GZLZSS=$GZLZSS_COMMAND
 export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 
+# no_ignored_signals fails if a signal that the command deals with was ignored when Bats started: the
+# tests could not send it.  Each bit stands for one: HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
+no_ignored_signals() {
+    local ignored
+    # A process that the shell starts: for itself, a shell ignores SIGQUIT.
+    ignored=$(sed -n 's/^SigIgn:[[:blank:]]*//p' /proc/self/status 2>/dev/null)
+    [ $((0x${ignored:-0} & 0x1805007)) -eq 0 ] ||
+        fail "signals are ignored here; use 'make check', or start Bats with ${GEN%gen}default_signals"
+}
+
 # Every test file's setup() calls this: an empty directory for each test.
 enter_test_directory() {
     umask 022
+    no_ignored_signals || return 1
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
@@ -184,7 +195,8 @@ all_same_as_gzip() {
 #     DIGEST LEVEL BLOCKSIZE KIND SIZE    of `gen KIND SIZE | gzlzss -n -LEVEL -b BLOCKSIZE`
 #     DIGEST LEVEL BLOCKSIZE file NAME    of tests/data/NAME in place of generated data
 #
-# and with - for the level and the block size, the digest of the data itself.
+# With "default" for the block size there is no -b.  With - for the level and the block size, it is
+# the digest of the data itself.
 
 golden_input() {
     if [ "$1" = file ]; then
@@ -196,10 +208,12 @@ golden_input() {
 
 # golden_digest LEVEL BLOCKSIZE KIND SIZE
 golden_digest() {
+    local block=(-b "$2")
     if [ "$1" = - ]; then
         golden_input "$3" "$4" | sha
     else
-        golden_input "$3" "$4" | "$GZLZSS" --backend=cpu -n "-$1" -b "$2" | sha
+        [ "$2" != default ] || block=()
+        golden_input "$3" "$4" | "$GZLZSS" --backend=cpu -n "-$1" "${block[@]}" | sha
     fi
 }
 

@@ -131,7 +131,7 @@ many() {
 }
 
 @test "of several files, one line for the run: files, bytes, rate and time left" {
-    many 200 60000
+    many 200 20000
     on_pty 100 "$GZLZSS" -k -12 -p2 --progress many/* </dev/null >seen
     drawn >lines
     grep -qE '^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  0:[0-9][0-9] left$' lines
@@ -170,7 +170,7 @@ many() {
 }
 
 @test "messages are what they are without it" {
-    many 60 200000
+    many 60 60000
     touch many/30.gz
     for options in '-vk -12 -p2' '-vk -12 -p1' '-k -12 -p2'; do
         # shellcheck disable=SC2086 # The command's words.
@@ -218,7 +218,7 @@ for line in lines:
 
 @test "long names leave the rest of the line alone" {
     local long umlauts wide name
-    "$GEN" text 4000000 >big
+    "$GEN" text 2000000 >big
     long=$(printf 'a%.0s' {1..60})
     # In UTF-8: of two bytes, of three and two columns, and of what combines with another.
     umlauts=$(printf '\303\274ber%.0s' {1..30})
@@ -241,7 +241,7 @@ for line in lines:
 
 @test "a name that would move the cursor does not" {
     local name=$'new\nline \e[31mred\x80\302\233' # \302\233: a control character in UTF-8
-    "$GEN" text 4000000 >"$name"
+    "$GEN" text 2000000 >"$name"
     on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
     fits 100
     drawn | grep -q '^new?line ?\[31mred??: [0-9]*%'

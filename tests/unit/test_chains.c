@@ -40,7 +40,7 @@ struct order {
 static struct order *by_three, *by_four, *by_seven;
 
 /* Sorts the positions of in[0..len) that have `bytes` bytes before the segment's end. */
-static void sort_positions(struct order *o, const uint8_t *in, size_t len, unsigned bytes)
+TEXTBOOK void sort_positions(struct order *o, const uint8_t *in, size_t len, unsigned bytes)
 {
     memset(o->starts, 0, sizeof(o->starts));
     for (size_t pos = 0; pos + bytes <= len; pos++)
@@ -59,7 +59,7 @@ static void sort_positions(struct order *o, const uint8_t *in, size_t len, unsig
 }
 
 /* Where chunk `c` of a segment of `len` bytes ends. */
-static size_t chunk_end(size_t len, size_t c)
+TEXTBOOK size_t chunk_end(size_t len, size_t c)
 {
     return c + 1 < LZ_CHUNKS(len) ? (c + 1) * LZ_CHUNK_SIZE : len;
 }
@@ -85,7 +85,7 @@ struct task {
 };
 
 /* What a match is worth: four bits a byte, less what its distance takes. */
-static int worth(struct match match)
+TEXTBOOK int worth(struct match match)
 {
     return 4 * (int)match.length - magnitude(match.distance);
 }
@@ -95,8 +95,8 @@ static int worth(struct match match)
  * candidates by the first `bytes` bytes, in which it has to agree at least; no more than `most`
  * bytes of it count.  One that agrees in `nice` bytes ends the search.
  */
-static struct match best_of(const struct task *t, const struct order *o, size_t bytes, size_t most,
-                            size_t pos, size_t depth)
+TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_t bytes,
+                              size_t most, size_t pos, size_t depth)
 {
     const uint8_t *here = t->in + pos;
     struct match best = {0, 0};
@@ -124,7 +124,7 @@ static struct match best_of(const struct task *t, const struct order *o, size_t 
 
 /* What the searches at `pos`, `ahead` positions further than the match in hand, come up with, if it
  * has at least `least` bytes. */
-static struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
+TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
 {
     const size_t depth = t->level->depth >> ahead, long_depth = t->level->long_depth >> ahead;
     struct match best = {0, 0};
@@ -143,7 +143,7 @@ static struct match best_at(const struct task *t, size_t pos, size_t least, size
 
 /* How far ahead of `pos` there is a match to be preferred to *match, which it then replaces; 0 if
  * there is none.  It is not shorter: only its distance may be in its favour. */
-static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
+TEXTBOOK size_t look_ahead(const struct task *t, size_t pos, struct match *match)
 {
     static const int pays[] = {0, 3, 7};
 
@@ -162,8 +162,8 @@ static size_t look_ahead(const struct task *t, size_t pos, struct match *match)
 
 /* Finds the matches of chunk `c` of the segment in[0..len), whose positions are sorted; returns how
  * many. */
-static size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
-                          struct lz_sequence *out)
+TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
+                            struct lz_sequence *out)
 {
     size_t start = c * LZ_CHUNK_SIZE, end = chunk_end(len, c);
     struct task t = {.in = in, .len = len, .end = end, .level = level};

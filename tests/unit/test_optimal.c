@@ -53,7 +53,7 @@ static struct list *lists;
 static uint8_t *list_counts;
 
 /* Positions with fewer bytes before the segment's end are nobody's candidates and have none. */
-static void note_earlier(const uint8_t *in, size_t len)
+TEXTBOOK void note_earlier(const uint8_t *in, size_t len)
 {
     static int32_t newest[1 << LZ_CHAINS_HASH_BITS];
 
@@ -83,7 +83,7 @@ struct search {
 enum end { GOOD_ENOUGH, DEPTH_USED_UP, CHAIN_ENDED };
 
 /* Looks at `depth` candidates, the next after s->at first, until a match has `enough` bytes. */
-static enum end step(struct search *s, int k, size_t depth, size_t enough)
+TEXTBOOK enum end step(struct search *s, int k, size_t depth, size_t enough)
 {
     for (; depth > 0; depth--) {
         int32_t candidate = earlier[k][s->at];
@@ -106,8 +106,8 @@ static enum end step(struct search *s, int k, size_t depth, size_t enough)
 }
 
 /* Makes the list of `pos`, whose matches end before `end`; returns how many are in it. */
-static unsigned make_list(const struct lz_level *level, const uint8_t *in, size_t pos, size_t end,
-                          struct match *list)
+TEXTBOOK unsigned make_list(const struct lz_level *level, const uint8_t *in, size_t pos, size_t end,
+                            struct match *list)
 {
     const struct {
         int k;
@@ -141,8 +141,8 @@ static unsigned make_list(const struct lz_level *level, const uint8_t *in, size_
 }
 
 /* Makes the lists of the chunk in[start..end), which go to `first` in the group's. */
-static void make_lists(const struct lz_level *level, const uint8_t *in, size_t start, size_t end,
-                       size_t first)
+TEXTBOOK void make_lists(const struct lz_level *level, const uint8_t *in, size_t start, size_t end,
+                         size_t first)
 {
     for (size_t pos = start; pos < end;) {
         size_t i = first + pos - start, skip = 1;
@@ -179,7 +179,7 @@ static unsigned block_of[GROUP / UNIT];
 static unsigned most_blocks; /* of all groups so far */
 
 /* Adds a match to the parse.  Side by side at one distance, two are one. */
-static void take(size_t pos, struct match match)
+TEXTBOOK void take(size_t pos, struct match match)
 {
     struct parsed *last = parse_count > 0 ? &parse[parse_count - 1] : NULL;
 
@@ -190,7 +190,7 @@ static void take(size_t pos, struct match match)
 }
 
 /* Counts the parse's symbols: where they start, a match's pieces all where it does. */
-static void count_symbols(const struct chunk *c)
+TEXTBOOK void count_symbols(const struct chunk *c)
 {
     size_t pos = 0;
     unsigned extra_bits;
@@ -215,7 +215,7 @@ static void count_symbols(const struct chunk *c)
 }
 
 /* The parse as sequences; returns how many. */
-static size_t to_sequences(struct lz_sequence *out)
+TEXTBOOK size_t to_sequences(struct lz_sequence *out)
 {
     size_t count = 0, literals = 0;
 
@@ -234,14 +234,14 @@ static size_t to_sequences(struct lz_sequence *out)
 }
 
 /* The longest match at `pos`; none, of length 0, at the chunk's end. */
-static struct match longest_at(const struct chunk *c, size_t pos)
+TEXTBOOK struct match longest_at(const struct chunk *c, size_t pos)
 {
     if (pos == c->size || c->list_counts[pos] == 0)
         return (struct match){0, 0};
     return c->lists[pos].matches[c->list_counts[pos] - 1];
 }
 
-static void first_parse(const struct chunk *c, const struct lz_level *level)
+TEXTBOOK void first_parse(const struct chunk *c, const struct lz_level *level)
 {
     const unsigned least = least_taken(sample_values(c->in, c->size), level->depth);
 
@@ -270,7 +270,7 @@ static void first_parse(const struct chunk *c, const struct lz_level *level)
 
 /* The logarithms of how many symbols there are, literals and lengths, the end of the block with
  * them, and distances. */
-static void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *distance)
+TEXTBOOK void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *distance)
 {
     uint32_t totals[2] = {1, 0};
 
@@ -280,7 +280,7 @@ static void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *dist
     *distance = totals[1] > 0 ? lz_log2_256(totals[1]) : 0;
 }
 
-static uint64_t estimate(const uint32_t *counts)
+TEXTBOOK uint64_t estimate(const uint32_t *counts)
 {
     uint32_t litlen, distance;
     uint64_t size = 0;
@@ -292,7 +292,7 @@ static uint64_t estimate(const uint32_t *counts)
 }
 
 /* Joins the first `count` units to blocks. */
-static void make_blocks(unsigned count)
+TEXTBOOK void make_blocks(unsigned count)
 {
     unsigned b = 0;
 
@@ -318,7 +318,7 @@ struct prices {
     uint64_t literal[256], length[259], distance[30];
 };
 
-static void make_prices(const uint32_t *counts, struct prices *prices)
+TEXTBOOK void make_prices(const uint32_t *counts, struct prices *prices)
 {
     uint32_t litlen, distance;
     unsigned symbol, extra_bits;
@@ -335,7 +335,7 @@ static void make_prices(const uint32_t *counts, struct prices *prices)
             lz_symbol_cost(counts[286 + i], distance) + 16 * (i < 4 ? 0 : i / 2 - 1);
 }
 
-static void shortest_path(const struct chunk *c)
+TEXTBOOK void shortest_path(const struct chunk *c)
 {
     static struct prices prices;
     static uint64_t to_end[LZ_CHUNK_SIZE + 1];
@@ -373,7 +373,7 @@ static struct lz_sequence (*want)[LZ_CHUNK_MAX_SEQUENCES];
 static size_t want_counts[LZ_CHUNKS(MAX_LEN)];
 
 /* Finds the sequences of the group in[begin..end). */
-static void match_group(const struct lz_level *level, const uint8_t *in, size_t begin, size_t end)
+TEXTBOOK void match_group(const struct lz_level *level, const uint8_t *in, size_t begin, size_t end)
 {
     unsigned count = (unsigned)((end - begin + UNIT - 1) / UNIT);
 

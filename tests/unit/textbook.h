@@ -11,8 +11,13 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
+/* Sanitizers are to watch the code that is tested.  In the textbook methods they would find little, and
+ * take most of the test's time. */
+#define TEXTBOOK \
+    static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
+
 /* How many of the `most` bytes at a and b agree from the first on. */
-static inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
+TEXTBOOK inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
 {
     size_t n = 0;
 
@@ -22,7 +27,7 @@ static inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
 }
 
 /* The position of the highest bit set; -1 if there is none. */
-static inline int magnitude(size_t n)
+TEXTBOOK inline int magnitude(size_t n)
 {
     int bits = -1;
 
@@ -32,7 +37,7 @@ static inline int magnitude(size_t n)
 }
 
 /* The hash of the `bytes` (3, 4, 7 or 12) bytes at p. */
-static inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
+TEXTBOOK inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
 {
     uint32_t words[3] = {0, 0, 0};
 
@@ -45,7 +50,7 @@ static inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
 }
 
 /* How many different values the chunk in[0..size) has in its first 4096 bytes. */
-static inline unsigned sample_values(const uint8_t *in, size_t size)
+TEXTBOOK inline unsigned sample_values(const uint8_t *in, size_t size)
 {
     bool seen[256] = {false};
     unsigned distinct = 0;
@@ -58,7 +63,7 @@ static inline unsigned sample_values(const uint8_t *in, size_t size)
 }
 
 /* The shortest match worth taking in a chunk of so many values, at a depth. */
-static inline unsigned least_taken(unsigned distinct, size_t depth)
+TEXTBOOK inline unsigned least_taken(unsigned distinct, size_t depth)
 {
     static const unsigned steps[] = {6, 8, 16, 40, 80}, leasts[] = {9, 7, 6, 5, 4, 3};
     unsigned i = 0;

@@ -1,0 +1,61 @@
+/*
+ * capture.h - what is written to standard error, kept to be looked at
+ *
+ *     capture_begin();
+ *     msg_error(&m, "no");
+ *     CHECK(captured("gzlzss: no\n"));
+ */
+#ifndef GZLZSS_CAPTURE_H
+#define GZLZSS_CAPTURE_H
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/unit.h"
+
+enum { CAPTURE_MAX = 100000 };
+
+static struct {
+    int saved; /* standard error as it was */
+    char text[CAPTURE_MAX + 1];
+    size_t length;
+} capture;
+
+/* From here on, standard error goes to a file without a name. */
+static inline void capture_begin(void)
+{
+    FILE *file = unit_need(tmpfile());
+
+    fflush(stderr);
+    capture.saved = dup(STDERR_FILENO);
+    if (capture.saved < 0 || dup2(fileno(file), STDERR_FILENO) < 0)
+        abort();
+    fclose(file);
+}
+
+/* Puts standard error back.  What was written is capture.text[0..capture.length). */
+static inline void capture_end(void)
+{
+    ssize_t n;
+
+    fflush(stderr);
+    n = pread(STDERR_FILENO, capture.text, CAPTURE_MAX, 0);
+    if (n < 0 || dup2(capture.saved, STDERR_FILENO) < 0)
+        abort();
+    close(capture.saved);
+    capture.length = (size_t)n;
+    capture.text[n] = '\0';
+}
+
+/* Puts standard error back; whether just this was written.  Says what was, if not. */
+static inline bool captured(const char *want)
+{
+    capture_end();
+    if (strcmp(capture.text, want) == 0)
+        return true;
+    printf("# written: \"%.400s\"\n# wanted: \"%.400s\"\n", capture.text, want);
+    return false;
+}
+
+#endif

@@ -1,0 +1,471 @@
+/*
+ * test_options.c - the command line and the environment: what they set, in which order, and what is
+ * refused with which words
+ */
+#include "config.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "src/options.h"
+#include "tests/unit/capture.h"
+#include "tests/unit/unit.h"
+
+enum { WORDS_MAX = 32 };
+
+/* One command line. */
+struct line {
+    struct options o;
+    struct messages m;
+    bool ok;
+    char words[512]; /* its words, */
+    char *argv[WORDS_MAX + 1];
+    int argc;
+};
+
+/* Parses a command line whose words have blanks between them; the first is the program's name.  What
+ * is printed is in capture.text afterwards. */
+static struct line *parse(const char *words)
+{
+    static struct line l;
+
+    options_free(&l.o);
+    memset(&l, 0, sizeof(l));
+    snprintf(l.words, sizeof(l.words), "%s", words);
+    for (char *word = strtok(l.words, " "); word != NULL; word = strtok(NULL, " "))
+        if (l.argc < WORDS_MAX)
+            l.argv[l.argc++] = word;
+    l.m.program = l.argv[0];
+    capture_begin();
+    l.ok = options_parse(&l.o, l.argc, l.argv, &l.m);
+    capture_end();
+    return &l;
+}
+
+/* Parses what has to be right, and say nothing. */
+static const struct options *good(const char *words)
+{
+    const struct line *l = parse(words);
+
+    if (!CHECK(l->ok && capture.length == 0 && l->m.status == STATUS_OK))
+        printf("# %s: %s\n", words, capture.text);
+    return &l->o;
+}
+
+/* Parses what has to be refused with these words. */
+static void bad(const char *words, const char *message)
+{
+    const struct line *l = parse(words);
+
+    if (!CHECK(!l->ok && l->m.status == STATUS_ERROR && strcmp(capture.text, message) == 0))
+        printf("# %s: \"%s\", not \"%s\"\n", words, capture.text, message);
+}
+
+/* The operands, with blanks between them. */
+static bool operands_are(const struct options *o, const char *want)
+{
+    char all[512] = "";
+
+    for (int i = 0; i < o->name_count; i++) {
+        strcat(all, i > 0 ? " " : "");
+        strcat(all, o->names[i]);
+    }
+    if (strcmp(all, want) == 0)
+        return true;
+    printf("# operands \"%s\", not \"%s\"\n", all, want);
+    return false;
+}
+
+static void defaults(void)
+{
+    const struct options *o = good("gzlzss");
+
+    CHECK_EQ(o->action, ACTION_COMPRESS);
+    CHECK(!o->to_stdout && !o->keep && !o->force && !o->recursive && !o->synchronous && !o->atomic);
+    CHECK(!o->no_name && !o->no_time && !o->progress && !o->presume_input_tty && o->verbose == 0);
+    CHECK(strcmp(o->suffix, ".gz") == 0);
+    CHECK_EQ(o->pipeline.level, 6);
+    CHECK_EQ(o->pipeline.backend, BACKEND_AUTO);
+    CHECK_EQ(o->pipeline.segment_size, 2 << 20);
+    CHECK_EQ(o->pipeline.gpus.count, 0);
+    CHECK(!o->pipeline.rsyncable && !o->threads_given);
+    CHECK_EQ(o->name_count, 0);
+}
+
+/* Which of several actions is done, whatever their order, and what becomes of names and times then. */
+static void actions(void)
+{
+    static const struct {
+        const char *words;
+        enum action action;
+        bool no_name, no_time;
+    } cases[] = {
+        {"p f", ACTION_COMPRESS, false, false},
+        {"p -d f", ACTION_DECOMPRESS, true, true},
+        {"p -t f", ACTION_TEST, true, true},
+        {"p -l f", ACTION_LIST, true, true},
+        {"p -dt f", ACTION_TEST, true, true},
+        {"p -ltd f", ACTION_LIST, true, true},
+        {"p -l -t f", ACTION_LIST, true, true},
+        {"p -n f", ACTION_COMPRESS, true, true},
+        {"p -nN f", ACTION_COMPRESS, false, false},
+        {"p -Nn f", ACTION_COMPRESS, true, true},
+        {"p -m f", ACTION_COMPRESS, false, true},
+        {"p -mM f", ACTION_COMPRESS, false, false},
+        {"p -dN f", ACTION_DECOMPRESS, false, false},
+        {"p -dM f", ACTION_DECOMPRESS, true, false},
+        {"p -dNm f", ACTION_DECOMPRESS, false, true},
+        {"p -V -x", ACTION_VERSION, false, false}, /* at once, whatever follows */
+        {"p -d -L", ACTION_LICENSE, false, false},
+        {"p -H", ACTION_HELP, false, false},
+        {"p --list-devices", ACTION_LIST_DEVICES, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct options *o = good(cases[i].words);
+        bool ok = CHECK_EQ(o->action, cases[i].action);
+
+        ok = CHECK_EQ(o->no_name, cases[i].no_name) && ok;
+        if (!(CHECK_EQ(o->no_time, cases[i].no_time) && ok))
+            printf("# %s\n", cases[i].words);
+    }
+}
+
+/* What the name stands for that the program is called by. */
+static void program_names(void)
+{
+    static const struct {
+        const char *name;
+        enum action action;
+        bool to_stdout;
+    } cases[] = {
+        {"gzip", ACTION_COMPRESS, false},       {"gunzip", ACTION_DECOMPRESS, false},
+        {"gunzlzss", ACTION_DECOMPRESS, false}, {"uncompress", ACTION_DECOMPRESS, false},
+        {"zcat", ACTION_DECOMPRESS, true},      {"gzcat", ACTION_DECOMPRESS, true},
+        {"gzlzsscat", ACTION_DECOMPRESS, true}, {"lcat", ACTION_DECOMPRESS, true},
+        {"cat", ACTION_COMPRESS, false},        {"concat", ACTION_COMPRESS, false},
+        {"gzip-un", ACTION_COMPRESS, false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct options *o = good(cases[i].name);
+
+        if (!(CHECK_EQ(o->action, cases[i].action) && CHECK_EQ(o->to_stdout, cases[i].to_stdout)))
+            printf("# %s\n", cases[i].name);
+    }
+    /* Options go on from there. */
+    CHECK_EQ(good("zcat -l f")->action, ACTION_LIST);
+}
+
+/* The last one counts; two digits are one level only side by side, and only 10 to 12. */
+static void levels(void)
+{
+    static const struct {
+        const char *words;
+        int level;
+    } cases[] = {
+        {"p -1", 1},          {"p -9", 9},        {"p -10", 10},    {"p -11", 11},
+        {"p -12", 12},        {"p -1 -2", 2},     {"p -13", 3},     {"p -21", 1},
+        {"p -112", 2},        {"p -k12", 12},     {"p -12k", 12},   {"p -1k2", 2},
+        {"p -121", 1},        {"p --fast -2", 2}, {"p --fast", 1},  {"p --best", 9},
+        {"p --level=12", 12}, {"p --level 3", 3}, {"p -9 --fa", 1}, {"p -12 -6", 6},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        if (!CHECK_EQ(good(cases[i].words)->pipeline.level, cases[i].level))
+            printf("# %s\n", cases[i].words);
+    bad("p -0", "p: invalid option -- '0'\nTry `p --help' for more information.\n");
+    bad("p -20", "p: invalid option -- '0'\nTry `p --help' for more information.\n");
+    bad("p --level=13", "p: invalid level '13': give 1 to 12\n");
+    bad("p --level=0", "p: invalid level '0': give 1 to 12\n");
+    bad("p --level=1x", "p: invalid level '1x': give 1 to 12\n");
+    bad("p --level=", "p: invalid level '': give 1 to 12\n");
+}
+
+static void segment_sizes(void)
+{
+    static const struct {
+        const char *words;
+        size_t size;
+    } cases[] = {
+        {"p -b 32", 32 << 10},
+        {"p -b32768", 32 << 20},
+        {"p -b 512k", 512 << 10},
+        {"p -b 512K", 512 << 10},
+        {"p -b 1m", 1 << 20},
+        {"p -b 32M", 32 << 20},
+        {"p --blocksize=100", 102400},
+        {"p -9", 2 << 20},
+        {"p -10", 4 << 20},
+        {"p -10 -b 64 -b 128", 128 << 10},
+    };
+    static const char *const wrong[] = {"31",
+                                        "32769",
+                                        "33M",
+                                        "0",
+                                        "-64",
+                                        "64x",
+                                        "64kk",
+                                        "k",
+                                        "4G",
+                                        "1.5m",
+                                        "99999999999999999999",
+                                        "18014398509482016m"};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        if (!CHECK_EQ(good(cases[i].words)->pipeline.segment_size, cases[i].size))
+            printf("# %s\n", cases[i].words);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        char words[64], message[128];
+
+        snprintf(words, sizeof(words), "gzlzss -b %s", wrong[i]);
+        snprintf(message, sizeof(message),
+                 "gzlzss: invalid block size '%s': give 32 to 32768 (KiB)\n", wrong[i]);
+        bad(words, message);
+    }
+    /* Users of gzip's names know its -b: what is no number is refused with its words. */
+    bad("gzip -b 64x", "gzip: -b operand is not an integer\n"
+                       "Try `gzip --help' for more information.\n");
+    bad("gzip -b 31", "gzip: invalid block size '31': give 32 to 32768 (KiB)\n");
+    CHECK_EQ(good("gzip --bits 12")->pipeline.segment_size, 2 << 20);
+    bad("gzip --bits x", "gzip: -b operand is not an integer\n"
+                         "Try `gzip --help' for more information.\n");
+}
+
+/* As many threads as the affinity mask allows, unless a number is given that is not 0. */
+static void threads(void)
+{
+    cpu_set_t set, one;
+    const struct options *o;
+
+    CHECK(sched_getaffinity(0, sizeof(set), &set) == 0);
+    o = good("p");
+    CHECK_EQ(o->pipeline.threads, CPU_COUNT(&set));
+    o = good("p -p 1024");
+    CHECK_EQ(o->pipeline.threads, 1024);
+    CHECK(o->threads_given);
+    o = good("p -T 3 -p 0");
+    CHECK_EQ(o->pipeline.threads, CPU_COUNT(&set));
+    CHECK(!o->threads_given);
+
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            CPU_SET(cpu, &one);
+    CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+    CHECK_EQ(good("p -p0")->pipeline.threads, 1);
+    CHECK_EQ(good("p --processes=2")->pipeline.threads, 2);
+    CHECK(sched_setaffinity(0, sizeof(set), &set) == 0);
+
+    bad("p -p 1025", "p: invalid number of threads '1025': give 0 to 1024 (0: all cores)\n");
+    bad("p -p -1", "p: invalid number of threads '-1': give 0 to 1024 (0: all cores)\n");
+    bad("p -p x", "p: invalid number of threads 'x': give 0 to 1024 (0: all cores)\n");
+}
+
+static void engines(void)
+{
+    const struct options *o;
+
+    CHECK_EQ(good("p --backend=cpu")->pipeline.backend, BACKEND_CPU);
+    CHECK_EQ(good("p --backend=gpu --backend auto")->pipeline.backend, BACKEND_AUTO);
+    o = good("p --device=2,0,1023");
+    CHECK_EQ(o->pipeline.gpus.count, 3);
+    CHECK_EQ(o->pipeline.gpus.numbers[0], 2);
+    CHECK_EQ(o->pipeline.gpus.numbers[1], 0);
+    CHECK_EQ(o->pipeline.gpus.numbers[2], 1023);
+    o = good("p --device 1,2 --device 3"); /* the last list */
+    CHECK_EQ(o->pipeline.gpus.count, 1);
+    CHECK_EQ(o->pipeline.gpus.numbers[0], 3);
+    o = good("p --device=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
+    CHECK_EQ(o->pipeline.gpus.count, 16);
+
+    bad("p --backend=GPU", "p: invalid backend 'GPU': give auto, cpu or gpu\n");
+    static const char *const wrong[] = {
+        "",
+        "x",
+        "-1",
+        "1024",
+        "0,",
+        ",0",
+        "0,0",
+        "1,2,1",
+        "0,,1",
+        "0;1",
+        "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+        "00000000000000000",
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        char words[128], message[256];
+
+        snprintf(words, sizeof(words), "p --device=%s", wrong[i]);
+        snprintf(message, sizeof(message),
+                 "p: invalid devices '%s': give different numbers, at most 16, with commas between "
+                 "them\n",
+                 wrong[i]);
+        bad(words, message);
+    }
+    /* What does not go together, in any order. */
+    CHECK(good("p --rsyncable --backend=cpu")->pipeline.rsyncable);
+    bad("p -R --backend=gpu", "p: --rsyncable does not go with --backend=gpu\n");
+    bad("p --backend=gpu -R", "p: --rsyncable does not go with --backend=gpu\n");
+}
+
+static void suffixes(void)
+{
+    CHECK(strcmp(good("p -S .z")->suffix, ".z") == 0);
+    CHECK(strcmp(good("p -S.a --suffix=.b")->suffix, ".b") == 0);
+    CHECK(strlen(good("p -S 123456789012345678901234567890")->suffix) == 30);
+    bad("p -S 1234567890123456789012345678901",
+        "p: invalid suffix '1234567890123456789012345678901'\n");
+    bad("p --suffix=", "p: invalid suffix ''\n");
+}
+
+static void verbosity(void)
+{
+    CHECK_EQ(good("p -vv")->verbose, 2);
+    CHECK_EQ(good("p -v -v -v")->verbose, 3);
+    CHECK_EQ(good("p -vq")->verbose, 0);
+    CHECK_EQ(good("p -qv")->verbose, 1);
+    CHECK(parse("p -vq")->m.quiet);
+    CHECK(!parse("p -qv")->m.quiet);
+    /* A note, which -q silences, and no error. */
+    CHECK(parse("p -a")->ok);
+    CHECK(strcmp(capture.text, "p: option --ascii ignored on this system\n") == 0);
+    CHECK(parse("p -a")->m.status == STATUS_OK);
+    good("p -aq");
+}
+
+/* Operands in their order, wherever options are among them. */
+static void operands(void)
+{
+    CHECK(operands_are(good("p a -k b -d c"), "a b c"));
+    CHECK(operands_are(good("p a -- -k b"), "a -k b"));
+    CHECK(operands_are(good("p -- --"), "--"));
+    CHECK(operands_are(good("p - -k -"), "- -"));
+    CHECK(operands_are(good("p -p 2 a"), "a"));
+    CHECK(good("p a -- -k")->keep == false);
+    /* Where options end at the first operand. */
+    CHECK(setenv("POSIXLY_CORRECT", "1", 1) == 0);
+    CHECK(operands_are(good("p -k a -d b"), "a -d b"));
+    CHECK_EQ(good("p -k a -d b")->action, ACTION_COMPRESS);
+    CHECK(good("p -k a -d b")->keep);
+    CHECK(unsetenv("POSIXLY_CORRECT") == 0);
+}
+
+static void wrong_options(void)
+{
+    bad("p -x", "p: invalid option -- 'x'\nTry `p --help' for more information.\n");
+    bad("p -k --foo f", "p: unrecognized option '--foo'\nTry `p --help' for more information.\n");
+    bad("p -S", "p: option requires an argument -- 'S'\nTry `p --help' for more information.\n");
+    bad("p --keep=1",
+        "p: option '--keep' doesn't allow an argument\nTry `p --help' for more information.\n");
+    bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
+    bad("p -?", "Try `p --help' for more information.\n");
+    /* What gzip takes for one option stays that, though there are more names that begin so. */
+    CHECK_EQ(good("p --d")->action, ACTION_DECOMPRESS);
+    CHECK_EQ(good("p --de")->action, ACTION_DECOMPRESS);
+    CHECK_EQ(good("p --lis")->action, ACTION_LIST);
+    CHECK(good("p --rec")->recursive);
+}
+
+/* GZLZSS comes before the command line, and may hold all options but no operands. */
+static void own_variable(void)
+{
+    const struct options *o;
+
+    CHECK(setenv("GZLZSS", " -k  --level=9\t-p 3\n-S .own ", 1) == 0);
+    o = good("p f");
+    CHECK(o->keep && o->threads_given && strcmp(o->suffix, ".own") == 0);
+    CHECK_EQ(o->pipeline.level, 9);
+    CHECK_EQ(o->pipeline.threads, 3);
+    CHECK(operands_are(o, "f"));
+    o = good("p -2 -S .mine");
+    CHECK_EQ(o->pipeline.level, 2);
+    CHECK(strcmp(o->suffix, ".mine") == 0);
+
+    CHECK(setenv("GZLZSS", "", 1) == 0);
+    good("p");
+    CHECK(setenv("GZLZSS", "--version", 1) == 0);
+    CHECK_EQ(good("p -d")->action, ACTION_VERSION);
+
+    CHECK(setenv("GZLZSS", "-k f", 1) == 0);
+    bad("p", "p: f: non-option in GZLZSS environment variable\n"
+             "Try `p --help' for more information.\n");
+    CHECK(setenv("GZLZSS", "-k -- f", 1) == 0);
+    bad("p", "p: f: non-option in GZLZSS environment variable\n"
+             "Try `p --help' for more information.\n");
+    /* What is wrong there is said to be there, also what only the end shows. */
+    CHECK(setenv("GZLZSS", "-p x", 1) == 0);
+    bad("p", "p: GZLZSS: invalid number of threads 'x': give 0 to 1024 (0: all cores)\n");
+    CHECK(setenv("GZLZSS", "--foo", 1) == 0);
+    bad("p", "p: GZLZSS: unrecognized option '--foo'\nTry `p --help' for more information.\n");
+    CHECK(setenv("GZLZSS", "--suffix=", 1) == 0);
+    bad("p", "p: GZLZSS: invalid suffix ''\n");
+    bad("p --suffix=", "p: invalid suffix ''\n");
+    good("p -S .z");
+    CHECK(unsetenv("GZLZSS") == 0);
+}
+
+/* GZIP comes before GZLZSS, and may hold only what cannot do harm. */
+static void gzip_variable(void)
+{
+    static const char warning[] =
+        "gzip: warning: GZIP environment variable is deprecated; use an alias or script\n";
+    static const struct {
+        const char *value, *message;
+    } cases[] = {
+        {"-d", "gzip: -d: option not valid in GZIP environment variable\n"},
+        {"-9 -c", "gzip: -c: option not valid in GZIP environment variable\n"},
+        {"--keep", "gzip: --keep: option not valid in GZIP environment variable\n"},
+        {"-R", "gzip: -R: option not valid in GZIP environment variable\n"},
+        {"-S .z", "gzip: -S: option not valid in GZIP environment variable\n"},
+        {"-1 f", "gzip: f: non-option in GZIP environment variable\n"},
+        {"--", "gzip: --: option not valid in GZIP environment variable\n"},
+        {"-9 -- f", "gzip: --: option not valid in GZIP environment variable\n"},
+        {"-0", "gzip: invalid option -- '0'\n"},
+    };
+    struct line *l;
+
+    CHECK(setenv("GZIP", "-9 -n -v --rsyncable", 1) == 0);
+    l = parse("gzip -N f");
+    CHECK(l->ok && l->m.status == STATUS_OK && strcmp(capture.text, warning) == 0);
+    CHECK_EQ(l->o.pipeline.level, 9);
+    CHECK(l->o.pipeline.rsyncable && l->o.verbose == 1 && !l->o.no_name);
+    CHECK(setenv("GZIP", "-9 -q", 1) == 0);
+    CHECK_EQ(good("gzip f")->pipeline.level, 9);
+    CHECK(setenv("GZLZSS", "-3", 1) == 0);
+    CHECK_EQ(good("gzip f")->pipeline.level, 3);
+    CHECK_EQ(good("gzip -4 f")->pipeline.level, 4);
+    CHECK(unsetenv("GZLZSS") == 0);
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char message[256];
+
+        snprintf(message, sizeof(message), "%sTry `gzip --help' for more information.\n",
+                 cases[i].message);
+        CHECK(setenv("GZIP", cases[i].value, 1) == 0);
+        bad("gzip f", message);
+    }
+    CHECK(unsetenv("GZIP") == 0);
+}
+
+int main(void)
+{
+    if (unsetenv("GZIP") != 0 || unsetenv("GZLZSS") != 0 || unsetenv("POSIXLY_CORRECT") != 0)
+        abort();
+    RUN(defaults);
+    RUN(actions);
+    RUN(program_names);
+    RUN(levels);
+    RUN(segment_sizes);
+    RUN(threads);
+    RUN(engines);
+    RUN(suffixes);
+    RUN(verbosity);
+    RUN(operands);
+    RUN(wrong_options);
+    RUN(own_variable);
+    RUN(gzip_variable);
+    options_free(&parse("p")->o);
+    return unit_done();
+}
