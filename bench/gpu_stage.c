@@ -82,16 +82,31 @@ static unsigned long long sum_bytes(struct turn *turns, int count)
     return sum;
 }
 
+/* Fills a batch with segments of the file; false if there are none left. */
+static bool fill(struct gpu_batch *b, size_t segment_size, FILE *f)
+{
+    while (gpu_batch_fits(b, segment_size)) {
+        unsigned index;
+        uint8_t *in = gpu_batch_add(b, segment_size, &index);
+        const size_t len = fread(in, 1, segment_size, f);
+
+        gpu_batch_set_length(b, index, len);
+        if (len < segment_size)
+            break;
+    }
+    return b->length > 0;
+}
+
 static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
 {
-    size_t sequences = 0;
+    size_t sequences = 0, left = b->length;
 
-    for (size_t c = 0, left = b->length; left > 0;) {
-        const size_t segment = left < segment_size ? left : segment_size;
+    for (unsigned i = 0; i < b->count; i++) {
+        const size_t len = left < segment_size ? left : segment_size;
 
-        for (size_t end = c + LZ_CHUNKS(segment); c < end; c++)
-            sequences += b->chunks[c].count;
-        left -= segment;
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+            sequences += gpu_batch_chunks(b, i)[c].count;
+        left -= len;
     }
     return sequences;
 }
@@ -135,8 +150,7 @@ int main(int argc, char **argv)
             t->batch = gpu_new_batch(engines[d], error);
             if (t->batch == NULL)
                 die(error);
-            t->batch->length = fread(t->batch->input, 1, t->batch->capacity, f);
-            if (t->batch->length == 0)
+            if (!fill(t->batch, segment_size, f))
                 die("the input is too small");
         }
     }

@@ -20,6 +20,7 @@
 
 #include "gpu/hugepages.h"
 #include "gpu/internal.cuh"
+#include "lzss/optimal.h"
 
 /* Room for sequences: this many input bytes for each.  Matches of level 1 are at least four bytes
  * long.  Should a batch have more all the same, the chunks that found no room are marked, and the
@@ -47,6 +48,7 @@ struct device_batch {
     uint8_t *host;      /* pinned memory, which has all that follows; */
     bool is_registered; /* pinned after it was allocated */
     struct lz_sequence *host_sequences;
+    struct gpu_span *host_spans;
     struct gpu_result *host_results;
     uint32_t *host_used;
 };
@@ -92,7 +94,10 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Chunks that a batch of `capacity` input bytes can have. */
+/* Chunks that a batch of `capacity` input bytes has room for: as many as whole segments have.  A chunk
+ * takes 64 KiB to 1.5 MiB of device memory, however short it is.  So a batch of short segments is full
+ * with fewer bytes; it has as many blocks for the device to work on side by side, each for a shorter
+ * time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
@@ -103,7 +108,8 @@ static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
 {
     return capacity + GPU_INPUT_PAD +
            chunks_for(capacity, segment_size) *
-               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_result) + scratch) +
+               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_span) +
+                sizeof(struct gpu_result) + scratch) +
            capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
 }
 
@@ -144,9 +150,11 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
 {
     const size_t input_size = round_up(capacity + LZ_INPUT_PAD, 64);
     const size_t sequences_size = round_up(sequences * sizeof(*d->host_sequences), 64);
+    const size_t spans_size = round_up(chunks * sizeof(*d->host_spans), 64);
     const size_t results_size = round_up(chunks * sizeof(*d->host_results), 64);
-    const size_t size =
-        round_up(input_size + sequences_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
+    const size_t size = round_up(
+        input_size + sequences_size + spans_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
+    uint8_t *next;
     cudaError_t status = cudaSuccess;
 
     d->host = hugepages_alloc(size);
@@ -162,9 +170,14 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
         d->host = NULL;
         status = cudaMallocHost(&d->host, size);
     }
-    d->host_sequences = (struct lz_sequence *)(d->host + input_size);
-    d->host_results = (struct gpu_result *)(d->host + input_size + sequences_size);
-    d->host_used = (uint32_t *)(d->host + input_size + sequences_size + results_size);
+    next = d->host + input_size;
+    d->host_sequences = (struct lz_sequence *)next;
+    next += sequences_size;
+    d->host_spans = (struct gpu_span *)next;
+    next += spans_size;
+    d->host_results = (struct gpu_result *)next;
+    next += results_size;
+    d->host_used = (uint32_t *)next;
     return status;
 }
 
@@ -177,15 +190,16 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     size_t sequences = capacity / BYTES_A_SEQUENCE;
     size_t scratch = finders[g->level->finder].scratch(g->level);
     uint8_t *input = NULL;
+    struct gpu_span *spans = NULL;
     cudaError_t status = cudaErrorMemoryAllocation;
 
     b->device = d;
+    b->segments = (struct gpu_segment *)malloc(chunks * sizeof(*b->segments));
     b->chunks = (struct lz_chunk *)malloc(chunks * sizeof(*b->chunks));
-    if (d == NULL || b->chunks == NULL)
+    if (d == NULL || b->segments == NULL || b->chunks == NULL)
         return status;
     b->capacity = capacity;
-    d->view.segment_size = (uint32_t)g->segment_size;
-    d->view.chunks_per_segment = (uint32_t)LZ_CHUNKS(g->segment_size);
+    b->chunk_room = (unsigned)chunks;
     d->view.capacity = (uint32_t)sequences;
     d->view.shared_size = g->shared_size;
 
@@ -200,6 +214,9 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     if (status == cudaSuccess)
         status = cudaMemsetAsync(input, 0, capacity + GPU_INPUT_PAD, g->copying);
     d->view.input = input;
+    if (status == cudaSuccess)
+        status = cudaMalloc(&spans, chunks * sizeof(*spans));
+    d->view.spans = spans;
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
     if (status == cudaSuccess && scratch > 0)
@@ -224,6 +241,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     struct device_batch *d = (struct device_batch *)b->device;
 
     (void)cudaSetDevice(g->device);
+    free(b->segments);
     free(b->chunks);
     free(b);
     if (d == NULL)
@@ -240,6 +258,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     cudaFree(d->view.sequences);
     cudaFree(d->view.scratch);
     cudaFree(d->view.tags);
+    cudaFree((void *)d->view.spans);
     cudaFree((void *)d->view.input);
     for (int i = 0; i < EVENTS; i++)
         if (d->events[i] != NULL)
@@ -376,26 +395,60 @@ int gpu_batches(const struct gpu_engine *g)
     return g->batches;
 }
 
+/* Numbers the chunks of a batch's segments and makes their table.  Returns where the last segment
+ * that is not empty ends in the input. */
+static size_t lay_out(struct gpu_batch *b)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+    uint32_t chunks = 0;
+    size_t input_size = 0;
+
+    for (unsigned i = 0; i < b->count; i++) {
+        struct gpu_segment *s = &b->segments[i];
+        const uint32_t in_segment = LZ_CHUNKS(s->length);
+
+        s->chunk = chunks;
+        for (uint32_t c = 0; c < in_segment; c++) {
+            const uint32_t left = in_segment - c;
+            struct gpu_span *span = &d->host_spans[chunks++];
+
+            span->start = s->start + c * LZ_CHUNK_SIZE;
+            span->end = s->start + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, s->length);
+            span->history = c > 0 ? LZ_WINDOW_SIZE : 0;
+            span->group = c % LZ_OPTIMAL_GROUP > 0  ? 0
+                          : left < LZ_OPTIMAL_GROUP ? left
+                                                    : LZ_OPTIMAL_GROUP;
+        }
+        if (s->length > 0)
+            input_size = s->start + s->length;
+    }
+    d->view.chunks = chunks;
+    return input_size;
+}
+
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
     const struct finder *finder = &finders[g->level->finder];
-    size_t whole = b->length / g->segment_size;
-    size_t rest = b->length % g->segment_size;
+    const size_t input_size = lay_out(b);
 
+    if (d->view.chunks == 0)
+        return true;
     if (g->submissions_left >= 0 && g->submissions_left-- <= 0) {
         g->submissions_left = 0;
         snprintf(error, GPU_ERROR_SIZE, "failing because GZLZSS_TEST_GPU_FAULT says so");
         return false;
     }
 
-    d->view.length = (uint32_t)b->length;
-    d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
     /* Which device is meant is the thread's affair, and this may be another thread than before. */
     return !(failed(cudaSetDevice(g->device), g->name, error) ||
              failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
-             failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length,
+             failed(cudaMemcpyAsync((void *)d->view.input, b->input, input_size,
                                     cudaMemcpyHostToDevice, g->copying),
+                    g->name, error) ||
+             failed(cudaMemcpyAsync((void *)d->view.spans, d->host_spans,
+                                    d->view.chunks * sizeof(*d->view.spans), cudaMemcpyHostToDevice,
+                                    g->copying),
                     g->name, error) ||
              failed(cudaEventRecord(d->events[COPIED_IN], g->copying), g->name, error) ||
              failed(cudaStreamWaitEvent(d->finding, d->events[COPIED_IN], 0), g->name, error) ||
@@ -435,6 +488,9 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;
 
+    memset(&b->times, 0, sizeof(b->times));
+    if (d->view.chunks == 0)
+        return true;
     if (failed(cudaSetDevice(g->device), g->name, error) ||
         failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return false;

@@ -1,15 +1,16 @@
 /*
  * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h says what it finds)
  *
- * The kernels, in their order; all but split have the chunks of a batch side by side:
+ * The kernels, in their order; all have the chunks of a batch side by side:
  *
  * - link: links.cuh, by 3, 4, 7 and 12 bytes.
  * - gather: a thread a position: its list of matches.
  * - first: a warp a chunk: takes away the lists within matches of `nice` bytes, walks the first
  *   parse, counts its units.
- * - For every pass: split, a warp a group: joins units to blocks.  Then path, a warp a chunk: the
- *   shortest path, position by position from the end, with a position's lengths side by side on the
- *   lanes.  Then walk, a warp a chunk: goes along it, and counts; in the last pass, it writes tags.
+ * - For every pass: split, a warp a group, which is that of the group's first chunk: joins units to
+ *   blocks.  Then path, a warp a chunk: the shortest path, position by position from the end, with a
+ *   position's lengths side by side on the lanes.  Then walk, a warp a chunk: goes along it, and
+ *   counts; in the last pass, it writes tags.
  * - compact: compact.cu.  Runs of tags join matches side by side at one distance by themselves, as
  *   counting does.
  */
@@ -19,6 +20,14 @@
 #include "lzss/optimal.h"
 
 #define GATHER_THREADS 1024
+
+/* Blocks that a multiprocessor is to hold at a time: two where it takes 2048 threads.  Left to itself,
+ * nvcc gives each thread so many registers that only one block fits. */
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+#define GATHER_BLOCKS 2
+#else
+#define GATHER_BLOCKS 1
+#endif
 
 /* Costs to the chunk's end that the path remembers: at least the longest match and a warp; a power
  * of two, so that the place of a position is its low bits. */
@@ -152,7 +161,7 @@ static __device__ __forceinline__ void gather(list &l, const gpu_chunk &c, const
     }
 }
 
-static __global__ void __launch_bounds__(GATHER_THREADS)
+static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     gather_chunks(gpu_view v, uint32_t depth, uint32_t long_depth, uint32_t longest_depth,
                   uint32_t nice)
 {
@@ -409,14 +418,12 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of a group; a block's counts are stored where its first unit's are. */
-static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t groups_per_segment)
+/* Joins the units of the group that starts with this chunk, if one does; a block's counts are stored
+ * where its first unit's are. */
+static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v)
 {
-    const uint32_t segment = blockIdx.x / groups_per_segment;
-    const uint32_t in_segment = blockIdx.x % groups_per_segment * LZ_OPTIMAL_GROUP;
-    const uint32_t first = segment * v.chunks_per_segment + in_segment;
-    const uint32_t chunks = min(min((uint32_t)LZ_OPTIMAL_GROUP, v.chunks_per_segment - in_segment),
-                                first < v.chunks ? v.chunks - first : 0);
+    const uint32_t first = blockIdx.x;
+    const uint32_t chunks = gpu_chunk_span(v, first).group;
     struct scratch *scratch = (struct scratch *)v.scratch;
     uint32_t open[SYMBOLS_A_LANE] = {0};
     uint32_t block = 0;
@@ -634,9 +641,6 @@ size_t gpu_scratch_optimal(const struct lz_level *level)
 
 cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    const uint32_t groups_per_segment =
-        (v.chunks_per_segment + LZ_OPTIMAL_GROUP - 1) / LZ_OPTIMAL_GROUP;
-    const uint32_t segments = (v.chunks + v.chunks_per_segment - 1) / v.chunks_per_segment;
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
@@ -647,7 +651,7 @@ cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cu
                                                            level->longest_depth, level->nice);
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);
     for (unsigned pass = 1; pass <= level->passes; pass++) {
-        split_groups<<<segments * groups_per_segment, WARP, 0, stream>>>(v, groups_per_segment);
+        split_groups<<<v.chunks, WARP, 0, stream>>>(v);
         path_chunks<<<v.chunks, WARP, 0, stream>>>(v);
         if (pass < level->passes)
             walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v);

@@ -173,7 +173,9 @@ struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]
     b->capacity = told.capacity * g->segment_size;
     b->input = unit_need(malloc(b->capacity + LZ_INPUT_PAD));
     memset(b->input, 0, b->capacity + LZ_INPUT_PAD);
-    b->chunks = unit_need(malloc(told.capacity * LZ_CHUNKS(g->segment_size) * sizeof(*b->chunks)));
+    b->chunk_room = (unsigned)(told.capacity * LZ_CHUNKS(g->segment_size));
+    b->segments = unit_need(malloc(b->chunk_room * sizeof(*b->segments)));
+    b->chunks = unit_need(malloc(b->chunk_room * sizeof(*b->chunks)));
     own->matcher = unit_need(lz_matcher_new(g->level, g->segment_size));
     own->sequences = unit_need(malloc(b->capacity / LZ_MIN_MATCH * sizeof(*own->sequences)));
     return b;
@@ -206,17 +208,17 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 {
     struct own *own = b->device;
     struct lz_sequence *out = own->sequences;
-    size_t chunk = 0;
+    unsigned chunk = 0;
 
     if (told.fails_late && is_broken(error))
         return false;
-    for (size_t start = 0; start < b->length; start += g->segment_size) {
-        const size_t left = b->length - start;
-        const size_t len = left < g->segment_size ? left : g->segment_size;
+    for (unsigned i = 0; i < b->count; i++) {
+        struct gpu_segment *s = &b->segments[i];
         const struct lz_chunk *found =
-            lz_match_segment(own->matcher, g->level, b->input + start, len);
+            lz_match_segment(own->matcher, g->level, b->input + s->start, s->length);
 
-        for (size_t c = 0; c < LZ_CHUNKS(len); c++, chunk++) {
+        s->chunk = chunk;
+        for (size_t c = 0; c < LZ_CHUNKS(s->length); c++, chunk++) {
             memcpy(out, found[c].sequences, found[c].count * sizeof(*out));
             if (told.is_wrong && found[c].count > 0)
                 out[found[c].count / 2].distance ^= 1;
