@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     const int devices = argc > 6 ? atoi(argv[6]) : 1;
     static struct turn turns[MAX_DEVICES * MAX_BATCHES];
     struct gpu_engine *engines[MAX_DEVICES];
-    char error[GPU_ERROR_SIZE];
+    char error[GPU_ERROR_SIZE], queues[16];
     struct gpu_times sum = {0, 0, 0};
     unsigned long rounds = 0;
     unsigned long long bytes;
@@ -134,13 +134,16 @@ int main(int argc, char **argv)
     f = fopen(argv[1], "rb");
     if (f == NULL)
         die("cannot open the input");
-    gpu_choose_queues(lz_level(atoi(argv[2])));
+    snprintf(queues, sizeof(queues), "%d", gpu_queues(lz_level(atoi(argv[2]))));
+    if (strcmp(queues, "0") != 0)
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues, 0);
     if (gpu_count(error) < devices)
         die("there are not so many devices");
     start = clock_seconds();
     for (int d = 0; d < devices; d++) {
         rewind(f);
-        engines[d] = gpu_open(d, lz_level(atoi(argv[2])), segment_size, batch_size, batches, error);
+        engines[d] = gpu_open(d, lz_level(atoi(argv[2])), segment_size, batch_size, batches,
+                              &(struct gpu_options){0}, error);
         if (engines[d] == NULL)
             die(error);
         for (int i = 0; i < gpu_batches(engines[d]); i++) {

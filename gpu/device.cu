@@ -2,7 +2,6 @@
  * device.cu - finding and naming CUDA devices
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "gpu/internal.cuh"
 
@@ -11,12 +10,11 @@
  * overlap: level 1's pace falls from 29 GB/s to 26, level 6's from 9.5 to 9.3, level 9's does not
  * (H200), which a command that has to encode it all does not notice.  Level 12's fell from 0.59 to 0.34:
  * kernels that go over the shortest path several times take long, and need all. */
-#define FEW_QUEUES "4"
+#define FEW_QUEUES 4
 
-void gpu_choose_queues(const struct lz_level *level)
+int gpu_queues(const struct lz_level *level)
 {
-    if (level->passes == 0)
-        setenv("CUDA_DEVICE_MAX_CONNECTIONS", FEW_QUEUES, 0);
+    return level->passes == 0 ? FEW_QUEUES : 0;
 }
 
 int gpu_count(char error[GPU_ERROR_SIZE])

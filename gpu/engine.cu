@@ -67,9 +67,8 @@ struct gpu_engine {
     cudaStream_t parsing[PARSERS]; /* of higher priority */
     std::atomic<unsigned> made;    /* batches so far, which says what streams the next one gets */
 
-    /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
-     * the submission with this number. */
-    bool corrupt;
+    /* What tests ask for: to give wrong sequences, and to fail when this is 0, not below. */
+    bool is_wrong;
     std::atomic<long> submissions_left;
 };
 
@@ -266,24 +265,10 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(d);
 }
 
-/* A limit that a test sets to what the device has; no limit is as large. */
-static size_t test_limit(const char *name, size_t size)
+/* `size` bytes, or the limit (gpu_options), if that is less. */
+static size_t limited(size_t size, size_t limit)
 {
-    const char *limit = getenv(name);
-
-    return limit != NULL && strtoull(limit, NULL, 10) < size ? strtoull(limit, NULL, 10) : size;
-}
-
-static void read_faults(struct gpu_engine *g)
-{
-    const char *fault = getenv("GZLZSS_TEST_GPU_FAULT");
-
-    g->submissions_left = -1;
-    if (fault == NULL)
-        return;
-    g->corrupt = strcmp(fault, "corrupt") == 0;
-    if (strncmp(fault, "fail=", 5) == 0)
-        g->submissions_left = atol(fault + 5);
+    return limit > 0 && limit < size ? limit : size;
 }
 
 /* Takes the device for this process and thread.  Where only one process may have it, the one before may
@@ -318,7 +303,8 @@ static cudaError_t make_streams(struct gpu_engine *g)
 }
 
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE])
 {
     char label[32];
     struct gpu_engine *g;
@@ -343,13 +329,14 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->level = level;
     g->device = device;
     g->segment_size = segment_size;
-    g->shared_size = (uint32_t)test_limit("GZLZSS_TEST_GPU_SHARED",
-                                          properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC);
+    g->shared_size =
+        (uint32_t)limited(properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC, options->shared);
     g->batches = batches;
     g->capacity =
         fit_batches(&g->batches, batch_size, segment_size, finders[level->finder].scratch(level),
-                    test_limit("GZLZSS_TEST_GPU_MEMORY", available));
-    read_faults(g);
+                    limited(available, options->memory));
+    g->is_wrong = options->is_wrong;
+    g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
         gpu_close(g);
         return NULL;
@@ -436,7 +423,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
         return true;
     if (g->submissions_left >= 0 && g->submissions_left-- <= 0) {
         g->submissions_left = 0;
-        snprintf(error, GPU_ERROR_SIZE, "failing because GZLZSS_TEST_GPU_FAULT says so");
+        snprintf(error, GPU_ERROR_SIZE, "failing because a test asked for it");
         return false;
     }
 
@@ -510,7 +497,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
         if (r.offset <= used && r.count <= used - r.offset) {
             b->chunks[c].sequences = d->host_sequences + r.offset;
             b->chunks[c].count = r.count;
-            if (g->corrupt && r.count > 0)
+            if (g->is_wrong && r.count > 0)
                 d->host_sequences[r.offset + r.count / 2].distance ^= 1;
         } else {
             b->chunks[c].sequences = &invalid;

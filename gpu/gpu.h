@@ -27,6 +27,15 @@ extern "C" {
 
 struct gpu_engine;
 
+/* What tests ask of an engine; all 0 asks for nothing. */
+struct gpu_options {
+    size_t memory; /* it takes no more than so many bytes of device memory for free; 0: no limit */
+    size_t shared; /* a block gets no more than so many bytes of shared memory; 0: no limit */
+    bool is_wrong; /* it gives wrong sequences */
+    bool fails;    /* it takes `good_batches` batches, and fails when another is submitted */
+    long good_batches;
+};
+
 /* What a batch cost, in seconds, as the device's own clock saw it. */
 struct gpu_times {
     double copy_in;
@@ -68,20 +77,21 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 /* How many devices there are; 0, with the reason in error, if there is none. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* Sets CUDA_DEVICE_MAX_CONNECTIONS, unless the user has set it, so that the driver makes as many
- * queues on a device as are good for `level`.  To be called before all else here, and before any
- * thread is started: others may read the environment. */
-void gpu_choose_queues(const struct lz_level *level);
+/* How many queues the driver should make on a device for `level`; 0: as many as it makes by itself.  The
+ * driver takes the number from CUDA_DEVICE_MAX_CONNECTIONS in the environment, when it is first
+ * called.  This calls no driver. */
+int gpu_queues(const struct lz_level *level);
 
 /*
  * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`, with
  * up to `batches` batches of about `batch_size` bytes each for segments of `segment_size` bytes;
  * fewer or smaller ones if the device's free memory is short.  segment_size is as --blocksize allows;
- * batch_size is below 2 GiB; batches is 1 or more.  Takes about 0.3 s: creating a CUDA context is
- * slow.  Returns NULL, with a message in error, if the device cannot be used.
+ * batch_size is below 2 GiB; batches is 1 or more.  *options is copied.  Takes about 0.3 s: creating
+ * a CUDA context is slow.  Returns NULL, with a message in error, if the device cannot be used.
  */
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE]);
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE]);
 
 /* Frees the engine, whose batches must be freed already. */
 void gpu_close(struct gpu_engine *g);

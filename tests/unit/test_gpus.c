@@ -120,10 +120,12 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 }
 
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE])
 {
     struct gpu_engine *g;
 
+    (void)options;
     CHECK(batch_size > 0 && batches > 0);
     pause_ms(told.open_ms << device);
     if (told.waits_for_pipe)

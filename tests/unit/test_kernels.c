@@ -97,6 +97,9 @@ static size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in
     return match_segments(g, b, segments, count, level, segment_size, given_up);
 }
 
+/* What engines are asked for. */
+static struct gpu_options options;
+
 /* An engine, and a batch for `len` bytes. */
 static struct gpu_engine *open_engine(int level, size_t len, size_t segment_size,
                                       struct gpu_batch **b)
@@ -104,7 +107,7 @@ static struct gpu_engine *open_engine(int level, size_t len, size_t segment_size
     const size_t segments = (len + segment_size - 1) / segment_size;
     char error[GPU_ERROR_SIZE] = "";
     struct gpu_engine *g =
-        gpu_open(0, lz_level(level), segment_size, segments * segment_size, 1, error);
+        gpu_open(0, lz_level(level), segment_size, segments * segment_size, 1, &options, error);
 
     *b = g == NULL ? NULL : gpu_new_batch(g, error);
     if (!CHECK(*b != NULL) || !CHECK(len <= (*b)->capacity)) {
@@ -216,14 +219,14 @@ static void test_edges(void)
 /* Where a block has less shared memory, searches read links, and then also the bytes, elsewhere. */
 static void test_less_shared_memory(void)
 {
-    static const char *const sizes[] = {"100000", "1000"};
+    static const size_t sizes[] = {100000, 1000};
 
     for (size_t i = 0; i < 2; i++) {
-        setenv("GZLZSS_TEST_GPU_SHARED", sizes[i], 1);
+        options.shared = sizes[i];
         compare_kind(70 * KIB, &tokens, 6, 128 * KIB);
         compare_kind(70 * KIB, &tokens, 9, 128 * KIB);
-        unsetenv("GZLZSS_TEST_GPU_SHARED");
     }
+    options.shared = 0;
 }
 
 /* --- Segments of all lengths in one batch --- */
