@@ -364,15 +364,6 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
         });
 }
 
-static __device__ __forceinline__ struct lz_match unpack(uint32_t packed)
-{
-    struct lz_match m = {lz_packed_length(packed), lz_packed_distance(packed), LZ_SCORE_MIN};
-
-    if (packed != 0)
-        m.score = lz_score(m.length, m.distance);
-    return m;
-}
-
 static __global__ void __launch_bounds__(WARP)
     parse_chunks(gpu_view v, uint32_t depth, uint32_t nice, uint32_t lazy)
 {
@@ -408,7 +399,7 @@ static __global__ void __launch_bounds__(WARP)
             const uint32_t at = pos - start;
 
             if (match.length == 0) {
-                match = unpack(tile[0][at]);
+                match = lz_unpack(tile[0][at]);
                 if (match.length < least) {
                     match.length = 0;
                     pos++;
@@ -416,17 +407,16 @@ static __global__ void __launch_bounds__(WARP)
                 }
             }
             if (lazy > 0 && match.length < nice) {
-                struct lz_match next = unpack(tile[1][at + 1]);
+                struct lz_match next = lz_unpack(tile[1][at + 1]);
 
-                if (next.length >= match.length && next.score >= match.score + LZ_GAIN_NEXT) {
+                if (lz_prefers(next, match.length, match.score + LZ_GAIN_NEXT)) {
                     match = next;
                     pos++;
                     continue;
                 }
                 if (lazy > 1) {
-                    next = unpack(tile[2][at + 2]);
-                    if (next.length >= match.length &&
-                        next.score >= match.score + LZ_GAIN_AFTER_NEXT) {
+                    next = lz_unpack(tile[2][at + 2]);
+                    if (lz_prefers(next, match.length, match.score + LZ_GAIN_AFTER_NEXT)) {
                         match = next;
                         pos += 2;
                         continue;

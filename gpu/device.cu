@@ -14,7 +14,7 @@
 
 int gpu_queues(const struct lz_level *level)
 {
-    return level->passes == 0 ? FEW_QUEUES : 0;
+    return level->finder->is_slow ? 0 : FEW_QUEUES;
 }
 
 int gpu_count(char error[GPU_ERROR_SIZE])

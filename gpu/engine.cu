@@ -187,7 +187,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
     size_t sequences = capacity / BYTES_A_SEQUENCE;
-    size_t scratch = finders[g->level->finder].scratch(g->level);
+    size_t scratch = finders[g->level->finder->id].scratch(g->level);
     uint8_t *input = NULL;
     struct gpu_span *spans = NULL;
     cudaError_t status = cudaErrorMemoryAllocation;
@@ -292,7 +292,7 @@ static cudaError_t make_streams(struct gpu_engine *g)
     int lowest, highest;
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
-    g->finders = g->level->passes > 0 ? FINDERS_MAX : FINDERS;
+    g->finders = g->level->finder->is_slow ? FINDERS_MAX : FINDERS;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
@@ -333,8 +333,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         (uint32_t)limited(properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC, options->shared);
     g->batches = batches;
     g->capacity =
-        fit_batches(&g->batches, batch_size, segment_size, finders[level->finder].scratch(level),
-                    limited(available, options->memory));
+        fit_batches(&g->batches, batch_size, segment_size,
+                    finders[level->finder->id].scratch(level), limited(available, options->memory));
     g->is_wrong = options->is_wrong;
     g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
@@ -416,7 +416,7 @@ static size_t lay_out(struct gpu_batch *b)
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
-    const struct finder *finder = &finders[g->level->finder];
+    const struct finder *finder = &finders[g->level->finder->id];
     const size_t input_size = lay_out(b);
 
     if (d->view.chunks == 0)

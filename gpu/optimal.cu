@@ -195,18 +195,10 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
             bool longer;
 
             gather<4>(l, c, links4, pos, max, depth, min(enough, LZ_LONG));
-            longer = l.best >= LZ_LONG || (!l.ended && max >= LZ_LONG);
-            if (longer && l.best < LZ_LONG) {
-                l.best = LZ_LONG - 1;
-                l.distance = 0;
-            }
+            longer = lz_goes_on(&l.best, &l.distance, l.ended, LZ_LONG, max);
             if (longer && l.best < min(enough, LZ_LONGEST)) {
                 gather<LZ_LONG>(l, c, links7, pos, max, long_depth, min(enough, LZ_LONGEST));
-                longer = l.best >= LZ_LONGEST || (!l.ended && max >= LZ_LONGEST);
-                if (longer && l.best < LZ_LONGEST) {
-                    l.best = LZ_LONGEST - 1;
-                    l.distance = 0;
-                }
+                longer = lz_goes_on(&l.best, &l.distance, l.ended, LZ_LONGEST, max);
             }
             if (longer && l.best >= LZ_LONGEST - 1 && l.best < enough)
                 gather<LZ_LONGEST>(l, c, links12, pos, max, longest_depth, enough);
@@ -242,7 +234,7 @@ static __device__ void count_match(tally &t, const pending &p)
 static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t pos,
                                                  uint32_t length, uint32_t distance)
 {
-    if (p.length > 0 && p.start + p.length == pos && p.distance == distance) {
+    if (lz_continues(p.start, p.length, p.distance, pos, distance)) {
         p.length += length;
         return;
     }
@@ -250,14 +242,6 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
     p.start = pos;
     p.length = length;
     p.distance = distance;
-}
-
-static __device__ void log2_totals(uint32_t litlens, uint32_t distances, uint32_t *litlen,
-                                   uint32_t *distance)
-{
-    /* A block has one end. */
-    *litlen = lz_log2_256(litlens + 1);
-    *distance = distances == 0 ? 0 : lz_log2_256(distances);
 }
 
 /* The symbols that this lane has in its care: symbol lane + 32 i is the i-th. */
@@ -276,7 +260,8 @@ static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE])
         else
             distances += counts[i];
     }
-    log2_totals(warp_sum(litlens), warp_sum(distances), &litlen, &distance);
+    litlen = lz_log2_litlens(warp_sum(litlens));
+    distance = lz_log2_distances(warp_sum(distances));
 #pragma unroll
     for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++)
         size += lz_symbol_size(counts[i],
@@ -391,13 +376,10 @@ static __global__ void __launch_bounds__(WARP)
 
             if (match == 0) {
                 match = __shfl_sync(ALL_LANES, own, at);
-                if (lz_packed_length(match) < least ||
-                    (lz_packed_length(match) == LZ_MIN_MATCH &&
-                     lz_packed_distance(match) > LZ_OPTIMAL_NEAR3))
+                if (lz_passes_over(match, least))
                     match = 0;
             }
-            if (match == 0 || (lz_packed_length(next) >= lz_packed_length(match) &&
-                               lz_packed_score(next) >= lz_packed_score(match) + LZ_GAIN_NEXT)) {
+            if (match == 0 || lz_prefers_packed(next, match)) {
                 is_literal |= at == (int)threadIdx.x;
                 if (match != 0)
                     match = next;
@@ -444,7 +426,7 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v)
         for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
             both[k] = open[k] + own[k];
         both_size = estimate(both);
-        if (i > 0 && both_size <= open_size + own_size) {
+        if (i > 0 && lz_joins_block(open_size, own_size, both_size)) {
 #pragma unroll
             for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
                 open[k] = both[k];
@@ -486,7 +468,8 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
         else
             distances += counts[i];
     }
-    log2_totals(warp_sum(litlens), warp_sum(distances), &litlen, &distance);
+    litlen = lz_log2_litlens(warp_sum(litlens));
+    distance = lz_log2_distances(warp_sum(distances));
     for (uint32_t i = threadIdx.x; i < 256; i += WARP)
         m.literal[i] = lz_literal_step(counts[i], litlen);
     for (uint32_t i = LZ_MIN_MATCH + threadIdx.x; i <= LZ_MAX_MATCH; i += WARP)

@@ -901,9 +901,7 @@ static bool wants_gpu(int at_level, off_t size)
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
     struct pipeline_config c = {.level = at_level,
                                 .threads = 16,
-                                .segment_size = at_level < LZ_LEVEL_LARGE_SEGMENTS
-                                                    ? LZ_SEGMENT_DEFAULT
-                                                    : LZ_SEGMENT_DEFAULT_LARGE,
+                                .segment_size = lz_level(at_level)->segment_default,
                                 .backend = BACKEND_AUTO};
     struct pipeline *p = new_pipeline(&c);
     FILE *in = unit_need(tmpfile()), *out = unit_need(tmpfile());
@@ -927,10 +925,12 @@ static void test_least_size(void)
 {
     unsetenv("GZLZSS_TEST_GPU_MIN");
     for (int i = 9; i <= 12; i++) {
+        const off_t segment = (off_t)4 << 20;
+
         be_good(1);
-        CHECK_EQ(wants_gpu(i, LZ_SEGMENT_DEFAULT_LARGE + 1), i >= LZ_LEVEL_LARGE_SEGMENTS);
+        CHECK_EQ(wants_gpu(i, segment + 1), lz_level(i)->finder->is_slow);
         be_good(1);
-        CHECK(!wants_gpu(i, LZ_SEGMENT_DEFAULT_LARGE));
+        CHECK(!wants_gpu(i, segment));
     }
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
 }
