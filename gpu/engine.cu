@@ -1,15 +1,17 @@
 /*
  * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
  *
- * A batch's memory is allocated when it is made; nothing grows with the input.  The streams are the
- * engine's: one for copies, both ways, and a few for finding and for parsing.  A batch is given one of
- * each, in turn, when it is made, so that one batch's copies and others' kernels go on side by side.
- * (With streams of their own, batches had many more of them than the device has queues, and in a
- * queue, everything waits for what is before it.)  A parse is one walk along a chunk by a warp,
- * which takes long, whatever else the device does, but little of the device: in a stream of higher
- * priority, it starts beside another batch's search as soon as it can.  How many sequences a batch
- * has is known only when its kernels are done, so their copy is queued by gpu_collect, for just
- * that many.
+ * A batch gets all its memory when it is made; nothing grows with the input.
+ *
+ * The streams are the engine's: one for copies both ways, a few for finding, and a few for parsing.
+ * A new batch is given one of each kind, in turn.  So one batch's copies go on beside other
+ * batches' kernels.  (If each batch had streams of its own, there would be more streams than the
+ * device has queues, and work in a queue waits for all that is before it.)  A parse is one walk
+ * along a chunk by one warp.  It takes long, but occupies little of the device.  Parsing streams
+ * have the higher priority, so that a parse starts beside another batch's search as soon as it can.
+ *
+ * Only when a batch's kernels are done is it known how many sequences it has.  So gpu_collect
+ * queues their copy, for just that many.
  */
 #include <atomic>
 #include <new>
@@ -22,9 +24,9 @@
 #include "gpu/internal.cuh"
 #include "lzss/optimal.h"
 
-/* Room for sequences: this many input bytes for each.  Matches of level 1 are at least four bytes
- * long.  Should a batch have more all the same, the chunks that found no room are marked, and the
- * caller's check of the sequences sends their segments to the CPU. */
+/* A batch has room for one sequence for every so many input bytes.  Matches of level 1 have four
+ * bytes or more.  If a batch has more sequences all the same, chunks that find no room are marked.
+ * The caller's check then fails for their segments, and the CPU matches them. */
 #define BYTES_A_SEQUENCE 4
 
 /* Bytes of the smallest pages there may be. */
@@ -34,8 +36,9 @@
  * COPIED_IN, `parsing` for FOUND. */
 enum { BEGIN, COPIED_IN, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
-/* Streams for finding, at levels with several passes and at others, where a third costs 3 % with
- * FEW_QUEUES and is worth as much with more; and for parsing: with two, level 1 is a tenth slower. */
+/* Streams for finding: FINDERS_MAX for slow finders, FINDERS for others.  For these, a third costs
+ * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: with two,
+ * level 1 is a tenth slower. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS 3
@@ -93,10 +96,10 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Chunks that a batch of `capacity` input bytes has room for: as many as whole segments have.  A chunk
- * takes 64 KiB to 1.5 MiB of device memory, however short it is.  So a batch of short segments is full
- * with fewer bytes; it has as many blocks for the device to work on side by side, each for a shorter
- * time. */
+/* Chunks that a batch of `capacity` input bytes has room for: as many as whole segments have.  A
+ * chunk takes 64 KiB to 1.5 MiB of device memory, however short it is.  So a batch of short
+ * segments is full with fewer bytes; it has as many blocks for the device to work on side by side,
+ * each for a shorter time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
@@ -139,10 +142,10 @@ static size_t round_up(size_t n, size_t to)
 }
 
 /*
- * A batch's memory on the host, pinned.  Most of what pinning costs goes by pages, so these are to be
- * huge ones, where the system has them, and it gets them before they are pinned: 320 MiB took 0.08 s
- * on an H100 machine, 0.15 s by cudaMallocHost; beside 16 busy threads 0.08 and 0.33 s; and 0.08 s
- * less at the end of the program.
+ * Makes a batch's memory on the host, and pins it.  Pinning costs time for every page.  So the
+ * memory is in huge pages, if the system has them, and these are touched before they are pinned.
+ * 320 MiB took 0.08 s on an H100 machine, and 0.15 s by cudaMallocHost; beside 16 busy threads,
+ * 0.08 and 0.33 s.  The program also ends 0.08 s sooner.
  */
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)
@@ -163,7 +166,7 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
         d->host[i] = 0;
     d->is_registered = cudaHostRegister(d->host, size, cudaHostRegisterPortable) == cudaSuccess;
     if (!d->is_registered) {
-        /* Not every system lets memory be pinned that it has not made for that. */
+        /* Some systems pin only memory that they allocated for it. */
         (void)cudaGetLastError();
         free(d->host);
         d->host = NULL;
@@ -245,7 +248,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(b);
     if (d == NULL)
         return;
-    /* What was never made is NULL, which all of these take; errors no longer matter. */
+    /* Whatever was never made is NULL, and these calls accept that.  Errors no longer matter. */
     if (d->is_registered) {
         cudaHostUnregister(d->host);
         free(d->host);
@@ -271,8 +274,8 @@ static size_t limited(size_t size, size_t limit)
     return limit > 0 && limit < size ? limit : size;
 }
 
-/* Takes the device for this process and thread.  Where only one process may have it, the one before may
- * be leaving it still (src/leave.h). */
+/* Takes the device for this process and thread.  If only one process may have it, this waits a
+ * while for the one before to leave it (src/leave.h). */
 static cudaError_t take_device(int device)
 {
     const struct timespec pause = {0, 20000000L};
@@ -285,8 +288,8 @@ static cudaError_t take_device(int device)
     return status;
 }
 
-/* Makes the engine's streams.  Of copying, one will do: to copy out takes a third of what it takes to
- * copy in. */
+/* Makes the engine's streams.  One is enough for copies: copying out takes a third of the time of
+ * copying in. */
 static cudaError_t make_streams(struct gpu_engine *g)
 {
     int lowest, highest;
@@ -427,7 +430,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
         return false;
     }
 
-    /* Which device is meant is the thread's affair, and this may be another thread than before. */
+    /* CUDA keeps the current device per thread, and this may be another thread than before. */
     return !(failed(cudaSetDevice(g->device), g->name, error) ||
              failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
              failed(cudaMemcpyAsync((void *)d->view.input, b->input, input_size,
@@ -470,7 +473,7 @@ static double seconds(const struct device_batch *d, int from, int to)
 
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
-    /* What a chunk without room for its sequences gets: one that no check will pass. */
+    /* A chunk without room for its sequences gets this one, which fails every check. */
     static const struct lz_sequence invalid = {0, 0, 0};
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;

@@ -3,8 +3,9 @@
  *
  * The engine works on batches.  A batch has pinned host memory for segments of any lengths, of any
  * files.  The caller adds segments to an empty batch and fills them, submits the batch, and later
- * collects it: each segment's chunks then hold the sequences that lz_match_segment would have found.
- * Several batches can be under way at a time, so that copies, kernels and the caller's work overlap.
+ * collects it: each segment's chunks then hold the sequences that lz_match_segment would have
+ * found.  Several batches can be under way at a time, so that copies, kernels and the caller's work
+ * overlap.
  *
  * Any thread may call any function, but for one batch only one thread at a time does.  In a build
  * without CUDA, there are no devices, and a message says so.
@@ -53,8 +54,8 @@ struct gpu_segment {
 /* Segments of a batch start at multiples of so many bytes. */
 #define GPU_ALIGNMENT 16
 
-/* One batch.  The engine owns the memory.  Callers read what is above the line, and use functions for
- * the rest. */
+/* One batch.  The engine owns the memory.  Callers read what is above the line, and use functions
+ * for the rest. */
 struct gpu_batch {
     size_t capacity;        /* bytes of input: whole segments of the engine's segment size fit */
     size_t length;          /* bytes of its segments, all together */
@@ -77,17 +78,18 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 /* How many devices there are; 0, with the reason in error, if there is none. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* How many queues the driver should make on a device for `level`; 0: as many as it makes by itself.  The
- * driver takes the number from CUDA_DEVICE_MAX_CONNECTIONS in the environment, when it is first
+/* How many queues the driver should make on a device for `level`; 0: as many as it makes by itself.
+ * The driver takes the number from CUDA_DEVICE_MAX_CONNECTIONS in the environment, when it is first
  * called.  This calls no driver. */
 int gpu_queues(const struct lz_level *level);
 
 /*
- * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`, with
- * up to `batches` batches of about `batch_size` bytes each for segments of `segment_size` bytes;
- * fewer or smaller ones if the device's free memory is short.  segment_size is as --blocksize allows;
- * batch_size is below 2 GiB; batches is 1 or more.  *options is copied.  Takes about 0.3 s: creating
- * a CUDA context is slow.  Returns NULL, with a message in error, if the device cannot be used.
+ * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`,
+ * with up to `batches` batches of about `batch_size` bytes each for segments of `segment_size`
+ * bytes; fewer or smaller ones if the device's free memory is short.  segment_size is as
+ * --blocksize allows; batch_size is below 2 GiB; batches is 1 or more.  *options is copied.  Takes
+ * about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a message in error, if the
+ * device cannot be used.
  */
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, const struct gpu_options *options,
@@ -96,11 +98,13 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 /* Frees the engine, whose batches must be freed already. */
 void gpu_close(struct gpu_engine *g);
 
-/* The device's name, which is there until gpu_close; and how many batches there may be, 1 or more. */
+/* The device's name, which is there until gpu_close; and how many batches there may be, 1 or more.
+ */
 const char *gpu_name(const struct gpu_engine *g);
 int gpu_batches(const struct gpu_engine *g);
 
-/* Makes another batch, which is empty; NULL, with a message in error, if memory is short after all. */
+/* Makes another batch, which is empty; NULL, with a message in error, if memory is short after all.
+ */
 struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]);
 
 /* Frees a batch that is not under way; b may be NULL. */
@@ -109,29 +113,29 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 /* Empties a batch that is not under way. */
 void gpu_batch_clear(struct gpu_batch *b);
 
-/* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits: a batch has room for
- * `capacity` bytes, and for as many chunks as segments of the engine's segment size have. */
+/* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits: a batch has room
+ * for `capacity` bytes, and for as many chunks as segments of the engine's segment size have. */
 bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
 
 /*
  * Adds a segment of `len` bytes, 1 to the engine's segment size.  Returns where the caller puts
  * them, before gpu_submit, and the segment's number in the batch, from 0 on, in *index; NULL if the
- * segment does not fit.  The place is aligned to GPU_ALIGNMENT bytes, and the next segment's place is
- * the next such address after this segment's end.  LZ_INPUT_PAD bytes behind every segment can be
- * read; they may belong to others, and no result depends on them.
+ * segment does not fit.  The place is aligned to GPU_ALIGNMENT bytes, and the next segment's place
+ * is the next such address after this segment's end.  LZ_INPUT_PAD bytes behind every segment can
+ * be read; they may belong to others, and no result depends on them.
  */
 uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index);
 
 /* Makes segment `index` shorter before gpu_submit: `len` bytes, from 0 to those that were added. */
 void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
 
-/* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is cleared
- * or submitted again. */
+/* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is
+ * cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
 
-/* Starts matching a batch and returns at once; gpu_collect, once for every gpu_submit, waits for it.
- * Both return false, with a message in error, if the device failed: the batch's input is still there,
- * its chunks are not, and the engine is of no more use. */
+/* Starts matching a batch and returns at once; gpu_collect, once for every gpu_submit, waits for
+ * it.  Both return false, with a message in error, if the device failed: the batch's input is still
+ * there, its chunks are not, and the engine is of no more use. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 

@@ -23,12 +23,12 @@ static_assert(LZ_CHUNK_SIZE % GPU_ALIGNMENT == 0, "every chunk starts at such a 
 static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk before");
 
 /*
- * Bytes behind a batch's input, in device memory, that may be read: two steps of positions (warp.cuh),
- * and their bytes.  Kernels read as far behind every chunk.  Behind a segment's end, these bytes are
- * another segment's, or any; no result depends on them.  They take part in the hashes of the
- * segment's last positions alone.  No search starts from these positions, being too close to the end
- * for a match of as many bytes as are hashed, and no search meets them, since it goes back from
- * where it starts.
+ * Bytes behind a batch's input, in device memory, that may be read: two steps of positions
+ * (warp.cuh), and their bytes.  Kernels read as far behind every chunk.  Behind a segment's end,
+ * these bytes are another segment's, or any; no result depends on them.  They take part in the
+ * hashes of the segment's last positions alone.  No search starts from these positions, being too
+ * close to the end for a match of as many bytes as are hashed, and no search meets them, since it
+ * goes back from where it starts.
  */
 #define GPU_INPUT_PAD 4096
 

@@ -8,8 +8,8 @@
  * - first: a warp a chunk: takes away the lists within matches of `nice` bytes, walks the first
  *   parse, counts its units.
  * - For every pass: split, a warp a group, which is that of the group's first chunk: joins units to
- *   blocks.  Then path, a warp a chunk: the shortest path, position by position from the end, with a
- *   position's lengths side by side on the lanes.  Then walk, a warp a chunk: goes along it, and
+ *   blocks.  Then path, a warp a chunk: the shortest path, position by position from the end, with
+ *   a position's lengths side by side on the lanes.  Then walk, a warp a chunk: goes along it, and
  *   counts; in the last pass, it writes tags.
  * - compact: compact.cu.  Runs of tags join matches side by side at one distance by themselves, as
  *   counting does.
@@ -21,8 +21,8 @@
 
 #define GATHER_THREADS 1024
 
-/* Blocks that a multiprocessor is to hold at a time: two where it takes 2048 threads.  Left to itself,
- * nvcc gives each thread so many registers that only one block fits. */
+/* Blocks that a multiprocessor is to hold at a time: two where it takes 2048 threads.  Left to
+ * itself, nvcc gives each thread so many registers that only one block fits. */
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
 #define GATHER_BLOCKS 2
 #else
@@ -400,8 +400,8 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of the group that starts with this chunk, if one does; a block's counts are stored
- * where its first unit's are. */
+/* Joins the units of the group that starts with this chunk, if one does; a block's counts are
+ * stored where its first unit's are. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v)
 {
     const uint32_t first = blockIdx.x;

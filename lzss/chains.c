@@ -20,9 +20,9 @@ struct chunk {
     const uint16_t *links3;     /* by three, or NULL; those of the chunk's positions only */
 };
 
-/* The same as links_make, by three bytes, with links of up to `near3`.  The table need not be kept
- * from chunk to chunk: what is in reach of a chunk's first positions, the `before` bytes before it
- * (near3, or 0 if there are none), is entered anew. */
+/* Does what links_make does, by three bytes, with links of up to `near3`.  The table is not kept
+ * from chunk to chunk.  Each time, the `before` bytes before the chunk (near3, or 0 in the first
+ * chunk) are entered again, since the chunk's first positions reach back to them. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before,
                         int32_t near3)
 {
@@ -36,9 +36,10 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
 }
 
 /*
- * Follows p's chain over `depth` candidates for the best match of more than `length` bytes, 3 or
- * more, and at most `max`, and of a score above `score`; ends with one of `enough` bytes.
- * Candidates whose first bytes, those of `mask`, differ from p's are strangers.
+ * Follows the chain of `pos` over `depth` candidates.  Returns the best match of more than `length`
+ * (3 or more) and at most `max` bytes, with a score above `score`; ends at a match of `enough`
+ * bytes.  A candidate does not match if it differs from the bytes at `pos` in those that `mask`
+ * has.
  */
 static inline __attribute__((always_inline)) struct lz_match
 follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length, int32_t score,
@@ -80,8 +81,8 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
 
 /*
  * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
- * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the search leaves out only
- * candidates that cannot be preferred.
+ * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the
+ * search leaves out only candidates that cannot be preferred.
  */
 static inline struct lz_match search(const struct chunk *c, const struct lz_level *level,
                                      int32_t pos, uint32_t least, int32_t least_score,

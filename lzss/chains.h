@@ -1,38 +1,38 @@
 /*
  * chains.h - the hash chain match finder: what levels 2 to 9 mean
  *
- * The candidates for position p are the nearest earlier positions whose first bytes have the same
- * hash, nearest first, none further back than LZ_CHAINS_WINDOW; as many of them are looked at as
- * the level's depth says, whether they match or not.  A match ends with its chunk, and at 258
- * bytes.  The best of several is the one of the highest lz_score, the nearest of several such; a
- * search ends with a candidate that matches `nice` bytes, the best or not.  Three searches, each if
- * those before it found nothing:
+ * The candidates for position p are the earlier positions whose first bytes have the same hash.  A
+ * search looks at them from the nearest on, and no further back than LZ_CHAINS_WINDOW.  It looks at
+ * as many as the level's depth says, whether they match or not.  A match ends where its chunk ends,
+ * and at 258 bytes.  The best match has the highest lz_score; of equal scores, the nearest is best.
+ * A search ends after a candidate that matches `nice` bytes, even if another is best.  There are
+ * three searches.  Each runs only if those before it found nothing:
  *
- * - where the level has a `long_depth`, that many candidates by the first LZ_LONG bytes, for a
- *   match of at least as many;
- * - `depth` candidates by the first four bytes, for a match of at least four; where the level has a
- *   long_depth, of at most LZ_LONG - 1, as nothing longer is to be expected: so that who has a
- *   match longer than that can do without this search;
- * - in chunks that lz_wants_length3 names, the nearest candidate by the first three bytes, if it
- *   lies within `near3` bytes, for a match of three.
+ * - by the first LZ_LONG bytes, over `long_depth` candidates, for a match of LZ_LONG bytes or more;
+ *   not at levels whose long_depth is 0;
+ * - by the first four bytes, over `depth` candidates, for a match of four bytes or more.  At levels
+ *   that have a long_depth, it counts LZ_LONG - 1 bytes at most: after the first search, a longer
+ *   match is not to be expected.  So look-ahead from a longer match need not search by four bytes;
+ * - by the first three bytes, in chunks that lz_wants_length3 names: one candidate, the nearest, if
+ *   it lies within `near3` bytes, for a match of three.
  *
- * All this is a property of the segment's bytes, so that a CPU can follow chains as it goes along,
- * and a GPU can look at all positions at once.
+ * What a search finds depends on the segment's bytes alone.  So the CPU can search where its parse
+ * gets to, and the GPU can search at all positions at once.
  *
- * The parse walks a chunk from its start.  A match shorter than lz_least_length is passed over.
- * Greedily (`lazy` 0), any other is taken.  Else, unless it has `nice` bytes, the next position is
- * searched, with half the level's depths; if the match there is no shorter, and its lz_score higher
- * by LZ_GAIN_NEXT or more, it is considered in place of the one in hand, in the same way.  With
- * `lazy` 2, if it was not preferred, the position after that is searched, with a quarter of the
- * depths, and has to gain LZ_GAIN_AFTER_NEXT.  What is left in hand is taken, and the walk goes on
- * at its end.  Matches side by side at one distance are one match (and cut as lz_pieces says).
+ * The parse walks a chunk from its start, and passes over matches shorter than lz_least_length.
+ * With `lazy` 0, it takes any other match.  With `lazy` 1 and 2, it looks ahead first, unless the
+ * match in hand has `nice` bytes: it searches at the next position, with half the level's depths.
+ * If lz_prefers that match by LZ_GAIN_NEXT, it becomes the match in hand, and look-ahead starts
+ * again from there.  If not, and `lazy` is 2, the parse searches at the position after that, with a
+ * quarter of the depths, for a match that gains LZ_GAIN_AFTER_NEXT.  Then it takes the match in
+ * hand, and goes on at its end.  Matches side by side at one distance become one match, which
+ * lz_pieces cuts.
  *
- * Lazy matching and chains are from Deflate's own beginnings (P. Deutsch, RFC 1951, section 4);
- * that later searches look less deep, and that look-ahead weighs length against distance in bits,
- * are ideas of E. Biggers' libdeflate.  That longer prefixes have chains of their own is ours: the
- * candidates for a long match are few, and come first; and look-ahead from a long match, where only
- * a longer one is of use, has no others to look at.  So is weighing within a search, not only
- * between two.
+ * Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  libdeflate (E.
+ * Biggers) has less depth for later searches, and look-ahead that weighs length against distance in
+ * bits.  Two things are ours.  Longer prefixes have chains of their own: the candidates for a long
+ * match are few and come first, and look-ahead from a long match looks at no others.  And scores
+ * decide within a search, not only between two.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
@@ -42,20 +42,21 @@
 #include "lzss/common.h"
 
 /*
- * How far back a candidate may lie: one less than DEFLATE's window, so that signed 16 bits, counted
- * from the chunk's start, hold every position in reach of it and one value that means "none".
+ * How far back a candidate may lie: one byte less than DEFLATE's window.  So 16 bits with a sign,
+ * counted from the chunk's start, hold every position in its reach, and one value that means
+ * "none".
  */
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
-/* Size of the hash tables, in bits.  More bits put fewer strangers into a chain, whose candidates
- * use up depth; fewer let more chunks share a GPU's shared memory. */
+/* Size of the hash tables, in bits.  With more bits, a chain has fewer candidates that do not match
+ * and only use up depth.  With fewer, more chunks share a GPU's shared memory. */
 #define LZ_CHAINS_HASH_BITS 15
 
 /*
- * Bytes of the prefixes that have chains, beside those of three and four.  Longer ones have fewer
- * candidates, of which more lead to long matches; but a match shorter than the prefix is never met
- * among them.  The CPU compares a prefix of up to eight bytes at a load, and lz_hash7 and lz_hash12
- * are made for these two.
+ * Lengths of the prefixes that have chains, beside those of three and four bytes.  A longer prefix
+ * has fewer candidates, and more of them lead to long matches; but it never leads to a match
+ * shorter than itself.  The CPU compares a prefix of up to eight bytes with one load.  lz_hash7 and
+ * lz_hash12 are made for these two lengths.
  */
 #define LZ_LONG 7
 #define LZ_LONGEST 12
@@ -88,8 +89,8 @@ struct lz_match {
     int32_t score;
 };
 
-/* What a match is worth, in bits, roughly: 4 for every byte, less what its distance costs in extra
- * bits.  LZ_SCORE_MIN is less than that of any match. */
+/* About how many bits a match saves: 4 for every byte, less the extra bits of its distance.
+ * LZ_SCORE_MIN is below the score of any match. */
 LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 {
     return 4 * (int32_t)length - (int32_t)lz_log2(distance);
@@ -126,28 +127,26 @@ LZ_INLINE struct lz_match lz_unpack(uint32_t match)
     return m;
 }
 
-/* Look-ahead prefers a match one or two positions later if its score is higher by at least this: it has
- * to pay for the literals before it. */
+/* Look-ahead prefers a match one or two positions later if its score is higher by at least this: it
+ * has to pay for the literals before it. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 
-/* Whether look-ahead prefers `next` to a match of this length and, with what it has to gain, this score.
- */
+/* Whether look-ahead prefers `next` to the match in hand, which has this length; `score` is its
+ * score and the gain asked for. */
 LZ_INLINE bool lz_prefers(struct lz_match next, uint32_t length, int32_t score)
 {
     return next.length >= length && next.score >= score;
 }
 
-/*
- * What is worth taking depends on how many different bytes the chunk is written in, which its first
- * LZ_SAMPLE bytes tell: where few are in use, literals cost few bits.
- */
+/* Which matches are worth taking depends on how many different bytes a chunk uses: if they are few,
+ * literals cost few bits.  The chunk's first LZ_SAMPLE bytes tell. */
 #define LZ_SAMPLE 4096
 
 LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
 
-/* The shortest match worth taking: a match costs 18 bits or so.  A search of little depth finds
- * short matches where there are long ones, and must not be too proud. */
+/* The length of the shortest match worth taking: a match costs about 18 bits.  A search of little
+ * depth often finds a short match where there is a long one, so it must accept shorter ones. */
 LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
 {
     uint32_t least = distinct < 6    ? 9

@@ -36,7 +36,7 @@ struct lz_pending {
     uint32_t distance;
 };
 
-/* Lets the match at `pos` continue p's; false if it does not. */
+/* Joins the match at `pos` to the pending one; false if it does not continue that one. */
 static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     if (!lz_continues((uint32_t)p->start, p->length, p->distance, (uint32_t)pos, distance))
@@ -45,7 +45,7 @@ static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, u
     return true;
 }
 
-/* Puts the match at `pos` in the place of p's, which is done with. */
+/* Makes the match at `pos` the pending one.  The caller is done with the one before. */
 static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     p->literals = p->start + (int32_t)p->length;
@@ -54,7 +54,7 @@ static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length
     p->distance = distance;
 }
 
-/* Writes p's match, if there is one, and puts the one at `pos` in its place. */
+/* Writes the pending match, if there is one, and makes the one at `pos` the pending one. */
 static inline struct lz_sequence *lz_emit_next(struct lz_sequence *out, struct lz_pending *p,
                                                int32_t pos, uint32_t length, uint32_t distance)
 {

@@ -20,7 +20,7 @@ static const struct lz_level levels[] = {
     /*                           depths       nice  near3 lazy passes split  segment */
     [1]  = {&lz_finder_tagging,   0,   0,   0,   0,     0, 0, 0, 16384, 2 * MIB}, /* fastest */
     [2]  = {&lz_finder_chains,    4,   0,   0,  16,     0, 0, 0, 16384, 2 * MIB}, /* greedy */
-    [3]  = {&lz_finder_chains,    8,   0,   0,  24,     0, 0, 0, 16384, 2 * MIB}, /* greedy, deeper */
+    [3]  = {&lz_finder_chains,    8,   0,   0,  24,     0, 0, 0, 16384, 2 * MIB}, /* greedy */
     [4]  = {&lz_finder_chains,   10,   0,   0,  24,     0, 1, 0, 16384, 2 * MIB}, /* lazy */
     [5]  = {&lz_finder_chains,   16,   0,   0,  32,  4096, 2, 0, 16384, 2 * MIB}, /* with threes */
     [6]  = {&lz_finder_chains,   24,   0,   0, 100,  4096, 2, 0, 16384, 2 * MIB}, /* the default */

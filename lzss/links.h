@@ -5,8 +5,8 @@
  * the one it displaces: the links of the chains.  No branch in it depends on the data.  Searches
  * then follow links only where they need to.
  *
- * Positions are counted from the chunk's start, in signed 16 bits.  When a chunk is done, 32768 is
- * taken off every entry of the table (links_next_chunk), and what falls out of reach becomes NONE.
+ * Positions are counted from the chunk's start, in 16 bits with a sign.  After a chunk,
+ * links_next_chunk subtracts 32768 from every entry of the table; entries out of reach become NONE.
  */
 #ifndef GZLZSS_LZSS_LINKS_H
 #define GZLZSS_LZSS_LINKS_H
@@ -16,7 +16,7 @@
 #include "lzss/bytes.h"
 #include "lzss/chains.h"
 
-/* The entry that names no position: further back than any that is in reach of a chunk. */
+/* An entry that names no position: it lies further back than any position in a chunk's reach. */
 #define LINKS_NONE INT16_MIN
 
 _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");
@@ -88,7 +88,7 @@ links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in,
         links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i, LZ_CHAINS_WINDOW);
 }
 
-/* The same for two at a time, so that the one's misses of the cache overlap with the other's. */
+/* Makes two at a time, so that their cache misses overlap. */
 static inline __attribute__((always_inline)) void
 links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,
                unsigned b_bytes, const uint8_t *restrict in, int32_t size)

@@ -16,22 +16,22 @@
  * Positions within a match of `nice` bytes have no list: in a walk through the chunk, a position
  * with such a match is followed by the one after the match.
  *
- * First parse.  A walk takes the longest match at each position, unless it is shorter than
- * lz_least_length, or has three bytes and a distance above LZ_OPTIMAL_NEAR3, or the next position's
- * is no shorter and its lz_score higher by LZ_GAIN_NEXT or more: then that one is considered in its
- * place, whatever else it is.
+ * First parse.  A walk looks at the longest match of each position.  It passes over a match that is
+ * shorter than lz_least_length, or has three bytes and a distance above LZ_OPTIMAL_NEAR3.  If
+ * lz_prefers the next position's longest match by LZ_GAIN_NEXT, that one takes the place of the
+ * match in hand, even if the walk would pass over it elsewhere.  Then the walk takes the match in
+ * hand.
  *
- * Of both parses, matches side by side at one distance are one match, cut as lz_pieces says.
+ * In both parses, matches side by side at one distance become one match, which lz_pieces cuts.
  *
  * Costs.  From a parse, each unit of LZ_UNIT_SIZE bytes counts its literals, and the lengths and
  * distances of the matches that start in it, with all their pieces.  A block has one end-of-block
- * symbol, which its total of literals and lengths includes, and no more is made of.  Units are
- * joined to blocks, from the group's start:
- * a unit joins the block before it if the sum of their sizes, as if separate, is no less than the
- * size together.  A block's size is estimated by the entropy of its counts, with LZ_SYMBOL_COST for
- * every symbol in use.  (A group is LZ_OPTIMAL_GROUP chunks of a segment, or those left.)  What a
- * symbol costs in a unit is then its information content in the unit's block, in 1/16 bits, and at
- * most 15 bits, DEFLATE's longest code; one that does not occur counts as half a time.
+ * symbol.  The total of literals and lengths includes it; nothing else does.  From the group's
+ * start on, a unit joins the block before it unless the two are smaller apart (lz_joins_block).  A
+ * block's size is estimated by the entropy of its counts, with LZ_SYMBOL_COST for every symbol in
+ * use.  (A group is LZ_OPTIMAL_GROUP chunks of a segment, or those that are left.)  In a unit, a
+ * symbol costs its information content in the unit's block, in 1/16 bits.  It costs at most 15
+ * bits, DEFLATE's longest code.  A symbol that does not occur counts as half a time.
  *
  * Shortest path.  For every position of the chunk, from the last to the first, the cheapest way to
  * the chunk's end is to code a literal or any length that a match there has, each at the distance
@@ -58,7 +58,8 @@
 #define LZ_OPTIMAL_NEAR3 4096
 
 /* Chunks in a group, whose matches the CPU keeps from pass to pass: 4 MiB of input, the default
- * segment.  In smaller groups, fewer blocks have neighbours to join; larger ones take more memory. */
+ * segment.  In smaller groups, fewer blocks have neighbours to join; larger ones take more memory.
+ */
 #define LZ_OPTIMAL_GROUP 128
 
 /* Bytes in a unit.  In smaller ones costs follow the data more closely, but are guessed from fewer
@@ -85,10 +86,10 @@ LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
 LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
 /*
- * After a step of gathering: whether there can still be a match of `bytes` bytes or more, so that the
- * next step, by so many bytes, follows.  *best is the longest so far, max the longest there can be, and
- * `ended` says that the step came to the end of its chain.  If there was no such match yet, the next
- * step looks for one, and starts from the position.
+ * After a step of gathering: whether there can still be a match of `bytes` bytes or more, so that
+ * the next step, by so many bytes, follows.  *best is the longest so far, max the longest there can
+ * be, and `ended` says that the step came to the end of its chain.  If there was no such match yet,
+ * the next step looks for one, and starts from the position.
  */
 LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32_t bytes,
                           uint32_t max)
@@ -136,8 +137,8 @@ LZ_INLINE uint32_t lz_log2_256(uint32_t x)
     return log2;
 }
 
-/* What a symbol in use adds to a block's header, in 1/256 bits: 5.5 bits.  More makes for fewer,
- * larger blocks. */
+/* What a symbol in use adds to a block's header, in 1/256 bits: 5.5 bits.  A higher cost makes
+ * fewer and larger blocks. */
 #define LZ_SYMBOL_COST 1408
 
 /* What a symbol that occurs `count` times adds to a block's size, in 1/256 bits; log2_total is
@@ -147,8 +148,8 @@ LZ_INLINE uint64_t lz_symbol_size(uint32_t count, uint32_t log2_total)
     return count == 0 ? 0 : (uint64_t)count * (log2_total - lz_log2_256(count)) + LZ_SYMBOL_COST;
 }
 
-/* lz_log2_256 of all literals and lengths of a block together, and of all distances.  A block has one
- * end-of-block symbol beside the former, and may have none of the latter. */
+/* lz_log2_256 of all literals and lengths of a block together, and of all distances.  A block has
+ * one end-of-block symbol beside the former, and may have none of the latter. */
 LZ_INLINE uint32_t lz_log2_litlens(uint32_t count)
 {
     return lz_log2_256(count + 1);
@@ -159,7 +160,8 @@ LZ_INLINE uint32_t lz_log2_distances(uint32_t count)
     return count == 0 ? 0 : lz_log2_256(count);
 }
 
-/* Whether a unit joins the block before it, from the sizes of the block, the unit, and both as one. */
+/* Whether a unit joins the block before it, from the sizes of the block, the unit, and both as one.
+ */
 LZ_INLINE bool lz_joins_block(uint64_t block, uint64_t unit, uint64_t both)
 {
     return both <= block + unit;
