@@ -107,8 +107,7 @@ int main(int argc, char **argv)
     if (argc < 3 || atoi(argv[2]) < LZ_LEVEL_MIN || atoi(argv[2]) > LZ_LEVEL_MAX)
         die("usage: encode_stage FILE LEVEL [MIB [SECONDS]]");
     level = lz_level(atoi(argv[2]));
-    segment_size =
-        atoi(argv[2]) >= LZ_LEVEL_LARGE_SEGMENTS ? LZ_SEGMENT_DEFAULT_LARGE : LZ_SEGMENT_DEFAULT;
+    segment_size = level->segment_default;
     f = fopen(argv[1], "rb");
     if (f == NULL)
         die("cannot open the input");

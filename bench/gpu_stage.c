@@ -82,16 +82,31 @@ static unsigned long long sum_bytes(struct turn *turns, int count)
     return sum;
 }
 
+/* Fills a batch with segments of the file; false if there are none left. */
+static bool fill(struct gpu_batch *b, size_t segment_size, FILE *f)
+{
+    while (gpu_batch_fits(b, segment_size)) {
+        unsigned index;
+        uint8_t *in = gpu_batch_add(b, segment_size, &index);
+        const size_t len = fread(in, 1, segment_size, f);
+
+        gpu_batch_set_length(b, index, len);
+        if (len < segment_size)
+            break;
+    }
+    return b->length > 0;
+}
+
 static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
 {
-    size_t sequences = 0;
+    size_t sequences = 0, left = b->length;
 
-    for (size_t c = 0, left = b->length; left > 0;) {
-        const size_t segment = left < segment_size ? left : segment_size;
+    for (unsigned i = 0; i < b->count; i++) {
+        const size_t len = left < segment_size ? left : segment_size;
 
-        for (size_t end = c + LZ_CHUNKS(segment); c < end; c++)
-            sequences += b->chunks[c].count;
-        left -= segment;
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+            sequences += gpu_batch_chunks(b, i)[c].count;
+        left -= len;
     }
     return sequences;
 }
@@ -104,7 +119,7 @@ int main(int argc, char **argv)
     const int devices = argc > 6 ? atoi(argv[6]) : 1;
     static struct turn turns[MAX_DEVICES * MAX_BATCHES];
     struct gpu_engine *engines[MAX_DEVICES];
-    char error[GPU_ERROR_SIZE];
+    char error[GPU_ERROR_SIZE], queues[16];
     struct gpu_times sum = {0, 0, 0};
     unsigned long rounds = 0;
     unsigned long long bytes;
@@ -119,13 +134,16 @@ int main(int argc, char **argv)
     f = fopen(argv[1], "rb");
     if (f == NULL)
         die("cannot open the input");
-    gpu_choose_queues(lz_level(atoi(argv[2])));
+    snprintf(queues, sizeof(queues), "%d", gpu_queues(lz_level(atoi(argv[2]))));
+    if (strcmp(queues, "0") != 0)
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues, 0);
     if (gpu_count(error) < devices)
         die("there are not so many devices");
     start = clock_seconds();
     for (int d = 0; d < devices; d++) {
         rewind(f);
-        engines[d] = gpu_open(d, lz_level(atoi(argv[2])), segment_size, batch_size, batches, error);
+        engines[d] = gpu_open(d, lz_level(atoi(argv[2])), segment_size, batch_size, batches,
+                              &(struct gpu_options){0}, error);
         if (engines[d] == NULL)
             die(error);
         for (int i = 0; i < gpu_batches(engines[d]); i++) {
@@ -135,8 +153,7 @@ int main(int argc, char **argv)
             t->batch = gpu_new_batch(engines[d], error);
             if (t->batch == NULL)
                 die(error);
-            t->batch->length = fread(t->batch->input, 1, t->batch->capacity, f);
-            if (t->batch->length == 0)
+            if (!fill(t->batch, segment_size, f))
                 die("the input is too small");
         }
     }

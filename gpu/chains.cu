@@ -4,10 +4,10 @@
  * Four kernels, each with the chunks of a batch side by side:
  *
  * - link: links.cuh.
- * - search: a block a chunk, whose lanes take position after position: a lane follows its position's
- *   chains and keeps the best match within the whole depth and, for look-ahead, within half and a
- *   quarter of it.  None depends on where the parse will stop, so that all positions can be searched
- *   at once.
+ * - search: a block a chunk, whose lanes take position after position: a lane follows its
+ *   position's chains and keeps the best match within the whole depth and, for look-ahead, within
+ *   half and a quarter of it.  None depends on where the parse will stop, so that all positions can
+ *   be searched at once.
  * - parse: a warp a chunk, every lane taking the same walk over the matches found, which it brings
  *   into shared memory tile by tile; the lanes then share in writing a match's tags.
  * - compact: compact.cu.  Runs of tags join matches side by side at one distance, as chains.h asks.
@@ -62,8 +62,9 @@ struct search_limits {
     uint32_t depth, long_depth, nice, near3;
 };
 
-/* What a search may have to do: nothing; follow the chain; or count the bytes in which the candidate
- * agrees. */
+/* What a search does next: nothing; follow the chain; or count in how many bytes the candidate
+ * agrees.
+ */
 enum { DONE, FOLLOWING, COUNTING };
 
 /* One position's search, by one lane; see follow in chains.c. */
@@ -102,16 +103,16 @@ begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longe
         s.last = load32(data, pos + length - 3);
 }
 
-/* How many lanes have to be without a position until they get new ones, and how many have to have
- * bytes to count until these are counted; and candidates that the others go through at a time.
- * Found by trying, on an H100 and an H200. */
+/* Once so many lanes (REFILL) have no position, they get new ones.  Once so many (COUNTED) have
+ * bytes to count, these are counted.  The others go through so many candidates (FOLLOWED) at a
+ * time.  These numbers were found by trying, on an H100 and an H200. */
 #define REFILL 8
 #define COUNTED 12
 #define FOLLOWED 4
 
-/* Goes on to the next candidates, FOLLOWED at most.  One that agrees in the last bytes looks good.
- * (Whether it does in the first, too, is for counting to see: one that does not agrees in fewer bytes
- * than are hashed, and is not longer.) */
+/* Goes on to the next candidates, FOLLOWED at most, until one agrees in the last bytes.  Counting
+ * will see whether it agrees in the first bytes, too: if not, it agrees in fewer bytes than are
+ * hashed, and the match is not longer. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Data data, Links links,
                                               uint32_t depth)
@@ -193,10 +194,10 @@ static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
 }
 
 /*
- * Searches at all positions of the chunk.  Some searches take a hundred times as long as others, and
- * some lanes are on their way along a match while others look for one.  So a lane that is done does
- * not wait for its neighbours but gets another position; and of the three things that lanes may have
- * to do, the warp does one at a time, once it is worth while for enough of them.
+ * Searches at all positions of the chunk.  Some searches take a hundred times as long as others,
+ * and some lanes count along a match while others look for one.  So a lane that is done does not
+ * wait for its neighbours, but gets another position.  There are three things that a lane may have
+ * to do; the warp does one of them at a time, when enough lanes need it.
  *
  * begin(s, pos) makes s a position's search, and end(s) stores what was found.
  */
@@ -225,7 +226,7 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
             if (s.state == DONE) {
                 const uint32_t pos = from + (uint32_t)__popc((int)(idle & below));
 
-                /* Or else nvcc works out where to store it in every turn of the loop. */
+                /* Without this, nvcc computes in every turn of the loop where to store it. */
                 asm volatile("" : "+r"(s.pos));
                 if (s.pos != NOWHERE)
                     end(s);
@@ -265,7 +266,7 @@ static __device__ __forceinline__ uint32_t longest_at(const gpu_chunk &c, uint32
     return min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
 }
 
-/* What a has, and what a has not but b. */
+/* The matches of a; where a has none, that of b. */
 static __device__ __forceinline__ found first_of(const found &a, const found &b)
 {
     found f = {0, 0, 0, 0};
@@ -276,7 +277,7 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
     return f;
 }
 
-/* Where nothing was found, adds the match of three bytes, if that is what the link leads to. */
+/* Adds the match of three bytes, if the link leads to one, where the search found nothing. */
 template <typename Data>
 static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t link)
 {
@@ -289,10 +290,10 @@ static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t
 }
 
 /*
- * Every position is read, and every link followed, many times over, from anywhere: with DATA, the
- * block has the bytes in shared memory, which serves a warp's scattered reads several times as fast
- * as the cache does; with LINKS, also the links.  Where there is not enough, they stay where they
- * are.
+ * Searches read the same bytes, and follow the same links, many times over, in no order.  With
+ * DATA, the block has the bytes in shared memory, which serves a warp's scattered reads several
+ * times as fast as the cache does.  With LINKS, it has the links there, too.  If a block cannot
+ * have so much shared memory, they stay in global memory.
  */
 template <bool DATA, bool LINKS>
 static __global__ void __launch_bounds__(SEARCH_THREADS)
@@ -364,15 +365,6 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
         });
 }
 
-static __device__ __forceinline__ struct lz_match unpack(uint32_t packed)
-{
-    struct lz_match m = {lz_packed_length(packed), lz_packed_distance(packed), LZ_SCORE_MIN};
-
-    if (packed != 0)
-        m.score = lz_score(m.length, m.distance);
-    return m;
-}
-
 static __global__ void __launch_bounds__(WARP)
     parse_chunks(gpu_view v, uint32_t depth, uint32_t nice, uint32_t lazy)
 {
@@ -408,7 +400,7 @@ static __global__ void __launch_bounds__(WARP)
             const uint32_t at = pos - start;
 
             if (match.length == 0) {
-                match = unpack(tile[0][at]);
+                match = lz_unpack(tile[0][at]);
                 if (match.length < least) {
                     match.length = 0;
                     pos++;
@@ -416,17 +408,16 @@ static __global__ void __launch_bounds__(WARP)
                 }
             }
             if (lazy > 0 && match.length < nice) {
-                struct lz_match next = unpack(tile[1][at + 1]);
+                struct lz_match next = lz_unpack(tile[1][at + 1]);
 
-                if (next.length >= match.length && next.score >= match.score + LZ_GAIN_NEXT) {
+                if (lz_prefers(next, match.length, match.score + LZ_GAIN_NEXT)) {
                     match = next;
                     pos++;
                     continue;
                 }
                 if (lazy > 1) {
-                    next = unpack(tile[2][at + 2]);
-                    if (next.length >= match.length &&
-                        next.score >= match.score + LZ_GAIN_AFTER_NEXT) {
+                    next = lz_unpack(tile[2][at + 2]);
+                    if (lz_prefers(next, match.length, match.score + LZ_GAIN_AFTER_NEXT)) {
                         match = next;
                         pos += 2;
                         continue;

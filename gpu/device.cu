@@ -2,21 +2,21 @@
  * device.cu - finding and naming CUDA devices
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "gpu/internal.cuh"
 
-/* Hardware queues that a device's streams share.  The driver makes 8, and each takes 12 ms to make and
- * take down: with 4, 200 MB at level 1 take 0.46 s instead of 0.52 (H100).  But fewer kernels
- * overlap: level 1's pace falls from 29 GB/s to 26, level 6's from 9.5 to 9.3, level 9's does not
- * (H200), which a command that has to encode it all does not notice.  Level 12's fell from 0.59 to 0.34:
- * kernels that go over the shortest path several times take long, and need all. */
-#define FEW_QUEUES "4"
+/*
+ * Hardware queues that a device's streams share.  By itself, the driver makes 8, and each takes 12
+ * ms to make and take down: with 4, 200 MB at level 1 take 0.46 s instead of 0.52 (H100).  Fewer
+ * kernels overlap with 4 queues.  Level 1 falls from 29 GB/s to 26, level 6 from 9.5 to 9.3, and
+ * level 9 stays the same (H200); the command does not notice, since encoding takes longer.  Level
+ * 12 fell from 0.59 to 0.34 GB/s: the kernels of slow finders take long, and need all queues.
+ */
+#define FEW_QUEUES 4
 
-void gpu_choose_queues(const struct lz_level *level)
+int gpu_queues(const struct lz_level *level)
 {
-    if (level->passes == 0)
-        setenv("CUDA_DEVICE_MAX_CONNECTIONS", FEW_QUEUES, 0);
+    return level->finder->is_slow ? 0 : FEW_QUEUES;
 }
 
 int gpu_count(char error[GPU_ERROR_SIZE])
@@ -24,7 +24,7 @@ int gpu_count(char error[GPU_ERROR_SIZE])
     int driver = 0, count = 0;
     cudaError_t status;
 
-    /* What the CUDA runtime itself says where there is no driver is about versions, and misleads. */
+    /* Without a driver, the CUDA runtime's own message is about versions, and misleads. */
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is installed");
         return 0;

@@ -1,15 +1,17 @@
 /*
  * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
  *
- * A batch's memory is allocated when it is made; nothing grows with the input.  The streams are the
- * engine's: one for copies, both ways, and a few for finding and for parsing.  A batch is given one of
- * each, in turn, when it is made, so that one batch's copies and others' kernels go on side by side.
- * (With streams of their own, batches had many more of them than the device has queues, and in a
- * queue, everything waits for what is before it.)  A parse is one walk along a chunk by a warp,
- * which takes long, whatever else the device does, but little of the device: in a stream of higher
- * priority, it starts beside another batch's search as soon as it can.  How many sequences a batch
- * has is known only when its kernels are done, so their copy is queued by gpu_collect, for just
- * that many.
+ * A batch gets all its memory when it is made; nothing grows with the input.
+ *
+ * The streams are the engine's: one for copies both ways, a few for finding, and a few for parsing.
+ * A new batch is given one of each kind, in turn.  So one batch's copies go on beside other
+ * batches' kernels.  (If each batch had streams of its own, there would be more streams than the
+ * device has queues, and work in a queue waits for all that is before it.)  A parse is one walk
+ * along a chunk by one warp.  It takes long, but occupies little of the device.  Parsing streams
+ * have the higher priority, so that a parse starts beside another batch's search as soon as it can.
+ *
+ * Only when a batch's kernels are done is it known how many sequences it has.  So gpu_collect
+ * queues their copy, for just that many.
  */
 #include <atomic>
 #include <new>
@@ -20,10 +22,11 @@
 
 #include "base/hugepages.h"
 #include "gpu/internal.cuh"
+#include "lzss/optimal.h"
 
-/* Room for sequences: this many input bytes for each.  Matches of level 1 are at least four bytes
- * long.  Should a batch have more all the same, the chunks that found no room are marked, and the
- * caller's check of the sequences sends their segments to the CPU. */
+/* A batch has room for one sequence for every so many input bytes.  Matches of level 1 have four
+ * bytes or more.  If a batch has more sequences all the same, chunks that find no room are marked.
+ * The caller's check then fails for their segments, and the CPU matches them. */
 #define BYTES_A_SEQUENCE 4
 
 /* Bytes of the smallest pages there may be. */
@@ -33,8 +36,9 @@
  * COPIED_IN, `parsing` for FOUND. */
 enum { BEGIN, COPIED_IN, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
-/* Streams for finding, at levels with several passes and at others, where a third costs 3 % with
- * FEW_QUEUES and is worth as much with more; and for parsing: with two, level 1 is a tenth slower. */
+/* Streams for finding: FINDERS_MAX for slow finders, FINDERS for others.  For these, a third costs
+ * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: with two,
+ * level 1 is a tenth slower. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS 3
@@ -47,6 +51,7 @@ struct device_batch {
     uint8_t *host;      /* pinned memory, which has all that follows; */
     bool is_registered; /* pinned after it was allocated */
     struct lz_sequence *host_sequences;
+    struct gpu_span *host_spans;
     struct gpu_result *host_results;
     uint32_t *host_used;
 };
@@ -65,9 +70,8 @@ struct gpu_engine {
     cudaStream_t parsing[PARSERS]; /* of higher priority */
     std::atomic<unsigned> made;    /* batches so far, which says what streams the next one gets */
 
-    /* What the tests ask for through the environment (tests/gpu/check.sh): answer wrongly, or fail at
-     * the submission with this number. */
-    bool corrupt;
+    /* What tests ask for: to give wrong sequences, and to fail when this is 0, not below. */
+    bool is_wrong;
     std::atomic<long> submissions_left;
 };
 
@@ -92,7 +96,10 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Chunks that a batch of `capacity` input bytes can have. */
+/* Chunks that a batch of `capacity` input bytes has room for: as many as whole segments have.  A
+ * chunk takes 64 KiB to 1.5 MiB of device memory, however short it is.  So a batch of short
+ * segments is full with fewer bytes; it has as many blocks for the device to work on side by side,
+ * each for a shorter time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
@@ -103,7 +110,8 @@ static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
 {
     return capacity + GPU_INPUT_PAD +
            chunks_for(capacity, segment_size) *
-               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_result) + scratch) +
+               (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_span) +
+                sizeof(struct gpu_result) + scratch) +
            capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
 }
 
@@ -134,19 +142,21 @@ static size_t round_up(size_t n, size_t to)
 }
 
 /*
- * A batch's memory on the host, pinned.  Most of what pinning costs goes by pages, so these are to be
- * huge ones, where the system has them, and it gets them before they are pinned: 320 MiB took 0.08 s
- * on an H100 machine, 0.15 s by cudaMallocHost; beside 16 busy threads 0.08 and 0.33 s; and 0.08 s
- * less at the end of the program.
+ * Makes a batch's memory on the host, and pins it.  Pinning costs time for every page.  So the
+ * memory is in huge pages, if the system has them, and these are touched before they are pinned.
+ * 320 MiB took 0.08 s on an H100 machine, and 0.15 s by cudaMallocHost; beside 16 busy threads,
+ * 0.08 and 0.33 s.  The program also ends 0.08 s sooner.
  */
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)
 {
     const size_t input_size = round_up(capacity + LZ_INPUT_PAD, 64);
     const size_t sequences_size = round_up(sequences * sizeof(*d->host_sequences), 64);
+    const size_t spans_size = round_up(chunks * sizeof(*d->host_spans), 64);
     const size_t results_size = round_up(chunks * sizeof(*d->host_results), 64);
-    const size_t size =
-        round_up(input_size + sequences_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
+    const size_t size = round_up(
+        input_size + sequences_size + spans_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
+    uint8_t *next;
     cudaError_t status = cudaSuccess;
 
     d->host = hugepages_alloc(size);
@@ -156,15 +166,20 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
         d->host[i] = 0;
     d->is_registered = cudaHostRegister(d->host, size, cudaHostRegisterPortable) == cudaSuccess;
     if (!d->is_registered) {
-        /* Not every system lets memory be pinned that it has not made for that. */
+        /* Some systems pin only memory that they allocated for it. */
         (void)cudaGetLastError();
         free(d->host);
         d->host = NULL;
         status = cudaMallocHost(&d->host, size);
     }
-    d->host_sequences = (struct lz_sequence *)(d->host + input_size);
-    d->host_results = (struct gpu_result *)(d->host + input_size + sequences_size);
-    d->host_used = (uint32_t *)(d->host + input_size + sequences_size + results_size);
+    next = d->host + input_size;
+    d->host_sequences = (struct lz_sequence *)next;
+    next += sequences_size;
+    d->host_spans = (struct gpu_span *)next;
+    next += spans_size;
+    d->host_results = (struct gpu_result *)next;
+    next += results_size;
+    d->host_used = (uint32_t *)next;
     return status;
 }
 
@@ -175,17 +190,18 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
     size_t sequences = capacity / BYTES_A_SEQUENCE;
-    size_t scratch = finders[g->level->finder].scratch(g->level);
+    size_t scratch = finders[g->level->finder->id].scratch(g->level);
     uint8_t *input = NULL;
+    struct gpu_span *spans = NULL;
     cudaError_t status = cudaErrorMemoryAllocation;
 
     b->device = d;
+    b->segments = (struct gpu_segment *)malloc(chunks * sizeof(*b->segments));
     b->chunks = (struct lz_chunk *)malloc(chunks * sizeof(*b->chunks));
-    if (d == NULL || b->chunks == NULL)
+    if (d == NULL || b->segments == NULL || b->chunks == NULL)
         return status;
     b->capacity = capacity;
-    d->view.segment_size = (uint32_t)g->segment_size;
-    d->view.chunks_per_segment = (uint32_t)LZ_CHUNKS(g->segment_size);
+    b->chunk_room = (unsigned)chunks;
     d->view.capacity = (uint32_t)sequences;
     d->view.shared_size = g->shared_size;
 
@@ -200,6 +216,9 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     if (status == cudaSuccess)
         status = cudaMemsetAsync(input, 0, capacity + GPU_INPUT_PAD, g->copying);
     d->view.input = input;
+    if (status == cudaSuccess)
+        status = cudaMalloc(&spans, chunks * sizeof(*spans));
+    d->view.spans = spans;
     if (status == cudaSuccess)
         status = cudaMalloc(&d->view.tags, chunks * LZ_CHUNK_SIZE * sizeof(*d->view.tags));
     if (status == cudaSuccess && scratch > 0)
@@ -224,11 +243,12 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     struct device_batch *d = (struct device_batch *)b->device;
 
     (void)cudaSetDevice(g->device);
+    free(b->segments);
     free(b->chunks);
     free(b);
     if (d == NULL)
         return;
-    /* What was never made is NULL, which all of these take; errors no longer matter. */
+    /* Whatever was never made is NULL, and these calls accept that.  Errors no longer matter. */
     if (d->is_registered) {
         cudaHostUnregister(d->host);
         free(d->host);
@@ -240,6 +260,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     cudaFree(d->view.sequences);
     cudaFree(d->view.scratch);
     cudaFree(d->view.tags);
+    cudaFree((void *)d->view.spans);
     cudaFree((void *)d->view.input);
     for (int i = 0; i < EVENTS; i++)
         if (d->events[i] != NULL)
@@ -247,28 +268,14 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(d);
 }
 
-/* A limit that a test sets to what the device has; no limit is as large. */
-static size_t test_limit(const char *name, size_t size)
+/* `size` bytes, or the limit (gpu_options), if that is less. */
+static size_t limited(size_t size, size_t limit)
 {
-    const char *limit = getenv(name);
-
-    return limit != NULL && strtoull(limit, NULL, 10) < size ? strtoull(limit, NULL, 10) : size;
+    return limit > 0 && limit < size ? limit : size;
 }
 
-static void read_faults(struct gpu_engine *g)
-{
-    const char *fault = getenv("GZLZSS_TEST_GPU_FAULT");
-
-    g->submissions_left = -1;
-    if (fault == NULL)
-        return;
-    g->corrupt = strcmp(fault, "corrupt") == 0;
-    if (strncmp(fault, "fail=", 5) == 0)
-        g->submissions_left = atol(fault + 5);
-}
-
-/* Takes the device for this process and thread.  Where only one process may have it, the one before may
- * be leaving it still (src/leave.h). */
+/* Takes the device for this process and thread.  If only one process may have it, this waits a
+ * while for the one before to leave it (src/leave.h). */
 static cudaError_t take_device(int device)
 {
     const struct timespec pause = {0, 20000000L};
@@ -281,14 +288,14 @@ static cudaError_t take_device(int device)
     return status;
 }
 
-/* Makes the engine's streams.  Of copying, one will do: to copy out takes a third of what it takes to
- * copy in. */
+/* Makes the engine's streams.  One is enough for copies: copying out takes a third of the time of
+ * copying in. */
 static cudaError_t make_streams(struct gpu_engine *g)
 {
     int lowest, highest;
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
-    g->finders = g->level->passes > 0 ? FINDERS_MAX : FINDERS;
+    g->finders = g->level->finder->is_slow ? FINDERS_MAX : FINDERS;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
@@ -299,7 +306,8 @@ static cudaError_t make_streams(struct gpu_engine *g)
 }
 
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE])
 {
     char label[32];
     struct gpu_engine *g;
@@ -324,13 +332,14 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->level = level;
     g->device = device;
     g->segment_size = segment_size;
-    g->shared_size = (uint32_t)test_limit("GZLZSS_TEST_GPU_SHARED",
-                                          properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC);
+    g->shared_size =
+        (uint32_t)limited(properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC, options->shared);
     g->batches = batches;
     g->capacity =
-        fit_batches(&g->batches, batch_size, segment_size, finders[level->finder].scratch(level),
-                    test_limit("GZLZSS_TEST_GPU_MEMORY", available));
-    read_faults(g);
+        fit_batches(&g->batches, batch_size, segment_size,
+                    finders[level->finder->id].scratch(level), limited(available, options->memory));
+    g->is_wrong = options->is_wrong;
+    g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
         gpu_close(g);
         return NULL;
@@ -376,26 +385,60 @@ int gpu_batches(const struct gpu_engine *g)
     return g->batches;
 }
 
+/* Numbers the chunks of a batch's segments and makes their table.  Returns where the last segment
+ * that is not empty ends in the input. */
+static size_t lay_out(struct gpu_batch *b)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+    uint32_t chunks = 0;
+    size_t input_size = 0;
+
+    for (unsigned i = 0; i < b->count; i++) {
+        struct gpu_segment *s = &b->segments[i];
+        const uint32_t in_segment = LZ_CHUNKS(s->length);
+
+        s->chunk = chunks;
+        for (uint32_t c = 0; c < in_segment; c++) {
+            const uint32_t left = in_segment - c;
+            struct gpu_span *span = &d->host_spans[chunks++];
+
+            span->start = s->start + c * LZ_CHUNK_SIZE;
+            span->end = s->start + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, s->length);
+            span->history = c > 0 ? LZ_WINDOW_SIZE : 0;
+            span->group = c % LZ_OPTIMAL_GROUP > 0  ? 0
+                          : left < LZ_OPTIMAL_GROUP ? left
+                                                    : LZ_OPTIMAL_GROUP;
+        }
+        if (s->length > 0)
+            input_size = s->start + s->length;
+    }
+    d->view.chunks = chunks;
+    return input_size;
+}
+
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
-    const struct finder *finder = &finders[g->level->finder];
-    size_t whole = b->length / g->segment_size;
-    size_t rest = b->length % g->segment_size;
+    const struct finder *finder = &finders[g->level->finder->id];
+    const size_t input_size = lay_out(b);
 
+    if (d->view.chunks == 0)
+        return true;
     if (g->submissions_left >= 0 && g->submissions_left-- <= 0) {
         g->submissions_left = 0;
-        snprintf(error, GPU_ERROR_SIZE, "failing because GZLZSS_TEST_GPU_FAULT says so");
+        snprintf(error, GPU_ERROR_SIZE, "failing because a test asked for it");
         return false;
     }
 
-    d->view.length = (uint32_t)b->length;
-    d->view.chunks = (uint32_t)(whole * d->view.chunks_per_segment + LZ_CHUNKS(rest));
-    /* Which device is meant is the thread's affair, and this may be another thread than before. */
+    /* CUDA keeps the current device per thread, and this may be another thread than before. */
     return !(failed(cudaSetDevice(g->device), g->name, error) ||
              failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
-             failed(cudaMemcpyAsync((void *)d->view.input, b->input, b->length,
+             failed(cudaMemcpyAsync((void *)d->view.input, b->input, input_size,
                                     cudaMemcpyHostToDevice, g->copying),
+                    g->name, error) ||
+             failed(cudaMemcpyAsync((void *)d->view.spans, d->host_spans,
+                                    d->view.chunks * sizeof(*d->view.spans), cudaMemcpyHostToDevice,
+                                    g->copying),
                     g->name, error) ||
              failed(cudaEventRecord(d->events[COPIED_IN], g->copying), g->name, error) ||
              failed(cudaStreamWaitEvent(d->finding, d->events[COPIED_IN], 0), g->name, error) ||
@@ -430,11 +473,14 @@ static double seconds(const struct device_batch *d, int from, int to)
 
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
-    /* What a chunk without room for its sequences gets: one that no check will pass. */
+    /* A chunk without room for its sequences gets this one, which fails every check. */
     static const struct lz_sequence invalid = {0, 0, 0};
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;
 
+    memset(&b->times, 0, sizeof(b->times));
+    if (d->view.chunks == 0)
+        return true;
     if (failed(cudaSetDevice(g->device), g->name, error) ||
         failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return false;
@@ -454,7 +500,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
         if (r.offset <= used && r.count <= used - r.offset) {
             b->chunks[c].sequences = d->host_sequences + r.offset;
             b->chunks[c].count = r.count;
-            if (g->corrupt && r.count > 0)
+            if (g->is_wrong && r.count > 0)
                 d->host_sequences[r.offset + r.count / 2].distance ^= 1;
         } else {
             b->chunks[c].sequences = &invalid;

@@ -1,10 +1,11 @@
 /*
  * gpu.h - the GPU engine as the rest of the program sees it: plain C, no CUDA types
  *
- * The engine works on batches.  A batch has pinned host memory for its input; the caller fills it
- * with whole segments, submits it, and later collects it: the batch's chunks then hold the same
- * sequences that lz_match_segment would have found.  Several batches can be under way at a time, so
- * that copies, kernels and the caller's work overlap.
+ * The engine works on batches.  A batch has pinned host memory for segments of any lengths, of any
+ * files.  The caller adds segments to an empty batch and fills them, submits the batch, and later
+ * collects it: each segment's chunks then hold the sequences that lz_match_segment would have
+ * found.  Several batches can be under way at a time, so that copies, kernels and the caller's work
+ * overlap.
  *
  * Any thread may call any function, but for one batch only one thread at a time does.  In a build
  * without CUDA, there are no devices, and a message says so.
@@ -27,6 +28,15 @@ extern "C" {
 
 struct gpu_engine;
 
+/* What tests ask of an engine; all 0 asks for nothing. */
+struct gpu_options {
+    size_t memory; /* it takes no more than so many bytes of device memory for free; 0: no limit */
+    size_t shared; /* a block gets no more than so many bytes of shared memory; 0: no limit */
+    bool is_wrong; /* it gives wrong sequences */
+    bool fails;    /* it takes `good_batches` batches, and fails when another is submitted */
+    long good_batches;
+};
+
 /* What a batch cost, in seconds, as the device's own clock saw it. */
 struct gpu_times {
     double copy_in;
@@ -34,14 +44,30 @@ struct gpu_times {
     double copy_out;
 };
 
-/* One batch.  The engine owns the memory; the caller fills what is marked so. */
+/* One segment of a batch; batch.c's own. */
+struct gpu_segment {
+    uint32_t start;  /* in the batch's input, a multiple of GPU_ALIGNMENT */
+    uint32_t length; /* bytes */
+    uint32_t chunk;  /* number of its first chunk, from gpu_submit on */
+};
+
+/* Segments of a batch start at multiples of so many bytes. */
+#define GPU_ALIGNMENT 16
+
+/* One batch.  The engine owns the memory.  Callers read what is above the line, and use functions
+ * for the rest. */
 struct gpu_batch {
-    uint8_t *input;          /* pinned, `capacity` bytes and LZ_INPUT_PAD more */
-    size_t capacity;         /* whole segments of the engine's segment size fit */
-    size_t length;           /* caller: bytes of input filled, segments back to back, each but
-                                the batch's last of the engine's full segment size */
-    struct lz_chunk *chunks; /* after gpu_collect: chunks of all segments in input order */
-    struct gpu_times times;  /* after gpu_collect */
+    size_t capacity;        /* bytes of input: whole segments of the engine's segment size fit */
+    size_t length;          /* bytes of its segments, all together */
+    unsigned count;         /* segments */
+    struct gpu_times times; /* after gpu_collect */
+    /* ---- */
+    uint8_t *input; /* pinned, `capacity` bytes and LZ_INPUT_PAD more */
+    size_t used;    /* bytes of it that are given to segments */
+    struct gpu_segment *segments;
+    struct lz_chunk *chunks; /* after gpu_collect: those of all segments, in their order */
+    unsigned chunk_room;     /* chunks, and so segments, that fit */
+    unsigned chunk_count;    /* of which so many are given to segments */
     void *device;            /* the engine's own */
 };
 
@@ -52,37 +78,64 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 /* How many devices there are; 0, with the reason in error, if there is none. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* Sets CUDA_DEVICE_MAX_CONNECTIONS, unless the user has set it, so that the driver makes as many
- * queues on a device as are good for `level`.  To be called before all else here, and before any
- * thread is started: others may read the environment. */
-void gpu_choose_queues(const struct lz_level *level);
+/* How many queues the driver should make on a device for `level`; 0: as many as it makes by itself.
+ * The driver takes the number from CUDA_DEVICE_MAX_CONNECTIONS in the environment, when it is first
+ * called.  This calls no driver. */
+int gpu_queues(const struct lz_level *level);
 
 /*
- * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`, with
- * up to `batches` batches of about `batch_size` bytes each for segments of `segment_size` bytes;
- * fewer or smaller ones if the device's free memory is short.  segment_size is as --blocksize allows;
- * batch_size is below 2 GiB; batches is 1 or more.  Takes about 0.3 s: creating a CUDA context is
- * slow.  Returns NULL, with a message in error, if the device cannot be used.
+ * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`,
+ * with up to `batches` batches of about `batch_size` bytes each for segments of `segment_size`
+ * bytes; fewer or smaller ones if the device's free memory is short.  segment_size is as
+ * --blocksize allows; batch_size is below 2 GiB; batches is 1 or more.  *options is copied.  Takes
+ * about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a message in error, if the
+ * device cannot be used.
  */
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE]);
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE]);
 
 /* Frees the engine, whose batches must be freed already. */
 void gpu_close(struct gpu_engine *g);
 
-/* The device's name, which is there until gpu_close; and how many batches there may be, 1 or more. */
+/* The device's name, which is there until gpu_close; and how many batches there may be, 1 or more.
+ */
 const char *gpu_name(const struct gpu_engine *g);
 int gpu_batches(const struct gpu_engine *g);
 
-/* Makes another batch; NULL, with a message in error, if memory is short after all. */
+/* Makes another batch, which is empty; NULL, with a message in error, if memory is short after all.
+ */
 struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]);
 
 /* Frees a batch that is not under way; b may be NULL. */
 void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 
-/* Starts matching a filled batch and returns at once; gpu_collect, once for every gpu_submit, waits
- * for it.  Both return false, with a message in error, if the device failed: the batch's input is
- * still there, its chunks are not, and the engine is of no more use. */
+/* Empties a batch that is not under way. */
+void gpu_batch_clear(struct gpu_batch *b);
+
+/* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits: a batch has room
+ * for `capacity` bytes, and for as many chunks as segments of the engine's segment size have. */
+bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
+
+/*
+ * Adds a segment of `len` bytes, 1 to the engine's segment size.  Returns where the caller puts
+ * them, before gpu_submit, and the segment's number in the batch, from 0 on, in *index; NULL if the
+ * segment does not fit.  The place is aligned to GPU_ALIGNMENT bytes, and the next segment's place
+ * is the next such address after this segment's end.  LZ_INPUT_PAD bytes behind every segment can
+ * be read; they may belong to others, and no result depends on them.
+ */
+uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index);
+
+/* Makes segment `index` shorter before gpu_submit: `len` bytes, from 0 to those that were added. */
+void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
+
+/* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is
+ * cleared or submitted again. */
+const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
+
+/* Starts matching a batch and returns at once; gpu_collect, once for every gpu_submit, waits for
+ * it.  Both return false, with a message in error, if the device failed: the batch's input is still
+ * there, its chunks are not, and the engine is of no more use. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 

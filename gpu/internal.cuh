@@ -19,46 +19,51 @@ struct gpu_result {
 /* The count of a chunk whose sequences did not fit. */
 #define GPU_NO_ROOM UINT32_MAX
 
-/* Bytes after a batch's input, in device memory, that may be read (their values do not matter): two
- * steps of positions (warp.cuh), and their bytes. */
+static_assert(LZ_CHUNK_SIZE % GPU_ALIGNMENT == 0, "every chunk starts at such a multiple, too");
+static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk before");
+
+/*
+ * Bytes behind a batch's input, in device memory, that may be read: two steps of positions
+ * (warp.cuh), and their bytes.  Kernels read as far behind every chunk.  Behind a segment's end,
+ * these bytes are another segment's, or any; no result depends on them.  They take part in the
+ * hashes of the segment's last positions alone.  No search starts from these positions, being too
+ * close to the end for a match of as many bytes as are hashed, and no search meets them, since it
+ * goes back from where it starts.
+ */
 #define GPU_INPUT_PAD 4096
 
 /* Of a block's shared memory, what kernels have beside what they ask for when they are queued. */
 #define GPU_SHARED_STATIC 1024
 
+/* One chunk of a batch: an entry of the table that the host makes for the kernels.  Chunks of one
+ * segment are side by side in it, in order. */
+struct alignas(16) gpu_span {
+    uint32_t start;   /* of its bytes in the input, a multiple of GPU_ALIGNMENT */
+    uint32_t end;     /* of its bytes; what lies behind may be another segment */
+    uint32_t history; /* bytes before start that it may refer to: 0 or LZ_WINDOW_SIZE */
+    uint32_t group;   /* chunks of the group that starts with it (lzss/optimal.h); 0: none does */
+};
+
 /* A batch as kernels see it; all pointers are device memory. */
 struct gpu_view {
-    const uint8_t *input; /* 16-byte aligned, GPU_INPUT_PAD readable bytes after length */
-    uint32_t length;
-    uint32_t segment_size; /* a multiple of 1024, so that every chunk is 16-byte aligned */
-    uint32_t chunks_per_segment;
-    uint32_t chunks;      /* of the whole batch */
-    uint32_t shared_size; /* bytes of shared memory that a kernel may ask for a block */
-    uint16_t *tags;       /* LZ_CHUNK_SIZE for every chunk; tagging has distances there first */
-    void *scratch;        /* what the finder asked for */
+    const uint8_t *input; /* 16-byte aligned, GPU_INPUT_PAD readable bytes after the last segment */
+    const struct gpu_span *spans; /* one for each chunk */
+    uint32_t chunks;              /* of the whole batch */
+    uint32_t shared_size;         /* bytes of shared memory that a kernel may ask for a block */
+    uint16_t *tags; /* LZ_CHUNK_SIZE for every chunk; tagging has distances there first */
+    void *scratch;  /* what the finder asked for */
     struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
     uint32_t capacity;
     uint32_t *used; /* sequences taken, 0 at the start */
     struct gpu_result *results;
 };
 
-/* Where chunk c's bytes lie in the input. */
-struct gpu_span {
-    uint32_t start;
-    uint32_t end;
-    uint32_t history; /* bytes before start that it may refer to */
-};
-
+/* The span of chunk c: one load of 16 bytes. */
 static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uint32_t c)
 {
-    uint32_t in_segment = c % v.chunks_per_segment * LZ_CHUNK_SIZE;
-    uint32_t segment = c / v.chunks_per_segment * v.segment_size;
-    gpu_span s;
+    const uint4 span = __ldg((const uint4 *)(v.spans + c));
 
-    s.start = segment + in_segment;
-    s.end = min(min(s.start + LZ_CHUNK_SIZE, segment + v.segment_size), v.length);
-    s.history = min(in_segment, (uint32_t)LZ_WINDOW_SIZE);
-    return s;
+    return {span.x, span.y, span.z, span.w};
 }
 
 /*

@@ -1,9 +1,9 @@
 /*
  * links.cuh - hash chains on the GPU, the twin of lzss/links.h
  *
- * A block works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu: it finds
- * every position's distance to the one before it with the same hash.  A chunk's own links are
- * enough: those of its history are the chunk's before it.
+ * A block works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu.  For every
+ * position, it finds the distance to the nearest position before it with the same hash.  It makes
+ * the chunk's own links only: the links of its history belong to the chunk before it.
  */
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH
@@ -12,8 +12,9 @@
 #include "gpu/warp.cuh"
 #include "lzss/chains.h"
 
-/* A link that leads nowhere: further than to any position in reach.  In a table, it is an entry that
- * was never written, which is ahead of every position and thus makes such a link. */
+/* A link that leads nowhere: it is longer than the way to any position in reach.  In a table, it
+ * marks an entry that was never written.  Taken for a position, that is ahead of all others, and so
+ * makes a link that leads nowhere. */
 #define LINKS_NONE 0xffffu
 
 /* Bytes of shared memory that making links takes. */
@@ -71,7 +72,8 @@ static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c,
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++)
             hash[g] = links_hash<BYTES>(bytes, pos, g);
-        /* The last time, this reads what is behind the chunk, if only GPU_INPUT_PAD, in vain. */
+        /* The last time, this reads bytes behind the chunk (GPU_INPUT_PAD), and nothing uses them.
+         */
         bytes.load(c.data, pos + STEP);
         replace(table, hash, pos, before);
         if (step < c.history)

@@ -14,9 +14,10 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
-void gpu_choose_queues(const struct lz_level *level)
+int gpu_queues(const struct lz_level *level)
 {
     (void)level;
+    return 0;
 }
 
 int gpu_count(char error[GPU_ERROR_SIZE])
@@ -26,13 +27,15 @@ int gpu_count(char error[GPU_ERROR_SIZE])
 }
 
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE])
 {
     (void)device;
     (void)level;
     (void)segment_size;
     (void)batch_size;
     (void)batches;
+    (void)options;
     snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return NULL;
 }

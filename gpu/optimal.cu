@@ -1,15 +1,16 @@
 /*
  * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h says what it finds)
  *
- * The kernels, in their order; all but split have the chunks of a batch side by side:
+ * The kernels, in their order; all have the chunks of a batch side by side:
  *
  * - link: links.cuh, by 3, 4, 7 and 12 bytes.
  * - gather: a thread a position: its list of matches.
  * - first: a warp a chunk: takes away the lists within matches of `nice` bytes, walks the first
  *   parse, counts its units.
- * - For every pass: split, a warp a group: joins units to blocks.  Then path, a warp a chunk: the
- *   shortest path, position by position from the end, with a position's lengths side by side on the
- *   lanes.  Then walk, a warp a chunk: goes along it, and counts; in the last pass, it writes tags.
+ * - For every pass: split, a warp a group, which is that of the group's first chunk: joins units to
+ *   blocks.  Then path, a warp a chunk: the shortest path, position by position from the end, with
+ *   a position's lengths side by side on the lanes.  Then walk, a warp a chunk: goes along it, and
+ *   counts; in the last pass, it writes tags.
  * - compact: compact.cu.  Runs of tags join matches side by side at one distance by themselves, as
  *   counting does.
  */
@@ -19,6 +20,14 @@
 #include "lzss/optimal.h"
 
 #define GATHER_THREADS 1024
+
+/* Blocks that a multiprocessor is to hold at a time: two where it takes 2048 threads.  Left to
+ * itself, nvcc gives each thread so many registers that only one block fits. */
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+#define GATHER_BLOCKS 2
+#else
+#define GATHER_BLOCKS 1
+#endif
 
 /* Costs to the chunk's end that the path remembers: at least the longest match and a warp; a power
  * of two, so that the place of a position is its low bits. */
@@ -152,7 +161,7 @@ static __device__ __forceinline__ void gather(list &l, const gpu_chunk &c, const
     }
 }
 
-static __global__ void __launch_bounds__(GATHER_THREADS)
+static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     gather_chunks(gpu_view v, uint32_t depth, uint32_t long_depth, uint32_t longest_depth,
                   uint32_t nice)
 {
@@ -186,18 +195,10 @@ static __global__ void __launch_bounds__(GATHER_THREADS)
             bool longer;
 
             gather<4>(l, c, links4, pos, max, depth, min(enough, LZ_LONG));
-            longer = l.best >= LZ_LONG || (!l.ended && max >= LZ_LONG);
-            if (longer && l.best < LZ_LONG) {
-                l.best = LZ_LONG - 1;
-                l.distance = 0;
-            }
+            longer = lz_goes_on(&l.best, &l.distance, l.ended, LZ_LONG, max);
             if (longer && l.best < min(enough, LZ_LONGEST)) {
                 gather<LZ_LONG>(l, c, links7, pos, max, long_depth, min(enough, LZ_LONGEST));
-                longer = l.best >= LZ_LONGEST || (!l.ended && max >= LZ_LONGEST);
-                if (longer && l.best < LZ_LONGEST) {
-                    l.best = LZ_LONGEST - 1;
-                    l.distance = 0;
-                }
+                longer = lz_goes_on(&l.best, &l.distance, l.ended, LZ_LONGEST, max);
             }
             if (longer && l.best >= LZ_LONGEST - 1 && l.best < enough)
                 gather<LZ_LONGEST>(l, c, links12, pos, max, longest_depth, enough);
@@ -233,7 +234,7 @@ static __device__ void count_match(tally &t, const pending &p)
 static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t pos,
                                                  uint32_t length, uint32_t distance)
 {
-    if (p.length > 0 && p.start + p.length == pos && p.distance == distance) {
+    if (lz_continues(p.start, p.length, p.distance, pos, distance)) {
         p.length += length;
         return;
     }
@@ -241,14 +242,6 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
     p.start = pos;
     p.length = length;
     p.distance = distance;
-}
-
-static __device__ void log2_totals(uint32_t litlens, uint32_t distances, uint32_t *litlen,
-                                   uint32_t *distance)
-{
-    /* A block has one end. */
-    *litlen = lz_log2_256(litlens + 1);
-    *distance = distances == 0 ? 0 : lz_log2_256(distances);
 }
 
 /* The symbols that this lane has in its care: symbol lane + 32 i is the i-th. */
@@ -267,7 +260,8 @@ static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE])
         else
             distances += counts[i];
     }
-    log2_totals(warp_sum(litlens), warp_sum(distances), &litlen, &distance);
+    litlen = lz_log2_litlens(warp_sum(litlens));
+    distance = lz_log2_distances(warp_sum(distances));
 #pragma unroll
     for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++)
         size += lz_symbol_size(counts[i],
@@ -382,13 +376,10 @@ static __global__ void __launch_bounds__(WARP)
 
             if (match == 0) {
                 match = __shfl_sync(ALL_LANES, own, at);
-                if (lz_packed_length(match) < least ||
-                    (lz_packed_length(match) == LZ_MIN_MATCH &&
-                     lz_packed_distance(match) > LZ_OPTIMAL_NEAR3))
+                if (lz_passes_over(match, least))
                     match = 0;
             }
-            if (match == 0 || (lz_packed_length(next) >= lz_packed_length(match) &&
-                               lz_packed_score(next) >= lz_packed_score(match) + LZ_GAIN_NEXT)) {
+            if (match == 0 || lz_prefers_packed(next, match)) {
                 is_literal |= at == (int)threadIdx.x;
                 if (match != 0)
                     match = next;
@@ -409,14 +400,12 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of a group; a block's counts are stored where its first unit's are. */
-static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t groups_per_segment)
+/* Joins the units of the group that starts with this chunk, if one does; a block's counts are
+ * stored where its first unit's are. */
+static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v)
 {
-    const uint32_t segment = blockIdx.x / groups_per_segment;
-    const uint32_t in_segment = blockIdx.x % groups_per_segment * LZ_OPTIMAL_GROUP;
-    const uint32_t first = segment * v.chunks_per_segment + in_segment;
-    const uint32_t chunks = min(min((uint32_t)LZ_OPTIMAL_GROUP, v.chunks_per_segment - in_segment),
-                                first < v.chunks ? v.chunks - first : 0);
+    const uint32_t first = blockIdx.x;
+    const uint32_t chunks = gpu_chunk_span(v, first).group;
     struct scratch *scratch = (struct scratch *)v.scratch;
     uint32_t open[SYMBOLS_A_LANE] = {0};
     uint32_t block = 0;
@@ -437,7 +426,7 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
         for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
             both[k] = open[k] + own[k];
         both_size = estimate(both);
-        if (i > 0 && both_size <= open_size + own_size) {
+        if (i > 0 && lz_joins_block(open_size, own_size, both_size)) {
 #pragma unroll
             for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
                 open[k] = both[k];
@@ -479,7 +468,8 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
         else
             distances += counts[i];
     }
-    log2_totals(warp_sum(litlens), warp_sum(distances), &litlen, &distance);
+    litlen = lz_log2_litlens(warp_sum(litlens));
+    distance = lz_log2_distances(warp_sum(distances));
     for (uint32_t i = threadIdx.x; i < 256; i += WARP)
         m.literal[i] = lz_literal_step(counts[i], litlen);
     for (uint32_t i = LZ_MIN_MATCH + threadIdx.x; i <= LZ_MAX_MATCH; i += WARP)
@@ -634,9 +624,6 @@ size_t gpu_scratch_optimal(const struct lz_level *level)
 
 cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    const uint32_t groups_per_segment =
-        (v.chunks_per_segment + LZ_OPTIMAL_GROUP - 1) / LZ_OPTIMAL_GROUP;
-    const uint32_t segments = (v.chunks + v.chunks_per_segment - 1) / v.chunks_per_segment;
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
@@ -647,7 +634,7 @@ cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cu
                                                            level->longest_depth, level->nice);
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);
     for (unsigned pass = 1; pass <= level->passes; pass++) {
-        split_groups<<<segments * groups_per_segment, WARP, 0, stream>>>(v, groups_per_segment);
+        split_groups<<<v.chunks, WARP, 0, stream>>>(v);
         path_chunks<<<v.chunks, WARP, 0, stream>>>(v);
         if (pass < level->passes)
             walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v);

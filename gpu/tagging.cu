@@ -11,8 +11,8 @@
  * - walk: a warp a chunk, so that most chunks are worked on at a time.  Every lane compares eight
  *   bytes at its candidate, unless a match from an earlier step covers its position.  Then the
  *   greedy walk, group by group: the first lane at or after the walk's position that has a match
- *   wins; a match of all eight bytes is extended, 128 bytes at a time, by the whole warp.  This goes
- *   through a group's two or three matches one after another, but its state is the same in all
+ *   wins; a match of all eight bytes is extended, 128 bytes at a time, by the whole warp.  This
+ *   goes through a group's two or three matches one after another, but its state is the same in all
  *   lanes, so that nothing diverges.
  *
  * Both wait for memory for a whole step at a time, not for every group.
@@ -67,7 +67,8 @@ static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++)
             entry[g] = lz_tagging_hash(bytes.at(pos, g, 0));
-        /* The last time, this reads what is behind the chunk, if only GPU_INPUT_PAD, in vain. */
+        /* The last time, this reads bytes behind the chunk (GPU_INPUT_PAD), and nothing uses them.
+         */
         bytes.load(data, pos + STEP);
         replace(table, entry, pos, candidate);
         if (step < span.history)

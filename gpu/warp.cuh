@@ -68,15 +68,15 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
 
 /*
  * Enters a step's positions into a table; for a block of TABLE_THREADS.  They rise by one from lane
- * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is this
- * thread's in its first group, and are above all that were entered before.  entry[g] is where the
- * thread's position of group g belongs.  before[g] becomes the position that was last under that
- * entry before this one, and the highest position is left under each.
+ * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is
+ * this thread's in its first group, and are above all that were entered before.  entry[g] is where
+ * the thread's position of group g belongs.  before[g] becomes the position that was last under
+ * that entry before this one, and the highest position is left under each.
  *
  * A group's reads come before its writes, and these before the next group's reads, because a warp's
  * accesses to shared memory are done in order; none of them has to wait for the one before it to
- * answer.  That is why a warp has several groups.  The warps take turns at that, and do all else side
- * by side: that is why there are several.
+ * answer.  That is why a warp has several groups.  The warps take turns at that, and do all else
+ * side by side: that is why there are several.
  */
 static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (&entry)[GROUPS],
                                                uint32_t pos, uint32_t (&before)[GROUPS])
@@ -134,8 +134,8 @@ template <unsigned BYTES> struct step_bytes {
     }
 };
 
-/* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits; for
- * a block of TABLE_THREADS. */
+/* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits;
+ * for a block of TABLE_THREADS. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
 {
     uint32_t both = value | value << 16;

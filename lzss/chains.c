@@ -79,9 +79,9 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
 }
 
 /*
- * The best match at `pos`, with 1/2^less of the level's depths; none if its score is below
- * `least_score` or its length below `least`.  Both save work, and never lead to another match than
- * without them: only candidates that are known to lose are passed over.
+ * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
+ * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the search leaves out only
+ * candidates that cannot be preferred.
  */
 static inline struct lz_match search(const struct chunk *c, const struct lz_level *level,
                                      int32_t pos, uint32_t least, int32_t least_score,
@@ -116,7 +116,7 @@ static inline struct lz_match search(const struct chunk *c, const struct lz_leve
                           enough, ~(uint64_t)0 >> (64 - 8 * LZ_LONG));
         }
         if (best.length > 0 || least >= LZ_LONG)
-            return best.length >= least && best.score >= least_score ? best : none;
+            return lz_prefers(best, least, least_score) ? best : none;
         max = max < LZ_LONG - 1 ? max : LZ_LONG - 1;
         enough = enough < max ? enough : max;
     }
@@ -129,7 +129,7 @@ static inline struct lz_match search(const struct chunk *c, const struct lz_leve
         best.distance = c->links3[pos];
         best.score = lz_score(best.length, best.distance);
     }
-    return best.length >= least && best.score >= least_score ? best : none;
+    return lz_prefers(best, least, least_score) ? best : none;
 }
 
 /* Parses chunk c as chains.h says; writes its sequences to out, and returns where they end. */
@@ -171,8 +171,7 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
     return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
-void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                    size_t len)
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     bool goes_on = m->goes_on;
@@ -211,3 +210,10 @@ void lz_find_chains(struct lz_matcher *m, const struct lz_level *level, const ui
         result->count = (uint32_t)(out - result->sequences);
     }
 }
+
+const struct lz_finder lz_finder_chains = {
+    .name = "chains",
+    .id = LZ_FINDER_chains,
+    .in_parts = true,
+    .find = find,
+};

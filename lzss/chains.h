@@ -76,9 +76,26 @@ LZ_INLINE uint32_t lz_packed_distance(uint32_t match)
 
 LZ_STATIC_ASSERT(LZ_CHAINS_WINDOW <= 0x7fff, "distances of 15 bits");
 
-/* By how much the score of the match one, and two, positions later has to be higher: the literals
- * before it have to be paid for. */
+/* A match unpacked, with its score. */
+LZ_INLINE struct lz_match lz_unpack(uint32_t match)
+{
+    struct lz_match m = {lz_packed_length(match), lz_packed_distance(match), LZ_SCORE_MIN};
+
+    if (match != 0)
+        m.score = lz_score(m.length, m.distance);
+    return m;
+}
+
+/* Look-ahead prefers a match one or two positions later if its score is higher by at least this: it has
+ * to pay for the literals before it. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
+
+/* Whether look-ahead prefers `next` to a match of this length and, with what it has to gain, this score.
+ */
+LZ_INLINE bool lz_prefers(struct lz_match next, uint32_t length, int32_t score)
+{
+    return next.length >= length && next.score >= score;
+}
 
 #endif

@@ -28,10 +28,7 @@ static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t litera
     }
 }
 
-/*
- * A match found but not yet written: the one after it may continue it.  Matches side by side at one
- * distance are one match: a GPU that writes them as tags cannot tell where one ends.
- */
+/* A match that is found but not yet written: the next one may continue it (lz_continues). */
 struct lz_pending {
     int32_t literals; /* where the literals before the match start, */
     int32_t start;    /* and the match */
@@ -42,7 +39,7 @@ struct lz_pending {
 /* Lets the match at `pos` continue p's; false if it does not. */
 static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
-    if (p->distance != distance || p->start + (int32_t)p->length != pos || p->length == 0)
+    if (!lz_continues((uint32_t)p->start, p->length, p->distance, (uint32_t)pos, distance))
         return false;
     p->length += length;
     return true;

@@ -1,20 +1,34 @@
 /*
  * finders.h - the list of match finders
  *
- * A match finder is a way to choose a segment's matches.  Each has one file per engine:
- * lzss/NAME.c, which defines lz_find_NAME, and gpu/NAME.cu, which defines gpu_find_NAME, both
- * giving the same sequences.  Adding one takes these two files (listed in Makefile.am), a row here,
- * and its tables in struct lz_matcher; levels.c then names it.
+ * Each has one file per engine: lzss/NAME.c, which defines lz_finder_NAME (struct lz_finder), and
+ * gpu/NAME.cu, which defines gpu_find_NAME and the two functions that go with it.  Both find the same
+ * sequences.  To add a finder, write these two files, list them in Makefile.am, add a row here, and
+ * name it in levels.c.  Tables that it needs go into struct lz_matcher, or into a state of its own.
  */
 #ifndef GZLZSS_LZSS_FINDERS_H
 #define GZLZSS_LZSS_FINDERS_H
 
+#include "lzss/lzss.h"
+
 #define LZ_FINDERS(X) X(tagging) X(chains) X(optimal)
 
-enum lz_finder {
+enum {
 #define LZ_FINDER_ID(name) LZ_FINDER_##name,
     LZ_FINDERS(LZ_FINDER_ID)
 #undef LZ_FINDER_ID
 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LZ_FINDER_DECLARE(name) extern const struct lz_finder lz_finder_##name;
+LZ_FINDERS(LZ_FINDER_DECLARE)
+#undef LZ_FINDER_DECLARE
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

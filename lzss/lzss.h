@@ -9,6 +9,7 @@
 #ifndef GZLZSS_LZSS_H
 #define GZLZSS_LZSS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,12 +32,8 @@ extern "C" {
  */
 #define LZ_CHUNK_SIZE 32768
 
-/* Sizes a segment may have, and has by default: a larger one from LZ_LEVEL_LARGE_SEGMENTS on, where
- * time matters less; see --blocksize. */
+/* Sizes that a segment may have; see --blocksize.  A level has its own default. */
 #define LZ_SEGMENT_MIN ((size_t)32 << 10)
-#define LZ_SEGMENT_DEFAULT ((size_t)2 << 20)
-#define LZ_SEGMENT_DEFAULT_LARGE ((size_t)4 << 20)
-#define LZ_LEVEL_LARGE_SEGMENTS 10
 #define LZ_SEGMENT_MAX ((size_t)32 << 20)
 
 /* Bytes past the end of a segment that must be readable (their values do not matter): positions are
@@ -69,17 +66,43 @@ struct lz_chunk {
     uint32_t count;
 };
 
-/* One row of the level table (levels.c). */
+struct lz_matcher;
+struct lz_level;
+
+/* A match finder: a method to choose a segment's matches.  finders.h lists them all, and lzss/NAME.c
+ * describes the one of that name.  Its parameters are in struct lz_level. */
+struct lz_finder {
+    const char *name;
+    unsigned id; /* its place in the list: gpu/engine.cu has a table by it */
+
+    /* lz_match_chunks works: what is found in one chunk does not depend on what was chosen in others. */
+    bool in_parts;
+
+    /* A core takes most of a second for a segment, and a GPU does the work of many cores. */
+    bool is_slow;
+
+    /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.  Says
+     * how many bytes that takes, and frees it.  These three are NULL for a finder that needs none. */
+    void *(*new_state)(size_t segment_size);
+    size_t (*state_size)(size_t segment_size);
+    void (*free_state)(void *state);
+
+    /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h. */
+    void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
+};
+
+/* One row of the level table (levels.c).  chains.h and optimal.h say what the parameters do. */
 struct lz_level {
-    unsigned finder;        /* enum lz_finder (finders.h); see chains.h and optimal.h for these: */
-    uint16_t depth;         /* candidates looked at, by four bytes, */
-    uint16_t long_depth;    /* by seven, */
-    uint16_t longest_depth; /* and by twelve */
-    uint16_t nice;          /* a match of this length is good enough to stop searching, 12 to 258 */
+    const struct lz_finder *finder;
+    uint16_t depth;         /* candidates to look at by four bytes */
+    uint16_t long_depth;    /* candidates to look at by seven bytes */
+    uint16_t longest_depth; /* candidates to look at by twelve bytes */
+    uint16_t nice;          /* a match of this length ends a search, 12 to 258 */
     uint16_t near3; /* chains: how far back a match of three may lie, up to 32767; 0: none */
     uint8_t lazy;   /* chains: positions of look-ahead, 0, 1 or 2 */
-    uint8_t passes; /* optimal: over the shortest path, 1 or more */
+    uint8_t passes; /* optimal: passes over the shortest path, 1 or more */
     uint16_t split; /* bytes between places where a block may end (huffman.h) */
+    uint32_t segment_default; /* bytes of a segment without --blocksize */
 };
 
 #define LZ_LEVEL_MIN 1
@@ -89,16 +112,17 @@ struct lz_level {
 /* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
 
-/* The CPU engine's state for one thread: tables, and room for one segment's sequences, of which others
- * may fill in some (lz_match_chunks). */
-struct lz_matcher;
+/* struct lz_matcher is the CPU engine's state for one thread: tables, and room for one segment's
+ * sequences.  Other threads may fill in some of these (lz_match_chunks). */
 
-/* A matcher for `level` and those below it, and for segments of up to `segment_size` bytes, 1 to
- * LZ_SEGMENT_MAX; NULL if memory is short, and NULL can be freed. */
+/* Makes a matcher for `level` and the levels below it, and for segments of up to `segment_size` bytes, 1
+ * to LZ_SEGMENT_MAX.  NULL if memory is short. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 
-/* Bytes that lz_matcher_new takes.  How much of that is ever touched depends on the data. */
+/* The bytes that lz_matcher_new takes.  How many of them are ever touched depends on the data. */
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
+
+/* m may be NULL. */
 void lz_matcher_free(struct lz_matcher *m);
 
 /*
@@ -109,25 +133,28 @@ void lz_matcher_free(struct lz_matcher *m);
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
                                         const uint8_t *in, size_t len);
 
-/* The same, but the segment's first chunk is only looked back at, as a preset dictionary is: len is
- * LZ_CHUNK_SIZE at least, and that chunk's sequences are not found (there are 0 of them). */
+/* The same for a segment whose first chunk is a preset dictionary: matches refer to it, and it has no
+ * sequences itself.  len is at least LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
                                       const uint8_t *in, size_t len);
 
 /*
- * A part of a segment, with a level without passes: finds the matches, those of lz_match_segment, of
- * the `count` chunks, 1 or more, from `first` on, all within the segment in[0..len), with
- * LZ_INPUT_PAD readable bytes after it, and puts them where lz_chunks(to) will be.  If m is `to`, m
- * goes on with its tables: its calls for a segment are in order, from chunk 0 on, with no chunk
- * between them left out.  Another m begins anew each time, a chunk earlier if there is one.  Threads
- * that each have an m of their own may do this at the same time with one `to`, for different chunks;
- * meanwhile it is used for nothing else.
+ * Finds the matches of a part of the segment in[0..len): of `count` chunks, 1 or more, from chunk
+ * `first` on.  LZ_INPUT_PAD bytes after the segment can be read.  The level's finder can match in
+ * parts.  The results are those of lz_match_segment and go where lz_chunks(to) has them.
+ *
+ * If m is `to`, m keeps its tables from call to call.  Its calls for a segment then go from chunk 0
+ * on, in order, and leave out no chunk between them.  Any other m starts empty and indexes the
+ * preceding chunk first.
+ *
+ * Several threads, each with an m of its own, may do this at the same time with one `to`, for
+ * different chunks.  Until all are done, nothing else uses `to`.
  */
 void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                      size_t len, size_t first, size_t count, struct lz_matcher *to);
 
-/* The LZ_CHUNKS(len) chunks of the segment that was matched last, all of which were; valid until the
- * next call with m. */
+/* The LZ_CHUNKS(len) chunks of the last segment, once all of them were matched; valid until the next
+ * call with m. */
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m);
 
 #ifdef __cplusplus

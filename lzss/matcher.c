@@ -13,13 +13,14 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
 
     if (m == NULL)
         return NULL;
-    m->optimal = NULL;
+    m->finder = level->finder;
+    m->state = NULL;
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
-    if (level->finder == LZ_FINDER_optimal)
-        m->optimal = lz_optimal_new(segment_size);
+    if (m->finder->new_state != NULL)
+        m->state = m->finder->new_state(segment_size);
     if (m->chunks == NULL || m->sequences == NULL ||
-        (level->finder == LZ_FINDER_optimal && m->optimal == NULL)) {
+        (m->finder->new_state != NULL && m->state == NULL)) {
         lz_matcher_free(m);
         return NULL;
     }
@@ -29,36 +30,25 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size)
 {
     const struct lz_matcher *m = NULL;
+    const struct lz_finder *f = level->finder;
 
     return sizeof(*m) + LZ_CHUNKS(segment_size) * sizeof(*m->chunks) +
            LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences) +
-           (level->finder == LZ_FINDER_optimal ? lz_optimal_size(segment_size) : 0);
+           (f->state_size != NULL ? f->state_size(segment_size) : 0);
 }
 
 void lz_matcher_free(struct lz_matcher *m)
 {
     if (m == NULL)
         return;
-    lz_optimal_free(m->optimal);
+    if (m->state != NULL)
+        m->finder->free_state(m->state);
     free(m->sequences);
     free(m->chunks);
     free(m);
 }
 
-static void match(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
-{
-    typedef void finder(struct lz_matcher *, const struct lz_level *, const uint8_t *, size_t);
-    static finder *const finders[] = {
-#define LZ_FINDER_ENTRY(name) [LZ_FINDER_##name] = lz_find_##name,
-        LZ_FINDERS(LZ_FINDER_ENTRY)
-#undef LZ_FINDER_ENTRY
-    };
-
-    if (len > 0)
-        finders[level->finder](m, level, in, len);
-}
-
-/* The segment from `begin` on. */
+/* Matches the segment from `begin` on. */
 static const struct lz_chunk *match_from(struct lz_matcher *m, const struct lz_level *level,
                                          const uint8_t *in, size_t len, size_t begin)
 {
@@ -68,7 +58,8 @@ static const struct lz_chunk *match_from(struct lz_matcher *m, const struct lz_l
     m->goes_on = false;
     m->to_chunks = m->chunks;
     m->to_sequences = m->sequences;
-    match(m, level, in, len);
+    if (len > 0)
+        level->finder->find(m, level, in, len);
     return m->chunks;
 }
 
@@ -94,7 +85,7 @@ void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const u
     m->enter = m->goes_on || first == 0 ? m->begin : m->begin - LZ_CHUNK_SIZE;
     m->to_chunks = to->chunks;
     m->to_sequences = to->sequences;
-    match(m, level, in, len);
+    level->finder->find(m, level, in, len);
 }
 
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m)

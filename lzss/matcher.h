@@ -11,20 +11,32 @@
 #include "lzss/links.h"
 #include "lzss/lzss.h"
 
+/*
+ * A finder is called to match bytes [begin, end) of a segment.  It fills in to_chunks for the chunks
+ * there.  The sequences of chunk c start at to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if c is not
+ * the first of them, after those of chunk c - 1.  A finder that cannot match in parts goes by `begin`
+ * alone, and on to the segment's end.
+ */
 struct lz_matcher {
-    /* Results: room for every chunk's sequences, one chunk's after the other's. */
+    const struct lz_finder *finder; /* of the level that it was made for */
+    void *state;                    /* this finder's own, or NULL */
+
+    /* This matcher's results: room for all chunks' sequences, one chunk's after another's. */
     struct lz_chunk *chunks;
     struct lz_sequence *sequences;
 
-    /* What of the segment is to be matched, from a chunk's start to another's or its own end. */
-    size_t begin, end;
-    /* Where positions begin to be entered into tables: at `begin`, or a chunk before; and whether
-     * these tables hold what lies before that, or are to be emptied. */
-    size_t enter;
-    bool goes_on;
-    /* This matcher's results, or another's. */
+    /* Where results go: to this matcher's memory, or another's. */
     struct lz_chunk *to_chunks;
     struct lz_sequence *to_sequences;
+
+    /* Bytes [begin, end) to match.  Both lie on chunk boundaries, or end is the segment's end. */
+    size_t begin, end;
+
+    /* The first position to enter into the tables: `begin`, or one chunk earlier. */
+    size_t enter;
+
+    /* Whether the tables hold the positions before `enter`.  If not, the finder empties them first. */
+    bool goes_on;
 
     /* tagging: the position last seen under each hash, and one chunk's candidates. */
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
@@ -32,25 +44,6 @@ struct lz_matcher {
 
     /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
     struct links by3, by4, by7, by12;
-
-    struct lz_optimal *optimal; /* optimal's own; NULL for the others */
 };
-
-/*
- * Every finder has this form: for the segment in[0..len), len at least 1, match what m->begin and
- * m->end say, and fill m->to_chunks for these chunks, with the sequences of chunk c in
- * m->to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if it is not the first, after those of the chunk
- * before.  `optimal` goes by m->begin alone, and always to the segment's end.
- */
-#define LZ_FINDER_DECLARE(name)                                                                \
-    void lz_find_##name(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, \
-                        size_t len);
-LZ_FINDERS(LZ_FINDER_DECLARE)
-#undef LZ_FINDER_DECLARE
-
-/* What optimal needs beside, NULL if memory is short; and the bytes of it. */
-struct lz_optimal *lz_optimal_new(size_t segment_size);
-size_t lz_optimal_size(size_t segment_size);
-void lz_optimal_free(struct lz_optimal *o);
 
 #endif

@@ -33,7 +33,7 @@ struct costs {
     uint32_t distance[DEFLATE_DISTANCE_SYMBOLS + 2];
 };
 
-struct lz_optimal {
+struct state {
     /* The matches of position p of the group are those from starts[p] up to starts[p + 1]. */
     uint32_t *matches;
     uint32_t *starts;
@@ -58,17 +58,26 @@ static size_t group_size(size_t segment_size)
     return segment_size < size ? segment_size : size;
 }
 
-size_t lz_optimal_size(size_t segment_size)
+static size_t state_size(size_t segment_size)
 {
-    const struct lz_optimal *o = NULL;
+    const struct state *o = NULL;
 
     return sizeof(*o) + group_size(segment_size) * LZ_MAX_MATCHES * sizeof(*o->matches) +
            (group_size(segment_size) + 1) * sizeof(*o->starts);
 }
 
-struct lz_optimal *lz_optimal_new(size_t segment_size)
+static void free_state(void *state)
 {
-    struct lz_optimal *o = calloc(1, sizeof(*o));
+    struct state *o = state;
+
+    free(o->starts);
+    free(o->matches);
+    free(o);
+}
+
+static void *new_state(size_t segment_size)
+{
+    struct state *o = calloc(1, sizeof(*o));
 
     if (o == NULL)
         return NULL;
@@ -77,26 +86,17 @@ struct lz_optimal *lz_optimal_new(size_t segment_size)
     o->matches = malloc(o->group_size * LZ_MAX_MATCHES * sizeof(*o->matches));
     o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
     if (o->matches == NULL || o->starts == NULL) {
-        lz_optimal_free(o);
+        free_state(o);
         return NULL;
     }
     return o;
-}
-
-void lz_optimal_free(struct lz_optimal *o)
-{
-    if (o == NULL)
-        return;
-    free(o->starts);
-    free(o->matches);
-    free(o);
 }
 
 /* A chunk at hand. */
 struct chunk {
     const uint8_t *in; /* its first byte */
     int32_t size;
-    uint32_t *starts; /* of its positions' lists, in lz_optimal's starts */
+    uint32_t *starts; /* of its positions' lists, in the state's starts */
     size_t unit;      /* the first of its units in the group */
 };
 
@@ -172,16 +172,9 @@ static inline void gather_three(struct list *l, const uint16_t *links, const uin
     }
 }
 
-/* After a step: whether there can still be a match of `bytes` bytes or more, `max` being the
- * longest there can be.  If there was none yet, the next step, by so many bytes, starts from the
- * position. */
-static inline bool go_on(struct list *l, uint32_t bytes, uint32_t max)
+static inline bool goes_on(struct list *l, uint32_t bytes, uint32_t max)
 {
-    if (l->best >= bytes)
-        return true;
-    l->best = bytes - 1;
-    l->distance = 0;
-    return !l->ended && max >= bytes;
+    return lz_goes_on(&l->best, &l->distance, l->ended, bytes, max);
 }
 
 /* Writes the list of position `pos` of the chunk in[0..size) to matches; returns its length. */
@@ -202,12 +195,12 @@ static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *l
         return l.count;
     gather(&l, links_at(&m->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
            UINT32_MAX, 4);
-    if (!go_on(&l, LZ_LONG, max) || l.best >= nice)
+    if (!goes_on(&l, LZ_LONG, max) || l.best >= nice)
         return l.count;
     if (l.best < LZ_LONGEST) {
         gather(&l, links_at(&m->by7), here, pos, max, level->long_depth,
                nice < LZ_LONGEST ? nice : LZ_LONGEST, all >> (64 - 8 * LZ_LONG), LZ_LONG);
-        if (!go_on(&l, LZ_LONGEST, max))
+        if (!goes_on(&l, LZ_LONGEST, max))
             return l.count;
     }
     if (l.best < nice)
@@ -220,7 +213,7 @@ static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *l
 static NOINLINE uint32_t *gather_chunk(struct lz_matcher *m, const struct lz_level *level,
                                        const struct chunk *c, uint32_t *matches)
 {
-    const uint32_t *base = m->optimal->matches;
+    const uint32_t *base = ((const struct state *)m->state)->matches;
     const uint8_t *in = c->in;
     const int32_t size = c->size;
     uint32_t *starts = c->starts;
@@ -298,8 +291,8 @@ static inline uint32_t longest(const uint32_t *matches, const uint32_t *starts, 
 }
 
 /* Takes the first parse of chunk c. */
-static void first_parse(const struct lz_optimal *o, const struct lz_level *level,
-                        const struct chunk *c, struct parse *parse)
+static void first_parse(const struct state *o, const struct lz_level *level, const struct chunk *c,
+                        struct parse *parse)
 {
     const uint32_t least = lz_least_length(lz_count_distinct(c->in, c->size), level->depth);
     int32_t pos = 0;
@@ -307,16 +300,14 @@ static void first_parse(const struct lz_optimal *o, const struct lz_level *level
     while (pos < c->size) {
         uint32_t packed = longest(o->matches, c->starts, pos);
 
-        if (lz_packed_length(packed) < least || (lz_packed_length(packed) == LZ_MIN_MATCH &&
-                                                 lz_packed_distance(packed) > LZ_OPTIMAL_NEAR3)) {
+        if (lz_passes_over(packed, least)) {
             pos++;
             continue;
         }
         while (pos + 1 < c->size) {
             uint32_t next = longest(o->matches, c->starts, pos + 1);
 
-            if (lz_packed_length(next) < lz_packed_length(packed) ||
-                lz_packed_score(next) < lz_packed_score(packed) + LZ_GAIN_NEXT)
+            if (!lz_prefers_packed(next, packed))
                 break;
             packed = next;
             pos++;
@@ -329,18 +320,17 @@ static void first_parse(const struct lz_optimal *o, const struct lz_level *level
 
 /* --- Costs --- */
 
-/* The logarithms of how many literals and lengths, with one end of block, and distances there are,
- * in 1/256; of no distances, 0. */
+/* Sets lz_log2_litlens and lz_log2_distances of a block's counts. */
 static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uint32_t *distance)
 {
-    uint32_t litlens = 1, distances = 0;
+    uint32_t litlens = 0, distances = 0;
 
     for (unsigned i = 0; i < DEFLATE_LITLEN_SYMBOLS; i++)
         litlens += counts[i];
     for (unsigned i = DEFLATE_LITLEN_SYMBOLS; i < LZ_SYMBOLS; i++)
         distances += counts[i];
-    *litlen = lz_log2_256(litlens);
-    *distance = distances == 0 ? 0 : lz_log2_256(distances);
+    *litlen = lz_log2_litlens(litlens);
+    *distance = lz_log2_distances(distances);
 }
 
 /* A block's size, in 1/256 bits. */
@@ -356,7 +346,7 @@ static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS])
 }
 
 /* Joins the group's units to blocks: o->block_of and o->blocks. */
-static void split(struct lz_optimal *o, unsigned units)
+static void split(struct state *o, unsigned units)
 {
     unsigned blocks = 0;
     uint64_t open_size = 0;
@@ -376,7 +366,7 @@ static void split(struct lz_optimal *o, unsigned units)
             for (unsigned i = 0; i < LZ_SYMBOLS; i++)
                 both[i] = open[i] + own[i];
             both_size = estimate(both);
-            if (both_size <= open_size + own_size) {
+            if (lz_joins_block(open_size, own_size, both_size)) {
                 memcpy(open, both, sizeof(both));
                 open_size = both_size;
                 o->block_of[u] = (uint16_t)(blocks - 1);
@@ -405,8 +395,8 @@ static void make_costs(struct costs *c, const uint32_t counts[LZ_SYMBOLS])
 /* --- The shortest path --- */
 
 /* Finds the steps of positions [begin..end) of a chunk, all of one unit, from those after them. */
-static void find_steps(struct lz_optimal *o, const uint8_t *in, const uint32_t *starts,
-                       int32_t begin, int32_t end)
+static void find_steps(struct state *o, const uint8_t *in, const uint32_t *starts, int32_t begin,
+                       int32_t end)
 {
     const struct costs *c = &o->costs;
 
@@ -436,8 +426,8 @@ static void find_steps(struct lz_optimal *o, const uint8_t *in, const uint32_t *
  * eight at a time; so the eight nearest, from pos + 1 on, are kept in a register, which serves the
  * steps of up to eight bytes.
  */
-AVX2_PATH static void find_steps_avx2(struct lz_optimal *o, const uint8_t *in,
-                                      const uint32_t *starts, int32_t begin, int32_t end)
+AVX2_PATH static void find_steps_avx2(struct state *o, const uint8_t *in, const uint32_t *starts,
+                                      int32_t begin, int32_t end)
 {
     const struct costs *c = &o->costs;
     const __m256i none = _mm256_set1_epi32(-1);
@@ -502,7 +492,7 @@ AVX2_PATH static void find_steps_avx2(struct lz_optimal *o, const uint8_t *in,
 #endif
 
 /* Finds a chunk's shortest path: o->steps. */
-static void find_path(struct lz_optimal *o, const struct chunk *c)
+static void find_path(struct state *o, const struct chunk *c)
 {
     int32_t pos = c->size;
 
@@ -526,7 +516,7 @@ static void find_path(struct lz_optimal *o, const struct chunk *c)
 }
 
 /* Takes the matches on it. */
-static void walk_path(const struct lz_optimal *o, const struct chunk *c, struct parse *parse)
+static void walk_path(const struct state *o, const struct chunk *c, struct parse *parse)
 {
     for (int32_t pos = 0; pos < c->size; pos += o->steps[pos]) {
         const uint32_t length = o->steps[pos];
@@ -545,8 +535,8 @@ static void walk_path(const struct lz_optimal *o, const struct chunk *c, struct 
 /* --- The whole --- */
 
 /* The chunk that starts at in[start], in the group in[begin..end). */
-static struct chunk chunk_at(const struct lz_optimal *o, const uint8_t *in, size_t start,
-                             size_t begin, size_t end)
+static struct chunk chunk_at(const struct state *o, const uint8_t *in, size_t start, size_t begin,
+                             size_t end)
 {
     return (struct chunk){
         .in = in + start,
@@ -575,7 +565,7 @@ static NOINLINE void link_chunk(struct lz_matcher *m, const struct chunk *c, boo
 static void begin_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                         size_t begin, size_t end)
 {
-    struct lz_optimal *o = m->optimal;
+    struct state *o = m->state;
     uint32_t *matches = o->matches;
 
     for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
@@ -592,7 +582,7 @@ static void begin_group(struct lz_matcher *m, const struct lz_level *level, cons
 static void find_in_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                           size_t begin, size_t end)
 {
-    struct lz_optimal *o = m->optimal;
+    struct state *o = m->state;
     const unsigned units = (unsigned)((end - begin + LZ_UNIT_SIZE - 1) / LZ_UNIT_SIZE);
 
     memset(o->counts, 0, sizeof(o->counts[0]) * units);
@@ -621,17 +611,28 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
     }
 }
 
-void lz_find_optimal(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                     size_t len)
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
+    const struct state *o = m->state;
+
     if (m->begin > 0) {
         const struct chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
 
         link_chunk(m, &before, true);
     }
-    for (size_t begin = m->begin; begin < len; begin += m->optimal->group_size) {
-        size_t end = len - begin < m->optimal->group_size ? len : begin + m->optimal->group_size;
+    for (size_t begin = m->begin; begin < len; begin += o->group_size) {
+        size_t end = len - begin < o->group_size ? len : begin + o->group_size;
 
         find_in_group(m, level, in, begin, end);
     }
 }
+
+const struct lz_finder lz_finder_optimal = {
+    .name = "optimal",
+    .id = LZ_FINDER_optimal,
+    .is_slow = true,
+    .new_state = new_state,
+    .state_size = state_size,
+    .free_state = free_state,
+    .find = find,
+};

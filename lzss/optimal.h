@@ -84,9 +84,38 @@ LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
 
 LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
-LZ_INLINE int32_t lz_packed_score(uint32_t match)
+/*
+ * After a step of gathering: whether there can still be a match of `bytes` bytes or more, so that the
+ * next step, by so many bytes, follows.  *best is the longest so far, max the longest there can be, and
+ * `ended` says that the step came to the end of its chain.  If there was no such match yet, the next
+ * step looks for one, and starts from the position.
+ */
+LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32_t bytes,
+                          uint32_t max)
 {
-    return lz_score(lz_packed_length(match), lz_packed_distance(match));
+    if (*best >= bytes)
+        return true;
+    if (ended || max < bytes)
+        return false;
+    *best = bytes - 1;
+    *distance = 0;
+    return true;
+}
+
+/* Whether the first parse passes over a position's longest match, or the lack of one (0). */
+LZ_INLINE bool lz_passes_over(uint32_t match, uint32_t least)
+{
+    return lz_packed_length(match) < least || (lz_packed_length(match) == LZ_MIN_MATCH &&
+                                               lz_packed_distance(match) > LZ_OPTIMAL_NEAR3);
+}
+
+/* Whether the first parse prefers the next position's longest match, if there is one, to the one in
+ * hand. */
+LZ_INLINE bool lz_prefers_packed(uint32_t next, uint32_t hand)
+{
+    return lz_packed_length(next) >= lz_packed_length(hand) &&
+           lz_prefers(lz_unpack(next), lz_packed_length(hand),
+                      lz_unpack(hand).score + LZ_GAIN_NEXT);
 }
 
 /* How often the symbols of a unit or block occur: literals and lengths, then distances. */
@@ -116,6 +145,24 @@ LZ_INLINE uint32_t lz_log2_256(uint32_t x)
 LZ_INLINE uint64_t lz_symbol_size(uint32_t count, uint32_t log2_total)
 {
     return count == 0 ? 0 : (uint64_t)count * (log2_total - lz_log2_256(count)) + LZ_SYMBOL_COST;
+}
+
+/* lz_log2_256 of all literals and lengths of a block together, and of all distances.  A block has one
+ * end-of-block symbol beside the former, and may have none of the latter. */
+LZ_INLINE uint32_t lz_log2_litlens(uint32_t count)
+{
+    return lz_log2_256(count + 1);
+}
+
+LZ_INLINE uint32_t lz_log2_distances(uint32_t count)
+{
+    return count == 0 ? 0 : lz_log2_256(count);
+}
+
+/* Whether a unit joins the block before it, from the sizes of the block, the unit, and both as one. */
+LZ_INLINE bool lz_joins_block(uint64_t block, uint64_t unit, uint64_t both)
+{
+    return both <= block + unit;
 }
 
 /* What coding it once costs, in 1/16 bits, extra bits not counted. */

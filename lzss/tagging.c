@@ -75,8 +75,7 @@ static struct lz_sequence *walk(const uint16_t *restrict distances, const uint8_
     return out;
 }
 
-void lz_find_tagging(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                     size_t len)
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
 
@@ -95,3 +94,10 @@ void lz_find_tagging(struct lz_matcher *m, const struct lz_level *level, const u
         result->count = (uint32_t)(out - result->sequences);
     }
 }
+
+const struct lz_finder lz_finder_tagging = {
+    .name = "tagging",
+    .id = LZ_FINDER_tagging,
+    .in_parts = true,
+    .find = find,
+};

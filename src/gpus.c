@@ -141,7 +141,8 @@ static void *open_next(void *argument)
 
         start_opening(g);
         pthread_mutex_unlock(&g->lock);
-        engine = gpu_open(number, g->level, g->segment_size, g->batch_size, g->batches, error);
+        engine = gpu_open(number, g->level, g->segment_size, g->batch_size, g->batches,
+                          &g->config.options, error);
         pthread_mutex_lock(&g->lock);
         if (engine != NULL)
             g->gpus[g->ready++].engine = engine;

@@ -24,6 +24,7 @@ struct gpus;
 struct gpus_config {
     int numbers[GPUS_MAX]; /* CUDA devices that may be used, */
     int count;             /* and how many; 0: all that are visible */
+    struct gpu_options options;
 };
 
 enum gpus_state {

@@ -16,6 +16,7 @@
 #include "src/messages.h"
 #include "src/operands.h"
 #include "src/options.h"
+#include "src/testing.h"
 
 static void print_line(void *ctx, const char *text)
 {
@@ -39,6 +40,19 @@ static bool take_standard_descriptors(bool *stdin_is_closed)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/", flags) != fd)
             return false;
     return true;
+}
+
+/* Tells the GPU's driver how many queues to make, unless the user does.  No thread may run yet: others
+ * read the environment. */
+static void choose_queues(const struct lz_level *level)
+{
+    const int queues = gpu_queues(level);
+    char text[16];
+
+    if (queues == 0)
+        return;
+    snprintf(text, sizeof(text), "%d", queues);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", text, 0);
 }
 
 /* Some file systems tell only now that there was no room. */
@@ -83,7 +97,8 @@ int main(int argc, char **argv)
         break;
     default:
         leave_prepare();
-        gpu_choose_queues(lz_level(o.pipeline.level));
+        choose_queues(lz_level(o.pipeline.level));
+        testing_gpu_options(&o.pipeline.gpus.options);
         cleanup_init();
         may_exit = operands_process(&o, &m);
         break;

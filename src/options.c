@@ -552,9 +552,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     if (o->pipeline.threads == 0)
         o->pipeline.threads = default_threads();
     if (o->pipeline.segment_size == 0)
-        o->pipeline.segment_size = o->pipeline.level < LZ_LEVEL_LARGE_SEGMENTS
-                                       ? LZ_SEGMENT_DEFAULT
-                                       : LZ_SEGMENT_DEFAULT_LARGE;
+        o->pipeline.segment_size = lz_level(o->pipeline.level)->segment_default;
     return true;
 }
 

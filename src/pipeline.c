@@ -245,7 +245,8 @@ struct feeder {
     pthread_t thread;
     int gpu, number; /* the batch is number `number` of this GPU */
     struct gpu_batch *batch;
-    unsigned most;    /* segments that fit in it */
+    unsigned most;    /* segments that fit in it, */
+    uint8_t *in;      /* from here on */
     uint64_t first;   /* those in it: this one, */
     unsigned count;   /* and so many in all */
     unsigned unread;  /* of these, how many workers have not read yet, */
@@ -1014,7 +1015,7 @@ static void read_for_feeder(struct job *j)
     if (!is_empty(&j->unread))
         more_workers(j);
     j->readers++;
-    read_any(j, s, f->batch->input + (s->index - f->first) * j->segment_size);
+    read_any(j, s, f->in + (s->index - f->first) * j->segment_size);
     j->readers--;
     if (--f->unread == 0)
         pthread_cond_broadcast(&j->pipeline->can_feed);
@@ -1358,7 +1359,7 @@ static void hand_over(struct feeder *f, bool matched)
     for (unsigned i = 0; i < f->count; i++) {
         struct slot *s = &j->slots[(f->first + i) % j->slot_count];
 
-        s->chunks = matched ? f->batch->chunks + i * LZ_CHUNKS(j->segment_size) : NULL;
+        s->chunks = matched ? gpu_batch_chunks(f->batch, i) : NULL;
         push(j, &j->ready, s);
         more_workers(j);
     }
@@ -1380,19 +1381,27 @@ static void claim_batch(struct feeder *f)
     struct job *j = f->job;
     const bool is_any = next_is_any(j);
 
+    /* Segments of this size, whole KiB, lie one after another. */
+    gpu_batch_clear(f->batch);
+    for (unsigned i = 0, index; i < f->most; i++) {
+        uint8_t *in = gpu_batch_add(f->batch, j->segment_size, &index);
+
+        if (i == 0)
+            f->in = in;
+    }
     f->first = j->next_claim;
     /* Counted before they are read: workers must not think that all is done. */
     j->feeder_segments += f->most;
-    f->count = is_any ? claim_any(j, f->most, f->batch->input)
-                      : claim_in_order(j, f->most, f->batch->input);
+    f->count = is_any ? claim_any(j, f->most, f->in) : claim_in_order(j, f->most, f->in);
     j->feeder_segments -= f->most - f->count;
     f->pending = f->count;
-    f->batch->length = 0;
+    for (unsigned i = f->count; i < f->most; i++)
+        gpu_batch_set_length(f->batch, i, 0);
     for (unsigned i = 0; i < f->count; i++) {
         struct slot *s = &j->slots[(f->first + i) % j->slot_count];
 
         s->feeder = f;
-        f->batch->length += s->len;
+        gpu_batch_set_length(f->batch, i, s->len);
         if (is_any)
             push(j, &j->unread, s);
     }

@@ -120,10 +120,12 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
 }
 
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
-                            size_t batch_size, int batches, char error[GPU_ERROR_SIZE])
+                            size_t batch_size, int batches, const struct gpu_options *options,
+                            char error[GPU_ERROR_SIZE])
 {
     struct gpu_engine *g;
 
+    (void)options;
     CHECK(batch_size > 0 && batches > 0);
     pause_ms(told.open_ms << device);
     if (told.waits_for_pipe)
@@ -173,7 +175,9 @@ struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]
     b->capacity = told.capacity * g->segment_size;
     b->input = unit_need(malloc(b->capacity + LZ_INPUT_PAD));
     memset(b->input, 0, b->capacity + LZ_INPUT_PAD);
-    b->chunks = unit_need(malloc(told.capacity * LZ_CHUNKS(g->segment_size) * sizeof(*b->chunks)));
+    b->chunk_room = (unsigned)(told.capacity * LZ_CHUNKS(g->segment_size));
+    b->segments = unit_need(malloc(b->chunk_room * sizeof(*b->segments)));
+    b->chunks = unit_need(malloc(b->chunk_room * sizeof(*b->chunks)));
     own->matcher = unit_need(lz_matcher_new(g->level, g->segment_size));
     own->sequences = unit_need(malloc(b->capacity / LZ_MIN_MATCH * sizeof(*own->sequences)));
     return b;
@@ -206,17 +210,17 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 {
     struct own *own = b->device;
     struct lz_sequence *out = own->sequences;
-    size_t chunk = 0;
+    unsigned chunk = 0;
 
     if (told.fails_late && is_broken(error))
         return false;
-    for (size_t start = 0; start < b->length; start += g->segment_size) {
-        const size_t left = b->length - start;
-        const size_t len = left < g->segment_size ? left : g->segment_size;
+    for (unsigned i = 0; i < b->count; i++) {
+        struct gpu_segment *s = &b->segments[i];
         const struct lz_chunk *found =
-            lz_match_segment(own->matcher, g->level, b->input + start, len);
+            lz_match_segment(own->matcher, g->level, b->input + s->start, s->length);
 
-        for (size_t c = 0; c < LZ_CHUNKS(len); c++, chunk++) {
+        s->chunk = chunk;
+        for (size_t c = 0; c < LZ_CHUNKS(s->length); c++, chunk++) {
             memcpy(out, found[c].sequences, found[c].count * sizeof(*out));
             if (told.is_wrong && found[c].count > 0)
                 out[found[c].count / 2].distance ^= 1;
@@ -897,9 +901,7 @@ static bool wants_gpu(int at_level, off_t size)
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
     struct pipeline_config c = {.level = at_level,
                                 .threads = 16,
-                                .segment_size = at_level < LZ_LEVEL_LARGE_SEGMENTS
-                                                    ? LZ_SEGMENT_DEFAULT
-                                                    : LZ_SEGMENT_DEFAULT_LARGE,
+                                .segment_size = lz_level(at_level)->segment_default,
                                 .backend = BACKEND_AUTO};
     struct pipeline *p = new_pipeline(&c);
     FILE *in = unit_need(tmpfile()), *out = unit_need(tmpfile());
@@ -923,10 +925,12 @@ static void test_least_size(void)
 {
     unsetenv("GZLZSS_TEST_GPU_MIN");
     for (int i = 9; i <= 12; i++) {
+        const off_t segment = (off_t)4 << 20;
+
         be_good(1);
-        CHECK_EQ(wants_gpu(i, LZ_SEGMENT_DEFAULT_LARGE + 1), i >= LZ_LEVEL_LARGE_SEGMENTS);
+        CHECK_EQ(wants_gpu(i, segment + 1), lz_level(i)->finder->is_slow);
         be_good(1);
-        CHECK(!wants_gpu(i, LZ_SEGMENT_DEFAULT_LARGE));
+        CHECK(!wants_gpu(i, segment));
     }
     setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
 }

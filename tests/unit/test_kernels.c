@@ -1,9 +1,10 @@
 /*
- * test_kernels.c - the GPU engine on an emulated device (tests/emulation/cuda_runtime.h) finds what the
- * CPU engine finds
+ * test_kernels.c - the GPU engine finds what the CPU engine finds
  *
- * The emulation is slow, so inputs are few and small: what is one of a kind for the kernels is in them.
- * tests/gpu/check.sh is about real devices.
+ * tests/unit/test_kernels runs the kernels on an emulated device (tests/emulation/cuda_runtime.h), and
+ * tests/gpu/test_kernels, which `make check-gpu` builds from the same source, on a real one.  The
+ * emulation is slow, so inputs are few and small: what is one of a kind for the kernels is in them.
+ * tests/gpu/check.sh has the larger ones.
  */
 #include "config.h"
 
@@ -26,39 +27,78 @@ static bool is_given_up(const struct lz_chunk *c)
     return c->count == 1 && c->sequences[0].length == 0;
 }
 
-/* Has the batch matched in[0..len), and returns how many of its chunks are not as the CPU engine has
- * them; *given_up: those that the engine gave up, which do not count. */
-static size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
-                    const struct lz_level *level, size_t segment_size, size_t *given_up)
+/* A segment to be matched. */
+struct segment {
+    const uint8_t *in;
+    size_t len;
+    size_t added; /* bytes that it is added with, if more: then it turns out shorter */
+};
+
+/* Has the batch match these segments, and returns how many of their chunks are not as the CPU engine
+ * has them; *given_up: chunks that the engine gave up, which do not count. */
+static size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
+                             const struct segment *segments, unsigned count,
+                             const struct lz_level *level, size_t segment_size, size_t *given_up)
 {
     struct lz_matcher *m = unit_need(lz_matcher_new(level, segment_size));
-    uint8_t *segment = unit_need(malloc(segment_size + LZ_INPUT_PAD));
+    uint8_t *alone = unit_need(malloc(segment_size + LZ_INPUT_PAD));
     char error[GPU_ERROR_SIZE] = "";
-    size_t wrong = 0;
+    size_t wrong = 0, length = 0;
 
-    memcpy(b->input, in, len);
-    b->length = len;
+    gpu_batch_clear(b);
+    for (unsigned i = 0, index; i < count; i++) {
+        const struct segment *s = &segments[i];
+        const size_t added = s->added > s->len ? s->added : s->len;
+        uint8_t *in;
+
+        CHECK(gpu_batch_fits(b, added));
+        in = unit_need(gpu_batch_add(b, added, &index));
+        CHECK_EQ(index, i);
+        CHECK_EQ((uintptr_t)in % 16, 0);
+        memcpy(in, s->in, s->len);
+        if (s->len < added)
+            gpu_batch_set_length(b, index, s->len);
+        length += s->len;
+    }
+    CHECK_EQ(b->count, count);
+    CHECK_EQ(b->length, length);
     *given_up = 0;
     if (!CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error)))
         printf("# %s\n", error);
-    for (size_t start = 0, chunk = 0; start < len; start += segment_size) {
-        const size_t n = len - start < segment_size ? len - start : segment_size;
-        const struct lz_chunk *chunks;
+    for (unsigned i = 0; i < count; i++) {
+        const size_t len = segments[i].len;
+        const struct lz_chunk *found = gpu_batch_chunks(b, i), *expected;
 
-        memcpy(segment, in + start, n);
-        memset(segment + n, 0, LZ_INPUT_PAD);
-        chunks = lz_match_segment(m, level, segment, n);
-        for (size_t c = 0; c < LZ_CHUNKS(n); c++, chunk++) {
-            if (is_given_up(&b->chunks[chunk]))
+        memcpy(alone, segments[i].in, len);
+        memset(alone + len, 0, LZ_INPUT_PAD);
+        expected = lz_match_segment(m, level, alone, len);
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+            if (is_given_up(&found[c]))
                 (*given_up)++;
             else
-                wrong += !is_same(&b->chunks[chunk], &chunks[c]);
+                wrong += !is_same(&found[c], &expected[c]);
         }
     }
-    free(segment);
+    free(alone);
     lz_matcher_free(m);
     return wrong;
 }
+
+/* The same for in[0..len), cut into segments of `segment_size` bytes. */
+static size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
+                    const struct lz_level *level, size_t segment_size, size_t *given_up)
+{
+    struct segment segments[16] = {{NULL, 0, 0}};
+    unsigned count = 0;
+
+    for (size_t start = 0; start < len && count < 16; start += segment_size)
+        segments[count++] = (struct segment){
+            in + start, len - start < segment_size ? len - start : segment_size, 0};
+    return match_segments(g, b, segments, count, level, segment_size, given_up);
+}
+
+/* What engines are asked for. */
+static struct gpu_options options;
 
 /* An engine, and a batch for `len` bytes. */
 static struct gpu_engine *open_engine(int level, size_t len, size_t segment_size,
@@ -67,7 +107,7 @@ static struct gpu_engine *open_engine(int level, size_t len, size_t segment_size
     const size_t segments = (len + segment_size - 1) / segment_size;
     char error[GPU_ERROR_SIZE] = "";
     struct gpu_engine *g =
-        gpu_open(0, lz_level(level), segment_size, segments * segment_size, 1, error);
+        gpu_open(0, lz_level(level), segment_size, segments * segment_size, 1, &options, error);
 
     *b = g == NULL ? NULL : gpu_new_batch(g, error);
     if (!CHECK(*b != NULL) || !CHECK(len <= (*b)->capacity)) {
@@ -179,14 +219,134 @@ static void test_edges(void)
 /* Where a block has less shared memory, searches read links, and then also the bytes, elsewhere. */
 static void test_less_shared_memory(void)
 {
-    static const char *const sizes[] = {"100000", "1000"};
+    static const size_t sizes[] = {100000, 1000};
 
     for (size_t i = 0; i < 2; i++) {
-        setenv("GZLZSS_TEST_GPU_SHARED", sizes[i], 1);
+        options.shared = sizes[i];
         compare_kind(70 * KIB, &tokens, 6, 128 * KIB);
         compare_kind(70 * KIB, &tokens, 9, 128 * KIB);
-        unsetenv("GZLZSS_TEST_GPU_SHARED");
     }
+    options.shared = 0;
+}
+
+/* --- Segments of all lengths in one batch --- */
+
+/* The engine's, three chunks, of which the last is short. */
+#define MIXED_SEGMENT (80 * KIB)
+
+/* Fills all of a batch's memory, so that these bytes lie between the segments. */
+static void fill_gaps(struct gpu_batch *b, const struct input_kind *k)
+{
+    fill_kind(b->input, b->capacity + LZ_INPUT_PAD, k, LONGEST_TOKEN, 7);
+}
+
+/* Has the batch match segments of these lengths, of all kinds of data, with `gaps` between them. */
+static void compare_mixed(struct gpu_engine *g, struct gpu_batch *b, int level,
+                          const size_t *lengths, unsigned count, const struct input_kind *gaps,
+                          bool are_shorter)
+{
+    static const struct input_kind *const kinds[] = {&words, &zeros, &tokens,      &period,
+                                                     &zeros, &zeros, &random_bytes};
+    struct segment segments[16] = {{NULL, 0, 0}};
+    uint8_t *data[16] = {NULL};
+    size_t given_up;
+
+    for (unsigned i = 0; i < count; i++) {
+        data[i] = unit_need(malloc(lengths[i] + 1));
+        fill_kind(data[i], lengths[i], kinds[(i + count) % 7], LONGEST_TOKEN, i + 1);
+        segments[i] = (struct segment){data[i], lengths[i], are_shorter ? lengths[i] + i * 111 : 0};
+    }
+    fill_gaps(b, gaps);
+    if (!CHECK_EQ(match_segments(g, b, segments, count, lz_level(level), MIXED_SEGMENT, &given_up),
+                  0) ||
+        !CHECK_EQ(given_up, 0))
+        printf("# level %d, %u segments in one batch, gaps: %s\n", level, count, gaps->name);
+    for (unsigned i = 0; i < count; i++)
+        free(data[i]);
+}
+
+/* Each gets what it gets alone, whatever lies beside it, and whatever the batch had before. */
+static void test_mixed_lengths(void)
+{
+    static const size_t first[] = {4, 32 * KIB + 1, 1, 4 * KIB, 32 * KIB - 1, 2, 100, 32 * KIB, 3};
+    static const size_t large[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
+    static const size_t second[] = {100, 33, 4 * KIB, 3, 32 * KIB + 1, 1, 4095, 0, 2};
+
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        struct gpu_batch *b;
+        struct gpu_engine *g = open_engine(level, 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
+
+        if (level == 1 || level == 6 || level == 12)
+            compare_mixed(g, b, level, large, 8, &random_bytes, false);
+        else
+            compare_mixed(g, b, level, first, 9, &zeros, false);
+        compare_mixed(g, b, level, second, 9, &period, true);
+        gpu_free_batch(g, b);
+        gpu_close(g);
+    }
+}
+
+/* Blocks of one segment have nothing of the next, though this one has whole chunks and data that they
+ * would go well with. */
+static void test_neighbours(void)
+{
+    uint8_t *in = unit_need(malloc(160 * KIB));
+    const struct segment segments[] = {
+        {in, 64 * KIB, 0}, {in + 64 * KIB, 32 * KIB, 0}, {in + 96 * KIB, 64 * KIB, 0}};
+    struct gpu_batch *b;
+    struct gpu_engine *g = open_engine(10, 160 * KIB, 64 * KIB, &b);
+    size_t given_up;
+
+    fill_kind(in, 160 * KIB, &tokens, 6, 4);
+    CHECK_EQ(match_segments(g, b, segments, 3, lz_level(10), 64 * KIB, &given_up), 0);
+    CHECK_EQ(given_up, 0);
+    gpu_free_batch(g, b);
+    gpu_close(g);
+    free(in);
+}
+
+/* What fits: by bytes, and by chunks. */
+static void test_room(void)
+{
+    struct gpu_batch *b;
+    struct gpu_engine *g = open_engine(6, 3 * 33 * KIB, 33 * KIB, &b);
+    char error[GPU_ERROR_SIZE] = "";
+    unsigned index = 77;
+    uint8_t *before;
+
+    CHECK_EQ(b->capacity, 3 * 33 * KIB);
+    CHECK_EQ(b->count, 0);
+    CHECK_EQ(b->length, 0);
+    /* Whole segments lie one after another. */
+    before = gpu_batch_add(b, 33 * KIB, &index);
+    CHECK_EQ(index, 0);
+    CHECK(gpu_batch_add(b, 33 * KIB, &index) == before + 33 * KIB);
+    CHECK(!gpu_batch_fits(b, 33 * KIB + 1) && gpu_batch_fits(b, 33 * KIB));
+    CHECK(gpu_batch_add(b, 33 * KIB, &index) == before + 66 * KIB);
+    CHECK_EQ(index, 2);
+    CHECK(!gpu_batch_fits(b, 1));
+    CHECK(gpu_batch_add(b, 1, &index) == NULL);
+    CHECK_EQ(b->count, 3);
+    /* A single byte takes a chunk, and the next segment goes to the next multiple of 16. */
+    gpu_batch_clear(b);
+    CHECK_EQ(b->count, 0);
+    CHECK(gpu_batch_add(b, 1, &index) == before);
+    CHECK_EQ(index, 0);
+    for (unsigned i = 1; i < 6; i++)
+        CHECK(gpu_batch_add(b, 16 + i % 2, &index) == before + 16 + (i - 1) * 16 + i / 2 * 16);
+    CHECK_EQ(index, 5);
+    CHECK(!gpu_batch_fits(b, 1));
+    /* Nothing, in no segment and in two. */
+    gpu_batch_clear(b);
+    CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(gpu_batch_add(b, 5, &index) != NULL);
+        gpu_batch_set_length(b, index, 0);
+    }
+    CHECK_EQ(b->length, 0);
+    CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
+    gpu_free_batch(g, b);
+    gpu_close(g);
 }
 
 /* A batch that is used again, for less. */
@@ -239,9 +399,9 @@ static void test_devices(void)
     char error[GPU_ERROR_SIZE];
     int lines = 0;
 
-    CHECK_EQ(gpu_count(error), 1);
+    CHECK(gpu_count(error) > 0);
     gpu_list_devices(count_lines, &lines);
-    CHECK_EQ(lines, 1);
+    CHECK_EQ(lines, gpu_count(error));
 }
 
 int main(void)
@@ -254,6 +414,9 @@ int main(void)
     RUN(test_short_inputs);
     RUN(test_edges);
     RUN(test_less_shared_memory);
+    RUN(test_mixed_lengths);
+    RUN(test_neighbours);
+    RUN(test_room);
     RUN(test_second_use);
     RUN(test_no_room);
     RUN(test_devices);

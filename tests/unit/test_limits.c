@@ -225,8 +225,7 @@ static int threads(int level, uint64_t memory, uint64_t addresses)
     const struct pipeline_config c = {
         .level = level,
         .threads = 64,
-        .segment_size =
-            level < LZ_LEVEL_LARGE_SEGMENTS ? LZ_SEGMENT_DEFAULT : LZ_SEGMENT_DEFAULT_LARGE,
+        .segment_size = lz_level(level)->segment_default,
         .memory = memory << 20,
         .address_space = addresses << 20,
     };

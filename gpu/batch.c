@@ -1,0 +1,56 @@
+/*
+ * batch.c - which segments a batch holds, and where (gpu.h)
+ *
+ * This needs no device, so that every build has it.
+ */
+#include "config.h"
+
+#include "gpu/gpu.h"
+
+/* Where the next segment starts. */
+static size_t next_start(const struct gpu_batch *b)
+{
+    return (b->used + GPU_ALIGNMENT - 1) / GPU_ALIGNMENT * GPU_ALIGNMENT;
+}
+
+void gpu_batch_clear(struct gpu_batch *b)
+{
+    b->length = 0;
+    b->count = 0;
+    b->used = 0;
+    b->chunk_count = 0;
+}
+
+bool gpu_batch_fits(const struct gpu_batch *b, size_t len)
+{
+    const size_t start = next_start(b);
+
+    return start <= b->capacity && len <= b->capacity - start &&
+           LZ_CHUNKS(len) <= b->chunk_room - b->chunk_count;
+}
+
+uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index)
+{
+    const size_t start = next_start(b);
+
+    if (!gpu_batch_fits(b, len))
+        return NULL;
+    *index = b->count++;
+    b->segments[*index].start = (uint32_t)start;
+    b->segments[*index].length = (uint32_t)len;
+    b->used = start + len;
+    b->length += len;
+    b->chunk_count += (unsigned)LZ_CHUNKS(len);
+    return b->input + start;
+}
+
+void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len)
+{
+    b->length -= b->segments[index].length - len;
+    b->segments[index].length = (uint32_t)len;
+}
+
+const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index)
+{
+    return b->chunks + b->segments[index].chunk;
+}

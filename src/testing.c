@@ -1,0 +1,32 @@
+/*
+ * testing.c - what tests ask of the command through the environment
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/testing.h"
+
+/* The number in a variable; 0 if it is not set. */
+static size_t number_in(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value != NULL ? (size_t)strtoull(value, NULL, 10) : 0;
+}
+
+void testing_gpu_options(struct gpu_options *options)
+{
+    const char *fault = getenv("GZLZSS_TEST_GPU_FAULT");
+
+    memset(options, 0, sizeof(*options));
+    options->memory = number_in("GZLZSS_TEST_GPU_MEMORY");
+    options->shared = number_in("GZLZSS_TEST_GPU_SHARED");
+    if (fault == NULL)
+        return;
+    options->is_wrong = strcmp(fault, "corrupt") == 0;
+    options->fails = strncmp(fault, "fail=", 5) == 0;
+    if (options->fails)
+        options->good_batches = atol(fault + 5);
+}
