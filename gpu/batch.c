@@ -25,7 +25,7 @@ bool gpu_batch_fits(const struct gpu_batch *b, size_t len)
 {
     const size_t start = next_start(b);
 
-    return start <= b->capacity && len <= b->capacity - start &&
+    return b->count < b->chunk_room && start <= b->capacity && len <= b->capacity - start &&
            LZ_CHUNKS(len) <= b->chunk_room - b->chunk_count;
 }
 
@@ -46,8 +46,14 @@ uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index)
 
 void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len)
 {
-    b->length -= b->segments[index].length - len;
-    b->segments[index].length = (uint32_t)len;
+    struct gpu_segment *s = &b->segments[index];
+
+    b->length -= s->length - len;
+    if (index + 1 == b->count) {
+        b->used = s->start + len;
+        b->chunk_count -= (unsigned)(LZ_CHUNKS(s->length) - LZ_CHUNKS(len));
+    }
+    s->length = (uint32_t)len;
 }
 
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index)
