@@ -4,8 +4,8 @@
  * HAVE_AVX2_PATH is defined where functions are compiled a second time, with AVX2_PATH, for
  * processors that have vectors of 32 bytes (AVX2) and shifts by any register (BMI2).
  * HAVE_AVX512_PATH is defined where there are functions, compiled with AVX512_PATH, for those that
- * have vectors of 64 bytes as well (AVX-512 F, BW, CD and VBMI): Intel's servers since Ice Lake, and
- * AMD's processors since Zen 4.  The tests build such files with PORTABLE, too, as for other
+ * have vectors of 64 bytes as well (AVX-512 F, BW, CD and VBMI): Intel's servers since Ice Lake,
+ * and AMD's processors since Zen 4.  The tests build such files with PORTABLE, too, as for other
  * processors, and with WITHOUT_AVX512.
  */
 #ifndef GZLZSS_BASE_CPU_H

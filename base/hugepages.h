@@ -1,8 +1,8 @@
 /*
  * hugepages.h - memory that the system is asked to have in huge pages
  *
- * It gets such memory sooner than small pages, and where that is pinned for a GPU, most of what it
- * costs goes by pages, too.
+ * The system is faster at giving huge pages than small ones.  Pinning memory for a GPU takes time
+ * for each page, too.
  */
 #ifndef GZLZSS_BASE_HUGEPAGES_H
 #define GZLZSS_BASE_HUGEPAGES_H
@@ -15,8 +15,8 @@
 /* Bytes of a huge page of x86-64, and of 64-bit ARM with small ones of 4 KiB. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Memory for at least `size` bytes, not zeroed, to be given to free(); in huge pages where the system
- * has them, else in small ones.  NULL if there is none. */
+/* Memory for at least `size` bytes, not zeroed, to be given to free(); in huge pages where the
+ * system has them, else in small ones.  NULL if there is none. */
 static inline uint8_t *hugepages_alloc(size_t size)
 {
     const size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

@@ -62,9 +62,9 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 
 /*
  * Parses a magic number and says what it announces; GZ_FORMAT_NONE: nothing is there, or zeros to
- * the end after a member.  Like GNU gzip, this wants two bytes, unless the first is zero: a single
- * byte that is not is a truncated file, or member, whatever it is (but where what is unknown is
- * copied, nothing is too short to be unknown).
+ * the end after a member.  Like GNU gzip, this wants two bytes, unless the first is zero: any other
+ * single byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown
+ * format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {

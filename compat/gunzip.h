@@ -7,9 +7,9 @@
  * corners: one lone byte that is not zero is not garbage but a truncated member; a member after
  * padding is garbage; an empty input is truncated.
  *
- * Members of gzip's and pack's formats may be followed by members of any format but zip.  The
- * others are the last: compress's data ends where the input ends; what follows lzh's and a zip
- * file's first entry is not looked at, but for whether there is another entry.
+ * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
+ * another format is the last: compress's data ends where the input ends; what follows lzh's data,
+ * or a zip file's first entry, is ignored, but for whether there is another entry.
  */
 #ifndef GZLZSS_COMPAT_GUNZIP_H
 #define GZLZSS_COMPAT_GUNZIP_H

@@ -13,10 +13,10 @@ struct gz_io {
     ssize_t (*read)(void *ctx, void *buf, size_t len); /* as read(2): 0 at the end, -1 and errno */
     int (*write)(void *ctx, const void *buf, size_t len); /* all of it: 0, or -1 and errno */
     void *ctx;
-    bool copy_unknown; /* write what is not compressed, or follows what is, as it is, zeros and all
-                          (zcat -f) */
+    bool copy_unknown; /* write data in an unknown format as it is, also after a member, zeros
+                          included (zcat -f) */
     void (*extra)(void *ctx, unsigned bytes); /* a gzip header has an extra field of so many bytes,
-                                                 which comes to nothing; may be NULL */
+                                                 which is ignored; may be NULL */
 };
 
 #endif

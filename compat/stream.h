@@ -40,12 +40,12 @@
 /* The bytes before the out buffer stand before it in the output, too: DEFLATE's window. */
 #define GZ_OUT_BACK INF_WINDOW
 
-/* How far the reading position may step back.  As much lies, unused, behind the input, where a
- * decoder may load (not use) as much at once. */
+/* How far the reading position may step back.  As many unused bytes stand behind the input: a
+ * decoder may load them, but not use them. */
 #define GZ_IN_BACK INF_BACK
 
-/* How much may be left in the in buffer, because it cannot be parsed without what follows it, when
- * that is read. */
+/* Bytes of the in buffer that may be left when more is read, as they cannot be parsed without
+ * what follows. */
 #define GZ_IN_REST INF_REST
 
 struct gz_stream {

@@ -67,7 +67,7 @@ LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b
 {
     compare(d, a, b, compare_masks + COMPARED - (length < COMPARED ? length : COMPARED), avx2);
     while (length > COMPARED) {
-        /* The last bytes once more, so that a mask is not needed. */
+        /* The last step compares some bytes a second time, so that it needs no mask. */
         size_t step = length < 2 * COMPARED ? length - COMPARED : COMPARED;
 
         length -= step;
@@ -113,9 +113,9 @@ static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
 }
 
 /*
- * Checks and counts sequences that start at in[pos], which is in a chunk that ends at chunk_end:
- * `count` of them, or so many that `enough` is reached.  Returns where they end, and their number
- * in *counted; or 0 if one is not a match.
+ * Checks and counts sequences that start at in[pos], in a chunk that ends at chunk_end: at most
+ * `count`, and none that starts at `enough` or later.  Returns where they end, and their number in
+ * *counted; or 0 if one is not a match.
  */
 LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
                        size_t enough, const struct lz_sequence *sequences, uint32_t count,

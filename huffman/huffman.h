@@ -31,9 +31,11 @@ size_t huff_bound(size_t len);
  * Encodes the segment in[0..len) as DEFLATE blocks (RFC 1951) that start and end on a byte
  * boundary: with `last` the final block has BFINAL set, otherwise an empty stored block ends the
  * segment, as zlib's Z_FULL_FLUSH does.  `chunks` holds LZ_CHUNKS(len) entries; in needs
- * LZ_INPUT_PAD readable bytes after it and out room for huff_bound(len).  A block may end with a
- * chunk, and within a chunk after the first match to end at or past `split` bytes (HUFF_SPLIT_MIN
- * or more) from where the one before might have, unless it is the chunk's last match.
+ * LZ_INPUT_PAD readable bytes after it and out room for huff_bound(len).
+ *
+ * A block may end where a chunk ends.  Within a chunk, it may end after a match, `split` bytes
+ * (HUFF_SPLIT_MIN or more) or later after the last place where a block may end; but not after the
+ * chunk's last match.
  *
  * Returns true and the bytes written in *out_len; or false if a sequence is not a match within
  * this segment, within its chunk and within DEFLATE's limits.  *out is garbage then.
@@ -42,8 +44,8 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
                          size_t *out_len);
 
-/* The same for what follows the segment's first chunk, which is only what matches may refer to
- * (lz_match_after): len is LZ_CHUNK_SIZE at least. */
+/* The same without the segment's first chunk: it is not encoded, but matches may refer to it
+ * (lz_match_after).  len is LZ_CHUNK_SIZE at least. */
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
                        const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
                        size_t *out_len);

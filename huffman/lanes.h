@@ -2,8 +2,8 @@
  * lanes.h - where sequences are, and their codes, worked out for sixteen at a time
  *
  * With AVX-512, this takes less than half of the instructions of asking tables, sequence by
- * sequence.  What it gives are arrays, from which the encoder does one by one what has to be done in
- * order: it compares and counts, and puts bits behind bits.
+ * sequence.  What it gives are arrays, from which the encoder does one by one what has to be done
+ * in order: it compares and counts, and puts bits behind bits.
  */
 #ifndef GZLZSS_HUFFMAN_LANES_H
 #define GZLZSS_HUFFMAN_LANES_H
@@ -50,16 +50,17 @@ struct huff_located {
  * Locates up to `count` sequences that start at byte `pos` of a segment.  Stops before a group of
  * HUFF_LANES of which one starts at `enough` or later, ends after `end`, or cannot be a match: of a
  * length or distance that DEFLATE does not have, or from before the segment.  Whether its bytes are
- * equal is still to be seen; for that, nothing has to be read from `sequences` again.  Matches longer
- * than `limit`, or after more than `few` literals, are marked as special.  length_symbols[0..256) are
- * the symbols of lengths, less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH.  Returns how many
- * sequences were located, a multiple of HUFF_LANES, or 0.
+ * equal is still to be seen; for that, nothing has to be read from `sequences` again.  Matches
+ * longer than `limit`, or after more than `few` literals, are marked as special.
+ * length_symbols[0..256) are the symbols of lengths, less DEFLATE_FIRST_LENGTH, by length less
+ * LZ_MIN_MATCH.  Returns how many sequences were located, a multiple of HUFF_LANES, or 0.
  */
 uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_sequence *sequences,
                            uint32_t count, size_t pos, size_t enough, size_t end, uint32_t few,
                            uint32_t limit, const uint8_t *length_symbols);
 
-/* Codes made ready for huff_lanes_encode.  Literals: the code's low and high byte, and its length. */
+/* Codes made ready for huff_lanes_encode.  Literals: the code's low and high byte, and its
+ * length. */
 struct huff_lane_codes {
     _Alignas(64) uint8_t literal_low[256], literal_high[256], literal_count[256];
     struct huff_value_code length[HUFF_VALUE_CODES]; /* by symbol, less DEFLATE_FIRST_LENGTH */
@@ -69,9 +70,9 @@ struct huff_lane_codes {
 void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
                            const uint8_t *litlen_lengths);
 
-/* What huff_lanes_encode makes, by sequence: its last literals' codes and its match's; how many bits
- * these are, with HUFF_LANES_SPECIAL added if it is special; and where its last literals start.
- * More than 64 bits are garbage. */
+/* What huff_lanes_encode makes, by sequence: its last literals' codes and its match's; how many
+ * bits these are, with HUFF_LANES_SPECIAL added if it is special; and where its last literals
+ * start.  More than 64 bits are garbage. */
 struct huff_encoded {
     _Alignas(64) uint64_t bits[HUFF_LANES_BATCH];
     uint32_t count[HUFF_LANES_BATCH];
@@ -82,8 +83,8 @@ struct huff_encoded {
  * Encodes sequences[0..count), count being a multiple of HUFF_LANES up to HUFF_LANES_BATCH, whose
  * literals and matches start at `in`.  Those that take more than `room` bits, or have more than
  * HUFF_LANES_LITERALS literals, are marked as special.  distance[0..HUFF_VALUE_CODES) are the
- * distances' codes, length_symbols is as above.  Returns how many bytes of input the sequences stand
- * for.
+ * distances' codes, length_symbols is as above.  Returns how many bytes of input the sequences
+ * stand for.
  */
 size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
                          const struct huff_value_code *distance, const uint8_t *in,

@@ -83,10 +83,10 @@ static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
 _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of nodes");
 
 /*
- * Huffman's algorithm on n >= 2 sorted leaves, after which there is room for two: sets lengths[symbol]
- * of each, and *total to the sum of all weights times lengths.  Returns false, with no length set, if
- * one exceeds the limit; parents[i] is the number of merged nodes of depth i then, those that are too
- * deep counted at limit - 1.
+ * Huffman's algorithm on n >= 2 sorted leaves, after which there is room for two: sets
+ * lengths[symbol] of each, and *total to the sum of all weights times lengths.  Returns false, with
+ * no length set, if one exceeds the limit; parents[i] is the number of merged nodes of depth i
+ * then, those that are too deep counted at limit - 1.
  *
  * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
  * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
@@ -204,7 +204,8 @@ static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
             package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
-        /* After the last package offered there may have to be others, of items that were not made. */
+        /* After the last package offered there may have to be others, of items that were not
+         * made. */
         if (!whole_below && package == offered) {
             items = package == 0 ? 0 : package_at[package - 1] + 1u;
             same_items = same_items < items ? same_items : items;

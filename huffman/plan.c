@@ -60,8 +60,8 @@ static inline uint32_t log2_65536(uint32_t n)
     return ((bits >> 23) - 127) * 65536 + x + (y * (27700 - ((x * 10400) >> 16)) >> 16);
 }
 
-/* The bits of counts[0..n) with codes as good as any, in 1/65536: n log n of all together, less
- * that of each.  Adds the number of symbols in use to *used. */
+/* The bits of counts[0..n) with the best codes there can be, in 1/65536: n log n of the sum,
+ * less n log n of each.  Adds the number of symbols in use to *used. */
 LOOP uint64_t entropy(const uint32_t *counts, unsigned n, uint32_t *used)
 {
     uint32_t symbols = 0, sum = 0;

@@ -174,7 +174,7 @@ LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const
     bits_flush(w);
 }
 
-/* As write_loop, but leaves what there is more than a multiple of HUFF_LANES. */
+/* As write_loop, but leaves the last count % HUFF_LANES sequences. */
 AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
                                                        struct bitwriter *out, const uint8_t *in,
                                                        const struct lz_sequence *sequences,
