@@ -1,8 +1,8 @@
 /*
  * cleanup.h - a signal must not leave half an output file behind
  *
- * An output that is not final yet is registered ("armed").  A signal that ends the program removes
- * all that are, then ends it.  Signals are for the main thread alone: it runs the handler, and
+ * An output that is not final yet is registered ("armed").  A signal that ends the program first
+ * removes all armed outputs.  Signals are for the main thread alone: it runs the handler, and
  * every other thread is started with all signals blocked (base/thread.h).  Creating a file
  * and arming it, or removing an input and disarming its output, must not come apart: both happen
  * under a lock (cleanup_hold) which the handler takes too, and never gives back.  The main thread
@@ -24,8 +24,8 @@ struct cleanup_output {
 /* Catches the signals that end the program, except those that are ignored already. */
 void cleanup_init(void);
 
-/* Whether the program can be interrupted from the keyboard: shells start what they put into the
- * background so that it ignores that.  Valid after cleanup_init. */
+/* Whether the keyboard can interrupt the program: a shell makes programs in the background
+ * ignore that.  Valid after cleanup_init. */
 bool cleanup_is_foreground(void);
 
 /* Between these two, nothing is removed by a signal, and no other thread is between them.  `before`
@@ -33,15 +33,15 @@ bool cleanup_is_foreground(void);
 void cleanup_hold(sigset_t *before);
 void cleanup_release(const sigset_t *before);
 
-/* From now on a signal removes this file before it ends the program, or no longer; both only
- * between cleanup_hold and cleanup_release.  *output, and the name, must stay until it is disarmed.
- */
+/* From cleanup_arm to cleanup_disarm, a signal removes this file before it ends the program.
+ * Call both only between cleanup_hold and cleanup_release.  *output and the name must stay until
+ * then. */
 void cleanup_arm(struct cleanup_output *output);
 void cleanup_disarm(struct cleanup_output *output);
 
-/* Takes the signal that goes with a failed write's errno (SIGPIPE with EPIPE, SIGXFSZ with EFBIG),
- * which was held back if it was not the main thread that wrote.  Returns if it is ignored, or goes
- * with none. */
+/* Sends this process the signal that belongs to a failed write's errno (SIGPIPE to EPIPE,
+ * SIGXFSZ to EFBIG): a thread other than the main thread blocks it.  Returns if the signal is
+ * ignored, or if the errno has none. */
 void cleanup_signal_for(int error_number);
 
 #endif

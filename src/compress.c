@@ -9,31 +9,31 @@
 #include <string.h>
 
 #include "compat/gzip.h"
+#include "src/cleanup.h"
 #include "src/compress.h"
 #include "src/names.h"
-#include "src/pipeline.h"
 
 /* What -vv adds: why no GPU helped, which engine did how much, and the seconds of all threads. */
-static void report_work(struct file *f, const struct pipeline_stats *s)
+static void report_work(struct file *f, struct pipeline *p, const struct pipeline_stats *s)
 {
-    const char *trouble = pipeline_gpu_trouble(f->pipeline);
     /* Tenths say enough; who wants to calculate with them gives -vvv. */
     const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
     const unsigned long long segments = s->cpu_segments + s->gpu_segments;
     char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
-    char gpu[96] = "";
+    char gpu[96] = "", names[GPU_ERROR_SIZE], trouble[GPU_ERROR_SIZE];
 
+    pipeline_gpu_trouble(p, trouble);
+    pipeline_gpu_names(p, names);
     if (s->gpu_segments > 0) {
         snprintf(engines, sizeof(engines), ": %llu by CPU, %llu by GPU (%s)",
-                 (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments,
-                 pipeline_gpu_name(f->pipeline));
+                 (unsigned long long)s->cpu_segments, (unsigned long long)s->gpu_segments, names);
         snprintf(gpu, sizeof(gpu), "; GPU: copy in %.*f, kernels %.*f, copy out %.*f", digits,
                  s->gpu.copy_in, digits, s->gpu.kernels, digits, s->gpu.copy_out);
         if (trouble[0] != '\0')
             msg_note(&f->m, "%s: a GPU failed or could not be used: %s", f->name, trouble);
     } else {
         if (trouble[0] == '\0')
-            pipeline_why_no_gpu(f->pipeline, &f->o->pipeline, s, why);
+            pipeline_why_no_gpu(p, &f->o->pipeline, s, why);
         msg_note(&f->m, "%s: GPU not used: %s", f->name, trouble[0] != '\0' ? trouble : why);
     }
     if (s->redone_segments > 0)
@@ -61,41 +61,24 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-static bool compress(struct file *f)
+/* Says what became of the job; returns whether all is well. */
+static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
-    /* A name that had to be shortened can only be had back from the header. */
-    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
-    struct pipeline_stats stats;
-    enum pipeline_status status;
-    uint8_t *header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
-    size_t header_len;
-    int error;
+    const struct pipeline_stats *stats = &job->stats;
 
-    if (header == NULL || f->pipeline == NULL) {
-        free(header);
-        file_out_of_memory(f);
-        return false;
-    }
-    header_len = gz_write_header(header, has_name ? names_base(f->name) : NULL, time_to_store(f),
-                                 f->o->pipeline.level);
-    file_announce(f);
-    status = pipeline_compress(f->pipeline, f->in_fd, f->out_fd, header, header_len, f->progress,
-                               &stats, &error);
-    free(header);
-    file_announce_again(f);
-    switch (status) {
+    switch (job->status) {
     case PIPELINE_OK:
         break;
     case PIPELINE_READ_ERROR:
-        if (error == ENODATA) {
+        if (job->error_number == ENODATA) {
             f->retry = RETRY_CHANGED;
             msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
         } else {
-            file_io_error(f, f->name, error);
+            file_io_error(f, f->name, job->error_number);
         }
         return false;
     case PIPELINE_WRITE_ERROR:
-        file_io_error(f, file_output_in_messages(f), error);
+        file_io_error(f, file_output_in_messages(f), job->error_number);
         return false;
     case PIPELINE_NO_MEMORY:
         file_out_of_memory(f);
@@ -104,20 +87,79 @@ static bool compress(struct file *f)
         msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
                        f->name);
         return false;
+    case PIPELINE_CANCELLED:
+        return false;
     }
     if (!file_is_unchanged(f))
         return false;
-    f->in_bytes = stats.in_bytes;
-    f->out_bytes = stats.out_bytes;
-    if (S_ISREG(f->in_stat.st_mode) && stats.in_bytes != (uint64_t)f->in_stat.st_size)
+    f->in_bytes = stats->in_bytes;
+    f->out_bytes = stats->out_bytes;
+    if (S_ISREG(f->in_stat.st_mode) && stats->in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
-    file_report(f, stats.out_bytes - header_len - GZ_TRAILER_SIZE, stats.in_bytes);
+    file_report(f, stats->out_bytes - f->header_len - GZ_TRAILER_SIZE, stats->in_bytes);
     if (f->o->verbose > 1)
-        report_work(f, &stats);
+        report_work(f, p, stats);
     return true;
 }
 
-void compress_file(struct file *f)
+/* Makes the header; false, with a message, if memory is short. */
+static bool make_header(struct file *f)
 {
-    file_finish(f, file_open_output(f) && compress(f));
+    /* A name that had to be shortened can only be had back from the header. */
+    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
+
+    f->header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
+    if (f->header == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    f->header_len = gz_write_header(f->header, has_name ? names_base(f->name) : NULL,
+                                    time_to_store(f), f->o->pipeline.level);
+    return true;
+}
+
+bool compress_begin(struct file *f, struct pipeline_job *job)
+{
+    if (!file_open_output(f) || !make_header(f)) {
+        file_finish(f, false);
+        return false;
+    }
+    file_announce(f);
+    job->in_fd = f->in_fd;
+    job->out_fd = f->out_fd;
+    job->header = f->header;
+    job->header_len = f->header_len;
+    return true;
+}
+
+void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engine)
+{
+    /* Beside others, it would be one of several. */
+    progress_update(f->progress, &f->shown, in, out, f->m.collect ? "" : engine);
+}
+
+void compress_end(struct file *f, struct pipeline *p, const struct pipeline_job *job)
+{
+    if (job->status == PIPELINE_WRITE_ERROR)
+        cleanup_signal_for(job->error_number);
+    file_announce_again(f);
+    file_finish(f, judge(f, p, job));
+}
+
+void compress_report_run(struct messages *m, struct pipeline *p)
+{
+    char names[GPU_ERROR_SIZE], gpus[GPU_ERROR_SIZE + 96] = "";
+    struct pipeline_totals t;
+    unsigned long long segments;
+
+    pipeline_totals(p, &t);
+    pipeline_gpu_names(p, names);
+    segments = t.cpu_segments + t.gpu_segments;
+    if (t.gpu_segments > 0)
+        snprintf(gpus, sizeof(gpus), ": %llu by CPU, %llu by GPU (%s)",
+                 (unsigned long long)t.cpu_segments, (unsigned long long)t.gpu_segments, names);
+    if (t.gpu_bytes > 0)
+        msg_note(m, "GPU wanted when %.0f MB were known to come", (double)t.gpu_bytes / 1e6);
+    msg_note(m, "%llu segment%s%s, of %llu file%s", segments, segments == 1 ? "" : "s", gpus,
+             (unsigned long long)t.jobs, t.jobs == 1 ? "" : "s");
 }

@@ -27,7 +27,7 @@ static ssize_t read_input(void *ctx, void *buf, size_t len)
 
     if (n > 0) {
         r->in += (uint64_t)n;
-        progress_update(r->f->progress, r->in, r->out, "cpu");
+        progress_update(r->f->progress, &r->f->shown, r->in, r->out, r->f->m.collect ? "" : "cpu");
     }
     return n;
 }

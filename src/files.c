@@ -1,11 +1,11 @@
 /*
  * files.c - what happens to a file whether it is compressed or decompressed (files.h)
  *
- * The order of things is what keeps data safe: the output is created with a name that did not exist
- * and, until it is complete, goes if anything fails or a signal comes; only when it has been
- * written, given its attributes and closed without an error is the input removed.
+ * The order of the steps keeps data safe.  The output is created under a name that did not exist.
+ * Until it is complete, any failure and any signal removes it.  The input is removed only after the
+ * output was written, given its attributes and closed without an error.
  *
- * What is said, and in which order things are looked at, is GNU gzip's.
+ * Messages, and the order of the checks, are GNU gzip's.
  */
 #include "config.h"
 
@@ -60,8 +60,8 @@ const char *file_output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* How to name a file of f's directory to the system, beside the directory's descriptor: without
- * what the operand starts with, but with a slash that a user put into a suffix. */
+/* A file's name relative to f's directory, for system calls.  It can have a slash if the user
+ * put one into a suffix. */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
@@ -69,7 +69,7 @@ static const char *name_within(const struct file *f, const char *name)
 
 /* --- The input --- */
 
-/* Finds out what a file is known by: `name` in the directory fd; with AT_EMPTY_PATH, fd itself. */
+/* Gets the id of a file: of `name` in the directory fd; with AT_EMPTY_PATH, of fd itself. */
 static void get_id(struct file_id *id, int fd, const char *name, int flags)
 {
 #ifdef MAX_HANDLE_SZ
@@ -153,8 +153,8 @@ static void skip_idle_fifo(struct file *f)
 static bool open_by_name(struct file *f)
 {
     const struct options *o = f->o;
-    /* What may be removed has to be a regular file, and opening must not wait for someone to open
-     * the other end of a FIFO before that is known; -f is also about links. */
+    /* Only a regular file may be removed.  Before it is known to be one, opening must not wait
+     * for the other end of a FIFO.  Only -f follows links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC |
                       (f->to_stdout && !o->recursive ? 0 : O_NONBLOCK) |
                       (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
@@ -218,8 +218,8 @@ static bool name_output(struct file *f)
 {
     const struct options *o = f->o;
     const char *suffix = names_suffix(f->name, o->suffix);
-    /* Files that are passed over by thousands in a walk through directories are not worth a word,
-     * nor a status. */
+    /* In a walk, thousands of files may be passed over: they are not worth a message, nor a
+     * status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
 
     if (o->action == ACTION_COMPRESS) {
@@ -525,15 +525,16 @@ void file_announce(struct file *f)
 {
     if (is_reported(f))
         msg_print(&f->m, "%s:\t", f->name);
-    progress_file(f->progress, f->name,
-                  S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+    if (!f->m.collect)
+        progress_file(f->progress, f->name,
+                      S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
 }
 
 void file_announce_again(struct file *f)
 {
     int error = errno;
 
-    if (is_reported(f) && progress_erase(f->progress))
+    if (!f->m.collect && is_reported(f) && progress_erase(f->progress))
         msg_print(&f->m, "%s:\t", f->name);
     errno = error;
 }
@@ -565,7 +566,9 @@ static void end(struct file *f)
     close_input(f);
     free(f->found_name);
     free(f->output_name);
+    free(f->header);
     f->found_name = f->output_name = NULL;
+    f->header = NULL;
 }
 
 /* What the input's name stands for when it is to be removed. */
@@ -595,21 +598,21 @@ static void remove_input(struct file *f, enum input input)
 /* Makes the output final.  False, with a message, if that fails. */
 static bool commit_output(struct file *f)
 {
-    /* What has had its name all the time was synchronized with it. */
+    /* A name that was there from the start was synchronized with the output. */
     const bool synchronize_name = f->o->synchronous && f->output.kind != OUTPUT_NAMED;
     int error = output_commit(&f->output);
 
     if (error == 0 && synchronize_name)
         error = synchronize_directory(f);
     if (error == EEXIST)
-        msg_error(&f->m, "%s: came into being meanwhile -- not overwritten", f->output_name);
+        msg_error(&f->m, "%s: appeared meanwhile -- not overwritten", f->output_name);
     else if (error != 0)
         name_error(f, f->output_name, error);
     return error == 0;
 }
 
-/* The commit; with `may_change`, whatever the input is by now.  False: it is no longer what was
- * read, and nothing was done. */
+/* The commit.  With `may_change`, it goes on even if the input is no longer what was read;
+ * without, it does nothing then and returns false. */
 static bool commit(struct file *f, bool may_change)
 {
     enum input input = INPUT_AS_READ;

@@ -26,10 +26,9 @@
 #include "src/messages.h"
 #include "src/options.h"
 #include "src/output.h"
+#include "src/progress.h"
 
 struct list;
-struct pipeline;
-struct progress;
 
 /* A directory, through which its files are reached, so that what is removed is what was read even
  * if names above it change meanwhile. */
@@ -67,7 +66,6 @@ struct file {
     const char *operand; /* the file's whole name; "-" is standard input */
     struct directory *directory;
     struct messages m;
-    struct pipeline *pipeline; /* for compress_file; NULL: memory is short */
     struct list *list;         /* for ACTION_LIST */
     struct progress *progress; /* to be kept up to date during the work; NULL: none */
 
@@ -79,6 +77,7 @@ struct file {
      * again. */
     uint64_t in_bytes, out_bytes;
     enum file_retry retry;
+    struct progress_part shown; /* what of it `progress` has */
 
     /* The rest is for files.c and what does the work, but for in_stat, which is valid after
      * file_open. */
@@ -93,27 +92,29 @@ struct file {
     uint32_t stored_time; /* to be restored, 0 if there is none */
     struct stat in_stat;  /* the input's, before anything was read */
     struct file_id in_id; /* likewise */
+    uint8_t *header;      /* of what is compressed; to be freed */
+    size_t header_len;
     struct output output; /* unless the output is standard output, or there is none */
 };
 
-/* Opens the input; returns false if that was all: it is not to be worked on, which was said, or it
- * is a directory to be gone through.  f->m has what was said, here and below, and the status. */
+/* Opens the input.  Returns false if there is no work: a message says why, or the input is a
+ * directory to go through.  f->m has the messages and the status, here and below. */
 bool file_open(struct file *f);
 
-/* The end of each file, wherever it got to: what was made becomes final, and the input goes; or
- * what was made goes.  Both free what the file has (but not f itself, nor what f->m collected).
- * file_commit may fail, which is said. */
+/* One of these two ends every file, wherever it got to.  file_commit makes the output final and
+ * removes the input; if that fails, a message says so.  file_discard removes the output.  Both
+ * free what the file has (but not f itself, nor the messages in f->m). */
 void file_commit(struct file *f);
 void file_discard(struct file *f);
 
-/* file_commit, but if the input is no longer what was read, it does nothing and returns false: it
- * may be worked on again, after file_discard. */
+/* As file_commit; but if the input is no longer what was read, it does nothing and returns
+ * false.  The file may be worked on again after file_discard. */
 bool file_try_commit(struct file *f);
 
 /* --- For compress.c and decompress.c --- */
 
-/* The work follows a file_open that returned true, and ends with file_finish.  Whatever fails is
- * said; a function that returns false has said why. */
+/* The work follows a file_open that returned true, and ends with file_finish.  A function that
+ * fails has printed why. */
 
 /* Creates the output that f->output_name names: f->out_fd is then what to write to, or -1 with
  * ACTION_TEST and ACTION_LIST. */

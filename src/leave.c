@@ -69,8 +69,8 @@ static int count_zombies(void)
     return count;
 }
 
-/* Waits for the end of the process that the descriptor is about.  The parent's thread-local data are
- * this thread's as well, and that thread may still be at work: so nothing but a system call. */
+/* Waits for the end of the process that the descriptor is about.  The parent's thread-local data
+ * are this thread's as well, and that thread may still be at work: so nothing but a system call. */
 static int stay(void *argument)
 {
     struct pollfd parent = {.fd = *(int *)argument, .events = POLLIN};

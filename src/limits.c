@@ -3,10 +3,10 @@
  *
  * A control group (cgroup) is a directory.  /proc/self/cgroup names the process's own: one line for
  * version 2, "0::PATH", and one for every hierarchy of version 1, "ID:CONTROLLERS:PATH".  PATH is
- * relative to the hierarchy's root, and where that is mounted, /proc/self/mountinfo says.  A container
- * may see only a part of the hierarchy: then "root" in mountinfo is where that part begins.  A group has
- * no more than the groups above it, so all up to the mount point are looked at.  See cgroups(7), and
- * proc(5) for mountinfo's fields.
+ * relative to the hierarchy's root, and where that is mounted, /proc/self/mountinfo says.  A
+ * container may see only a part of the hierarchy: then "root" in mountinfo is where that part
+ * begins.  A group has no more than the groups above it, so all up to the mount point are looked
+ * at.  See cgroups(7), and proc(5) for mountinfo's fields.
  */
 #include "config.h"
 
@@ -38,8 +38,9 @@ struct hierarchy {
     char group[NAME_SIZE];   /* and the process's group; empty: there is none */
 };
 
-/* Reads a file, or as much as there is room for with a zero byte behind it; false if it cannot be read.
- * The system makes these files anew for every reader: one call for all of it is the fastest. */
+/* Reads a file, or as much as there is room for with a zero byte behind it; false if it cannot be
+ * read.  The system makes these files anew for every reader: one call for all of it is the
+ * fastest. */
 static bool read_file(const char *root, const char *name, char *text, size_t room)
 {
     char path[4 * NAME_SIZE];
@@ -135,8 +136,8 @@ static void find_mounts(struct hierarchy all[HIERARCHIES], const char *root)
     }
 }
 
-/* Reads up to two numbers out of a group's file; "max", or what is missing, is UINT64_MAX.  False if
- * there is no such file. */
+/* Reads up to two numbers out of a group's file; "max", or what is missing, is UINT64_MAX.  False
+ * if there is no such file. */
 static bool read_numbers(const char *root, const char *group, const char *name, uint64_t numbers[2])
 {
     char path[3 * NAME_SIZE], text[64], *rest = text;

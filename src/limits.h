@@ -13,10 +13,10 @@ struct limits {
 };
 
 /*
- * Finds out.  Processors are those of the affinity mask, but no more than the CPU quotas of the process's
- * control groups allow, rounded up.  Memory is the machine's, or the least limit of the control groups;
- * address space is RLIMIT_AS.  Control groups of versions 1 and 2 count, and those above them as far as
- * they can be seen.  What cannot be read limits nothing.
+ * Finds out.  Processors are those of the affinity mask, but no more than the CPU quotas of the
+ * process's control groups allow, rounded up.  Memory is the machine's, or the least limit of the
+ * control groups; address space is RLIMIT_AS.  Control groups of versions 1 and 2 count, and those
+ * above them as far as they can be seen.  What cannot be read limits nothing.
  *
  * `root` is put before the names of all files that are read: "" but in tests.
  */

@@ -25,8 +25,9 @@ static void print_line(void *ctx, const char *text)
 }
 
 /* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
- * get what is meant for the terminal.  Each that is closed becomes one of the root directory, which is
- * always there; reading and writing fail then, as they would without.  False if there is none to be had. */
+ * get what is meant for the terminal.  Each that is closed becomes one of the root directory, which
+ * is always there; reading and writing fail then, as they would without.  False if there is none to
+ * be had. */
 static bool take_standard_descriptors(bool *stdin_is_closed)
 {
 #ifdef O_PATH
@@ -42,8 +43,8 @@ static bool take_standard_descriptors(bool *stdin_is_closed)
     return true;
 }
 
-/* Tells the GPU's driver how many queues to make, unless the user does.  No thread may run yet: others
- * read the environment. */
+/* Tells the GPU's driver how many queues to make, unless the user does.  No thread may run yet:
+ * others read the environment. */
 static void choose_queues(const struct lz_level *level)
 {
     const int queues = gpu_queues(level);
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
     default:
         leave_prepare();
         choose_queues(lz_level(o.pipeline.level));
-        testing_gpu_options(&o.pipeline.gpus.options);
+        testing_configure(&o.pipeline);
         cleanup_init();
         may_exit = operands_process(&o, &m);
         break;

@@ -34,10 +34,9 @@ static void put(struct messages *m, const char *text, size_t length)
         memcpy(m->text + m->length, text, length);
         m->length += length;
     } else {
-        /* What is collected is said by another thread than draws the progress. */
-        if (!m->collect)
-            progress_erase(m->progress);
+        progress_pause(m->progress);
         fwrite(text, 1, length, stderr);
+        progress_resume(m->progress);
     }
 }
 
@@ -138,8 +137,9 @@ void msg_print(struct messages *m, const char *format, ...)
 void msg_flush(struct messages *m)
 {
     if (m->length > 0) {
-        progress_erase(m->progress);
+        progress_pause(m->progress);
         fwrite(m->text, 1, m->length, stderr);
+        progress_resume(m->progress);
     }
     msg_discard(m);
 }

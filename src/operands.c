@@ -1,21 +1,19 @@
 /*
- * operands.c - one operand after another, through directories, and small files side by side
+ * operands.c - one operand after another, through directories, and files side by side
  *
- * A large file keeps all threads busy by itself: it is worked on alone, by a pipeline that has all
- * threads and perhaps a GPU.  Small ones would leave most threads idle, and so are worked on side
- * by side, one thread and one small pipeline each (pool.h), which does not change what is written.
- * It must not change anything else either:
+ * All files of a run are jobs of one pipeline, whose threads, and perhaps GPUs, work on several of
+ * them at a time.  That does not change what is written.  It must not change anything else either:
  *
  * - Files are made final, and messages printed, in order, by the main thread (file_commit).  If
  *   gzip would have ended at a file, those after it are undone.
- * - A file that may have to do with one under way, as its output or as another name of the same,
- *   has to wait for it.  So do all that the user may be asked about, and all that is not just a
- *   regular file.
- * - A file that changed after it was read, as it had to wait for others, is worked on again when its
+ * - A file waits for one under way that may be its output, or another name of it.
+ * - Files that the user may be asked about, and all that are not regular files, are worked on
+ *   alone.
+ * - A file may change after it was read, while it waits for others.  It is worked on again when its
  *   turn comes.  gzip would not have looked at it before.
- * - Several outputs need more room on the disk before the first input goes, and several threads more
- *   memory.  When a file fails for want of that, it is worked on again, alone, when all files before it
- *   are final and nothing is left of those after it (again).
+ * - Several files at a time need more room on the disk, more memory and more descriptors.  A file
+ *   that fails for want of these is worked on again, alone (again).  Before that, all files before
+ *   it are made final, and those after it are undone.
  */
 #include "config.h"
 
@@ -42,20 +40,17 @@
 #include "src/messages.h"
 #include "src/names.h"
 #include "src/operands.h"
-#include "src/pipeline.h"
-#include "src/pool.h"
+#include "pipeline/pipeline.h"
 #include "src/progress.h"
 
-/* Files of more bytes than this are worked on alone.  One thread takes a tenth of a second for it
- * at the default level: that is how long the others may have to wait at the end. */
-#define SMALL_MAX ((off_t)8 << 20)
+/* Files under way for each thread.  With more of them, others get further ahead of a file that
+ * takes long, and a signal undoes more outputs. */
+#define FILES_PER_THREAD 16
 
-/* What the descriptors that there may be are for, beside those that everything needs: a quarter for
- * directories, a quarter for files that wait to be made final, and a quarter for those that are worked on,
- * which have an input and an output. */
+/* A quarter of all descriptors is for directories, a quarter for files that wait to be made
+ * final, and a quarter for files that are worked on, each with an input and an output.  The rest
+ * is for all else. */
 #define DESCRIPTORS_SHARE 4
-
-struct job;
 
 /* The most directories of a walk that are open at a time, beside the first. */
 #define LEVELS_OPEN_MAX 16
@@ -79,12 +74,14 @@ struct work {
     struct messages *m;
     struct list list;
     struct progress progress;
-    struct pipeline *pipeline;   /* for files that are worked on alone; made for the first */
-    struct pool *pool;           /* for small ones; made for the first, freed for a large one */
-    int pool_threads;            /* 1: there must not be a pool (wants_pool) */
-    struct job *again;           /* files in line to be worked on again, */
-    struct job **again_end;      /* and where the next one goes */
-    long directories;            /* that files in the pool may keep open */
+    struct pipeline *pipeline;   /* made when it is needed first */
+    bool side_by_side;           /* files may be worked on so (may_be_side_by_side) */
+    struct entry *first, *last;  /* those under way, in order, */
+    size_t count, most;          /* how many, and how many there may be; 0: not known yet */
+    struct entry *again;         /* files in line to be worked on again, */
+    struct entry **again_end;    /* and where the next one goes */
+    long directories;            /* that files under way may keep open */
+    uint64_t to_come;            /* files that were found and not looked at yet */
     bool told_temporary;         /* that outputs have temporary names */
     struct directory *directory; /* of the operand before, or NULL; one user of it is this */
     char *directory_name;        /* its name, up to and with the slash */
@@ -95,12 +92,14 @@ struct work {
     size_t depth, level_room;
 };
 
-/* A file in the pool, or one in line to be worked on again. */
-struct job {
-    struct file file; /* of whose directory the job is a user */
-    struct job *next; /* in line */
-    uint64_t hash;    /* names_hash of the name */
-    char name[];      /* the file's operand */
+/* A file under way beside others, or one in line to be worked on again. */
+struct entry {
+    struct file file; /* of whose directory the entry is a user */
+    struct pipeline_job job;
+    struct work *work;
+    struct entry *next; /* under way, or in line */
+    uint64_t hash;      /* names_hash of the name */
+    char name[];        /* the file's operand */
 };
 
 static void out_of_memory(struct work *w)
@@ -111,7 +110,7 @@ static void out_of_memory(struct work *w)
 
 /* --- Directories --- */
 
-/* There is a user less; the last one's directory is closed and freed. */
+/* Takes one user off; without users, the directory is closed and freed. */
 static void release(struct directory *d)
 {
     if (d != NULL && --d->users == 0) {
@@ -121,8 +120,8 @@ static void release(struct directory *d)
     }
 }
 
-/* The directory that fd is, which from now on owns fd, for one user.  With -1, or if it cannot be
- * looked at, it is one that is not open: names are used as they are.  NULL if memory is short. */
+/* Makes a directory of fd, which it owns from now on, for one user.  If fd is -1 or fstat fails,
+ * the directory is not open: names are used as they are.  NULL if memory is short. */
 static struct directory *new_directory(int fd)
 {
     struct directory *d = malloc(sizeof(*d));
@@ -145,8 +144,8 @@ static struct directory *new_directory(int fd)
     return d;
 }
 
-/* The directory that an operand is in: opened, unless it was just before.  It is w's: who keeps it
- * has to count as a user.  NULL if memory is short. */
+/* Opens the directory that an operand is in, unless it is that of the operand before.  w owns
+ * it; whoever keeps it must count as a user.  NULL if memory is short. */
 static struct directory *directory_of(struct work *w, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
@@ -172,12 +171,12 @@ static struct directory *directory_of(struct work *w, const char *operand)
 
 /* --- Limits --- */
 
-/* To look takes 0.1 ms, a tenth of what compressing a small file does.  No more bytes than this are one
- * thread's work, of a few MB of memory. */
+/* The limits do not matter for a single file of up to this size: one thread with a few MB of
+ * memory does it.  To look at them takes 0.1 ms, a tenth of the time. */
 #define LIMITS_MIN ((off_t)128 << 10)
 
-/* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other end is
- * closed has all that there will be.) */
+/* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other
+ * end is closed has all that there will be.) */
 static bool is_minor(const struct work *w, const struct file *f)
 {
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
@@ -191,8 +190,8 @@ static bool is_minor(const struct work *w, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= LIMITS_MIN;
 }
 
-/* Has threads take fewer addresses than the 72 MiB that each has by default, for its stack and for malloc.
- * Nothing is changed where there is any number of them: drivers may need a large stack. */
+/* Makes threads take fewer addresses than the default of 72 MiB each, for the stack and malloc.
+ * Only where addresses are limited: drivers may need a large stack. */
 static void save_addresses(void)
 {
 #ifdef __GLIBC__
@@ -207,7 +206,8 @@ static void save_addresses(void)
 #endif
 }
 
-/* Finds out what the system lets the program have, before the first pipeline is made. */
+/* Finds out how many threads and how much memory the system allows, before the first pipeline is
+ * made. */
 static void need_limits(struct work *w)
 {
     struct limits l;
@@ -222,8 +222,8 @@ static void need_limits(struct work *w)
     w->config.address_space = l.address_space;
     if (l.address_space != UINT64_MAX)
         save_addresses();
-    if (w->pool_threads > pipeline_threads(&w->config))
-        w->pool_threads = pipeline_threads(&w->config);
+    if (pipeline_threads(&w->config) == 1)
+        w->side_by_side = false;
 }
 
 /* --- Files that are worked on alone --- */
@@ -233,21 +233,21 @@ static void account(struct work *w, const struct file *f)
 {
     if (f->made_temporary && !w->told_temporary && !w->m->quiet) {
         w->told_temporary = true;
-        msg_note(w->m, "%s: --atomic works with a temporary name here", f->operand);
+        msg_note(w->m, "%s: --atomic uses a temporary name here", f->operand);
     }
     msg_merge_status(w->m, &f->m);
     w->m->stop |= f->m.stop;
-    progress_file_done(&w->progress, S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0,
-                       f->in_bytes, f->out_bytes);
+    progress_file_done(&w->progress, &f->shown,
+                       S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0, f->in_bytes,
+                       f->out_bytes);
 }
 
-/* Makes the pipeline with all threads if it is needed and not there yet; false, with a message, if
- * there can be none. */
+/* Makes the pipeline if it is not there yet; false, with a message, if there can be none. */
 static bool need_pipeline(struct work *w)
 {
     char error[GPU_ERROR_SIZE];
 
-    if (w->o->action != ACTION_COMPRESS || w->pipeline != NULL)
+    if (w->pipeline != NULL)
         return true;
     w->pipeline = pipeline_new(&w->config, error);
     if (w->pipeline != NULL)
@@ -257,9 +257,9 @@ static bool need_pipeline(struct work *w)
     return false;
 }
 
-/* Whether a directory that was found as this operand, in that directory, is to be gone through by
- * path.  Beyond a link, names are used as a whole: the system counts the links in them, so that one
- * to a directory above does not go on for ever. */
+/* Whether names in the directory that this operand names, in `directory`, are used as a whole.
+ * They are if the operand is a link: the system counts the links in a path, so that a link to a
+ * directory above does not go on for ever. */
 static bool is_by_path(const char *operand, const struct directory *directory)
 {
     const char *base = names_base(operand);
@@ -271,19 +271,29 @@ static bool is_by_path(const char *operand, const struct directory *directory)
            (fstatat(directory->fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
 }
 
-/* Does the work on a file that file_open opened. */
-static void process(struct file *f)
+/* The callback of a job alone. */
+static void wrote_alone(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
-    if (f->o->action == ACTION_COMPRESS)
-        compress_file(f);
-    else
+    compress_wrote(job->ctx, in, out, engine);
+}
+
+/* Does the work on a file that file_open opened, with no other under way. */
+static void process_alone(struct work *w, struct file *f)
+{
+    struct pipeline_job job = {.wrote = wrote_alone, .ctx = f};
+
+    if (w->o->action != ACTION_COMPRESS) {
         decompress_file(f);
+    } else if (compress_begin(f, &job)) {
+        job.status = pipeline_run(w->pipeline, &job);
+        compress_end(f, w->pipeline, &job);
+    }
 }
 
 static void enter(struct work *w, int fd, bool by_path);
 
-/* Works on a file now, or enters it if it is a directory and the operand is w->path.  (What has been in the
- * pool was a file.) */
+/* Works on a file now, with no other under way; or enters it if it is a directory and the
+ * operand is w->path.  (A file in line to be worked on again is no directory.) */
 static void do_alone(struct work *w, const char *operand, struct directory *directory)
 {
     struct file f = {
@@ -297,16 +307,8 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
 
     if (is_open && !is_minor(w, &f))
         need_limits(w);
-    if (is_open && need_pipeline(w)) {
-        /* If it is to have all threads, the pool must have none, not even idle. */
-        if (w->o->action == ACTION_COMPRESS &&
-            (!S_ISREG(f.in_stat.st_mode) ||
-             f.in_stat.st_size > (off_t)w->o->pipeline.segment_size || w->o->pipeline.rsyncable)) {
-            pool_free(w->pool);
-            w->pool = NULL;
-        }
-        f.pipeline = w->pipeline;
-        process(&f);
+    if (is_open && (w->o->action != ACTION_COMPRESS || need_pipeline(w))) {
+        process_alone(w, &f);
     } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
 
@@ -320,123 +322,146 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
     account(w, &f);
 }
 
-/* --- Small files side by side --- */
+/* --- Files side by side --- */
 
-/* The pool's calls (struct pool_calls). */
+/* The callbacks of jobs beside others (struct pipeline_job), which any thread calls. */
 
-static void *open_worker(void *ctx)
+static bool begin_beside(struct pipeline_job *job)
 {
-    const struct work *w = ctx;
-    struct pipeline_config config = w->config;
-    char error[GPU_ERROR_SIZE];
+    struct entry *e = job->ctx;
 
-    config.threads = 1;
-    config.backend = BACKEND_CPU;
-    return pipeline_new(&config, error);
+    if (!file_open(&e->file))
+        return false;
+    if (e->work->o->action == ACTION_COMPRESS)
+        return compress_begin(&e->file, job);
+    decompress_file(&e->file);
+    return false;
 }
 
-static void close_worker(void *own)
+static void wrote_beside(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
-    pipeline_free(own);
+    struct entry *e = job->ctx;
+
+    compress_wrote(&e->file, in, out, engine);
 }
 
-static void do_job(void *own, void *job)
+static void end_beside(struct pipeline_job *job)
 {
-    struct file *f = &((struct job *)job)->file;
+    struct entry *e = job->ctx;
 
-    f->pipeline = own;
-    if (file_open(f))
-        process(f);
+    compress_end(&e->file, e->work->pipeline, job);
 }
 
-static void free_job(struct job *j)
+static void free_entry(struct entry *e)
 {
-    release(j->file.directory);
-    free(j);
+    release(e->file.directory);
+    free(e);
 }
 
-/* Undoes what was done to a file, and puts it in line to be worked on again. */
-static void put_in_line(struct work *w, struct job *j)
+/* Undoes what was done to a file. */
+static void undo(struct entry *e)
 {
-    file_discard(&j->file);
-    msg_discard(&j->file.m);
-    j->next = NULL;
-    *w->again_end = j;
-    w->again_end = &j->next;
+    file_discard(&e->file);
+    msg_discard(&e->file.m);
 }
 
-static void finish_job(void *ctx, void *job)
+/* Undoes it, and puts the file in line to be worked on again. */
+static void put_in_line(struct work *w, struct entry *e)
 {
-    struct work *w = ctx;
-    struct job *j = job;
+    undo(e);
+    e->next = NULL;
+    *w->again_end = e;
+    w->again_end = &e->next;
+}
 
+/* Waits for the first file under way, and makes it final. */
+static void finish_first(struct work *w)
+{
+    struct entry *e = w->first;
+
+    pipeline_wait(w->pipeline, &e->job);
+    w->first = e->next;
+    w->count--;
     if (w->m->stop) {
-        file_discard(&j->file);
-        msg_discard(&j->file.m);
-    } else if (w->again != NULL || j->file.retry != RETRY_NO || !file_try_commit(&j->file)) {
-        put_in_line(w, j);
+        undo(e);
+    } else if (w->again != NULL || e->file.retry != RETRY_NO || !file_try_commit(&e->file)) {
+        put_in_line(w, e);
         return;
     } else {
-        msg_flush(&j->file.m);
-        account(w, &j->file);
+        msg_flush(&e->file.m);
+        account(w, &e->file);
+        if (w->m->stop)
+            pipeline_cancel(w->pipeline);
     }
-    free_job(j);
+    free_entry(e);
 }
 
-/* Works on the files in line, one after the other; the pool has no jobs.  The first one is the one that
- * failed: from now on, there is less side by side. */
+/* Works on the files in line, one after the other; none is under way.  The first in line is the
+ * one that failed.  If it had no room on the disk, no files are worked on side by side from now
+ * on; if it had no memory or descriptors, half as many. */
 static void again(struct work *w)
 {
-    struct job *j = w->again;
+    struct entry *e = w->again;
 
-    if (j == NULL)
+    if (e == NULL)
         return;
-    if (j->file.retry == RETRY_ROOM)
-        w->pool_threads = 1;
-    else if (j->file.retry == RETRY_MEMORY)
-        w->pool_threads = (w->pool_threads + 1) / 2;
-    if (j->file.retry != RETRY_CHANGED && j->file.retry != RETRY_NO) {
-        pool_free(w->pool);
-        w->pool = NULL;
-    }
+    if (e->file.retry == RETRY_ROOM)
+        w->side_by_side = false;
+    else if (e->file.retry == RETRY_MEMORY)
+        w->side_by_side = pipeline_limit_jobs(w->pipeline) > 1;
     w->again = NULL;
     w->again_end = &w->again;
-    for (struct job *next; j != NULL; j = next) {
-        next = j->next;
+    for (struct entry *next; e != NULL; e = next) {
+        next = e->next;
         if (!w->m->stop)
-            do_alone(w, j->name, j->file.directory);
-        free_job(j);
+            do_alone(w, e->name, e->file.directory);
+        free_entry(e);
     }
 }
 
 /* Waits until nothing is under way. */
 static void drain(struct work *w)
 {
-    if (w->pool != NULL)
-        pool_drain(w->pool);
+    while (w->first != NULL)
+        finish_first(w);
     again(w);
 }
 
-/* Whether two jobs may have to do with each other: in the same directory, by names of which one may
- * be the other's output. */
-static bool is_related(void *job, const void *with)
+/* Whether one of two files may be the other's output: by their names, in the same directory. */
+static bool is_related(const struct entry *a, const struct entry *b)
 {
-    const struct job *a = job, *b = with;
-
     return a->hash == b->hash && a->file.directory->device == b->file.directory->device &&
            a->file.directory->inode == b->file.directory->inode;
 }
 
-/* Whether a file is one that can be worked on beside others. */
-static bool is_small(const struct work *w, const struct stat *st)
+/* Whether any file under way is related to this one. */
+static bool has_relative(const struct work *w, const struct entry *with)
 {
-    return w->pool_threads > 1 && S_ISREG(st->st_mode) && st->st_size <= SMALL_MAX &&
+    for (const struct entry *e = w->first; e != NULL; e = e->next)
+        if (is_related(e, with))
+            return true;
+    return false;
+}
+
+/* Whether any file under way is in this directory. */
+static bool is_busy(const struct work *w, const struct directory *d)
+{
+    for (const struct entry *e = w->first; e != NULL; e = e->next)
+        if (e->file.directory->device == d->device && e->file.directory->inode == d->inode)
+            return true;
+    return false;
+}
+
+/* Whether a file is one that can be worked on beside others. */
+static bool is_plain(const struct work *w, const struct stat *st)
+{
+    return w->side_by_side && S_ISREG(st->st_mode) &&
            /* Hard links are different names of one file, which is then worked on under each. */
            (st->st_nlink == 1 || !w->o->force);
 }
 
-/* Whether there already is an output, which -f removes: were it worked on beside others, that would
- * be done even if the program ends at a file before it. */
+/* Whether the output exists already, so that -f removes it.  Beside others, it would be removed
+ * even if the program then ends at an earlier file. */
 static bool has_output(const struct work *w, const char *name, const struct directory *directory)
 {
     const char *base = names_base(name), *suffix = names_suffix(base, w->o->suffix);
@@ -446,7 +471,7 @@ static bool has_output(const struct work *w, const char *name, const struct dire
 
     if (w->o->action == ACTION_TEST)
         return false;
-    /* One that will have to be shortened may become another's. */
+    /* A name that has to be shortened may become that of another output. */
     if (strlen(base) + strlen(w->o->suffix) > NAME_MAX)
         return true;
     if (!w->o->force || w->o->atomic)
@@ -460,66 +485,98 @@ static bool has_output(const struct work *w, const char *name, const struct dire
     return is_there;
 }
 
-/* Makes the pool; without memory for it, there is none. */
-static void make_pool(struct work *w, long descriptors)
+/* Descriptors that there may be. */
+static long most_descriptors(void)
 {
-    const struct pool_calls calls = {
-        .open = open_worker, .close = close_worker, .work = do_job, .finish = finish_job, .ctx = w};
-    const long share = descriptors / DESCRIPTORS_SHARE;
-    const long most_threads = share / 2 + 1;
-    const long most_waiting = share / (w->o->atomic ? 2 : 1) + 1;
+    const long limit = sysconf(_SC_OPEN_MAX);
 
-    w->pool = pool_new(w->pool_threads < most_threads ? w->pool_threads : (int)most_threads,
-                       (size_t)most_waiting, &calls);
+    return limit >= 0 ? limit : INT_MAX; /* -1 is no limit */
 }
 
-/* Puts a file into the pool; false if memory is short, for which working on it alone may do. */
-static bool submit(struct work *w, const char *name, struct directory *directory)
+/* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
+static bool ready_for_side_by_side(struct work *w)
 {
-    struct job *j = malloc(sizeof(*j) + strlen(name) + 1);
-    const long limit = sysconf(_SC_OPEN_MAX);
-    const long descriptors = limit >= 0 ? limit : INT_MAX; /* -1 is no limit */
+    const long share = most_descriptors() / DESCRIPTORS_SHARE;
+    const size_t most_waiting = (size_t)(share / (w->o->atomic ? 2 : 1) + 1);
 
     need_limits(w);
-    if (j != NULL && w->pool == NULL && w->pool_threads > 1)
-        make_pool(w, descriptors);
-    if (j == NULL || w->pool == NULL) {
-        free(j);
-        return false;
+    if (w->most == 0) {
+        w->config.open_jobs = (unsigned)(share / 2 + 1);
+        w->most = (size_t)pipeline_threads(&w->config) * FILES_PER_THREAD;
+        if (w->most > most_waiting)
+            w->most = most_waiting;
     }
-    strcpy(j->name, name);
-    j->hash = names_hash(names_base(name), w->o->suffix);
-    j->file = (struct file){.o = w->o,
-                            .operand = j->name,
+    return w->side_by_side && need_pipeline(w);
+}
+
+/* The entry for a file; NULL if memory is short. */
+static struct entry *new_entry(struct work *w, const char *name, struct directory *directory,
+                               uint64_t size)
+{
+    struct entry *e = calloc(1, sizeof(*e) + strlen(name) + 1);
+
+    if (e == NULL)
+        return NULL;
+    strcpy(e->name, name);
+    e->hash = names_hash(names_base(name), w->o->suffix);
+    e->work = w;
+    e->file = (struct file){.o = w->o,
+                            .operand = e->name,
                             .directory = directory,
+                            .progress = &w->progress,
+                            .in_fd = -1,
+                            .out_fd = -1,
+                            .output.fd = -1,
                             .m = {.program = w->m->program,
                                   .quiet = w->m->quiet,
                                   .progress = &w->progress,
                                   .collect = true}};
+    e->job = (struct pipeline_job){.begin = begin_beside,
+                                   .wrote = wrote_beside,
+                                   .end = end_beside,
+                                   .ctx = e,
+                                   .size = size,
+                                   .more = w->to_come};
+    return e;
+}
+
+/* Submits a file as a job beside others.  False: it is to be worked on alone. */
+static bool submit(struct work *w, const char *name, struct directory *directory, uint64_t size)
+{
+    struct entry *e;
+
+    if (!ready_for_side_by_side(w))
+        return false;
+    e = new_entry(w, name, directory, size);
+    if (e == NULL)
+        return false;
     if (directory->users == 1)
         w->directories++;
-    if (pool_any(w->pool, is_related, j) || w->directories > descriptors / DESCRIPTORS_SHARE) {
+    if (has_relative(w, e) || w->directories > most_descriptors() / DESCRIPTORS_SHARE) {
         drain(w);
         w->directories = 1;
     }
-    if (w->pool == NULL || w->m->stop) {
-        /* That had to be done with less, or was the end. */
-        free(j);
+    while (w->count >= w->most)
+        finish_first(w);
+    if (w->again != NULL)
+        drain(w);
+    /* By now the run may have ended, or there is nothing side by side any more. */
+    if (w->m->stop || !w->side_by_side || !pipeline_submit(w->pipeline, &e->job)) {
+        free(e);
         return false;
     }
     directory->users++;
-    pool_submit(w->pool, j);
+    if (w->first == NULL)
+        w->first = e;
+    else
+        w->last->next = e;
+    w->last = e;
+    w->count++;
+    while (w->first != NULL && pipeline_is_over(w->pipeline, &w->first->job))
+        finish_first(w);
     if (w->again != NULL)
         drain(w);
     return true;
-}
-
-/* Whether a job's file is in this directory. */
-static bool is_in(void *job, const void *with)
-{
-    const struct directory *a = ((const struct job *)job)->file.directory, *b = with;
-
-    return a->device == b->device && a->inode == b->inode;
 }
 
 /* Decides how an operand, or a file found in a directory, is worked on; `name` is w->path. */
@@ -530,12 +587,13 @@ static void do_file(struct work *w, const char *name, struct directory *director
     struct stat st = {0};
     int fd;
 
+    w->to_come -= w->to_come > 0;
     if (w->m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* Every job has a copy of its name: those of any length could be too much. */
-        if (is_small(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
-            submit(w, name, directory))
+        /* Every entry has a copy of its name.  Names of any length could take too much memory. */
+        if (is_plain(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
+            submit(w, name, directory, (uint64_t)st.st_size))
             return;
         if (S_ISDIR(st.st_mode) && w->o->recursive) {
             fd = openat(directory->fd, names_base(name),
@@ -668,19 +726,19 @@ static bool add_level(struct work *w, const struct level *l)
     w->levels[w->depth++] = *l;
     if (w->depth > keep + 1) {
         above = &w->levels[w->depth - 1 - keep];
-        /* Files in the pool that are in it keep it open as long as they need it. */
+        /* Files under way that are in it keep it open as long as they need it. */
         if (!above->by_path)
             close_level(above);
     }
     return true;
 }
 
-/* Begins to go through the directory whose path is w->path.  fd, which is closed, is the directory.
- */
+/* Begins to go through the directory whose path is w->path.  fd is that directory; it is closed. */
 static void enter(struct work *w, int fd, bool by_path)
 {
     struct level l = {.by_path = by_path, .end = strlen(w->path)};
     int copy = by_path ? -1 : dup(fd), error = 0;
+    long found;
     DIR *dir;
 
     if (!by_path && copy < 0) {
@@ -694,8 +752,8 @@ static void enter(struct work *w, int fd, bool by_path)
         close(fd);
     }
     l.directory = new_directory(copy);
-    /* What is half done is not to be found, as it might be when a directory is named twice. */
-    if (w->pool != NULL && l.directory != NULL && pool_any(w->pool, is_in, l.directory))
+    /* A directory may be named twice: partial outputs in it must not be found. */
+    if (l.directory != NULL && is_busy(w, l.directory))
         drain(w);
     if (error == 0) {
         l.names = read_names(dir);
@@ -703,7 +761,9 @@ static void enter(struct work *w, int fd, bool by_path)
     }
     if (dir != NULL)
         closedir(dir);
-    progress_found(&w->progress, count_names(l.names) - 1);
+    found = count_names(l.names);
+    w->to_come += (uint64_t)found;
+    progress_found(&w->progress, found - 1);
     if (error == 0) {
         l.name = (size_t)(names_base(w->path) - w->path);
         l.next = l.names;
@@ -810,18 +870,18 @@ static void walk(struct work *w)
 /* --- All of them --- */
 
 /* Whether files may be worked on side by side at all. */
-static bool wants_pool(const struct options *o)
+static bool may_be_side_by_side(const struct options *o)
 {
     const bool one_file = o->name_count <= 1 && !o->recursive;
     const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
     const bool may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
-    /* The name stored may be anything, so which files have to do with each other is not known. */
+    /* A stored name may be any: nobody knows which file could be another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
-    /* Nor is it with a suffix that may be a part of others (as z makes a.gz of a.g), or of ".tar". */
+    /* Nor with a suffix that may be a part of others (as z makes a.gz of a.g), or of ".tar". */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
-    return o->pipeline.threads > 1 && o->pipeline.backend != BACKEND_GPU && !one_file &&
-           !in_order && !may_ask && !restores_names && plain_suffix;
+    return o->pipeline.threads > 1 && !one_file && !in_order && !may_ask && !restores_names &&
+           plain_suffix;
 }
 
 static void do_operand(struct work *w, const char *operand)
@@ -842,12 +902,15 @@ bool operands_process(const struct options *o, struct messages *m)
                      .config = o->pipeline,
                      .m = m,
                      .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
-                     .pool_threads = wants_pool(o) ? o->pipeline.threads : 1};
+                     .side_by_side = may_be_side_by_side(o),
+                     .to_come = (uint64_t)o->name_count};
     bool may_exit = true;
 
     w.again_end = &w.again;
-    /* Who asks for a GPU that is not there is told so before anything is done. */
-    if (o->pipeline.backend == BACKEND_GPU) {
+    if (o->action != ACTION_COMPRESS)
+        w.config.backend = BACKEND_CPU;
+    /* If a GPU is asked for and there is none, that is said before anything is done. */
+    if (w.config.backend == BACKEND_GPU) {
         need_limits(&w);
         if (!need_pipeline(&w))
             return true;
@@ -868,9 +931,11 @@ bool operands_process(const struct options *o, struct messages *m)
     for (int i = 0; i < o->name_count && !m->stop; i++)
         do_operand(&w, o->names[i]);
     drain(&w);
-    pool_free(w.pool);
     progress_erase(&w.progress);
     m->progress = NULL;
+    if (o->action == ACTION_COMPRESS && o->verbose > 1 && w.pipeline != NULL &&
+        (o->name_count > 1 || o->recursive))
+        compress_report_run(m, w.pipeline);
     if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)
         list_print_totals(&w.list);
     release(w.directory);

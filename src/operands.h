@@ -1,5 +1,5 @@
 /*
- * operands.h - one operand after another, through directories, and small files side by side
+ * operands.h - one operand after another, through directories, and files side by side
  */
 #ifndef GZLZSS_OPERANDS_H
 #define GZLZSS_OPERANDS_H

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "src/messages.h"
-#include "src/pipeline.h"
+#include "pipeline/pipeline.h"
 
 enum action {
     ACTION_COMPRESS,

@@ -143,8 +143,8 @@ int output_create(struct output *o, int directory, const char *name, bool atomic
 
 int output_finish(struct output *o)
 {
-    /* An unnamed file can be named only while it is open.  The file system is told of an end by every
-     * descriptor that is closed, and of errors it tells then. */
+    /* An unnamed file can be named only while it is open.  But file systems report errors when a
+     * descriptor is closed: so a copy of it is closed now. */
     int fd = o->kind == OUTPUT_UNNAMED ? dup(o->fd) : o->fd;
 
     if (o->kind != OUTPUT_UNNAMED)
@@ -152,8 +152,8 @@ int output_finish(struct output *o)
     return fd >= 0 && close(fd) == 0 ? 0 : errno;
 }
 
-/* Names an unnamed file.  Returns 0 or an errno.  A file that was given away may need its maker as the owner
- * meanwhile (fs.protected_hardlinks, see proc(5)). */
+/* Names an unnamed file.  Returns 0 or an errno.  A file that was given away may need its maker as
+ * the owner meanwhile (fs.protected_hardlinks, see proc(5)). */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];

@@ -124,14 +124,14 @@ static size_t terminal_columns(void)
     return (width < WIDTH_MAX ? width : WIDTH_MAX) - 1;
 }
 
-/* Formats all but the name, `elapsed` seconds after the start; file_in and file_out are the bytes
- * of the file that is worked on alone.  If `is_short`, ratio and engine are left out. */
-static void format_figures(char text[FIGURES_MAX], const struct progress *p, uint64_t file_in,
-                           uint64_t file_out, double elapsed, const char *engine, bool is_short)
+/* Formats all but the name, `elapsed` seconds after the start.  If `is_short`, ratio and engine are
+ * left out. */
+static void format_figures(char text[FIGURES_MAX], const struct progress *p, double elapsed,
+                           const char *engine, bool is_short)
 {
     const bool is_one = p->found <= 1;
-    const uint64_t in = p->in + file_in, out = p->out + file_out;
-    const uint64_t total = is_one ? p->name_total : p->total, passed = p->passed + file_in;
+    const uint64_t in = p->in, out = p->out, passed = p->passed;
+    const uint64_t total = is_one ? p->name_total : p->total;
     const uint64_t original = p->expanding ? out : in, packed = p->expanding ? in : out;
     const double saved = original == 0 ? 0 : 100.0 * (1.0 - (double)packed / (double)original);
     char files[64] = "", done[32], rate[32], part[32] = "", ratio[32] = "", left[32] = "";
@@ -155,8 +155,8 @@ static void format_figures(char text[FIGURES_MAX], const struct progress *p, uin
              is_short || engine[0] == '\0' ? "" : "  ", is_short ? "" : engine);
 }
 
-/* Draws the line, if its time has come; in and out are the bytes of the file worked on alone. */
-static void draw(struct progress *p, uint64_t in, uint64_t out, const char *engine)
+/* Draws the line, if its time has come; with the lock. */
+static void draw(struct progress *p, const char *engine)
 {
     const double t = clock_seconds(), elapsed = t - p->start;
     const bool is_one = p->found <= 1;
@@ -167,9 +167,9 @@ static void draw(struct progress *p, uint64_t in, uint64_t out, const char *engi
     if (elapsed < p->delay || t - p->shown < (p->width == 0 ? INTERVAL_AFTER_MESSAGE : INTERVAL))
         return;
     room = terminal_columns();
-    format_figures(figures, p, in, out, elapsed, engine, false);
+    format_figures(figures, p, elapsed, engine, false);
     if (strlen(figures) + NAME_MIN > room)
-        format_figures(figures, p, in, out, elapsed, engine, true);
+        format_figures(figures, p, elapsed, engine, true);
     of_figures = strlen(figures) + (is_one ? 1 : 2);
     if (p->name != NULL && (is_one || of_figures + NAME_MIN <= room)) {
         const size_t least = NAME_MIN < room ? NAME_MIN : room;
@@ -191,13 +191,46 @@ static void draw(struct progress *p, uint64_t in, uint64_t out, const char *engi
     p->width = width;
 }
 
-bool progress_erase(struct progress *p)
+/* Whether there is anything to show. */
+static bool is_shown(const struct progress *p)
 {
-    if (p == NULL || p->width == 0)
+    return p != NULL && p->is_wanted;
+}
+
+/* Removes the line, with the lock. */
+static bool erase(struct progress *p)
+{
+    if (p->width == 0)
         return false;
     fprintf(stderr, "\r%*s\r", (int)p->width, "");
     p->width = 0;
     return true;
+}
+
+bool progress_erase(struct progress *p)
+{
+    bool was_there;
+
+    if (!is_shown(p))
+        return false;
+    pthread_mutex_lock(&p->lock);
+    was_there = erase(p);
+    pthread_mutex_unlock(&p->lock);
+    return was_there;
+}
+
+void progress_pause(struct progress *p)
+{
+    if (!is_shown(p))
+        return;
+    pthread_mutex_lock(&p->lock);
+    erase(p);
+}
+
+void progress_resume(struct progress *p)
+{
+    if (is_shown(p))
+        pthread_mutex_unlock(&p->lock);
 }
 
 /* --- What it is about --- */
@@ -229,6 +262,7 @@ void progress_start(struct progress *p, const struct progress_run *run)
         return;
     *p = (struct progress){
         .is_wanted = true,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
         .expanding = run->expanding,
         .delay = run->asked ? INTERVAL : PATIENCE,
         .start = clock_seconds(),
@@ -239,32 +273,49 @@ void progress_start(struct progress *p, const struct progress_run *run)
 
 void progress_found(struct progress *p, long files)
 {
+    if (!is_shown(p))
+        return;
+    pthread_mutex_lock(&p->lock);
     p->found += (unsigned long)files;
+    pthread_mutex_unlock(&p->lock);
 }
 
 void progress_file(struct progress *p, const char *name, uint64_t total)
 {
-    if (p == NULL)
+    if (!is_shown(p))
         return;
+    pthread_mutex_lock(&p->lock);
     p->name = name;
     p->name_total = total;
+    pthread_mutex_unlock(&p->lock);
 }
 
-void progress_update(struct progress *p, uint64_t in, uint64_t out, const char *engine)
+void progress_update(struct progress *p, struct progress_part *part, uint64_t in, uint64_t out,
+                     const char *engine)
 {
-    if (p != NULL && p->is_wanted)
-        draw(p, in, out, engine);
-}
-
-void progress_file_done(struct progress *p, uint64_t size, uint64_t in, uint64_t out)
-{
-    if (!p->is_wanted)
+    if (!is_shown(p))
         return;
+    pthread_mutex_lock(&p->lock);
+    p->in += in - part->in;
+    p->passed += in - part->in;
+    p->out += out - part->out;
+    *part = (struct progress_part){in, out};
+    draw(p, engine);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void progress_file_done(struct progress *p, const struct progress_part *part, uint64_t size,
+                        uint64_t in, uint64_t out)
+{
+    if (!is_shown(p))
+        return;
+    pthread_mutex_lock(&p->lock);
     p->name = NULL;
     p->done++;
-    p->passed += size;
-    p->in += in;
-    p->out += out;
+    p->passed += size - part->in;
+    p->in += in - part->in;
+    p->out += out - part->out;
     if (p->found > 1)
-        draw(p, 0, 0, "");
+        draw(p, "");
+    pthread_mutex_unlock(&p->lock);
 }

@@ -8,26 +8,33 @@
 #ifndef GZLZSS_PROGRESS_H
 #define GZLZSS_PROGRESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a run.  One thread at a time.  All zero, it shows nothing; so does a null pointer to one. */
+/* Of a run.  Any thread.  All zero, it shows nothing; so does a null pointer to one. */
 struct progress {
-    bool is_wanted; /* it may be shown; if not, nothing else counts */
-    bool expanding; /* decompression: the ratio is of output to input */
-    double delay;   /* seconds before the line is shown first */
-    double start;   /* when the work began, as clock_seconds tells it */
-    double shown;   /* when the line was drawn last; 0: not yet */
-    size_t width;   /* columns of what is on the terminal now; 0: there is no line */
+    bool is_wanted;       /* it may be shown; if not, nothing else counts */
+    pthread_mutex_t lock; /* of what follows, and of the terminal's line */
+    bool expanding;       /* decompression: the ratio is of output to input */
+    double delay;         /* seconds before the line is shown first */
+    double start;         /* when the work began, as clock_seconds tells it */
+    double shown;         /* when the line was drawn last; 0: not yet */
+    size_t width;         /* columns of what is on the terminal now; 0: there is no line */
 
     unsigned long found, done; /* files */
     uint64_t total;            /* bytes of all files; 0 if that is not known */
-    uint64_t passed;           /* of these, those of files that are done, whatever became of them */
-    uint64_t in, out;          /* bytes read and written for files that are done */
+    uint64_t passed;           /* of these, those that were read, or of files that are done */
+    uint64_t in, out;          /* bytes read and written */
 
     const char *name;    /* of the file that is worked on alone, or NULL */
     uint64_t name_total; /* its bytes; 0 if that is not known */
+};
+
+/* What a file has added to it so far. */
+struct progress_part {
+    uint64_t in, out;
 };
 
 /* What progress_start has to know of a run. */
@@ -51,14 +58,22 @@ void progress_found(struct progress *p, long files);
  * is its size, or 0 if that is not known. */
 void progress_file(struct progress *p, const char *name, uint64_t total);
 
-/* Bytes of that file that were read and written so far, and what does the work ("cpu").  This and
+/* Bytes of a file that were read and written so far, and what does the work ("cpu").  This and
  * progress_file_done draw the line, a few times a second at most. */
-void progress_update(struct progress *p, uint64_t in, uint64_t out, const char *engine);
+void progress_update(struct progress *p, struct progress_part *part, uint64_t in, uint64_t out,
+                     const char *engine);
 
-/* A file of `size` bytes is done; `in` bytes were read for it, and `out` written. */
-void progress_file_done(struct progress *p, uint64_t size, uint64_t in, uint64_t out);
+/* A file of `size` bytes is done; `in` bytes were read for it, and `out` written; 0 if it
+ * failed. */
+void progress_file_done(struct progress *p, const struct progress_part *part, uint64_t size,
+                        uint64_t in, uint64_t out);
 
 /* Removes the line; returns whether there was one. */
 bool progress_erase(struct progress *p);
+
+/* The same, and nobody draws the line before progress_resume: whoever prints something does so
+ * between these two. */
+void progress_pause(struct progress *p);
+void progress_resume(struct progress *p);
 
 #endif

@@ -16,10 +16,13 @@ static size_t number_in(const char *variable)
     return value != NULL ? (size_t)strtoull(value, NULL, 10) : 0;
 }
 
-void testing_gpu_options(struct gpu_options *options)
+void testing_configure(struct pipeline_config *config)
 {
+    struct gpu_options *options = &config->gpus.options;
     const char *fault = getenv("GZLZSS_TEST_GPU_FAULT");
 
+    config->is_test = getenv("GZLZSS_TEST_GPU_MIN") != NULL;
+    config->test_gpu_min = number_in("GZLZSS_TEST_GPU_MIN");
     memset(options, 0, sizeof(*options));
     options->memory = number_in("GZLZSS_TEST_GPU_MEMORY");
     options->shared = number_in("GZLZSS_TEST_GPU_SHARED");

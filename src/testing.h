@@ -5,10 +5,10 @@
 #ifndef GZLZSS_TESTING_H
 #define GZLZSS_TESTING_H
 
-#include "gpu/gpu.h"
+#include "pipeline/pipeline.h"
 
-/* Sets *options to what GZLZSS_TEST_GPU_MEMORY, _SHARED and _FAULT say; all 0 where they are not
- * set. */
-void testing_gpu_options(struct gpu_options *options);
+/* Sets in *config what the variables GZLZSS_TEST_GPU_MIN, _MEMORY, _SHARED and _FAULT say, and that
+ * nothing is asked where they are not set. */
+void testing_configure(struct pipeline_config *config);
 
 #endif

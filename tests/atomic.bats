@@ -110,7 +110,7 @@ have_unnamed() {
     done
 }
 
-@test "an output that comes into being meanwhile is not overwritten" {
+@test "an output that appears meanwhile is not overwritten" {
     "$GZLZSS" --atomic -p1 -9 f 2>stderr 3>&- &
     pid=$!
     until_it_writes
@@ -120,7 +120,7 @@ have_unnamed() {
     status=0
     wait "$pid" || status=$?
     [ "$status" -eq 1 ]
-    stderr_is "$NAME: f.gz: came into being meanwhile -- not overwritten"
+    stderr_is "$NAME: f.gz: appeared meanwhile -- not overwritten"
     [ "$(cat f.gz)" = other ]
     cmp f data
 }
@@ -157,12 +157,12 @@ have_unnamed() {
         rm -f f.gz
         [ $old = no ] || echo old >f.gz
         ends_with 0 "${without_proc[@]}" --atomic -kf f
-        stderr_is "$NAME: f: --atomic works with a temporary name here"
+        stderr_is "$NAME: f: --atomic uses a temporary name here"
         gzip -dc f.gz | cmp - data
         [ "$(names)" = "data f f.gz stderr stdout " ]
         # Once for all files; not with -q.
         ends_with 0 "${without_proc[@]}" --atomic -kf f data
-        stderr_is "$NAME: f: --atomic works with a temporary name here"
+        stderr_is "$NAME: f: --atomic uses a temporary name here"
         ends_with 0 "${without_proc[@]}" --atomic -qkf f data
         stderr_is
         rm data.gz

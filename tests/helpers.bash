@@ -123,7 +123,7 @@ make_real_inputs() {
     copy_if_there /bin/bash in/bash.elf
     libc=$(ldd /bin/sh 2>/dev/null | awk '/libc\.so/ { print $3 }')
     copy_if_there "${libc:-/lib/x86_64-linux-gnu/libc.so.6}" in/libc.elf
-    cp "$srcdir/src/pipeline.c" in/pipeline.c
+    cp "$srcdir/src/operands.c" in/operands.c
     cp "$srcdir/tests/helpers.bash" in/helpers.bash
     tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
     # A tar of many small files; without documentation on the machine, of its settings.
@@ -131,7 +131,7 @@ make_real_inputs() {
         head -n 400 >list
     tar -cf in/small-files.tar -T list 2>/dev/null || true
     if have gzip; then
-        gzip -9 <in/pipeline.c >in/compressed.gz
+        gzip -9 <in/operands.c >in/compressed.gz
         tar -C "$srcdir" -cf - src lzss | gzip -6 >>in/compressed.gz
     fi
 }

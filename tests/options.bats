@@ -360,6 +360,9 @@ works() {
     ends_with 0 "$GZLZSS" -vvvkf -p1 -12 --backend=cpu large
     t='[0-9]+\.[0-9]{3}'
     grep -qE "^$name: large: 2 segments; seconds: read $t, match $t, encode $t, write $t$" stderr
+    # Of several files, also what was done in all.
+    ends_with 0 "$GZLZSS" -vvkf -1 --backend=cpu large plain
+    [ "$(tail -n 1 stderr)" = "$name: 5 segments, of 2 files" ] || fail "$(cat stderr)"
 }
 
 @test "without a GPU: --backend=gpu is one clear line, and nothing is touched" {

@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 #include "compat/gzip.h"
-#include "src/pipeline.h"
-#include "src/progress.h"
+#include "pipeline/pipeline.h"
 #include "tests/unit/inputs.h"
 
 #define SEGMENT ((size_t)32 << 10)
@@ -234,6 +233,10 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
 /* --- What is tested --- */
 
+/* From how many bytes on a GPU is wanted, if a test says so. */
+#define NO_MINIMUM UINT64_MAX
+static uint64_t gpu_min = NO_MINIMUM;
+
 /* The level, and the size of segments. */
 static int level = 1;
 static size_t segment_size = SEGMENT;
@@ -340,13 +343,25 @@ static int start_filling(struct filler *f, pthread_t *thread)
     return ends[0];
 }
 
+/* Runs a job alone. */
+static enum pipeline_status run(struct pipeline *p, int in, int out, const uint8_t *header,
+                                size_t header_len, struct pipeline_stats *stats, int *error)
+{
+    struct pipeline_job job = {
+        .in_fd = in, .out_fd = out, .header = header, .header_len = header_len};
+    const enum pipeline_status status = pipeline_run(p, &job);
+
+    *stats = job.stats;
+    *error = job.error_number;
+    return status;
+}
+
 /* Compresses the input's first `size` bytes, from a file or a pipe; returns what is written, to be
  * freed, and its size in *out_size. */
 static uint8_t *compress(struct pipeline *p, size_t size, enum filling way, size_t *out_size,
                          struct pipeline_stats *stats)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
-    struct progress progress = {0};
     FILE *in = file_with(size), *out = unit_need(tmpfile());
     struct filler filler = {.size = size, .way = way};
     pthread_t thread;
@@ -357,9 +372,7 @@ static uint8_t *compress(struct pipeline *p, size_t size, enum filling way, size
     if (way != NO_PIPE && told.waits_for_pipe)
         told.pipe = dup(fd);
     memset(stats, 0, sizeof(*stats));
-    CHECK_EQ(
-        pipeline_compress(p, fd, fileno(out), header, sizeof(header), &progress, stats, &error),
-        PIPELINE_OK);
+    CHECK_EQ(run(p, fd, fileno(out), header, sizeof(header), stats, &error), PIPELINE_OK);
     if (way != NO_PIPE) {
         pthread_join(thread, NULL);
         close(fd);
@@ -391,9 +404,12 @@ static void check_input(struct pipeline *p, enum filling way, struct pipeline_st
 /* A pipeline, which must come about; where a GPU was up, it is never freed (pipeline_free). */
 static struct pipeline *new_pipeline(const struct pipeline_config *c)
 {
+    struct pipeline_config in_test = *c;
     char error[GPU_ERROR_SIZE] = "";
 
-    return unit_need(pipeline_new(c, error));
+    in_test.is_test = gpu_min != NO_MINIMUM;
+    in_test.test_gpu_min = gpu_min;
+    return unit_need(pipeline_new(&in_test, error));
 }
 
 /* The input with every number of threads, engine and way to be read; returns segments by GPU, and
@@ -580,7 +596,6 @@ static void *spoil(void *argument)
 static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, uint64_t *state)
 {
     uint8_t start[1000];
-    struct progress progress = {0};
     struct pipeline_stats stats = {0};
     FILE *file = file_with(input_size);
     struct filler filler = {.size = input_size, .way = FILL};
@@ -607,7 +622,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     spoiler.ns = (long)unit_below(state, 3000000);
     if (failure != FULL && pthread_create(&spoiling, NULL, spoil, &spoiler) != 0)
         abort();
-    status = pipeline_compress(p, in, out[1], start, 10, &progress, &stats, &error);
+    status = run(p, in, out[1], start, 10, &stats, &error);
     if (failure != FULL)
         pthread_join(spoiling, NULL);
     if (from_pipe) {
@@ -690,8 +705,10 @@ static void test_not_there(void)
     p = new_pipeline(&c);
     check_input(p, NO_PIPE, &stats);
     CHECK_EQ(stats.gpu_segments, 0);
-    CHECK(strcmp(pipeline_gpu_trouble(p), "there is no CUDA device 2: the last is 1") == 0);
-    CHECK(pipeline_gpu_name(p) == NULL);
+    pipeline_gpu_trouble(p, error);
+    CHECK(strcmp(error, "there is no CUDA device 2: the last is 1") == 0);
+    pipeline_gpu_names(p, error);
+    CHECK(strcmp(error, "") == 0);
     pipeline_free(p);
 
     /* One of two will do. */
@@ -701,7 +718,8 @@ static void test_not_there(void)
     p = new_pipeline(&c);
     check_input(p, NO_PIPE, &stats);
     CHECK(stats.gpu_segments > 0 && stats.cpu_segments == 0);
-    CHECK(strcmp(pipeline_gpu_name(p), "first") == 0);
+    pipeline_gpu_names(p, error);
+    CHECK(strcmp(error, "first") == 0);
     pipeline_free(p);
 }
 
@@ -751,7 +769,7 @@ static void test_read_ahead(void)
                                    7 * SEGMENT + 4000};
 
     /* After one segment, the GPU is wanted, and takes what is read ahead: here a batch at least. */
-    setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+    gpu_min = 1;
     /* A single worker reads nothing ahead. */
     be_good(1);
     CHECK_EQ(check_read_ahead(SEGMENT + 4000, 1), 1);
@@ -775,18 +793,18 @@ static void test_read_ahead(void)
         }
         /* A pipe may give so many times what it gave, hence the GPU is wanted after three segments.
          * Then it proves to be shorter, but the GPU is to do what has been waiting for it. */
-        setenv("GZLZSS_TEST_GPU_MIN", "327680", 1);
+        gpu_min = 327680;
         be_good(1);
         CHECK_EQ(check_read_ahead(5 * SEGMENT, threads), 2);
-        setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+        gpu_min = 1;
     }
-    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    gpu_min = 0;
 }
 
 /* While workers match what others read ahead, too, and again and again in the same memory. */
 static void test_match_what_is_read_ahead(void)
 {
-    setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+    gpu_min = 1;
     for (int threads = 2; threads <= 9; threads += 7) {
         const struct pipeline_config c = config(BACKEND_AUTO, threads);
         struct pipeline_stats stats;
@@ -800,7 +818,7 @@ static void test_match_what_is_read_ahead(void)
         close(told.pipe);
         pipeline_free(p);
     }
-    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    gpu_min = 0;
 }
 
 /* Who closes a pipe, which is full, once all was read of another that stays open. */
@@ -831,12 +849,11 @@ static void test_failure_while_reading_ahead(void)
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
 
     signal(SIGPIPE, SIG_IGN);
-    setenv("GZLZSS_TEST_GPU_MIN", "1", 1);
+    gpu_min = 1;
     for (int threads = 2; threads <= 9; threads += 7) {
         struct pipeline_config c = config(BACKEND_AUTO, threads);
         struct filler filler = {.size = 4 * SEGMENT, .way = FILL_KEEP_OPEN};
         struct closer closer;
-        struct progress progress = {0};
         struct pipeline_stats stats = {0};
         struct pipeline *p;
         pthread_t closing;
@@ -856,8 +873,7 @@ static void test_failure_while_reading_ahead(void)
         closer.in = start_filling(&filler, &closer.filling);
         if (pthread_create(&closing, NULL, close_when_drained, &closer) != 0)
             abort();
-        CHECK_EQ(pipeline_compress(p, closer.in, out[1], header, sizeof(header), &progress, &stats,
-                                   &error),
+        CHECK_EQ(run(p, closer.in, out[1], header, sizeof(header), &stats, &error),
                  PIPELINE_WRITE_ERROR);
         CHECK_EQ(error, EPIPE);
         pthread_join(closing, NULL);
@@ -867,7 +883,7 @@ static void test_failure_while_reading_ahead(void)
         wait_tried(1);
         pipeline_free(p);
     }
-    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    gpu_min = 0;
 }
 
 /* From a pipe that the CPU keeps up with, a GPU would be of no use; that may change. */
@@ -877,7 +893,7 @@ static void test_pipe_is_limit(void)
     struct pipeline_config c = config(BACKEND_AUTO, 1);
 
     c.level = 12;
-    unsetenv("GZLZSS_TEST_GPU_MIN");
+    gpu_min = NO_MINIMUM;
     for (enum filling way = FILL_FAST; way <= FILL_SLOW; way++) {
         struct pipeline_stats stats;
         struct pipeline *p;
@@ -892,7 +908,7 @@ static void test_pipe_is_limit(void)
             CHECK(stats.cpu_kept_up);
         pipeline_free(p);
     }
-    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    gpu_min = 0;
 }
 
 /* Whether 16 threads want a GPU for a file of so many zeros. */
@@ -906,13 +922,10 @@ static bool wants_gpu(int at_level, off_t size)
     struct pipeline *p = new_pipeline(&c);
     FILE *in = unit_need(tmpfile()), *out = unit_need(tmpfile());
     struct pipeline_stats stats = {0};
-    struct progress progress = {0};
     int error;
 
     CHECK(ftruncate(fileno(in), size) == 0);
-    CHECK_EQ(pipeline_compress(p, fileno(in), fileno(out), header, sizeof(header), &progress,
-                               &stats, &error),
-             PIPELINE_OK);
+    CHECK_EQ(run(p, fileno(in), fileno(out), header, sizeof(header), &stats, &error), PIPELINE_OK);
     wait_tried(stats.wanted_gpus);
     fclose(in);
     fclose(out);
@@ -923,7 +936,7 @@ static bool wants_gpu(int at_level, off_t size)
 /* Where a segment takes a core long, a segment and a byte are enough; else it takes more. */
 static void test_least_size(void)
 {
-    unsetenv("GZLZSS_TEST_GPU_MIN");
+    gpu_min = NO_MINIMUM;
     for (int i = 9; i <= 12; i++) {
         const off_t segment = (off_t)4 << 20;
 
@@ -932,7 +945,7 @@ static void test_least_size(void)
         be_good(1);
         CHECK(!wants_gpu(i, segment));
     }
-    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    gpu_min = 0;
 }
 
 /* Small inputs and large ones in turn, while one GPU after another comes up. */
@@ -957,7 +970,7 @@ static void test_many_inputs(void)
                 told.open_ms = open_ms;
                 /* With this, GPUs come up one by one, beside the work. */
                 if (threads == 1)
-                    setenv("GZLZSS_TEST_GPU_MIN", "500000", 1);
+                    gpu_min = 500000;
                 c = config(backend, threads);
                 p = new_pipeline(&c);
                 for (int i = 0; i < COUNT; i++) {
@@ -973,9 +986,167 @@ static void test_many_inputs(void)
                 /* One for every 500000 bytes, or all. */
                 wait_tried(backend == BACKEND_CPU ? 0 : threads == 1 ? 2 : 4);
                 pipeline_free(p);
-                setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+                gpu_min = 0;
             }
     for (int i = 0; i < COUNT; i++)
+        free(alone[i]);
+}
+
+/* --- Many jobs at a time --- */
+
+enum { JOBS = 24 };
+
+/* One of them. */
+struct one {
+    struct pipeline_job job;
+    FILE *in, *out;
+    size_t size;      /* of the input's first bytes that it is to compress */
+    bool is_nothing;  /* begin says so */
+    bool ended;       /* end was called */
+    uint64_t written; /* what `wrote` was told last */
+};
+
+static bool begin_one(struct pipeline_job *job)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    struct one *o = job->ctx;
+
+    if (o->is_nothing)
+        return false;
+    job->in_fd = fileno(o->in);
+    job->out_fd = fileno(o->out);
+    job->header = header;
+    job->header_len = sizeof(header);
+    return true;
+}
+
+static void wrote_one(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
+{
+    struct one *o = job->ctx;
+
+    CHECK(in <= o->size && out > o->written && engine[0] != '\0');
+    o->written = out;
+}
+
+static void end_one(struct pipeline_job *job)
+{
+    struct one *o = job->ctx;
+
+    CHECK(!o->ended);
+    o->ended = true;
+}
+
+/* The job's output is what comes of its input alone. */
+static void check_one(const struct one *o, const uint8_t *alone, size_t alone_size)
+{
+    uint8_t *written = unit_need(malloc(alone_size + 1));
+
+    CHECK(o->ended);
+    CHECK_EQ(o->job.status, PIPELINE_OK);
+    CHECK_EQ(o->job.stats.in_bytes, o->size);
+    CHECK_EQ(o->written, alone_size);
+    CHECK_EQ(pread(fileno(o->out), written, alone_size + 1, 0), alone_size);
+    CHECK(memcmp(written, alone, alone_size) == 0);
+    free(written);
+}
+
+/* Sizes of inputs, and what comes of each alone. */
+static const size_t job_sizes[] = {0,           1,       3,           100,         4096,
+                                   SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT, 3 * SEGMENT + 5,
+                                   9 * SEGMENT, 500001};
+enum { JOB_SIZES = sizeof(job_sizes) / sizeof(job_sizes[0]) };
+
+/* How a round of jobs is to go wrong. */
+enum trouble { NO_TROUBLE, FULL_DISKS, CANCEL };
+
+/* Submits JOBS jobs of those sizes and waits for them in their order. */
+static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const alone[JOB_SIZES],
+                     const size_t alone_size[JOB_SIZES], uint64_t *state)
+{
+    static struct one ones[JOBS];
+    const unsigned cancel_at = trouble == CANCEL ? (unsigned)unit_below(state, JOBS) : JOBS;
+
+    memset(ones, 0, sizeof(ones));
+    for (unsigned i = 0; i < JOBS; i++) {
+        struct one *o = &ones[i];
+
+        o->size = job_sizes[unit_below(state, JOB_SIZES)];
+        o->is_nothing = unit_below(state, 9) == 0;
+        o->in = file_with(o->size);
+        o->out = trouble == FULL_DISKS && i % 3 == 1 ? unit_need(fopen("/dev/full", "r+"))
+                                                     : unit_need(tmpfile());
+        o->job = (struct pipeline_job){.begin = begin_one,
+                                       .end = end_one,
+                                       .wrote = wrote_one,
+                                       .ctx = o,
+                                       .size = o->size,
+                                       .more = JOBS - 1 - i};
+        CHECK(pipeline_submit(p, &o->job));
+    }
+    for (unsigned i = 0; i < JOBS; i++) {
+        if (i == cancel_at)
+            pipeline_cancel(p);
+        pipeline_wait(p, &ones[i].job);
+        CHECK(pipeline_is_over(p, &ones[i].job));
+    }
+    for (unsigned i = 0; i < JOBS; i++) {
+        struct one *o = &ones[i];
+        unsigned which = 0;
+
+        while (job_sizes[which] != o->size)
+            which++;
+        if (o->is_nothing || (i >= cancel_at && o->job.status == PIPELINE_CANCELLED)) {
+            CHECK(!o->ended || o->job.status == PIPELINE_CANCELLED);
+        } else if (trouble == FULL_DISKS && i % 3 == 1) {
+            CHECK(o->ended);
+            CHECK_EQ(o->job.status, PIPELINE_WRITE_ERROR);
+            CHECK_EQ(o->job.error_number, ENOSPC);
+        } else {
+            check_one(o, alone[which], alone_size[which]);
+        }
+        fclose(o->in);
+        fclose(o->out);
+    }
+}
+
+/* Jobs of all sizes at a time: each output is what it is alone, whoever does what, and what fails or is
+ * cancelled harms no other. */
+static void test_many_jobs(void)
+{
+    static const int threads[] = {1, 2, 4, 13};
+    const bool have_full = access("/dev/full", W_OK) == 0;
+    uint8_t *alone[JOB_SIZES];
+    size_t alone_size[JOB_SIZES];
+    struct pipeline_config c = config(BACKEND_CPU, 1);
+    struct pipeline *p = new_pipeline(&c);
+    struct pipeline_stats stats;
+    uint64_t state = 1;
+
+    for (int i = 0; i < JOB_SIZES; i++)
+        alone[i] = compress(p, job_sizes[i], NO_PIPE, &alone_size[i], &stats);
+    pipeline_free(p);
+    for (int round = 0; round < 4 * 3 * 4; round++) {
+        const int fault = round / 12;
+
+        be_good(2);
+        told.capacity = 1 + unit_below(&state, 40);
+        told.open_ms = (int)unit_below(&state, 2) * 4;
+        told.is_wrong = fault == 1;
+        told.good_batches = fault == 2 ? (long)unit_below(&state, 5) : -1;
+        told.fails_late = round % 2 != 0;
+        gpu_min = fault == 3 ? 200000 : 0;
+        c = config((enum backend)(round / 4 % 3), threads[round % 4]);
+        c.open_jobs = fault == 1 ? 3 : 0;
+        p = new_pipeline(&c);
+        run_jobs(p, NO_TROUBLE, alone, alone_size, &state);
+        if (have_full)
+            run_jobs(p, FULL_DISKS, alone, alone_size, &state);
+        run_jobs(p, CANCEL, alone, alone_size, &state);
+        run_jobs(p, NO_TROUBLE, alone, alone_size, &state);
+        pipeline_free(p);
+    }
+    gpu_min = 0;
+    for (int i = 0; i < JOB_SIZES; i++)
         free(alone[i]);
 }
 
@@ -988,7 +1159,7 @@ int main(void)
     input = unit_need(malloc(input_size + LZ_INPUT_PAD));
     fill_tokens(input, input_size, 60, 9, &state);
     expect();
-    setenv("GZLZSS_TEST_GPU_MIN", "0", 1);
+    gpu_min = 0;
     RUN(test_one);
     RUN(test_several);
     RUN(test_small_batches);
@@ -1004,6 +1175,7 @@ int main(void)
     RUN(test_pipe_is_limit);
     RUN(test_least_size);
     RUN(test_many_inputs);
+    RUN(test_many_jobs);
     free(expected);
     free(input);
     /* The engines that were not closed are none of a leak checker's business, nor is a thread that

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "src/limits.h"
-#include "src/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "tests/unit/unit.h"
 
 static char root[] = "/tmp/test_limits-XXXXXX";

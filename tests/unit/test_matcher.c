@@ -173,7 +173,7 @@ static void real_files(void)
     static const char *const sources[] = {
         "LICENSE",          "Makefile.am",    "configure.ac",           "lzss/lzss.h",
         "lzss/tagging.c",   "lzss/tagging.h", "huffman/lengths.c",      "huffman/encoder.c",
-        "huffman/header.c", "src/pipeline.c", "tests/unit/test_tags.c", "tests/unit/test_matcher.c",
+        "huffman/header.c", "src/operands.c", "tests/unit/test_tags.c", "tests/unit/test_matcher.c",
         "lzss/lzss.h",
     };
     const char *srcdir = getenv("srcdir");

@@ -30,6 +30,7 @@ struct source {
     size_t segment_size;
     uint64_t random_access; /* how many segments, from 0, can be read in any order */
     uint64_t base;          /* where in the file segment 0 starts, if random_access > 0 */
+    uint64_t size;          /* bytes of the file from there on; 0 if it is none */
 
     /* Of reading in order: */
     uint64_t in_order; /* segments read so */
@@ -48,8 +49,8 @@ struct source {
  * (pipe_reader.h).  source_finish has to follow. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
-/* Whether it is a regular file, of which there is no more than random_access says and one segment,
- * unless it grows. */
+/* Whether the input is a regular file: it has as many segments as random_access says and one
+ * more, unless it grows. */
 bool source_is_file(const struct source *s);
 
 /* Reads the whole segment `index`, which is below random_access.  Any thread.  Returns false with
@@ -61,8 +62,8 @@ bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
  * *last is set.  Returns false with errno set. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
-/* Makes a thread that waits in source_read_next for a pipe's other end give up, with ECANCELED. Any
- * thread. */
+/* Wakes a thread that waits in source_read_next for a pipe's other end: it fails with ECANCELED.
+ * Any thread. */
 void source_cancel(const struct source *s);
 
 /*

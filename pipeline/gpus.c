@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
-#include "src/gpus.h"
+#include "pipeline/gpus.h"
 
 struct one_gpu {
     struct gpu_engine *engine;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "src/pipe_reader.h"
+#include "pipeline/pipe_reader.h"
 
 /* Fewer bytes are read() sooner than all that takes. */
 #ifndef PIPE_READER_WORTH

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "src/pipe_reader.h"
-#include "src/source.h"
+#include "pipeline/pipe_reader.h"
+#include "pipeline/source.h"
 
 /* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
 #define PIPE_SIZE (1 << 20)
@@ -25,11 +25,12 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
 
     *s = (struct source){.fd = fd, .wake = {-1, -1}, .segment_size = segment_size};
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        /* The fewer wakings for the same bytes, the faster; if the system says no, that is that. */
+        /* A larger pipe means fewer wake-ups for the same bytes.  Without it, reading is only
+         * slower. */
 #ifdef F_SETPIPE_SZ
         (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
 #endif
-        /* If there can be no pipe, waiting ends when the other end says or does something. */
+        /* Without this pipe, a wait ends only when the other end writes or closes. */
         if (pipe2(s->wake, O_CLOEXEC) != 0)
             s->wake[0] = s->wake[1] = -1;
         if (fast && S_ISFIFO(st.st_mode))
@@ -38,10 +39,12 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     }
     s->is_file = true;
     position = lseek(fd, 0, SEEK_CUR);
-    if (position < 0 || st.st_size - position <= (off_t)segment_size)
+    if (position >= 0 && st.st_size > position)
+        s->size = (uint64_t)(st.st_size - position);
+    if (s->size <= segment_size)
         return;
     s->base = (uint64_t)position;
-    s->random_access = (uint64_t)(st.st_size - position - 1) / segment_size;
+    s->random_access = (s->size - 1) / segment_size;
 }
 
 /* Waits until there is something to read, or the end; false with errno set if it was cancelled. */
@@ -60,7 +63,7 @@ static bool wait_readable(const struct source *s)
     return false;
 }
 
-/* io_read, or faster; what is small does without. */
+/* As io_read, or faster after the first segment. */
 static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 {
     return s->reader != NULL && s->in_order > 0 ? pipe_reader_read(s->reader, buf, len)
@@ -230,7 +233,7 @@ void source_finish(const struct source *s)
         close(s->wake[0]);
         close(s->wake[1]);
     }
-    /* If it does not work, nothing is lost that anyone was promised. */
+    /* If this fails, nothing is lost that anyone was promised. */
     if (s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);
 }

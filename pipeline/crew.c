@@ -1,0 +1,138 @@
+/*
+ * crew.c - workers (crew.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "pipeline/crew.h"
+#include "pipeline/jobs.h"
+
+void crew_call(struct pipeline *p)
+{
+    if (p->waiting > p->called) {
+        p->called++;
+        /* Some workers may not claim segments; a signal could wake only such a one. */
+        if (p->threads > p->claimers)
+            pthread_cond_broadcast(&p->can_work);
+        else
+            pthread_cond_signal(&p->can_work);
+    } else if (p->started < p->threads && !p->ends) {
+        struct worker *w = &p->workers[p->started];
+
+        w->pipeline = p;
+        /* If the system has no more threads to give, those there are do the work. */
+        if (thread_start(&w->thread, p->worker_main, w))
+            p->started++;
+        else
+            p->threads = p->started;
+    }
+}
+
+void crew_wait(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+
+    p->waiting++;
+    pthread_cond_wait(&p->can_work, &p->lock);
+    p->waiting--;
+    if (p->called > 0)
+        p->called--;
+}
+
+static void free_tools(struct tools *t)
+{
+    if (t == NULL)
+        return;
+    lz_matcher_free(t->matcher);
+    huff_encoder_free(t->encoder);
+    free(t->in);
+    free(t->out);
+    free(t);
+}
+
+/* NULL if memory is short. */
+static struct tools *new_tools(const struct pipeline *p)
+{
+    const size_t size = p->segment_size;
+    struct tools *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    t->matcher = lz_matcher_new(p->level, size);
+    t->encoder = huff_encoder_new();
+    t->in = malloc(size + LZ_INPUT_PAD);
+    if (t->matcher == NULL || t->encoder == NULL || t->in == NULL) {
+        free_tools(t);
+        return NULL;
+    }
+    memset(t->in + size, 0, LZ_INPUT_PAD);
+    return t;
+}
+
+bool crew_is_equipped(const struct worker *w)
+{
+    return w->tools != NULL && w->tools->out != NULL;
+}
+
+/* Fails a job: there is no memory, and no other worker to wait for. */
+static void fail_for_memory(struct pipeline *p)
+{
+    struct job *j = p->first;
+
+    while (j != NULL && (j->state != JOB_OPEN || j->failed))
+        j = j->next;
+    if (j == NULL)
+        return;
+    job_fail(j, PIPELINE_NO_MEMORY, 0);
+    job_settle(j);
+}
+
+bool crew_equip(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+    struct tools *t;
+
+    if (w->tools == NULL) {
+        p->getting++;
+        unlock(p);
+        t = new_tools(p);
+        lock(p);
+        p->getting--;
+        w->tools = t;
+        p->equipped += t != NULL;
+    }
+    if (w->tools != NULL && w->tools->out == NULL) {
+        if (p->spare != NULL) {
+            w->tools->out = (uint8_t *)p->spare;
+            p->spare = p->spare->next;
+        } else {
+            w->tools->out = malloc(huff_bound(p->segment_size));
+        }
+    }
+    if (crew_is_equipped(w))
+        return true;
+    p->have_left = true;
+    if (w == p->workers && p->equipped - (w->tools != NULL) + p->getting + p->leaving == 0)
+        fail_for_memory(p);
+    return false;
+}
+
+void crew_leave(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+    struct tools *t = w->tools;
+
+    w->tools = NULL;
+    p->equipped -= t != NULL;
+    /* No others take its place. */
+    p->threads = p->started;
+    p->leaving++;
+    unlock(p);
+    free_tools(t);
+    lock(p);
+    p->leaving--;
+    wake_all(p);
+}

@@ -1,0 +1,282 @@
+/*
+ * feed.c - segments for GPUs, in batches (feed.h)
+ *
+ * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Without
+ * a GPU, there are none.  Workers read for a feeder what can be read in any order, and what was
+ * read ahead.  A feeder itself reads what can only be read in order.
+ */
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "pipeline/claim.h"
+#include "pipeline/crew.h"
+#include "pipeline/feed.h"
+#include "pipeline/jobs.h"
+
+/* While there is something to encode, one worker in so many may read for GPUs.  With more
+ * readers, memory is the limit; with fewer, a GPU may have to wait. */
+#define READING_SHARE 4
+
+/* --- Whether, and how many --- */
+
+/* Whether a job's input from a pipe is worth GPUs, by what was claimed of it lately. */
+static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t least)
+{
+    const struct pipeline *p = j->pipeline;
+    const struct pace now = {clock_seconds(), j->next_claim * p->segment_size};
+    const double bytes = (double)(now.bytes - j->claimed[0].bytes);
+    const double seconds = now.time - j->claimed[0].time;
+
+    if (now.time - j->claimed[1].time > POLICY_PIPE_SECONDS) {
+        j->claimed[0] = j->claimed[1];
+        j->claimed[1] = now;
+    }
+    return policy_pipe_wants_gpu(f, least, bytes, seconds, p->pipe_share, &j->stats.cpu_kept_up);
+}
+
+/* Starts one more feeder for a GPU, if there may be one more. */
+static void start_feeder(struct pipeline *p, int gpu)
+{
+    const int number = p->gpu_feeders[gpu];
+    struct feeder *f = &p->feeders[gpu * GPUS_BATCHES + number];
+
+    if (p->ends || number == GPUS_BATCHES || p->unclaimed == NULL)
+        return;
+    *f = (struct feeder){.pipeline = p, .gpu = gpu, .number = number};
+    if (thread_start(&f->thread, p->feeder_main, f)) {
+        p->gpu_feeders[gpu]++;
+        p->feeders_alive++;
+    } else if (number == 0) {
+        gpus_fail(p->gpus, gpu, "cannot start a thread");
+    }
+}
+
+/* Starts the first feeder for each GPU that has come up since the last time; it starts more. */
+static void start_feeders(struct pipeline *p)
+{
+    for (const int count = gpus_count(p->gpus); p->gpus_fed < count; p->gpus_fed++) {
+        p->held_max += GPUS_BATCHES * (uint64_t)p->batch_size;
+        if (gpus_engine(p->gpus, p->gpus_fed) != NULL)
+            start_feeder(p, p->gpus_fed);
+    }
+}
+
+void consider_gpus(struct pipeline *p)
+{
+    struct job *j = p->unclaimed;
+    struct policy_facts f;
+    uint64_t least, bytes;
+    bool is_worth;
+
+    if (p->gpus == NULL || p->ends || j == NULL)
+        return;
+    get_facts(p, &f);
+    bytes = f.is_pipe ? f.given : f.expected;
+    if (!j->stats.wanted_gpus) {
+        least = p->config.is_test ? p->config.test_gpu_min : policy_gpu_min(&f, f.longest);
+        is_worth = f.is_pipe ? pipe_wants_gpu(j, &f, least) : policy_files_want_gpu(&f, least);
+        j->stats.wanted_gpus = is_worth;
+        if (is_worth && p->totals.gpu_bytes == 0)
+            p->totals.gpu_bytes = bytes;
+        /* A GPU that is up is worth using for less. */
+        if (!p->feeding && (is_worth || (bytes >= p->batch_size && gpus_count(p->gpus) > 0))) {
+            p->feeding = true;
+            pthread_cond_broadcast(&p->can_feed);
+        }
+    }
+    if (j->stats.wanted_gpus)
+        gpus_want(p->gpus, policy_gpus(bytes, p->further_gpu, GPUS_MAX));
+    if (p->feeding)
+        start_feeders(p);
+}
+
+/* --- Reading --- */
+
+bool read_for_feeder(struct pipeline *p)
+{
+    struct slot *s;
+    struct feeder *f;
+
+    /* While there is something to encode, not all workers read: reading may mean waiting. */
+    if (is_empty(&p->unread) || (!is_empty(&p->ready) && READING_SHARE * p->readers >= p->threads))
+        return false;
+    s = pop(&p->unread);
+    f = s->feeder;
+    if (!is_empty(&p->unread))
+        crew_call(p);
+    if (!s->job->failed) {
+        p->readers++;
+        read_segment(s);
+        p->readers--;
+    }
+    if (--f->unread == 0)
+        pthread_cond_broadcast(&p->can_feed);
+    return true;
+}
+
+/* Adds a slot to the feeder's. */
+static void add(struct feeder *f, struct slot *s)
+{
+    s->feeder = f;
+    s->next_in_batch = NULL;
+    if (f->first == NULL)
+        f->first = s;
+    else
+        f->last->next_in_batch = s;
+    f->last = s;
+    f->pending++;
+}
+
+/* Claims one segment for the feeder, of any job; gives up the lock if it is read in order, or a job
+ * begins.  False: there is none now, or no room for it. */
+static bool claim_for_batch(struct feeder *f)
+{
+    struct pipeline *p = f->pipeline;
+    struct gpu_batch *b = f->batch;
+    struct job *j = jobs_to_claim(p);
+    struct slot *s;
+    unsigned index;
+    uint8_t *in;
+
+    if (!gpu_batch_fits(b, p->segment_size) || !has_room(p, p->segment_size, 0) || p->ends)
+        return false;
+    if (j == NULL) {
+        j = jobs_to_begin(p);
+        if (j != NULL)
+            job_begin(j);
+        return j != NULL;
+    }
+    in = gpu_batch_add(b, p->segment_size, &index);
+    if (job_next_is_any(j)) {
+        s = claim_any(j, in);
+        if (s != NULL && s->len < p->segment_size)
+            gpu_batch_set_length(b, index, s->len);
+        if (s != NULL) {
+            push(&p->unread, s);
+            f->unread++;
+        }
+    } else {
+        s = claim_in_order(j, in);
+        gpu_batch_set_length(b, index, s != NULL && !j->failed ? s->len : 0);
+    }
+    if (s == NULL) {
+        gpu_batch_set_length(b, index, 0);
+        job_fail(j, PIPELINE_NO_MEMORY, 0);
+    } else {
+        s->place = index;
+        add(f, s);
+    }
+    if (j->failed && s == NULL)
+        job_settle(j);
+    return true;
+}
+
+/* Claims the feeder's segments and has them read. */
+static void fill_batch(struct feeder *f)
+{
+    struct pipeline *p = f->pipeline;
+
+    gpu_batch_clear(f->batch);
+    f->first = f->last = NULL;
+    while (claim_for_batch(f))
+        ;
+    start_feeder(p, f->gpu);
+    if (f->unread == 0)
+        return;
+    crew_call(p);
+    pthread_cond_broadcast(&p->can_work);
+    while (f->unread > 0)
+        pthread_cond_wait(&p->can_feed, &p->lock);
+}
+
+/* --- Matching --- */
+
+void leave_batch(struct feeder *f)
+{
+    if (--f->pending == 0)
+        pthread_cond_broadcast(&f->pipeline->can_feed);
+}
+
+/* Adds a batch's times to a job's, for a share of it. */
+static void add_times(struct gpu_times *to, const struct gpu_times *of_batch, double share)
+{
+    to->copy_in += share * of_batch->copy_in;
+    to->kernels += share * of_batch->kernels;
+    to->copy_out += share * of_batch->copy_out;
+}
+
+/* Hands the feeder's segments to the workers: matched, or not if the GPU failed. */
+static void hand_over(struct feeder *f, bool matched)
+{
+    struct pipeline *p = f->pipeline;
+    const struct gpu_batch *b = f->batch;
+
+    for (struct slot *s = f->first, *next; s != NULL; s = next) {
+        next = s->next_in_batch;
+        s->chunks = matched ? gpu_batch_chunks(b, s->place) : NULL;
+        if (matched)
+            add_times(&s->job->stats.gpu, &b->times, (double)s->len / (double)b->length);
+        push(&p->ready, s);
+        crew_call(p);
+    }
+    if (matched) {
+        p->gpu_matched += b->length;
+        p->paces[p->pace_count++ % PACES] = (struct pace){clock_seconds(), p->gpu_matched};
+    }
+    pthread_cond_broadcast(&p->can_work);
+}
+
+/* Claims segments, has them matched, and hands them over; returns false if the GPU failed. */
+static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
+{
+    struct pipeline *p = f->pipeline;
+    bool ok;
+
+    fill_batch(f);
+    if (f->batch->length == 0) {
+        /* Nothing to match. */
+        hand_over(f, false);
+        return true;
+    }
+    unlock(p);
+    ok = gpu_submit(engine, f->batch, error) && gpu_collect(engine, f->batch, error);
+    lock(p);
+    hand_over(f, ok);
+    return ok;
+}
+
+void *feeder_main(void *argument)
+{
+    struct feeder *f = argument;
+    struct pipeline *p = f->pipeline;
+    char error[GPU_ERROR_SIZE] = "";
+    bool ok;
+
+    f->batch = gpus_batch(p->gpus, f->gpu, f->number, error);
+    /* Without the first batch, the GPU is of no use; without others, only slower. */
+    ok = f->batch != NULL || f->number > 0;
+    lock(p);
+    while (ok && f->batch != NULL && !p->ends) {
+        struct gpu_engine *engine = gpus_engine(p->gpus, f->gpu);
+
+        if (engine == NULL)
+            break;
+        if (f->pending == 0 && p->feeding && has_room(p, f->batch->capacity, 0) &&
+            (jobs_to_claim(p) != NULL || jobs_to_begin(p) != NULL)) {
+            ok = feed(f, engine, error);
+            consider_gpus(p);
+        } else {
+            pthread_cond_wait(&p->can_feed, &p->lock);
+        }
+    }
+    if (!ok)
+        gpus_fail(p->gpus, f->gpu, error);
+    p->feeders_alive--;
+    /* The workers may be on their own from now on. */
+    if (p->left_segments > 0)
+        crew_call(p);
+    wake_all(p);
+    unlock(p);
+    return NULL;
+}

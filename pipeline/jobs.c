@@ -1,0 +1,357 @@
+/*
+ * jobs.c - the list of jobs (jobs.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pipeline/jobs.h"
+
+/* Bytes of a pipe that are read ahead while a GPU is brought up, at most: what a fast one gives in
+ * that time. */
+#ifndef AHEAD_SIZE
+#define AHEAD_SIZE ((size_t)512 << 20)
+#endif
+
+/* From so many threads on, a pipe is read by a pipe_reader: with fewer, reading is not what others
+ * wait for, and that only costs (4 % at level 1 on the 2-core EPYC). */
+#ifndef PIPE_READER_FROM
+#define PIPE_READER_FROM 8
+#endif
+
+/* --- What is left to claim --- */
+
+bool job_is_claimed(const struct job *j)
+{
+    return j->failed || j->next_claim == j->total;
+}
+
+bool job_next_is_any(const struct job *j)
+{
+    return j->next_claim < j->any_order;
+}
+
+bool job_can_read(const struct job *j)
+{
+    return j->state == JOB_OPEN && !job_is_claimed(j) && (job_next_is_any(j) || !j->reading);
+}
+
+uint64_t job_known_segments(const struct job *j)
+{
+    return job_next_is_any(j) ? j->any_order : j->next_claim;
+}
+
+/* The job's share in left_segments. */
+static uint64_t segments_left(const struct job *j)
+{
+    return j->state != JOB_OPEN || job_is_claimed(j) ? 0 : job_known_segments(j) - j->next_claim;
+}
+
+void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
+{
+    struct pipeline *p = j->pipeline;
+    const uint64_t left = j->left + came, old = j->left;
+    const uint64_t segments = segments_left(j), old_segments = j->left_segments;
+
+    j->left = job_is_claimed(j) || left < claimed ? 0 : left - claimed;
+    j->left_segments = segments;
+    p->left += j->left - old;
+    p->left_segments += segments - old_segments;
+    while (p->unclaimed != NULL && job_is_claimed(p->unclaimed))
+        p->unclaimed = p->unclaimed->next;
+    if (p->unclaimed == NULL) {
+        /* Jobs that come later are weighed anew. */
+        p->feeding = false;
+        p->longest = 0;
+        p->pace_count = 0;
+    }
+}
+
+struct job *jobs_to_claim(struct pipeline *p)
+{
+    for (struct job *j = p->unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
+        if (job_can_read(j))
+            return j;
+    return NULL;
+}
+
+struct job *jobs_to_begin(struct pipeline *p)
+{
+    if (p->waiting_jobs == 0 || (p->config.open_jobs > 0 && p->begun >= p->config.open_jobs))
+        return NULL;
+    for (struct job *j = p->unclaimed; j != NULL; j = j->next)
+        if (j->state == JOB_WAITING && !j->failed)
+            return j;
+    return NULL;
+}
+
+/* --- Slots --- */
+
+bool has_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve)
+{
+    return p->held + bytes + reserve <= p->held_max;
+}
+
+void slot_weigh(struct slot *s, size_t weight)
+{
+    s->job->pipeline->held += weight - s->weight;
+    s->weight = weight;
+}
+
+struct slot *slot_new(struct job *j, size_t weight)
+{
+    struct pipeline *p = j->pipeline;
+    struct slot *s = p->free_slots;
+
+    if (s != NULL)
+        p->free_slots = s->next;
+    else
+        s = malloc(sizeof(*s));
+    if (s == NULL)
+        return NULL;
+    *s = (struct slot){.job = j};
+    slot_weigh(s, weight);
+    if (j->slots == NULL)
+        j->slots = s;
+    else
+        j->last_slot->next_in_job = s;
+    j->last_slot = s;
+    return s;
+}
+
+/* Frees a slot that is no longer in the job's list. */
+static void slot_free(struct slot *s)
+{
+    struct pipeline *p = s->job->pipeline;
+    struct spare *spare = (struct spare *)s->out;
+
+    slot_weigh(s, 0);
+    if (spare != NULL) {
+        spare->next = p->spare;
+        p->spare = spare;
+    }
+    s->next = p->free_slots;
+    p->free_slots = s;
+}
+
+void slot_free_first(struct job *j)
+{
+    struct slot *s = j->slots;
+
+    j->slots = s->next_in_job;
+    slot_free(s);
+}
+
+/* Frees what is done of a job that has failed, unless the writer has it. */
+static void drop_done(struct job *j)
+{
+    struct slot **link = &j->slots;
+
+    if (j->writing)
+        return;
+    j->last_slot = NULL;
+    while (*link != NULL) {
+        struct slot *s = *link;
+
+        if (s->done) {
+            *link = s->next_in_job;
+            slot_free(s);
+        } else {
+            j->last_slot = s;
+            link = &s->next_in_job;
+        }
+    }
+    wake_all(j->pipeline);
+}
+
+void slot_done(struct slot *s)
+{
+    s->done = true;
+    if (s->job->failed)
+        drop_done(s->job);
+}
+
+/* --- Beginning and ending --- */
+
+void job_fail(struct job *j, enum pipeline_status status, int error_number)
+{
+    if (!j->failed) {
+        j->failed = true;
+        j->of->status = status;
+        j->of->error_number = error_number;
+        if (j->state == JOB_OPEN)
+            source_cancel(&j->source);
+        job_count_left(j, 0, 0);
+    }
+    drop_done(j);
+    wake_all(j->pipeline);
+}
+
+/* Readies the source, and memory for what is read ahead of it; called without the lock.  False if
+ * memory is short: then nothing is left of it. */
+static bool open_source(struct job *j)
+{
+    const struct pipeline *p = j->pipeline;
+
+    if (p->config.rsyncable) {
+        if (!source_init_pieces(&j->source, j->of->in_fd))
+            return false;
+    } else {
+        source_init(&j->source, j->of->in_fd, p->segment_size, p->threads >= PIPE_READER_FROM);
+    }
+    j->any_order = j->source.random_access;
+    if (p->gpus != NULL && !source_is_file(&j->source)) {
+        j->ahead_most = AHEAD_SIZE / p->segment_size;
+        j->ahead = calloc(j->ahead_most, sizeof(*j->ahead));
+        if (j->ahead == NULL) {
+            source_finish(&j->source);
+            return false;
+        }
+    }
+    j->claimed[0].time = j->claimed[1].time = clock_seconds();
+    return true;
+}
+
+/* Takes a job, of which no thread has anything, from the list. */
+static void remove_job(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    j->failed = true;
+    job_count_left(j, 0, 0);
+    if (j->previous != NULL)
+        j->previous->next = j->next;
+    else
+        p->first = j->next;
+    if (j->next != NULL)
+        j->next->previous = j->previous;
+    else
+        p->last = j->previous;
+    p->begun--;
+    j->of->own = NULL;
+    j->of->is_over = true;
+    /* The first worker may be waiting for this job. */
+    if (p->awaited == j->of)
+        pthread_cond_broadcast(&p->can_work);
+    free(j);
+}
+
+void job_begin(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+    bool begins = true, has_source = false;
+
+    j->state = JOB_BEGINNING;
+    p->waiting_jobs--;
+    p->begun++;
+    unlock(p);
+    if (j->of->begin != NULL)
+        begins = j->of->begin(j->of);
+    if (begins)
+        has_source = open_source(j);
+    if (begins && !has_source) {
+        j->of->status = PIPELINE_NO_MEMORY;
+        if (j->of->end != NULL)
+            j->of->end(j->of);
+    }
+    lock(p);
+    if (!has_source) {
+        remove_job(j);
+        return;
+    }
+    j->state = JOB_OPEN;
+    p->totals.jobs++;
+    if (j->source.size > p->longest)
+        p->longest = j->source.size;
+    job_count_left(j, j->source.size, j->left);
+    if (j->failed) {
+        source_cancel(&j->source);
+        job_settle(j);
+    }
+}
+
+void job_drop(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    p->waiting_jobs--;
+    p->begun++;
+    j->of->status = PIPELINE_CANCELLED;
+    remove_job(j);
+}
+
+bool job_settle(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    if (j->state != JOB_OPEN || !job_is_claimed(j) || j->slots != NULL || j->reading || j->writing)
+        return false;
+    j->state = JOB_ENDING;
+    unlock(p);
+    source_finish(&j->source);
+    free(j->ahead);
+    free(j->ahead_in);
+    j->of->stats = j->stats;
+    if (j->of->end != NULL)
+        j->of->end(j->of);
+    lock(p);
+    remove_job(j);
+    return true;
+}
+
+/* --- Facts --- */
+
+bool gpu_is_coming(struct pipeline *p)
+{
+    return p->feeding && (gpus_state(p->gpus) == GPUS_OPENING || p->gpus_fed < gpus_count(p->gpus));
+}
+
+int feeders_at_work(const struct pipeline *p)
+{
+    return p->feeding ? p->feeders_alive : 0;
+}
+
+/* Bytes a second that the GPUs have matched lately; 0 if that is not known yet.  At first, a GPU
+ * gets all of its batches at once, and the first one comes back late.  So the rate is known only
+ * when more batches than there are feeders have come back. */
+static double gpu_rate(const struct pipeline *p)
+{
+    const struct pace *newest = &p->paces[(p->pace_count - 1) % PACES];
+    const struct pace *oldest = &p->paces[p->pace_count > PACES ? p->pace_count % PACES : 0];
+
+    if (p->pace_count <= (uint64_t)p->feeders_alive)
+        return 0;
+    return (double)(newest->bytes - oldest->bytes) / (clock_seconds() - oldest->time);
+}
+
+void get_facts(struct pipeline *p, struct policy_facts *f)
+{
+    const struct job *j = p->unclaimed;
+    const bool is_open = j != NULL && j->state == JOB_OPEN;
+    const uint64_t more = p->submitted == 0 ? 0 : p->expected * (p->submitted_size / p->submitted);
+
+    *f = (struct policy_facts){
+        .backend = p->config.backend,
+        .threads = p->threads,
+        .core_guess = p->core_guess,
+        .is_slow = p->is_slow,
+        .in_parts = p->level->finder->in_parts,
+        .segment_size = p->segment_size,
+        .match = p->match,
+        .encode = p->encode,
+        .read = p->read,
+        .write = p->write,
+        .gpu_rate = gpu_rate(p),
+        .left = p->left,
+        .expected = p->left + more,
+        .longest = p->longest,
+        .is_pipe = is_open && !source_is_file(&j->source) && j->total == UINT64_MAX,
+        .given = is_open ? job_known_segments(j) * p->segment_size : 0,
+        .gpu_is_coming = gpu_is_coming(p),
+        .feeding = feeders_at_work(p),
+        .matching = p->matching,
+        .reads_ahead = is_open && j->ahead != NULL && j->reading,
+    };
+}

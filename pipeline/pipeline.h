@@ -1,0 +1,160 @@
+/*
+ * pipeline.h - jobs, each from an input to an output, done by one crew of threads and perhaps GPUs
+ *
+ * A pipeline serves any number of jobs at a time.  Whoever has it submits jobs and waits for them;
+ * while it waits, its thread works like all others.  How it is done is told in job.h.
+ */
+#ifndef GZLZSS_PIPELINE_H
+#define GZLZSS_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipeline/gpus.h"
+#include "pipeline/policy.h"
+
+struct pipeline_config {
+    int level;           /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
+    int threads;         /* 1 or more; there are fewer where memory is short */
+    size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
+    enum backend backend;
+    struct gpus_config gpus; /* with which GPUs */
+    /* Bytes that the process may fill, and have mapped; 0: any number.  The pipeline has fewer
+     * threads if that is little. */
+    uint64_t memory, address_space;
+    bool rsyncable; /* segments end where the input says so (source.h), whatever segment_size is;
+                       not with BACKEND_GPU */
+    unsigned open_jobs; /* jobs that may have begun and not ended, at most; 0: any number */
+    /* For tests: a GPU is wanted from test_gpu_min bytes on, and one more for as many again.  With
+     * 0, the smallest input wants GPUs, and waits for them.  A pipe gets one even if the CPU keeps
+     * up with it. */
+    bool is_test;
+    uint64_t test_gpu_min;
+};
+
+/* What a compression did; seconds are added up over all threads. */
+struct pipeline_stats {
+    uint64_t in_bytes, out_bytes; /* out_bytes: the whole member */
+    uint64_t cpu_segments;        /* matched by the CPU engine */
+    uint64_t gpu_segments;        /* matched by the GPU engine */
+    uint64_t redone_segments;     /* of these, how many did not pass the check */
+    uint64_t split_segments;      /* matched by the CPU, by several threads if these were free */
+    double read, match, encode, write; /* `read` and `write` include waiting for the other end */
+    struct gpu_times gpu;              /* a batch's, for the bytes of it that were this job's */
+    bool cpu_kept_up; /* with a pipe that might have been worth a GPU, so that it was not */
+    bool wanted_gpus; /* at some time, they were worth bringing up */
+};
+
+/* What a pipeline did for all its jobs so far. */
+struct pipeline_totals {
+    uint64_t jobs; /* whose input was read */
+    uint64_t cpu_segments, gpu_segments;
+    uint64_t
+        gpu_bytes; /* that were known to come when GPUs were wanted first; 0: they never were */
+};
+
+enum pipeline_status {
+    PIPELINE_OK,
+    PIPELINE_READ_ERROR,
+    PIPELINE_WRITE_ERROR,
+    PIPELINE_NO_MEMORY,
+    PIPELINE_WRONG, /* a bug: the CPU engine found matches that are none */
+    PIPELINE_CANCELLED,
+};
+
+/*
+ * A job.  The caller sets what comes first and zeros the rest; from pipeline_submit until
+ * pipeline_is_over says so, it is the pipeline's.
+ *
+ * Compression reads what is left of in_fd and writes to out_fd: the header, the data as DEFLATE,
+ * the trailer.  The bytes written depend on the input, the level, the segment size and `rsyncable`
+ * alone.  Neither descriptor is closed, and a partial output is the caller's to remove.
+ */
+struct pipeline_job {
+    /* Called when the job's turn comes, earlier jobs first, by any thread.  May be NULL.  It sets
+     * what follows.  False: nothing is left to do, as it failed, or did all of the
+     * work itself (decompression does). */
+    bool (*begin)(struct pipeline_job *job);
+    /* Called after the last write, whatever became of the job, if begin returned true; by any
+     * thread.  May be NULL. */
+    void (*end)(struct pipeline_job *job);
+    /* Called with the bytes of input and of output so far, and what has been at work: "cpu", "gpu",
+     * "cpu+gpu".  By any thread, but for one job by one at a time.  May be NULL. */
+    void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
+    void *ctx; /* for the caller's use in these */
+
+    uint64_t size; /* of the input, before it has begun; for the policy; 0: not known */
+    uint64_t more; /* jobs that will be submitted after this one, as far as is known; likewise */
+    int in_fd, out_fd;
+    const uint8_t *header;
+    size_t header_len;
+
+    /* Set before `end` is called: what became of it.  With PIPELINE_READ_ERROR and
+     * PIPELINE_WRITE_ERROR, error_number is an errno, ENODATA if the file became shorter while it
+     * was read. */
+    enum pipeline_status status;
+    int error_number;
+    struct pipeline_stats stats; /* valid after PIPELINE_OK */
+
+    struct job *own; /* the pipeline's */
+    bool is_over;    /* the pipeline's */
+};
+
+/* A crew, its memory, and GPUs. */
+struct pipeline;
+
+/* A stack of so many bytes is enough for a pipeline's threads; pipeline_threads counts it where
+ * addresses are limited. */
+#define PIPELINE_STACK_SIZE ((size_t)1 << 20)
+
+/* The threads that a pipeline has with this configuration: as many as its memory allows, or
+ * fewer. */
+int pipeline_threads(const struct pipeline_config *config);
+
+/* *config is copied.  Returns NULL, with the reason in error, if memory is short or, with
+ * BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
+struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
+
+/* All jobs must be over.  Returns false if a GPU was used or is still being brought up: the program
+ * may then end only by a way that waits for no thread and leaves tidying up to the system, as _exit
+ * does. */
+bool pipeline_free(struct pipeline *p);
+
+/*
+ * The following are for one thread: the one that made the pipeline.
+ */
+
+/* Starts a job.  False if memory is short: nothing was done. */
+bool pipeline_submit(struct pipeline *p, struct pipeline_job *job);
+
+/* Works, and waits, until this job is over.  Other jobs may be over before it. */
+void pipeline_wait(struct pipeline *p, struct pipeline_job *job);
+
+/* Whether it is. */
+bool pipeline_is_over(struct pipeline *p, const struct pipeline_job *job);
+
+/* Makes all jobs that are not over fail with PIPELINE_CANCELLED, but for those that are ending. */
+void pipeline_cancel(struct pipeline *p);
+
+/* For want of memory or descriptors: halves how many jobs may have begun at a time, down to one,
+ * and returns that number. */
+unsigned pipeline_limit_jobs(struct pipeline *p);
+
+/* What was done so far.  Any thread. */
+void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
+
+/* Submits a job without `begin` and waits for it; returns its status. */
+enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
+
+/* Why no GPU was used for a job, if none failed.  `asked` is what the user asked for; the
+ * pipeline's own configuration may differ from it. */
+void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
+                         const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE]);
+
+/* The GPUs' names if they have been used, else an empty string; and why one failed or could not be
+ * used at some time though it might have been, else an empty string.  Any thread. */
+void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE]);
+void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE]);
+
+#endif

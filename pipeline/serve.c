@@ -1,0 +1,382 @@
+/*
+ * serve.c - a pipeline, and the jobs that it is given (pipeline.h)
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/crew.h"
+#include "pipeline/feed.h"
+#include "pipeline/jobs.h"
+#include "pipeline/work.h"
+
+/*
+ * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
+ * better, which the slow levels need (level 12, H100: 0.60 GB/s with 16 MiB x 8, 0.78 with 32 x 4);
+ * more of them let reading, copies, kernels and encoding overlap.  Both cost pinned memory, 2.5
+ * bytes for every byte of a batch, which takes 0.25 s for a GB to get.
+ */
+#define BATCH_SIZE ((size_t)16 << 20)
+#define BATCH_SIZE_SLOW ((size_t)32 << 20)
+#define BATCHES_SIZE ((size_t)128 << 20)
+
+_Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
+
+/* Segments that are claimed by workers at a time, at most, if others can match parts of them: each
+ * takes 5 to 7 MiB.  More threads than these match parts of them, for which they need 1 MiB. */
+#define CLAIMERS 32
+
+/* Segments that are done and wait for others before them, at most: each takes up to 2 MiB. */
+#define WAITING_MAX 16
+
+/* Workers take one half, at most, of the memory and of the addresses that there may be.  The
+ * rest is for the page cache, without which writing is slow, for libraries, and for GPUs'
+ * drivers. */
+#define MEMORY_SHARE 2
+#define ADDRESSES_SHARE 2
+
+/* A worker's memory beside some buffers of a segment's size: what bench/memory.sh shows. */
+#define WORKER_SIZE ((size_t)3 << 19)
+#define WORKER_SIZE_SLOW ((size_t)52 << 20)
+
+/* With less memory than this, no GPU is brought up by itself: its driver takes some 300 MB of it,
+ * the batches as much, and what is read ahead of a pipe 512 MiB. */
+#define GPU_HOST_MEMORY ((uint64_t)2 << 30)
+
+/* --- A pipeline --- */
+
+/* A GPU has come up, or never will. */
+static void gpus_changed(void *ctx)
+{
+    struct pipeline *p = ctx;
+
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->can_work);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Readies the pipeline's GPUs to come up; with BACKEND_GPU, brings them up.  False, with the
+ * reason in error, if that fails. */
+static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
+{
+    const bool is_test = p->config.is_test;
+
+    p->feeders = calloc(GPUS_MAX * GPUS_BATCHES, sizeof(*p->feeders));
+    p->gpus = gpus_new(&p->config.gpus, p->level, p->segment_size, p->batch_size,
+                       (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
+    if (p->feeders == NULL || p->gpus == NULL) {
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return false;
+    }
+    p->further_gpu = is_test ? p->config.test_gpu_min : POLICY_FURTHER_GPU;
+    p->pipe_share = is_test ? 0 : POLICY_PIPE_SHARE;
+    p->wait_for_gpu = p->config.backend == BACKEND_GPU || (is_test && p->config.test_gpu_min == 0);
+    if (p->config.backend == BACKEND_AUTO)
+        return true;
+    gpus_want(p->gpus, policy_gpus(0, p->further_gpu, GPUS_MAX));
+    gpus_wait(p->gpus);
+    gpus_trouble(p->gpus, error);
+    return gpus_state(p->gpus) == GPUS_READY;
+}
+
+int pipeline_threads(const struct pipeline_config *config)
+{
+    const struct lz_level *level = lz_level(config->level);
+    const size_t size = config->segment_size;
+    /* What is read, and up to two outputs: data that cannot be compressed fills these. */
+    const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
+    const uint64_t mapped = lz_matcher_size(level, size) + size + 2 * huff_bound(size) +
+                            PIPELINE_STACK_SIZE + WORKER_SIZE;
+    uint64_t threads = (uint64_t)config->threads;
+
+    if (config->memory > 0 && config->memory / MEMORY_SHARE / filled < threads)
+        threads = config->memory / MEMORY_SHARE / filled;
+    if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / mapped < threads)
+        threads = config->address_space / ADDRESSES_SHARE / mapped;
+    return threads > 0 ? (int)threads : 1;
+}
+
+/* Sets what follows from the configuration. */
+static void configure(struct pipeline *p, const struct pipeline_config *config)
+{
+    int waiting;
+
+    p->config = *config;
+    if (config->rsyncable) {
+        /* Segments are of all sizes then, which is not for batches. */
+        p->config.backend = BACKEND_CPU;
+        p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
+    }
+    if (config->backend == BACKEND_AUTO && config->memory > 0 && config->memory < GPU_HOST_MEMORY)
+        p->config.backend = BACKEND_CPU;
+    p->segment_size = p->config.segment_size;
+    p->threads = p->config.threads = pipeline_threads(&p->config);
+    p->level = lz_level(config->level);
+    p->is_slow = p->level->finder->is_slow;
+    p->core_guess = policy_core_guess(config->level);
+    p->batch_size = p->is_slow ? BATCH_SIZE_SLOW : BATCH_SIZE;
+    p->batch_segments =
+        (unsigned)(p->batch_size < p->segment_size ? 1 : p->batch_size / p->segment_size);
+    p->batch_size = p->batch_segments * p->segment_size;
+    p->claimers = p->level->finder->in_parts && !config->rsyncable && p->threads > CLAIMERS
+                      ? CLAIMERS
+                      : p->threads;
+    /* Segments that workers work on, and finished ones that wait for a slower one before them. */
+    waiting = p->claimers < WAITING_MAX ? p->claimers : WAITING_MAX;
+    p->held_by_workers = (uint64_t)(p->claimers + waiting + 2) * p->segment_size;
+    p->held_max = p->held_by_workers;
+    if (p->config.backend != BACKEND_CPU)
+        p->held_max += p->batch_size;
+    p->worker_main = worker_main;
+    p->feeder_main = feeder_main;
+}
+
+struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
+{
+    struct pipeline *p = calloc(1, sizeof(*p));
+
+    if (p != NULL) {
+        configure(p, config);
+        p->workers = calloc((size_t)p->threads, sizeof(*p->workers));
+    }
+    if (p == NULL || p->workers == NULL) {
+        free(p);
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return NULL;
+    }
+    p->workers[0].pipeline = p;
+    p->started = 1;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->can_work, NULL);
+    pthread_cond_init(&p->can_feed, NULL);
+    pthread_cond_init(&p->can_join, NULL);
+    if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
+        pipeline_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+/* Makes all threads end, and waits for them. */
+static void end_threads(struct pipeline *p)
+{
+    int started;
+
+    lock(p);
+    p->ends = true;
+    wake_all(p);
+    started = p->started;
+    unlock(p);
+    for (int i = 1; i < started; i++)
+        pthread_join(p->workers[i].thread, NULL);
+    for (int gpu = 0; gpu < p->gpus_fed; gpu++)
+        for (int i = 0; i < p->gpu_feeders[gpu]; i++)
+            pthread_join(p->feeders[gpu * GPUS_BATCHES + i].thread, NULL);
+}
+
+bool pipeline_free(struct pipeline *p)
+{
+    end_threads(p);
+    /* Threads that bring up GPUs use what is left otherwise. */
+    if (p->gpus != NULL && !gpus_free(p->gpus))
+        return false;
+    lock(p);
+    crew_leave(&p->workers[0]);
+    unlock(p);
+    for (struct spare *s = p->spare, *next; s != NULL; s = next) {
+        next = s->next;
+        free(s);
+    }
+    for (struct slot *s = p->free_slots, *next; s != NULL; s = next) {
+        next = s->next;
+        free(s);
+    }
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->can_work);
+    pthread_cond_destroy(&p->can_feed);
+    pthread_cond_destroy(&p->can_join);
+    free(p->feeders);
+    free(p->workers);
+    free(p);
+    return true;
+}
+
+/* --- Jobs --- */
+
+/* Brings up the GPUs that are wanted, and waits for them. */
+static void wait_for_gpus(struct pipeline *p)
+{
+    lock(p);
+    consider_gpus(p);
+    unlock(p);
+    gpus_wait(p->gpus);
+}
+
+bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
+{
+    struct job *j = calloc(1, sizeof(*j));
+
+    if (j == NULL)
+        return false;
+    of->own = j;
+    of->is_over = false;
+    of->status = PIPELINE_OK;
+    of->error_number = 0;
+    j->pipeline = p;
+    j->of = of;
+    j->total = UINT64_MAX;
+    lock(p);
+    j->previous = p->last;
+    if (p->last != NULL)
+        p->last->next = j;
+    else
+        p->first = j;
+    p->last = j;
+    if (p->unclaimed == NULL)
+        p->unclaimed = j;
+    p->waiting_jobs++;
+    p->submitted++;
+    p->submitted_size += of->size;
+    p->expected = of->more;
+    if (of->size > p->longest)
+        p->longest = of->size;
+    job_count_left(j, of->size, 0);
+    if (of->begin == NULL)
+        job_begin(j);
+    else
+        crew_call(p);
+    if (p->feeders_alive > 0)
+        pthread_cond_broadcast(&p->can_feed);
+    unlock(p);
+    if (p->wait_for_gpu)
+        wait_for_gpus(p);
+    return true;
+}
+
+void pipeline_wait(struct pipeline *p, struct pipeline_job *of)
+{
+    struct worker *first = &p->workers[0];
+
+    lock(p);
+    p->awaited = of;
+    while (!of->is_over)
+        if (!work_once(first) && !of->is_over)
+            crew_wait(first);
+    p->awaited = NULL;
+    unlock(p);
+}
+
+bool pipeline_is_over(struct pipeline *p, const struct pipeline_job *of)
+{
+    bool is_over;
+
+    lock(p);
+    is_over = of->is_over;
+    unlock(p);
+    return is_over;
+}
+
+/* Ends one of the jobs that have failed, if it can end now; gives up the lock then. */
+static bool settle_one(struct pipeline *p)
+{
+    for (struct job *j = p->first; j != NULL; j = j->next)
+        if (j->failed && job_settle(j))
+            return true;
+    return false;
+}
+
+void pipeline_cancel(struct pipeline *p)
+{
+    lock(p);
+    for (struct job *j = p->first, *next; j != NULL; j = next) {
+        next = j->next;
+        if (j->state == JOB_WAITING)
+            job_drop(j);
+        else if (j->state != JOB_ENDING)
+            job_fail(j, PIPELINE_CANCELLED, 0);
+    }
+    while (settle_one(p))
+        ;
+    unlock(p);
+}
+
+unsigned pipeline_limit_jobs(struct pipeline *p)
+{
+    unsigned limit;
+
+    lock(p);
+    limit = (unsigned)p->threads;
+    if (p->config.open_jobs > 0 && p->config.open_jobs < limit)
+        limit = p->config.open_jobs;
+    p->config.open_jobs = (limit + 1) / 2;
+    limit = p->config.open_jobs;
+    unlock(p);
+    return limit;
+}
+
+void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals)
+{
+    lock(p);
+    *totals = p->totals;
+    unlock(p);
+}
+
+enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job)
+{
+    if (!pipeline_submit(p, job))
+        return PIPELINE_NO_MEMORY;
+    pipeline_wait(p, job);
+    return job->status;
+}
+
+/* --- What is told about GPUs --- */
+
+void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE])
+{
+    names[0] = '\0';
+    if (p->gpus != NULL)
+        gpus_names(p->gpus, names);
+}
+
+void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE])
+{
+    trouble[0] = '\0';
+    if (p->gpus != NULL)
+        gpus_trouble(p->gpus, trouble);
+}
+
+void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
+                         const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE])
+{
+#ifndef HAVE_CUDA
+    (void)p;
+    (void)asked;
+    (void)stats;
+    snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
+#else
+    const struct policy_facts facts = {.threads = asked->threads,
+                                       .core_guess = policy_core_guess(asked->level),
+                                       .segment_size = asked->segment_size};
+
+    if (asked->backend == BACKEND_CPU)
+        snprintf(why, GPU_ERROR_SIZE, "not wanted");
+    else if (gpus_are_missing(why))
+        return;
+    else if (asked->rsyncable)
+        snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
+    else if (p->config.memory > 0 && p->config.memory < GPU_HOST_MEMORY)
+        snprintf(why, GPU_ERROR_SIZE, "with less than %d GiB of memory, only by --backend=gpu",
+                 (int)(GPU_HOST_MEMORY >> 30));
+    else if (stats->cpu_kept_up)
+        snprintf(why, GPU_ERROR_SIZE, "the CPU kept up with the input");
+    else if (stats->wanted_gpus)
+        snprintf(why, GPU_ERROR_SIZE, "the CPU was done before the GPU was up");
+    else
+        snprintf(why, GPU_ERROR_SIZE,
+                 "below about %.0f MB the CPU is faster (level %d, %d thread%s)",
+                 (double)policy_gpu_min(&facts, UINT64_MAX) / 1e6, asked->level, asked->threads,
+                 asked->threads == 1 ? "" : "s");
+#endif
+}

@@ -1,0 +1,128 @@
+/*
+ * write.c - a job's output, written in order (write.h)
+ *
+ * The number of the segment that is next, the CRC and the sums of bytes are the writer's: nobody
+ * else changes them, and nobody else reads them without the lock.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "compat/crc.h"
+#include "compat/gzip.h"
+#include "pipeline/jobs.h"
+#include "pipeline/write.h"
+
+/* Segments written at a time.  Many threads want the lock: to take it again after each segment
+ * would take longer than to write it.  With what goes before and behind them, these are as many
+ * parts as any system's writev() takes. */
+#define WRITE_MOST 14
+
+/* Finds the finished segments that are next in the output: WRITE_MOST at most, and no more bytes
+ * than half of what slots may hold, so that others can go on while they are written.  Returns how
+ * many. */
+static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST])
+{
+    uint64_t weight = 0;
+    unsigned n = 0;
+
+    for (struct slot *s = j->slots; s != NULL && s->done && n < WRITE_MOST; s = s->next_in_job) {
+        weight += s->weight;
+        if (n > 0 && weight > j->pipeline->held_max / 2)
+            break;
+        found[n++] = s;
+    }
+    return n;
+}
+
+/* Writes these segments, at least one, with the header before the first of all and the trailer
+ * after the last; called without the lock, by the writer. */
+static bool write_segments(struct job *j, struct slot *const found[], unsigned count,
+                           uint64_t *in_bytes, uint64_t *out_bytes)
+{
+    uint8_t trailer[GZ_TRAILER_SIZE];
+    struct iovec parts[WRITE_MOST + 2];
+    int n = 0;
+
+    if (j->written == 0)
+        parts[n++] = (struct iovec){(void *)j->of->header, j->of->header_len};
+    *in_bytes = *out_bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct slot *s = found[i];
+
+        j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
+        *in_bytes += s->len;
+        parts[n++] = (struct iovec){s->out, s->out_len};
+        if (s->last) {
+            gz_write_trailer(trailer, j->crc, j->stats.in_bytes + *in_bytes);
+            parts[n++] = (struct iovec){trailer, sizeof(trailer)};
+        }
+    }
+    for (int i = 0; i < n; i++)
+        *out_bytes += parts[i].iov_len;
+    return io_write_parts(j->of->out_fd, parts, n);
+}
+
+/* What has been working. */
+static const char *engines(const struct job *j)
+{
+    return j->stats.gpu_segments == 0 ? "cpu" : j->stats.cpu_segments == 0 ? "gpu" : "cpu+gpu";
+}
+
+void write_finished(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    if (j->writing)
+        return;
+    j->writing = true;
+    while (!j->failed) {
+        struct slot *found[WRITE_MOST];
+        const unsigned count = find_finished(j, found);
+        uint64_t in_bytes, out_bytes;
+        const char *engine;
+        double seconds;
+        bool ok;
+        int error;
+
+        if (count == 0)
+            break;
+        engine = engines(j);
+        unlock(p);
+        seconds = -clock_seconds();
+        ok = write_segments(j, found, count, &in_bytes, &out_bytes);
+        error = errno;
+        seconds += clock_seconds();
+        if (ok && j->of->wrote != NULL)
+            j->of->wrote(j->of, j->stats.in_bytes + in_bytes, j->stats.out_bytes + out_bytes,
+                         engine);
+        lock(p);
+        j->stats.write += seconds;
+        p->write.seconds += seconds;
+        if (!ok) {
+            j->writing = false;
+            job_fail(j, PIPELINE_WRITE_ERROR, error);
+            return;
+        }
+        p->write.bytes += (double)in_bytes;
+        j->stats.in_bytes += in_bytes;
+        j->stats.out_bytes += out_bytes;
+        j->written += count;
+        for (unsigned i = 0; i < count; i++) {
+            slot_free_first(j);
+            /* There is room for one more segment. */
+            if (p->waiting > 0 && p->left_segments + p->waiting_jobs > 0)
+                pthread_cond_signal(&p->can_work);
+        }
+        if (p->waiting > 0 && p->threads > p->claimers)
+            pthread_cond_broadcast(&p->can_work);
+        if (p->feeders_alive > 0)
+            pthread_cond_broadcast(&p->can_feed);
+    }
+    j->writing = false;
+    if (j->failed)
+        job_fail(j, j->of->status, j->of->error_number);
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# jobs.bats - files of all sizes, worked on at a time by one crew of threads
+
+load helpers
+
+setup() {
+    enter_test_directory
+}
+
+# Makes the directory "tree": files from none to several segments, in no order of size.
+make_tree() {
+    local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000 700001)
+    local kinds=(source random text mixed)
+    mkdir -p tree/sub
+    for ((i = 0; i < ${#sizes[@]}; i++)); do
+        "$GEN" "${kinds[i % 4]}" "${sizes[i]}" >"tree/$((i % 10))$i"
+        [ $((i % 3)) -ne 0 ] || cp "tree/$((i % 10))$i" "tree/sub/$i"
+    done
+}
+
+# digests DIR: what is in it, without names in headers and times.
+digests() {
+    (cd "$1" && find . -type f | sort | xargs sha256sum)
+}
+
+@test "every file of a mixed tree becomes what it becomes alone, and back" {
+    local f options threads
+    make_tree
+    digests tree >original
+    for options in '-1' '-6 -b64' '-6' '-2 --rsyncable'; do
+        rm -rf alone
+        cp -r tree alone
+        # shellcheck disable=SC2086 # The command's words.
+        find alone -type f | sort | while read -r f; do
+            "$GZLZSS" -n $options -p1 --backend=cpu "$f"
+        done
+        digests alone >expected
+        for threads in 1 2 3 16; do
+            rm -rf together
+            cp -r tree together
+            # shellcheck disable=SC2086
+            "$GZLZSS" -nr $options -p $threads together
+            digests together | cmp - expected
+        done
+        "$GZLZSS" -tr -p 3 together
+        "$GZLZSS" -dr -p 3 together
+        digests together | cmp - original
+    done
+}
+
+@test "slow levels, too" {
+    mkdir tree
+    for i in 1 2 3 4 5 6 7; do
+        "$GEN" source $((i * i * 17000)) >"tree/$i"
+    done
+    for level in 10 12; do
+        rm -rf alone together
+        cp -r tree alone
+        cp -r tree together
+        for i in 1 2 3 4 5 6 7; do
+            "$GZLZSS" -n -$level -p1 --backend=cpu "alone/$i"
+        done
+        "$GZLZSS" -nr -$level -p 5 together
+        digests together | cmp - <(digests alone)
+    done
+}
+
+# An output that cannot be made, one that there is, a directory, and one that is not there, among others.
+@test "a file that fails harms no other" {
+    make_tree
+    rm -r tree/sub
+    cd tree
+    "$GEN" text 3000000 >x1
+    cp x1 x2
+    echo old >x1.gz
+    mkdir x3
+    status=0
+    "$GZLZSS" -p 3 00 x1 11 x3 22 nothing 33 x2 44 </dev/null 2>../stderr || status=$?
+    [ "$status" -eq 1 ]
+    [ "$(grep -c 'already exists\|is a directory\|No such file' ../stderr)" -eq 3 ] || fail "$(cat ../stderr)"
+    cmp x1 <("$GEN" text 3000000)
+    [ "$(cat x1.gz)" = old ]
+    absent 00 11 22 33 44 x2
+    "$GZLZSS" -t 00.gz 11.gz 22.gz 33.gz 44.gz x2.gz
+}
+
+@test "large files side by side: 24 signals, and nothing is lost" {
+    local signals=(HUP INT PIPE TERM XCPU XFSZ) round f partly=0 finished
+    mkdir tree
+    for i in 1 2 3 4 5; do
+        "$GEN" source $((i * 3000000)) >"tree/$i"
+    done
+    for ((round = 0; round < 24; round++)); do
+        rm -rf work
+        cp -r tree work
+        "$GZLZSS" -4 -p $((round % 3 + 2)) work/[1-5] 2>stderr &
+        sleep "0.0$((RANDOM % 90 + 10))"
+        [ $((round % 2)) -eq 0 ] || sleep "0.$((RANDOM % 9))"
+        kill -s "${signals[round % 6]}" $! 2>/dev/null || true
+        wait $! 2>/dev/null || true
+        finished=0
+        for f in 1 2 3 4 5; do
+            if [ -e work/$f ]; then
+                cmp work/$f tree/$f
+                absent work/$f.gz
+            else
+                "$GZLZSS" -dc work/$f.gz | cmp - tree/$f
+                finished=$((finished + 1))
+            fi
+        done
+        [ "$(find work -type f | wc -l)" -eq 5 ]
+        [ $finished -eq 0 ] || [ $finished -eq 5 ] || partly=$((partly + 1))
+    done
+    echo "stopped half-way $partly times"
+}
