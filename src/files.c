@@ -271,13 +271,19 @@ bool file_open(struct file *f)
 /* Asks whether an existing file may go; only a person at a terminal can say yes. */
 static bool may_overwrite(struct file *f)
 {
+    const bool asks = cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO));
     bool yes = false;
     int c;
 
     if (f->o->force)
         return true;
+    /* The output has appeared since the file was put beside others.  Those before it come first. */
+    if (asks && f->m.collect) {
+        f->retry = RETRY_CHANGED;
+        return false;
+    }
     msg_print(&f->m, "%s: %s already exists;", f->m.program, f->output_name);
-    if (cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO))) {
+    if (asks) {
         msg_print(&f->m, " do you wish to overwrite (y or n)? ");
         c = getchar();
         yes = c == 'y' || c == 'Y';

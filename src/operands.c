@@ -76,6 +76,7 @@ struct work {
     struct progress progress;
     struct pipeline *pipeline;   /* made when it is needed first */
     bool side_by_side;           /* files may be worked on so (may_be_side_by_side) */
+    bool may_ask;                /* the user may be asked whether a file is to be overwritten */
     struct entry *first, *last;  /* those under way, in order, */
     size_t count, most;          /* how many, and how many there may be; 0: not known yet */
     struct entry *again;         /* files in line to be worked on again, */
@@ -460,8 +461,9 @@ static bool is_plain(const struct work *w, const struct stat *st)
            (st->st_nlink == 1 || !w->o->force);
 }
 
-/* Whether the output exists already, so that -f removes it.  Beside others, it would be removed
- * even if the program then ends at an earlier file. */
+/* Whether the output exists already, so that -f removes it, or the user is asked.  Beside others, it
+ * would be removed even if the program then ends at an earlier file, and the question could come
+ * before those about earlier files. */
 static bool has_output(const struct work *w, const char *name, const struct directory *directory)
 {
     const char *base = names_base(name), *suffix = names_suffix(base, w->o->suffix);
@@ -474,7 +476,7 @@ static bool has_output(const struct work *w, const char *name, const struct dire
     /* A name that has to be shortened may become that of another output. */
     if (strlen(base) + strlen(w->o->suffix) > NAME_MAX)
         return true;
-    if (!w->o->force || w->o->atomic)
+    if (!w->may_ask && (!w->o->force || w->o->atomic))
         return false;
     if (w->o->action == ACTION_COMPRESS)
         output = names_join(base, strlen(base), w->o->suffix);
@@ -874,14 +876,12 @@ static bool may_be_side_by_side(const struct options *o)
 {
     const bool one_file = o->name_count <= 1 && !o->recursive;
     const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
-    const bool may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
     /* A stored name may be any: nobody knows which file could be another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
     /* Nor with a suffix that may be a part of others (as z makes a.gz of a.g), or of ".tar". */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
-    return o->pipeline.threads > 1 && !one_file && !in_order && !may_ask && !restores_names &&
-           plain_suffix;
+    return o->pipeline.threads > 1 && !one_file && !in_order && !restores_names && plain_suffix;
 }
 
 static void do_operand(struct work *w, const char *operand)
@@ -903,6 +903,7 @@ bool operands_process(const struct options *o, struct messages *m)
                      .m = m,
                      .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
                      .side_by_side = may_be_side_by_side(o),
+                     .may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO)),
                      .to_come = (uint64_t)o->name_count};
     bool may_exit = true;
 

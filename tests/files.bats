@@ -265,6 +265,30 @@ needs_terminal() {
     "$GZLZSS" -dc f.gz | cmp - original
 }
 
+# The first file takes long enough for those after it to be done beside it.
+@test "at a terminal, of several files, it asks about those that are there, in order" {
+    needs_terminal
+    "$GEN" source 6000000 >large
+    for i in 1 2 3 4 5 6; do
+        "$GEN" text $((i * 1000)) >"s$i"
+        cp "s$i" "copy$i"
+    done
+    echo old2 >s2.gz
+    echo old5 >s5.gz
+    status=0
+    printf 'n\ny\n' | on_terminal "'$GZLZSS' -9 -p 4 large s?" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(cat s2.gz)" = old2 ]
+    cmp s2 copy2
+    for i in 1 3 4 5 6; do
+        absent "s$i"
+        "$GZLZSS" -dc "s$i.gz" | cmp - "copy$i"
+    done
+    absent large
+    [ "$(grep -a -o 's[0-9].gz already exists' typescript | tr '\n' ' ')" = "s2.gz already exists s5.gz already exists " ] ||
+        fail "$(cat typescript)"
+}
+
 @test "compressed data is not written to a terminal" {
     needs_terminal
     for command in "'$GZLZSS' <f" "'$GZLZSS' -c - <f" "'$GZLZSS' -c <f"; do
