@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "lzss/lzss.h"
 #include "pipeline/policy.h"
 
 /* In so many seconds, a GPU comes up and brings back a first batch, even at the slow levels. */
@@ -38,6 +39,8 @@
 double policy_core_guess(int level)
 {
     static const double guess[] = {0, 172, 105, 102, 83, 60, 53, 43, 40, 37, 6.3, 5, 4.2};
+
+    _Static_assert(sizeof(guess) / sizeof(guess[0]) == LZ_LEVEL_MAX + 1, "one for every level");
 
     return guess[level] * 1e6;
 }

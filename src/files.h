@@ -5,8 +5,8 @@
  * A file goes through up to three steps.
  *
  * 1. file_open opens the input and decides whether there is anything to be done.
- * 2. compress_file or decompress_file (compress.h, decompress.h) does the work.  The output is then
- *    complete, but a signal still removes it.
+ * 2. compress_begin and compress_end, or decompress_file (compress.h, decompress.h), do the work.
+ *    The output is then complete, but a signal still removes it.
  * 3. file_commit makes the output final and removes the input.
  *
  * Many files can be in the first two steps at a time, in any thread.  file_commit is for one after
