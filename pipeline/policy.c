@@ -51,9 +51,16 @@ static double per_byte(struct policy_work w)
     return w.bytes > 0 ? w.seconds / w.bytes : 0;
 }
 
+/* Whether enough was matched to go by.  What a few small files took says more about waiting for a
+ * core than about matching. */
+static bool is_measured(const struct policy_facts *f)
+{
+    return f->match.bytes >= (double)f->segment_size;
+}
+
 double policy_match_seconds(const struct policy_facts *f, double bytes)
 {
-    return bytes * (f->match.bytes > 0 ? per_byte(f->match) : 1 / f->core_guess);
+    return bytes * (is_measured(f) ? per_byte(f->match) : 1 / f->core_guess);
 }
 
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
@@ -71,7 +78,7 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 /* How long the CPU alone takes for so many bytes, by what was measured; 0 if nothing was. */
 static double cpu_seconds(const struct policy_facts *f, double bytes)
 {
-    if (f->match.bytes == 0)
+    if (!is_measured(f))
         return 0;
     return bytes * (per_byte(f->match) + per_byte(f->encode)) / f->threads;
 }

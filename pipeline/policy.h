@@ -54,7 +54,8 @@ struct policy_facts {
 /* What one core does at a level from 1 to 12, before that is measured. */
 double policy_core_guess(int level);
 
-/* Seconds that one thread takes to match so many bytes, by what was measured, or else the guess. */
+/* Seconds that one thread takes to match so many bytes: by what was measured, once that is a
+ * segment's bytes, or else the guess. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
 /* The size from which on an input is worth bringing up a GPU.  `longest` as in policy_facts. */

@@ -158,7 +158,7 @@ void compress_report_run(struct messages *m, struct pipeline *p)
     if (t.gpu_segments > 0)
         snprintf(gpus, sizeof(gpus), ": %llu by CPU, %llu by GPU (%s)",
                  (unsigned long long)t.cpu_segments, (unsigned long long)t.gpu_segments, names);
-    if (t.gpu_bytes > 0)
+    if (t.gpu_bytes > 0 && names[0] != '\0')
         msg_note(m, "GPU wanted when %.0f MB were known to come", (double)t.gpu_bytes / 1e6);
     msg_note(m, "%llu segment%s%s, of %llu file%s", segments, segments == 1 ? "" : "s", gpus,
              (unsigned long long)t.jobs, t.jobs == 1 ? "" : "s");

@@ -9,7 +9,8 @@
 #define MB 1000000.0
 #define MIB ((uint64_t)1 << 20)
 
-/* 16 cores of 50 MB/s each, at a level that is not slow, with nothing measured and nothing to do. */
+/* 16 cores of 50 MB/s each, at a level that is not slow, with nothing measured and nothing to do.
+ */
 static struct policy_facts facts(void)
 {
     const struct policy_facts f = {
@@ -40,9 +41,13 @@ static void test_match_seconds(void)
     struct policy_facts f = facts();
 
     CHECK(policy_match_seconds(&f, 100 * MB) == 2);
-    /* What was measured counts, not the guess. */
+    /* What was measured counts, not the guess; but not what less than a segment took. */
     f.match = (struct policy_work){.bytes = 10 * MB, .seconds = 0.1};
     CHECK(policy_match_seconds(&f, 100 * MB) == 1);
+    f.match = (struct policy_work){.bytes = (double)(2 * MIB), .seconds = 1};
+    CHECK(policy_match_seconds(&f, (double)(4 * MIB)) == 2);
+    f.match.bytes--;
+    CHECK(policy_match_seconds(&f, 100 * MB) == 2);
     for (int level = 2; level <= 12; level++)
         CHECK(policy_core_guess(level) < policy_core_guess(level - 1));
 }
@@ -55,7 +60,8 @@ static void test_gpu_min(void)
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 224000000);
     f.threads = 2;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 28000000);
-    /* At a slow level one segment, which one core is alone with, but not for files that have no more. */
+    /* At a slow level one segment, which one core is alone with, but not for files that have no
+     * more. */
     f = slow_facts();
     CHECK_EQ(policy_gpu_min(&f, 4 * MIB + 1), 4 * MIB);
     CHECK_EQ(policy_gpu_min(&f, 4 * MIB), 17920000);
@@ -79,6 +85,9 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 285000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    /* Small files that took long, on a busy machine, are no measure. */
+    f.match = (struct policy_work){.bytes = 1000, .seconds = 1};
+    CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 1;
     f.backend = BACKEND_GPU;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
