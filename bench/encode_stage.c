@@ -5,10 +5,10 @@
  *
  * Default: at most 128 MiB of FILE, for 4 seconds.
  *
- * The CPU engine matches the file's segments once; then they are encoded, and their CRCs taken, over
- * and over, as the command's workers do it: on a machine whose GPU finds the matches, this is all
- * that its cores do but for reading and writing.  To measure what that is like, the file should be
- * several times the size of the last-level cache.
+ * The CPU engine matches the file's segments once; then they are encoded, and their CRCs taken,
+ * over and over, as the command's workers do it: on a machine whose GPU finds the matches, this is
+ * all that its cores do but for reading and writing.  To measure what that is like, the file should
+ * be several times the size of the last-level cache.
  *
  * Prints the medians over the rounds, each of which goes through the whole file, in MB of input for
  * every second that this thread had a core; and the size and CRC of what was written, which are the

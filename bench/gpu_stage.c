@@ -3,13 +3,13 @@
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
- * Default: 8 batches of 16 MiB, of segments of 2048 KiB, on device 0 alone; with DEVICES, on so many
- * devices, each with so many batches.
+ * Default: 8 batches of 16 MiB, of segments of 2048 KiB, on device 0 alone; with DEVICES, on so
+ * many devices, each with so many batches.
  *
- * Input in pinned memory to sequences in pinned memory: a thread for each batch submits and collects
- * it over and over, for some seconds after a warm-up; nothing is read, encoded or written meanwhile.
- * What is matched is the first BATCH_MIB x BATCHES of FILE, on every device: to measure more than the
- * GPU's cache, make that several times its size.
+ * Input in pinned memory to sequences in pinned memory: a thread for each batch submits and
+ * collects it over and over, for some seconds after a warm-up; nothing is read, encoded or written
+ * meanwhile.  What is matched is the first BATCH_MIB x BATCHES of FILE, on every device: to measure
+ * more than the GPU's cache, make that several times its size.
  *
  * Prints the throughput of the whole stage, and the means of what the device's clock says of one
  * batch's copies and kernels (which overlap with other batches').

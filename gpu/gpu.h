@@ -126,8 +126,8 @@ bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
  */
 uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index);
 
-/* Makes segment `index` shorter before gpu_submit: `len` bytes, from 0 to those that were added.  If it is the
- * last one, the next takes the room. */
+/* Makes segment `index` shorter before gpu_submit: `len` bytes, from 0 to those that were added.
+ * If it is the last one, the next takes the room. */
 void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
 
 /* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is

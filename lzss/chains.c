@@ -80,8 +80,8 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
 
 /*
  * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
- * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the search leaves out only
- * candidates that cannot be preferred.
+ * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the
+ * search leaves out only candidates that cannot be preferred.
  */
 static inline struct lz_match search(const struct chunk *c, const struct lz_level *level,
                                      int32_t pos, uint32_t least, int32_t least_score,

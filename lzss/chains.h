@@ -86,12 +86,13 @@ LZ_INLINE struct lz_match lz_unpack(uint32_t match)
     return m;
 }
 
-/* Look-ahead prefers a match one or two positions later if its score is higher by at least this: it has
- * to pay for the literals before it. */
+/* Look-ahead prefers a match one or two positions later if its score is higher by at least this: it
+ * has to pay for the literals before it. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 
-/* Whether look-ahead prefers `next` to a match of this length and, with what it has to gain, this score.
+/* Whether look-ahead prefers `next` to a match of this length and, with what it has to gain, this
+ * score.
  */
 LZ_INLINE bool lz_prefers(struct lz_match next, uint32_t length, int32_t score)
 {

@@ -50,8 +50,8 @@ LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
 }
 
 /* Whether the match at `next`, which is next_distance back, continues the one of `length` bytes at
- * `start`.  Matches side by side at one distance are one match: a GPU that writes them as tags cannot
- * tell where one ends. */
+ * `start`.  Matches side by side at one distance are one match: a GPU that writes them as tags
+ * cannot tell where one ends. */
 LZ_INLINE bool lz_continues(uint32_t start, uint32_t length, uint32_t distance, uint32_t next,
                             uint32_t next_distance)
 {

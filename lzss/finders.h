@@ -2,9 +2,10 @@
  * finders.h - the list of match finders
  *
  * Each has one file per engine: lzss/NAME.c, which defines lz_finder_NAME (struct lz_finder), and
- * gpu/NAME.cu, which defines gpu_find_NAME and the two functions that go with it.  Both find the same
- * sequences.  To add a finder, write these two files, list them in Makefile.am, add a row here, and
- * name it in levels.c.  Tables that it needs go into struct lz_matcher, or into a state of its own.
+ * gpu/NAME.cu, which defines gpu_find_NAME and the two functions that go with it.  Both find the
+ * same sequences.  To add a finder, write these two files, list them in Makefile.am, add a row
+ * here, and name it in levels.c.  Tables that it needs go into struct lz_matcher, or into a state
+ * of its own.
  */
 #ifndef GZLZSS_LZSS_FINDERS_H
 #define GZLZSS_LZSS_FINDERS_H

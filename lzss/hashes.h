@@ -27,8 +27,8 @@
  *
  * linux.tar is linux-source-6.1's, lib.tar Debian 12's /usr/lib/x86_64-linux-gnu, doc.tar its
  * /usr/include, /usr/share/perl and /usr/share/doc; 16 bits were not tried on a GPU.
- * `make bench/gpu_stage` builds what measured the GPU, when looking up and walking were one kernel; as
- * two, they do 25 with 14 bits (16 MiB x 8).
+ * `make bench/gpu_stage` builds what measured the GPU, when looking up and walking were one kernel;
+ * as two, they do 25 with 14 bits (16 MiB x 8).
  */
 #define LZ_TAGGING_HASH_BITS 14
 

@@ -69,20 +69,22 @@ struct lz_chunk {
 struct lz_matcher;
 struct lz_level;
 
-/* A match finder: a method to choose a segment's matches.  finders.h lists them all, and lzss/NAME.c
- * describes the one of that name.  Its parameters are in struct lz_level. */
+/* A match finder: a method to choose a segment's matches.  finders.h lists them all, and
+ * lzss/NAME.c describes the one of that name.  Its parameters are in struct lz_level. */
 struct lz_finder {
     const char *name;
     unsigned id; /* its place in the list: gpu/engine.cu has a table by it */
 
-    /* lz_match_chunks works: what is found in one chunk does not depend on what was chosen in others. */
+    /* lz_match_chunks works: what is found in one chunk does not depend on what was chosen in
+     * others. */
     bool in_parts;
 
     /* A core takes most of a second for a segment, and a GPU does the work of many cores. */
     bool is_slow;
 
-    /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.  Says
-     * how many bytes that takes, and frees it.  These three are NULL for a finder that needs none. */
+    /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.
+     * Says how many bytes that takes, and frees it.  These three are NULL for a finder that needs
+     * none. */
     void *(*new_state)(size_t segment_size);
     size_t (*state_size)(size_t segment_size);
     void (*free_state)(void *state);
@@ -115,8 +117,8 @@ const struct lz_level *lz_level(int level);
 /* struct lz_matcher is the CPU engine's state for one thread: tables, and room for one segment's
  * sequences.  Other threads may fill in some of these (lz_match_chunks). */
 
-/* Makes a matcher for `level` and the levels below it, and for segments of up to `segment_size` bytes, 1
- * to LZ_SEGMENT_MAX.  NULL if memory is short. */
+/* Makes a matcher for `level` and the levels below it, and for segments of up to `segment_size`
+ * bytes, 1 to LZ_SEGMENT_MAX.  NULL if memory is short. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 
 /* The bytes that lz_matcher_new takes.  How many of them are ever touched depends on the data. */
@@ -133,8 +135,8 @@ void lz_matcher_free(struct lz_matcher *m);
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
                                         const uint8_t *in, size_t len);
 
-/* The same for a segment whose first chunk is a preset dictionary: matches refer to it, and it has no
- * sequences itself.  len is at least LZ_CHUNK_SIZE. */
+/* The same for a segment whose first chunk is a preset dictionary: matches refer to it, and it has
+ * no sequences itself.  len is at least LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
                                       const uint8_t *in, size_t len);
 
@@ -153,8 +155,8 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_leve
 void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                      size_t len, size_t first, size_t count, struct lz_matcher *to);
 
-/* The LZ_CHUNKS(len) chunks of the last segment, once all of them were matched; valid until the next
- * call with m. */
+/* The LZ_CHUNKS(len) chunks of the last segment, once all of them were matched; valid until the
+ * next call with m. */
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m);
 
 #ifdef __cplusplus

@@ -12,10 +12,10 @@
 #include "lzss/lzss.h"
 
 /*
- * A finder is called to match bytes [begin, end) of a segment.  It fills in to_chunks for the chunks
- * there.  The sequences of chunk c start at to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if c is not
- * the first of them, after those of chunk c - 1.  A finder that cannot match in parts goes by `begin`
- * alone, and on to the segment's end.
+ * A finder is called to match bytes [begin, end) of a segment.  It fills in to_chunks for the
+ * chunks there.  The sequences of chunk c start at to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if
+ * c is not the first of them, after those of chunk c - 1.  A finder that cannot match in parts goes
+ * by `begin` alone, and on to the segment's end.
  */
 struct lz_matcher {
     const struct lz_finder *finder; /* of the level that it was made for */
@@ -35,7 +35,8 @@ struct lz_matcher {
     /* The first position to enter into the tables: `begin`, or one chunk earlier. */
     size_t enter;
 
-    /* Whether the tables hold the positions before `enter`.  If not, the finder empties them first. */
+    /* Whether the tables hold the positions before `enter`.  If not, the finder empties them first.
+     */
     bool goes_on;
 
     /* tagging: the position last seen under each hash, and one chunk's candidates. */

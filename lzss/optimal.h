@@ -58,7 +58,8 @@
 #define LZ_OPTIMAL_NEAR3 4096
 
 /* Chunks in a group, whose matches the CPU keeps from pass to pass: 4 MiB of input, the default
- * segment.  In smaller groups, fewer blocks have neighbours to join; larger ones take more memory. */
+ * segment.  In smaller groups, fewer blocks have neighbours to join; larger ones take more memory.
+ */
 #define LZ_OPTIMAL_GROUP 128
 
 /* Bytes in a unit.  In smaller ones costs follow the data more closely, but are guessed from fewer
@@ -85,10 +86,10 @@ LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
 LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
 /*
- * After a step of gathering: whether there can still be a match of `bytes` bytes or more, so that the
- * next step, by so many bytes, follows.  *best is the longest so far, max the longest there can be, and
- * `ended` says that the step came to the end of its chain.  If there was no such match yet, the next
- * step looks for one, and starts from the position.
+ * After a step of gathering: whether there can still be a match of `bytes` bytes or more, so that
+ * the next step, by so many bytes, follows.  *best is the longest so far, max the longest there can
+ * be, and `ended` says that the step came to the end of its chain.  If there was no such match yet,
+ * the next step looks for one, and starts from the position.
  */
 LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32_t bytes,
                           uint32_t max)
@@ -147,8 +148,8 @@ LZ_INLINE uint64_t lz_symbol_size(uint32_t count, uint32_t log2_total)
     return count == 0 ? 0 : (uint64_t)count * (log2_total - lz_log2_256(count)) + LZ_SYMBOL_COST;
 }
 
-/* lz_log2_256 of all literals and lengths of a block together, and of all distances.  A block has one
- * end-of-block symbol beside the former, and may have none of the latter. */
+/* lz_log2_256 of all literals and lengths of a block together, and of all distances.  A block has
+ * one end-of-block symbol beside the former, and may have none of the latter. */
 LZ_INLINE uint32_t lz_log2_litlens(uint32_t count)
 {
     return lz_log2_256(count + 1);
@@ -159,7 +160,8 @@ LZ_INLINE uint32_t lz_log2_distances(uint32_t count)
     return count == 0 ? 0 : lz_log2_256(count);
 }
 
-/* Whether a unit joins the block before it, from the sizes of the block, the unit, and both as one. */
+/* Whether a unit joins the block before it, from the sizes of the block, the unit, and both as one.
+ */
 LZ_INLINE bool lz_joins_block(uint64_t block, uint64_t unit, uint64_t both)
 {
     return both <= block + unit;

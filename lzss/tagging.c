@@ -11,8 +11,8 @@
  * one in reach.  An entry is a position modulo 65536.  That loses nothing: if the entry is older
  * than 65536 bytes, or was never written, it names some other position in the window; were the four
  * bytes there equal to those here, that position would have the same hash and would have displaced
- * the entry.  So a stale entry never passes the comparison, and the table needs no marks for "empty"
- * or "too old".
+ * the entry.  So a stale entry never passes the comparison, and the table needs no marks for
+ * "empty" or "too old".
  */
 #include "config.h"
 

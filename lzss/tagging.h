@@ -11,7 +11,8 @@
  * Where this differs from the paper, and why:
  *
  * - The table holds *every* position of the 32 KiB before the chunk and of the chunk so far, not
- *   only the positions where the walk stopped.  On the first 100 MB of linux.tar (hashes.h) that makes
+ * only the positions where the walk stopped.  On the first 100 MB of linux.tar (hashes.h) that
+ * makes
  *   the output 5.5 % smaller, and is what brings it below gzip -1's.
  *   The one earlier position is then a property of the input: the nearest one within 32 KiB whose
  *   four bytes have the same hash.  The CPU can carry one table through all chunks of a segment,

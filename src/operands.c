@@ -461,8 +461,8 @@ static bool is_plain(const struct work *w, const struct stat *st)
            (st->st_nlink == 1 || !w->o->force);
 }
 
-/* Whether the output exists already, so that -f removes it, or the user is asked.  Beside others, it
- * would be removed even if the program then ends at an earlier file, and the question could come
+/* Whether the output exists already, so that -f removes it, or the user is asked.  Beside others,
+ * it would be removed even if the program then ends at an earlier file, and the question could come
  * before those about earlier files. */
 static bool has_output(const struct work *w, const char *name, const struct directory *directory)
 {

@@ -4,8 +4,8 @@
  *     default_signals COMMAND [ARGUMENT...]
  *
  * A process that starts with a signal ignored (under nohup, as a background job of a script, from
- * Python) passes that on, and a shell cannot undo it with trap.  The tests send signals, close pipes
- * and set limits, and must see what users see.
+ * Python) passes that on, and a shell cannot undo it with trap.  The tests send signals, close
+ * pipes and set limits, and must see what users see.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  *
  * gpu/'s sources, compiled as C++ with this in CUDA's place, are the GPU engine on a device that is
  * emulated: kernels run block by block, and a block's threads as coroutines that take turns where
- * they meet, at a barrier or where a warp's lanes exchange values (emulation.cu).  A meeting that not
- * all come to stops the program.  What is queued is done at once, so that streams and events have
- * nothing to do; device memory is the heap's, where a sanitizer sees who leaves his place.
+ * they meet, at a barrier or where a warp's lanes exchange values (emulation.cu).  A meeting that
+ * not all come to stops the program.  What is queued is done at once, so that streams and events
+ * have nothing to do; device memory is the heap's, where a sanitizer sees who leaves his place.
  *
  * Not emulated, so not tested by this: blocks and batches side by side; most races between threads
  * that do not meet; that shared memory which is not dynamic has no value at first; what code for
@@ -30,8 +30,8 @@
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-/* One block runs at a time, and all its threads are coroutines of one thread; this, unlike `static`, may
- * also stand behind `extern`. */
+/* One block runs at a time, and all its threads are coroutines of one thread; this, unlike
+ * `static`, may also stand behind `extern`. */
 #define __shared__ thread_local
 
 struct emulated_index {

@@ -1,10 +1,10 @@
 /*
  * emulation.cu - emulated blocks of threads (cuda_runtime.h)
  *
- * A block's threads are coroutines, for x86-64.  Each runs until it has to meet others, and then lets
- * the next one run; those of a warp go on once all have come.  Warps take turns from one meeting to
- * the next, and of two turns, one goes from the last thread to the first: who relies on an order that
- * a barrier would have to make shall be found.
+ * A block's threads are coroutines, for x86-64.  Each runs until it has to meet others, and then
+ * lets the next one run; those of a warp go on once all have come.  Warps take turns from one
+ * meeting to the next, and of two turns, one goes from the last thread to the first: who relies on
+ * an order that a barrier would have to make shall be found.
  */
 #include "cuda_runtime.h"
 
@@ -71,8 +71,8 @@ static struct {
     char *stacks;
     enum state states[THREADS_MAX];
     enum emulated_meeting meetings[THREADS_MAX]; /* of those at one */
-    /* What lanes have left for others, by turns in one of the two: when a lane leaves a value in the
-     * one, all have read what was there before, for they have met since. */
+    /* What lanes have left for others, by turns in one of the two: when a lane leaves a value in
+     * the one, all have read what was there before, for they have met since. */
     uint64_t values[2][THREADS_MAX];
     int turns[THREADS_MAX];
     void (*thread)(void *);

@@ -35,8 +35,8 @@ static inline void check_decodes(const struct bytes *file, const struct bytes *d
     }
 }
 
-/* Whatever it is, the outcome does not depend on how it is read; but for how much a DEFLATE back end
- * gives of wrong data. */
+/* Whatever it is, the outcome does not depend on how it is read; but for how much a DEFLATE back
+ * end gives of wrong data. */
 static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
 {
     struct job whole = {0};

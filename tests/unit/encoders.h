@@ -1,8 +1,8 @@
 /*
  * encoders.h - small encoders of the formats that gunzip reads beside gzip's, to test decoders with
  *
- * They are written from descriptions of the formats, share nothing with the decoders in compat/, and
- * aim at using all that a format can express, not at compressing well.
+ * They are written from descriptions of the formats, share nothing with the decoders in compat/,
+ * and aim at using all that a format can express, not at compressing well.
  */
 #ifndef GZLZSS_ENCODERS_H
 #define GZLZSS_ENCODERS_H
@@ -476,8 +476,8 @@ static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, 
 
 /* --- Damage --------------------------------------------------------------------------------- */
 
-/* Cuts the data off, flips a bit, sets some bytes, or writes noise over what follows a place; behind
- * the first two bytes, in the first half of all cases near the start, where headers are. */
+/* Cuts the data off, flips a bit, sets some bytes, or writes noise over what follows a place;
+ * behind the first two bytes, in the first half of all cases near the start, where headers are. */
 static inline void damage(struct bytes *b, uint64_t *state)
 {
     const size_t near[] = {8, 16, 40, 80};

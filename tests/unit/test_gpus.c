@@ -1,11 +1,11 @@
 /*
  * test_gpus.c - the pipeline with GPUs, without any
  *
- * What the GPU engine finds is what the CPU engine finds, and what it may do, and how it may fail, is
- * what gpu/gpu.h says.  So here is an engine by that header that asks the CPU engine, and can be told
- * to have several devices, to be slow, short of memory, wrong, or broken: who shares what with whom,
- * and when, is then the same as with GPUs, and so must be what is written.  tests/gpu/check.sh is
- * about real ones.
+ * What the GPU engine finds is what the CPU engine finds, and what it may do, and how it may fail,
+ * is what gpu/gpu.h says.  So here is an engine by that header that asks the CPU engine, and can be
+ * told to have several devices, to be slow, short of memory, wrong, or broken: who shares what with
+ * whom, and when, is then the same as with GPUs, and so must be what is written.
+ * tests/gpu/check.sh is about real ones.
  */
 #include "config.h"
 
@@ -80,8 +80,8 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits until nobody writes into the pipe any more, and it has at most so many bytes left; then, for
- * a while, no fewer should be. */
+/* Waits until nobody writes into the pipe any more, and it has at most so many bytes left; then,
+ * for a while, no fewer should be. */
 static void wait_for_pipe(int fd, int left)
 {
     struct pollfd p = {.fd = fd};
@@ -520,8 +520,9 @@ static void expect(void)
     pipeline_free(p);
 }
 
-/* Segments that take long enough for several threads to match one: they do where there is no GPU, or
- * none any more; and where there are two that come late and are wrong, it makes no difference. */
+/* Segments that take long enough for several threads to match one: they do where there is no GPU,
+ * or none any more; and where there are two that come late and are wrong, it makes no difference.
+ */
 static void test_parts(void)
 {
     struct pipeline_config c;
@@ -723,8 +724,8 @@ static void test_not_there(void)
     pipeline_free(p);
 }
 
-/* Bytes of `size` that lie in the pipe when the first segment was claimed, and all that may be is read
- * ahead. */
+/* Bytes of `size` that lie in the pipe when the first segment was claimed, and all that may be is
+ * read ahead. */
 static int left_by_read_ahead(size_t size, int threads)
 {
     const size_t read = SEGMENT + (threads > 1 ? AHEAD_SIZE : 0);
@@ -733,8 +734,8 @@ static int left_by_read_ahead(size_t size, int threads)
     return size <= read ? 0 : (int)(size - read - 1);
 }
 
-/* Compresses `size` bytes from a pipe at level 12, where workers match nothing while a GPU comes up,
- * which it does not before all that may be is read ahead.  Returns segments by GPU. */
+/* Compresses `size` bytes from a pipe at level 12, where workers match nothing while a GPU comes
+ * up, which it does not before all that may be is read ahead.  Returns segments by GPU. */
 static uint64_t check_read_ahead(size_t size, int threads)
 {
     struct pipeline_config c = config(BACKEND_CPU, threads);
@@ -842,8 +843,8 @@ static void *close_when_drained(void *argument)
     return NULL;
 }
 
-/* A write fails while a worker waits for the pipe to give more, to read it ahead; what was read lies
- * there, since at level 12, nobody matches it yet. */
+/* A write fails while a worker waits for the pipe to give more, to read it ahead; what was read
+ * lies there, since at level 12, nobody matches it yet. */
 static void test_failure_while_reading_ahead(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1109,8 +1110,8 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
     }
 }
 
-/* Jobs of all sizes at a time: each output is what it is alone, whoever does what, and what fails or is
- * cancelled harms no other. */
+/* Jobs of all sizes at a time: each output is what it is alone, whoever does what, and what fails
+ * or is cancelled harms no other. */
 static void test_many_jobs(void)
 {
     static const int threads[] = {1, 2, 4, 13};

@@ -1,10 +1,10 @@
 /*
  * test_kernels.c - the GPU engine finds what the CPU engine finds
  *
- * tests/unit/test_kernels runs the kernels on an emulated device (tests/emulation/cuda_runtime.h), and
- * tests/gpu/test_kernels, which `make check-gpu` builds from the same source, on a real one.  The
- * emulation is slow, so inputs are few and small: what is one of a kind for the kernels is in them.
- * tests/gpu/check.sh has the larger ones.
+ * tests/unit/test_kernels runs the kernels on an emulated device (tests/emulation/cuda_runtime.h),
+ * and tests/gpu/test_kernels, which `make check-gpu` builds from the same source, on a real one.
+ * The emulation is slow, so inputs are few and small: what is one of a kind for the kernels is in
+ * them. tests/gpu/check.sh has the larger ones.
  */
 #include "config.h"
 
@@ -34,8 +34,8 @@ struct segment {
     size_t added; /* bytes that it is added with, if more: then it turns out shorter */
 };
 
-/* Has the batch match these segments, and returns how many of their chunks are not as the CPU engine
- * has them; *given_up: chunks that the engine gave up, which do not count. */
+/* Has the batch match these segments, and returns how many of their chunks are not as the CPU
+ * engine has them; *given_up: chunks that the engine gave up, which do not count. */
 static size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
                              const struct segment *segments, unsigned count,
                              const struct lz_level *level, size_t segment_size, size_t *given_up)
@@ -286,8 +286,8 @@ static void test_mixed_lengths(void)
     }
 }
 
-/* Blocks of one segment have nothing of the next, though this one has whole chunks and data that they
- * would go well with. */
+/* Blocks of one segment have nothing of the next, though this one has whole chunks and data that
+ * they would go well with. */
 static void test_neighbours(void)
 {
     uint8_t *in = unit_need(malloc(160 * KIB));
@@ -367,7 +367,8 @@ static void test_second_use(void)
     free(in);
 }
 
-/* More sequences than a batch has room for, one for every three bytes: what has no room is given up. */
+/* More sequences than a batch has room for, one for every three bytes: what has no room is given
+ * up. */
 static void test_no_room(void)
 {
     const size_t len = 64 * KIB;

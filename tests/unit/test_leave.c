@@ -28,8 +28,8 @@ static void *wait_forever(void *argument)
     return NULL;
 }
 
-/* The exit status of a child that leaves with 7, in a process with several threads and some memory to
- * be taken back, after it has written to `fd` as its standard output.  *pid is its process. */
+/* The exit status of a child that leaves with 7, in a process with several threads and some memory
+ * to be taken back, after it has written to `fd` as its standard output.  *pid is its process. */
 static int status_of_child(int fd, pid_t *pid)
 {
     int status = -1;

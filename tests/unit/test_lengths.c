@@ -94,8 +94,8 @@ static void plain_lengths(const uint64_t *weights, unsigned n, unsigned limit, u
             lengths[k] = (uint8_t)(lengths[k] + list[i].uses[k]);
 }
 
-/* The least cost by trying every tree: of `open` nodes at `depth`, any number can be leaves, which get
- * the heaviest weights left, and the others have two children each.  n weights are left. */
+/* The least cost by trying every tree: of `open` nodes at `depth`, any number can be leaves, which
+ * get the heaviest weights left, and the others have two children each.  n weights are left. */
 static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, unsigned open,
                            unsigned limit)
 {

@@ -1,5 +1,6 @@
 /*
- * test_limits.c - processors and memory that control groups allow, in trees of files as Linux has them
+ * test_limits.c - processors and memory that control groups allow, in trees of files as Linux has
+ * them
  */
 #include "config.h"
 
@@ -121,7 +122,8 @@ static void groups_above(void)
     CHECK(read_tree().memory == 20971520);
 }
 
-/* What a container sees: its own group as the root, or the root's name of a group that it does not see. */
+/* What a container sees: its own group as the root, or the root's name of a group that it does not
+ * see. */
 static void containers(void)
 {
     new_tree();

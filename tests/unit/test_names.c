@@ -52,7 +52,8 @@ static void suffixes(void)
         {"f.xyz", ".gz", NULL},
         {"f.a.gz", ".a.gz", ".a.gz"},
         {"f.gz.a", ".a", ".a"},
-        /* The tail of a known one: that goes first, but not where letter case makes another of it. */
+        /* The tail of a known one: that goes first, but not where letter case makes another of it.
+         */
         {"f.gz", "gz", ".gz"},
         {"fgz", "gz", "gz"},
         {"f.gz", "z", ".gz"},

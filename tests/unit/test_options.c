@@ -23,8 +23,8 @@ struct line {
     int argc;
 };
 
-/* Parses a command line whose words have blanks between them; the first is the program's name.  What
- * is printed is in capture.text afterwards. */
+/* Parses a command line whose words have blanks between them; the first is the program's name.
+ * What is printed is in capture.text afterwards. */
 static struct line *parse(const char *words)
 {
     static struct line l;
@@ -92,7 +92,8 @@ static void defaults(void)
     CHECK_EQ(o->name_count, 0);
 }
 
-/* Which of several actions is done, whatever their order, and what becomes of names and times then. */
+/* Which of several actions is done, whatever their order, and what becomes of names and times then.
+ */
 static void actions(void)
 {
     static const struct {

@@ -2,8 +2,8 @@
  * test_pipe_reader.c - what comes through a pipe arrives whole and in order, however it is read
  * (pipeline/pipe_reader.h)
  *
- * pipeline/pipe_reader.c is compiled here with the names of two system calls changed, so that they can
- * fail when a test wants them to.
+ * pipeline/pipe_reader.c is compiled here with the names of two system calls changed, so that they
+ * can fail when a test wants them to.
  */
 #include "config.h"
 
@@ -173,8 +173,9 @@ static void test_stream(void)
     free(data);
 }
 
-/* Another end, which gives the pipe its pages by vmsplice().  It has two buffers of the pipe's size,
- * and writes to one again when all of the other is in the pipe, so that nothing of the first is. */
+/* Another end, which gives the pipe its pages by vmsplice().  It has two buffers of the pipe's
+ * size, and writes to one again when all of the other is in the pipe, so that nothing of the first
+ * is. */
 static void *give_pages(void *argument)
 {
     const struct other_end *e = argument;

@@ -39,7 +39,8 @@ static void whole_window(void)
     drop(&data);
 }
 
-/* Counts that grow a little faster than Fibonacci numbers make codes of all lengths up to 16 bits. */
+/* Counts that grow a little faster than Fibonacci numbers make codes of all lengths up to 16 bits.
+ */
 static void long_codes(void)
 {
     struct bytes data = {0}, file = {0};

@@ -20,7 +20,8 @@ static void round_trips(void)
         }
 }
 
-/* Counts that grow a little faster than Fibonacci numbers make codes of all lengths up to the longest that are allowed. */
+/* Counts that grow a little faster than Fibonacci numbers make codes of all lengths up to the
+ * longest that are allowed. */
 static void long_codes(void)
 {
     struct bytes data = {0}, file = {0};

@@ -20,8 +20,8 @@ static void round_trips(void)
         }
 }
 
-/* What Info-ZIP's zip 3.0 made of this text from a pipe, in a directory as well.  It has the length in
- * a Zip64 field and 2^32 - 1 in the header, which for GNU gzip is an error. */
+/* What Info-ZIP's zip 3.0 made of this text from a pipe, in a directory as well.  It has the length
+ * in a Zip64 field and 2^32 - 1 in the header, which for GNU gzip is an error. */
 static void made_by_zip(void)
 {
     static const char text[] = "hello hello hello hello, hello";

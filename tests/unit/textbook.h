@@ -11,8 +11,8 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
-/* Sanitizers are to watch the code that is tested.  In the textbook methods they would find little, and
- * take most of the test's time. */
+/* Sanitizers are to watch the code that is tested.  In the textbook methods they would find little,
+ * and take most of the test's time. */
 #define TEXTBOOK \
     static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
@@ -75,8 +75,8 @@ TEXTBOOK inline unsigned least_taken(unsigned distinct, size_t depth)
     return depth < 10 && leasts[i] > 5 ? 5 : leasts[i];
 }
 
-/* Whether the sequences of chunk `c` of the segment in[0..len) are within DEFLATE's limits, the chunk
- * and `window`, and repeat what is there. */
+/* Whether the sequences of chunk `c` of the segment in[0..len) are within DEFLATE's limits, the
+ * chunk and `window`, and repeat what is there. */
 static inline bool check_valid(const uint8_t *in, size_t len, size_t c,
                                const struct lz_chunk *chunk, size_t window)
 {

@@ -1,5 +1,6 @@
 /*
- * block_reduce.cuh - CUB's BlockReduce, as far as gpu/ uses it, for emulated threads (cuda_runtime.h)
+ * block_reduce.cuh - CUB's BlockReduce, as far as gpu/ uses it, for emulated threads
+ * (cuda_runtime.h)
  */
 #ifndef GZLZSS_EMULATED_BLOCK_REDUCE_CUH
 #define GZLZSS_EMULATED_BLOCK_REDUCE_CUH
