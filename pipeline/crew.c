@@ -78,16 +78,17 @@ bool crew_is_equipped(const struct worker *w)
 }
 
 /* Fails a job: there is no memory, and no other worker to wait for. */
-static void fail_for_memory(struct pipeline *p)
+static bool fail_for_memory(struct pipeline *p)
 {
     struct job *j = p->first;
 
     while (j != NULL && (j->state != JOB_OPEN || j->failed))
         j = j->next;
     if (j == NULL)
-        return;
+        return false;
     job_fail(j, PIPELINE_NO_MEMORY, 0);
     job_settle(j);
+    return true;
 }
 
 bool crew_equip(struct worker *w)
@@ -112,11 +113,16 @@ bool crew_equip(struct worker *w)
             w->tools->out = malloc(huff_bound(p->segment_size));
         }
     }
-    if (crew_is_equipped(w))
+    w->lacks_memory = !crew_is_equipped(w);
+    if (!w->lacks_memory)
         return true;
     p->have_left = true;
-    if (w == p->workers && p->equipped - (w->tools != NULL) + p->getting + p->leaving == 0)
-        fail_for_memory(p);
+    if (w != p->workers)
+        return false;
+    if (p->equipped - (w->tools != NULL) + p->getting + p->leaving == 0)
+        return fail_for_memory(p);
+    /* Those that have memory may be asleep. */
+    pthread_cond_broadcast(&p->can_work);
     return false;
 }
 

@@ -18,8 +18,8 @@ bool crew_is_equipped(const struct worker *w);
 
 /* Gets that memory; gives up the lock meanwhile, so that all may be different afterwards.  False
  * if memory is short.  The worker then has to end, which is no failure as long as others work.
- * The first worker waits for the others instead; if there are none, one job fails for want of
- * memory. */
+ * The first worker waits for the others instead; if there are none, a job fails for want of memory,
+ * and true is returned. */
 bool crew_equip(struct worker *w);
 
 /* The end of a worker: frees its memory.  Gives up the lock for a while. */

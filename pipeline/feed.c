@@ -274,8 +274,7 @@ void *feeder_main(void *argument)
         gpus_fail(p->gpus, f->gpu, error);
     p->feeders_alive--;
     /* The workers may be on their own from now on. */
-    if (p->left_segments > 0)
-        crew_call(p);
+    crew_call(p);
     wake_all(p);
     unlock(p);
     return NULL;

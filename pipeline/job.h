@@ -136,6 +136,7 @@ struct worker {
     struct pipeline *pipeline;
     pthread_t thread; /* but for the first, which is the caller's */
     struct tools *tools;
+    bool lacks_memory; /* there was none the last time that it needed some */
     struct split split;
 };
 

@@ -199,7 +199,8 @@ static bool open_source(struct job *j)
         if (!source_init_pieces(&j->source, j->of->in_fd))
             return false;
     } else {
-        source_init(&j->source, j->of->in_fd, p->segment_size, p->threads >= PIPE_READER_FROM);
+        source_init(&j->source, j->of->in_fd, p->segment_size,
+                    p->config.threads >= PIPE_READER_FROM);
     }
     j->any_order = j->source.random_access;
     if (p->gpus != NULL && !source_is_file(&j->source)) {

@@ -97,6 +97,9 @@ struct pipeline_job {
     int error_number;
     struct pipeline_stats stats; /* valid after PIPELINE_OK */
 
+    /* Whether pipeline_cancel was called: a `begin` that takes long may look at it, and fail. */
+    _Atomic bool is_cancelled;
+
     struct job *own; /* the pipeline's */
     bool is_over;    /* the pipeline's */
 };

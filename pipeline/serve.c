@@ -224,6 +224,7 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
     of->is_over = false;
     of->status = PIPELINE_OK;
     of->error_number = 0;
+    of->is_cancelled = false;
     j->pipeline = p;
     j->of = of;
     j->total = UINT64_MAX;
@@ -292,6 +293,7 @@ void pipeline_cancel(struct pipeline *p)
     lock(p);
     for (struct job *j = p->first, *next; j != NULL; j = next) {
         next = j->next;
+        j->of->is_cancelled = true;
         if (j->state == JOB_WAITING)
             job_drop(j);
         else if (j->state != JOB_ENDING)

@@ -152,7 +152,7 @@ static void claim_and_finish(struct worker *w, struct job *j)
     s = claim_one(j, w->tools->in);
     if (s == NULL)
         return;
-    if (p->left_segments + p->waiting_jobs > 0 || !job_is_claimed(s->job))
+    if (p->left_segments + p->waiting_jobs > 0 || jobs_to_claim(p) != NULL)
         crew_call(p);
     p->matching++;
     offer_parts(w, s);
@@ -178,7 +178,8 @@ bool work_once(struct worker *w)
     if (!is_empty(&p->ready)) {
         struct slot *s;
 
-        if (!is_equipped)
+        /* What is of a job that has failed is only dropped. */
+        if (!is_equipped && !p->ready.first->job->failed)
             return crew_equip(w);
         s = pop(&p->ready);
         if (!is_empty(&p->ready))
@@ -203,6 +204,9 @@ bool work_once(struct worker *w)
         if (p->waiting_jobs > 1)
             crew_call(p);
         job_begin(j);
+        /* Who may not claim what has begun calls somebody who may. */
+        if (!is_claimer(w))
+            crew_call(p);
         if (p->feeders_alive > 0)
             pthread_cond_broadcast(&p->can_feed);
         return true;
@@ -223,14 +227,9 @@ void *worker_main(void *argument)
 
     lock(p);
     while (!p->ends) {
-        const bool lacked = !crew_is_equipped(w);
-
         if (work_once(w))
             continue;
-        if (p->ends)
-            break;
-        /* It needed memory, and got none. */
-        if (lacked && p->have_left && !crew_is_equipped(w))
+        if (p->ends || w->lacks_memory)
             break;
         crew_wait(w);
     }

@@ -114,7 +114,8 @@ void write_finished(struct job *j)
         for (unsigned i = 0; i < count; i++) {
             slot_free_first(j);
             /* There is room for one more segment. */
-            if (p->waiting > 0 && p->left_segments + p->waiting_jobs > 0)
+            if (p->waiting > 0 &&
+                (p->left_segments + p->waiting_jobs > 0 || jobs_to_claim(p) != NULL))
                 pthread_cond_signal(&p->can_work);
         }
         if (p->waiting > 0 && p->threads > p->claimers)

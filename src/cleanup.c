@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -19,6 +20,9 @@ static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ}
 static struct cleanup_output *armed;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static bool is_foreground;
+
+/* Threads that want the lock wait here, so that only one of them takes turns with a handler. */
+static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_lock(void)
 {
@@ -65,12 +69,14 @@ void cleanup_hold(sigset_t *before)
 
     ending_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, before);
+    pthread_mutex_lock(&queue);
     take_lock();
 }
 
 void cleanup_release(const sigset_t *before)
 {
     atomic_flag_clear_explicit(&lock, memory_order_release);
+    pthread_mutex_unlock(&queue);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 

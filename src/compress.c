@@ -140,7 +140,7 @@ void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engin
 
 void compress_end(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
-    if (job->status == PIPELINE_WRITE_ERROR)
+    if (job->status == PIPELINE_WRITE_ERROR && !f->m.collect)
         cleanup_signal_for(job->error_number);
     file_announce_again(f);
     file_finish(f, judge(f, p, job));

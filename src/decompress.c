@@ -23,8 +23,13 @@ struct reader {
 static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
     struct reader *r = ctx;
-    ssize_t n = io_read(r->f->in_fd, buf, len);
+    ssize_t n;
 
+    if (r->f->is_cancelled != NULL && *r->f->is_cancelled) {
+        errno = ECANCELED;
+        return -1;
+    }
+    n = io_read(r->f->in_fd, buf, len);
     if (n > 0) {
         r->in += (uint64_t)n;
         progress_update(r->f->progress, &r->f->shown, r->in, r->out, r->f->m.collect ? "" : "cpu");

@@ -25,7 +25,8 @@
 /* Notes whether an error may be gone when nothing else is under way. */
 static void note_retry(struct file *f, int error)
 {
-    if (error == ENOSPC || error == EDQUOT)
+    /* A file that may not grow ends the program by a signal, which is for when its turn comes. */
+    if (error == ENOSPC || error == EDQUOT || (error == EFBIG && f->m.collect))
         f->retry = RETRY_ROOM;
     else if (error == ENOMEM || error == EMFILE || error == ENFILE)
         f->retry = RETRY_MEMORY;

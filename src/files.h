@@ -66,8 +66,9 @@ struct file {
     const char *operand; /* the file's whole name; "-" is standard input */
     struct directory *directory;
     struct messages m;
-    struct list *list;         /* for ACTION_LIST */
-    struct progress *progress; /* to be kept up to date during the work; NULL: none */
+    struct list *list;                /* for ACTION_LIST */
+    const _Atomic bool *is_cancelled; /* NULL, or whether the work is to fail soon */
+    struct progress *progress;        /* to be kept up to date during the work; NULL: none */
 
     /* After file_open: */
     bool is_directory; /* and in_fd is open */

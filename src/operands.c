@@ -103,8 +103,12 @@ struct entry {
     char name[];        /* the file's operand */
 };
 
+static void drain(struct work *w);
+
+/* The end, for want of memory.  What is under way comes first. */
 static void out_of_memory(struct work *w)
 {
+    drain(w);
     msg_error(w->m, "memory exhausted");
     w->m->stop = true;
 }
@@ -207,6 +211,14 @@ static void save_addresses(void)
 #endif
 }
 
+/* Descriptors that there may be. */
+static long most_descriptors(void)
+{
+    const long limit = sysconf(_SC_OPEN_MAX);
+
+    return limit >= 0 ? limit : INT_MAX; /* -1 is no limit */
+}
+
 /* Finds out how many threads and how much memory the system allows, before the first pipeline is
  * made. */
 static void need_limits(struct work *w)
@@ -219,6 +231,7 @@ static void need_limits(struct work *w)
     limits_read(&l, "");
     if (!w->o->threads_given && l.threads < w->config.threads)
         w->config.threads = l.threads;
+    w->config.open_jobs = (unsigned)(most_descriptors() / DESCRIPTORS_SHARE / 2 + 1);
     w->config.memory = l.memory;
     w->config.address_space = l.address_space;
     if (l.address_space != UINT64_MAX)
@@ -362,6 +375,7 @@ static void free_entry(struct entry *e)
 /* Undoes what was done to a file. */
 static void undo(struct entry *e)
 {
+    progress_update(e->file.progress, &e->file.shown, 0, 0, "");
     file_discard(&e->file);
     msg_discard(&e->file.m);
 }
@@ -369,6 +383,9 @@ static void undo(struct entry *e)
 /* Undoes it, and puts the file in line to be worked on again. */
 static void put_in_line(struct work *w, struct entry *e)
 {
+    /* Those after it cannot be made final before it: what is not done yet, need not be. */
+    if (w->again == NULL)
+        pipeline_cancel(w->pipeline);
     undo(e);
     e->next = NULL;
     *w->again_end = e;
@@ -487,14 +504,6 @@ static bool has_output(const struct work *w, const char *name, const struct dire
     return is_there;
 }
 
-/* Descriptors that there may be. */
-static long most_descriptors(void)
-{
-    const long limit = sysconf(_SC_OPEN_MAX);
-
-    return limit >= 0 ? limit : INT_MAX; /* -1 is no limit */
-}
-
 /* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
 static bool ready_for_side_by_side(struct work *w)
 {
@@ -503,7 +512,6 @@ static bool ready_for_side_by_side(struct work *w)
 
     need_limits(w);
     if (w->most == 0) {
-        w->config.open_jobs = (unsigned)(share / 2 + 1);
         w->most = (size_t)pipeline_threads(&w->config) * FILES_PER_THREAD;
         if (w->most > most_waiting)
             w->most = most_waiting;
@@ -539,6 +547,7 @@ static struct entry *new_entry(struct work *w, const char *name, struct director
                                    .ctx = e,
                                    .size = size,
                                    .more = w->to_come};
+    e->file.is_cancelled = &e->job.is_cancelled;
     return e;
 }
 

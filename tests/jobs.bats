@@ -65,6 +65,18 @@ digests() {
     done
 }
 
+# Those after the 32nd claim no segments, but begin jobs.
+@test "more threads than claim segments" {
+    mkdir d
+    for ((i = 0; i < 60; i++)); do
+        "$GEN" source $((i * 300)) >"d/$i"
+    done
+    for ((round = 0; round < 40; round++)); do
+        timeout 60 "$GZLZSS" -p 48 -1 -kfr d || fail "status $? in round $round"
+    done
+    "$GZLZSS" -tr -p 48 d
+}
+
 # An output that cannot be made, one that there is, a directory, and one that is not there, among others.
 @test "a file that fails harms no other" {
     make_tree

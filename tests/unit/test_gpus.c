@@ -21,10 +21,25 @@
 #include <unistd.h>
 
 #include "compat/gzip.h"
+#include "huffman/huffman.h"
 #include "pipeline/pipeline.h"
 #include "tests/unit/inputs.h"
 
 #define SEGMENT ((size_t)32 << 10)
+
+/* --- Memory --- */
+
+/* Whether there is none for another worker.  (The name that the pipeline calls is changed; here it is
+ * the real one.) */
+static atomic_bool is_short;
+
+#undef huff_encoder_new
+struct huff_encoder *huff_encoder_new(void);
+
+struct huff_encoder *test_encoder_new(void)
+{
+    return atomic_load(&is_short) ? NULL : huff_encoder_new();
+}
 
 /* --- The engine --- */
 
@@ -993,6 +1008,33 @@ static void test_many_inputs(void)
         free(alone[i]);
 }
 
+/* Without memory for a single worker a job fails, also if a GPU has matched some of it; and with memory,
+ * the next does not. */
+static void test_no_memory(void)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+
+    for (int threads = 1; threads <= 4; threads += 3)
+        for (int backend = BACKEND_AUTO; backend <= BACKEND_GPU; backend++) {
+            const struct pipeline_config c = config((enum backend)backend, threads);
+            struct pipeline_stats stats;
+            struct pipeline *p;
+            FILE *in = file_with(input_size), *out = unit_need(tmpfile());
+            int error = 0;
+
+            be_good(1);
+            p = new_pipeline(&c);
+            atomic_store(&is_short, true);
+            CHECK_EQ(run(p, fileno(in), fileno(out), header, sizeof(header), &stats, &error),
+                     PIPELINE_NO_MEMORY);
+            atomic_store(&is_short, false);
+            check_input(p, NO_PIPE, &stats);
+            fclose(in);
+            fclose(out);
+            pipeline_free(p);
+        }
+}
+
 /* --- Many jobs at a time --- */
 
 enum { JOBS = 24 };
@@ -1176,6 +1218,7 @@ int main(void)
     RUN(test_pipe_is_limit);
     RUN(test_least_size);
     RUN(test_many_inputs);
+    RUN(test_no_memory);
     RUN(test_many_jobs);
     free(expected);
     free(input);
