@@ -29,8 +29,8 @@
 
 /* --- Memory --- */
 
-/* Whether there is none for another worker.  (The name that the pipeline calls is changed; here it is
- * the real one.) */
+/* Whether there is none for another worker.  (The name that the pipeline calls is changed; here it
+ * is the real one.) */
 static atomic_bool is_short;
 
 #undef huff_encoder_new
@@ -1008,8 +1008,8 @@ static void test_many_inputs(void)
         free(alone[i]);
 }
 
-/* Without memory for a single worker a job fails, also if a GPU has matched some of it; and with memory,
- * the next does not. */
+/* Without memory for a single worker a job fails, also if a GPU has matched some of it; and with
+ * memory, the next does not. */
 static void test_no_memory(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
