@@ -22,7 +22,12 @@ static atomic_flag lock = ATOMIC_FLAG_INIT;
 static bool is_foreground;
 
 /* Threads that want the lock wait here, so that only one of them takes turns with a handler. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+/* What is done under the lock takes less time than to sleep and to be woken. */
+static pthread_mutex_t queue = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+#else
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
+#endif
 
 static void take_lock(void)
 {

@@ -395,7 +395,9 @@ static void copy_attributes(struct file *f)
     ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
     if (fchmod(f->out_fd, mode) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
-    ignore_failure(fchown(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
+    /* What this program has made is its user's already. */
+    if (f->in_stat.st_uid != geteuid())
+        ignore_failure(fchown(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
 }
 
 /* Has the names in the output's directory put on the disk.  Returns 0 or an errno. */

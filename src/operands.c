@@ -81,6 +81,7 @@ struct work {
     size_t count, most;          /* how many, and how many there may be; 0: not known yet */
     struct entry *again;         /* files in line to be worked on again, */
     struct entry **again_end;    /* and where the next one goes */
+    long descriptors;            /* that there may be */
     long directories;            /* that files under way may keep open */
     uint64_t to_come;            /* files that were found and not looked at yet */
     bool told_temporary;         /* that outputs have temporary names */
@@ -231,7 +232,8 @@ static void need_limits(struct work *w)
     limits_read(&l, "");
     if (!w->o->threads_given && l.threads < w->config.threads)
         w->config.threads = l.threads;
-    w->config.open_jobs = (unsigned)(most_descriptors() / DESCRIPTORS_SHARE / 2 + 1);
+    w->descriptors = most_descriptors();
+    w->config.open_jobs = (unsigned)(w->descriptors / DESCRIPTORS_SHARE / 2 + 1);
     w->config.memory = l.memory;
     w->config.address_space = l.address_space;
     if (l.address_space != UINT64_MAX)
@@ -507,11 +509,11 @@ static bool has_output(const struct work *w, const char *name, const struct dire
 /* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
 static bool ready_for_side_by_side(struct work *w)
 {
-    const long share = most_descriptors() / DESCRIPTORS_SHARE;
-    const size_t most_waiting = (size_t)(share / (w->o->atomic ? 2 : 1) + 1);
-
     need_limits(w);
     if (w->most == 0) {
+        const long share = w->descriptors / DESCRIPTORS_SHARE;
+        const size_t most_waiting = (size_t)(share / (w->o->atomic ? 2 : 1) + 1);
+
         w->most = (size_t)pipeline_threads(&w->config) * FILES_PER_THREAD;
         if (w->most > most_waiting)
             w->most = most_waiting;
@@ -563,7 +565,7 @@ static bool submit(struct work *w, const char *name, struct directory *directory
         return false;
     if (directory->users == 1)
         w->directories++;
-    if (has_relative(w, e) || w->directories > most_descriptors() / DESCRIPTORS_SHARE) {
+    if (has_relative(w, e) || w->directories > w->descriptors / DESCRIPTORS_SHARE) {
         drain(w);
         w->directories = 1;
     }
