@@ -189,7 +189,7 @@ struct job {
     bool reading;        /* a thread is reading in order */
     bool writing;        /* a thread is the writer */
     struct slot *slots, *last_slot; /* claimed and not written, in the order of their numbers */
-    uint64_t left, left_segments;   /* what the job adds to the pipeline's */
+    uint64_t left, left_begun, left_segments; /* what the job adds to the pipeline's */
 
     struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
     uint8_t *ahead_in;   /* likewise, the bytes of each; NULL when there are none */
@@ -207,7 +207,6 @@ struct job {
 struct pipeline {
     struct pipeline_config config;
     const struct lz_level *level;
-    bool is_slow; /* the level */
     size_t segment_size;
     size_t batch_size;    /* for GPUs */
     double core_guess;    /* see policy.h */
@@ -230,7 +229,8 @@ struct pipeline {
     unsigned begun;           /* that are not waiting, nor over */
     uint64_t waiting_jobs;
     uint64_t left;          /* bytes that nobody has claimed and are certain to come */
-    uint64_t left_segments; /* of jobs that have begun, those that are known and not claimed */
+    uint64_t left_begun;    /* of these, what is of jobs that have begun, */
+    uint64_t left_segments; /* and of these, the segments that are known and not claimed */
     uint64_t longest;       /* the largest input of those since nothing was left */
     uint64_t submitted, submitted_size; /* jobs, and their bytes */
     uint64_t expected;                  /* jobs that are said to come */
@@ -262,7 +262,6 @@ struct pipeline {
     int feeders_alive;         /* that have not ended */
     int gpus_fed;              /* GPUs that feeders were started for */
     bool feeding;              /* what is left now is for GPUs, too */
-    unsigned batch_segments;   /* segments of the largest size that fit in a batch */
 
     /* What was done, and measured: */
     struct pipeline_totals totals;

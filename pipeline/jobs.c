@@ -52,12 +52,14 @@ static uint64_t segments_left(const struct job *j)
 void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
 {
     struct pipeline *p = j->pipeline;
-    const uint64_t left = j->left + came, old = j->left;
+    const uint64_t left = j->left + came, old = j->left, old_begun = j->left_begun;
     const uint64_t segments = segments_left(j), old_segments = j->left_segments;
 
     j->left = job_is_claimed(j) || left < claimed ? 0 : left - claimed;
+    j->left_begun = j->state == JOB_OPEN ? j->left : 0;
     j->left_segments = segments;
     p->left += j->left - old;
+    p->left_begun += j->left_begun - old_begun;
     p->left_segments += segments - old_segments;
     while (p->unclaimed != NULL && job_is_claimed(p->unclaimed))
         p->unclaimed = p->unclaimed->next;
@@ -337,7 +339,7 @@ void get_facts(struct pipeline *p, struct policy_facts *f)
         .backend = p->config.backend,
         .threads = p->threads,
         .core_guess = p->core_guess,
-        .is_slow = p->is_slow,
+        .is_slow = p->level->finder->is_slow,
         .in_parts = p->level->finder->in_parts,
         .segment_size = p->segment_size,
         .match = p->match,

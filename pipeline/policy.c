@@ -110,6 +110,20 @@ int policy_gpus(uint64_t bytes, uint64_t further, int most)
     return count < (uint64_t)most ? (int)count : most;
 }
 
+/* How long a core takes for a segment of the longest input; of a pipe, that is a whole one. */
+static double longest_segment(const struct policy_facts *f)
+{
+    const bool is_short = !f->is_pipe && f->longest > 0 && f->longest < f->segment_size;
+
+    return policy_match_seconds(f, (double)(is_short ? f->longest : f->segment_size));
+}
+
+/* Whether a core may take longer for a segment than a GPU does to come up and bring back many. */
+static bool segments_take_long(const struct policy_facts *f)
+{
+    return f->is_slow && (f->longest == 0 || longest_segment(f) > GPU_BATCH_SECONDS);
+}
+
 /*
  * A worker may not match a segment where that would cost more than it gains:
  *
@@ -118,21 +132,20 @@ int policy_gpus(uint64_t bytes, uint64_t further, int most)
  *   may be waiting; but then matching more would only mean waiting more);
  * - where the GPUs would be done with all that is left before the worker is done with one segment:
  *   in the end everyone would wait for that segment.  At the slow levels this is so for most
- *   inputs, and even while a GPU is brought up;
+ *   inputs of more than a segment, and even while a GPU is brought up;
  * - on all cores at once while a GPU is brought up: that takes a core, and slows the others down if
  *   none is free.  Reading ahead takes a core, too.
  */
 bool policy_cpu_may_match(const struct policy_facts *f)
 {
     const double handling = per_byte(f->read) + per_byte(f->encode) + per_byte(f->write);
-    const double segment = policy_match_seconds(f, (double)f->segment_size);
 
     if (f->feeding == 0 && !f->gpu_is_coming)
         return true;
     if (f->backend == BACKEND_GPU)
         return false;
     if (f->feeding == 0)
-        return !f->is_slow &&
+        return !segments_take_long(f) &&
                f->matching + f->reads_ahead < f->threads - f->threads / OPENING_SHARE;
     /* Soon to be known, and likely to be high. */
     if (f->gpu_rate == 0)
@@ -142,7 +155,7 @@ bool policy_cpu_may_match(const struct policy_facts *f)
     if (f->gpu_rate * handling > BUSY * f->threads)
         return false;
     /* How much is left of a pipe is not known: a lot. */
-    return f->is_pipe || (double)f->left > f->gpu_rate * segment;
+    return f->is_pipe || (double)f->left > f->gpu_rate * longest_segment(f);
 }
 
 bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others, int claimers)

@@ -40,7 +40,7 @@ struct policy_facts {
     /* What is to be done: */
     uint64_t left;     /* that nobody has claimed and is certain to come */
     uint64_t expected; /* the same, with a guess at files that are known by their number alone */
-    uint64_t longest;  /* the largest of the inputs that these are from */
+    uint64_t longest;  /* the largest of the inputs that these are from; 0: it is not known */
     bool is_pipe;      /* how much the input has is not known; it has given, so far, */
     uint64_t given;    /* so much */
 

@@ -114,12 +114,11 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
     p->segment_size = p->config.segment_size;
     p->threads = p->config.threads = pipeline_threads(&p->config);
     p->level = lz_level(config->level);
-    p->is_slow = p->level->finder->is_slow;
     p->core_guess = policy_core_guess(config->level);
-    p->batch_size = p->is_slow ? BATCH_SIZE_SLOW : BATCH_SIZE;
-    p->batch_segments =
-        (unsigned)(p->batch_size < p->segment_size ? 1 : p->batch_size / p->segment_size);
-    p->batch_size = p->batch_segments * p->segment_size;
+    p->batch_size = p->level->finder->is_slow ? BATCH_SIZE_SLOW : BATCH_SIZE;
+    p->batch_size = p->batch_size < p->segment_size
+                        ? p->segment_size
+                        : p->batch_size / p->segment_size * p->segment_size;
     p->claimers = p->level->finder->in_parts && !config->rsyncable && p->threads > CLAIMERS
                       ? CLAIMERS
                       : p->threads;

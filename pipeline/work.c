@@ -160,10 +160,12 @@ static void claim_and_finish(struct worker *w, struct job *j)
 }
 
 /* Whether it is time for another job to begin: the jobs that have begun leave nothing to claim,
- * or less than feeders could take. */
+ * or less than feeders could take, which is two batches.  (In a batch, each takes a chunk or
+ * more.) */
 static bool may_begin(const struct pipeline *p, const struct job *to_claim)
 {
-    return to_claim == NULL || (feeders_at_work(p) > 0 && p->left_segments < 2 * p->batch_segments);
+    return to_claim == NULL || (feeders_at_work(p) > 0 && p->left_begun < 2 * p->batch_size &&
+                                p->left_segments < 2 * p->batch_size / LZ_CHUNK_SIZE);
 }
 
 bool work_once(struct worker *w)

@@ -38,10 +38,10 @@ struct hierarchy {
     char group[NAME_SIZE];   /* and the process's group; empty: there is none */
 };
 
-/* Reads a file, or as much as there is room for with a zero byte behind it; false if it cannot be
- * read.  The system makes these files anew for every reader: one call for all of it is the
- * fastest. */
-static bool read_file(const char *root, const char *name, char *text, size_t room)
+/* Reads a file, or as much as there is room for with a zero byte behind it; of a file of one line,
+ * what one call gives.  False if it cannot be read.  The system makes these files anew for every
+ * reader: few calls are the fastest. */
+static bool read_file(const char *root, const char *name, bool is_line, char *text, size_t room)
 {
     char path[4 * NAME_SIZE];
     size_t length = 0;
@@ -52,8 +52,11 @@ static bool read_file(const char *root, const char *name, char *text, size_t roo
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    while (length + 1 < room && (n = io_read(fd, text + length, room - 1 - length)) > 0)
+    while (length + 1 < room && (n = io_read(fd, text + length, room - 1 - length)) > 0) {
         length += (size_t)n;
+        if (is_line)
+            break;
+    }
     text[length] = '\0';
     close(fd);
     return true;
@@ -89,7 +92,7 @@ static void find_groups(struct hierarchy all[HIERARCHIES], const char *root)
 {
     char text[FILE_SIZE], *lines = text, *line;
 
-    if (!read_file(root, "/proc/self/cgroup", text, sizeof(text)))
+    if (!read_file(root, "/proc/self/cgroup", false, text, sizeof(text)))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
         const char *number = strsep(&line, ":");
@@ -108,7 +111,7 @@ static void find_mounts(struct hierarchy all[HIERARCHIES], const char *root)
 {
     char text[FILE_SIZE], *lines = text, *line;
 
-    if (!read_file(root, "/proc/self/mountinfo", text, sizeof(text)))
+    if (!read_file(root, "/proc/self/mountinfo", false, text, sizeof(text)))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
         /* ID, parent, device, root, mount point, options, perhaps more, "-", type, what, options */
@@ -143,7 +146,7 @@ static bool read_numbers(const char *root, const char *group, const char *name, 
     char path[3 * NAME_SIZE], text[64], *rest = text;
 
     snprintf(path, sizeof(path), "%s/%s", group, name);
-    if (!read_file(root, path, text, sizeof(text)))
+    if (!read_file(root, path, true, text, sizeof(text)))
         return false;
     for (int i = 0; i < 2; i++) {
         const char *word = next_word(&rest, " \n");

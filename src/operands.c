@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "src/compress.h"
@@ -45,7 +46,9 @@
 
 /* Files under way for each thread.  With more of them, others get further ahead of a file that
  * takes long, and a signal undoes more outputs. */
-#define FILES_PER_THREAD 16
+#ifndef FILES_PER_THREAD
+#define FILES_PER_THREAD 64
+#endif
 
 /* A quarter of all descriptors is for directories, a quarter for files that wait to be made
  * final, and a quarter for files that are worked on, each with an input and an output.  The rest
@@ -66,6 +69,14 @@ struct level {
     const char *next; /* the first of these that was not worked on yet */
 };
 
+/* How many files under way have a hash of that, modulo these. */
+#define NAMES (1 << 14)
+#define DIRECTORIES (1 << 10)
+
+struct counts {
+    unsigned names[NAMES], directories[DIRECTORIES];
+};
+
 /* What all operands have in common. */
 struct work {
     const struct options *o;
@@ -79,6 +90,7 @@ struct work {
     bool may_ask;                /* the user may be asked whether a file is to be overwritten */
     struct entry *first, *last;  /* those under way, in order, */
     size_t count, most;          /* how many, and how many there may be; 0: not known yet */
+    struct counts *counts;       /* of these; NULL until there may be some */
     struct entry *again;         /* files in line to be worked on again, */
     struct entry **again_end;    /* and where the next one goes */
     long descriptors;            /* that there may be */
@@ -177,18 +189,22 @@ static struct directory *directory_of(struct work *w, const char *operand)
 
 /* --- Limits --- */
 
-/* The limits do not matter for a single file of up to this size: one thread with a few MB of
- * memory does it.  To look at them takes 0.1 ms, a tenth of the time. */
-#define LIMITS_MIN ((off_t)128 << 10)
+/* The limits do not matter for a single file of up to this size, a segment: it takes a few MB of
+ * memory, and 1 MB for each thread that takes a part of it, which 64 KiB are worth; and less
+ * processor time than a quota gives at once.  To look at them takes 0.5 ms, a tenth of what 2 MB
+ * take at level 1. */
+#define LIMITS_MIN ((off_t)2 << 20)
 
 /* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other
  * end is closed has all that there will be.) */
 static bool is_minor(const struct work *w, const struct file *f)
 {
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
+    struct rlimit addresses;
     int ready;
 
-    if (w->o->name_count > 1 || w->o->recursive)
+    if (w->o->name_count > 1 || w->o->recursive || getrlimit(RLIMIT_AS, &addresses) != 0 ||
+        addresses.rlim_cur != RLIM_INFINITY)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
         return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
@@ -212,12 +228,26 @@ static void save_addresses(void)
 #endif
 }
 
-/* Descriptors that there may be. */
+/* As many descriptors are asked for as some thousand small files need, side by side. */
+#define DESCRIPTORS_WANTED 16384
+
+/* Descriptors that there may be, after the limit was raised as far as it may be and is wanted.
+ * (Usually it is 1024 only for programs that use select().) */
 static long most_descriptors(void)
 {
-    const long limit = sysconf(_SC_OPEN_MAX);
+    struct rlimit limit;
 
-    return limit >= 0 ? limit : INT_MAX; /* -1 is no limit */
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return _POSIX_OPEN_MAX;
+    if (limit.rlim_cur < DESCRIPTORS_WANTED && limit.rlim_cur < limit.rlim_max) {
+        const struct rlimit raised = {limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max
+                                                                          : DESCRIPTORS_WANTED,
+                                      limit.rlim_max};
+
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+            limit = raised;
+    }
+    return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
 }
 
 /* Finds out how many threads and how much memory the system allows, before the first pipeline is
@@ -394,6 +424,17 @@ static void put_in_line(struct work *w, struct entry *e)
     w->again_end = &e->next;
 }
 
+/* The counts that a file under way is in. */
+static unsigned *count_of_name(const struct work *w, uint64_t hash)
+{
+    return &w->counts->names[hash % NAMES];
+}
+
+static unsigned *count_of_directory(const struct work *w, const struct directory *d)
+{
+    return &w->counts->directories[(d->inode ^ d->device) % DIRECTORIES];
+}
+
 /* Waits for the first file under way, and makes it final. */
 static void finish_first(struct work *w)
 {
@@ -402,6 +443,8 @@ static void finish_first(struct work *w)
     pipeline_wait(w->pipeline, &e->job);
     w->first = e->next;
     w->count--;
+    --*count_of_name(w, e->hash);
+    --*count_of_directory(w, e->file.directory);
     if (w->m->stop) {
         undo(e);
     } else if (w->again != NULL || e->file.retry != RETRY_NO || !file_try_commit(&e->file)) {
@@ -457,6 +500,8 @@ static bool is_related(const struct entry *a, const struct entry *b)
 /* Whether any file under way is related to this one. */
 static bool has_relative(const struct work *w, const struct entry *with)
 {
+    if (*count_of_name(w, with->hash) == 0)
+        return false;
     for (const struct entry *e = w->first; e != NULL; e = e->next)
         if (is_related(e, with))
             return true;
@@ -466,6 +511,8 @@ static bool has_relative(const struct work *w, const struct entry *with)
 /* Whether any file under way is in this directory. */
 static bool is_busy(const struct work *w, const struct directory *d)
 {
+    if (w->count == 0 || *count_of_directory(w, d) == 0)
+        return false;
     for (const struct entry *e = w->first; e != NULL; e = e->next)
         if (e->file.directory->device == d->device && e->file.directory->inode == d->inode)
             return true;
@@ -517,6 +564,8 @@ static bool ready_for_side_by_side(struct work *w)
         w->most = (size_t)pipeline_threads(&w->config) * FILES_PER_THREAD;
         if (w->most > most_waiting)
             w->most = most_waiting;
+        w->counts = calloc(1, sizeof(*w->counts));
+        w->side_by_side = w->side_by_side && w->counts != NULL;
     }
     return w->side_by_side && need_pipeline(w);
 }
@@ -585,6 +634,8 @@ static bool submit(struct work *w, const char *name, struct directory *directory
         w->last->next = e;
     w->last = e;
     w->count++;
+    ++*count_of_name(w, e->hash);
+    ++*count_of_directory(w, directory);
     while (w->first != NULL && pipeline_is_over(w->pipeline, &w->first->job))
         finish_first(w);
     if (w->again != NULL)
@@ -952,6 +1003,7 @@ bool operands_process(const struct options *o, struct messages *m)
         list_print_totals(&w.list);
     release(w.directory);
     free(w.directory_name);
+    free(w.counts);
     free(w.path);
     free(w.levels);
     if (w.pipeline != NULL)

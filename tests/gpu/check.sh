@@ -7,6 +7,7 @@
 #
 # Needs only a shell, the core utilities, gzip and the built tree.  FILEs are more inputs to compare
 # the engines on.  Takes some minutes, nearly all of it for bringing up the GPU in every process.
+# With SIDE_BY_SIDE=1 the sections run at the same time: for a GPU with some 30 GB of memory.
 # What is checked is that one input has one output, whatever engine made it.
 
 # Files named on the command line are found from where we were called.
@@ -18,23 +19,18 @@ srcdir=${srcdir:-$here}
 export LC_ALL=C
 unset GZIP GZLZSS GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 
-passed=0
-failed=0
-
 scratch=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$scratch" || exit 1
 
-# verdict WHAT: counts a check as failed if there is anything in the file "problems", which it shows
-# and empties.
+# verdict WHAT: a check failed if there is anything in the file "problems", which it shows and
+# empties.
 verdict() {
     if [ -s problems ]; then
-        failed=$((failed + 1))
         echo "not ok - $1"
         sed 's/^/    /' problems
     else
-        passed=$((passed + 1))
         echo "ok - $1"
     fi
     : >problems
@@ -81,8 +77,6 @@ expect_gpu_alone() {
         problem "$1: segments by CPU, by GPU, redone: $(segments), not 0, some, 0"
     fi
 }
-
-: >problems
 
 # --- Is there a GPU? ----------------------------------------------------------------------------
 
@@ -135,13 +129,22 @@ golden() {
 # Segments the GPU has matched in the mixed mode, in all.
 auto_segments=0
 
-grep -v '^#' "$srcdir/tests/data/golden.sha256" | awk '$2 != "-" { print $2, $3 }' | sort -u >groups
-while read -r group_level group_block; do
-    golden gpu "$group_level" "$group_block"
-    golden auto "$group_level" "$group_block"
-done <groups
-[ -s groups ] || problem "nothing recorded"
-verdict "there are recorded digests"
+# used_gpu: the mixed mode's runs of a section have used the GPU.
+used_gpu() {
+    [ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
+    verdict "the mixed mode uses the GPU: $auto_segments segments"
+}
+
+recorded() {
+    grep -v '^#' "$srcdir/tests/data/golden.sha256" | awk '$2 != "-" { print $2, $3 }' | sort -u >groups
+    while read -r group_level group_block; do
+        golden gpu "$group_level" "$group_block"
+        golden auto "$group_level" "$group_block"
+    done <groups
+    [ -s groups ] || problem "nothing recorded"
+    verdict "there are recorded digests"
+    used_gpu
+}
 
 # --- Every engine, number of threads and way to read: the same bytes ----------------------------
 
@@ -179,70 +182,82 @@ same() {
     verdict "$name: $(sha expected)"
 }
 
-for kind in $("$GEN" kinds); do
-    "$GEN" "$kind" 3000001 >input
-    same "$kind 3000001" input
-done
-for size in 0 1 2 3 32767 32768 32769 1048575 1048576 1048577 16777215 16777216 16777217; do
-    "$GEN" mixed "$size" >input
-    same "mixed $size" input
-done
-"$GEN" mixed 5000011 >input
-same "mixed 5000011 -b 32" input -b 32
-same "mixed 5000011 -b 33" input -b 33
-same "mixed 5000011 -b 32768" input -b 32768
-"$GEN" text 30000001 >input
-same "text 30000001 -b 4096" input -b 4096
-same "text 30000001 -9" input -9
-"$GEN" mixed 9000011 >input
-same "mixed 9000011 -10" input -10
-same "mixed 9000011 -12 -b 8192" input -12 -b 8192
-"$GEN" mixed 100000007 >input
-same "mixed 100000007" input
-for file in "$@"; do
-    case $file in
-    /*) ;;
-    *) file=$here/$file ;;
-    esac
-    if [ -r "$file" ]; then
-        same "$file" "$file"
-    else
-        problem "cannot be read"
-        verdict "$file"
-    fi
-done
+kinds() {
+    for kind in $("$GEN" kinds); do
+        "$GEN" "$kind" 3000001 >input
+        same "$kind 3000001" input
+    done
+}
+
+sizes() {
+    for size in 0 1 2 3 32767 32768 32769 1048575 1048576 1048577 16777215 16777216 16777217; do
+        "$GEN" mixed "$size" >input
+        same "mixed $size" input
+    done
+    used_gpu
+}
+
+options() {
+    "$GEN" mixed 5000011 >input
+    same "mixed 5000011 -b 32" input -b 32
+    same "mixed 5000011 -b 33" input -b 33
+    same "mixed 5000011 -b 32768" input -b 32768
+    "$GEN" text 30000001 >input
+    same "text 30000001 -b 4096" input -b 4096
+    same "text 30000001 -9" input -9
+    "$GEN" mixed 9000011 >input
+    same "mixed 9000011 -10" input -10
+    same "mixed 9000011 -12 -b 8192" input -12 -b 8192
+    "$GEN" mixed 100000007 >input
+    same "mixed 100000007" input
+    used_gpu
+}
+
+named_files() {
+    for file in "$@"; do
+        case $file in
+        /*) ;;
+        *) file=$here/$file ;;
+        esac
+        if [ -r "$file" ]; then
+            same "$file" "$file"
+        else
+            problem "cannot be read"
+            verdict "$file"
+        fi
+    done
+}
 
 # Every level on every kind of data and the files named, in one process each.
-rm -rf by-cpu
-mkdir by-cpu
-for kind in $("$GEN" kinds); do
-    "$GEN" "$kind" 1500007 >"by-cpu/$kind"
-done
-n=0
-for file in "$@"; do
-    case $file in
-    /*) ;;
-    *) file=$here/$file ;;
-    esac
-    n=$((n + 1))
-    head -c 50000000 "$file" >"by-cpu/file-$n"
-done
-cp -r by-cpu by-gpu
-level=1
-while [ "$level" -le 12 ]; do
-    compress -kf "-$level" --backend=cpu by-cpu/*[!z]
-    compress -kf "-$level" --backend=gpu by-gpu/*[!z]
-    expect_gpu_alone "level $level"
-    for file in by-cpu/*.gz; do
-        cmp "$file" "by-gpu/${file#by-cpu/}" >>problems 2>&1
-        gzip -t "$file" >>problems 2>&1
+levels() {
+    rm -rf by-cpu
+    mkdir by-cpu
+    for kind in $("$GEN" kinds); do
+        "$GEN" "$kind" 1500007 >"by-cpu/$kind"
     done
-    verdict "every kind of data, level $level"
-    level=$((level + 1))
-done
-
-[ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
-verdict "the mixed mode uses the GPU: $auto_segments segments"
+    n=0
+    for file in "$@"; do
+        case $file in
+        /*) ;;
+        *) file=$here/$file ;;
+        esac
+        n=$((n + 1))
+        head -c 50000000 "$file" >"by-cpu/file-$n"
+    done
+    cp -r by-cpu by-gpu
+    level=1
+    while [ "$level" -le 12 ]; do
+        compress -kf "-$level" --backend=cpu by-cpu/*[!z]
+        compress -kf "-$level" --backend=gpu by-gpu/*[!z]
+        expect_gpu_alone "level $level"
+        for file in by-cpu/*.gz; do
+            cmp "$file" "by-gpu/${file#by-cpu/}" >>problems 2>&1
+            gzip -t "$file" >>problems 2>&1
+        done
+        verdict "every kind of data, level $level"
+        level=$((level + 1))
+    done
+}
 
 # --- Smaller GPUs, and several ------------------------------------------------------------------
 
@@ -258,58 +273,60 @@ limited() {
     verdict "$1=$2, level $3"
 }
 
-"$GEN" mixed 50000003 >bytes
-for level in 2 6 9; do
-    limited GZLZSS_TEST_GPU_SHARED 100000 "$level"
-    limited GZLZSS_TEST_GPU_SHARED 1000 "$level"
-done
-for level in 1 6 12; do
-    limited GZLZSS_TEST_GPU_MEMORY 2000000000 "$level"
-done
+limits() {
+    "$GEN" mixed 50000003 >bytes
+    for level in 2 6 9; do
+        limited GZLZSS_TEST_GPU_SHARED 100000 "$level"
+        limited GZLZSS_TEST_GPU_SHARED 1000 "$level"
+    done
+    for level in 1 6 12; do
+        limited GZLZSS_TEST_GPU_MEMORY 2000000000 "$level"
+    done
 
-if [ "$("$command" --list-devices | wc -l)" -gt 1 ]; then
-    for level in 1 6 9; do
-        for mode in gpu auto; do
-            compress --backend=cpu "-$level" <bytes
-            mv out expected
-            GZLZSS_TEST_GPU_MIN=0
-            export GZLZSS_TEST_GPU_MIN
-            for list in 0,1 1,0 1; do
-                compress "--backend=$mode" "-$level" --device "$list" <bytes
-                cmp expected out >>problems 2>&1 || problem "differs: $mode, --device $list"
-                case $list in
-                *,*)
-                    grep -q 'by GPU (.* and 1 more)' messages || problem "$mode, $list: not by two"
-                    ;;
-                esac
+    if [ "$("$command" --list-devices | wc -l)" -gt 1 ]; then
+        for level in 1 6 9; do
+            for mode in gpu auto; do
+                compress --backend=cpu "-$level" <bytes
+                mv out expected
+                GZLZSS_TEST_GPU_MIN=0
+                export GZLZSS_TEST_GPU_MIN
+                for list in 0,1 1,0 1; do
+                    compress "--backend=$mode" "-$level" --device "$list" <bytes
+                    cmp expected out >>problems 2>&1 || problem "differs: $mode, --device $list"
+                    case $list in
+                    *,*)
+                        grep -q 'by GPU (.* and 1 more)' messages || problem "$mode, $list: not by two"
+                        ;;
+                    esac
+                done
+                unset GZLZSS_TEST_GPU_MIN
+                verdict "two GPUs, $mode, level $level"
             done
-            unset GZLZSS_TEST_GPU_MIN
-            verdict "two GPUs, $mode, level $level"
         done
-    done
 
-    # One is at work already while the other is brought up, for a file that is large enough for two.
-    rm -rf growing
-    mkdir growing
-    "$GEN" text 3000001 >growing/1
-    cp bytes growing/2
-    for n in 1 2; do
-        "$command" -n --backend=cpu <growing/$n >growing/$n.expected
-    done
-    GZLZSS_TEST_GPU_MIN=20000000
-    export GZLZSS_TEST_GPU_MIN
-    compress -k --backend=gpu -p 4 --device 0,1 growing/1 growing/2
-    unset GZLZSS_TEST_GPU_MIN
-    for n in 1 2; do
-        cmp growing/$n.expected growing/$n.gz >>problems 2>&1
-    done
-    verdict "a second GPU for the second file"
-else
-    echo "skipped - there is only one GPU"
-fi
-echo x | "$command" --backend=gpu --device 0,99 >out 2>messages && problem "--device 0,99 works"
-grep -q 'there is no CUDA device 99' messages || problem "--device 0,99: $(cat messages)"
-verdict "a device that is not there"
+        # One is at work already while the other is brought up, for a file that is large enough for two.
+        rm -rf growing
+        mkdir growing
+        "$GEN" text 3000001 >growing/1
+        cp bytes growing/2
+        for n in 1 2; do
+            "$command" -n --backend=cpu <growing/$n >growing/$n.expected
+        done
+        GZLZSS_TEST_GPU_MIN=20000000
+        export GZLZSS_TEST_GPU_MIN
+        compress -k --backend=gpu -p 4 --device 0,1 growing/1 growing/2
+        unset GZLZSS_TEST_GPU_MIN
+        for n in 1 2; do
+            cmp growing/$n.expected growing/$n.gz >>problems 2>&1
+        done
+        verdict "a second GPU for the second file"
+    else
+        echo "skipped - there is only one GPU"
+    fi
+    echo x | "$command" --backend=gpu --device 0,99 >out 2>messages && problem "--device 0,99 works"
+    grep -q 'there is no CUDA device 99' messages || problem "--device 0,99: $(cat messages)"
+    verdict "a device that is not there"
+}
 
 # --- A GPU that errs or fails -------------------------------------------------------------------
 
@@ -346,64 +363,84 @@ fault() {
     verdict "$name: $kind"
 }
 
-"$GEN" text 3000001 >small
-"$GEN" mixed 100000007 >large
-fault "text 3000001" corrupt small
-fault "text 3000001 -b 32" corrupt small -b 32
-fault "mixed 100000007" corrupt large
-fault "text 3000001" fail=0 small
-fault "mixed 100000007" fail=0 large
-fault "mixed 100000007" fail=3 large
-fault "mixed 100000007 -b 32" fail=3 large -b 32
+faults() {
+    "$GEN" text 3000001 >small
+    "$GEN" mixed 100000007 >large
+    fault "text 3000001" corrupt small
+    fault "text 3000001 -b 32" corrupt small -b 32
+    fault "mixed 100000007" corrupt large
+    fault "text 3000001" fail=0 small
+    fault "mixed 100000007" fail=0 large
+    fault "mixed 100000007" fail=3 large
+    fault "mixed 100000007 -b 32" fail=3 large -b 32
 
-# The files after the one at which the GPU failed.  A file of two segments takes two batches, since
-# the last segment is read by itself.
-for n in 1 2 3; do
-    "$GEN" source 2000001 "$n" >"source-$n"
-    compress --backend=cpu -b 1024 -c "source-$n"
-    cat out >>expected-all
-done
-GZLZSS_TEST_GPU_FAULT=fail=2
-export GZLZSS_TEST_GPU_FAULT
-compress --backend=gpu -b 1024 -c source-1 source-2 source-3
-unset GZLZSS_TEST_GPU_FAULT
-cmp expected-all out >>problems 2>&1
-[ "$(count 1)" -gt 0 ] || problem "nothing was left to the CPU: $(segments)"
-[ "$(count 2)" -gt 0 ] || problem "nothing was done by the GPU: $(segments)"
-verdict "three files, the GPU fails at the second"
+    # The files after the one at which the GPU failed.  A file of two segments takes two batches, since
+    # the last segment is read by itself.
+    for n in 1 2 3; do
+        "$GEN" source 2000001 "$n" >"source-$n"
+        compress --backend=cpu -b 1024 -c "source-$n"
+        cat out >>expected-all
+    done
+    GZLZSS_TEST_GPU_FAULT=fail=2
+    export GZLZSS_TEST_GPU_FAULT
+    compress --backend=gpu -b 1024 -c source-1 source-2 source-3
+    unset GZLZSS_TEST_GPU_FAULT
+    cmp expected-all out >>problems 2>&1
+    [ "$(count 1)" -gt 0 ] || problem "nothing was left to the CPU: $(segments)"
+    [ "$(count 2)" -gt 0 ] || problem "nothing was done by the GPU: $(segments)"
+    verdict "three files, the GPU fails at the second"
+}
 
 # --- The kernels themselves ---------------------------------------------------------------------
 
-if command -v compute-sanitizer >/dev/null 2>&1; then
-    mkdir sanitize
-    "$GEN" text 100000 >sanitize/text
-    "$GEN" zeros 40000 >sanitize/zeros
-    "$GEN" binary 100000 >sanitize/binary
-    for tool in memcheck racecheck; do
-        for options in "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
-            status=0
-            # shellcheck disable=SC2086 # These are several.
-            compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
-                "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
-                sanitize/binary >out 2>messages || status=$?
-            if [ "$status" -ne 0 ]; then
-                problem "exit status $status"
-                tail -n 30 sanitizer.log messages >>problems
-            fi
-            grep -q 'SUMMARY: 0 \(errors\|hazards\)' sanitizer.log ||
-                problem "no summary: $(tail -n 3 sanitizer.log)"
-            expect_gpu_alone "under $tool"
-            for f in text zeros binary; do
-                # shellcheck disable=SC2086
-                "$command" -n $options --backend=cpu <"sanitize/$f" |
-                    cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
+sanitizer() {
+    if command -v compute-sanitizer >/dev/null 2>&1; then
+        mkdir sanitize
+        "$GEN" text 100000 >sanitize/text
+        "$GEN" zeros 40000 >sanitize/zeros
+        "$GEN" binary 100000 >sanitize/binary
+        for tool in memcheck racecheck; do
+            for options in "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
+                status=0
+                # shellcheck disable=SC2086 # These are several.
+                compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
+                    "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
+                    sanitize/binary >out 2>messages || status=$?
+                if [ "$status" -ne 0 ]; then
+                    problem "exit status $status"
+                    tail -n 30 sanitizer.log messages >>problems
+                fi
+                grep -q 'SUMMARY: 0 \(errors\|hazards\)' sanitizer.log ||
+                    problem "no summary: $(tail -n 3 sanitizer.log)"
+                expect_gpu_alone "under $tool"
+                for f in text zeros binary; do
+                    # shellcheck disable=SC2086
+                    "$command" -n $options --backend=cpu <"sanitize/$f" |
+                        cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
+                done
+                verdict "compute-sanitizer $tool, $options"
             done
-            verdict "compute-sanitizer $tool, $options"
         done
-    done
-else
-    echo "skipped - compute-sanitizer is not installed"
-fi
+    else
+        echo "skipped - compute-sanitizer is not installed"
+    fi
+}
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+# --- All of them --------------------------------------------------------------------------------
+
+for section in recorded kinds sizes options named_files levels limits faults sanitizer; do
+    mkdir "$section"
+    (
+        cd "$section" || exit 1
+        : >problems
+        "$section" "$@"
+        echo "ok - $section: done"
+    ) 2>&1 | tee "$section.log" &
+    [ -n "$SIDE_BY_SIDE" ] || wait
+done
+wait
+passed=$(cat ./*.log | grep -c '^ok - ')
+failed=$(cat ./*.log | grep -c '^not ok - ')
+broken_off=$((9 - $(cat ./*.log | grep -c '^ok - .*: done$')))
+echo "$passed passed, $failed failed, $broken_off sections broken off"
+[ "$failed" -eq 0 ] && [ "$broken_off" -eq 0 ]

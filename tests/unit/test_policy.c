@@ -19,6 +19,7 @@ static struct policy_facts facts(void)
         .core_guess = 50 * MB,
         .in_parts = true,
         .segment_size = 2 * MIB,
+        .longest = UINT64_MAX,
     };
 
     return f;
@@ -157,6 +158,16 @@ static void test_matching_without(void)
     CHECK(policy_cpu_may_match(&f));
     f.gpu_is_coming = true;
     CHECK(!policy_cpu_may_match(&f));
+    /* But it does small files in less time than a GPU takes to bring back the first: 0.56 s. */
+    f.longest = (uint64_t)(2.24 * MB);
+    CHECK(policy_cpu_may_match(&f));
+    f.longest = (uint64_t)(2.25 * MB);
+    CHECK(!policy_cpu_may_match(&f));
+    f.longest = 0;
+    CHECK(!policy_cpu_may_match(&f));
+    f.longest = MIB;
+    f.is_pipe = true;
+    CHECK(!policy_cpu_may_match(&f));
 }
 
 /* Beside GPUs. */
@@ -186,6 +197,13 @@ static void test_matching_beside(void)
     CHECK(policy_cpu_may_match(&f));
     f.left = 41 * MB;
     CHECK(!policy_cpu_may_match(&f));
+    /* None of the files is larger than half a segment. */
+    f.longest = MIB;
+    f.left = 21 * MB;
+    CHECK(policy_cpu_may_match(&f));
+    f.left = 20 * MB;
+    CHECK(!policy_cpu_may_match(&f));
+    f.longest = UINT64_MAX;
     f.is_pipe = true;
     CHECK(policy_cpu_may_match(&f));
     f.backend = BACKEND_GPU;
