@@ -139,8 +139,8 @@ int main(int argc, char **argv)
             double begun = cpu_seconds(), encoded;
             size_t out_len;
 
-            if (!huff_encode_segment(e, s->in, s->len, s->chunks, level->split, i + 1 == count, out,
-                                     &out_len))
+            if (!huff_encode_segment(e, s->in, s->len, s->chunks, level->split,
+                                     i + 1 == count ? HUFF_LAST : HUFF_MARK, out, &out_len))
                 die("a sequence is not a match");
             encoded = cpu_seconds();
             sums += gz_crc32(0, s->in, s->len);

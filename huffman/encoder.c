@@ -54,7 +54,7 @@ size_t huff_bound(size_t len)
     /* No block takes more than it would stored: its bytes, and for every 65535 of them begun a
      * header of at most 5 bytes, padding included.  A block has at least one part for each such
      * header, and a part has HUFF_SPLIT_MIN bytes unless it is its chunk's last. */
-    return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 5 + 2 * BITWRITER_SLACK;
+    return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 2 * 5 + 2 * BITWRITER_SLACK;
 }
 
 /* Plans and writes block b. */
@@ -67,8 +67,8 @@ static void end_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t
 
 /* Encodes the segment from `at`, the start of a chunk, to its end. */
 static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
-                   const struct lz_chunk *chunks, struct huff_place at, size_t split, bool last,
-                   uint8_t *out, size_t *out_len)
+                   const struct lz_chunk *chunks, struct huff_place at, size_t split,
+                   enum huff_end end, uint8_t *out, size_t *out_len)
 {
     struct bitwriter w = {out, 0, 0};
     struct huff_block *open = NULL, *next = &e->blocks[0], *both = &e->blocks[1],
@@ -99,13 +99,15 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
         next = spare;
     }
     if (open != NULL) {
-        end_block(e, &w, in, len, chunks, open, last);
-    } else if (last) {
+        end_block(e, &w, in, len, chunks, open, end == HUFF_LAST);
+    } else if (end == HUFF_LAST) {
         /* An empty file: a fixed block that ends at once. */
         bits_put(&w, 1 | DEFLATE_FIXED << 1, 3);
         bits_put(&w, 0, 7);
     }
-    if (!last)
+    if (end != HUFF_LAST)
+        huff_write_stored(&w, in, 0, false);
+    if (end == HUFF_MARK)
         huff_write_stored(&w, in, 0, false);
     bits_align(&w);
     *out_len = (size_t)(w.next - out);
@@ -113,19 +115,19 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
 }
 
 bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
-                         const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
-                         size_t *out_len)
+                         const struct lz_chunk *chunks, size_t split, enum huff_end end,
+                         uint8_t *out, size_t *out_len)
 {
     const struct huff_place start = {0, 0, 0};
 
-    return encode(e, in, len, chunks, start, split, last, out, out_len);
+    return encode(e, in, len, chunks, start, split, end, out, out_len);
 }
 
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
-                       const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                       const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len)
 {
     const struct huff_place second_chunk = {.byte = LZ_CHUNK_SIZE, .chunk = 1};
 
-    return encode(e, in, len, chunks, second_chunk, split, last, out, out_len);
+    return encode(e, in, len, chunks, second_chunk, split, end, out, out_len);
 }

@@ -27,10 +27,19 @@ void huff_encoder_free(struct huff_encoder *e);
  * segment and the bit writer's slack included. */
 size_t huff_bound(size_t len);
 
+/* How what is encoded ends, on a byte boundary. */
+enum huff_end {
+    HUFF_MARK, /* with the mark of `pigz -i`: two empty stored blocks, so that what comes next
+                  stands behind the bytes 00 00 FF FF 00 00 00 FF FF.  It refers to nothing before
+                  the mark. */
+    HUFF_LAST, /* the final block has BFINAL set */
+    HUFF_SYNC, /* with one empty stored block, as zlib's Z_SYNC_FLUSH does: the next may refer to
+                  what comes before */
+};
+
 /*
  * Encodes the segment in[0..len) as DEFLATE blocks (RFC 1951) that start and end on a byte
- * boundary: with `last` the final block has BFINAL set, otherwise an empty stored block ends the
- * segment, as zlib's Z_FULL_FLUSH does.  `chunks` holds LZ_CHUNKS(len) entries; in needs
+ * boundary, as `end` says.  `chunks` holds LZ_CHUNKS(len) entries; in needs
  * LZ_INPUT_PAD readable bytes after it and out room for huff_bound(len).
  *
  * A block may end where a chunk ends.  Within a chunk, it may end after a match, `split` bytes
@@ -41,13 +50,13 @@ size_t huff_bound(size_t len);
  * this segment, within its chunk and within DEFLATE's limits.  *out is garbage then.
  */
 bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
-                         const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
-                         size_t *out_len);
+                         const struct lz_chunk *chunks, size_t split, enum huff_end end,
+                         uint8_t *out, size_t *out_len);
 
 /* The same without the segment's first chunk: it is not encoded, but matches may refer to it
  * (lz_match_after).  len is LZ_CHUNK_SIZE at least. */
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
-                       const struct lz_chunk *chunks, size_t split, bool last, uint8_t *out,
+                       const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len);
 
 #endif

@@ -22,6 +22,12 @@ struct result {
     double match, encode; /* seconds, of all threads together */
 };
 
+/* Pieces of --rsyncable refer to what comes before them, other segments do not. */
+static enum huff_end end_of(const struct slot *s)
+{
+    return s->last ? HUFF_LAST : s->job->pipeline->config.rsyncable ? HUFF_SYNC : HUFF_MARK;
+}
+
 /* Matches the segment, unless that was done in parts, and encodes it; false if the matches do
  * not pass the check.  *matched: the time between. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
@@ -36,12 +42,12 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
         else
             chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
         *matched = clock_seconds();
-        return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, s->last,
+        return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
                                    s->out, &s->out_len);
     }
     chunks = lz_match_after(w->tools->matcher, level, s->in, len);
     *matched = clock_seconds();
-    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, s->last, s->out,
+    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s), s->out,
                              &s->out_len);
 }
 
@@ -57,7 +63,7 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
         finish_parts(w);
     if (s->chunks != NULL) {
         r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks,
-                                    w->pipeline->level->split, s->last, s->out, &s->out_len);
+                                    w->pipeline->level->split, end_of(s), s->out, &s->out_len);
         /* The GPU was wrong.  The CPU is not. */
         r->is_redone = !r->ok;
     }

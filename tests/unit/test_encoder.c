@@ -474,7 +474,21 @@ static void check_sizes(const struct segment *s, size_t split, bool last,
     }
     if (s->len > 0 && CHECK(b < end))
         b = check_block(b, end, from, &open);
-    CHECK_EQ(end - b, s->len == 0 || !last); /* the mark of the segment's end */
+    CHECK_EQ(end - b, last ? s->len == 0 : 2); /* the mark of the segment's end */
+}
+
+/* What ends with one empty stored block is the same but for the second, of five bytes. */
+static void check_sync(const struct segment *s, size_t split, const uint8_t *marked, size_t size)
+{
+    const size_t bound = huff_bound(s->len);
+    uint8_t *out = unit_need(malloc(bound));
+    size_t shorter = 0;
+
+    if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, split, HUFF_SYNC, out,
+                                  &shorter)) &&
+        CHECK_EQ(shorter, size - 5))
+        CHECK(memcmp(out, marked, shorter) == 0);
+    free(out);
 }
 
 /* Encodes a segment and checks all of the above; returns the size in bytes. */
@@ -483,13 +497,17 @@ static size_t check_split(const struct segment *s, size_t split, bool last, stru
     size_t bound = huff_bound(s->len), size = 0;
     uint8_t *out = unit_need(malloc(bound));
 
-    if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, split, last, out, &size)) &&
+    if (CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, split,
+                                  last ? HUFF_LAST : HUFF_MARK, out, &size)) &&
         CHECK(size <= bound) && decode(out, size, s->in, s->len, last, blocks)) {
         check_sizes(s, split, last, blocks);
         CHECK_EQ(size, (blocks->bits + 7) / 8);
         if (!last) {
-            CHECK(size >= 5 && memcmp(out + size - 4, "\0\0\xff\xff", 4) == 0);
+            static const uint8_t mark[] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
+
+            CHECK(size >= 10 && memcmp(out + size - sizeof(mark), mark, sizeof(mark)) == 0);
             CHECK_EQ(blocks->bits % 8, 0);
+            check_sync(s, split, out, size);
         }
     } else {
         blocks->count = 0;
@@ -516,9 +534,10 @@ static void empty(void)
     CHECK_EQ(check_segment(&s, true, &blocks), 2);
     CHECK_EQ(blocks.count, 1);
     CHECK_EQ(blocks.block[0].type, FIXED);
-    CHECK_EQ(check_segment(&s, false, &blocks), 5);
-    CHECK_EQ(blocks.count, 1);
+    CHECK_EQ(check_segment(&s, false, &blocks), 10);
+    CHECK_EQ(blocks.count, 2);
     CHECK_EQ(blocks.block[0].type, STORED);
+    CHECK_EQ(blocks.block[1].type, STORED);
     segment_free(&s);
 }
 
@@ -795,7 +814,7 @@ static void incompressible(void)
             size = check_split(&s, splits[j], true, &blocks);
             CHECK(size <= s.len + s.len / 10000 + 8);
             size = check_split(&s, splits[j], false, &blocks);
-            CHECK(size <= s.len + s.len / 10000 + 8 + 5);
+            CHECK(size <= s.len + s.len / 10000 + 8 + 10);
         }
         segment_free(&s);
     }
@@ -1156,7 +1175,7 @@ static void most_blocks(void)
         pos = add_sequence(&s, pos / LZ_CHUNK_SIZE, pos, HUFF_SPLIT_MIN - 3, 3);
     }
     size = check_split(&s, HUFF_SPLIT_MIN, false, &blocks);
-    CHECK_EQ(blocks.count, 2 * pairs + 1);
+    CHECK_EQ(blocks.count, 2 * pairs + 2);
     CHECK(size < s.len && size > s.len - s.len / 50);
     segment_free(&s);
 }
@@ -1196,9 +1215,11 @@ static bool accepts(const struct segment *s)
     bool ok;
 
     /* What is a match does not depend on where blocks end. */
-    ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_SPLIT_MIN, true, out, &size);
-    CHECK_EQ(huff_encode_segment(encoder, s->in, s->len, s->chunks, WHOLE_CHUNKS, true, out, &size),
-             ok);
+    ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_SPLIT_MIN, HUFF_LAST, out,
+                             &size);
+    CHECK_EQ(
+        huff_encode_segment(encoder, s->in, s->len, s->chunks, WHOLE_CHUNKS, HUFF_LAST, out, &size),
+        ok);
 
     if (ok)
         decode(out, size, s->in, s->len, true, &blocks);
