@@ -6,7 +6,34 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+/* A place in a DEFLATE stream where a block starts, and what came before. */
+struct gz_place {
+    uint64_t bit;  /* of the whole input */
+    uint32_t crc;  /* of the stream's data so far, */
+    uint64_t len;  /* which is so many bytes, */
+    uint8_t *end;  /* the last of which, INF_WINDOW at most, stand before this */
+    uint64_t made; /* bytes written by gz_ahead.run */
+    bool ended;    /* there the stream has ended, and nothing of it follows */
+};
+
+/*
+ * Somebody who decodes parts of the input ahead, side by side.  He must hand over exactly what
+ * decoding from the start gives.
+ */
+struct gz_ahead {
+    /* Whether something that starts at that bit was decoded, or is being decoded. */
+    bool (*has)(void *ctx, uint64_t bit);
+    /* Writes as much as was decoded from that place on, if anything, and goes on to where that
+     * ends.  False if a write failed, with errno set. */
+    bool (*run)(void *ctx, struct gz_place *place);
+    /* What is read next is what stands at that byte of the input, which was not before what run
+     * came to. */
+    void (*seek)(void *ctx, uint64_t byte);
+    void *ctx;
+};
 
 /* Where bytes come from and go to. */
 struct gz_io {
@@ -17,6 +44,7 @@ struct gz_io {
                           included (zcat -f) */
     void (*extra)(void *ctx, unsigned bytes); /* a gzip header has an extra field of so many bytes,
                                                  which is ignored; may be NULL */
+    const struct gz_ahead *ahead;                /* or NULL */
 };
 
 #endif

@@ -17,7 +17,9 @@ bool gz_refill(struct gz_stream *s)
     memmove(s->in, s->in + from, s->in_end - from);
     s->in_pos -= from;
     s->in_end -= from;
-    ssize_t n = s->io.read(s->io.ctx, s->in + s->in_end, GZ_IN_SIZE);
+    ssize_t n =
+        s->io.read(s->io.ctx, s->in + s->in_end, s->in_most > 0 ? s->in_most : GZ_IN_SIZE);
+    s->in_most = 0;
     if (n <= 0) {
         s->in_stop = n == 0 ? GZ_TRUNCATED : GZ_READ_ERROR;
         return false;
@@ -25,6 +27,16 @@ bool gz_refill(struct gz_stream *s)
     s->in_end += (size_t)n;
     s->info->read_bytes += (uint64_t)n;
     return true;
+}
+
+void gz_seek(struct gz_stream *s, uint64_t offset)
+{
+    s->io.ahead->seek(s->io.ahead->ctx, offset);
+    s->in_pos = s->in_end = GZ_IN_BACK;
+    s->in_stop = GZ_OK;
+    s->info->read_bytes = offset;
+    /* Reads end where they would have ended. */
+    s->in_most = GZ_IN_SIZE - (size_t)(offset % GZ_IN_SIZE);
 }
 
 bool gz_flush(struct gz_stream *s)

@@ -55,6 +55,7 @@ struct gz_stream {
     uint8_t *in; /* GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK bytes; in[in_pos..in_end) are
                     still to be parsed */
     size_t in_pos, in_end;
+    size_t in_most; /* the next read asks for no more; 0: GZ_IN_SIZE */
     enum gz_status in_stop; /* GZ_OK until the input has ended: then what it means to want more,
                                GZ_TRUNCATED or GZ_READ_ERROR */
 
@@ -79,6 +80,9 @@ struct gz_stream {
 /* Reads on when everything was parsed, or all but GZ_IN_REST bytes, which stay.  False: there is
  * nothing more, and in_stop says why. */
 bool gz_refill(struct gz_stream *s);
+
+/* Goes on reading at that byte of the input, behind what was read or somewhere in it. */
+void gz_seek(struct gz_stream *s, uint64_t offset);
 
 /* Writes what waits in the out buffer; false if that failed, with errno set. */
 bool gz_flush(struct gz_stream *s);

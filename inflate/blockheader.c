@@ -197,13 +197,16 @@ static enum inf_block_verdict read_lengths(struct bit_reader *reader, const stru
     return INF_BLOCK_GOOD;
 }
 
+_Static_assert(sizeof(((struct inf_lengths *)0)->all) == LITLEN_MAX + DISTANCE_MAX + STEP_MAX,
+               "room for all");
+
 /* Checks a dynamic block's header from its counts on. */
-static enum inf_block_verdict check_dynamic(struct bit_reader *r)
+static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_lengths *found)
 {
     static const uint8_t order[LENGTH_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                   11, 4,  12, 3, 13, 2, 14, 1, 15};
     uint8_t length_lengths[LENGTH_SYMBOLS] = {0};
-    uint8_t lengths[LITLEN_MAX + DISTANCE_MAX + STEP_MAX] = {0};
+    uint8_t *const lengths = found->all;
     struct step steps[1 << LENGTH_BITS_MAX];
     unsigned used;
 
@@ -212,6 +215,7 @@ static enum inf_block_verdict check_dynamic(struct bit_reader *r)
     const unsigned litlens = 257 + take(r, 5), distances = 1 + take(r, 5), listed = 4 + take(r, 4);
     if (litlens > LITLEN_MAX || distances > DISTANCE_MAX)
         return INF_BLOCK_BAD;
+    *found = (struct inf_lengths){.litlens = litlens, .distances = distances};
     for (unsigned i = 0; i < listed; i++) {
         if (!need(r, 3))
             return INF_BLOCK_CUT;
@@ -260,6 +264,14 @@ static enum inf_block_verdict check_stored(struct bit_reader *r, struct inf_bloc
 enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
                                        struct inf_block *block)
 {
+    struct inf_lengths lengths;
+
+    return inf_read_block(bits, count, in, len, block, &lengths);
+}
+
+enum inf_block_verdict inf_read_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                      struct inf_block *block, struct inf_lengths *lengths)
+{
     struct bit_reader r = {.count = count, .in = in, .end = in + len};
     enum inf_block_verdict verdict = INF_BLOCK_GOOD;
 
@@ -275,7 +287,7 @@ enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint
     case INF_BLOCK_FIXED:
         break;
     case INF_BLOCK_DYNAMIC:
-        verdict = check_dynamic(&r);
+        verdict = check_dynamic(&r, lengths);
         break;
     default:
         verdict = INF_BLOCK_BAD;

@@ -27,6 +27,12 @@ struct inf_block {
     unsigned stored_len;  /* bytes of a stored block */
 };
 
+/* The code lengths of a dynamic block; those of distances follow those of literals and lengths. */
+struct inf_lengths {
+    unsigned litlens, distances;
+    uint8_t all[286 + 30 + 16]; /* the last are scratch */
+};
+
 /*
  * Checks the header that starts with the low `count` bits of `bits`, count <= 64, and goes on in
  * in[0..len).  The bits before in[0] are the end of whole bytes, as a bit buffer holds them: from
@@ -44,5 +50,9 @@ struct inf_block {
  */
 enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
                                        struct inf_block *block);
+
+/* The same, and fills *lengths in if the block is dynamic. */
+enum inf_block_verdict inf_read_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
+                                      struct inf_block *block, struct inf_lengths *lengths);
 
 #endif

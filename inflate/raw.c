@@ -39,17 +39,32 @@ static bool zlib_open(z_stream *z)
     return inflateInit2(z, -MAX_WBITS) == Z_OK; /* negative: no wrapper */
 }
 
+/* Gives zlib the bits of a byte but the lowest `skip`, if that is not a whole byte of input. */
+static void give_bits(z_stream *z, const uint8_t *byte, unsigned skip)
+{
+    if (skip != 0)
+        inflatePrime(z, (int)(8 - skip), *byte >> skip);
+}
+
 static enum inf_result zlib_run(z_stream *z, struct inf_io *io)
 {
     z->next_in = (uint8_t *)io->in + io->used; /* never written to; const only with ZLIB_CONST */
     z->avail_in = (uInt)((ptrdiff_t)io->in_len - io->used);
     z->next_out = io->out + io->made;
     z->avail_out = (uInt)(io->out_len - io->made);
-    int ret = inflate(z, Z_NO_FLUSH);
+    int ret = inflate(z, io->stops ? Z_BLOCK : Z_NO_FLUSH);
     io->used = (ptrdiff_t)(io->in_len - z->avail_in);
     io->made = io->out_len - z->avail_out;
     switch (ret) {
     case Z_OK:
+        /* data_type: 128 "if inflate() returned immediately after decoding an end-of-block code",
+         * 64 in the last block, and the number of unused bits in the last byte taken. */
+        if (io->stops && (z->data_type & (128 | 64)) == 128) {
+            io->place =
+                8 * (size_t)(io->used + (ptrdiff_t)INF_BACK) - (size_t)(z->data_type & 7);
+            return INF_BLOCK;
+        }
+        return INF_MORE;
     case Z_BUF_ERROR: /* nothing could be done for want of input or room: no error */
         return INF_MORE;
     case Z_STREAM_END:
@@ -153,13 +168,6 @@ static size_t place_of(const struct inflate_state *state, const struct inf_io *i
 static void go_to(struct inf_io *io, size_t place)
 {
     io->used = (ptrdiff_t)((place + 7) / 8) - (ptrdiff_t)INF_BACK;
-}
-
-/* Gives zlib the bits of a byte but the lowest `skip`, if that is not a whole byte of input. */
-static void give_bits(z_stream *z, const uint8_t *byte, unsigned skip)
-{
-    if (skip != 0)
-        inflatePrime(z, (int)(8 - skip), *byte >> skip);
 }
 
 /*
@@ -326,6 +334,19 @@ static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
     return most < left ? most : left;
 }
 
+bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *window, size_t len)
+{
+    (void)window;
+    (void)len;
+    if (skip > 0) {
+        raw->state.read_in = (uint64_t)byte >> skip;
+        raw->state.read_in_length = 8 - (int32_t)skip;
+    }
+    /* There is no window in tmp_out_buffer. */
+    raw->state.tmp_out_processed = raw->state.tmp_out_valid = 2 * WINDOW;
+    return true;
+}
+
 /* Has ISA-L decode the block. */
 static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
 {
@@ -381,6 +402,10 @@ enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)
             go_to(io, place_of(&raw->state, io));
             return INF_END;
         }
+        if (io->stops) {
+            io->place = place_of(&raw->state, io);
+            return INF_BLOCK;
+        }
     }
     return zlib_run(&raw->zlib, io);
 }
@@ -399,6 +424,12 @@ static bool raw_open(struct inf_raw *raw)
 void inf_reset(struct inf_raw *raw)
 {
     inflateReset(&raw->z);
+}
+
+bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *window, size_t len)
+{
+    give_bits(&raw->z, &byte, skip);
+    return len == 0 || inflateSetDictionary(&raw->z, window, (uInt)len) == Z_OK;
 }
 
 enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)

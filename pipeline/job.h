@@ -13,7 +13,8 @@
  *              4. claim a segment, of the earliest job that has one, match it with the CPU engine
  *                 and encode it;
  *              5. begin a job;
- *              6. match chunks of a segment that another worker has claimed (parts.c).
+ *              6. match chunks of a segment that another worker has claimed (parts.c);
+ *              7. decode a part of a file that is being decompressed (expand.c).
  *              The thread that submits jobs is the first worker while it waits for one.
  *   feeders    are threads that each have a batch of a GPU.  They fill it with segments, of any
  *              jobs, have it matched, and hand the segments to the workers.  When all of these are
@@ -62,6 +63,7 @@
  *   claim       claiming and reading
  *   parts       segments that several workers match
  *   feed        batches for GPUs
+ *   expand      decompression by many threads
  *   work        what a worker does
  *   serve       what others call (pipeline.h)
  */
@@ -71,6 +73,7 @@
 #include <pthread.h>
 
 #include "huffman/huffman.h"
+#include "inflate/find.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/source.h"
 
@@ -138,6 +141,7 @@ struct worker {
     struct tools *tools;
     bool lacks_memory; /* there was none the last time that it needed some */
     struct split split;
+    struct expand_tools *expand; /* what it needs to decompress, or NULL */
 };
 
 /* A thread, and a GPU's batch that it has to itself. */
@@ -255,6 +259,14 @@ struct pipeline {
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
     const struct pipeline_job *awaited; /* by the first worker; NULL: it is not at work */
+
+    /* Decompression (expand.c): */
+    pthread_cond_t can_expand;     /* anything may have happened there */
+    struct expansion *expansions;  /* files at it */
+    struct room *rooms;            /* memory for output that is free */
+    int rooms_made;
+    struct inf_finder finder;      /* once has_finder */
+    bool has_finder;
 
     /* GPUs: */
     struct feeder *feeders;    /* GPUS_BATCHES for every GPU there may be */

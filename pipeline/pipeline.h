@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compat/io.h"
 #include "pipeline/gpus.h"
 #include "pipeline/policy.h"
 
@@ -149,6 +150,35 @@ void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
 /* Submits a job without `begin` and waits for it; returns its status. */
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
+
+/* --- Decompression --- */
+
+/*
+ * The crew decodes parts of a .gz ahead of the thread that decompresses it, which is one of the
+ * crew's: in a job's `begin`, or the thread that made the pipeline.
+ */
+struct expansion;
+
+struct pipeline_expansion_stats {
+    uint64_t pieces; /* parts that were decoded ahead and taken over, */
+    uint64_t bytes;  /* and the output that they made */
+};
+
+/* For the file fd, from its position on; `write` is what the decompression writes with.  `stretch`
+ * is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for an input
+ * that is small or is no regular file, or if memory is short. */
+struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
+                                  int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
+
+/* What gunzip.h's decompression needs: gz_io's `ahead`, and `read`. */
+const struct gz_ahead *expansion_ahead(const struct expansion *e);
+ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
+
+/* Bytes of the input that were read, or taken over. */
+uint64_t expansion_position(const struct expansion *e);
+
+/* Ends it, and leaves the file positioned as reading it in order would have. */
+void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);
 
 /* Why no GPU was used for a job, if none failed.  `asked` is what the user asked for; the
  * pipeline's own configuration may differ from it. */

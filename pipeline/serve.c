@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pipeline/crew.h"
+#include "pipeline/expand.h"
 #include "pipeline/feed.h"
 #include "pipeline/jobs.h"
 #include "pipeline/work.h"
@@ -151,6 +152,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
     pthread_cond_init(&p->can_join, NULL);
+    pthread_cond_init(&p->can_expand, NULL);
     if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
         pipeline_free(p);
         return NULL;
@@ -196,6 +198,8 @@ bool pipeline_free(struct pipeline *p)
     pthread_cond_destroy(&p->can_work);
     pthread_cond_destroy(&p->can_feed);
     pthread_cond_destroy(&p->can_join);
+    pthread_cond_destroy(&p->can_expand);
+    expand_free_rooms(p);
     free(p->feeders);
     free(p->workers);
     free(p);

@@ -7,6 +7,7 @@
 #include "compat/crc.h"
 #include "pipeline/claim.h"
 #include "pipeline/crew.h"
+#include "pipeline/expand.h"
 #include "pipeline/feed.h"
 #include "pipeline/jobs.h"
 #include "pipeline/parts.h"
@@ -225,7 +226,7 @@ bool work_once(struct worker *w)
         match_some(w, p->splits);
         return true;
     }
-    return false;
+    return p->expansions != NULL && expand_some(w);
 }
 
 void *worker_main(void *argument)

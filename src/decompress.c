@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/io.h"
@@ -12,27 +13,46 @@
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
+#include "src/testing.h"
 
 /* What decompression's reading and writing need to know. */
 struct reader {
     struct file *f;
-    bool is_announced; /* the line with the file's name was begun */
-    uint64_t in, out;  /* bytes so far */
+    struct expansion *expansion; /* or NULL: one thread does it */
+    bool is_announced;           /* the line with the file's name was begun */
+    uint64_t in, out;            /* bytes so far */
 };
+
+/* Whether the work is to go on; otherwise errno is set. */
+static bool goes_on(const struct reader *r)
+{
+    if (r->f->is_cancelled == NULL || !*r->f->is_cancelled)
+        return true;
+    errno = ECANCELED;
+    return false;
+}
+
+static void show_progress(struct reader *r)
+{
+    if (r->expansion != NULL)
+        r->in = expansion_position(r->expansion);
+    progress_update(r->f->progress, &r->f->shown, r->in, r->out, r->f->m.collect ? "" : "cpu");
+}
 
 static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
     struct reader *r = ctx;
     ssize_t n;
 
-    if (r->f->is_cancelled != NULL && *r->f->is_cancelled) {
-        errno = ECANCELED;
+    if (!goes_on(r))
         return -1;
-    }
-    n = io_read(r->f->in_fd, buf, len);
+    if (r->expansion != NULL)
+        n = expansion_read(r->expansion, buf, len);
+    else
+        n = io_read(r->f->in_fd, buf, len);
     if (n > 0) {
         r->in += (uint64_t)n;
-        progress_update(r->f->progress, &r->f->shown, r->in, r->out, r->f->m.collect ? "" : "cpu");
+        show_progress(r);
     }
     return n;
 }
@@ -41,7 +61,11 @@ static int write_output(void *ctx, const void *buf, size_t len)
 {
     struct reader *r = ctx;
 
+    if (!goes_on(r))
+        return -1;
     r->out += len;
+    if (r->expansion != NULL)
+        show_progress(r);
     if (r->f->out_fd < 0) /* -t and -l */
         return 0;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
@@ -140,22 +164,43 @@ static bool is_next_member_bad(enum gz_status status, const struct gz_info *info
                                  status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
 }
 
-static bool decompress(struct file *f)
+/* Says what was done by several threads. */
+static void report_expansion(struct file *f, const struct pipeline_expansion_stats *stats)
+{
+    if (f->o->verbose < 2)
+        return;
+    if (stats->pieces == 0)
+        msg_note(&f->m, "%s: decompressed by one thread", f->name);
+    else
+        msg_note(&f->m, "%s: %" PRIu64 " parts decompressed ahead, %.0f%% of the output", f->name,
+                 stats->pieces, 100 * (double)stats->bytes / (double)f->out_bytes);
+}
+
+static bool decompress(struct file *f, struct pipeline *p)
 {
     struct reader reader = {.f = f};
-    const struct gz_io io = {.read = read_input,
+    struct gz_io io = {.read = read_input,
                              .write = write_output,
                              .ctx = &reader,
                              .copy_unknown =
                                  f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
                              .extra = note_extra};
+    struct pipeline_expansion_stats stats;
     struct gz_info info;
-    struct gz_stream *s = gz_open(&io, &info);
+    struct gz_stream *s;
     enum gz_status status;
     bool ok, ends;
 
+    if (p != NULL && f->o->action != ACTION_LIST)
+        reader.expansion =
+            pipeline_expand(p, f->in_fd, testing_stretch(), write_output, &reader);
+    if (reader.expansion != NULL)
+        io.ahead = expansion_ahead(reader.expansion);
+    s = gz_open(&io, &info);
     if (s == NULL) {
         file_out_of_memory(f);
+        if (reader.expansion != NULL)
+            expansion_close(reader.expansion, &stats);
         return false;
     }
     status = gz_read_header(s);
@@ -187,10 +232,15 @@ static bool decompress(struct file *f)
             file_report(f, info.read_bytes - info.header_bytes, info.member_bytes);
     }
     gz_close(s);
+    if (reader.expansion != NULL) {
+        expansion_close(reader.expansion, &stats);
+        if (ok)
+            report_expansion(f, &stats);
+    }
     return ok;
 }
 
-void decompress_file(struct file *f)
+void decompress_file(struct file *f, struct pipeline *p)
 {
-    file_finish(f, decompress(f));
+    file_finish(f, decompress(f, p));
 }

@@ -7,6 +7,6 @@
 #include "src/files.h"
 
 /* The work on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST. */
-void decompress_file(struct file *f);
+void decompress_file(struct file *f, struct pipeline *p);
 
 #endif

@@ -40,6 +40,7 @@
 #include "src/list.h"
 #include "src/messages.h"
 #include "src/names.h"
+#include "src/testing.h"
 #include "src/operands.h"
 #include "pipeline/pipeline.h"
 #include "src/progress.h"
@@ -329,7 +330,7 @@ static void process_alone(struct work *w, struct file *f)
     struct pipeline_job job = {.wrote = wrote_alone, .ctx = f};
 
     if (w->o->action != ACTION_COMPRESS) {
-        decompress_file(f);
+        decompress_file(f, w->pipeline);
     } else if (compress_begin(f, &job)) {
         job.status = pipeline_run(w->pipeline, &job);
         compress_end(f, w->pipeline, &job);
@@ -337,6 +338,14 @@ static void process_alone(struct work *w, struct file *f)
 }
 
 static void enter(struct work *w, int fd, bool by_path);
+
+/* Whether the work on a file that file_open opened takes more than one thread. */
+static bool needs_crew(const struct work *w, const struct file *f)
+{
+    return w->o->action == ACTION_COMPRESS ||
+           (w->o->action != ACTION_LIST && S_ISREG(f->in_stat.st_mode) &&
+            (!is_minor(w, f) || testing_stretch() > 0) && pipeline_threads(&w->config) > 1);
+}
 
 /* Works on a file now, with no other under way; or enters it if it is a directory and the
  * operand is w->path.  (A file in line to be worked on again is no directory.) */
@@ -353,7 +362,7 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
 
     if (is_open && !is_minor(w, &f))
         need_limits(w);
-    if (is_open && (w->o->action != ACTION_COMPRESS || need_pipeline(w))) {
+    if (is_open && (!needs_crew(w, &f) || need_pipeline(w))) {
         process_alone(w, &f);
     } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
@@ -380,7 +389,7 @@ static bool begin_beside(struct pipeline_job *job)
         return false;
     if (e->work->o->action == ACTION_COMPRESS)
         return compress_begin(&e->file, job);
-    decompress_file(&e->file);
+    decompress_file(&e->file, e->work->pipeline);
     return false;
 }
 

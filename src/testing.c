@@ -33,3 +33,8 @@ void testing_configure(struct pipeline_config *config)
     if (options->fails)
         options->good_batches = atol(fault + 5);
 }
+
+size_t testing_stretch(void)
+{
+    return number_in("GZLZSS_TEST_STRETCH");
+}

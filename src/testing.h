@@ -11,4 +11,7 @@
  * nothing is asked where they are not set. */
 void testing_configure(struct pipeline_config *config);
 
+/* The bytes of input in each part of what is decompressed; 0: nothing is asked for. */
+size_t testing_stretch(void);
+
 #endif

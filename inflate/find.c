@@ -1,0 +1,135 @@
+/*
+ * find.c - where a block of DEFLATE may start (find.h)
+ */
+#include "config.h"
+
+#include "inflate/find.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "inflate/blockheader.h"
+
+/* Two bytes as uint16_t has them in memory. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define PAIR(first, second) ((first) << 8 | (second))
+#else
+#define PAIR(first, second) ((second) << 8 | (first))
+#endif
+
+bool inf_is_mark(const uint8_t *in)
+{
+    static const uint8_t mark[INF_MARK_SIZE] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
+
+    return memcmp(in, mark, sizeof(mark)) == 0;
+}
+
+bool inf_is_sync(const uint8_t *in)
+{
+    return load32(in) == 0xffff0000;
+}
+
+/*
+ * Pairs of bytes at even places tell enough.  An empty stored block, 00 00 FF FF, has FF FF or, at
+ * an odd place, 00 FF in the middle.  A gzip header, 1F 8B 08, has 1F 8B or, at an odd place, 8B 08.
+ * All of these but the last are two bytes behind the start, or one.
+ */
+size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
+{
+    enum { PAIRS = INF_HINT_SIZE / 2 };
+    size_t at = from;
+
+    for (; at + INF_HINT_SIZE + 2 <= to; at += INF_HINT_SIZE) {
+        uint16_t pairs[PAIRS];
+        unsigned any = 0;
+
+        memcpy(pairs, in + at + 2, sizeof(pairs));
+        for (size_t i = 0; i < PAIRS; i++) {
+            const uint16_t pair = pairs[i];
+
+            any |= (unsigned)(pair == 0xffff) | (unsigned)(pair == PAIR(0x00, 0xff)) |
+                   (unsigned)(pair == PAIR(0x1f, 0x8b)) | (unsigned)(pair == PAIR(0x8b, 0x08));
+        }
+        if (any != 0 || (in[at] == 0x1f && in[at + 1] == 0x8b))
+            return at;
+    }
+    return at < to ? at : to;
+}
+
+/*
+ * A dynamic block's header (RFC 1951, section 3.2.7): one bit for the final block, two for the
+ * type, 5 for the number of literal/length codes less 257, 5 for that of distance codes less 1,
+ * 4 for that of the lengths that follow, of 3 bits each, less 4.
+ */
+enum {
+    TYPE_DYNAMIC = 2 << 1, /* of three bits; not the final one */
+    LITLENS_MOST = 286 - 257,
+    DISTANCES_MOST = 30 - 1,
+    COUNTS_BITS = 17,
+};
+
+/* Whether the header could start with these bits, of which the lowest `known` are known. */
+static bool could_be(unsigned bits, unsigned known)
+{
+    const unsigned type = bits & 7, litlens = bits >> 3 & 31, distances = bits >> 8 & 31;
+
+    return ((type ^ TYPE_DYNAMIC) & ((1u << (known < 3 ? known : 3)) - 1)) == 0 &&
+           (known < 8 || litlens <= LITLENS_MOST) && (known < 13 || distances <= DISTANCES_MOST);
+}
+
+void inf_finder_init(struct inf_finder *f)
+{
+    for (unsigned bits = 0; bits < 1u << INF_FIND_BITS; bits++) {
+        unsigned skip = 0;
+
+        while (skip < INF_FIND_BITS && !could_be(bits >> skip, INF_FIND_BITS - skip))
+            skip++;
+        f->skip[bits] = (uint8_t)skip;
+    }
+}
+
+/* Whether `count` code lengths of 3 bits are those of a complete code. */
+static bool is_complete(uint64_t lengths, unsigned count)
+{
+    unsigned used = 0;
+
+    for (unsigned i = 0; i < count; i++, lengths >>= 3) {
+        const unsigned length = lengths & 7;
+
+        used += length == 0 ? 0 : 128u >> length;
+    }
+    return used == 128;
+}
+
+/* 57 bits or more from that bit on. */
+static inline uint64_t bits_at(const uint8_t *in, uint64_t place)
+{
+    return load64(in + place / 8) >> (place % 8);
+}
+
+uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
+                          uint64_t to)
+{
+    const uint64_t end = 8 * (uint64_t)len;
+
+    for (uint64_t place = from; place < to && place + COUNTS_BITS + 57 <= end;) {
+        const uint64_t bits = bits_at(in, place);
+        const unsigned skip = f->skip[bits & ((1u << INF_FIND_BITS) - 1)];
+
+        if (skip > 0) {
+            place += skip;
+            continue;
+        }
+        if (is_complete(bits_at(in, place + COUNTS_BITS), 4 + (unsigned)(bits >> 13 & 15))) {
+            const size_t first = (size_t)(place / 8);
+            const unsigned skipped = (unsigned)(place % 8);
+            struct inf_block block;
+
+            if (inf_check_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
+                                len - first - 1, &block) == INF_BLOCK_GOOD)
+                return place;
+        }
+        place++;
+    }
+    return INF_NOWHERE;
+}

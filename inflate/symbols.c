@@ -1,0 +1,354 @@
+/*
+ * symbols.c - DEFLATE decoded to symbols (symbols.h)
+ */
+#include "config.h"
+
+#include "inflate/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/deflate.h"
+#include "inflate/blockheader.h"
+
+/*
+ * A code's table has an entry for each value of the next ROOT bits.  Longer codes go on in a second
+ * table, for the bits that follow these.
+ *
+ * An entry: the code's bits in the lowest byte (0: no code starts so), the extra bits that follow
+ * it in the next, then its kind, and in the upper half its value.
+ */
+enum {
+    LITLEN_ROOT = 11,
+    DISTANCE_ROOT = 8,
+    LITLEN_ENTRIES = (1 << LITLEN_ROOT) +
+                     (DEFLATE_FIXED_LITLEN_SYMBOLS << (DEFLATE_MAX_CODE - LITLEN_ROOT)),
+    DISTANCE_ENTRIES = (1 << DISTANCE_ROOT) +
+                       (DEFLATE_FIXED_DISTANCE_SYMBOLS << (DEFLATE_MAX_CODE - DISTANCE_ROOT)),
+
+    LITERAL = 1 << 13,
+    END = 1 << 14,
+    SECOND = 1 << 15, /* the value is where the second table is; its `extra` bits index it */
+};
+
+struct inf_symbols {
+    uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
+    bool is_fixed; /* they are those of fixed blocks */
+    struct inf_lengths lengths;
+};
+
+struct inf_symbols *inf_symbols_new(void)
+{
+    return calloc(1, sizeof(struct inf_symbols));
+}
+
+void inf_symbols_free(struct inf_symbols *d)
+{
+    free(d);
+}
+
+/* --- Tables --------------------------------------------------------------------------------- */
+
+static uint32_t litlen_entry(unsigned symbol)
+{
+    if (symbol < DEFLATE_END_OF_BLOCK)
+        return symbol << 16 | LITERAL;
+    if (symbol == DEFLATE_END_OF_BLOCK)
+        return END;
+    return deflate_least_length(symbol) << 16 | deflate_length_extra_bits(symbol) << 8;
+}
+
+static uint32_t distance_entry(unsigned symbol)
+{
+    return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol) << 8;
+}
+
+static unsigned reverse(unsigned code, unsigned bits)
+{
+    unsigned reversed = 0;
+
+    for (; bits > 0; bits--, code >>= 1)
+        reversed = reversed << 1 | (code & 1);
+    return reversed;
+}
+
+/* Makes the table of a code, whose lengths are not more than complete (inf_read_block).  Symbols
+ * from `symbols` on have codes but no meaning. */
+static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
+                       unsigned symbols, uint32_t entry_of(unsigned symbol))
+{
+    unsigned count[DEFLATE_MAX_CODE + 1] = {0}, next[DEFLATE_MAX_CODE + 1], code = 0;
+    unsigned longest = 0, used = 1u << root;
+
+    for (unsigned i = 0; i < n; i++)
+        count[lengths[i]]++;
+    for (unsigned l = 1; l <= DEFLATE_MAX_CODE; l++) {
+        next[l] = code;
+        code = (code + count[l]) << 1;
+        if (count[l] > 0)
+            longest = l;
+    }
+    memset(table, 0, sizeof(*table) << root);
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned bits = lengths[i];
+
+        if (bits == 0)
+            continue;
+        const unsigned reversed = reverse(next[bits]++, bits);
+        const uint32_t entry = i < symbols ? entry_of(i) | bits : 0;
+
+        if (bits <= root) {
+            for (unsigned at = reversed; at < 1u << root; at += 1u << bits)
+                table[at] = entry;
+            continue;
+        }
+        uint32_t *const first = &table[reversed & ((1u << root) - 1)];
+        const unsigned second_bits = longest - root;
+
+        if (*first == 0) {
+            *first = used << 16 | second_bits << 8 | SECOND | root;
+            memset(table + used, 0, sizeof(*table) << second_bits);
+            used += 1u << second_bits;
+        }
+        for (unsigned at = reversed >> root; at < 1u << second_bits; at += 1u << (bits - root))
+            table[(*first >> 16) + at] = entry;
+    }
+}
+
+static void make_fixed_tables(struct inf_symbols *d)
+{
+    uint8_t lengths[DEFLATE_FIXED_LITLEN_SYMBOLS];
+
+    if (d->is_fixed)
+        return;
+    for (unsigned i = 0; i < DEFLATE_FIXED_LITLEN_SYMBOLS; i++)
+        lengths[i] = (uint8_t)deflate_fixed_length(i);
+    make_table(d->litlen, LITLEN_ROOT, lengths, DEFLATE_FIXED_LITLEN_SYMBOLS, DEFLATE_LITLEN_SYMBOLS,
+               litlen_entry);
+    memset(lengths, DEFLATE_FIXED_DISTANCE_LENGTH, DEFLATE_FIXED_DISTANCE_SYMBOLS);
+    make_table(d->distance, DISTANCE_ROOT, lengths, DEFLATE_FIXED_DISTANCE_SYMBOLS,
+               DEFLATE_DISTANCE_SYMBOLS, distance_entry);
+    d->is_fixed = true;
+}
+
+static void make_dynamic_tables(struct inf_symbols *d)
+{
+    const struct inf_lengths *l = &d->lengths;
+
+    make_table(d->litlen, LITLEN_ROOT, l->all, l->litlens, DEFLATE_LITLEN_SYMBOLS, litlen_entry);
+    make_table(d->distance, DISTANCE_ROOT, l->all + l->litlens, l->distances,
+               DEFLATE_DISTANCE_SYMBOLS, distance_entry);
+    d->is_fixed = false;
+}
+
+/* --- Blocks --------------------------------------------------------------------------------- */
+
+/* The next `count` bits of the input are the low ones of `bits`; those above are what follows, or
+ * zeros.  in[at] is the first byte that does not count yet. */
+struct reader {
+    const uint8_t *in;
+    uint64_t bits;
+    unsigned count;
+    size_t at;
+};
+
+/* Makes 56 bits or more available; reads 8 bytes from in[at] on. */
+static inline void fill(struct reader *r)
+{
+    r->bits |= load64(r->in + r->at) << r->count;
+    r->at += (63 - r->count) / 8;
+    r->count |= 56;
+}
+
+static inline void skip(struct reader *r, unsigned n)
+{
+    r->bits >>= n;
+    r->count -= n;
+}
+
+static inline unsigned low_bits(uint64_t bits, unsigned n)
+{
+    return (unsigned)bits & ((1u << n) - 1);
+}
+
+/* The entry of the code that comes next.  Its bits are skipped. */
+static inline uint32_t take_code(struct reader *r, const uint32_t *table, unsigned root)
+{
+    uint32_t entry = table[low_bits(r->bits, root)];
+
+    if ((entry & SECOND) != 0)
+        entry = table[(entry >> 16) + low_bits(r->bits >> root, entry >> 8 & 15)];
+    skip(r, entry & 15);
+    return entry;
+}
+
+static inline void copy_match(uint16_t *to, size_t distance, size_t length)
+{
+    const uint16_t *from = to - distance;
+
+    if (distance >= 8) {
+        /* Up to 7 symbols too many. */
+        for (size_t i = 0; i < length; i += 8)
+            memcpy(to + i, from + i, 8 * sizeof(*to));
+        return;
+    }
+    for (size_t i = 0; i < length; i++)
+        to[i] = from[i];
+}
+
+/* How many symbols one step makes at most, and writes. */
+enum { STEP = DEFLATE_MAX_MATCH + 7 };
+
+/* Decodes a block's codes up to the end of the block. */
+static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *r, size_t len,
+                                    uint16_t *out, size_t *n, size_t room)
+{
+    size_t made = *n;
+
+    for (;;) {
+        if (r->count < 48) {
+            if (r->at > len)
+                return INF_CUT;
+            fill(r);
+        }
+        uint32_t entry = take_code(r, d->litlen, LITLEN_ROOT);
+
+        if (made + STEP > room)
+            return INF_MORE;
+        if ((entry & LITERAL) != 0) {
+            out[made++] = (uint16_t)(entry >> 16);
+            continue;
+        }
+        if ((entry & 15) == 0)
+            return INF_BAD;
+        if ((entry & END) != 0)
+            break;
+        const unsigned length_bits = entry >> 8 & 15;
+        const size_t length = (entry >> 16) + low_bits(r->bits, length_bits);
+
+        skip(r, length_bits);
+        entry = take_code(r, d->distance, DISTANCE_ROOT);
+        if ((entry & 15) == 0)
+            return INF_BAD;
+        const unsigned distance_bits = entry >> 8 & 15;
+        const size_t distance = (entry >> 16) + low_bits(r->bits, distance_bits);
+
+        skip(r, distance_bits);
+        copy_match(out + made, distance, length);
+        made += length;
+    }
+    *n = made;
+    return INF_BLOCK;
+}
+
+_Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= 48, "bits of a match");
+
+enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,
+                                  uint64_t *place, uint16_t *out, size_t *n, size_t room)
+{
+    const size_t first = (size_t)(*place / 8);
+    const unsigned skipped = (unsigned)(*place % 8);
+    struct reader r = {.in = in};
+    struct inf_block block;
+    enum inf_result result;
+
+    if (first >= len)
+        return INF_CUT;
+    switch (inf_read_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
+                           len - first - 1, &block, &d->lengths)) {
+    case INF_BLOCK_GOOD:
+        break;
+    case INF_BLOCK_CUT:
+        return INF_CUT;
+    case INF_BLOCK_BAD:
+        return INF_BAD;
+    }
+    uint64_t end = *place + block.header_bits;
+
+    if (block.type == INF_BLOCK_STORED) {
+        const uint8_t *stored = in + end / 8;
+
+        if (block.stored_len > len - end / 8)
+            return INF_CUT;
+        if (block.stored_len > room - *n)
+            return INF_MORE;
+        for (unsigned i = 0; i < block.stored_len; i++)
+            out[*n + i] = stored[i];
+        *n += block.stored_len;
+        end += 8 * (uint64_t)block.stored_len;
+    } else {
+        if (block.type == INF_BLOCK_FIXED)
+            make_fixed_tables(d);
+        else
+            make_dynamic_tables(d);
+        r.at = (size_t)(end / 8);
+        if (r.at > len)
+            return INF_CUT;
+        fill(&r);
+        skip(&r, (unsigned)(end % 8));
+        size_t made = *n;
+        result = decode_codes(d, &r, len, out, &made, room);
+        /* What is behind the input may look like anything. */
+        if (result == INF_BAD && r.at + sizeof(r.bits) > len)
+            return INF_CUT;
+        if (result != INF_BLOCK)
+            return result;
+        end = 8 * (uint64_t)r.at - r.count;
+        if (end > 8 * (uint64_t)len)
+            return INF_CUT;
+        *n = made;
+    }
+    *place = end;
+    return block.final ? INF_END : INF_BLOCK;
+}
+
+/* --- Symbols -------------------------------------------------------------------------------- */
+
+void inf_symbols_begin(uint16_t *out)
+{
+    for (unsigned i = 0; i < INF_WINDOW; i++)
+        out[(ptrdiff_t)i - (ptrdiff_t)INF_WINDOW] = (uint16_t)(INF_UNKNOWN + i);
+}
+
+bool inf_is_known(const uint16_t *end)
+{
+    /* Whatever is not known is most often at the end. */
+    for (size_t done = 0; done < INF_WINDOW; done += 256) {
+        unsigned any = 0;
+
+        for (size_t i = 0; i < 256; i++)
+            any |= end[(ptrdiff_t)i - (ptrdiff_t)done - 256];
+        if (any >= INF_UNKNOWN)
+            return false;
+    }
+    return true;
+}
+
+void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8_t *bytes)
+{
+    size_t i = 0;
+
+    /* Eight at a time, most of which are known. */
+    for (; i + 8 <= n; i += 8) {
+        uint16_t some[8];
+        unsigned any = 0;
+
+        memcpy(some, symbols + i, sizeof(some));
+        for (unsigned k = 0; k < 8; k++)
+            any |= some[k];
+        if (any < INF_UNKNOWN) {
+            for (unsigned k = 0; k < 8; k++)
+                bytes[i + k] = (uint8_t)some[k];
+            continue;
+        }
+        for (unsigned k = 0; k < 8; k++)
+            bytes[i + k] =
+                some[k] < INF_UNKNOWN ? (uint8_t)some[k] : window[some[k] - INF_UNKNOWN];
+    }
+    for (; i < n; i++) {
+        const uint16_t symbol = symbols[i];
+
+        bytes[i] = symbol < INF_UNKNOWN ? (uint8_t)symbol : window[symbol - INF_UNKNOWN];
+    }
+}
