@@ -44,7 +44,7 @@ struct gz_io {
                           included (zcat -f) */
     void (*extra)(void *ctx, unsigned bytes); /* a gzip header has an extra field of so many bytes,
                                                  which is ignored; may be NULL */
-    const struct gz_ahead *ahead;                /* or NULL */
+    const struct gz_ahead *ahead;             /* or NULL */
 };
 
 #endif

@@ -17,8 +17,7 @@ bool gz_refill(struct gz_stream *s)
     memmove(s->in, s->in + from, s->in_end - from);
     s->in_pos -= from;
     s->in_end -= from;
-    ssize_t n =
-        s->io.read(s->io.ctx, s->in + s->in_end, s->in_most > 0 ? s->in_most : GZ_IN_SIZE);
+    ssize_t n = s->io.read(s->io.ctx, s->in + s->in_end, s->in_most > 0 ? s->in_most : GZ_IN_SIZE);
     s->in_most = 0;
     if (n <= 0) {
         s->in_stop = n == 0 ? GZ_TRUNCATED : GZ_READ_ERROR;

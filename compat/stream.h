@@ -55,7 +55,7 @@ struct gz_stream {
     uint8_t *in; /* GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK bytes; in[in_pos..in_end) are
                     still to be parsed */
     size_t in_pos, in_end;
-    size_t in_most; /* the next read asks for no more; 0: GZ_IN_SIZE */
+    size_t in_most;         /* the next read asks for no more; 0: GZ_IN_SIZE */
     enum gz_status in_stop; /* GZ_OK until the input has ended: then what it means to want more,
                                GZ_TRUNCATED or GZ_READ_ERROR */
 

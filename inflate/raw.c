@@ -60,8 +60,7 @@ static enum inf_result zlib_run(z_stream *z, struct inf_io *io)
         /* data_type: 128 "if inflate() returned immediately after decoding an end-of-block code",
          * 64 in the last block, and the number of unused bits in the last byte taken. */
         if (io->stops && (z->data_type & (128 | 64)) == 128) {
-            io->place =
-                8 * (size_t)(io->used + (ptrdiff_t)INF_BACK) - (size_t)(z->data_type & 7);
+            io->place = 8 * (size_t)(io->used + (ptrdiff_t)INF_BACK) - (size_t)(z->data_type & 7);
             return INF_BLOCK;
         }
         return INF_MORE;

@@ -23,10 +23,10 @@
 #define INF_WINDOW ((size_t)32 << 10)
 
 enum inf_result {
-    INF_MORE, /* all input was used or the output is full; there is more to come */
-    INF_CUT,  /* the input left is the start of a block's header, and more of it is needed */
+    INF_MORE,  /* all input was used or the output is full; there is more to come */
+    INF_CUT,   /* the input left is the start of a block's header, and more of it is needed */
     INF_BLOCK, /* a block has ended, which is not the final one, and all its data is in the output */
-    INF_END,  /* the final block has ended and all its data is in the output */
+    INF_END,   /* the final block has ended and all its data is in the output */
     INF_BAD,
     INF_NO_MEMORY,
 };

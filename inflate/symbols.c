@@ -22,8 +22,8 @@
 enum {
     LITLEN_ROOT = 11,
     DISTANCE_ROOT = 8,
-    LITLEN_ENTRIES = (1 << LITLEN_ROOT) +
-                     (DEFLATE_FIXED_LITLEN_SYMBOLS << (DEFLATE_MAX_CODE - LITLEN_ROOT)),
+    LITLEN_ENTRIES =
+        (1 << LITLEN_ROOT) + (DEFLATE_FIXED_LITLEN_SYMBOLS << (DEFLATE_MAX_CODE - LITLEN_ROOT)),
     DISTANCE_ENTRIES = (1 << DISTANCE_ROOT) +
                        (DEFLATE_FIXED_DISTANCE_SYMBOLS << (DEFLATE_MAX_CODE - DISTANCE_ROOT)),
 
@@ -124,8 +124,8 @@ static void make_fixed_tables(struct inf_symbols *d)
         return;
     for (unsigned i = 0; i < DEFLATE_FIXED_LITLEN_SYMBOLS; i++)
         lengths[i] = (uint8_t)deflate_fixed_length(i);
-    make_table(d->litlen, LITLEN_ROOT, lengths, DEFLATE_FIXED_LITLEN_SYMBOLS, DEFLATE_LITLEN_SYMBOLS,
-               litlen_entry);
+    make_table(d->litlen, LITLEN_ROOT, lengths, DEFLATE_FIXED_LITLEN_SYMBOLS,
+               DEFLATE_LITLEN_SYMBOLS, litlen_entry);
     memset(lengths, DEFLATE_FIXED_DISTANCE_LENGTH, DEFLATE_FIXED_DISTANCE_SYMBOLS);
     make_table(d->distance, DISTANCE_ROOT, lengths, DEFLATE_FIXED_DISTANCE_SYMBOLS,
                DEFLATE_DISTANCE_SYMBOLS, distance_entry);
@@ -343,8 +343,7 @@ void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8
             continue;
         }
         for (unsigned k = 0; k < 8; k++)
-            bytes[i + k] =
-                some[k] < INF_UNKNOWN ? (uint8_t)some[k] : window[some[k] - INF_UNKNOWN];
+            bytes[i + k] = some[k] < INF_UNKNOWN ? (uint8_t)some[k] : window[some[k] - INF_UNKNOWN];
     }
     for (; i < n; i++) {
         const uint16_t symbol = symbols[i];

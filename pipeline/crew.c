@@ -8,7 +8,6 @@
 
 #include "base/thread.h"
 #include "pipeline/crew.h"
-#include "pipeline/expand.h"
 #include "pipeline/jobs.h"
 
 void crew_call(struct pipeline *p)
@@ -139,8 +138,6 @@ void crew_leave(struct worker *w)
     p->leaving++;
     unlock(p);
     free_tools(t);
-    expand_free_tools(w->expand);
-    w->expand = NULL;
     lock(p);
     p->leaving--;
     wake_all(p);

@@ -261,11 +261,11 @@ struct pipeline {
     const struct pipeline_job *awaited; /* by the first worker; NULL: it is not at work */
 
     /* Decompression (expand.c): */
-    pthread_cond_t can_expand;     /* anything may have happened there */
-    struct expansion *expansions;  /* files at it */
-    struct room *rooms;            /* memory for output that is free */
+    pthread_cond_t can_expand;    /* anything may have happened there */
+    struct expansion *expansions; /* files at it */
+    struct room *rooms;           /* memory for output that is free */
     int rooms_made;
-    struct inf_finder finder;      /* once has_finder */
+    struct inf_finder finder; /* once has_finder */
     bool has_finder;
 
     /* GPUs: */

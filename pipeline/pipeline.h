@@ -164,11 +164,14 @@ struct pipeline_expansion_stats {
     uint64_t bytes;  /* and the output that they made */
 };
 
-/* For the file fd, from its position on; `write` is what the decompression writes with.  `stretch`
- * is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for an input
- * that is small or is no regular file, or if memory is short. */
+/* For the file or pipe fd, from its position on; `write` is what the decompression writes with.
+ * `stretch` is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for
+ * an input that is small or is neither a file nor a pipe, or if memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
+
+/* The input is gzip's: others may take part. */
+void expansion_begin(struct expansion *e);
 
 /* What gunzip.h's decompression needs: gz_io's `ahead`, and `read`. */
 const struct gz_ahead *expansion_ahead(const struct expansion *e);

@@ -186,6 +186,7 @@ bool pipeline_free(struct pipeline *p)
     lock(p);
     crew_leave(&p->workers[0]);
     unlock(p);
+    expand_free_tools(p->workers[0].expand);
     for (struct spare *s = p->spare, *next; s != NULL; s = next) {
         next = s->next;
         free(s);

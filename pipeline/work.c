@@ -244,5 +244,6 @@ void *worker_main(void *argument)
     }
     crew_leave(w);
     unlock(p);
+    expand_free_tools(w->expand);
     return NULL;
 }

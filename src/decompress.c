@@ -180,11 +180,10 @@ static bool decompress(struct file *f, struct pipeline *p)
 {
     struct reader reader = {.f = f};
     struct gz_io io = {.read = read_input,
-                             .write = write_output,
-                             .ctx = &reader,
-                             .copy_unknown =
-                                 f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
-                             .extra = note_extra};
+                       .write = write_output,
+                       .ctx = &reader,
+                       .copy_unknown = f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
+                       .extra = note_extra};
     struct pipeline_expansion_stats stats;
     struct gz_info info;
     struct gz_stream *s;
@@ -192,8 +191,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     bool ok, ends;
 
     if (p != NULL && f->o->action != ACTION_LIST)
-        reader.expansion =
-            pipeline_expand(p, f->in_fd, testing_stretch(), write_output, &reader);
+        reader.expansion = pipeline_expand(p, f->in_fd, testing_stretch(), write_output, &reader);
     if (reader.expansion != NULL)
         io.ahead = expansion_ahead(reader.expansion);
     s = gz_open(&io, &info);
@@ -213,6 +211,8 @@ static bool decompress(struct file *f, struct pipeline *p)
     } else {
         file_announce(f);
         reader.is_announced = true;
+        if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP)
+            expansion_begin(reader.expansion);
         status = gz_run(s);
         file_announce_again(f);
         f->in_bytes = reader.in;

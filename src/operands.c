@@ -343,7 +343,8 @@ static void enter(struct work *w, int fd, bool by_path);
 static bool needs_crew(const struct work *w, const struct file *f)
 {
     return w->o->action == ACTION_COMPRESS ||
-           (w->o->action != ACTION_LIST && S_ISREG(f->in_stat.st_mode) &&
+           (w->o->action != ACTION_LIST &&
+            (S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
             (!is_minor(w, f) || testing_stretch() > 0) && pipeline_threads(&w->config) > 1);
 }
 

@@ -1,0 +1,134 @@
+/*
+ * expansion.h - what the files of decompression by many threads share (expand.h tells the story)
+ *
+ *   input       what is read
+ *   starts      where a stretch may start
+ *   stretches   the list of stretches, and memory for them; decoding one
+ *   expand      what workers do, what the consumer does, and what others call
+ *
+ * All is under the pipeline's lock, except for a stretch that is being sought or decoded: that is
+ * its worker's, but for `useless`; and pieces, which are the consumer's once they are there, or the
+ * worker's that resolves one.  Functions are called with the lock held, unless they say otherwise.
+ */
+#ifndef GZLZSS_EXPANSION_H
+#define GZLZSS_EXPANSION_H
+
+#include "inflate/raw.h"
+#include "inflate/symbols.h"
+#include "pipeline/input.h"
+#include "pipeline/job.h"
+
+/* Room for what comes of a stretch; before it is the window, as symbols. */
+#define ROOM_BEFORE (INF_WINDOW * sizeof(uint16_t))
+#define ROOM_SIZE ((size_t)6 << 20)
+
+/* A worker's memory for input: a block has to fit in, if it is decoded to symbols. */
+#define VIEW_SIZE ((size_t)512 << 10)
+#define VIEW_PAD ((size_t)16)
+#define SCAN_SIZE ((size_t)128 << 10)
+
+/* A run of blocks that was decoded. */
+struct piece {
+    struct stretch *stretch;
+    uint64_t start, end; /* bits of the input */
+    bool ended;          /* with the final block of its stream */
+    size_t symbols;      /* first so many symbols, from the room's start on, */
+    uint8_t *bytes;      /* then bytes */
+    size_t len;
+    uint32_t crc;         /* of these */
+    uint32_t symbols_crc; /* of the symbols, once they are bytes */
+    enum { PIECE_READY, PIECE_UNRESOLVED, PIECE_RESOLVING } state;
+    struct piece *next_out; /* in the line of those to be written */
+};
+
+struct stretch {
+    struct stretch *next;
+    uint64_t from, to; /* bytes of the input */
+    enum { NOT_SOUGHT, SEEKING, FOUND, NOT_FOUND } sought;
+    enum { AT_MARK, AT_MEMBER, ANYWHERE } kind;
+    uint64_t start; /* the bit, if found */
+    enum { WAITING, DECODING, DECODED } state;
+    _Atomic bool useless; /* the consumer is past it */
+    uint8_t *room;
+    struct piece **pieces;
+    size_t count, size;
+    size_t waiting; /* pieces in line to be written */
+};
+
+/* Input that a worker looks at. */
+struct view {
+    uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK before and VIEW_PAD behind */
+    uint64_t offset; /* of in[0] in the input */
+    size_t len;
+    bool ends;
+};
+
+struct expand_tools {
+    struct inf_raw *raw;
+    struct inf_symbols *symbols;
+    struct view view;
+    uint8_t *scan; /* SCAN_SIZE and VIEW_PAD */
+};
+
+struct expansion {
+    struct pipeline *p;
+    struct expansion *next;
+    struct gz_ahead ahead;
+    struct input *input;
+    uint64_t cursor;           /* the consumer's next read */
+    bool may_begin, has_begun; /* workers may take part, and do */
+    int (*write)(void *ctx, const void *buf, size_t len);
+    void *write_ctx;
+    size_t fixed_stretch; /* for tests */
+
+    struct stretch *first, *last;
+    uint64_t next_from;
+    unsigned vain;      /* stretches since the last that was of use, */
+    uint64_t pause;     /* and then so much is left out */
+    uint64_t last_mark; /* the last that was found */
+    bool has_marks;     /* one of these was good */
+    uint64_t in, out;   /* bytes of accepted pieces */
+    struct piece *first_out, *last_out;
+    unsigned busy; /* workers */
+    bool closing;
+    struct expand_tools *tools; /* the consumer's */
+    uint8_t window[INF_WINDOW], next_window[INF_WINDOW];
+    struct pipeline_expansion_stats stats;
+};
+
+/* --- starts.c --- */
+
+/* Bytes of the gzip header (RFC 1952) that in[0..len) starts with; 0 if it does not seem to be one,
+ * or not all of it is there.  VIEW_PAD bytes behind it are read. */
+size_t member_header(const uint8_t *in, size_t len);
+
+/* Looks for a start in the stretch: a mark or member, else another unless `marks_only`.  Without the
+ * lock. */
+bool find_start(const struct expansion *e, struct expand_tools *t, struct stretch *k,
+                bool marks_only);
+
+/* --- stretches.c --- */
+
+/* NULL if memory is short. */
+struct expand_tools *new_tools(void);
+
+/* Whether there is room for one more stretch's output; take_room takes it, or returns NULL. */
+bool has_free_room(const struct pipeline *p);
+uint8_t *take_room(struct pipeline *p);
+
+/* Adds the next stretch; NULL if there is none now, or memory is short. */
+struct stretch *add_stretch(struct expansion *e);
+
+/* Looks for the stretch's start; the lock is given up meanwhile. */
+void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k);
+
+/* Frees a stretch that nobody works on and that is in no list. */
+void free_stretch(struct expansion *e, struct stretch *k);
+
+/* Takes off the list what the consumer, which is at that bit, cannot use any more. */
+void drop_past(struct expansion *e, uint64_t bit);
+
+/* Decodes a stretch whose start was found, into its room; without the lock. */
+void decode_stretch(struct expansion *e, struct expand_tools *t, struct stretch *k);
+
+#endif

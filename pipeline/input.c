@@ -1,0 +1,298 @@
+/*
+ * input.c - files and pipes, read at any place (input.h)
+ *
+ * What is read of a pipe is kept in blocks until it is forgotten.  One thread at a time reads on.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pipeline/input.h"
+
+#define BLOCK_SIZE ((size_t)256 << 10)
+
+/* A block is freed when it is forgotten and nobody copies from it. */
+struct block {
+    unsigned users;
+    uint8_t bytes[BLOCK_SIZE];
+};
+
+struct input {
+    int fd;
+    bool is_file;
+    uint64_t base, size; /* of a file: where the input starts, and its bytes */
+
+    /* Of a pipe: */
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t more;
+    int wake[2]; /* a pipe that ends waiting */
+    struct block **blocks;
+    uint64_t first; /* the number of blocks[0]; */
+    size_t count, room;
+    uint64_t front, kept; /* bytes that were read, and of these, those that are gone */
+    bool reading, ends, is_cancelled;
+    int error;
+};
+
+struct input *input_open(int fd)
+{
+    const off_t base = lseek(fd, 0, SEEK_CUR);
+    struct input *in;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !(S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && base >= 0)))
+        return NULL;
+    in = calloc(1, sizeof(*in));
+    if (in == NULL)
+        return NULL;
+    in->fd = fd;
+    in->is_file = S_ISREG(st.st_mode);
+    if (in->is_file) {
+        in->base = (uint64_t)base;
+        in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
+        return in;
+    }
+    if (pipe2(in->wake, O_CLOEXEC) != 0) {
+        free(in);
+        return NULL;
+    }
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_cond_init(&in->more, NULL);
+    return in;
+}
+
+uint64_t input_size(struct input *in)
+{
+    uint64_t size;
+
+    if (in->is_file)
+        return in->size;
+    pthread_mutex_lock(&in->lock);
+    size = in->ends ? in->front : UINT64_MAX;
+    pthread_mutex_unlock(&in->lock);
+    return size;
+}
+
+/* Reads of the descriptor, when there is something; 0 at the end, -1 with errno set. */
+static ssize_t read_some(struct input *in, uint8_t *to, size_t len)
+{
+    for (;;) {
+        struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
+                              {.fd = in->wake[0], .events = POLLIN}};
+        ssize_t n;
+
+        if (poll(p, 2, -1) < 0 && errno != EINTR)
+            return -1;
+        if (p[1].revents != 0) {
+            errno = ECANCELED;
+            return -1;
+        }
+        if (p[0].revents == 0)
+            continue;
+        n = read(in->fd, to, len);
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n;
+    }
+}
+
+/* The last block, with room in it; NULL if memory is short. */
+static struct block *last_block(struct input *in)
+{
+    if (in->front < (in->first + in->count) * BLOCK_SIZE)
+        return in->blocks[in->count - 1];
+    if (in->count == in->room) {
+        const size_t room = in->room > 0 ? 2 * in->room : 16;
+        struct block **blocks = realloc(in->blocks, room * sizeof(*blocks));
+
+        if (blocks == NULL)
+            return NULL;
+        in->blocks = blocks;
+        in->room = room;
+    }
+    in->blocks[in->count] = malloc(sizeof(*in->blocks[0]));
+    if (in->blocks[in->count] == NULL)
+        return NULL;
+    in->blocks[in->count]->users = 0;
+    return in->blocks[in->count++];
+}
+
+/* Frees what is forgotten. */
+static void tidy(struct input *in)
+{
+    size_t gone = 0;
+
+    while (gone < in->count && (in->first + gone + 1) * BLOCK_SIZE <= in->kept &&
+           in->blocks[gone]->users == 0)
+        free(in->blocks[gone++]);
+    if (gone == 0)
+        return;
+    in->first += gone;
+    in->count -= gone;
+    memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
+}
+
+/* Reads on, or waits until somebody else has. */
+static void read_on(struct input *in)
+{
+    struct block *b;
+    size_t at;
+    ssize_t n;
+
+    if (in->reading) {
+        pthread_cond_wait(&in->more, &in->lock);
+        return;
+    }
+    b = last_block(in);
+    if (b == NULL) {
+        in->ends = true;
+        in->error = ENOMEM;
+        return;
+    }
+    at = (size_t)(in->front % BLOCK_SIZE);
+    in->reading = true;
+    b->users++;
+    pthread_mutex_unlock(&in->lock);
+    n = read_some(in, b->bytes + at, BLOCK_SIZE - at);
+    const int error = errno;
+    pthread_mutex_lock(&in->lock);
+    b->users--;
+    in->reading = false;
+    if (n > 0)
+        in->front += (uint64_t)n;
+    else
+        in->ends = true;
+    if (n < 0)
+        in->error = error;
+    pthread_cond_broadcast(&in->more);
+}
+
+/* Copies what is there: bytes from offset on that are all in one block. */
+static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    const size_t at = (size_t)(offset % BLOCK_SIZE);
+    const uint64_t left = in->front - offset;
+    struct block *b;
+
+    if (offset < in->kept || offset / BLOCK_SIZE < in->first)
+        return 0;
+    b = in->blocks[offset / BLOCK_SIZE - in->first];
+    len = len < BLOCK_SIZE - at ? len : BLOCK_SIZE - at;
+    len = len < left ? len : (size_t)left;
+    b->users++;
+    pthread_mutex_unlock(&in->lock);
+    memcpy(to, b->bytes + at, len);
+    pthread_mutex_lock(&in->lock);
+    b->users--;
+    return len;
+}
+
+static size_t read_file_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        const ssize_t n = pread(in->fd, to + done, len - done, (off_t)(in->base + offset + done));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    size_t done = 0;
+
+    if (in->is_file)
+        return read_file_at(in, offset, to, len);
+    pthread_mutex_lock(&in->lock);
+    while (done < len && !in->is_cancelled) {
+        if (offset + done < in->front) {
+            const size_t n = copy(in, offset + done, to + done, len - done);
+
+            if (n == 0)
+                break;
+            done += n;
+        } else if (in->ends) {
+            break;
+        } else {
+            read_on(in);
+        }
+    }
+    tidy(in);
+    pthread_mutex_unlock(&in->lock);
+    return done;
+}
+
+ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    ssize_t n = 0;
+
+    if (in->is_file) {
+        do
+            n = pread(in->fd, to, len, (off_t)(in->base + offset));
+        while (n < 0 && errno == EINTR);
+        return n;
+    }
+    pthread_mutex_lock(&in->lock);
+    while (offset >= in->front && !in->ends)
+        read_on(in);
+    if (offset < in->front)
+        n = (ssize_t)copy(in, offset, to, len);
+    if (n == 0 && in->error != 0) {
+        errno = in->error;
+        n = -1;
+    }
+    pthread_mutex_unlock(&in->lock);
+    return n;
+}
+
+void input_forget(struct input *in, uint64_t offset)
+{
+    if (in->is_file)
+        return;
+    pthread_mutex_lock(&in->lock);
+    if (offset > in->kept)
+        in->kept = offset;
+    tidy(in);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void input_cancel(struct input *in)
+{
+    if (in->is_file)
+        return;
+    pthread_mutex_lock(&in->lock);
+    in->is_cancelled = true;
+    /* A pipe that is full has been written to before. */
+    (void)!write(in->wake[1], "", 1);
+    pthread_cond_broadcast(&in->more);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void input_close(struct input *in, uint64_t offset)
+{
+    if (in->is_file) {
+        (void)lseek(in->fd, (off_t)(in->base + offset), SEEK_SET);
+        free(in);
+        return;
+    }
+    for (size_t i = 0; i < in->count; i++)
+        free(in->blocks[i]);
+    free(in->blocks);
+    close(in->wake[0]);
+    close(in->wake[1]);
+    pthread_mutex_destroy(&in->lock);
+    pthread_cond_destroy(&in->more);
+    free(in);
+}
