@@ -12,6 +12,10 @@
 #include "pipeline/expand.h"
 #include "pipeline/expansion.h"
 
+/* The consumer has read no more than this that it has not decoded (GZ_IN_SIZE and what may be left
+ * when it reads on), and never goes back to what it has decoded. */
+#define READ_AND_NOT_USED ((uint64_t)512 << 10)
+
 /* Input of fewer bytes is decoded by one thread. */
 #define EXPAND_MIN ((uint64_t)512 << 10)
 
@@ -378,8 +382,8 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len)
     if (n > 0) {
         lock(e->p);
         e->cursor += (uint64_t)n;
-        if (!e->has_begun)
-            drop_past(e, 0);
+        if (e->cursor > READ_AND_NOT_USED)
+            drop_past(e, 8 * (e->cursor - READ_AND_NOT_USED));
         unlock(e->p);
         consider_beginning(e);
     }

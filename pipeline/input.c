@@ -247,9 +247,13 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
     pthread_mutex_lock(&in->lock);
     while (offset >= in->front && !in->ends)
         read_on(in);
-    if (offset < in->front)
+    if (offset < in->front) {
         n = (ssize_t)copy(in, offset, to, len);
-    if (n == 0 && in->error != 0) {
+        if (n == 0) { /* it was forgotten, which is an error in the program */
+            errno = EIO;
+            n = -1;
+        }
+    } else if (in->error != 0) {
         errno = in->error;
         n = -1;
     }

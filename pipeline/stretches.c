@@ -207,7 +207,7 @@ static bool is_past(const struct stretch *k, uint64_t bit)
 void drop_past(struct expansion *e, uint64_t bit)
 {
     struct stretch **link = &e->first, *last = NULL;
-    uint64_t wanted = e->cursor;
+    uint64_t wanted = bit / 8;
 
     while (*link != NULL) {
         struct stretch *k = *link;
