@@ -75,7 +75,8 @@ struct expansion {
     struct expansion *next;
     struct gz_ahead ahead;
     struct input *input;
-    uint64_t cursor;           /* the consumer's next read */
+    uint64_t cursor;           /* the consumer's next read, */
+    uint64_t passed;           /* and what it has decoded, when it last asked */
     bool may_begin, has_begun; /* workers may take part, and do */
     int (*write)(void *ctx, const void *buf, size_t len);
     void *write_ctx;

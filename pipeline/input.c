@@ -12,9 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pipeline/input.h"
+
+/* When a pipe gives nothing for so long, only input_read waits for it. */
+#define PATIENCE_MS 50
 
 #define BLOCK_SIZE ((size_t)256 << 10)
 
@@ -80,16 +84,36 @@ uint64_t input_size(struct input *in)
     return size;
 }
 
-/* Reads of the descriptor, when there is something; 0 at the end, -1 with errno set. */
-static ssize_t read_some(struct input *in, uint8_t *to, size_t len)
+bool input_has(struct input *in, uint64_t offset)
+{
+    bool has;
+
+    if (in->is_file)
+        return true;
+    pthread_mutex_lock(&in->lock);
+    has = in->ends || in->front >= offset;
+    pthread_mutex_unlock(&in->lock);
+    return has;
+}
+
+/* Reads of the descriptor, when there is something, waiting up to `ms`, or for ever if that is -1;
+ * returns 0 at the end, -1 with errno set: ETIMEDOUT if nothing came. */
+static ssize_t read_some(struct input *in, uint8_t *to, size_t len, int ms)
 {
     for (;;) {
         struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
                               {.fd = in->wake[0], .events = POLLIN}};
+        const int ready = poll(p, 2, ms);
         ssize_t n;
 
-        if (poll(p, 2, -1) < 0 && errno != EINTR)
+        if (ready < 0 && errno != EINTR)
             return -1;
+        if (ready < 0)
+            continue;
+        if (ready == 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
         if (p[1].revents != 0) {
             errno = ECANCELED;
             return -1;
@@ -138,39 +162,58 @@ static void tidy(struct input *in)
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
 }
 
-/* Reads on, or waits until somebody else has. */
-static void read_on(struct input *in)
+/* Waits until somebody else has read on, or for `ms`; false if nothing came. */
+static bool wait_for_more(struct input *in, int ms)
+{
+    const uint64_t front = in->front;
+    struct timespec until;
+
+    if (ms < 0) {
+        pthread_cond_wait(&in->more, &in->lock);
+        return true;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += ms * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    return pthread_cond_timedwait(&in->more, &in->lock, &until) == 0 || in->front > front;
+}
+
+/* Reads on, or waits until somebody else has.  False: nothing came for `ms`. */
+static bool read_on(struct input *in, int ms)
 {
     struct block *b;
     size_t at;
     ssize_t n;
 
-    if (in->reading) {
-        pthread_cond_wait(&in->more, &in->lock);
-        return;
-    }
+    if (in->reading)
+        return wait_for_more(in, ms);
     b = last_block(in);
     if (b == NULL) {
         in->ends = true;
         in->error = ENOMEM;
-        return;
+        return true;
     }
     at = (size_t)(in->front % BLOCK_SIZE);
     in->reading = true;
     b->users++;
     pthread_mutex_unlock(&in->lock);
-    n = read_some(in, b->bytes + at, BLOCK_SIZE - at);
+    n = read_some(in, b->bytes + at, BLOCK_SIZE - at, ms);
     const int error = errno;
     pthread_mutex_lock(&in->lock);
     b->users--;
     in->reading = false;
+    /* Another may be waiting to read on. */
+    pthread_cond_broadcast(&in->more);
+    if (n < 0 && error == ETIMEDOUT && ms >= 0)
+        return false;
     if (n > 0)
         in->front += (uint64_t)n;
     else
         in->ends = true;
     if (n < 0)
         in->error = error;
-    pthread_cond_broadcast(&in->more);
+    return true;
 }
 
 /* Copies what is there: bytes from offset on that are all in one block. */
@@ -225,8 +268,8 @@ size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)
             done += n;
         } else if (in->ends) {
             break;
-        } else {
-            read_on(in);
+        } else if (!read_on(in, PATIENCE_MS)) {
+            break;
         }
     }
     tidy(in);
@@ -246,7 +289,7 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
     }
     pthread_mutex_lock(&in->lock);
     while (offset >= in->front && !in->ends)
-        read_on(in);
+        (void)read_on(in, -1);
     if (offset < in->front) {
         n = (ssize_t)copy(in, offset, to, len);
         if (n == 0) { /* it was forgotten, which is an error in the program */

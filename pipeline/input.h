@@ -18,8 +18,12 @@ struct input *input_open(int fd);
 /* Bytes of the input; UINT64_MAX as long as a pipe's are not known. */
 uint64_t input_size(struct input *in);
 
+/* Whether all before that byte has been read, or the input ends before it. */
+bool input_has(struct input *in, uint64_t offset);
+
 /* Reads from that byte of the input on; returns fewer bytes than asked for only where it ends, or
- * cannot be read, or is no longer kept, or after input_cancel.  Any thread. */
+ * cannot be read, or is no longer kept, or a pipe gives nothing for a while, or after input_cancel.
+ * Any thread. */
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 
 /* As read(2) there: as many bytes as there are now, 0 at the end, or -1 with errno set. */

@@ -26,10 +26,10 @@
 /* Where there are marks, none is expected to be further from the next than this. */
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
-/* After so many stretches in a row that were of no use, so much input is left out, and each time
- * twice as much. */
-#define VAIN_MAX 64
-#define PAUSE_FIRST ((uint64_t)8 << 20)
+/* After so many stretches in a row of which none was of use, besides two for each thread, so much
+ * input is left out, and each time twice as much. */
+#define VAIN_MAX 16
+#define PAUSE_FIRST ((uint64_t)16 << 20)
 
 /* Stretches are no further than this ahead of the consumer: what is read of a pipe is kept. */
 #define LEAD_MAX ((uint64_t)32 << 20)
@@ -158,13 +158,15 @@ static uint64_t stretch_size(const struct expansion *e)
 struct stretch *add_stretch(struct expansion *e)
 {
     const uint64_t size = stretch_size(e), end = input_size(e->input);
+    /* What the consumer has read, it will have decoded soon. */
+    const uint64_t passed = e->fixed_stretch > 0 ? e->passed : e->cursor;
     struct stretch *k;
 
-    if (e->next_from < e->cursor) /* the consumer has all before that */
-        e->next_from = e->cursor;
+    if (e->next_from < passed)
+        e->next_from = passed;
     if (e->next_from == 0) /* where the consumer begins */
         e->next_from = size;
-    if (++e->vain > VAIN_MAX) {
+    if (++e->vain > VAIN_MAX + 2 * (unsigned)e->p->threads) {
         e->vain = 0;
         e->pause = e->pause == 0 ? PAUSE_FIRST : 2 * e->pause;
         e->next_from += e->pause;
@@ -241,7 +243,8 @@ void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k)
     unlock(p);
     found = find_start(e, t, k, marks_only);
     lock(p);
-    k->sought = found ? FOUND : NOT_FOUND;
+    /* Of a pipe that gives nothing now, it is sought later. */
+    k->sought = found ? FOUND : input_has(e->input, k->to) ? NOT_FOUND : NOT_SOUGHT;
     if (found && k->kind == AT_MARK && k->start / 8 > e->last_mark)
         e->last_mark = k->start / 8;
     pthread_cond_broadcast(&p->can_expand);
@@ -268,6 +271,8 @@ static bool stops_at(struct expansion *e, struct expand_tools *t, struct stretch
             break;
         if (next->sought == NOT_SOUGHT) {
             seek_start(e, t, next);
+            if (next->sought == NOT_SOUGHT)
+                break;
         } else if (next->sought == SEEKING) {
             pthread_cond_wait(&p->can_expand, &p->lock);
             next = k->next; /* that one may be gone */

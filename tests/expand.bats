@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# expand.bats - decompression by many threads: what comes out is what one thread gives
+
+# shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    "$GEN" mixed 3000000 >plain
+}
+
+# is_same: what as_one has got last is what it is to get.
+is_same() {
+    cmp one many && cmp one.err many.err && [ "$status" -eq "$expected" ]
+}
+
+# as_one FILE [OPTION...]: with any number of threads and any size of the parts, from a file and from a
+# pipe, the output, the messages and the exit status are those of one thread.
+as_one() {
+    local file=$1 threads stretch status expected
+    shift
+    expected=0
+    "$GZLZSS" -dcv -p1 "$@" <"$file" >one 2>one.err || expected=$?
+    for threads in 2 3 16; do
+        for stretch in 0 1024 7000 100000; do
+            status=0
+            GZLZSS_TEST_STRETCH=$stretch "$GZLZSS" -dcv -p"$threads" "$@" <"$file" >many 2>many.err || status=$?
+            is_same || fail "$file: -p$threads, parts of $stretch bytes: status $status, not $expected"
+        done
+        status=0
+        # shellcheck disable=SC2002 # It is to be a pipe.
+        cat "$file" | GZLZSS_TEST_STRETCH=5000 "$GZLZSS" -dcv -p"$threads" "$@" >many 2>many.err || status=$?
+        is_same || fail "$file, from a pipe: -p$threads: status $status, not $expected"
+    done
+}
+
+# ahead FILE [STRETCH]: some parts are decoded ahead, as -vv tells.
+ahead() {
+    GZLZSS_TEST_STRETCH=${2-20000} "$GZLZSS" -tvv -p4 "$1" 2>messages
+    grep -q '[1-9][0-9]* parts decompressed ahead, [1-9]' messages || fail "$1: $(cat messages)"
+}
+
+@test "segments of gzlzss are decoded side by side" {
+    for options in -1 -6 -9 '-6 -b 64' -12; do
+        # shellcheck disable=SC2086 # These are several.
+        "$GZLZSS" -c $options -b 256 plain >f.gz
+        as_one f.gz
+        cmp plain many
+        ahead f.gz
+    done
+    "$GZLZSS" -c --rsyncable plain >f.gz
+    as_one f.gz
+    ahead f.gz
+}
+
+@test "what gzip and zlib make is decoded side by side" {
+    have gzip
+    for level in 1 6 9; do
+        gzip -$level -c plain >f.gz
+        as_one f.gz
+        cmp plain many
+        ahead f.gz 100000
+    done
+}
+
+@test "what pigz makes is decoded side by side" {
+    have pigz
+    for options in '-6' '-9' '-i' '-0' '-H' '-F'; do
+        pigz $options -c plain >f.gz 2>/dev/null || continue
+        as_one f.gz
+        cmp plain many
+        [ "$options" = -0 ] || ahead f.gz 100000
+    done
+}
+
+@test "members are decoded side by side, of all sizes, also of none and of one byte" {
+    for size in 0 1 2 100 30000 0 1 70000 400000 3 0; do
+        "$GEN" text "$size" >part
+        cat part >>expected
+        "$GZLZSS" -c part >>f.gz
+    done
+    as_one f.gz
+    cmp expected many
+    ahead f.gz 5000
+    : >g.gz
+    for n in $(seq 60); do
+        "$GEN" source 60000 "$n" | "$GZLZSS" -1 >>g.gz
+    done
+    as_one g.gz
+    ahead g.gz
+}
+
+@test "trailing zeros, garbage, and members that are not whole" {
+    "$GZLZSS" -c -b 64 plain >good.gz
+    { cat good.gz && head -c 100000 /dev/zero; } >f.gz
+    as_one f.gz
+    { cat good.gz && "$GEN" binary 50000; } >f.gz
+    as_one f.gz
+    { cat good.gz good.gz && printf '\037\213\010'; } >f.gz
+    as_one f.gz
+    { cat good.gz && head -c 70000 good.gz && cat good.gz; } >f.gz
+    as_one f.gz
+    { cat good.gz && cat plain; } >f.gz
+    as_one f.gz -f
+}
+
+@test "marks, headers of blocks and members that are data" {
+    # Stored blocks are full of what looks like starts; what follows refers back over all of it.
+    "$GEN" random 40000 >noise
+    for n in $(seq 20); do
+        printf '\000\000\377\377\000\000\000\377\377'
+        "$GZLZSS" -c -b 32 noise | tail -c 3000
+        head -c 5000 noise
+        gzip -c noise | head -c 2000
+    done >data
+    cat data data noise plain data >all
+    "$GZLZSS" -c -1 all >f.gz
+    as_one f.gz
+    cmp all many
+    gzip -c all >f.gz
+    as_one f.gz
+    # A .gz in a .gz, stored.
+    "$GZLZSS" -c -b 32 plain >inner
+    "$GZLZSS" -c inner >f.gz
+    as_one f.gz
+    cmp inner many
+}
+
+@test "a mark is the last thing, or there are only marks" {
+    head -c 100000 plain | "$GZLZSS" -b 32 >whole.gz
+    for n in $(seq 40); do
+        printf '\000\000\377\377\000'
+    done | { printf '\037\213\010\000\000\000\000\000\000\003\000' && head -c 180 && printf '\000\000\377\377'; } >f.gz
+    as_one f.gz
+    { printf '\037\213\010\000\000\000\000\000\000\003\000' && for n in $(seq 4000); do
+        printf '\000\000\377\377\000'
+    done && printf '\000\000\377\377\003\000\000\000\000\000\000\000\000\000'; } >g.gz
+    as_one g.gz
+    [ ! -s many ]
+}
+
+@test "cut off anywhere: the same output, message and status" {
+    "$GZLZSS" -c -b 64 plain >f.gz
+    size=$(wc -c <f.gz)
+    for n in $(seq 40); do
+        head -c $((size * n / 41)) f.gz >cut.gz
+        status=0
+        "$GZLZSS" -dc -p1 cut.gz >one 2>one.err || status=$?
+        [ "$status" -eq 1 ]
+        ends_with 1 env GZLZSS_TEST_STRETCH=$((1000 * n)) "$GZLZSS" -dc -p4 cut.gz
+        cmp stdout one
+        cmp stderr one.err
+    done
+}
+
+@test "a flipped bit anywhere: the same output, message and status" {
+    have gzip
+    gzip -c plain >f.gz
+    size=$(wc -c <f.gz)
+    for n in $(seq 40); do
+        cp f.gz bad.gz
+        at=$((20 + (size - 20) * n / 41))
+        byte=$(od -An -tu1 -j $at -N1 f.gz)
+        # shellcheck disable=SC2059 # The byte is an escape.
+        printf "\\$(printf %o $((byte ^ 1 << n % 8)))" | dd of=bad.gz bs=1 seek=$at conv=notrunc status=none
+        status=0
+        "$GZLZSS" -dc -p1 bad.gz >one 2>one.err || status=$?
+        ends_with "$status" env GZLZSS_TEST_STRETCH=$((2000 * n)) "$GZLZSS" -dc -p4 bad.gz
+        cmp stdout one
+        cmp stderr one.err
+    done
+}
+
+@test "the windows of parts reach back through parts before them" {
+    # Matches of a distance of nearly 32 KiB, over and over: no part ever knows its window by itself.
+    "$GEN" random 32000 >noise
+    for n in $(seq 60); do
+        cat noise
+        echo "$n"
+    done >data
+    have gzip
+    gzip -c data >f.gz
+    as_one f.gz
+    cmp data many
+}
+
+@test "a file that is one block, and one of fixed blocks alone" {
+    head -c 3000000 /dev/zero | "$GZLZSS" -12 >f.gz
+    as_one f.gz
+    "$GEN" text 300 >short
+    for n in $(seq 400); do
+        "$GZLZSS" -c short
+    done >f.gz
+    as_one f.gz
+}
+
+@test "-t, -k, a named output, many files at a time" {
+    for n in $(seq 6); do
+        "$GEN" mixed 1000000 >"f$n"
+        cp "f$n" "f$n.good"
+        "$GZLZSS" -b 64 "f$n"
+    done
+    export GZLZSS_TEST_STRETCH=10000
+    "$GZLZSS" -t -p4 f?.gz
+    "$GZLZSS" -dk -p4 f?.gz
+    for n in $(seq 6); do
+        cmp "f$n" "f$n.good"
+        [ -e "f$n.gz" ]
+    done
+    rm f?
+    "$GZLZSS" -d -p2 f?.gz
+    cmp f3 f3.good
+    [ ! -e f3.gz ]
+}
+
+@test "a full disk is an error with many threads, too" {
+    [ -w /dev/full ] || skip "there is no /dev/full"
+    "$GZLZSS" -c -b 64 plain >f.gz
+    status=0
+    GZLZSS_TEST_STRETCH=10000 "$GZLZSS" -dc -p4 f.gz >/dev/full 2>messages || status=$?
+    [ "$status" -eq 1 ]
+    grep -q 'No space left on device' messages
+}
+
+@test "the other end of the output closes: it ends at once, as with one thread" {
+    "$GZLZSS" -c -b 64 plain >f.gz
+    GZLZSS_TEST_STRETCH=10000 "$GZLZSS" -dc -p4 f.gz | head -c 1000 | cmp - <(head -c 1000 plain)
+}
+
+@test "an input that never ends: an error before that is told at once" {
+    "$GEN" text 6000000 >long
+    "$GZLZSS" -c -b 64 long | head -c 900000 >f.gz
+    [ "$(wc -c <f.gz)" -eq 900000 ]
+    "$GEN" random 20000 | dd of=f.gz bs=1 seek=300000 conv=notrunc status=none
+    status=0
+    mkfifo fifo
+    { cat f.gz && sleep 100; } >fifo 3>&- &
+    writer=$!
+    # One that never ends is stopped, with status 124.
+    timeout 60 "$GZLZSS" -dc -p4 <fifo >/dev/null 2>messages || status=$?
+    kill "$writer" 2>/dev/null || true
+    [ "$status" -eq 1 ]
+    grep -q 'invalid compressed data' messages
+}
+
+@test "an input that stalls: what has come is decoded meanwhile" {
+    "$GEN" text 6000000 >long
+    "$GZLZSS" -c -b 64 long >f.gz
+    mkfifo fifo
+    { head -c 900000 f.gz && sleep 100; } >fifo 3>&- &
+    writer=$!
+    "$GZLZSS" -dc -p4 <fifo >out 3>&- &
+    reader=$!
+    # One thread has written 2.4 MB then; -p4 comes to that within 10 seconds, not after 100.
+    for _ in $(seq 100); do
+        [ "$(wc -c <out)" -lt 2400000 ] || break
+        sleep 0.1
+    done
+    kill "$writer" "$reader" || true
+    [ "$(wc -c <out)" -ge 2400000 ]
+    cmp -n 2400000 out long
+}
+
+@test "-vv tells what was decoded ahead" {
+    "$GZLZSS" -c -b 64 plain >f.gz
+    ahead f.gz
+    "$GZLZSS" -tvv -p1 f.gz 2>messages
+    [ "$(grep -c ahead messages)" -eq 0 ]
+}
