@@ -53,6 +53,9 @@ static enum inf_result zlib_run(z_stream *z, struct inf_io *io)
     z->next_out = io->out + io->made;
     z->avail_out = (uInt)(io->out_len - io->made);
     int ret = inflate(z, io->stops ? Z_BLOCK : Z_NO_FLUSH);
+    /* After the final block, too, it stops before it says that the data ends. */
+    if (io->stops && ret == Z_OK && (z->data_type & (128 | 64)) == (128 | 64))
+        ret = inflate(z, Z_BLOCK);
     io->used = (ptrdiff_t)(io->in_len - z->avail_in);
     io->made = io->out_len - z->avail_out;
     switch (ret) {

@@ -208,7 +208,8 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
 
     for (;;) {
         if (r->count < 48) {
-            if (r->at > len)
+            /* Bits that are not there were taken. */
+            if (r->at > len && r->count < 8 * (r->at - len))
                 return INF_CUT;
             fill(r);
         }

@@ -19,9 +19,6 @@
 /* What the consumer does ahead in tests, each time. */
 #define TEST_STEPS 4
 
-/* Input of fewer bytes is decoded by one thread. */
-#define EXPAND_MIN ((uint64_t)512 << 10)
-
 /* --- Workers -------------------------------------------------------------------------------- */
 
 /* Makes bytes of a piece's symbols; gives up the lock. */
@@ -331,7 +328,8 @@ static void consider_beginning(struct expansion *e)
     struct pipeline *p = e->p;
 
     if (e->has_begun || !e->may_begin ||
-        (e->cursor < EXPAND_MIN && input_size(e->input) == UINT64_MAX && e->fixed_stretch == 0))
+        (e->cursor < PIPELINE_EXPAND_MIN && input_size(e->input) == UINT64_MAX &&
+         e->fixed_stretch == 0))
         return;
     e->tools = new_tools();
     if (e->tools == NULL) {
@@ -360,7 +358,7 @@ struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
     if (e == NULL)
         return NULL;
     e->input = p->threads > 1 ? input_open(fd) : NULL;
-    if (e->input == NULL || (input_size(e->input) < EXPAND_MIN && stretch == 0)) {
+    if (e->input == NULL || (input_size(e->input) < PIPELINE_EXPAND_MIN && stretch == 0)) {
         if (e->input != NULL)
             input_close(e->input, 0);
         free(e);

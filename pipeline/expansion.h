@@ -20,7 +20,7 @@
 
 /* Room for what comes of a stretch; before it is the window, as symbols. */
 #define ROOM_BEFORE (INF_WINDOW * sizeof(uint16_t))
-#define ROOM_SIZE ((size_t)6 << 20)
+#define ROOM_SIZE (EXPAND_ROOM - ROOM_BEFORE)
 
 /* A worker's memory for input: a block has to fit in, if it is decoded to symbols. */
 #define VIEW_SIZE ((size_t)512 << 10)

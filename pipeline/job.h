@@ -208,6 +208,9 @@ struct job {
     struct pipeline_stats stats;
 };
 
+/* Memory for what decompression makes of one part of an input (expansion.h). */
+#define EXPAND_ROOM ((size_t)6 << 20)
+
 struct pipeline {
     struct pipeline_config config;
     const struct lz_level *level;
@@ -264,7 +267,7 @@ struct pipeline {
     pthread_cond_t can_expand;    /* anything may have happened there */
     struct expansion *expansions; /* files at it */
     struct room *rooms;           /* memory for output that is free */
-    int rooms_made;
+    int rooms_made, rooms_max;
     struct inf_finder finder; /* once has_finder */
     bool has_finder;
 

@@ -164,6 +164,9 @@ struct pipeline_expansion_stats {
     uint64_t bytes;  /* and the output that they made */
 };
 
+/* Input of fewer bytes is decoded by one thread. */
+#define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
+
 /* For the file or pipe fd, from its position on; `write` is what the decompression writes with.
  * `stretch` is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for
  * an input that is small or is neither a file nor a pipe, or if memory is short. */

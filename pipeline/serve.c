@@ -129,6 +129,10 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
     p->held_max = p->held_by_workers;
     if (p->config.backend != BACKEND_CPU)
         p->held_max += p->batch_size;
+    /* Each thread decodes one stretch, and some wait for those before them. */
+    p->rooms_max = p->threads + p->threads / 2 + 2;
+    if (config->memory > 0 && config->memory / MEMORY_SHARE / EXPAND_ROOM < (uint64_t)p->rooms_max)
+        p->rooms_max = (int)(config->memory / MEMORY_SHARE / EXPAND_ROOM);
     p->worker_main = worker_main;
     p->feeder_main = feeder_main;
 }

@@ -9,6 +9,7 @@
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
+#include "pipeline/crew.h"
 #include "pipeline/expand.h"
 #include "pipeline/expansion.h"
 
@@ -31,8 +32,10 @@
 #define VAIN_MAX 16
 #define PAUSE_FIRST ((uint64_t)16 << 20)
 
-/* Stretches are no further than this ahead of the consumer: what is read of a pipe is kept. */
-#define LEAD_MAX ((uint64_t)32 << 20)
+/* Stretches are no further than this ahead of the consumer, or than that for each thread: what is
+ * read of a pipe is kept. */
+#define LEAD_MIN ((uint64_t)32 << 20)
+#define LEAD_THREAD ((uint64_t)2 << 20)
 
 /* Room for a stretch's output that is free. */
 struct room {
@@ -80,7 +83,7 @@ uint8_t *take_room(struct pipeline *p)
         p->rooms = r->next;
         return (uint8_t *)r;
     }
-    if (p->rooms_made >= p->threads + p->threads / 2 + 2)
+    if (p->rooms_made >= p->rooms_max)
         return NULL;
     r = malloc(ROOM_BEFORE + ROOM_SIZE);
     p->rooms_made += r != NULL;
@@ -89,7 +92,7 @@ uint8_t *take_room(struct pipeline *p)
 
 bool has_free_room(const struct pipeline *p)
 {
-    return p->rooms != NULL || p->rooms_made < p->threads + p->threads / 2 + 2;
+    return p->rooms != NULL || p->rooms_made < p->rooms_max;
 }
 
 static void give_room(struct pipeline *p, uint8_t *room)
@@ -155,6 +158,13 @@ static uint64_t stretch_size(const struct expansion *e)
     return size < STRETCH_MIN ? STRETCH_MIN : size > STRETCH_MAX ? STRETCH_MAX : size;
 }
 
+static uint64_t lead_max(const struct pipeline *p)
+{
+    const uint64_t lead = (uint64_t)p->threads * LEAD_THREAD;
+
+    return lead < LEAD_MIN ? LEAD_MIN : lead;
+}
+
 struct stretch *add_stretch(struct expansion *e)
 {
     const uint64_t size = stretch_size(e), end = input_size(e->input);
@@ -171,7 +181,7 @@ struct stretch *add_stretch(struct expansion *e)
         e->pause = e->pause == 0 ? PAUSE_FIRST : 2 * e->pause;
         e->next_from += e->pause;
     }
-    if (e->next_from >= end || e->next_from > e->cursor + LEAD_MAX || e->closing)
+    if (e->next_from >= end || e->next_from > e->cursor + lead_max(e->p) || e->closing)
         return NULL;
     k = calloc(1, sizeof(*k));
     if (k == NULL)
@@ -210,6 +220,7 @@ void drop_past(struct expansion *e, uint64_t bit)
 {
     struct stretch **link = &e->first, *last = NULL;
     uint64_t wanted = bit / 8;
+    bool gives_room = false;
 
     while (*link != NULL) {
         struct stretch *k = *link;
@@ -219,6 +230,7 @@ void drop_past(struct expansion *e, uint64_t bit)
             k->useless = true;
         if (past && k->waiting == 0 && k->state != DECODING && k->sought != SEEKING) {
             *link = k->next;
+            gives_room |= k->room != NULL;
             free_stretch(e, k);
         } else {
             if (k->from < wanted)
@@ -228,6 +240,8 @@ void drop_past(struct expansion *e, uint64_t bit)
         }
     }
     e->last = last;
+    if (gives_room)
+        crew_call(e->p);
     /* A mark may begin before the stretch. */
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
 }

@@ -176,6 +176,14 @@ static void report_expansion(struct file *f, const struct pipeline_expansion_sta
                  stats->pieces, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
+/* Whether several threads may decompress the file.  (Of standard input, the size says little.) */
+static bool may_expand(const struct file *f)
+{
+    return f->o->action != ACTION_LIST &&
+           (f->is_stdin || !S_ISREG(f->in_stat.st_mode) ||
+            (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_stretch() > 0);
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
     struct reader reader = {.f = f};
@@ -190,7 +198,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     enum gz_status status;
     bool ok, ends;
 
-    if (p != NULL && f->o->action != ACTION_LIST)
+    if (p != NULL && may_expand(f))
         reader.expansion = pipeline_expand(p, f->in_fd, testing_stretch(), write_output, &reader);
     if (reader.expansion != NULL)
         io.ahead = expansion_ahead(reader.expansion);
