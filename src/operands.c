@@ -229,6 +229,17 @@ static void save_addresses(void)
 #endif
 }
 
+/* Lets malloc keep what the decompression of a file took, 0.7 MB, for the next.  Otherwise it gives
+ * that back to the system and gets it again, page by page: a quarter of the time that a small file
+ * takes. */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+#endif
+}
+
 /* As many descriptors are asked for as some thousand small files need, side by side. */
 #define DESCRIPTORS_WANTED 16384
 
@@ -575,6 +586,8 @@ static bool ready_for_side_by_side(struct work *w)
         if (w->most > most_waiting)
             w->most = most_waiting;
         w->counts = calloc(1, sizeof(*w->counts));
+        if (w->o->action != ACTION_COMPRESS)
+            keep_memory();
         w->side_by_side = w->side_by_side && w->counts != NULL;
     }
     return w->side_by_side && need_pipeline(w);
