@@ -33,7 +33,7 @@
  * gz_run() does the rest, and gz_read_header() first if it has not been called; after a
  * gz_read_header() that failed it says the same again.  Data is written as it is decoded, before
  * its CRC is known, and up to where an error was found: the caller throws it away on an error.
- * After the end or an error, read is not called again.
+ * After the end or an error, read is not called again, unless something was decoded ahead.
  *
  * *io is copied, *info is not, and must stay until gz_close().  The functions leave errno as read
  * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.

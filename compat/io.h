@@ -14,7 +14,8 @@ struct gz_place {
     uint64_t bit;  /* of the whole input */
     uint32_t crc;  /* of the stream's data so far, */
     uint64_t len;  /* which is so many bytes, */
-    uint8_t *end;  /* the last of which, INF_WINDOW at most, stand before this */
+    uint8_t *end;  /* the last of which, INF_WINDOW at most, stand before this; run puts the last of
+                      what it has written there */
     uint64_t made; /* bytes written by gz_ahead.run */
     bool ended;    /* there the stream has ended, and nothing of it follows */
 };

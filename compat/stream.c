@@ -30,6 +30,12 @@ bool gz_refill(struct gz_stream *s)
 
 void gz_seek(struct gz_stream *s, uint64_t offset)
 {
+    const uint64_t back = s->info->read_bytes - offset; /* a lot, if it was not read */
+
+    if (back <= s->in_end - GZ_IN_BACK) {
+        s->in_pos = s->in_end - (size_t)back;
+        return;
+    }
     s->io.ahead->seek(s->io.ahead->ctx, offset);
     s->in_pos = s->in_end = GZ_IN_BACK;
     s->in_stop = GZ_OK;

@@ -16,25 +16,13 @@
  * when it reads on), and never goes back to what it has decoded. */
 #define READ_AND_NOT_USED ((uint64_t)512 << 10)
 
+/* Output of fewer bytes is decoded again rather than taken over. */
+#define PIECE_MIN ((size_t)16 << 10)
+
 /* What the consumer does ahead in tests, each time. */
 #define TEST_STEPS 4
 
 /* --- Workers -------------------------------------------------------------------------------- */
-
-/* Makes bytes of a piece's symbols; gives up the lock. */
-static void resolve(struct expansion *e, struct piece *piece)
-{
-    struct pipeline *p = e->p;
-    uint8_t *const out = piece->stretch->room + ROOM_BEFORE;
-
-    piece->state = PIECE_RESOLVING;
-    unlock(p);
-    inf_resolve((const uint16_t *)(const void *)out, piece->symbols, piece->stretch->room, out);
-    piece->symbols_crc = gz_crc32(0, out, piece->symbols);
-    lock(p);
-    piece->state = PIECE_READY;
-    pthread_cond_broadcast(&p->can_expand);
-}
 
 /* The next piece in line that is to be resolved, or NULL. */
 static struct piece *unresolved(const struct expansion *e)
@@ -44,6 +32,23 @@ static struct piece *unresolved(const struct expansion *e)
     while (piece != NULL && piece->state != PIECE_UNRESOLVED)
         piece = piece->next_out;
     return piece;
+}
+
+/* Makes bytes of a piece's symbols; gives up the lock. */
+static void resolve(struct expansion *e, struct piece *piece)
+{
+    struct pipeline *p = e->p;
+    uint8_t *const out = piece->stretch->room + ROOM_BEFORE;
+
+    piece->state = PIECE_RESOLVING;
+    if (unresolved(e) != NULL)
+        crew_call(p);
+    unlock(p);
+    inf_resolve((const uint16_t *)(const void *)out, piece->symbols, piece->stretch->room, out);
+    piece->symbols_crc = gz_crc32(0, out, piece->symbols);
+    lock(p);
+    piece->state = PIECE_READY;
+    pthread_cond_broadcast(&p->can_expand);
 }
 
 /* The next stretch to work on, or NULL. */
@@ -63,28 +68,29 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
     struct pipeline *p = e->p;
     struct piece *piece;
     struct stretch *k;
-    bool has_found;
+    bool has_all, has_done = false;
 
     if (e->closing)
         return false;
     piece = unresolved(e);
     if (piece != NULL) {
         e->busy++;
-        if (unresolved(e) != piece)
-            crew_call(p);
         resolve(e, piece);
         e->busy--;
         return true;
     }
     k = next_stretch(e);
-    if (k == NULL)
+    has_all = k != NULL && input_has(e->input, k->to);
+    /* The consumer does not wait for a pipe, but for what others decode. */
+    if (k == NULL || (t == e->tools && !has_all))
         return false;
     e->busy++;
-    if (input_has(e->input, k->to))
+    if (has_all)
         crew_call(p);
-    if (k->sought == NOT_SOUGHT)
+    if (k->sought == NOT_SOUGHT) {
         seek_start(e, t, k);
-    has_found = k->sought != NOT_SOUGHT;
+        has_done = k->sought != NOT_SOUGHT;
+    }
     if (k->sought == FOUND && k->state == WAITING && !e->closing && !k->useless)
         k->room = take_room(p);
     if (k->room != NULL && k->state == WAITING) {
@@ -93,10 +99,11 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
         decode_stretch(e, t, k);
         lock(p);
         k->state = DECODED;
+        has_done = true;
     }
     e->busy--;
     pthread_cond_broadcast(&p->can_expand);
-    return has_found;
+    return has_done;
 }
 
 bool expand_some(struct worker *w)
@@ -125,13 +132,15 @@ bool expand_some(struct worker *w)
 static struct stretch *stretch_at(struct expansion *e, uint64_t bit, struct piece **piece)
 {
     *piece = NULL;
-    for (struct stretch *k = e->first; k != NULL; k = k->next) {
+    /* They are in order, and nothing starts before its stretch. */
+    for (struct stretch *k = e->first; k != NULL && 8 * k->from <= bit; k = k->next) {
         if (k->state == DECODED) {
-            for (size_t i = 0; i < k->count; i++)
-                if (k->pieces[i]->start == bit) {
-                    *piece = k->pieces[i];
-                    return k;
-                }
+            while (k->passed < k->count && k->pieces[k->passed]->start < bit)
+                k->passed++;
+            if (k->passed < k->count && k->pieces[k->passed]->start == bit) {
+                *piece = k->pieces[k->passed];
+                return k;
+            }
         } else if (k->sought == FOUND
                        ? k->start == bit
                        : k->sought == SEEKING && bit >= 8 * k->from && bit < 8 * k->to) {
@@ -139,6 +148,13 @@ static struct stretch *stretch_at(struct expansion *e, uint64_t bit, struct piec
         }
     }
     return NULL;
+}
+
+/* Whether it takes less to take a piece over than to decode it: otherwise it would be written by
+ * itself. */
+static bool is_worth_it(const struct expansion *e, const struct piece *piece)
+{
+    return piece->symbols + piece->len >= PIECE_MIN || e->fixed_stretch > 0;
 }
 
 static bool has_ahead(void *ctx, uint64_t bit)
@@ -158,7 +174,7 @@ static bool has_ahead(void *ctx, uint64_t bit)
     for (;;) {
         const struct stretch *k = stretch_at(e, bit, &piece);
 
-        has = k != NULL && (k->state == DECODING || piece != NULL);
+        has = k != NULL && (k->state == DECODING || (piece != NULL && is_worth_it(e, piece)));
         /* It is soon known, unless a pipe gives nothing now. */
         if (k == NULL || k->sought != SEEKING || !input_has(e->input, k->to))
             break;
@@ -354,10 +370,14 @@ struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {
     struct expansion *e = calloc(1, sizeof(*e));
+    int threads;
 
     if (e == NULL)
         return NULL;
-    e->input = p->threads > 1 ? input_open(fd) : NULL;
+    lock(p);
+    threads = p->threads;
+    unlock(p);
+    e->input = threads > 1 ? input_open(fd) : NULL;
     if (e->input == NULL || (input_size(e->input) < PIPELINE_EXPAND_MIN && stretch == 0)) {
         if (e->input != NULL)
             input_close(e->input, 0);
@@ -427,6 +447,9 @@ void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats
         next = k->next;
         free_stretch(e, k);
     }
+    /* Others may have waited for room. */
+    if (p->expansions != NULL)
+        crew_call(p);
     unlock(p);
     /* As if all had been read in order. */
     input_close(e->input, e->cursor);

@@ -52,6 +52,7 @@ struct stretch {
     uint8_t *room;
     struct piece **pieces;
     size_t count, size;
+    size_t passed;  /* the consumer is past so many of them */
     size_t waiting; /* pieces in line to be written */
 };
 
@@ -60,7 +61,7 @@ struct view {
     uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK before and VIEW_PAD behind */
     uint64_t offset; /* of in[0] in the input */
     size_t len;
-    bool ends;
+    bool ends; /* no more came: the input ends, or a pipe gave nothing for now */
 };
 
 struct expand_tools {

@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "pipeline/input.h"
 
-/* When a pipe gives nothing for so long, only input_read waits for it. */
-#define PATIENCE_MS 50
+/* For so many seconds input_read_at waits for a pipe. */
+#define PATIENCE 0.05
 
 #define BLOCK_SIZE ((size_t)256 << 10)
 
@@ -48,6 +49,7 @@ struct input {
 struct input *input_open(int fd)
 {
     const off_t base = lseek(fd, 0, SEEK_CUR);
+    pthread_condattr_t monotonic;
     struct input *in;
     struct stat st;
 
@@ -68,7 +70,10 @@ struct input *input_open(int fd)
         return NULL;
     }
     pthread_mutex_init(&in->lock, NULL);
-    pthread_cond_init(&in->more, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* which is clock_seconds() */
+    pthread_cond_init(&in->more, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     return in;
 }
 
@@ -162,33 +167,38 @@ static void tidy(struct input *in)
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
 }
 
-/* Waits until somebody else has read on, or for `ms`; false if nothing came. */
-static bool wait_for_more(struct input *in, int ms)
+/* Milliseconds until that time; -1 if it is 0, which is never. */
+static int ms_until(double until)
 {
-    const uint64_t front = in->front;
-    struct timespec until;
+    const double left = (until - clock_seconds()) * 1000;
 
-    if (ms < 0) {
-        pthread_cond_wait(&in->more, &in->lock);
-        return true;
-    }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += ms * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    return pthread_cond_timedwait(&in->more, &in->lock, &until) == 0 || in->front > front;
+    return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
 }
 
-/* Reads on, or waits until somebody else has.  False: nothing came for `ms`. */
-static bool read_on(struct input *in, int ms)
+/* Waits until somebody else has read on, or until that time; false if nothing came. */
+static bool wait_for_more(struct input *in, double until)
+{
+    const struct timespec t = {.tv_sec = (time_t)until,
+                               .tv_nsec = (long)((until - (double)(time_t)until) * 1e9)};
+
+    if (until == 0)
+        return pthread_cond_wait(&in->more, &in->lock) == 0;
+    return pthread_cond_timedwait(&in->more, &in->lock, &t) == 0;
+}
+
+/* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
+ * before, or memory is short. */
+static bool read_on(struct input *in, double until)
 {
     struct block *b;
     size_t at;
     ssize_t n;
 
     if (in->reading)
-        return wait_for_more(in, ms);
+        return wait_for_more(in, until);
     b = last_block(in);
+    if (b == NULL && until != 0)
+        return false;
     if (b == NULL) {
         in->ends = true;
         in->error = ENOMEM;
@@ -198,14 +208,14 @@ static bool read_on(struct input *in, int ms)
     in->reading = true;
     b->users++;
     pthread_mutex_unlock(&in->lock);
-    n = read_some(in, b->bytes + at, BLOCK_SIZE - at, ms);
+    n = read_some(in, b->bytes + at, BLOCK_SIZE - at, ms_until(until));
     const int error = errno;
     pthread_mutex_lock(&in->lock);
     b->users--;
     in->reading = false;
     /* Another may be waiting to read on. */
     pthread_cond_broadcast(&in->more);
-    if (n < 0 && error == ETIMEDOUT && ms >= 0)
+    if (n < 0 && error == ETIMEDOUT && until != 0)
         return false;
     if (n > 0)
         in->front += (uint64_t)n;
@@ -254,6 +264,7 @@ static size_t read_file_at(const struct input *in, uint64_t offset, uint8_t *to,
 
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
+    const double until = clock_seconds() + PATIENCE;
     size_t done = 0;
 
     if (in->is_file)
@@ -268,7 +279,7 @@ size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)
             done += n;
         } else if (in->ends) {
             break;
-        } else if (!read_on(in, PATIENCE_MS)) {
+        } else if (!read_on(in, until)) {
             break;
         }
     }
@@ -289,7 +300,7 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
     }
     pthread_mutex_lock(&in->lock);
     while (offset >= in->front && !in->ends)
-        (void)read_on(in, -1);
+        (void)read_on(in, 0);
     if (offset < in->front) {
         n = (ssize_t)copy(in, offset, to, len);
         if (n == 0) { /* it was forgotten, which is an error in the program */

@@ -22,7 +22,7 @@ uint64_t input_size(struct input *in);
 bool input_has(struct input *in, uint64_t offset);
 
 /* Reads from that byte of the input on; returns fewer bytes than asked for only where it ends, or
- * cannot be read, or is no longer kept, or a pipe gives nothing for a while, or after input_cancel.
+ * cannot be read, or is no longer kept, or a pipe takes long, or after input_cancel.
  * Any thread. */
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 

@@ -133,6 +133,9 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
     p->rooms_max = p->threads + p->threads / 2 + 2;
     if (config->memory > 0 && config->memory / MEMORY_SHARE / EXPAND_ROOM < (uint64_t)p->rooms_max)
         p->rooms_max = (int)(config->memory / MEMORY_SHARE / EXPAND_ROOM);
+    if (config->address_space > 0 &&
+        config->address_space / ADDRESSES_SHARE / EXPAND_ROOM < (uint64_t)p->rooms_max)
+        p->rooms_max = (int)(config->address_space / ADDRESSES_SHARE / EXPAND_ROOM);
     p->worker_main = worker_main;
     p->feeder_main = feeder_main;
 }

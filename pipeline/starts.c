@@ -90,7 +90,7 @@ bool find_start(const struct expansion *e, struct expand_tools *t, struct stretc
         len = input_read_at(e->input, offset, t->scan, before + (size_t)n + SCAN_AFTER);
         end = before + (size_t)n < len ? before + (size_t)n : len;
         if (len <= before)
-            return false;
+            break;
         memset(t->scan + len, 0, VIEW_PAD);
         find_hints(t->scan, before, end, len, &f);
         if (f.mark != SIZE_MAX || f.member != SIZE_MAX) {

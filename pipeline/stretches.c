@@ -28,9 +28,13 @@
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
 /* After so many stretches in a row of which none was of use, besides two for each thread, so much
- * input is left out, and each time twice as much. */
+ * input is left out, and each time twice as much up to a limit. */
 #define VAIN_MAX 16
 #define PAUSE_FIRST ((uint64_t)16 << 20)
+#define PAUSE_MAX ((uint64_t)256 << 20)
+
+/* Pieces of a stretch, at most: it can have a great many members that are empty. */
+#define PIECES_MAX 1000
 
 /* Stretches are no further than this ahead of the consumer, or than that for each thread: what is
  * read of a pipe is kept. */
@@ -86,6 +90,8 @@ uint8_t *take_room(struct pipeline *p)
     if (p->rooms_made >= p->rooms_max)
         return NULL;
     r = malloc(ROOM_BEFORE + ROOM_SIZE);
+    if (r == NULL)
+        p->rooms_max = p->rooms_made; /* there will be no more */
     p->rooms_made += r != NULL;
     return (uint8_t *)r;
 }
@@ -176,13 +182,14 @@ struct stretch *add_stretch(struct expansion *e)
         e->next_from = passed;
     if (e->next_from == 0) /* where the consumer begins */
         e->next_from = size;
-    if (++e->vain > VAIN_MAX + 2 * (unsigned)e->p->threads) {
-        e->vain = 0;
-        e->pause = e->pause == 0 ? PAUSE_FIRST : 2 * e->pause;
-        e->next_from += e->pause;
-    }
     if (e->next_from >= end || e->next_from > e->cursor + lead_max(e->p) || e->closing)
         return NULL;
+    if (++e->vain > VAIN_MAX + 2 * (unsigned)e->p->threads) {
+        e->vain = 0;
+        e->pause = e->pause == 0 ? PAUSE_FIRST : e->pause < PAUSE_MAX ? 2 * e->pause : PAUSE_MAX;
+        e->next_from += e->pause;
+        return NULL;
+    }
     k = calloc(1, sizeof(*k));
     if (k == NULL)
         return NULL;
@@ -220,9 +227,10 @@ void drop_past(struct expansion *e, uint64_t bit)
 {
     struct stretch **link = &e->first, *last = NULL;
     uint64_t wanted = bit / 8;
-    bool gives_room = false;
+    int rooms = 0;
 
-    while (*link != NULL) {
+    /* They are in order, and nothing starts before its stretch. */
+    while (*link != NULL && 8 * (*link)->from <= bit) {
         struct stretch *k = *link;
         const bool past = is_past(k, bit);
 
@@ -230,7 +238,7 @@ void drop_past(struct expansion *e, uint64_t bit)
             k->useless = true;
         if (past && k->waiting == 0 && k->state != DECODING && k->sought != SEEKING) {
             *link = k->next;
-            gives_room |= k->room != NULL;
+            rooms += k->room != NULL;
             free_stretch(e, k);
         } else {
             if (k->from < wanted)
@@ -239,8 +247,9 @@ void drop_past(struct expansion *e, uint64_t bit)
             link = &k->next;
         }
     }
-    e->last = last;
-    if (gives_room)
+    if (*link == NULL)
+        e->last = last;
+    for (; rooms > 0; rooms--)
         crew_call(e->p);
     /* A mark may begin before the stretch. */
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
@@ -284,6 +293,9 @@ static bool stops_at(struct expansion *e, struct expand_tools *t, struct stretch
         if (next == NULL || e->closing || k->useless)
             break;
         if (next->sought == NOT_SOUGHT) {
+            /* A pipe may give nothing for long. */
+            if (!input_has(e->input, next->to))
+                break;
             seek_start(e, t, next);
             if (next->sought == NOT_SOUGHT)
                 break;
@@ -462,7 +474,7 @@ static bool next_member(struct at *a)
             return false;
         header = member_header(v->in + at, v->len - at);
     }
-    if (header == 0)
+    if (header == 0 || a->k->count >= PIECES_MAX)
         return false;
     const uint64_t start = 8 * (v->offset + at + header);
     if (stops_at(a->e, a->t, a->k, start))

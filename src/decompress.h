@@ -6,7 +6,8 @@
 
 #include "src/files.h"
 
-/* The work on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST. */
+/* The work on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST; by the crew of
+ * that pipeline, or by one thread if it is NULL. */
 void decompress_file(struct file *f, struct pipeline *p);
 
 #endif

@@ -262,6 +262,38 @@ ahead() {
     cmp -n 2400000 out long
 }
 
+# stalls FILE: with four threads, what one thread writes of a pipe that gives the first 1.3 MB and then
+# nothing comes within seconds, too.
+stalls() {
+    local threads writer reader size=0
+    for threads in 1 4; do
+        rm -f fifo
+        mkfifo fifo
+        { head -c 1300000 "$1" && sleep 100; } >fifo 3>&- &
+        writer=$!
+        "$GZLZSS" -dc -p$threads <fifo >out 3>&- &
+        reader=$!
+        for _ in $(seq 50); do
+            [ "$threads" -eq 1 ] || [ "$(wc -c <out)" -lt "$size" ] || break
+            sleep 0.1
+        done
+        [ "$(wc -c <out)" -ge "$size" ] || fail "$(wc -c <out) bytes, not $size"
+        size=$(($(wc -c <out) * 9 / 10))
+        kill "$writer" "$reader" || true
+    done
+    [ "$size" -gt 1000000 ]
+}
+
+@test "an input without marks that stalls: what has come is decoded meanwhile" {
+    "$GEN" text 6000000 >long
+    have pigz
+    pigz -p1 -b 128 -c long >f.gz
+    stalls f.gz
+    have gzip
+    gzip -c long >g.gz
+    stalls g.gz
+}
+
 @test "-vv tells what was decoded ahead" {
     "$GZLZSS" -c -b 64 plain >f.gz
     ahead f.gz
