@@ -113,9 +113,9 @@ static void try_finding(const uint8_t *data, size_t len)
         found = inf_find_dynamic(&finder, in, len, bit, 8 * (uint64_t)len);
         for (; bit < 8 * (uint64_t)len && bit < found; bit++) {
             const unsigned skip = (unsigned)(bit % 8);
-            const bool is_good = inf_check_block((uint64_t)in[bit / 8] >> skip, 8 - skip,
-                                                 in + bit / 8 + 1, len - bit / 8 - 1,
-                                                 &block) == INF_BLOCK_GOOD;
+            const bool is_good =
+                inf_check_block((uint64_t)in[bit / 8] >> skip, 8 - skip, in + bit / 8 + 1,
+                                len - bit / 8 - 1, &block) == INF_BLOCK_GOOD;
 
             REQUIRE(!is_good || block.type != INF_BLOCK_DYNAMIC || block.final ||
                     bit + 17 + 57 > 8 * (uint64_t)len);
@@ -125,7 +125,8 @@ static void try_finding(const uint8_t *data, size_t len)
         at = inf_find_hint(in, from, len);
         REQUIRE(at >= from && at <= len);
         for (size_t i = from; i < at && i + INF_SYNC_SIZE <= len; i++)
-            REQUIRE(!inf_is_sync(in + i) && !(in[i] == 0x1f && in[i + 1] == 0x8b && in[i + 2] == 8));
+            REQUIRE(!inf_is_sync(in + i) &&
+                    !(in[i] == 0x1f && in[i + 1] == 0x8b && in[i + 2] == 8));
     }
     free(in);
 }
