@@ -86,18 +86,23 @@ void inf_finder_init(struct inf_finder *f)
             skip++;
         f->skip[bits] = (uint8_t)skip;
     }
+    for (unsigned lengths = 0; lengths < 1 << 12; lengths++) {
+        unsigned used = 0;
+
+        for (unsigned i = 0; i < 12; i += 3)
+            used += (128u >> (lengths >> i & 7)) & 127;
+        f->used[lengths] = (uint16_t)used;
+    }
 }
 
-/* Whether `count` code lengths of 3 bits are those of a complete code. */
-static bool is_complete(uint64_t lengths, unsigned count)
+/* Whether `count` code lengths of 3 bits, at most 19, are those of a complete code. */
+static inline bool is_complete(const struct inf_finder *f, uint64_t lengths, unsigned count)
 {
     unsigned used = 0;
 
-    for (unsigned i = 0; i < count; i++, lengths >>= 3) {
-        const unsigned length = lengths & 7;
-
-        used += length == 0 ? 0 : 128u >> length;
-    }
+    lengths &= (UINT64_C(1) << (3 * count)) - 1;
+    for (unsigned i = 0; i < 60; i += 12)
+        used += f->used[lengths >> i & 0xfff];
     return used == 128;
 }
 
@@ -120,7 +125,7 @@ uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t 
             place += skip;
             continue;
         }
-        if (is_complete(bits_at(in, place + COUNTS_BITS), 4 + (unsigned)(bits >> 13 & 15))) {
+        if (is_complete(f, bits_at(in, place + COUNTS_BITS), 4 + (unsigned)(bits >> 13 & 15))) {
             const size_t first = (size_t)(place / 8);
             const unsigned skipped = (unsigned)(place % 8);
             struct inf_block block;

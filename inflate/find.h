@@ -36,7 +36,8 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to);
 #define INF_FIND_BITS 13
 
 struct inf_finder {
-    uint8_t skip[1 << INF_FIND_BITS];
+    uint8_t skip[1 << INF_FIND_BITS]; /* how many bits further a header may start */
+    uint16_t used[1 << 12];           /* what four code lengths of 3 bits use up, of 128 */
 };
 
 void inf_finder_init(struct inf_finder *f);

@@ -328,27 +328,20 @@ bool inf_is_known(const uint16_t *end)
 
 void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8_t *bytes)
 {
+    /* What each symbol stands for. */
+    uint8_t table[INF_UNKNOWN + INF_WINDOW];
     size_t i = 0;
 
-    /* Eight at a time, most of which are known. */
-    for (; i + 8 <= n; i += 8) {
-        uint16_t some[8];
-        unsigned any = 0;
+    for (unsigned byte = 0; byte < 256; byte++)
+        table[byte] = (uint8_t)byte;
+    memcpy(table + INF_UNKNOWN, window, INF_WINDOW);
+    for (; i + 4 <= n; i += 4) {
+        uint16_t some[4];
 
         memcpy(some, symbols + i, sizeof(some));
-        for (unsigned k = 0; k < 8; k++)
-            any |= some[k];
-        if (any < INF_UNKNOWN) {
-            for (unsigned k = 0; k < 8; k++)
-                bytes[i + k] = (uint8_t)some[k];
-            continue;
-        }
-        for (unsigned k = 0; k < 8; k++)
-            bytes[i + k] = some[k] < INF_UNKNOWN ? (uint8_t)some[k] : window[some[k] - INF_UNKNOWN];
+        for (unsigned k = 0; k < 4; k++)
+            bytes[i + k] = table[some[k]];
     }
-    for (; i < n; i++) {
-        const uint16_t symbol = symbols[i];
-
-        bytes[i] = symbol < INF_UNKNOWN ? (uint8_t)symbol : window[symbol - INF_UNKNOWN];
-    }
+    for (; i < n; i++)
+        bytes[i] = table[symbols[i]];
 }
