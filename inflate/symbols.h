@@ -48,7 +48,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
 bool inf_is_known(const uint16_t *end);
 
 /* Makes bytes of n symbols, where window[0..INF_WINDOW) are the bytes before the start.  `bytes` may
- * be where the symbols are. */
+ * be where the symbols are.  Takes 64 KiB of the stack. */
 void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8_t *bytes);
 
 #endif
