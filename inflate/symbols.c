@@ -332,6 +332,8 @@ void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8
     uint8_t table[INF_UNKNOWN + INF_WINDOW];
     size_t i = 0;
 
+    if (n == 0)
+        return;
     for (unsigned byte = 0; byte < 256; byte++)
         table[byte] = (uint8_t)byte;
     memcpy(table + INF_UNKNOWN, window, INF_WINDOW);

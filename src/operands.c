@@ -40,16 +40,14 @@
 #include "src/list.h"
 #include "src/messages.h"
 #include "src/names.h"
-#include "src/testing.h"
 #include "src/operands.h"
 #include "pipeline/pipeline.h"
 #include "src/progress.h"
+#include "src/testing.h"
 
 /* Files under way for each thread.  With more of them, others get further ahead of a file that
  * takes long, and a signal undoes more outputs. */
-#ifndef FILES_PER_THREAD
 #define FILES_PER_THREAD 64
-#endif
 
 /* A quarter of all descriptors is for directories, a quarter for files that wait to be made
  * final, and a quarter for files that are worked on, each with an input and an output.  The rest
@@ -350,13 +348,13 @@ static void process_alone(struct work *w, struct file *f)
 
 static void enter(struct work *w, int fd, bool by_path);
 
-/* Whether the work on a file that file_open opened takes more than one thread. */
-static bool needs_crew(const struct work *w, const struct file *f)
+/* Whether the work on a file that file_open opened, minor or not, takes more than one thread. */
+static bool needs_crew(const struct work *w, const struct file *f, bool minor)
 {
     return w->o->action == ACTION_COMPRESS ||
            (w->o->action != ACTION_LIST &&
             (S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
-            (!is_minor(w, f) || testing_stretch() > 0) && pipeline_threads(&w->config) > 1);
+            (!minor || testing_stretch() > 0) && pipeline_threads(&w->config) > 1);
 }
 
 /* Works on a file now, with no other under way; or enters it if it is a directory and the
@@ -370,11 +368,11 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
         .m = {.program = w->m->program, .quiet = w->m->quiet, .progress = &w->progress},
         .list = &w->list,
         .progress = &w->progress};
-    const bool is_open = file_open(&f);
+    const bool is_open = file_open(&f), minor = is_open && is_minor(w, &f);
 
-    if (is_open && !is_minor(w, &f))
+    if (is_open && !minor)
         need_limits(w);
-    if (is_open && (!needs_crew(w, &f) || need_pipeline(w))) {
+    if (is_open && (!needs_crew(w, &f, minor) || need_pipeline(w))) {
         process_alone(w, &f);
     } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
