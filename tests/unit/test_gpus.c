@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -298,20 +299,34 @@ struct filler {
     int fd;
     size_t size;
     enum filling way;
+    int out; /* FILL_SLOW: where what was made of it is written */
 };
 
-/* Waits until a pipe is empty, by its end for writing, and then for five times as long. */
-static void wait_long(int fd)
+static double seconds_now(void)
 {
-    struct timespec began, now;
-    int bytes, ms;
+    struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &began);
-    for (ms = 0; ms < 20000 && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0; ms++)
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static off_t size_of(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        abort();
+    return st.st_size;
+}
+
+/* Waits until a file is larger than it was, and then for five times as long. */
+static void wait_long(int out, off_t size)
+{
+    const double began = seconds_now();
+
+    for (int ms = 0; ms < 20000 && size_of(out) <= size; ms++)
         pause_ms(1);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ms = (int)((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000);
-    pause_ms(5 * ms + 1);
+    pause_ms((int)(5e3 * (seconds_now() - began)) + 1);
 }
 
 static void *fill(void *argument)
@@ -321,14 +336,16 @@ static void *fill(void *argument)
     if (f->way == FILL_LATE)
         pause_ms(300);
     for (size_t done = 0; done < f->size;) {
-        const size_t most = f->way == FILL_SLOW ? SEGMENT : f->size;
+        /* A byte more than a segment, or the segment may be the last, which nobody takes yet. */
+        const size_t most = f->way != FILL_SLOW ? f->size : done == 0 ? SEGMENT + 1 : SEGMENT;
+        const off_t before = f->way == FILL_SLOW ? size_of(f->out) : 0;
         ssize_t n = write(f->fd, input + done, f->size - done < most ? f->size - done : most);
 
         if (n < 0)
             break;
         done += (size_t)n;
-        if (f->way == FILL_SLOW)
-            wait_long(f->fd);
+        if (f->way == FILL_SLOW && done < f->size)
+            wait_long(f->out, before);
     }
     if (f->way != FILL_KEEP_OPEN)
         close(f->fd);
@@ -378,7 +395,7 @@ static uint8_t *compress(struct pipeline *p, size_t size, enum filling way, size
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
     FILE *in = file_with(size), *out = unit_need(tmpfile());
-    struct filler filler = {.size = size, .way = way};
+    struct filler filler = {.size = size, .way = way, .out = fileno(out)};
     pthread_t thread;
     const int fd = way != NO_PIPE ? start_filling(&filler, &thread) : fileno(in);
     int error = 0;
