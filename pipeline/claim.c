@@ -20,20 +20,26 @@ static double begin_reading(struct job *j)
     return clock_seconds();
 }
 
-/* Takes the lock again and counts what was read.  If that failed (not ok, with errno set), the
- * job fails. */
-static void end_reading(struct job *j, double began, bool ok, uint64_t bytes)
+void count_read(struct job *j, double seconds, uint64_t bytes, bool ok, int error)
 {
     struct pipeline *p = j->pipeline;
-    const int error = errno;
-    const double seconds = clock_seconds() - began;
 
-    lock(p);
     j->stats.read += seconds;
     p->read.seconds += seconds;
     p->read.bytes += (double)bytes;
     if (!ok)
         job_fail(j, PIPELINE_READ_ERROR, error);
+}
+
+/* Takes the lock again and counts what was read.  If that failed (not ok, with errno set), the
+ * job fails. */
+static void end_reading(struct job *j, double began, bool ok, uint64_t bytes)
+{
+    const int error = errno;
+    const double seconds = clock_seconds() - began;
+
+    lock(j->pipeline);
+    count_read(j, seconds, bytes, ok, error);
 }
 
 /* Zeros the bytes behind in[0..len).  No result depends on them, but what is read there is the
@@ -93,36 +99,46 @@ void read_segment(struct slot *s)
 
 /* --- Segments that are read in order --- */
 
+bool read_in_order(struct slot *s)
+{
+    struct source *source = &s->job->source;
+    const bool ok = s->job->pipeline->config.rsyncable
+                        ? source_next_piece(source, s->in, &s->before, &s->len, &s->last)
+                        : source_read_next(source, s->in, &s->len, &s->last);
+
+    if (ok)
+        pad(s->in, s->before + s->len);
+    return ok;
+}
+
+void claim_read(struct slot *s)
+{
+    struct job *j = s->job;
+
+    slot_weigh(s, s->len);
+    s->index = j->next_claim++;
+    if (s->last)
+        j->total = j->next_claim;
+    job_count_left(j, 0, s->len);
+}
+
 struct slot *claim_in_order(struct job *j, uint8_t *buf)
 {
     struct pipeline *p = j->pipeline;
     struct slot *s = slot_new(j, p->segment_size);
-    size_t before = 0, len = 0;
-    bool ok, last = false;
     double began;
+    bool ok;
 
     if (s == NULL)
         return NULL;
     j->reading = true;
-    began = begin_reading(j);
-    ok = p->config.rsyncable ? source_next_piece(&j->source, buf, &before, &len, &last)
-                             : source_read_next(&j->source, buf, &len, &last);
-    if (ok)
-        pad(buf, before + len);
-    end_reading(j, began, ok, len);
-    j->reading = false;
-    s->index = j->next_claim;
     s->in = buf;
-    s->before = before;
-    s->len = len;
-    s->last = last;
-    slot_weigh(s, len);
-    if (ok && !j->failed) {
-        j->next_claim++;
-        if (last)
-            j->total = j->next_claim;
-        job_count_left(j, 0, len);
-    }
+    began = begin_reading(j);
+    ok = read_in_order(s);
+    end_reading(j, began, ok, s->len);
+    j->reading = false;
+    if (ok && !j->failed)
+        claim_read(s);
     /* The next segment can be read now. */
     if (p->feeders_alive > 0)
         pthread_cond_broadcast(&p->can_feed);

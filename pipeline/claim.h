@@ -23,6 +23,17 @@ void read_segment(struct slot *s);
  * (slot_done). */
 struct slot *claim_in_order(struct job *j, uint8_t *buf);
 
+/* Reads the segment that is next in order into the slot's place; called without the lock, by the
+ * one thread that reads the job's input in order.  False with errno set. */
+bool read_in_order(struct slot *s);
+
+/* Counts what was read, in so many seconds.  If that failed (not ok), the job fails with this
+ * error. */
+void count_read(struct job *j, double seconds, uint64_t bytes, bool ok, int error);
+
+/* The segment was read: it is the job's next, and perhaps its last. */
+void claim_read(struct slot *s);
+
 /* The job to read ahead of, or NULL: while a GPU is brought up, a pipe can give more than the
  * workers can match. */
 struct job *job_to_read_ahead(struct pipeline *p);

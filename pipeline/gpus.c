@@ -59,14 +59,19 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
     return g;
 }
 
-bool gpus_free(struct gpus *g)
+bool gpus_are_used(struct gpus *g)
 {
     bool is_used;
 
     pthread_mutex_lock(&g->lock);
     is_used = g->running > 0 || g->ready > 0;
     pthread_mutex_unlock(&g->lock);
-    if (is_used)
+    return is_used;
+}
+
+bool gpus_free(struct gpus *g)
+{
+    if (gpus_are_used(g))
         return false;
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->settled);

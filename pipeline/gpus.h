@@ -48,6 +48,9 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
  * (Windows' in WSL), there is thought to be one: asking CUDA would take 0.1 s or more. */
 bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
 
+/* Whether a GPU was brought up or is about to be. */
+bool gpus_are_used(struct gpus *g);
+
 /* Returns false if a GPU was brought up or is about to be.  It is not closed then: the program has
  * to end by _exit or leave (leave.h), and the system frees all there is, which is faster. */
 bool gpus_free(struct gpus *g);

@@ -233,6 +233,7 @@ struct pipeline {
     /* Jobs: */
     struct job *first, *last; /* those that are not over */
     struct job *unclaimed;    /* all before this are claimed, or have failed */
+    struct job *free_jobs;
     unsigned begun;           /* that are not waiting, nor over */
     uint64_t waiting_jobs;
     uint64_t left;          /* bytes that nobody has claimed and are certain to come */

@@ -217,10 +217,24 @@ static bool open_source(struct job *j)
     return true;
 }
 
-/* Takes a job, of which no thread has anything, from the list. */
-static void remove_job(struct job *j)
+struct job *job_new(struct pipeline *p)
+{
+    struct job *j = p->free_jobs;
+
+    if (j != NULL)
+        p->free_jobs = j->next;
+    else
+        j = malloc(sizeof(*j));
+    if (j != NULL)
+        *j = (struct job){.pipeline = p, .total = UINT64_MAX};
+    return j;
+}
+
+/* Takes a job, of which no thread has anything, from the list; *j is gone. */
+static void job_remove(struct job *j)
 {
     struct pipeline *p = j->pipeline;
+    struct pipeline_job *of = j->of;
 
     j->failed = true;
     job_count_left(j, 0, 0);
@@ -233,46 +247,64 @@ static void remove_job(struct job *j)
     else
         p->last = j->previous;
     p->begun--;
-    j->of->own = NULL;
-    j->of->is_over = true;
+    of->own = NULL;
     /* The first worker may be waiting for this job. */
-    if (p->awaited == j->of)
+    if (p->awaited == of)
         pthread_cond_broadcast(&p->can_work);
-    free(j);
+    /* From now on, *of may be gone. */
+    of->is_over = true;
+    j->next = p->free_jobs;
+    p->free_jobs = j;
 }
 
-void job_begin(struct job *j)
+bool job_prepare(struct job *j)
 {
     struct pipeline *p = j->pipeline;
-    bool begins = true, has_source = false;
 
     j->state = JOB_BEGINNING;
     p->waiting_jobs--;
     p->begun++;
     unlock(p);
-    if (j->of->begin != NULL)
-        begins = j->of->begin(j->of);
-    if (begins)
-        has_source = open_source(j);
-    if (begins && !has_source) {
-        j->of->status = PIPELINE_NO_MEMORY;
-        if (j->of->end != NULL)
-            j->of->end(j->of);
-    }
-    lock(p);
-    if (!has_source) {
-        remove_job(j);
-        return;
-    }
+    if (j->of->begin != NULL && !j->of->begin(j->of))
+        return false;
+    if (open_source(j))
+        return true;
+    j->of->status = PIPELINE_NO_MEMORY;
+    if (j->of->end != NULL)
+        j->of->end(j->of);
+    return false;
+}
+
+void job_open(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
     j->state = JOB_OPEN;
     p->totals.jobs++;
     if (j->source.size > p->longest)
         p->longest = j->source.size;
     job_count_left(j, j->source.size, j->left);
-    if (j->failed) {
+    if (j->failed)
         source_cancel(&j->source);
-        job_settle(j);
+}
+
+void job_begin_prepared(struct job *j, bool is_prepared)
+{
+    if (!is_prepared) {
+        job_remove(j);
+        return;
     }
+    job_open(j);
+    if (j->failed)
+        job_settle(j);
+}
+
+void job_begin(struct job *j)
+{
+    const bool is_prepared = job_prepare(j);
+
+    lock(j->pipeline);
+    job_begin_prepared(j, is_prepared);
 }
 
 void job_drop(struct job *j)
@@ -282,7 +314,7 @@ void job_drop(struct job *j)
     p->waiting_jobs--;
     p->begun++;
     j->of->status = PIPELINE_CANCELLED;
-    remove_job(j);
+    job_remove(j);
 }
 
 bool job_settle(struct job *j)
@@ -300,7 +332,7 @@ bool job_settle(struct job *j)
     if (j->of->end != NULL)
         j->of->end(j->of);
     lock(p);
-    remove_job(j);
+    job_remove(j);
     return true;
 }
 

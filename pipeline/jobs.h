@@ -28,8 +28,18 @@ struct job *jobs_to_claim(struct pipeline *p);
 /* The earliest one that can begin, or NULL. */
 struct job *jobs_to_begin(struct pipeline *p);
 
+/* A job that is in no list yet; NULL if memory is short. */
+struct job *job_new(struct pipeline *p);
+
 /* Begins that job.  Gives up the lock meanwhile. */
 void job_begin(struct job *j);
+
+/* The steps of that.  job_prepare gives up the lock and does not take it again; it returns false if
+ * the job was over before it began.  job_begin_prepared does the rest; of what was prepared,
+ * job_open does it if the caller has claimed something of the job, and ends it when that is done. */
+bool job_prepare(struct job *j);
+void job_begin_prepared(struct job *j, bool is_prepared);
+void job_open(struct job *j);
 
 /* Makes the job fail, for this reason if there was none before. */
 void job_fail(struct job *j, enum pipeline_status status, int error_number);

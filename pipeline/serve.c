@@ -194,6 +194,10 @@ bool pipeline_free(struct pipeline *p)
     crew_leave(&p->workers[0]);
     unlock(p);
     expand_free_tools(p->workers[0].expand);
+    for (struct job *j = p->free_jobs, *next; j != NULL; j = next) {
+        next = j->next;
+        free(j);
+    }
     for (struct spare *s = p->spare, *next; s != NULL; s = next) {
         next = s->next;
         free(s);
@@ -214,6 +218,14 @@ bool pipeline_free(struct pipeline *p)
     return true;
 }
 
+bool pipeline_leave(struct pipeline *p)
+{
+    /* Without threads, there is little to free; and then a leak checker has nothing to find. */
+    if (p->started == 1 && p->gpus_fed == 0)
+        return pipeline_free(p);
+    return p->gpus == NULL || !gpus_are_used(p->gpus);
+}
+
 /* --- Jobs --- */
 
 /* Brings up the GPUs that are wanted, and waits for them. */
@@ -227,19 +239,20 @@ static void wait_for_gpus(struct pipeline *p)
 
 bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
 {
-    struct job *j = calloc(1, sizeof(*j));
+    struct job *j;
 
-    if (j == NULL)
+    lock(p);
+    j = job_new(p);
+    if (j == NULL) {
+        unlock(p);
         return false;
+    }
     of->own = j;
     of->is_over = false;
     of->status = PIPELINE_OK;
     of->error_number = 0;
     of->is_cancelled = false;
-    j->pipeline = p;
     j->of = of;
-    j->total = UINT64_MAX;
-    lock(p);
     j->previous = p->last;
     if (p->last != NULL)
         p->last->next = j;
@@ -255,9 +268,11 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
     if (of->size > p->longest)
         p->longest = of->size;
     job_count_left(j, of->size, 0);
+    /* Who was called, and is on the way, calls another if there is more to do then: it takes this
+     * thread longer to wake one than to submit a small job. */
     if (of->begin == NULL)
         job_begin(j);
-    else
+    else if (p->called == 0)
         crew_call(p);
     if (p->feeders_alive > 0)
         pthread_cond_broadcast(&p->can_feed);
@@ -271,6 +286,8 @@ void pipeline_wait(struct pipeline *p, struct pipeline_job *of)
 {
     struct worker *first = &p->workers[0];
 
+    if (of->is_over)
+        return;
     lock(p);
     p->awaited = of;
     while (!of->is_over)
@@ -280,14 +297,9 @@ void pipeline_wait(struct pipeline *p, struct pipeline_job *of)
     unlock(p);
 }
 
-bool pipeline_is_over(struct pipeline *p, const struct pipeline_job *of)
+bool pipeline_is_over(const struct pipeline_job *of)
 {
-    bool is_over;
-
-    lock(p);
-    is_over = of->is_over;
-    unlock(p);
-    return is_over;
+    return of->is_over;
 }
 
 /* Ends one of the jobs that have failed, if it can end now; gives up the lock then. */

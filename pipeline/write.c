@@ -38,32 +38,47 @@ static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST
     return n;
 }
 
-/* Writes these segments, at least one, with the header before the first of all and the trailer
- * after the last; called without the lock, by the writer. */
-static bool write_segments(struct job *j, struct slot *const found[], unsigned count,
-                           uint64_t *in_bytes, uint64_t *out_bytes)
+void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
+                    struct written *w)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];
     struct iovec parts[WRITE_MOST + 2];
     int n = 0;
 
+    *w = (struct written){.seconds = -clock_seconds()};
     if (j->written == 0)
         parts[n++] = (struct iovec){(void *)j->of->header, j->of->header_len};
-    *in_bytes = *out_bytes = 0;
     for (unsigned i = 0; i < count; i++) {
         const struct slot *s = found[i];
 
         j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
-        *in_bytes += s->len;
+        w->in_bytes += s->len;
         parts[n++] = (struct iovec){s->out, s->out_len};
         if (s->last) {
-            gz_write_trailer(trailer, j->crc, j->stats.in_bytes + *in_bytes);
+            gz_write_trailer(trailer, j->crc, j->stats.in_bytes + w->in_bytes);
             parts[n++] = (struct iovec){trailer, sizeof(trailer)};
         }
     }
     for (int i = 0; i < n; i++)
-        *out_bytes += parts[i].iov_len;
-    return io_write_parts(j->of->out_fd, parts, n);
+        w->out_bytes += parts[i].iov_len;
+    w->ok = io_write_parts(j->of->out_fd, parts, n);
+    w->error = errno;
+    w->seconds += clock_seconds();
+    if (w->ok && j->of->wrote != NULL)
+        j->of->wrote(j->of, j->stats.in_bytes + w->in_bytes, j->stats.out_bytes + w->out_bytes,
+                     engine);
+}
+
+void count_written(struct job *j, unsigned count, const struct written *w)
+{
+    struct pipeline *p = j->pipeline;
+
+    j->stats.write += w->seconds;
+    p->write.seconds += w->seconds;
+    p->write.bytes += (double)w->in_bytes;
+    j->stats.in_bytes += w->in_bytes;
+    j->stats.out_bytes += w->out_bytes;
+    j->written += count;
 }
 
 /* What has been working. */
@@ -82,35 +97,20 @@ void write_finished(struct job *j)
     while (!j->failed) {
         struct slot *found[WRITE_MOST];
         const unsigned count = find_finished(j, found);
-        uint64_t in_bytes, out_bytes;
-        const char *engine;
-        double seconds;
-        bool ok;
-        int error;
+        const char *engine = engines(j);
+        struct written w;
 
         if (count == 0)
             break;
-        engine = engines(j);
         unlock(p);
-        seconds = -clock_seconds();
-        ok = write_segments(j, found, count, &in_bytes, &out_bytes);
-        error = errno;
-        seconds += clock_seconds();
-        if (ok && j->of->wrote != NULL)
-            j->of->wrote(j->of, j->stats.in_bytes + in_bytes, j->stats.out_bytes + out_bytes,
-                         engine);
+        write_segments(j, found, count, engine, &w);
         lock(p);
-        j->stats.write += seconds;
-        p->write.seconds += seconds;
-        if (!ok) {
+        if (!w.ok) {
             j->writing = false;
-            job_fail(j, PIPELINE_WRITE_ERROR, error);
+            job_fail(j, PIPELINE_WRITE_ERROR, w.error);
             return;
         }
-        p->write.bytes += (double)in_bytes;
-        j->stats.in_bytes += in_bytes;
-        j->stats.out_bytes += out_bytes;
-        j->written += count;
+        count_written(j, count, &w);
         for (unsigned i = 0; i < count; i++) {
             slot_free_first(j);
             /* There is room for one more segment. */

@@ -6,6 +6,23 @@
 
 #include "pipeline/job.h"
 
+/* What was written, in so many seconds; `error` is an errno, unless ok. */
+struct written {
+    uint64_t in_bytes, out_bytes;
+    double seconds;
+    bool ok;
+    int error;
+};
+
+/* Writes these segments, at least one and no more than 14, which are next in the job's output; with
+ * the header before the first of all and the trailer after the last.  Tells the caller who has been
+ * at work.  Called without the lock, by the writer. */
+void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
+                    struct written *w);
+
+/* Counts what was written without an error. */
+void count_written(struct job *j, unsigned count, const struct written *w);
+
 /* Writes all finished segments that are next in the job's output, unless another thread does so.
  * Gives up the lock meanwhile.  If writing fails, the job does. */
 void write_finished(struct job *j);

@@ -657,7 +657,7 @@ static bool submit(struct work *w, const char *name, struct directory *directory
     w->count++;
     ++*count_of_name(w, e->hash);
     ++*count_of_directory(w, directory);
-    while (w->first != NULL && pipeline_is_over(w->pipeline, &w->first->job))
+    while (w->first != NULL && pipeline_is_over(&w->first->job))
         finish_first(w);
     if (w->again != NULL)
         drain(w);
@@ -1028,6 +1028,6 @@ bool operands_process(const struct options *o, struct messages *m)
     free(w.path);
     free(w.levels);
     if (w.pipeline != NULL)
-        may_exit = pipeline_free(w.pipeline);
+        may_exit = pipeline_leave(w.pipeline);
     return may_exit;
 }

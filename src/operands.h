@@ -10,7 +10,7 @@
 #include "src/options.h"
 
 /* Does what the options say to all operands.  What there is to say goes to *m, as does the status.
- * Returns false if the program may end only by _exit or leave (pipeline_free). */
+ * Returns false if the program may end only by _exit or leave (pipeline_leave). */
 bool operands_process(const struct options *o, struct messages *m);
 
 #endif

@@ -131,7 +131,7 @@ many() {
 }
 
 @test "of several files, one line for the run: files, bytes, rate and time left" {
-    many 200 20000
+    many 200 80000
     on_pty 100 "$GZLZSS" -k -12 -p2 --progress many/* </dev/null >seen
     drawn >lines
     grep -qE '^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  0:[0-9][0-9] left$' lines

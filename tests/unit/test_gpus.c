@@ -1117,7 +1117,10 @@ static const size_t job_sizes[] = {0,           1,       3,           100,      
 enum { JOB_SIZES = sizeof(job_sizes) / sizeof(job_sizes[0]) };
 
 /* How a round of jobs is to go wrong. */
-enum trouble { NO_TROUBLE, FULL_DISKS, CANCEL };
+enum trouble { NO_TROUBLE, BAD_FILES, CANCEL };
+
+/* With BAD_FILES, a job's output is on a full disk, and another's input cannot be read. */
+enum file { GOOD_FILE, FULL_DISK, UNREADABLE };
 
 /* Submits JOBS jobs of those sizes and waits for them in their order. */
 static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const alone[JOB_SIZES],
@@ -1129,17 +1132,20 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
     memset(ones, 0, sizeof(ones));
     for (unsigned i = 0; i < JOBS; i++) {
         struct one *o = &ones[i];
+        const enum file file = trouble == BAD_FILES ? (enum file)(i % 3) : GOOD_FILE;
 
         o->size = job_sizes[unit_below(state, JOB_SIZES)];
         o->is_nothing = unit_below(state, 9) == 0;
-        o->in = file_with(o->size);
-        o->out = trouble == FULL_DISKS && i % 3 == 1 ? unit_need(fopen("/dev/full", "r+"))
-                                                     : unit_need(tmpfile());
+        o->in = file == UNREADABLE ? unit_need(fopen("/dev/null", "w")) : file_with(o->size);
+        o->out = file == FULL_DISK ? unit_need(fopen("/dev/full", "r+")) : unit_need(tmpfile());
         o->job = (struct pipeline_job){.begin = begin_one,
                                        .end = end_one,
                                        .wrote = wrote_one,
                                        .ctx = o,
-                                       .size = o->size,
+                                       /* It may have changed, from or to a small one. */
+                                       .size = unit_below(state, 4) > 0
+                                                   ? o->size
+                                                   : job_sizes[unit_below(state, JOB_SIZES)],
                                        .more = JOBS - 1 - i};
         CHECK(pipeline_submit(p, &o->job));
     }
@@ -1147,20 +1153,22 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
         if (i == cancel_at)
             pipeline_cancel(p);
         pipeline_wait(p, &ones[i].job);
-        CHECK(pipeline_is_over(p, &ones[i].job));
+        CHECK(pipeline_is_over(&ones[i].job));
     }
     for (unsigned i = 0; i < JOBS; i++) {
         struct one *o = &ones[i];
+        const enum file file = trouble == BAD_FILES ? (enum file)(i % 3) : GOOD_FILE;
         unsigned which = 0;
 
         while (job_sizes[which] != o->size)
             which++;
         if (o->is_nothing || (i >= cancel_at && o->job.status == PIPELINE_CANCELLED)) {
             CHECK(!o->ended || o->job.status == PIPELINE_CANCELLED);
-        } else if (trouble == FULL_DISKS && i % 3 == 1) {
+        } else if (file != GOOD_FILE) {
             CHECK(o->ended);
-            CHECK_EQ(o->job.status, PIPELINE_WRITE_ERROR);
-            CHECK_EQ(o->job.error_number, ENOSPC);
+            CHECK_EQ(o->job.status,
+                     file == FULL_DISK ? PIPELINE_WRITE_ERROR : PIPELINE_READ_ERROR);
+            CHECK_EQ(o->job.error_number, file == FULL_DISK ? ENOSPC : EBADF);
         } else {
             check_one(o, alone[which], alone_size[which]);
         }
@@ -1200,7 +1208,7 @@ static void test_many_jobs(void)
         p = new_pipeline(&c);
         run_jobs(p, NO_TROUBLE, alone, alone_size, &state);
         if (have_full)
-            run_jobs(p, FULL_DISKS, alone, alone_size, &state);
+            run_jobs(p, BAD_FILES, alone, alone_size, &state);
         run_jobs(p, CANCEL, alone, alone_size, &state);
         run_jobs(p, NO_TROUBLE, alone, alone_size, &state);
         pipeline_free(p);
