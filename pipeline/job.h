@@ -234,7 +234,7 @@ struct pipeline {
     struct job *first, *last; /* those that are not over */
     struct job *unclaimed;    /* all before this are claimed, or have failed */
     struct job *free_jobs;
-    unsigned begun;           /* that are not waiting, nor over */
+    unsigned begun; /* that are not waiting, nor over */
     uint64_t waiting_jobs;
     uint64_t left;          /* bytes that nobody has claimed and are certain to come */
     uint64_t left_begun;    /* of these, what is of jobs that have begun, */

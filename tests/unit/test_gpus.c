@@ -1138,15 +1138,14 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
         o->is_nothing = unit_below(state, 9) == 0;
         o->in = file == UNREADABLE ? unit_need(fopen("/dev/null", "w")) : file_with(o->size);
         o->out = file == FULL_DISK ? unit_need(fopen("/dev/full", "r+")) : unit_need(tmpfile());
-        o->job = (struct pipeline_job){.begin = begin_one,
-                                       .end = end_one,
-                                       .wrote = wrote_one,
-                                       .ctx = o,
-                                       /* It may have changed, from or to a small one. */
-                                       .size = unit_below(state, 4) > 0
-                                                   ? o->size
-                                                   : job_sizes[unit_below(state, JOB_SIZES)],
-                                       .more = JOBS - 1 - i};
+        o->job = (struct pipeline_job){
+            .begin = begin_one,
+            .end = end_one,
+            .wrote = wrote_one,
+            .ctx = o,
+            /* It may have changed, from or to a small one. */
+            .size = unit_below(state, 4) > 0 ? o->size : job_sizes[unit_below(state, JOB_SIZES)],
+            .more = JOBS - 1 - i};
         CHECK(pipeline_submit(p, &o->job));
     }
     for (unsigned i = 0; i < JOBS; i++) {
@@ -1166,8 +1165,7 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
             CHECK(!o->ended || o->job.status == PIPELINE_CANCELLED);
         } else if (file != GOOD_FILE) {
             CHECK(o->ended);
-            CHECK_EQ(o->job.status,
-                     file == FULL_DISK ? PIPELINE_WRITE_ERROR : PIPELINE_READ_ERROR);
+            CHECK_EQ(o->job.status, file == FULL_DISK ? PIPELINE_WRITE_ERROR : PIPELINE_READ_ERROR);
             CHECK_EQ(o->job.error_number, file == FULL_DISK ? ENOSPC : EBADF);
         } else {
             check_one(o, alone[which], alone_size[which]);
