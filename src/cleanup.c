@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -15,24 +14,28 @@
 /* The signals that end the program from outside; those of a bug are left alone. */
 static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 
-/* What a signal handler can reach has to be global.  The lock is one that a handler may take: no
- * mutex, but a flag, and it is held for a few system calls at most. */
+/* What a signal handler can reach has to be global, and a handler can take no mutex.  So threads
+ * count themselves while they are between cleanup_hold and cleanup_release, and the handler, which
+ * runs on the main thread when that is not, waits until none is. */
+static atomic_uint inside;
+static atomic_bool is_ending; /* none may go there any more */
+
+/* All armed outputs.  Who is inside changes them under the lock; for a moment, so that to try again
+ * is better than to sleep. */
 static struct cleanup_output *armed;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
-static bool is_foreground;
 
-/* Threads that want the lock wait here, so that only one of them takes turns with a handler. */
-#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-/* What is done under the lock takes less time than to sleep and to be woken. */
-static pthread_mutex_t queue = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-#else
-static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
-#endif
+static bool is_foreground;
 
 static void take_lock(void)
 {
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         sched_yield();
+}
+
+static void give_lock(void)
+{
+    atomic_flag_clear_explicit(&lock, memory_order_release);
 }
 
 static void ending_signals(sigset_t *set)
@@ -44,7 +47,9 @@ static void ending_signals(sigset_t *set)
 
 static void on_signal(int signal_number)
 {
-    take_lock();
+    atomic_store(&is_ending, true);
+    while (atomic_load(&inside) > 0)
+        sched_yield();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
         unlinkat(o->directory, o->name, 0);
     /* Die by the same signal, as whoever sent it expects; it comes as the handler returns. */
@@ -74,34 +79,42 @@ void cleanup_hold(sigset_t *before)
 
     ending_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, before);
-    pthread_mutex_lock(&queue);
-    take_lock();
+    /* Either this thread sees that the end has come, or the handler sees this thread. */
+    atomic_fetch_add(&inside, 1);
+    if (atomic_load(&is_ending)) {
+        atomic_fetch_sub(&inside, 1);
+        for (;;)
+            pause();
+    }
 }
 
 void cleanup_release(const sigset_t *before)
 {
-    atomic_flag_clear_explicit(&lock, memory_order_release);
-    pthread_mutex_unlock(&queue);
+    atomic_fetch_sub(&inside, 1);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 void cleanup_arm(struct cleanup_output *output)
 {
     output->previous = NULL;
+    take_lock();
     output->next = armed;
     if (armed != NULL)
         armed->previous = output;
     armed = output;
+    give_lock();
 }
 
 void cleanup_disarm(struct cleanup_output *output)
 {
+    take_lock();
     if (output->previous != NULL)
         output->previous->next = output->next;
     else
         armed = output->next;
     if (output->next != NULL)
         output->next->previous = output->previous;
+    give_lock();
 }
 
 void cleanup_signal_for(int error_number)

@@ -4,9 +4,11 @@
  * An output that is not final yet is registered ("armed").  A signal that ends the program first
  * removes all armed outputs.  Signals are for the main thread alone: it runs the handler, and
  * every other thread is started with all signals blocked (base/thread.h).  Creating a file
- * and arming it, or removing an input and disarming its output, must not come apart: both happen
- * under a lock (cleanup_hold) which the handler takes too, and never gives back.  The main thread
- * cannot be interrupted while it has the lock, as it then holds signals back.
+ * and arming it, or removing an input and disarming its output, must not come apart: a thread does
+ * both between cleanup_hold and cleanup_release.  The handler waits until no other thread is there,
+ * and lets none go there any more.  The main thread cannot be interrupted while it is there, as it
+ * then holds signals back.  Any number of threads may be there at a time: to create files one by
+ * one would be what 16 threads wait for.
  */
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
@@ -28,8 +30,9 @@ void cleanup_init(void);
  * ignore that.  Valid after cleanup_init. */
 bool cleanup_is_foreground(void);
 
-/* Between these two, nothing is removed by a signal, and no other thread is between them.  `before`
- * is where the second finds the signals that the first held back.  Not to be nested. */
+/* Between these two, nothing is removed by a signal.  `before` is where the second finds the signals
+ * that the first held back.  Not to be nested.  The first does not return once the program is about
+ * to end by a signal. */
 void cleanup_hold(sigset_t *before);
 void cleanup_release(const sigset_t *before);
 

@@ -79,13 +79,22 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, 1000));
     f.expected = 1000;
     CHECK(policy_files_want_gpu(&f, 1000));
-    /* By what was measured: matching 1 s and encoding 0.6 s for 100 MB are 0.1 s for 16 threads. */
+    /* By what was measured, 16 threads take a tenth of a second for 100 MB: 0.0625 s for matching,
+     * the rest for encoding.  After 0.28 s, a GPU does the matching of what is left, which has to
+     * take 0.28 s, too. */
     f.match = (struct policy_work){.bytes = 100 * MB, .seconds = 1};
     f.encode = (struct policy_work){.bytes = 200 * MB, .seconds = 1.2};
-    f.expected = 275000000;
+    f.expected = 725000000;
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
-    f.expected = 285000000;
+    f.expected = 731000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    /* Where matching takes less than that, a GPU is of no use, however long the rest takes. */
+    f.match.seconds = 0.6;
+    f.encode.seconds = 1200;
+    CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
+    f.match.seconds = 0.65;
+    CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    f.encode.seconds = 1.2;
     /* Small files that took long, on a busy machine, are no measure. */
     f.match = (struct policy_work){.bytes = 1000, .seconds = 1};
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
