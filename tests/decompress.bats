@@ -240,3 +240,14 @@ damage() {
         '$TOOL -d crc.gz' '$TOOL -df crc.gz' '$TOOL -d length.gz' '$TOOL -t good.gz' \
         '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
 }
+
+# gzip goes on, and finds the wrong checksum only (man gzlzss, DIFFERENCES).
+@test "data that refers to bytes before their start is invalid there" {
+    # A fixed block: the letter a, three bytes from two bytes back, and its end.
+    printf '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\x42\0\0\0\0\0\x04\0\0\0' >far.gz
+    local status=0
+    "$GZLZSS" -dc far.gz >out 2>err || status=$?
+    [ "$status" -eq 1 ]
+    [ "$(cat out)" = a ]
+    grep -q "far.gz: invalid compressed data--format violated" err
+}
