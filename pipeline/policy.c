@@ -77,8 +77,8 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 
 /* How much sooner so many bytes would be done if a GPU were brought up now, at most, by what was
  * measured: the matching of what is left when it is up.  0 if nothing was measured.  (Of small
- * files, matching is the lesser part.  16 threads take 0.2 s for 20,000 of 4 KB at level 6, and 4
- * threads 0.45 s, which a GPU made 0.8 s.) */
+ * files, matching is the lesser part: 20,000 of 4 KB took 4 threads 0.49 s at level 6 before a GPU
+ * could come up for them, and 0.82 s where, it seems, one did.) */
 static double gpu_saves(const struct policy_facts *f, double bytes)
 {
     const double match = bytes * per_byte(f->match) / f->threads;
