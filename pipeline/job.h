@@ -12,7 +12,7 @@
  *              3. read ahead from a pipe, while a GPU is brought up;
  *              4. claim a segment, of the earliest job that has one, match it with the CPU engine
  *                 and encode it;
- *              5. begin a job;
+ *              5. begin a job; or do all of it, if it is small (do_small);
  *              6. match chunks of a segment that another worker has claimed (parts.c);
  *              7. decode a part of a file that is being decompressed (expand.c).
  *              The thread that submits jobs is the first worker while it waits for one.
@@ -233,8 +233,8 @@ struct pipeline {
     /* Jobs: */
     struct job *first, *last; /* those that are not over */
     struct job *unclaimed;    /* all before this are claimed, or have failed */
-    struct job *free_jobs;
-    unsigned begun; /* that are not waiting, nor over */
+    struct job *free_jobs;    /* that are over, to be used again */
+    unsigned begun;           /* that are not waiting, nor over */
     uint64_t waiting_jobs;
     uint64_t left;          /* bytes that nobody has claimed and are certain to come */
     uint64_t left_begun;    /* of these, what is of jobs that have begun, */

@@ -16,11 +16,6 @@
 #include "pipeline/jobs.h"
 #include "pipeline/write.h"
 
-/* Segments written at a time.  Many threads want the lock: to take it again after each segment
- * would take longer than to write it.  With what goes before and behind them, these are as many
- * parts as any system's writev() takes. */
-#define WRITE_MOST 14
-
 /* Finds the finished segments that are next in the output: WRITE_MOST at most, and no more bytes
  * than half of what slots may hold, so that others can go on while they are written.  Returns how
  * many. */

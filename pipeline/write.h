@@ -6,6 +6,11 @@
 
 #include "pipeline/job.h"
 
+/* Segments written at a time.  Many threads want the lock: to take it again after each segment
+ * would take longer than to write it.  With what goes before and behind them, these are as many
+ * parts as any system's writev() takes. */
+#define WRITE_MOST 14
+
 /* What was written, in so many seconds; `error` is an errno, unless ok. */
 struct written {
     uint64_t in_bytes, out_bytes;
@@ -14,9 +19,9 @@ struct written {
     int error;
 };
 
-/* Writes these segments, at least one and no more than 14, which are next in the job's output; with
- * the header before the first of all and the trailer after the last.  Tells the caller who has been
- * at work.  Called without the lock, by the writer. */
+/* Writes these segments, 1 to WRITE_MOST, which are next in the job's output; with the header
+ * before the first of all and the trailer after the last.  Tells the caller who has been at work.
+ * Called without the lock, by the writer. */
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w);
 

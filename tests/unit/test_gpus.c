@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
 #include "pipeline/pipeline.h"
@@ -302,14 +303,6 @@ struct filler {
     int out; /* FILL_SLOW: where what was made of it is written */
 };
 
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static off_t size_of(int fd)
 {
     struct stat st;
@@ -322,11 +315,11 @@ static off_t size_of(int fd)
 /* Waits until a file is larger than it was, and then for five times as long. */
 static void wait_long(int out, off_t size)
 {
-    const double began = seconds_now();
+    const double began = clock_seconds();
 
     for (int ms = 0; ms < 20000 && size_of(out) <= size; ms++)
         pause_ms(1);
-    pause_ms((int)(5e3 * (seconds_now() - began)) + 1);
+    pause_ms((int)(5e3 * (clock_seconds() - began)) + 1);
 }
 
 static void *fill(void *argument)
