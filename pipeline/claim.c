@@ -140,8 +140,7 @@ struct slot *claim_in_order(struct job *j, uint8_t *buf)
     if (ok && !j->failed)
         claim_read(s);
     /* The next segment can be read now. */
-    if (p->feeders_alive > 0)
-        pthread_cond_broadcast(&p->can_feed);
+    jobs_call_feeder(p);
     return s;
 }
 

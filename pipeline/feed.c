@@ -82,7 +82,7 @@ void consider_gpus(struct pipeline *p)
         /* A GPU that is up is worth using for less. */
         if (!p->feeding && (is_worth || (bytes >= p->batch_size && gpus_count(p->gpus) > 0))) {
             p->feeding = true;
-            pthread_cond_broadcast(&p->can_feed);
+            jobs_call_feeder(p);
         }
     }
     if (j->stats.wanted_gpus)
@@ -111,7 +111,7 @@ bool read_for_feeder(struct pipeline *p)
         p->readers--;
     }
     if (--f->unread == 0)
-        pthread_cond_broadcast(&p->can_feed);
+        pthread_cond_broadcast(&p->can_free);
     return true;
 }
 
@@ -182,12 +182,13 @@ static void fill_batch(struct feeder *f)
     while (claim_for_batch(f))
         ;
     start_feeder(p, f->gpu);
+    jobs_call_feeder(p);
     if (f->unread == 0)
         return;
     crew_call(p);
     pthread_cond_broadcast(&p->can_work);
     while (f->unread > 0)
-        pthread_cond_wait(&p->can_feed, &p->lock);
+        pthread_cond_wait(&p->can_free, &p->lock);
 }
 
 /* --- Matching --- */
@@ -195,7 +196,7 @@ static void fill_batch(struct feeder *f)
 void leave_batch(struct feeder *f)
 {
     if (--f->pending == 0)
-        pthread_cond_broadcast(&f->pipeline->can_feed);
+        pthread_cond_broadcast(&f->pipeline->can_free);
 }
 
 /* Adds a batch's times to a job's, for a share of it. */
@@ -262,12 +263,18 @@ void *feeder_main(void *argument)
 
         if (engine == NULL)
             break;
-        if (f->pending == 0 && p->feeding && has_room(p, f->batch->capacity, 0) &&
-            (jobs_to_claim(p) != NULL || jobs_to_begin(p) != NULL)) {
+        if (f->pending > 0) {
+            pthread_cond_wait(&p->can_free, &p->lock);
+        } else if (jobs_fill_batch(p)) {
+            p->feeders_busy++;
             ok = feed(f, engine, error);
+            p->feeders_busy--;
             consider_gpus(p);
+            jobs_call_feeder(p);
         } else {
+            p->feeders_idle++;
             pthread_cond_wait(&p->can_feed, &p->lock);
+            p->feeders_idle--;
         }
     }
     if (!ok)

@@ -226,7 +226,8 @@ struct pipeline {
 
     pthread_mutex_t lock;    /* of what follows, and of all jobs */
     pthread_cond_t can_work; /* anything that a worker may wait for, */
-    pthread_cond_t can_feed; /* a feeder, */
+    pthread_cond_t can_feed; /* a feeder with a batch that is free, */
+    pthread_cond_t can_free; /* one whose batch workers read or encode, */
     pthread_cond_t can_join; /* and the owner of a segment that others match, too */
     bool ends;               /* all threads are to end */
 
@@ -275,7 +276,9 @@ struct pipeline {
     /* GPUs: */
     struct feeder *feeders;    /* GPUS_BATCHES for every GPU there may be */
     int gpu_feeders[GPUS_MAX]; /* how many of these were started */
-    int feeders_alive;         /* that have not ended */
+    int feeders_alive;         /* that have not ended; */
+    int feeders_idle;          /* of these, those that wait for something to put into a batch, */
+    int feeders_busy;          /* and those that fill one, or have it matched */
     int gpus_fed;              /* GPUs that feeders were started for */
     bool feeding;              /* what is left now is for GPUs, too */
 
@@ -305,6 +308,7 @@ static inline void wake_all(struct pipeline *p)
 {
     pthread_cond_broadcast(&p->can_work);
     pthread_cond_broadcast(&p->can_feed);
+    pthread_cond_broadcast(&p->can_free);
 }
 
 static inline bool is_empty(const struct queue *q)

@@ -89,6 +89,36 @@ struct job *jobs_to_begin(struct pipeline *p)
     return NULL;
 }
 
+/* --- For feeders --- */
+
+/* Of the bytes, or chunks, of a batch, this share is worth one beside those that are in use. */
+#define BATCH_SHARE 8
+
+/* Whether what can be claimed is worth a batch: any of it, if no other batch is being filled or
+ * matched.  If one is, small jobs wait until they are many: a batch costs some 100 us and more,
+ * however little is in it. */
+static bool is_batch(const struct pipeline *p)
+{
+    const struct job *j = p->unclaimed;
+
+    return p->feeders_busy == 0 || p->left >= p->batch_size / BATCH_SHARE ||
+           p->left_segments + p->waiting_jobs >= p->batch_size / LZ_CHUNK_SIZE / BATCH_SHARE ||
+           /* More may come of a pipe than is known. */
+           (j != NULL && j->state == JOB_OPEN && !source_is_file(&j->source));
+}
+
+bool jobs_fill_batch(struct pipeline *p)
+{
+    return p->feeding && has_room(p, p->batch_size, 0) && is_batch(p) &&
+           (jobs_to_claim(p) != NULL || jobs_to_begin(p) != NULL);
+}
+
+void jobs_call_feeder(struct pipeline *p)
+{
+    if (p->feeders_idle > 0 && jobs_fill_batch(p))
+        pthread_cond_signal(&p->can_feed);
+}
+
 /* --- Slots --- */
 
 bool has_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve)

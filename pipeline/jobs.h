@@ -64,6 +64,12 @@ void slot_free_first(struct job *j);
 /* Whether `bytes` more may be claimed and leave room for `reserve`. */
 bool has_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve);
 
+/* Whether a feeder whose batch is free should fill it now. */
+bool jobs_fill_batch(struct pipeline *p);
+
+/* Wakes a feeder that waits for something to put into its batch, if there is enough now. */
+void jobs_call_feeder(struct pipeline *p);
+
 /* Whether there will be feeders: a GPU is being brought up, or is up and has none yet. */
 bool gpu_is_coming(struct pipeline *p);
 

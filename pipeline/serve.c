@@ -158,6 +158,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
+    pthread_cond_init(&p->can_free, NULL);
     pthread_cond_init(&p->can_join, NULL);
     pthread_cond_init(&p->can_expand, NULL);
     if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
@@ -209,6 +210,7 @@ bool pipeline_free(struct pipeline *p)
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->can_work);
     pthread_cond_destroy(&p->can_feed);
+    pthread_cond_destroy(&p->can_free);
     pthread_cond_destroy(&p->can_join);
     pthread_cond_destroy(&p->can_expand);
     expand_free_rooms(p);
@@ -274,8 +276,7 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
         job_begin(j);
     else if (p->called == 0)
         crew_call(p);
-    if (p->feeders_alive > 0)
-        pthread_cond_broadcast(&p->can_feed);
+    jobs_call_feeder(p);
     unlock(p);
     if (p->wait_for_gpu)
         wait_for_gpus(p);

@@ -298,8 +298,7 @@ bool work_once(struct worker *w)
         /* Who may not claim what has begun calls somebody who may. */
         if (!is_claimer(w))
             crew_call(p);
-        if (p->feeders_alive > 0)
-            pthread_cond_broadcast(&p->can_feed);
+        jobs_call_feeder(p);
         return true;
     }
     if (p->splits != NULL) {

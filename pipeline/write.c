@@ -115,8 +115,7 @@ void write_finished(struct job *j)
         }
         if (p->waiting > 0 && p->threads > p->claimers)
             pthread_cond_broadcast(&p->can_work);
-        if (p->feeders_alive > 0)
-            pthread_cond_broadcast(&p->can_feed);
+        jobs_call_feeder(p);
     }
     j->writing = false;
     if (j->failed)

@@ -45,9 +45,11 @@
 #include "src/progress.h"
 #include "src/testing.h"
 
-/* Files under way for each thread.  With more of them, others get further ahead of a file that
- * takes long, and a signal undoes more outputs. */
+/* Files under way for each thread; and at the levels at which a GPU takes 10 ms and more for a
+ * batch, however little is in it.  With more of them, others get further ahead of a file that takes
+ * long, and a signal undoes more outputs. */
 #define FILES_PER_THREAD 64
+#define FILES_PER_THREAD_SLOW 256
 
 /* A quarter of all descriptors is for directories, a quarter for files that wait to be made
  * final, and a quarter for files that are worked on, each with an input and an output.  The rest
@@ -580,7 +582,9 @@ static bool ready_for_side_by_side(struct work *w)
         const long share = w->descriptors / DESCRIPTORS_SHARE;
         const size_t most_waiting = (size_t)(share / (w->o->atomic ? 2 : 1) + 1);
 
-        w->most = (size_t)pipeline_threads(&w->config) * FILES_PER_THREAD;
+        w->most =
+            (size_t)pipeline_threads(&w->config) *
+            (lz_level(w->config.level)->finder->is_slow ? FILES_PER_THREAD_SLOW : FILES_PER_THREAD);
         if (w->most > most_waiting)
             w->most = most_waiting;
         w->counts = calloc(1, sizeof(*w->counts));
