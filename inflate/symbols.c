@@ -16,8 +16,9 @@
  * A code's table has an entry for each value of the next ROOT bits.  Longer codes go on in a second
  * table, for the bits that follow these.
  *
- * An entry: the code's bits in the lowest byte (0: no code starts so), the extra bits that follow
- * it in the next, then its kind, and in the upper half its value.
+ * An entry: in the lowest byte the bits of the code and of the extra bits that follow it, together
+ * (0: no code starts so); in the next four bits those of the code alone; then its kind; and in the
+ * upper half its value.
  */
 enum {
     LITLEN_ROOT = 11,
@@ -29,7 +30,7 @@ enum {
 
     LITERAL = 1 << 13,
     END = 1 << 14,
-    SECOND = 1 << 15, /* the value is where the second table is; its `extra` bits index it */
+    SECOND = 1 << 15, /* the value is where the second table is; the four bits: of its index */
 };
 
 struct inf_symbols {
@@ -50,18 +51,19 @@ void inf_symbols_free(struct inf_symbols *d)
 
 /* --- Tables --------------------------------------------------------------------------------- */
 
+/* An entry but for the code's bits. */
 static uint32_t litlen_entry(unsigned symbol)
 {
     if (symbol < DEFLATE_END_OF_BLOCK)
         return symbol << 16 | LITERAL;
     if (symbol == DEFLATE_END_OF_BLOCK)
         return END;
-    return deflate_least_length(symbol) << 16 | deflate_length_extra_bits(symbol) << 8;
+    return deflate_least_length(symbol) << 16 | deflate_length_extra_bits(symbol);
 }
 
 static uint32_t distance_entry(unsigned symbol)
 {
-    return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol) << 8;
+    return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol);
 }
 
 static unsigned reverse(unsigned code, unsigned bits)
@@ -96,7 +98,7 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
         if (bits == 0)
             continue;
         const unsigned reversed = reverse(next[bits]++, bits);
-        const uint32_t entry = i < symbols ? entry_of(i) | bits : 0;
+        const uint32_t entry = i < symbols ? entry_of(i) + (bits << 8 | bits) : 0;
 
         if (bits <= root) {
             for (unsigned at = reversed; at < 1u << root; at += 1u << bits)
@@ -172,24 +174,40 @@ static inline unsigned low_bits(uint64_t bits, unsigned n)
     return (unsigned)bits & ((1u << n) - 1);
 }
 
-/* The entry of the code that comes next.  Its bits are skipped. */
-static inline uint32_t take_code(struct reader *r, const uint32_t *table, unsigned root)
+/* The entry of the code that comes next, if it has no more than the root's bits, or SECOND. */
+static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
 {
-    uint32_t entry = table[low_bits(r->bits, root)];
-
-    if ((entry & SECOND) != 0)
-        entry = table[(entry >> 16) + low_bits(r->bits >> root, entry >> 8 & 15)];
-    skip(r, entry & 15);
-    return entry;
+    return table[low_bits(r->bits, root)];
 }
+
+static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
+                                      uint32_t first)
+{
+    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
+}
+
+/* The value of the entry's code and the extra bits behind it, all of which are skipped. */
+static inline size_t take_value(struct reader *r, uint32_t entry)
+{
+    const unsigned all = entry & 63;
+    const size_t value = (entry >> 16) + (low_bits(r->bits, all) >> (entry >> 8 & 15));
+
+    skip(r, all);
+    return value;
+}
+
+/* Symbols that a match writes at most behind its own. */
+#define BEHIND 15
 
 static inline void copy_match(uint16_t *to, size_t distance, size_t length)
 {
     const uint16_t *from = to - distance;
 
     if (distance >= 8) {
-        /* Up to 7 symbols too many. */
-        for (size_t i = 0; i < length; i += 8)
+        /* Most are of 16 at most. */
+        memcpy(to, from, 8 * sizeof(*to));
+        memcpy(to + 8, from + 8, 8 * sizeof(*to));
+        for (size_t i = 16; i < length; i += 8)
             memcpy(to + i, from + i, 8 * sizeof(*to));
         return;
     }
@@ -198,52 +216,79 @@ static inline void copy_match(uint16_t *to, size_t distance, size_t length)
 }
 
 /* How many symbols one step makes at most, and writes. */
-enum { STEP = DEFLATE_MAX_MATCH + 7 };
+enum { FAST_LITERALS = 2, STEP = DEFLATE_MAX_MATCH + BEHIND, FAST_STEP = STEP + FAST_LITERALS };
+
+/* Decodes one step of a block, which is a literal, a match, or in the fast form up to three
+ * literals, or two and a match.  INF_MORE: the block goes on. */
+static inline enum inf_result decode_step(const struct inf_symbols *d, struct reader *r,
+                                          uint16_t *out, size_t *n, bool is_fast)
+{
+    uint32_t entry = look_up(r, d->litlen, LITLEN_ROOT);
+
+    for (int i = 0; is_fast && i < FAST_LITERALS && (entry & LITERAL) != 0; i++) {
+        skip(r, entry & 63);
+        out[(*n)++] = (uint16_t)(entry >> 16);
+        entry = look_up(r, d->litlen, LITLEN_ROOT);
+    }
+    if ((entry & SECOND) != 0)
+        entry = look_up_second(r, d->litlen, LITLEN_ROOT, entry);
+    if ((entry & LITERAL) != 0) {
+        skip(r, entry & 63);
+        out[(*n)++] = (uint16_t)(entry >> 16);
+        return INF_MORE;
+    }
+    if ((entry & 63) == 0)
+        return INF_BAD;
+    if ((entry & END) != 0) {
+        skip(r, entry & 63);
+        return INF_BLOCK;
+    }
+    const size_t length = take_value(r, entry);
+
+    if (is_fast)
+        fill(r);
+    entry = look_up(r, d->distance, DISTANCE_ROOT);
+    if ((entry & SECOND) != 0)
+        entry = look_up_second(r, d->distance, DISTANCE_ROOT, entry);
+    if ((entry & 63) == 0)
+        return INF_BAD;
+    copy_match(out + *n, take_value(r, entry), length);
+    *n += length;
+    return INF_MORE;
+}
 
 /* Decodes a block's codes up to the end of the block. */
-static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *r, size_t len,
+static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *reader, size_t len,
                                     uint16_t *out, size_t *n, size_t room)
 {
+    struct reader r = *reader;
+    enum inf_result result = INF_MORE;
     size_t made = *n;
 
-    for (;;) {
-        if (r->count < 48) {
-            /* Bits that are not there were taken. */
-            if (r->at > len && r->count < 8 * (r->at - len))
-                return INF_CUT;
-            fill(r);
-        }
-        uint32_t entry = take_code(r, d->litlen, LITLEN_ROOT);
-
-        if (made + STEP > room)
-            return INF_MORE;
-        if ((entry & LITERAL) != 0) {
-            out[made++] = (uint16_t)(entry >> 16);
-            continue;
-        }
-        if ((entry & 15) == 0)
-            return INF_BAD;
-        if ((entry & END) != 0)
-            break;
-        const unsigned length_bits = entry >> 8 & 15;
-        const size_t length = (entry >> 16) + low_bits(r->bits, length_bits);
-
-        skip(r, length_bits);
-        entry = take_code(r, d->distance, DISTANCE_ROOT);
-        if ((entry & 15) == 0)
-            return INF_BAD;
-        const unsigned distance_bits = entry >> 8 & 15;
-        const size_t distance = (entry >> 16) + low_bits(r->bits, distance_bits);
-
-        skip(r, distance_bits);
-        copy_match(out + made, distance, length);
-        made += length;
+    while (result == INF_MORE && r.at + 2 * sizeof(r.bits) <= len && made + FAST_STEP <= room) {
+        fill(&r);
+        result = decode_step(d, &r, out, &made, true);
     }
+    while (result == INF_MORE) {
+        if (r.count < 48) {
+            /* Bits that are not there were taken. */
+            if (r.at > len && r.count < 8 * (r.at - len)) {
+                result = INF_CUT;
+                break;
+            }
+            fill(&r);
+        }
+        if (made + STEP > room)
+            break;
+        result = decode_step(d, &r, out, &made, false);
+    }
+    *reader = r;
     *n = made;
-    return INF_BLOCK;
+    return result;
 }
 
 _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= 48, "bits of a match");
+_Static_assert(FAST_LITERALS *LITLEN_ROOT + DEFLATE_MAX_CODE + 5 <= 56, "bits between two fills");
 
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,
                                   uint64_t *place, uint16_t *out, size_t *n, size_t room)

@@ -38,7 +38,7 @@ void inf_symbols_begin(uint16_t *out);
  * Decodes the block that starts at bit *place of in[0..len); its symbols follow out[0..*n), for
  * which there is room for `room` in all.  Returns INF_BLOCK, or INF_END after the final block, with
  * *place behind it and *n raised.  With any other result both are unchanged: INF_BAD; INF_CUT: the
- * block does not end in that input; INF_MORE: there may be no room for all of it (265 symbols more
+ * block does not end in that input; INF_MORE: there may be no room for all of it (273 symbols more
  * than it has are enough).
  */
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,

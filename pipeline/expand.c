@@ -22,7 +22,121 @@
 /* What the consumer does ahead in tests, each time. */
 #define TEST_STEPS 4
 
-/* --- Workers -------------------------------------------------------------------------------- */
+/* --- What is done in order ------------------------------------------------------------------- */
+
+/* While the consumer is at pieces (run_ahead), these are accepted, resolved and written by whoever
+ * comes by: if it did all of that, others would wait for it while it decodes a stretch or writes. */
+
+/* The stretch that has a piece that starts at that bit, or will have; then *piece is the piece, or
+ * NULL.  NULL: there is none. */
+static struct stretch *stretch_at(struct expansion *e, uint64_t bit, struct piece **piece)
+{
+    *piece = NULL;
+    /* They are in order, and nothing starts before its stretch. */
+    for (struct stretch *k = e->first; k != NULL && 8 * k->from <= bit; k = k->next) {
+        if (k->state == DECODED) {
+            while (k->passed < k->count && k->pieces[k->passed]->start < bit)
+                k->passed++;
+            if (k->passed < k->count && k->pieces[k->passed]->start == bit) {
+                *piece = k->pieces[k->passed];
+                return k;
+            }
+        } else if (k->sought == FOUND
+                       ? k->start == bit
+                       : k->sought == SEEKING && bit >= 8 * k->from && bit < 8 * k->to) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+/* What comes where the consumer is. */
+enum coming {
+    PIECE_IS_THERE,
+    PIECE_COMES,    /* somebody is at it */
+    PIECE_MAY_COME, /* somebody could be */
+    NO_PIECE_COMES,
+};
+
+/* What comes, and the piece if it is there; the consumer is at pieces. */
+static enum coming what_comes(struct expansion *e, struct piece **piece)
+{
+    const struct gz_place *place = e->place;
+    const struct stretch *k = stretch_at(e, place->bit, piece);
+
+    if (place->ended || k == NULL)
+        return NO_PIECE_COMES;
+    /* What is decoded to symbols may refer to all of a window. */
+    if (*piece != NULL)
+        return (*piece)->symbols > 0 && place->len < INF_WINDOW ? NO_PIECE_COMES : PIECE_IS_THERE;
+    if (k->state == DECODING || (k->sought == SEEKING && input_has(e->input, k->to)))
+        return PIECE_COMES;
+    return PIECE_MAY_COME;
+}
+
+/* Makes what comes before the piece's end the next window. */
+static void move_window(struct expansion *e, const struct piece *piece)
+{
+    const uint16_t *symbols = (const uint16_t *)(const void *)(piece->stretch->room + ROOM_BEFORE);
+    const size_t bytes = piece->len < INF_WINDOW ? piece->len : INF_WINDOW;
+    const size_t rest = INF_WINDOW - bytes;
+    const size_t some = piece->symbols < rest ? piece->symbols : rest;
+
+    memcpy(e->next_window, e->window + INF_WINDOW - (rest - some), rest - some);
+    inf_resolve(symbols + piece->symbols - some, some, e->window, e->next_window + rest - some);
+    memcpy(e->next_window + rest, piece->bytes + piece->len - bytes, bytes);
+}
+
+/* Takes over the piece, which starts where the consumer is: it is in line to be written.  Gives up
+ * the lock. */
+static void accept(struct expansion *e, struct piece *piece)
+{
+    struct gz_place *place = e->place;
+    struct stretch *k = piece->stretch;
+
+    unlock(e->p);
+    move_window(e, piece);
+    if (piece->symbols > 0)
+        memcpy(k->room, e->window, INF_WINDOW);
+    memcpy(e->window, e->next_window, INF_WINDOW);
+    lock(e->p);
+    if (piece->symbols > 0) {
+        piece->state = PIECE_UNRESOLVED;
+        crew_call(e->p);
+    }
+    if (e->first_out == NULL)
+        e->first_out = piece;
+    else
+        e->last_out->next_out = piece;
+    e->last_out = piece;
+    k->waiting++;
+    e->has_marks |= k->kind == AT_MARK;
+    e->in += (piece->end - piece->start) / 8;
+    e->out += piece->symbols + piece->len;
+    e->vain = 0;
+    e->pause = 0;
+    e->stats.pieces++;
+    e->stats.bytes += piece->symbols + piece->len;
+    place->bit = piece->end;
+    place->len += piece->symbols + piece->len;
+    place->made += piece->symbols + piece->len;
+    place->ended = piece->ended;
+    if (place->bit / 8 > e->cursor)
+        e->cursor = place->bit / 8;
+}
+
+/* Accepts all pieces that are there; gives up the lock. */
+static void accept_all(struct expansion *e)
+{
+    struct piece *piece;
+
+    e->accepting = true;
+    while (!e->failed && what_comes(e, &piece) == PIECE_IS_THERE)
+        accept(e, piece);
+    e->accepting = false;
+    drop_past(e, e->place->bit);
+    pthread_cond_broadcast(&e->p->can_expand);
+}
 
 /* The next piece in line that is to be resolved, or NULL. */
 static struct piece *unresolved(const struct expansion *e)
@@ -51,6 +165,60 @@ static void resolve(struct expansion *e, struct piece *piece)
     pthread_cond_broadcast(&p->can_expand);
 }
 
+/* Writes the first piece in line, which is ready; gives up the lock. */
+static void write_first(struct expansion *e)
+{
+    struct gz_place *place = e->place;
+    struct piece *piece = e->first_out;
+    bool ok = true;
+    int error;
+
+    e->writing = true;
+    e->first_out = piece->next_out;
+    unlock(e->p);
+    if (piece->symbols > 0) {
+        ok = e->write(e->write_ctx, piece->stretch->room + ROOM_BEFORE, piece->symbols) == 0;
+        place->crc = gz_crc32_combine(place->crc, piece->symbols_crc, piece->symbols);
+    }
+    if (ok && piece->len > 0) {
+        ok = e->write(e->write_ctx, piece->bytes, piece->len) == 0;
+        place->crc = gz_crc32_combine(place->crc, piece->crc, piece->len);
+    }
+    error = errno;
+    lock(e->p);
+    e->writing = false;
+    if (!ok) {
+        e->failed = true;
+        e->error = error;
+    }
+    piece->stretch->waiting--;
+    drop_past(e, place->bit);
+    pthread_cond_broadcast(&e->p->can_expand);
+}
+
+/* Does one of the things that are done in order; gives up the lock.  False: there is none now. */
+static bool go_on_in_order(struct expansion *e)
+{
+    struct piece *piece;
+
+    if (e->place == NULL || e->failed)
+        return false;
+    if (!e->accepting && what_comes(e, &piece) == PIECE_IS_THERE) {
+        accept_all(e);
+        return true;
+    }
+    if (!e->writing && e->first_out != NULL && e->first_out->state == PIECE_READY) {
+        write_first(e);
+        return true;
+    }
+    piece = unresolved(e);
+    if (piece != NULL)
+        resolve(e, piece);
+    return piece != NULL;
+}
+
+/* --- Workers -------------------------------------------------------------------------------- */
+
 /* The next stretch to work on, or NULL. */
 static struct stretch *next_stretch(struct expansion *e)
 {
@@ -66,19 +234,16 @@ static struct stretch *next_stretch(struct expansion *e)
 static bool expand_one(struct expansion *e, struct expand_tools *t)
 {
     struct pipeline *p = e->p;
-    struct piece *piece;
     struct stretch *k;
-    bool has_all, has_done = false;
+    bool has_all, has_done;
 
     if (e->closing)
         return false;
-    piece = unresolved(e);
-    if (piece != NULL) {
-        e->busy++;
-        resolve(e, piece);
-        e->busy--;
+    e->busy++;
+    has_done = go_on_in_order(e);
+    e->busy--;
+    if (has_done)
         return true;
-    }
     k = next_stretch(e);
     has_all = k != NULL && input_has(e->input, k->to);
     /* The consumer does not wait for a pipe, but for what others decode. */
@@ -127,29 +292,6 @@ bool expand_some(struct worker *w)
 
 /* --- The consumer --------------------------------------------------------------------------- */
 
-/* The stretch that has a piece that starts at that bit, or will have; then *piece is the piece, or
- * NULL.  NULL: there is none. */
-static struct stretch *stretch_at(struct expansion *e, uint64_t bit, struct piece **piece)
-{
-    *piece = NULL;
-    /* They are in order, and nothing starts before its stretch. */
-    for (struct stretch *k = e->first; k != NULL && 8 * k->from <= bit; k = k->next) {
-        if (k->state == DECODED) {
-            while (k->passed < k->count && k->pieces[k->passed]->start < bit)
-                k->passed++;
-            if (k->passed < k->count && k->pieces[k->passed]->start == bit) {
-                *piece = k->pieces[k->passed];
-                return k;
-            }
-        } else if (k->sought == FOUND
-                       ? k->start == bit
-                       : k->sought == SEEKING && bit >= 8 * k->from && bit < 8 * k->to) {
-            return k;
-        }
-    }
-    return NULL;
-}
-
 /* Whether it takes less to take a piece over than to decode it: otherwise it would be written by
  * itself. */
 static bool is_worth_it(const struct expansion *e, const struct piece *piece)
@@ -184,149 +326,36 @@ static bool has_ahead(void *ctx, uint64_t bit)
     return has;
 }
 
-/* Waits until the stretch is decoded, and works meanwhile. */
-static void wait_for(struct expansion *e, const struct stretch *k)
-{
-    while (k->state == DECODING)
-        if (!expand_one(e, e->tools))
-            pthread_cond_wait(&e->p->can_expand, &e->p->lock);
-}
-
-/* Makes what comes before the piece's end the next window. */
-static void move_window(struct expansion *e, const struct piece *piece)
-{
-    const uint16_t *symbols = (const uint16_t *)(const void *)(piece->stretch->room + ROOM_BEFORE);
-    const size_t bytes = piece->len < INF_WINDOW ? piece->len : INF_WINDOW;
-    const size_t rest = INF_WINDOW - bytes;
-    const size_t some = piece->symbols < rest ? piece->symbols : rest;
-
-    memcpy(e->next_window, e->window + INF_WINDOW - (rest - some), rest - some);
-    inf_resolve(symbols + piece->symbols - some, some, e->window, e->next_window + rest - some);
-    memcpy(e->next_window + rest, piece->bytes + piece->len - bytes, bytes);
-}
-
-/* Takes a piece over: it is in line to be written. */
-static void accept(struct expansion *e, struct piece *piece, struct gz_place *place)
-{
-    struct stretch *k = piece->stretch;
-
-    unlock(e->p);
-    move_window(e, piece);
-    if (piece->symbols > 0)
-        memcpy(k->room, e->window, INF_WINDOW);
-    memcpy(e->window, e->next_window, INF_WINDOW);
-    lock(e->p);
-    if (piece->symbols > 0) {
-        piece->state = PIECE_UNRESOLVED;
-        crew_call(e->p);
-    }
-    if (e->first_out == NULL)
-        e->first_out = piece;
-    else
-        e->last_out->next_out = piece;
-    e->last_out = piece;
-    k->waiting++;
-    e->has_marks |= k->kind == AT_MARK;
-    e->in += (piece->end - piece->start) / 8;
-    e->out += piece->symbols + piece->len;
-    e->vain = 0;
-    e->pause = 0;
-    e->stats.pieces++;
-    e->stats.bytes += piece->symbols + piece->len;
-    place->bit = piece->end;
-    place->len += piece->symbols + piece->len;
-    place->made += piece->symbols + piece->len;
-    place->ended = piece->ended;
-}
-
-/* Writes the first piece in line, which is ready; gives up the lock.  False if that failed. */
-static bool write_first(struct expansion *e, struct gz_place *place)
-{
-    struct piece *piece = e->first_out;
-    bool ok = true;
-    int error = 0;
-
-    e->first_out = piece->next_out;
-    unlock(e->p);
-    if (piece->symbols > 0) {
-        ok = e->write(e->write_ctx, piece->stretch->room + ROOM_BEFORE, piece->symbols) == 0;
-        place->crc = gz_crc32_combine(place->crc, piece->symbols_crc, piece->symbols);
-    }
-    if (ok && piece->len > 0) {
-        ok = e->write(e->write_ctx, piece->bytes, piece->len) == 0;
-        place->crc = gz_crc32_combine(place->crc, piece->crc, piece->len);
-    }
-    error = errno;
-    lock(e->p);
-    piece->stretch->waiting--;
-    errno = error;
-    return ok;
-}
-
-/* Writes what is in line; with `all`, waits for what is not ready, and works meanwhile.  False if
- * that failed. */
-static bool write_out(struct expansion *e, struct gz_place *place, bool all)
-{
-    while (e->first_out != NULL) {
-        if (e->first_out->state == PIECE_READY) {
-            if (!write_first(e, place))
-                return false;
-            continue;
-        }
-        if (!all)
-            break;
-        if (unresolved(e) != NULL)
-            resolve(e, unresolved(e));
-        else
-            pthread_cond_wait(&e->p->can_expand, &e->p->lock);
-    }
-    return true;
-}
-
 static bool run_ahead(void *ctx, struct gz_place *place)
 {
     struct expansion *e = ctx;
     struct pipeline *p = e->p;
     const size_t known = place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW;
-    bool ok = true;
-    int error;
 
     memcpy(e->window + INF_WINDOW - known, place->end - known, known);
     lock(p);
-    while (ok && !place->ended) {
+    e->place = place;
+    for (;;) {
+        enum coming coming = PIECE_COMES;
         struct piece *piece;
-        struct stretch *k = stretch_at(e, place->bit, &piece);
 
-        if (k != NULL && k->sought == SEEKING && input_has(e->input, k->to)) {
-            pthread_cond_wait(&p->can_expand, &p->lock);
+        if (go_on_in_order(e))
             continue;
-        }
-        if (k != NULL && k->state == WAITING && has_free_room(p) && expand_one(e, e->tools))
+        if (!e->accepting)
+            coming = e->failed ? NO_PIECE_COMES : what_comes(e, &piece);
+        if ((coming == PIECE_COMES || coming == PIECE_MAY_COME) && expand_one(e, e->tools))
             continue;
-        if (k == NULL || (piece == NULL && k->state != DECODING))
+        if (coming != PIECE_COMES && !e->accepting && !e->writing &&
+            (e->failed || e->first_out == NULL))
             break;
-        if (piece == NULL) {
-            ok = write_out(e, place, false);
-            if (ok)
-                wait_for(e, k);
-            continue;
-        }
-        /* What is decoded to symbols may refer to all of a window. */
-        if (piece->symbols > 0 && place->len < INF_WINDOW)
-            break;
-        accept(e, piece, place);
-        if (place->bit / 8 > e->cursor)
-            e->cursor = place->bit / 8;
-        ok = write_out(e, place, false);
-        drop_past(e, place->bit);
+        pthread_cond_wait(&p->can_expand, &p->lock);
     }
-    ok = ok && write_out(e, place, true);
-    error = errno;
+    e->place = NULL;
     drop_past(e, place->bit);
     unlock(p);
     memcpy(place->end - INF_WINDOW, e->window, INF_WINDOW);
-    errno = error;
-    return ok;
+    errno = e->error;
+    return !e->failed;
 }
 
 static void seek_ahead(void *ctx, uint64_t byte)
@@ -421,9 +450,14 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len)
     return n;
 }
 
-uint64_t expansion_position(const struct expansion *e)
+uint64_t expansion_position(struct expansion *e)
 {
-    return e->cursor;
+    uint64_t position;
+
+    lock(e->p);
+    position = e->cursor;
+    unlock(e->p);
+    return position;
 }
 
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats)

@@ -14,8 +14,11 @@
  *
  * From where nothing refers back (the mark of `pigz -i`, which our segments end with, and the start
  * of a gzip member), bytes are decoded (inflate/raw.h).  From elsewhere, symbols are
- * (inflate/symbols.h), until there is a window without unknown bytes.  Workers make bytes of these
- * when the consumer, coming there, knows the window.
+ * (inflate/symbols.h), until there is a window without unknown bytes.  These become bytes once the
+ * window is known.
+ *
+ * What can only be done in order (to take a piece over, which gives the next one its window, and to
+ * write it) is done by whoever comes by, one thread at a time, while the consumer is among pieces.
  */
 #ifndef GZLZSS_EXPAND_H
 #define GZLZSS_EXPAND_H

@@ -85,11 +85,16 @@ struct expansion {
 
     struct stretch *first, *last;
     uint64_t next_from;
-    unsigned vain;      /* stretches since the last that was of use, */
-    uint64_t pause;     /* and then so much is left out */
-    uint64_t last_mark; /* the last that was found */
-    bool has_marks;     /* one of these was good */
-    uint64_t in, out;   /* bytes of accepted pieces */
+    unsigned vain;          /* stretches since the last that was of use, */
+    uint64_t pause;         /* and then so much is left out */
+    uint64_t last_mark;     /* the last that was found */
+    bool has_marks;         /* one of these was good */
+    uint64_t in, out;       /* bytes of accepted pieces */
+    struct gz_place *place; /* the consumer's, while it is at pieces, else NULL */
+    bool accepting;         /* somebody is (then `window` is that thread's), */
+    bool writing;           /* or writes (then place->crc is) */
+    bool failed;            /* writing did; */
+    int error;              /* errno says why */
     struct piece *first_out, *last_out;
     unsigned busy; /* workers */
     bool closing;

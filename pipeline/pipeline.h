@@ -186,7 +186,7 @@ const struct gz_ahead *expansion_ahead(const struct expansion *e);
 ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 
 /* Bytes of the input that were read, or taken over. */
-uint64_t expansion_position(const struct expansion *e);
+uint64_t expansion_position(struct expansion *e);
 
 /* Ends it, and leaves the file positioned as reading it in order would have. */
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);

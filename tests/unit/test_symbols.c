@@ -22,7 +22,7 @@ enum {
     OUT_MAX = 2 << 20,
     BLOCKS_MAX = 20000,
     /* inf_symbols_block may want so much more room than a block takes. */
-    SLACK = DEFLATE_MAX_MATCH + 7,
+    SLACK = DEFLATE_MAX_MATCH + 15,
     /* gzip has so many bytes behind a stream. */
     TRAILER = 8,
 };
