@@ -20,6 +20,9 @@
 
 /* --- Whether, and how many --- */
 
+/* Seconds after which what has not grown by a batch is weighed again. */
+#define WEIGHING_PAUSE 0.001
+
 /* Whether a job's input from a pipe is worth GPUs, by what was claimed of it lately. */
 static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t least)
 {
@@ -62,6 +65,24 @@ static void start_feeders(struct pipeline *p)
     }
 }
 
+/* Whether it is time to weigh again whether what is to be done is worth GPUs.  With small files,
+ * workers come by every few microseconds, and they wait for each other meanwhile. */
+static bool is_time_to_weigh(struct pipeline *p)
+{
+    const struct job *j = p->unclaimed;
+    double now;
+
+    /* Here, the next segment may take a worker half a second. */
+    if (p->level->finder->is_slow || (j->state == JOB_OPEN && !source_is_file(&j->source)))
+        return true;
+    now = clock_seconds();
+    if (p->left < p->weighed_left + p->batch_size && now - p->weighed_at < WEIGHING_PAUSE)
+        return false;
+    p->weighed_left = p->left;
+    p->weighed_at = now;
+    return true;
+}
+
 void consider_gpus(struct pipeline *p)
 {
     struct job *j = p->unclaimed;
@@ -69,7 +90,7 @@ void consider_gpus(struct pipeline *p)
     uint64_t least, bytes;
     bool is_worth;
 
-    if (p->gpus == NULL || p->ends || j == NULL)
+    if (p->gpus == NULL || p->ends || j == NULL || (!p->feeding && !is_time_to_weigh(p)))
         return;
     get_facts(p, &f);
     bytes = f.is_pipe ? f.given : f.expected;

@@ -281,6 +281,8 @@ struct pipeline {
     int feeders_busy;          /* and those that fill one, or have it matched */
     int gpus_fed;              /* GPUs that feeders were started for */
     bool feeding;              /* what is left now is for GPUs, too */
+    uint64_t weighed_left;     /* what was left when that was last weighed, */
+    double weighed_at;         /* and the time */
 
     /* What was done, and measured: */
     struct pipeline_totals totals;

@@ -66,6 +66,7 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
     if (p->unclaimed == NULL) {
         /* Jobs that come later are weighed anew. */
         p->feeding = false;
+        p->weighed_left = 0;
         p->longest = 0;
         p->pace_count = 0;
     }

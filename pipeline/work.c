@@ -224,6 +224,9 @@ static bool may_claim(struct worker *w)
 
     if (!is_claimer(w) || !has_room(p, p->segment_size, reserve(p)))
         return false;
+    /* Without GPUs, there is nothing to weigh. */
+    if (!p->feeding)
+        return true;
     get_facts(p, &facts);
     return (p->wait_for_gpu && p->config.backend != BACKEND_GPU) || policy_cpu_may_match(&facts);
 }
