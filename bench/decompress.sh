@@ -1,7 +1,7 @@
 #!/bin/bash
 # decompress.sh - decompression: each kind of .gz, by several numbers of threads, beside its peers
 #
-#   bench/decompress.sh [-p "THREADS..."] [-r RUNS] [FILE]
+#   bench/decompress.sh [-o DIR] [-p "THREADS..."] [-r RUNS] [FILE]
 #
 # FILE (default: the kernel source of bench/corpora.sh) is compressed by whichever of gzlzss, pigz,
 # pigz -i, gzip, igzip, zopfli and bgzip are there; gzip's output also comes six times over, as members.
@@ -9,7 +9,8 @@
 # (default 5), all in turn, with the output going to /dev/null and to a file in memory; a table shows the
 # medians in GB of output a second.  Another says how fast pwrite alone fills such a file, and what
 # as many igzip do at the same time, each with a file of its own: what the machine can do at most.  The
-# last is peak memory, in MiB.  GZLZSS names the command to measure (default: ./gzlzss).  Needs GNU time.
+# last is peak memory, in MiB.  With -o, DIR/decompress.csv has the medians, too, from which
+# bench/plot.sh DIR draws speed against threads.  GZLZSS names the command to measure (default: ./gzlzss).  Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -17,8 +18,13 @@ need_peak
 
 threads="1 2 4 8 16"
 runs=5
-while getopts p:r: option; do
+csv=/dev/null
+while getopts o:p:r: option; do
     case $option in
+    o)
+        mkdir -p "$OPTARG"
+        csv=$OPTARG/decompress.csv
+        ;;
     p) threads=$OPTARG ;;
     r) runs=$OPTARG ;;
     *) usage ;;
@@ -98,6 +104,7 @@ gigabytes() {
     awk -v b="$1" -v t="$2" 'BEGIN { printf "%.2f", b / t / 1000 }'
 }
 
+echo "file,kind,tool,threads,GB/s to /dev/null,GB/s to a file" >"$csv"
 about "decompress.sh: GB/s of output, medians of $runs, of ${file##*/}, $(stat -Lc %s "$file") bytes"
 for kind in "${kinds[@]}"; do
     size=$(stat -Lc %s "$file")
@@ -123,9 +130,14 @@ for kind in "${kinds[@]}"; do
     for tool in "${tools[@]}"; do
         command_of "$tool" "$kind"
         "${peak[@]}" "${words[@]}" >/dev/null
+        name=$(name_of "$tool")
         # shellcheck disable=SC2086 # They are several.
-        row "$(name_of "$tool")" "$(gigabytes "$size" "$(median ${null[$tool]})")" \
-            "$(gigabytes "$size" "$(median ${memory[$tool]})")" "$(($(<"$work/peak") / 1024))"
+        fast=$(gigabytes "$size" "$(median ${null[$tool]})")
+        # shellcheck disable=SC2086
+        slow=$(gigabytes "$size" "$(median ${memory[$tool]})")
+        row "$name" "$fast" "$slow" "$(($(<"$work/peak") / 1024))"
+        [[ $name =~ -[pP]([0-9]+)$ ]] && p=${BASH_REMATCH[1]} || p=1
+        echo "${file##*/},$kind,${name%% *},$p,$fast,$slow" >>"$csv"
     done
 done
 

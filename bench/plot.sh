@@ -1,12 +1,13 @@
 #!/bin/bash
-# plot.sh - draws what bench/bench.sh measured, as PNG and SVG
+# plot.sh - draws what bench/bench.sh and bench/decompress.sh measured, as PNG and SVG
 #
 #   bench/plot.sh DIR
 #
 # DIR/results.csv and DIR/time.csv become, as far as there is something in them, DIR/pareto-FILE
 # (speed against ratio), DIR/size (throughput against input size), DIR/threads and DIR/devices (scaling),
-# and DIR/time-FILE (where the wall time goes), each .png and .svg.  The measuring need not have been done
-# on this machine.  Needs gnuplot (apt-get install gnuplot-nox) and awk.
+# and DIR/time-FILE (where the wall time goes), each .png and .svg; and what bench/decompress.sh -o DIR
+# measured, DIR/decompress.csv, becomes DIR/decompress.  The measuring need not have been done on this
+# machine.  Needs gnuplot (apt-get install gnuplot-nox) and awk.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 here=$(cd "${0%/*}" && pwd)
@@ -16,9 +17,11 @@ fail() {
     exit 1
 }
 
-[ $# -eq 1 ] || fail "wants the directory that bench.sh has written"
-[ -r "$1/results.csv" ] || fail "there is no $1/results.csv"
-[ -r "$1/time.csv" ] || fail "there is no $1/time.csv"
+[ $# -eq 1 ] || fail "wants the directory that bench.sh or decompress.sh has written"
+if [ ! -r "$1/decompress.csv" ]; then
+    [ -r "$1/results.csv" ] || fail "there is no $1/results.csv"
+    [ -r "$1/time.csv" ] || fail "there is no $1/time.csv"
+fi
 command -v gnuplot >/dev/null || fail "needs gnuplot (apt-get install gnuplot-nox)"
 
 png=png
@@ -30,7 +33,13 @@ trap 'rm -f "$script"' EXIT
 # awk would take a backslash in the name for more than it is, and gnuplot a quote.
 (
     cd "$1"
-    awk -v dir=. -v png="$png" -f "$here/results.awk" -f "$here/plots.awk" \
-        results.csv time.csv >"$script"
-    gnuplot "$script"
+    if [ -r results.csv ]; then
+        awk -v dir=. -v png="$png" -f "$here/results.awk" -f "$here/plots.awk" \
+            results.csv time.csv >"$script"
+        gnuplot "$script"
+    fi
+    if [ -r decompress.csv ]; then
+        awk -v png="$png" -f "$here/decompress.awk" decompress.csv >"$script"
+        gnuplot "$script"
+    fi
 )

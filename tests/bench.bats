@@ -252,3 +252,14 @@ END
     done
     stderr_is
 }
+
+@test "decompression: the table's figures are in decompress.csv" {
+    [ -x /usr/bin/time ] || skip "GNU time is not installed"
+    env GZLZSS="${measured:-$GZLZSS}" "$srcdir/bench/decompress.sh" -o out -r 1 -p "1 2" words >table 2>stderr ||
+        fail "decompress.sh failed" "$(cat stderr)"
+    well_formed out/decompress.csv
+    local figure
+    figure=$(sed -n 's/^words,gzip-6,gzip,1,\([0-9.]*\),.*/\1/p' out/decompress.csv)
+    grep -q "^| gzip | $figure |" table || fail "not in the table: $figure" "$(cat table)"
+    [ "$(grep -c '^words,gzip-6,[a-z]*,2,' out/decompress.csv)" -ge 1 ] || fail "$(cat out/decompress.csv)"
+}
