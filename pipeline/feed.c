@@ -72,8 +72,10 @@ static bool is_time_to_weigh(struct pipeline *p)
     const struct job *j = p->unclaimed;
     double now;
 
-    /* Here, the next segment may take a worker half a second. */
-    if (p->level->finder->is_slow || (j->state == JOB_OPEN && !source_is_file(&j->source)))
+    /* With BACKEND_GPU, nothing may be matched before that; and at the slow levels, the next segment
+     * may take a worker half a second. */
+    if (p->config.backend == BACKEND_GPU || p->level->finder->is_slow ||
+        (j->state == JOB_OPEN && !source_is_file(&j->source)))
         return true;
     now = clock_seconds();
     if (p->left < p->weighed_left + p->batch_size && now - p->weighed_at < WEIGHING_PAUSE)
