@@ -72,9 +72,9 @@ static bool is_time_to_weigh(struct pipeline *p)
     const struct job *j = p->unclaimed;
     double now;
 
-    /* With BACKEND_GPU, nothing may be matched before that; and at the slow levels, the next segment
-     * may take a worker half a second. */
-    if (p->config.backend == BACKEND_GPU || p->level->finder->is_slow ||
+    /* Where a GPU is waited for, nothing may be matched before that; and at the slow levels, the next
+     * segment may take a worker half a second. */
+    if (p->wait_for_gpu || p->level->finder->is_slow ||
         (j->state == JOB_OPEN && !source_is_file(&j->source)))
         return true;
     now = clock_seconds();

@@ -96,13 +96,14 @@ struct job *jobs_to_begin(struct pipeline *p)
 #define BATCH_SHARE 8
 
 /* Whether what can be claimed is worth a batch: any of it, if no other batch is being filled or
- * matched.  If one is, small jobs wait until they are many: a batch costs some 100 us and more,
- * however little is in it. */
+ * matched, or nothing more comes.  Otherwise small jobs wait until they are many: a batch costs some
+ * 100 us and more, however little is in it. */
 static bool is_batch(const struct pipeline *p)
 {
     const struct job *j = p->unclaimed;
 
-    return p->feeders_busy == 0 || p->left >= p->batch_size / BATCH_SHARE ||
+    return p->feeders_busy == 0 || (p->expected == 0 && p->waiting_jobs == 0) ||
+           p->left >= p->batch_size / BATCH_SHARE ||
            p->left_segments + p->waiting_jobs >= p->batch_size / LZ_CHUNK_SIZE / BATCH_SHARE ||
            /* More may come of a pipe than is known. */
            (j != NULL && j->state == JOB_OPEN && !source_is_file(&j->source));

@@ -295,6 +295,7 @@ bool work_once(struct worker *w)
             crew_call(p);
         if (is_small(j) && is_equipped && may_claim(w)) {
             do_small(w, j);
+            jobs_call_feeder(p);
             return true;
         }
         job_begin(j);

@@ -9,6 +9,7 @@
 
 #include "base/io.h"
 #include "compat/gunzip.h"
+#include "src/cleanup.h"
 #include "src/decompress.h"
 #include "src/list.h"
 #include "src/names.h"
@@ -222,6 +223,9 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP)
             expansion_begin(reader.expansion);
         status = gz_run(s);
+        /* A worker may have written. */
+        if (status == GZ_WRITE_ERROR && !f->m.collect)
+            cleanup_signal_for(errno);
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;

@@ -630,6 +630,16 @@ on_small_disk() {
     cmp ten <(head -c 10 big)
     [ "$(cat status)" -eq 141 ]
     stderr_is
+    # Where another thread than the first writes, too.
+    for p in 2 4 16; do
+        for n in 1000000 3000000 5000000; do
+            rm status
+            { timeout 20 "$GZLZSS" -p $p -dc big.gz 2>stderr || echo $? >status; } |
+                head -c $n | cmp - <(head -c $n big)
+            [ "$(cat status)" -eq 141 ] || fail "-d -p $p: exit status $(cat status)" "$(cat stderr)"
+            stderr_is
+        done
+    done
 }
 
 @test "an output that fails ends it even while the input has nothing to read" {
