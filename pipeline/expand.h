@@ -4,7 +4,7 @@
  * One thread, the consumer, decodes a .gz from its start (compat/gunzip.h), as if it were alone.
  * What it finds out is what counts.  Meanwhile idle workers look for places further on where blocks
  * seem to start, and decode from there, each its own stretch of the input.  When the consumer comes
- * to exactly such a place, it takes over what was decoded from there, and goes on where that ends.
+ * to exactly such a place, what was decoded from there is accepted, and it goes on where that ends.
  * What starts at a place that the consumer never comes to is thrown away.  So a wrong guess costs
  * time, and never a byte.
  *
@@ -17,8 +17,9 @@
  * (inflate/symbols.h), until there is a window without unknown bytes.  These become bytes once the
  * window is known.
  *
- * What can only be done in order (to take a piece over, which gives the next one its window, and to
- * write it) is done by whoever comes by, one thread at a time, while the consumer is among pieces.
+ * What can only be done in order (to accept a piece, which gives the next one its window, and to
+ * write it) is done by whoever comes by while the consumer is among pieces: one thread at a time
+ * accepts, and one writes.  Any number make bytes of symbols.
  */
 #ifndef GZLZSS_EXPAND_H
 #define GZLZSS_EXPAND_H

@@ -7,8 +7,8 @@
  *   expand      what workers do, what the consumer does, and what others call
  *
  * All is under the pipeline's lock, except for a stretch that is being sought or decoded: that is
- * its worker's, but for `useless`; and pieces, which are the consumer's once they are there, or the
- * worker's that resolves one.  Functions are called with the lock held, unless they say otherwise.
+ * its worker's, but for `useless`; and a piece, which is the thread's that accepts, resolves or
+ * writes it.  Functions are called with the lock held, unless they say otherwise.
  */
 #ifndef GZLZSS_EXPANSION_H
 #define GZLZSS_EXPANSION_H

@@ -14,11 +14,13 @@
  *                 and encode it;
  *              5. begin a job; or do all of it, if it is small (do_small);
  *              6. match chunks of a segment that another worker has claimed (parts.c);
- *              7. decode a part of a file that is being decompressed (expand.c).
+ *              7. for a file that is being decompressed, accept, resolve or write what was decoded,
+ *                 or decode a stretch of it (expand.c).
  *              The thread that submits jobs is the first worker while it waits for one.
  *   feeders    are threads that each have a batch of a GPU.  They fill it with segments, of any
  *              jobs, have it matched, and hand the segments to the workers.  When all of these are
- *              encoded, they begin again (feed.c).  They mostly wait.
+ *              encoded, and there is enough to do (jobs_fill_batch), they begin again (feed.c).
+ *              They mostly wait.
  *   a writer   is the worker that finishes the segment that is next in a job's output.  It writes
  *              this segment and all finished ones after it, while others work on (write.c).
  *
@@ -27,10 +29,11 @@
  *
  * Who owns what.  A slot has what is known of a claimed segment until it is written.  All slots
  * together hold a limited number of bytes, for all jobs: that bounds the memory, and makes readers
- * wait for writers.  A slot belongs to the thread that claimed it.  A feeder's slot waits in the
- * queue `unread` until a worker reads it, and after matching in the queue `ready`; the worker that
- * takes it from there owns it.  Once `done`, a slot is the writer's.  No job can keep others from
- * slots for ever: the first claimed segment of every job is always being worked on.
+ * wait for writers.  A slot belongs to the thread that claimed it.  A feeder reads what can only
+ * be read in order itself; its other slots wait in the queue `unread` until a worker reads them.
+ * After matching, all wait in the queue `ready`; the worker that takes one from there owns it.
+ * Once `done`, a slot is the writer's.  No job can keep others from slots for ever: the first
+ * claimed segment of every job is always being worked on.
  *
  * Input bytes are in the worker's own buffer or in a GPU batch, which is free again when all its
  * segments are encoded.  An output buffer belongs to a worker, then to the slot that it encodes,
@@ -43,7 +46,8 @@
  *
  * - slots, buffers and batches in their owner's hands, and what is the writer's (write.c);
  * - sources: any thread may read the segments that can be read in any order; only the thread that
- *   has set `reading` may read the others.
+ *   has set `reading` may read the others;
+ * - what expansion.h says of decompression; and gpus.c and input.c, which have locks of their own.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so (source.h).
  * Each is read together with the window before it, which its matches may refer to.  Pieces are read
@@ -57,7 +61,8 @@
  *   policy      decisions, from measured numbers
  *   source      an input's segments (pipe_reader: of a fast pipe)
  *   gpus        bringing up GPUs
- *   jobs        the list of jobs; how they begin, fail and end; facts for the policy
+ *   jobs        the list of jobs; how they begin, fail and end; facts for the policy; when a feeder
+ *               fills a batch
  *   crew        starting workers, and their memory
  *   write       a job's output, in order
  *   claim       claiming and reading

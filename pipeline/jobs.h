@@ -1,5 +1,6 @@
 /*
- * jobs.h - the list of jobs: how they begin, fail and end; slots; and facts for the policy
+ * jobs.h - the list of jobs: how they begin, fail and end; slots; facts for the policy; and when a
+ * feeder fills a batch
  */
 #ifndef GZLZSS_JOBS_H
 #define GZLZSS_JOBS_H

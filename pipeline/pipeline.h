@@ -172,7 +172,8 @@ struct pipeline_expansion_stats {
 /* Input of fewer bytes is decoded by one thread. */
 #define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
 
-/* For the file or pipe fd, from its position on; `write` is what the decompression writes with.
+/* For the file or pipe fd, from its position on; `write` is what the decompression writes with: any
+ * thread calls it, one at a time, and it may have all signals blocked.
  * `stretch` is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for
  * an input that is small or is neither a file nor a pipe, or if memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
