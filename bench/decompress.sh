@@ -10,7 +10,8 @@
 # medians in GB of output a second.  Another says how fast pwrite alone fills such a file, and what
 # as many igzip do at the same time, each with a file of its own: what the machine can do at most.  The
 # last is peak memory, in MiB.  With -o, DIR/decompress.csv has the medians, too, from which
-# bench/plot.sh DIR draws speed against threads.  GZLZSS names the command to measure (default: ./gzlzss).  Needs GNU time.
+# bench/plot.sh DIR draws speed against threads.  GZLZSS names the command to measure (default:
+# ./gzlzss).  Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
