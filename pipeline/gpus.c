@@ -33,6 +33,8 @@ struct gpus {
     int taken;   /* numbers that these threads have taken */
     int opening; /* threads at it, */
     int running; /* and these, and those that have yet to call `changed` */
+    pthread_t threads[GPUS_MAX]; /* those that were started, */
+    int threads_started;         /* so many */
     struct one_gpu gpus[GPUS_MAX];
     int ready;  /* of these */
     int failed; /* of these */
@@ -69,14 +71,34 @@ bool gpus_are_used(struct gpus *g)
     return is_used;
 }
 
-bool gpus_free(struct gpus *g)
+/* Waits for all threads that bring up GPUs: while one may start more, it is not over. */
+static void join_threads(struct gpus *g)
 {
-    if (gpus_are_used(g))
-        return false;
+    for (int joined = 0;; joined++) {
+        bool is_last;
+
+        pthread_mutex_lock(&g->lock);
+        is_last = joined == g->threads_started;
+        pthread_mutex_unlock(&g->lock);
+        if (is_last)
+            break;
+        pthread_join(g->threads[joined], NULL);
+    }
+}
+
+void gpus_free(struct gpus *g)
+{
+    if (g == NULL)
+        return;
+    join_threads(g);
+    for (int i = 0; i < g->ready; i++) {
+        for (int b = 0; b < GPUS_BATCHES; b++)
+            gpu_free_batch(g->gpus[i].engine, g->gpus[i].batches[b]);
+        gpu_close(g->gpus[i].engine);
+    }
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->settled);
     free(g);
-    return true;
 }
 
 bool gpus_are_missing(char why[GPU_ERROR_SIZE])
@@ -122,13 +144,13 @@ static void start_opening(struct gpus *g)
 {
     const int most = !g->counted ? 1 : g->wanted < g->config.count ? g->wanted : g->config.count;
 
-    for (pthread_t thread; g->started < most; g->started++) {
-        if (!thread_start(&thread, open_next, g)) {
+    for (; g->started < most; g->started++) {
+        if (!thread_start(&g->threads[g->threads_started], open_next, g)) {
             snprintf(g->trouble, sizeof(g->trouble), "cannot start a thread");
             g->started = GPUS_MAX;
             break;
         }
-        pthread_detach(thread);
+        g->threads_started++;
         g->opening++;
         g->running++;
     }

@@ -51,9 +51,9 @@ bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
 /* Whether a GPU was brought up or is about to be. */
 bool gpus_are_used(struct gpus *g);
 
-/* Returns false if a GPU was brought up or is about to be.  It is not closed then: the program has
- * to end by _exit or leave (leave.h), and the system frees all there is, which is faster. */
-bool gpus_free(struct gpus *g);
+/* Closes them all, once those that are being brought up have come up or failed.  No batch may be
+ * under way.  g may be NULL. */
+void gpus_free(struct gpus *g);
 
 /* Starts bringing up GPUs in the background until so many were, or there are no more. */
 void gpus_want(struct gpus *g, int count);

@@ -120,14 +120,15 @@ int pipeline_threads(const struct pipeline_config *config);
  * BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
-/* All jobs must be over.  Returns false if a GPU was used or is still being brought up: the program
- * may then end only by a way that waits for no thread and leaves tidying up to the system, as _exit
- * does. */
-bool pipeline_free(struct pipeline *p);
+/* All jobs must be over.  Ends the crew and closes the GPUs; waits for those that are still being
+ * brought up. */
+void pipeline_free(struct pipeline *p);
 
 /* In place of pipeline_free, for a program that ends now: threads stay asleep, and the system frees
  * all there is.  To have each of 16 threads wake up, free its memory and end takes 1 to 2 ms, a
- * tenth of what 1 MB takes.  Returns what pipeline_free does. */
+ * tenth of what 1 MB takes.  Returns false if a GPU was used or is still being brought up: the
+ * program may then end only by a way that waits for no thread and leaves tidying up to the system,
+ * as _exit does. */
 bool pipeline_leave(struct pipeline *p);
 
 /*

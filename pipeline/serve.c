@@ -185,12 +185,10 @@ static void end_threads(struct pipeline *p)
             pthread_join(p->feeders[gpu * GPUS_BATCHES + i].thread, NULL);
 }
 
-bool pipeline_free(struct pipeline *p)
+void pipeline_free(struct pipeline *p)
 {
     end_threads(p);
-    /* Threads that bring up GPUs use what is left otherwise. */
-    if (p->gpus != NULL && !gpus_free(p->gpus))
-        return false;
+    gpus_free(p->gpus);
     lock(p);
     crew_leave(&p->workers[0]);
     unlock(p);
@@ -217,15 +215,16 @@ bool pipeline_free(struct pipeline *p)
     free(p->feeders);
     free(p->workers);
     free(p);
-    return true;
 }
 
 bool pipeline_leave(struct pipeline *p)
 {
+    if (p->gpus != NULL && gpus_are_used(p->gpus))
+        return false;
     /* Without threads, there is little to free; and then a leak checker has nothing to find. */
-    if (p->started == 1 && p->gpus_fed == 0)
-        return pipeline_free(p);
-    return p->gpus == NULL || !gpus_are_used(p->gpus);
+    if (p->started == 1)
+        pipeline_free(p);
+    return true;
 }
 
 /* --- Jobs --- */
