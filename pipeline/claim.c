@@ -64,6 +64,7 @@ struct slot *claim_any(struct job *j, uint8_t *buf)
     s->len = size;
     if (j->ahead != NULL) {
         s->ahead = j->ahead_in + place * size;
+        s->before = j->ahead[place].before;
         s->len = j->ahead[place].len;
         s->last = j->ahead[place].last;
         slot_weigh(s, s->len);
@@ -82,10 +83,10 @@ void read_segment(struct slot *s)
     if (s->ahead == NULL) {
         ok = source_read_at(&j->source, s->index, s->in);
     } else {
-        memcpy(s->in, s->ahead, s->len);
+        memcpy(s->in, s->ahead, s->before + s->len);
         /* In a batch, another segment may follow. */
-        if (s->last && s->feeder == NULL)
-            pad(s->in, s->len);
+        if (s->feeder == NULL)
+            pad(s->in, s->before + s->len);
     }
     end_reading(j, began, ok, s->len);
     if (s->ahead != NULL) {
@@ -93,7 +94,10 @@ void read_segment(struct slot *s)
         j->ahead[s->index % j->ahead_most].is_here = false;
         j->ahead_count--;
         /* There is room for one more. */
-        pthread_cond_signal(&j->pipeline->can_work);
+        if (j->of->is_pushed)
+            wake_callers(j->pipeline);
+        else
+            pthread_cond_signal(&j->pipeline->can_work);
     }
 }
 
@@ -175,7 +179,7 @@ struct job *job_to_read_ahead(struct pipeline *p)
     struct job *j = p->unclaimed;
 
     if (j == NULL || j->state != JOB_OPEN || j->ahead == NULL || j->ahead_ends ||
-        j->total != UINT64_MAX || j->reading || p->threads == 1)
+        j->of->is_pushed || j->total != UINT64_MAX || j->reading || p->threads == 1)
         return NULL;
     return !j->ahead[job_known_segments(j) % j->ahead_most].is_here && gpu_is_coming(p) ? j : NULL;
 }
@@ -226,7 +230,7 @@ bool leave_ahead(struct pipeline *p)
     uint8_t *in;
 
     if (j == NULL || j->state != JOB_OPEN || j->ahead_in == NULL || j->ahead_count > 0 ||
-        gpu_is_coming(p))
+        j->of->is_pushed || gpu_is_coming(p))
         return false;
     in = j->ahead_in;
     j->ahead_in = NULL;

@@ -42,7 +42,7 @@ void crew_wait(struct worker *w)
         p->called--;
 }
 
-static void free_tools(struct tools *t)
+void tools_free(struct tools *t)
 {
     if (t == NULL)
         return;
@@ -53,19 +53,17 @@ static void free_tools(struct tools *t)
     free(t);
 }
 
-/* NULL if memory is short. */
-static struct tools *new_tools(const struct pipeline *p)
+struct tools *tools_new(const struct lz_level *level, size_t size)
 {
-    const size_t size = p->segment_size;
     struct tools *t = calloc(1, sizeof(*t));
 
     if (t == NULL)
         return NULL;
-    t->matcher = lz_matcher_new(p->level, size);
+    t->matcher = lz_matcher_new(level, size);
     t->encoder = huff_encoder_new();
     t->in = malloc(size + LZ_INPUT_PAD);
     if (t->matcher == NULL || t->encoder == NULL || t->in == NULL) {
-        free_tools(t);
+        tools_free(t);
         return NULL;
     }
     memset(t->in + size, 0, LZ_INPUT_PAD);
@@ -99,7 +97,7 @@ bool crew_equip(struct worker *w)
     if (w->tools == NULL) {
         p->getting++;
         unlock(p);
-        t = new_tools(p);
+        t = tools_new(p->level, p->segment_size);
         lock(p);
         p->getting--;
         w->tools = t;
@@ -137,7 +135,7 @@ void crew_leave(struct worker *w)
     p->threads = p->started;
     p->leaving++;
     unlock(p);
-    free_tools(t);
+    tools_free(t);
     lock(p);
     p->leaving--;
     wake_all(p);

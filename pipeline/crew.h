@@ -6,6 +6,11 @@
 
 #include "pipeline/job.h"
 
+/* Memory to match and encode a segment of up to `size` bytes, but for the output; NULL if memory is
+ * short.  NULL can be freed. */
+struct tools *tools_new(const struct lz_level *level, size_t size);
+void tools_free(struct tools *t);
+
 /* There is something for one more worker: wakes one that waits, or starts another if there may be
  * one. */
 void crew_call(struct pipeline *p);

@@ -395,30 +395,50 @@ static void consider_beginning(struct expansion *e)
 
 /* --- What others call ----------------------------------------------------------------------- */
 
-struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
-                                  int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
+/* Of that input, which may be NULL, and is closed if nothing comes of it. */
+static struct expansion *expand(struct pipeline *p, struct input *in, size_t stretch,
+                                int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {
-    struct expansion *e = calloc(1, sizeof(*e));
-    int threads;
+    struct expansion *e = NULL;
 
-    if (e == NULL)
-        return NULL;
-    lock(p);
-    threads = p->threads;
-    unlock(p);
-    e->input = threads > 1 ? input_open(fd) : NULL;
-    if (e->input == NULL || (input_size(e->input) < PIPELINE_EXPAND_MIN && stretch == 0)) {
-        if (e->input != NULL)
-            input_close(e->input, 0);
-        free(e);
+    if (in != NULL && (input_size(in) >= PIPELINE_EXPAND_MIN || stretch > 0))
+        e = calloc(1, sizeof(*e));
+    if (e == NULL) {
+        if (in != NULL)
+            input_close(in, 0);
         return NULL;
     }
+    e->input = in;
     e->p = p;
     e->fixed_stretch = stretch;
     e->write = write;
     e->write_ctx = ctx;
     e->ahead = (struct gz_ahead){has_ahead, run_ahead, seek_ahead, e};
     return e;
+}
+
+/* Whether there are others to decode parts. */
+static bool has_others(struct pipeline *p)
+{
+    bool has;
+
+    lock(p);
+    has = p->threads > 1;
+    unlock(p);
+    return has;
+}
+
+struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
+                                  int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
+{
+    return expand(p, has_others(p) ? input_open(fd) : NULL, stretch, write, ctx);
+}
+
+struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
+                                         int (*write)(void *ctx, const void *buf, size_t len),
+                                         void *ctx)
+{
+    return expand(p, has_others(p) ? input_open_memory(in, len) : NULL, 0, write, ctx);
 }
 
 void expansion_begin(struct expansion *e)

@@ -1,5 +1,5 @@
 /*
- * input.c - files and pipes, read at any place (input.h)
+ * input.c - files, pipes and memory, read at any place (input.h)
  *
  * What is read of a pipe is kept in blocks until it is forgotten.  One thread at a time reads on.
  */
@@ -31,8 +31,9 @@ struct block {
 
 struct input {
     int fd;
-    bool is_file;
-    uint64_t base, size; /* of a file: where the input starts, and its bytes */
+    const uint8_t *memory; /* the input, or NULL: fd is */
+    bool is_file;          /* a regular one, or memory */
+    uint64_t base, size;   /* of these: where the input starts, and its bytes */
 
     /* Of a pipe: */
     pthread_mutex_t lock; /* of what follows */
@@ -74,6 +75,15 @@ struct input *input_open(int fd)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* which is clock_seconds() */
     pthread_cond_init(&in->more, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    return in;
+}
+
+struct input *input_open_memory(const uint8_t *bytes, size_t len)
+{
+    struct input *in = calloc(1, sizeof(*in));
+
+    if (in != NULL)
+        *in = (struct input){.fd = -1, .memory = bytes, .is_file = true, .size = len};
     return in;
 }
 
@@ -246,9 +256,22 @@ static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
     return len;
 }
 
+static size_t read_memory_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    const uint64_t left = offset < in->size ? in->size - offset : 0;
+    const size_t n = len < left ? len : (size_t)left;
+
+    if (n > 0)
+        memcpy(to, in->memory + offset, n);
+    return n;
+}
+
 static size_t read_file_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
     size_t done = 0;
+
+    if (in->memory != NULL)
+        return read_memory_at(in, offset, to, len);
 
     while (done < len) {
         const ssize_t n = pread(in->fd, to + done, len - done, (off_t)(in->base + offset + done));
@@ -292,6 +315,8 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
     ssize_t n = 0;
 
+    if (in->memory != NULL)
+        return (ssize_t)read_memory_at(in, offset, to, len);
     if (in->is_file) {
         do
             n = pread(in->fd, to, len, (off_t)(in->base + offset));
@@ -341,7 +366,8 @@ void input_cancel(struct input *in)
 void input_close(struct input *in, uint64_t offset)
 {
     if (in->is_file) {
-        (void)lseek(in->fd, (off_t)(in->base + offset), SEEK_SET);
+        if (in->memory == NULL)
+            (void)lseek(in->fd, (off_t)(in->base + offset), SEEK_SET);
         free(in);
         return;
     }

@@ -1,5 +1,5 @@
 /*
- * input.h - an input that several threads read at any place, be it a file or a pipe
+ * input.h - an input that several threads read at any place, be it a file, a pipe or memory
  */
 #ifndef GZLZSS_INPUT_H
 #define GZLZSS_INPUT_H
@@ -14,6 +14,9 @@ struct input;
 /* Of the file or pipe fd, from where it stands.  NULL if that is neither, or memory or descriptors
  * are short. */
 struct input *input_open(int fd);
+
+/* Of bytes[0..len), which stay as they are until input_close.  NULL if memory is short. */
+struct input *input_open_memory(const uint8_t *bytes, size_t len);
 
 /* Bytes of the input; UINT64_MAX as long as a pipe's are not known. */
 uint64_t input_size(struct input *in);

@@ -16,7 +16,7 @@
  *              6. match chunks of a segment that another worker has claimed (parts.c);
  *              7. for a file that is being decompressed, accept, resolve or write what was decoded,
  *                 or decode a stretch of it (expand.c).
- *              The thread that submits jobs is the first worker while it waits for one.
+ *              A thread that waits for a job is the first worker meanwhile, one at a time.
  *   feeders    are threads that each have a batch of a GPU.  They fill it with segments, of any
  *              jobs, have it matched, and hand the segments to the workers.  When all of these are
  *              encoded, and there is enough to do (jobs_fill_batch), they begin again (feed.c).
@@ -66,10 +66,12 @@
  *   crew        starting workers, and their memory
  *   write       a job's output, in order
  *   claim       claiming and reading
+ *   push        input that the caller gives
  *   parts       segments that several workers match
  *   feed        batches for GPUs
  *   expand      decompression by many threads
  *   work        what a worker does
+ *   here        small inputs, by the calling thread alone
  *   serve       what others call (pipeline.h)
  */
 #ifndef GZLZSS_PIPELINE_JOB_H
@@ -84,6 +86,7 @@
 
 /* A worker's memory.  It carries nothing from one segment to the next. */
 struct tools {
+    struct tools *next; /* of those that nobody uses */
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
     uint8_t *in;  /* a segment and LZ_INPUT_PAD */
@@ -142,7 +145,7 @@ struct split {
 
 struct worker {
     struct pipeline *pipeline;
-    pthread_t thread; /* but for the first, which is the caller's */
+    pthread_t thread; /* but for the first, which is a caller's */
     struct tools *tools;
     bool lacks_memory; /* there was none the last time that it needed some */
     struct split split;
@@ -168,9 +171,10 @@ struct pace {
 
 #define PACES 16
 
-/* A segment that was read ahead. */
+/* A segment that was read ahead, or pushed. */
 struct ahead {
-    bool is_here; /* until it was copied to where it is worked on */
+    bool is_here;  /* until it was copied to where it is worked on */
+    size_t before; /* see struct slot */
     size_t len;
     bool last;
 };
@@ -205,6 +209,8 @@ struct job {
     uint64_t ahead_most;
     uint64_t ahead_count; /* of these that are here, or being read */
     bool ahead_ends;      /* for want of memory */
+    bool pushing;         /* a thread fills the next place there */
+    size_t pushed;        /* bytes that are in it */
     struct pace
         claimed[2]; /* more than POLICY_PIPE_SECONDS ago, if there was so much time, and since
                                then */
@@ -268,7 +274,13 @@ struct pipeline {
     int matching;           /* that match a segment of their own */
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
-    const struct pipeline_job *awaited; /* by the first worker; NULL: it is not at work */
+
+    /* Threads that wait for jobs (serve.c): */
+    pthread_cond_t
+        can_be_first;   /* nobody is the first worker, or a job that is waited for is over */
+    bool has_first;     /* somebody is, */
+    unsigned callers;   /* and so many wait beside */
+    struct tools *here; /* memory that nobody uses, for here.c */
 
     /* Decompression (expand.c): */
     pthread_cond_t can_expand;    /* anything may have happened there */
@@ -310,7 +322,16 @@ static inline void unlock(struct pipeline *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Whatever a thread is waiting for may have happened. */
+/* Whatever a thread that waits for a job is waiting for may have happened. */
+static inline void wake_callers(struct pipeline *p)
+{
+    if (p->has_first)
+        pthread_cond_broadcast(&p->can_work);
+    if (p->callers > 0)
+        pthread_cond_broadcast(&p->can_be_first);
+}
+
+/* Whatever a thread of the pipeline is waiting for may have happened. */
 static inline void wake_all(struct pipeline *p)
 {
     pthread_cond_broadcast(&p->can_work);

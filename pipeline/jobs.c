@@ -35,7 +35,8 @@ bool job_next_is_any(const struct job *j)
 
 bool job_can_read(const struct job *j)
 {
-    return j->state == JOB_OPEN && !job_is_claimed(j) && (job_next_is_any(j) || !j->reading);
+    return j->state == JOB_OPEN && !job_is_claimed(j) &&
+           (job_next_is_any(j) || (!j->reading && !j->of->is_pushed));
 }
 
 uint64_t job_known_segments(const struct job *j)
@@ -223,22 +224,35 @@ void job_fail(struct job *j, enum pipeline_status status, int error_number)
     wake_all(j->pipeline);
 }
 
+/* Places for segments that are read ahead, or pushed. */
+static uint64_t places(const struct pipeline *p)
+{
+    return p->gpus != NULL ? AHEAD_SIZE / p->segment_size : (uint64_t)p->claimers + PUSH_SPARE;
+}
+
 /* Readies the source, and memory for what is read ahead of it; called without the lock.  False if
  * memory is short: then nothing is left of it. */
 static bool open_source(struct job *j)
 {
     const struct pipeline *p = j->pipeline;
 
-    if (p->config.rsyncable) {
-        if (!source_init_pieces(&j->source, j->of->in_fd))
-            return false;
-    } else {
-        source_init(&j->source, j->of->in_fd, p->segment_size,
-                    p->config.threads >= PIPE_READER_FROM);
+    const bool in_pieces = p->config.rsyncable;
+    const size_t size = in_pieces ? LZ_SEGMENT_MAX : p->segment_size;
+
+    if (j->of->is_pushed)
+        source_init_pushed(&j->source, size);
+    else if (j->of->in != NULL)
+        source_init_memory(&j->source, j->of->in, j->of->in_len, size);
+    else
+        source_init(&j->source, j->of->in_fd, size,
+                    p->config.threads >= PIPE_READER_FROM && !in_pieces);
+    if (in_pieces && !source_begin_pieces(&j->source)) {
+        source_finish(&j->source);
+        return false;
     }
     j->any_order = j->source.random_access;
-    if (p->gpus != NULL && !source_is_file(&j->source)) {
-        j->ahead_most = AHEAD_SIZE / p->segment_size;
+    if (j->of->is_pushed || (p->gpus != NULL && !source_is_file(&j->source))) {
+        j->ahead_most = places(p);
         j->ahead = calloc(j->ahead_most, sizeof(*j->ahead));
         if (j->ahead == NULL) {
             source_finish(&j->source);
@@ -280,9 +294,8 @@ static void job_remove(struct job *j)
         p->last = j->previous;
     p->begun--;
     of->own = NULL;
-    /* The first worker may be waiting for this job. */
-    if (p->awaited == of)
-        pthread_cond_broadcast(&p->can_work);
+    if (of->is_awaited)
+        wake_callers(p);
     /* From now on, *of may be gone. */
     of->is_over = true;
     j->next = p->free_jobs;
@@ -353,7 +366,8 @@ bool job_settle(struct job *j)
 {
     struct pipeline *p = j->pipeline;
 
-    if (j->state != JOB_OPEN || !job_is_claimed(j) || j->slots != NULL || j->reading || j->writing)
+    if (j->state != JOB_OPEN || !job_is_claimed(j) || j->slots != NULL || j->reading ||
+        j->writing || j->pushing)
         return false;
     j->state = JOB_ENDING;
     unlock(p);
@@ -361,6 +375,7 @@ bool job_settle(struct job *j)
     free(j->ahead);
     free(j->ahead_in);
     j->of->stats = j->stats;
+    j->of->crc = j->crc;
     if (j->of->end != NULL)
         j->of->end(j->of);
     lock(p);

@@ -7,6 +7,9 @@
 
 #include "pipeline/job.h"
 
+/* Places for pushed segments, beside one for each worker that claims. */
+#define PUSH_SPARE 2
+
 /* Whether nothing of it is left to claim. */
 bool job_is_claimed(const struct job *j);
 

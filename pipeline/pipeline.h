@@ -1,8 +1,8 @@
 /*
  * pipeline.h - jobs, each from an input to an output, done by one crew of threads and perhaps GPUs
  *
- * A pipeline serves any number of jobs at a time.  Whoever has it submits jobs and waits for them;
- * while it waits, its thread works like all others.  How it is done is told in job.h.
+ * A pipeline serves any number of jobs at a time.  Any thread may submit jobs and wait for them;
+ * while some wait, one of them works like the crew's.  How it is done is told in job.h.
  */
 #ifndef GZLZSS_PIPELINE_H
 #define GZLZSS_PIPELINE_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <sys/uio.h>
 
 #include "compat/io.h"
 #include "pipeline/gpus.h"
@@ -64,13 +66,21 @@ enum pipeline_status {
     PIPELINE_CANCELLED,
 };
 
+/* What a job's output is of the gzip member. */
+enum pipeline_extent {
+    PIPELINE_MEMBER, /* all of it */
+    PIPELINE_RANGE,  /* DEFLATE data that other segments follow: without a trailer */
+    PIPELINE_TAIL,   /* the same that none follow */
+};
+
 /*
  * A job.  The caller sets what comes first and zeros the rest; from pipeline_submit until
  * pipeline_is_over says so, it is the pipeline's.
  *
- * Compression reads what is left of in_fd and writes to out_fd: the header, the data as DEFLATE,
- * the trailer.  The bytes written depend on the input, the level, the segment size and `rsyncable`
- * alone.  Neither descriptor is closed, and a partial output is the caller's to remove.
+ * Compression reads its input and writes: the header, the data as DEFLATE, the trailer.  The bytes
+ * written depend on the input, the level, the segment size and `rsyncable` alone.  The input is the
+ * memory `in`, or what is left of in_fd, or what pipeline_push gives.  The output goes to `put` or
+ * to out_fd.  Neither descriptor is closed, and a partial output is the caller's to remove.
  */
 struct pipeline_job {
     /* Called when the job's turn comes, earlier jobs first, by any thread.  May be NULL.  It sets
@@ -87,7 +97,15 @@ struct pipeline_job {
 
     uint64_t size; /* of the input, before it has begun; for the policy; 0: not known */
     uint64_t more; /* jobs that will be submitted after this one, as far as is known; likewise */
+    const uint8_t *in; /* NULL: the input is in_fd's, or pushed */
+    size_t in_len;     /* with PIPELINE_RANGE, 1 or more */
+    bool is_pushed;    /* pipeline_push gives the input, */
+    bool has_ended;    /* and gave the last of it; set by the pipeline */
     int in_fd, out_fd;
+    /* Writes all of these in place of out_fd, or returns false with errno set.  By any thread, one
+     * at a time.  May be NULL. */
+    bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
+    enum pipeline_extent extent; /* PIPELINE_MEMBER if is_pushed */
     const uint8_t *header;
     size_t header_len;
 
@@ -96,12 +114,14 @@ struct pipeline_job {
      * was read. */
     enum pipeline_status status;
     int error_number;
-    struct pipeline_stats stats; /* valid after PIPELINE_OK */
+    struct pipeline_stats stats; /* valid after PIPELINE_OK, */
+    uint32_t crc;                /* and so is this, of the input */
 
     /* Whether pipeline_cancel was called: a `begin` that takes long may look at it, and fail. */
     _Atomic bool is_cancelled;
 
     struct job *own;      /* the pipeline's */
+    bool is_awaited;      /* the pipeline's */
     _Atomic bool is_over; /* the pipeline's */
 };
 
@@ -131,10 +151,6 @@ void pipeline_free(struct pipeline *p);
  * as _exit does. */
 bool pipeline_leave(struct pipeline *p);
 
-/*
- * The following are for one thread: the one that made the pipeline.
- */
-
 /* Starts a job.  False if memory is short: nothing was done. */
 bool pipeline_submit(struct pipeline *p, struct pipeline_job *job);
 
@@ -147,6 +163,9 @@ bool pipeline_is_over(const struct pipeline_job *job);
 /* Makes all jobs that are not over fail with PIPELINE_CANCELLED, but for those that are ending. */
 void pipeline_cancel(struct pipeline *p);
 
+/* The same for one, which was submitted; it may be over. */
+void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *job);
+
 /* For want of memory or descriptors: halves how many jobs may have begun at a time, down to one,
  * and returns that number. */
 unsigned pipeline_limit_jobs(struct pipeline *p);
@@ -156,6 +175,27 @@ void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
 /* Submits a job without `begin` and waits for it; returns its status. */
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
+
+/*
+ * For a job that is_pushed and has no `begin`, by one thread at a time:
+ *
+ * pipeline_push gives it the next bytes of its input, as many as there is room for now, and returns
+ * how many.  `ends`: the input ends with them; it is to be called until has_ended is set, and not
+ * afterwards.  A job that fails takes no more, and is over soon.
+ *
+ * pipeline_wait_to_push works, and waits, until there is room, or the job is over, or enough(ctx) is
+ * true, which is called with a lock held: it is asked when the job began to write, or wrote, again.
+ */
+size_t pipeline_push(struct pipeline *p, struct pipeline_job *job, const uint8_t *bytes, size_t len,
+                     bool ends);
+void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *job, bool (*enough)(void *ctx),
+                           void *ctx);
+
+/* Whether pipeline_compress_here can do all of a job that is not submitted; whether it has done so:
+ * it has not if memory is short.  The calling thread works alone, and gets memory of its own, which
+ * the pipeline keeps for the next such call.  For an input of some KB, all else takes longer. */
+bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *job);
+bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *job);
 
 /* --- Decompression --- */
 
@@ -179,6 +219,11 @@ struct pipeline_expansion_stats {
  * an input that is small or is neither a file nor a pipe, or if memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
+
+/* The same for the input in[0..len), which stays as it is until expansion_close. */
+struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
+                                         int (*write)(void *ctx, const void *buf, size_t len),
+                                         void *ctx);
 
 /* The input is gzip's: others may take part. */
 void expansion_begin(struct expansion *e);

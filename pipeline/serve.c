@@ -10,7 +10,9 @@
 #include "pipeline/crew.h"
 #include "pipeline/expand.h"
 #include "pipeline/feed.h"
+#include "pipeline/here.h"
 #include "pipeline/jobs.h"
+#include "pipeline/push.h"
 #include "pipeline/work.h"
 
 /*
@@ -160,6 +162,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     pthread_cond_init(&p->can_feed, NULL);
     pthread_cond_init(&p->can_free, NULL);
     pthread_cond_init(&p->can_join, NULL);
+    pthread_cond_init(&p->can_be_first, NULL);
     pthread_cond_init(&p->can_expand, NULL);
     if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
         pipeline_free(p);
@@ -210,8 +213,10 @@ void pipeline_free(struct pipeline *p)
     pthread_cond_destroy(&p->can_feed);
     pthread_cond_destroy(&p->can_free);
     pthread_cond_destroy(&p->can_join);
+    pthread_cond_destroy(&p->can_be_first);
     pthread_cond_destroy(&p->can_expand);
     expand_free_rooms(p);
+    here_free(p);
     free(p->feeders);
     free(p->workers);
     free(p);
@@ -282,18 +287,81 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
     return true;
 }
 
-void pipeline_wait(struct pipeline *p, struct pipeline_job *of)
+/* Works as the first worker, or waits while somebody else does, until is_true(ctx), which is called
+ * with the lock held.  Whatever makes it true calls wake_callers. */
+static void work_until(struct pipeline *p, bool (*is_true)(void *ctx), void *ctx)
 {
     struct worker *first = &p->workers[0];
 
+    while (!is_true(ctx)) {
+        if (p->has_first) {
+            p->callers++;
+            pthread_cond_wait(&p->can_be_first, &p->lock);
+            p->callers--;
+            continue;
+        }
+        p->has_first = true;
+        while (!is_true(ctx))
+            if (!work_once(first) && !is_true(ctx))
+                crew_wait(first);
+        p->has_first = false;
+        if (p->callers > 0)
+            pthread_cond_broadcast(&p->can_be_first);
+    }
+}
+
+static bool is_over(void *ctx)
+{
+    const struct pipeline_job *of = ctx;
+
+    return of->is_over;
+}
+
+void pipeline_wait(struct pipeline *p, struct pipeline_job *of)
+{
     if (of->is_over)
         return;
     lock(p);
-    p->awaited = of;
-    while (!of->is_over)
-        if (!work_once(first) && !of->is_over)
-            crew_wait(first);
-    p->awaited = NULL;
+    of->is_awaited = true;
+    work_until(p, is_over, of);
+    unlock(p);
+}
+
+size_t pipeline_push(struct pipeline *p, struct pipeline_job *of, const uint8_t *bytes, size_t len,
+                     bool ends)
+{
+    size_t taken = 0;
+
+    lock(p);
+    if (of->own != NULL)
+        taken = job_push(of->own, bytes, len, ends);
+    unlock(p);
+    return taken;
+}
+
+/* What pipeline_wait_to_push waits for. */
+struct wait_to_push {
+    const struct pipeline_job *of;
+    bool (*enough)(void *ctx);
+    void *ctx;
+};
+
+static bool can_push(void *ctx)
+{
+    const struct wait_to_push *w = ctx;
+
+    return w->of->is_over || (!w->of->has_ended && job_can_be_pushed(w->of->own)) ||
+           w->enough(w->ctx);
+}
+
+void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *of, bool (*enough)(void *ctx),
+                           void *ctx)
+{
+    struct wait_to_push w = {of, enough, ctx};
+
+    lock(p);
+    of->is_awaited = true;
+    work_until(p, can_push, &w);
     unlock(p);
 }
 
@@ -311,16 +379,32 @@ static bool settle_one(struct pipeline *p)
     return false;
 }
 
+/* Cancels one; *j may be gone. */
+static void cancel(struct job *j)
+{
+    j->of->is_cancelled = true;
+    if (j->state == JOB_WAITING)
+        job_drop(j);
+    else if (j->state != JOB_ENDING)
+        job_fail(j, PIPELINE_CANCELLED, 0);
+}
+
+void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *of)
+{
+    lock(p);
+    if (of->own != NULL)
+        cancel(of->own);
+    if (of->own != NULL)
+        job_settle(of->own);
+    unlock(p);
+}
+
 void pipeline_cancel(struct pipeline *p)
 {
     lock(p);
     for (struct job *j = p->first, *next; j != NULL; j = next) {
         next = j->next;
-        j->of->is_cancelled = true;
-        if (j->state == JOB_WAITING)
-            job_drop(j);
-        else if (j->state != JOB_ENDING)
-            job_fail(j, PIPELINE_CANCELLED, 0);
+        cancel(j);
     }
     while (settle_one(p))
         ;

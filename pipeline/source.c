@@ -47,6 +47,22 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     s->random_access = (s->size - 1) / segment_size;
 }
 
+void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size)
+{
+    *s = (struct source){.fd = -1,
+                         .memory = in,
+                         .is_file = true,
+                         .wake = {-1, -1},
+                         .segment_size = segment_size,
+                         .random_access = len == 0 ? 0 : (len - 1) / segment_size,
+                         .size = len};
+}
+
+void source_init_pushed(struct source *s, size_t segment_size)
+{
+    *s = (struct source){.fd = -1, .wake = {-1, -1}, .segment_size = segment_size};
+}
+
 /* Waits until there is something to read, or the end; false with errno set if it was cancelled. */
 static bool wait_readable(const struct source *s)
 {
@@ -70,12 +86,17 @@ static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
                                                 : io_read(s->fd, buf, len);
 }
 
-/* Reads up to `len` bytes, fewer only at the end: from `offset` on if the source is a large file,
- * else from where it is.  Returns how many, or -1 with errno set. */
+/* Reads up to `len` bytes, fewer only at the end: from `offset` on, which is where a source that is
+ * neither memory nor a large file is.  Returns how many, or -1 with errno set. */
 static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len)
 {
     size_t have = 0;
 
+    if (s->memory != NULL) {
+        have = len < s->size - offset ? len : (size_t)(s->size - offset);
+        memcpy(buf, s->memory + offset, have);
+        return (ssize_t)have;
+    }
     while (have < len) {
         ssize_t n;
 
@@ -183,30 +204,58 @@ static size_t piece_length(const uint8_t *in, size_t len)
     return most;
 }
 
-bool source_init_pieces(struct source *s, int fd)
+bool source_begin_pieces(struct source *s)
 {
-    source_init(s, fd, LZ_SEGMENT_MAX, false);
     /* One after the other: where one starts is known when the one before was read. */
     s->random_access = 0;
     s->held = malloc(HELD_SIZE);
-    if (s->held != NULL)
-        return true;
-    source_finish(s);
-    return false;
+    return s->held != NULL;
+}
+
+/* Makes room: only the window before the next piece stays of what is before it. */
+static void forget_pieces(struct source *s)
+{
+    const size_t window = s->next < LZ_CHUNK_SIZE ? s->next : LZ_CHUNK_SIZE;
+
+    memmove(s->held, s->held + s->next - window, window + s->filled - s->next);
+    s->filled -= s->next - window;
+    s->next = window;
+}
+
+size_t source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends)
+{
+    size_t n;
+
+    if (len > HELD_SIZE - s->filled)
+        forget_pieces(s);
+    n = len < HELD_SIZE - s->filled ? len : HELD_SIZE - s->filled;
+    if (n > 0)
+        memcpy(s->held + s->filled, bytes, n);
+    s->filled += n;
+    s->no_more = ends && n == len;
+    return n;
+}
+
+bool source_has_room(const struct source *s)
+{
+    return !s->no_more && (s->filled < HELD_SIZE || s->next > LZ_CHUNK_SIZE);
+}
+
+bool source_has_piece(const struct source *s)
+{
+    return s->no_more || s->filled - s->next > SOURCE_PIECE_MAX;
 }
 
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last)
 {
-    if (!s->no_more && s->filled - s->next <= SOURCE_PIECE_MAX) {
-        size_t window = s->next < LZ_CHUNK_SIZE ? s->next : LZ_CHUNK_SIZE;
+    if (!source_has_piece(s)) {
         ssize_t n;
 
-        memmove(s->held, s->held + s->next - window, window + s->filled - s->next);
-        s->filled -= s->next - window;
-        s->next = window;
-        n = read_full(s, 0, s->held + s->filled, HELD_SIZE - s->filled);
+        forget_pieces(s);
+        n = read_full(s, s->read, s->held + s->filled, HELD_SIZE - s->filled);
         if (n < 0)
             return false;
+        s->read += (uint64_t)n;
         s->filled += (size_t)n;
         s->no_more = s->filled < HELD_SIZE;
     }
@@ -234,6 +283,6 @@ void source_finish(const struct source *s)
         close(s->wake[1]);
     }
     /* If this fails, nothing is lost that anyone was promised. */
-    if (s->random_access > 0)
+    if (s->memory == NULL && s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);
 }

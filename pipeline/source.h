@@ -1,7 +1,7 @@
 /*
  * source.h - the input of a compression, segment by segment
  *
- * Segments of a regular file that certainly have another byte after them can be read in any order
+ * Segments of memory, and of a regular file, that certainly have another byte after them can be read in any order
  * and by several threads at a time.  All others, up to and including the last, are read one after
  * another, since only reading on tells whether one is the last; a file that grows meanwhile is
  * followed to wherever its end is then.
@@ -24,7 +24,8 @@
 
 struct source {
     int fd;
-    bool is_file;
+    const uint8_t *memory;      /* the input, or NULL: fd is */
+    bool is_file;               /* a regular one, or memory */
     int wake[2];                /* a pipe that ends waiting, unless the file is regular; else -1 */
     struct pipe_reader *reader; /* of a pipe, or NULL */
     size_t segment_size;
@@ -41,7 +42,8 @@ struct source {
     /* Of reading in pieces: */
     uint8_t *held; /* the window before the next piece, and what was read after it; else NULL */
     size_t next;   /* where in it the next piece starts, */
-    size_t filled; /* and where what was read ends */
+    size_t filled; /* and where what was read ends, */
+    uint64_t read; /* which are so many bytes in all */
     bool no_more;  /* the input ends there */
 };
 
@@ -49,8 +51,14 @@ struct source {
  * (pipe_reader.h).  source_finish has to follow. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
-/* Whether the input is a regular file: it has as many segments as random_access says and one
- * more, unless it grows. */
+/* The same for the input in[0..len), which stays as it is until source_finish. */
+void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size);
+
+/* The same for an input that is not read: its segments come otherwise, or by source_push. */
+void source_init_pushed(struct source *s, size_t segment_size);
+
+/* Whether the input is a regular file or memory: it has as many segments as random_access says and
+ * one more, unless it is a file and grows. */
 bool source_is_file(const struct source *s);
 
 /* Reads the whole segment `index`, which is below random_access.  Any thread.  Returns false with
@@ -67,15 +75,23 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 void source_cancel(const struct source *s);
 
 /*
- * These two take the place of source_init and source_read_next for a source of pieces.
- * source_init_pieces returns false if memory is short; source_finish must not follow then.
+ * These two make the source, which was readied as above with segments of LZ_SEGMENT_MAX bytes, one
+ * of pieces, and take the place of source_read_next.  source_begin_pieces returns false if memory is
+ * short.
  *
  * buf, of LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes, gets the window before the piece, then the piece:
  * *before, LZ_CHUNK_SIZE or near the start of the input 0, and *len bytes.  *len is 0 only if the
  * input is empty.  One thread at a time.  Returns false with errno set.
  */
-bool source_init_pieces(struct source *s, int fd);
+bool source_begin_pieces(struct source *s);
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
+
+/* For pieces of an input that is pushed: source_push takes as many bytes as there is room for, and
+ * returns how many; `ends`: the input ends with them, if all are taken.  source_has_room says whether
+ * that is any, and source_has_piece whether source_next_piece has what it needs. */
+size_t source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends);
+bool source_has_room(const struct source *s);
+bool source_has_piece(const struct source *s);
 
 /* Leaves the file positioned after what was read, as reading it from front to back would have. */
 void source_finish(const struct source *s);

@@ -28,7 +28,9 @@ struct result {
 /* Pieces of --rsyncable refer to what comes before them, other segments do not. */
 static enum huff_end end_of(const struct slot *s)
 {
-    return s->last ? HUFF_LAST : s->job->pipeline->config.rsyncable ? HUFF_SYNC : HUFF_MARK;
+    return s->last && s->job->of->extent != PIPELINE_RANGE ? HUFF_LAST
+           : s->job->pipeline->config.rsyncable            ? HUFF_SYNC
+                                                           : HUFF_MARK;
 }
 
 /* Matches the segment, unless that was done in parts, and encodes it; false if the matches do

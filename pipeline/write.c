@@ -33,6 +33,11 @@ static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST
     return n;
 }
 
+bool write_parts(struct pipeline_job *of, struct iovec *parts, int count)
+{
+    return of->put != NULL ? of->put(of, parts, count) : io_write_parts(of->out_fd, parts, count);
+}
+
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w)
 {
@@ -49,14 +54,14 @@ void write_segments(struct job *j, struct slot *const found[], unsigned count, c
         j->crc = s->index == 0 ? s->crc : gz_crc32_combine(j->crc, s->crc, s->len);
         w->in_bytes += s->len;
         parts[n++] = (struct iovec){s->out, s->out_len};
-        if (s->last) {
+        if (s->last && j->of->extent == PIPELINE_MEMBER) {
             gz_write_trailer(trailer, j->crc, j->stats.in_bytes + w->in_bytes);
             parts[n++] = (struct iovec){trailer, sizeof(trailer)};
         }
     }
     for (int i = 0; i < n; i++)
         w->out_bytes += parts[i].iov_len;
-    w->ok = io_write_parts(j->of->out_fd, parts, n);
+    w->ok = write_parts(j->of, parts, n);
     w->error = errno;
     w->seconds += clock_seconds();
     if (w->ok && j->of->wrote != NULL)
@@ -106,6 +111,8 @@ void write_finished(struct job *j)
             return;
         }
         count_written(j, count, &w);
+        if (j->of->is_pushed)
+            wake_callers(p);
         for (unsigned i = 0; i < count; i++) {
             slot_free_first(j);
             /* There is room for one more segment. */

@@ -19,6 +19,10 @@ struct written {
     int error;
 };
 
+/* Writes all of these to a job's output; false if that fails, with errno set.  Any thread that has
+ * the output to itself. */
+bool write_parts(struct pipeline_job *of, struct iovec *parts, int count);
+
 /* Writes these segments, 1 to WRITE_MOST, which are next in the job's output; with the header
  * before the first of all and the trailer after the last.  Tells the caller who has been at work.
  * Called without the lock, by the writer. */
