@@ -480,6 +480,11 @@ uint64_t expansion_position(struct expansion *e)
     return position;
 }
 
+void expansion_cancel(struct expansion *e)
+{
+    input_cancel(e->input);
+}
+
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats)
 {
     struct pipeline *p = e->p;

@@ -67,9 +67,8 @@ static void start_feeders(struct pipeline *p)
 
 /* Whether it is time to weigh again whether what is to be done is worth GPUs.  With small files,
  * workers come by every few microseconds, and they wait for each other meanwhile. */
-static bool is_time_to_weigh(struct pipeline *p)
+static bool is_time_to_weigh(struct pipeline *p, const struct job *j)
 {
-    const struct job *j = p->unclaimed;
     double now;
 
     /* Where a GPU is waited for, nothing may be matched before that; and at the slow levels, the next
@@ -87,12 +86,12 @@ static bool is_time_to_weigh(struct pipeline *p)
 
 void consider_gpus(struct pipeline *p)
 {
-    struct job *j = p->unclaimed;
+    struct job *j = p->gpus != NULL ? jobs_to_weigh(p) : NULL;
     struct policy_facts f;
     uint64_t least, bytes;
     bool is_worth;
 
-    if (p->gpus == NULL || p->ends || j == NULL || (!p->feeding && !is_time_to_weigh(p)))
+    if (j == NULL || p->ends || (!p->feeding && !is_time_to_weigh(p, j)))
         return;
     get_facts(p, &f);
     bytes = f.is_pipe ? f.given : f.expected;

@@ -81,6 +81,15 @@ struct job *jobs_to_claim(struct pipeline *p)
     return NULL;
 }
 
+struct job *jobs_to_weigh(const struct pipeline *p)
+{
+    struct job *j = p->unclaimed;
+
+    while (j != NULL && j->state == JOB_OPEN && j->of->is_pushed && !job_next_is_any(j))
+        j = j->next;
+    return j;
+}
+
 struct job *jobs_to_begin(struct pipeline *p)
 {
     if (p->waiting_jobs == 0 || (p->config.open_jobs > 0 && p->begun >= p->config.open_jobs))
@@ -101,7 +110,7 @@ struct job *jobs_to_begin(struct pipeline *p)
  * 100 us and more, however little is in it. */
 static bool is_batch(const struct pipeline *p)
 {
-    const struct job *j = p->unclaimed;
+    const struct job *j = jobs_to_weigh(p);
 
     return p->feeders_busy == 0 || (p->expected == 0 && p->waiting_jobs == 0) ||
            p->left >= p->batch_size / BATCH_SHARE ||
@@ -410,7 +419,7 @@ static double gpu_rate(const struct pipeline *p)
 
 void get_facts(struct pipeline *p, struct policy_facts *f)
 {
-    const struct job *j = p->unclaimed;
+    const struct job *j = jobs_to_weigh(p);
     const bool is_open = j != NULL && j->state == JOB_OPEN;
     const uint64_t more = p->submitted == 0 ? 0 : p->expected * (p->submitted_size / p->submitted);
 

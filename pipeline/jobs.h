@@ -29,6 +29,10 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed);
 /* The earliest job of which a segment can be claimed right now, or NULL. */
 struct job *jobs_to_claim(struct pipeline *p);
 
+/* The earliest one that is not claimed, or NULL; but none whose input is pushed, and of which there
+ * is nothing now. */
+struct job *jobs_to_weigh(const struct pipeline *p);
+
 /* The earliest one that can begin, or NULL. */
 struct job *jobs_to_begin(struct pipeline *p);
 

@@ -235,6 +235,9 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 /* Bytes of the input that were read, or taken over. */
 uint64_t expansion_position(struct expansion *e);
 
+/* Whoever reads a pipe for it does not wait any more: that fails with ECANCELED.  Any thread. */
+void expansion_cancel(struct expansion *e);
+
 /* Ends it, and leaves the file positioned as reading it in order would have. */
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);
 

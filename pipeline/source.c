@@ -24,7 +24,9 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     off_t position;
 
     *s = (struct source){.fd = fd, .wake = {-1, -1}, .segment_size = segment_size};
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) != 0)
+        return; /* reading will say why */
+    if (!S_ISREG(st.st_mode)) {
         /* A larger pipe means fewer wake-ups for the same bytes.  Without it, reading is only
          * slower. */
 #ifdef F_SETPIPE_SZ

@@ -36,7 +36,7 @@
 #include "src/compress.h"
 #include "src/decompress.h"
 #include "src/files.h"
-#include "src/limits.h"
+#include "base/limits.h"
 #include "src/list.h"
 #include "src/messages.h"
 #include "src/names.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/limits.h"
+#include "base/limits.h"
 #include "pipeline/pipeline.h"
 #include "tests/unit/unit.h"
 

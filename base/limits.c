@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "src/limits.h"
+#include "base/limits.h"
 
 /* Where version 1 has no limit, it says a number that is larger than any memory. */
 #define NO_MEMORY_LIMIT (UINT64_C(1) << 60)

@@ -1,0 +1,265 @@
+/*
+ * object.c - objects, options, and calls that are under way (object.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "lib/object.h"
+#include "lzss/lzss.h"
+
+#define THREADS_MAX 1024
+#define SEGMENT_UNIT 1024
+
+/* --- Words ---------------------------------------------------------------------------------- */
+
+const char *gzlzss_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+const char *gzlzss_status_text(gzlzss_status status)
+{
+    switch (status) {
+    case GZLZSS_OK:
+        return "no error";
+    case GZLZSS_STREAM_END:
+        return "end of the stream";
+    case GZLZSS_ERROR_ARGUMENT:
+        return "invalid argument";
+    case GZLZSS_ERROR_MEMORY:
+        return "out of memory";
+    case GZLZSS_ERROR_READ:
+        return "read error";
+    case GZLZSS_ERROR_WRITE:
+        return "write error";
+    case GZLZSS_ERROR_ROOM:
+        return "output buffer too small";
+    case GZLZSS_ERROR_FORMAT:
+        return "not in gzip format";
+    case GZLZSS_ERROR_DATA:
+        return "invalid compressed data";
+    case GZLZSS_ERROR_TRUNCATED:
+        return "unexpected end of input";
+    case GZLZSS_ERROR_TRAILING:
+        return "trailing garbage";
+    case GZLZSS_ERROR_GPU:
+        return "no usable GPU";
+    case GZLZSS_ERROR_CANCELLED:
+        return "cancelled";
+    case GZLZSS_ERROR_FORKED:
+        return "the object belongs to another process";
+    case GZLZSS_ERROR_INTERNAL:
+        return "internal error";
+    }
+    return "unknown status";
+}
+
+/* --- Objects -------------------------------------------------------------------------------- */
+
+/* The options that the program gave, with the defaults of those that it does not know. */
+static gzlzss_options known_options(const gzlzss_options *given)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+
+    if (given != NULL)
+        memcpy(&o, given, given->size < sizeof(o) ? given->size : sizeof(o));
+    o.size = sizeof(o);
+    return o;
+}
+
+static bool are_valid(const gzlzss_options *o)
+{
+    if (o->level < GZLZSS_LEVEL_MIN || o->level > GZLZSS_LEVEL_MAX || o->threads < 0 ||
+        o->threads > THREADS_MAX || o->device_count > GPUS_MAX ||
+        (o->device_count > 0 && o->devices == NULL))
+        return false;
+    for (size_t i = 0; i < o->device_count; i++)
+        if (o->devices[i] < 0)
+            return false;
+    if (o->segment_size != 0 &&
+        (o->segment_size < LZ_SEGMENT_MIN || o->segment_size > LZ_SEGMENT_MAX ||
+         o->segment_size % SEGMENT_UNIT != 0))
+        return false;
+    return o->backend == GZLZSS_AUTO || o->backend == GZLZSS_CPU ||
+           (o->backend == GZLZSS_GPU && !o->rsyncable);
+}
+
+/* The pipeline's configuration; the system's limits count. */
+static struct pipeline_config configuration(const gzlzss_options *o)
+{
+    struct pipeline_config c = {
+        .level = o->level,
+        .threads = o->threads,
+        .segment_size =
+            o->segment_size != 0 ? o->segment_size : lz_level(o->level)->segment_default,
+        .backend = o->backend == GZLZSS_CPU   ? BACKEND_CPU
+                   : o->backend == GZLZSS_GPU ? BACKEND_GPU
+                                              : BACKEND_AUTO,
+        .gpus.count = (int)o->device_count,
+        .rsyncable = o->rsyncable != 0,
+    };
+    struct limits l;
+
+    limits_read(&l, "");
+    if (c.threads == 0)
+        c.threads = l.threads < THREADS_MAX ? l.threads : THREADS_MAX;
+    c.memory = l.memory;
+    c.address_space = l.address_space;
+    for (size_t i = 0; i < o->device_count; i++)
+        c.gpus.numbers[i] = o->devices[i];
+    return c;
+}
+
+gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
+{
+    char error[GPU_ERROR_SIZE];
+    struct pipeline_config c;
+    gzlzss_options o;
+    gzlzss *made;
+
+    if (z == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    *z = NULL;
+    o = known_options(options);
+    if ((options != NULL && options->size < sizeof(o.size)) || !are_valid(&o))
+        return GZLZSS_ERROR_ARGUMENT;
+    made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return GZLZSS_ERROR_MEMORY;
+    c = configuration(&o);
+    made->owner = getpid();
+    made->level = o.level;
+    made->segment_size = c.segment_size;
+    made->is_rsyncable = c.rsyncable;
+    made->pipeline = pipeline_new(&c, error);
+    if (made->pipeline == NULL) {
+        free(made);
+        return c.backend == BACKEND_GPU ? GZLZSS_ERROR_GPU : GZLZSS_ERROR_MEMORY;
+    }
+    pthread_mutex_init(&made->lock, NULL);
+    *z = made;
+    return GZLZSS_OK;
+}
+
+void gzlzss_free(gzlzss *z)
+{
+    if (z == NULL)
+        return;
+    /* Another process has its threads, and cannot end them here. */
+    if (z->owner == getpid())
+        pipeline_free(z->pipeline);
+    pthread_mutex_destroy(&z->lock);
+    free(z);
+}
+
+void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
+{
+    char why[GPU_ERROR_SIZE] = "";
+
+    if (size == 0)
+        return;
+    if (z != NULL)
+        pipeline_gpu_trouble(z->pipeline, why);
+    else
+        (void)gpu_count(why);
+    snprintf(text, size, "%s", why);
+}
+
+size_t gzlzss_segment_size(const gzlzss *z)
+{
+    return z->segment_size;
+}
+
+/* --- Calls ---------------------------------------------------------------------------------- */
+
+gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call,
+                              struct pipeline_job *job)
+{
+    if (z == NULL || (call != NULL && call->size < sizeof(*call)))
+        return GZLZSS_ERROR_ARGUMENT;
+    if (z->owner != getpid())
+        return GZLZSS_ERROR_FORKED;
+    *o = (struct operation){.z = z, .call = call, .job = job, .wake = {-1, -1}};
+    if (call != NULL) {
+        call->error_number = 0;
+        call->in_bytes = 0;
+        call->out_bytes = 0;
+    }
+    pthread_mutex_lock(&z->lock);
+    o->next = z->first;
+    if (z->first != NULL)
+        z->first->previous = o;
+    z->first = o;
+    pthread_mutex_unlock(&z->lock);
+    return GZLZSS_OK;
+}
+
+void operation_end(struct operation *o)
+{
+    gzlzss *z = o->z;
+
+    pthread_mutex_lock(&z->lock);
+    if (o->previous != NULL)
+        o->previous->next = o->next;
+    else
+        z->first = o->next;
+    if (o->next != NULL)
+        o->next->previous = o->previous;
+    pthread_mutex_unlock(&z->lock);
+}
+
+/* Cancels one; with the lock held. */
+static void cancel(struct operation *o)
+{
+    atomic_store(&o->is_cancelled, true);
+    if (o->job != NULL)
+        pipeline_cancel_job(o->z->pipeline, o->job);
+    if (o->expansion != NULL)
+        expansion_cancel(o->expansion);
+    if (o->wake_up != NULL)
+        o->wake_up(o);
+    /* A pipe that is full has been written to before. */
+    if (o->wake[1] >= 0)
+        (void)!write(o->wake[1], "", 1);
+}
+
+void gzlzss_cancel(gzlzss *z, const gzlzss_call *call)
+{
+    if (z == NULL || z->owner != getpid())
+        return;
+    pthread_mutex_lock(&z->lock);
+    for (struct operation *o = z->first; o != NULL; o = o->next)
+        if (call == NULL || o->call == call)
+            cancel(o);
+    pthread_mutex_unlock(&z->lock);
+}
+
+bool operation_goes_on(struct operation *o, uint64_t in, uint64_t out)
+{
+    gzlzss_call *call = o->call;
+
+    if (call != NULL) {
+        call->in_bytes = in;
+        call->out_bytes = out;
+        if (call->progress != NULL && call->progress(call->ctx, in, out) != 0)
+            atomic_store(&o->is_cancelled, true);
+    }
+    if (!atomic_load(&o->is_cancelled))
+        return true;
+    errno = ECANCELED;
+    return false;
+}
+
+gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number)
+{
+    if (o->call != NULL)
+        o->call->error_number =
+            status == GZLZSS_ERROR_READ || status == GZLZSS_ERROR_WRITE ? error_number : 0;
+    return status;
+}

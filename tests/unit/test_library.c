@@ -1,0 +1,665 @@
+/*
+ * test_library.c - the library as a program has it: errors, streams, cancelling, threads, fork
+ *
+ * library.bats compares its output with the command's.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "include/gzlzss.h"
+#include "tests/unit/inputs.h"
+
+#define SEGMENT ((size_t)32 << 10)
+
+static uint8_t *input;
+static const size_t input_size = 40 * SEGMENT + 1234;
+
+static gzlzss *object(int level, int threads)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss *z;
+
+    o.level = level;
+    o.threads = threads;
+    o.backend = GZLZSS_CPU;
+    o.segment_size = SEGMENT;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    return unit_need(z);
+}
+
+/* Whether zlib makes in[0..len) of the member. */
+static bool is_member_of(const uint8_t *member, size_t member_len, const uint8_t *in, size_t len)
+{
+    uint8_t *out = unit_need(malloc(len + 1));
+    z_stream s = {.next_in = (uint8_t *)member,
+                  .avail_in = (uInt)member_len,
+                  .next_out = out,
+                  .avail_out = (uInt)len + 1};
+    bool is;
+
+    if (inflateInit2(&s, 15 + 16) != Z_OK)
+        abort();
+    is = inflate(&s, Z_FINISH) == Z_STREAM_END && s.total_out == len && s.avail_in == 0 &&
+         memcmp(out, in, len) == 0;
+    inflateEnd(&s);
+    free(out);
+    return is;
+}
+
+/* What the library makes of in[0..len), with as much room as it asks for. */
+static uint8_t *compressed(gzlzss *z, const uint8_t *in, size_t len, size_t *out_len)
+{
+    uint8_t *out;
+
+    *out_len = gzlzss_bound(z, len);
+    out = unit_need(malloc(*out_len));
+    CHECK_EQ(gzlzss_compress(z, out, out_len, in, len, NULL), GZLZSS_OK);
+    return out;
+}
+
+/* --- Memory --------------------------------------------------------------------------------- */
+
+static void test_sizes(void)
+{
+    static const size_t sizes[] = {
+        0, 1, 2, 100, 4096, SEGMENT - 1, SEGMENT, SEGMENT + 1, 5 * SEGMENT, 40 * SEGMENT + 1234};
+
+    for (int level = 1; level <= 12; level += level == 1 ? 5 : 6)
+        for (int threads = 1; threads <= 4; threads += 3) {
+            gzlzss *z = object(level, threads);
+
+            for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+                const size_t len = sizes[i];
+                size_t out_len, back_len = len;
+                uint8_t *out = compressed(z, input, len, &out_len);
+                uint8_t *back = unit_need(malloc(len + 1));
+
+                CHECK(is_member_of(out, out_len, input, len));
+                CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, out_len, NULL), GZLZSS_OK);
+                CHECK_EQ(back_len, len);
+                CHECK(memcmp(back, input, len) == 0);
+                free(back);
+                free(out);
+            }
+            gzlzss_free(z);
+        }
+}
+
+/* Random data fills what gzlzss_bound says, nearly. */
+static void test_bound(void)
+{
+    const size_t len = 3 * SEGMENT + 77;
+    uint8_t *random = unit_need(malloc(len));
+    uint64_t state = 3;
+
+    for (size_t i = 0; i < len; i++)
+        random[i] = (uint8_t)unit_rand(&state);
+    for (int rsyncable = 0; rsyncable < 2; rsyncable++)
+        for (size_t n = 0; n <= len; n = n == 0 ? 1 : 4 * n + 1) {
+            gzlzss_options o = GZLZSS_OPTIONS_INIT;
+            gzlzss *z;
+            size_t out_len;
+            uint8_t *out;
+
+            o.threads = 2;
+            o.segment_size = SEGMENT;
+            o.rsyncable = rsyncable;
+            CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+            out = compressed(z, random, n, &out_len);
+            CHECK(is_member_of(out, out_len, random, n));
+            free(out);
+            gzlzss_free(z);
+        }
+    free(random);
+}
+
+static void test_room(void)
+{
+    static const size_t sizes[] = {0, 1000, 40 * SEGMENT};
+    gzlzss *z = object(6, 3);
+
+    for (unsigned i = 0; i < 3; i++) {
+        size_t len, all;
+        uint8_t *out = compressed(z, input, sizes[i], &all);
+        uint8_t *back = unit_need(malloc(sizes[i] + 1));
+
+        for (int less = 0; less < 3; less++) {
+            len = all - 1 - (size_t)less * (all / 3);
+            CHECK_EQ(gzlzss_compress(z, out, &len, input, sizes[i], NULL), GZLZSS_ERROR_ROOM);
+            CHECK_EQ(len, 0);
+        }
+        len = all;
+        CHECK_EQ(gzlzss_compress(z, out, &len, input, sizes[i], NULL), GZLZSS_OK);
+        CHECK_EQ(len, all);
+        if (sizes[i] > 0) {
+            size_t back_len = sizes[i] - 1;
+
+            CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, NULL), GZLZSS_ERROR_ROOM);
+            CHECK_EQ(back_len, sizes[i] - 1);
+            CHECK(memcmp(back, input, back_len) == 0);
+        }
+        free(back);
+        free(out);
+    }
+    gzlzss_free(z);
+}
+
+static void test_arguments(void)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    uint8_t out[100];
+    size_t len = sizeof(out);
+    uint32_t crc;
+    gzlzss *z;
+
+    CHECK_EQ(gzlzss_new(NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    o.level = 13;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    CHECK(z == NULL);
+    o.level = 0;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.level = 6;
+    o.threads = -1;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.threads = 1025;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.threads = 1;
+    o.segment_size = 32767;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.segment_size = (SEGMENT << 10) + 1024;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.segment_size = SEGMENT + 1;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.segment_size = 0;
+    o.device_count = 1;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.device_count = 0;
+    o.backend = GZLZSS_GPU;
+    o.rsyncable = 1;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    /* A program that was made with an older header, which had two members. */
+    o = (gzlzss_options)GZLZSS_OPTIONS_INIT;
+    o.size = offsetof(gzlzss_options, threads);
+    o.level = 1;
+    o.threads = -7;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+
+    CHECK_EQ(gzlzss_compress(NULL, out, &len, input, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress(z, out, NULL, input, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_compress(z, NULL, &len, input, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress(z, out, &len, NULL, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_range(z, out, &len, input, 1, 0, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_range(z, out, &len, input, 0, 0, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
+    call.size = 1;
+    CHECK_EQ(gzlzss_compress(z, out, &len, input, 1, &call), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_stream_run(NULL, NULL, NULL, 0), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_compress(z, out, &len, NULL, 0, NULL), GZLZSS_OK);
+    CHECK_EQ(len, 20);
+    len = 9;
+    CHECK_EQ(gzlzss_header(z, out, &len, NULL), GZLZSS_ERROR_ROOM);
+    gzlzss_stream_free(NULL);
+    gzlzss_free(NULL);
+    gzlzss_free(z);
+    for (int status = 1; status >= -14; status--)
+        CHECK(gzlzss_status_text((gzlzss_status)status)[0] != '\0');
+}
+
+static void test_header(void)
+{
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss *z = object(9, 1);
+    uint8_t out[100], header[100];
+    size_t len = sizeof(out), header_len = sizeof(header);
+
+    call.name = "a name";
+    call.mtime = 0x12345678;
+    CHECK_EQ(gzlzss_compress(z, out, &len, "x", 1, &call), GZLZSS_OK);
+    CHECK_EQ(len, 10 + 7 + 3 + 8);
+    CHECK_EQ(out[3], 8);
+    CHECK_EQ(out[4], 0x78);
+    CHECK_EQ(out[7], 0x12);
+    CHECK(memcmp(out + 10, "a name", 7) == 0);
+    CHECK_EQ(call.in_bytes, 1);
+    CHECK_EQ(call.out_bytes, len);
+    CHECK_EQ(gzlzss_header(z, header, &header_len, &call), GZLZSS_OK);
+    CHECK_EQ(header_len, 17);
+    CHECK(memcmp(out, header, 17) == 0);
+    gzlzss_free(z);
+}
+
+/* --- Damaged data --------------------------------------------------------------------------- */
+
+static void test_damage(void)
+{
+    gzlzss *z = object(6, 3);
+    uint8_t *back = unit_need(malloc(input_size));
+
+    for (int large = 0; large < 2; large++) {
+        const size_t n = large ? input_size : 3000;
+        size_t len, back_len;
+        uint8_t *out = compressed(z, input, n, &len);
+
+        back_len = n;
+        CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len - 1, NULL), GZLZSS_ERROR_TRUNCATED);
+        CHECK_EQ(back_len, n);
+        back_len = n;
+        CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, 0, NULL), GZLZSS_ERROR_TRUNCATED);
+        CHECK_EQ(back_len, 0);
+        back_len = n;
+        CHECK_EQ(gzlzss_decompress(z, back, &back_len, input, 100, NULL), GZLZSS_ERROR_FORMAT);
+        out[len - 8] ^= 1;
+        back_len = n;
+        CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, NULL), GZLZSS_ERROR_DATA);
+        CHECK_EQ(back_len, n);
+        out[len - 8] ^= 1;
+        out = realloc(out, len + 3);
+        memcpy(out + len, "abc", 3);
+        back_len = n;
+        CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len + 3, NULL), GZLZSS_ERROR_TRAILING);
+        CHECK_EQ(back_len, n);
+        free(out);
+    }
+    free(back);
+    gzlzss_free(z);
+}
+
+/* --- Streams -------------------------------------------------------------------------------- */
+
+/* What comes of in[0..len) by a stream that is given and takes up to so many bytes at a time. */
+static uint8_t *streamed(gzlzss_stream *s, const uint8_t *in, size_t len, size_t most,
+                         size_t *out_len)
+{
+    const size_t room = 2 * len + input_size;
+    uint8_t *bytes = unit_need(malloc(room));
+    gzlzss_status status = GZLZSS_OK;
+    uint64_t state = most;
+    size_t at = 0;
+
+    *out_len = 0;
+    while (status == GZLZSS_OK) {
+        const size_t give = 1 + unit_below(&state, most), n = len - at < give ? len - at : give;
+        const size_t free_room = room - *out_len, size = unit_below(&state, most + 1);
+        gzlzss_in i = {in + at, n, 0};
+        gzlzss_out o = {bytes + *out_len, size < free_room ? size : free_room, 0};
+
+        status = gzlzss_stream_run(s, &o, &i, at + n == len);
+        CHECK(i.used <= n && o.used <= o.size);
+        /* It never does nothing without a reason. */
+        CHECK(status != GZLZSS_OK || i.used == n || o.used == o.size);
+        at += i.used;
+        *out_len += o.used;
+    }
+    CHECK_EQ(status, GZLZSS_STREAM_END);
+    CHECK_EQ(at, len);
+    return bytes;
+}
+
+static void test_streams(void)
+{
+    static const size_t sizes[] = {0, 1, SEGMENT - 1, SEGMENT, SEGMENT + 1, 40 * SEGMENT + 1234};
+    static const size_t mosts[] = {1000, 100000, 1000000};
+
+    for (int way = 0; way < 4; way++)
+        for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+            for (unsigned m = 0; m < 3; m++) {
+                gzlzss_options o = GZLZSS_OPTIONS_INIT;
+                size_t len, expected_len, back_len;
+                uint8_t *out, *expected, *back;
+                gzlzss_stream *s;
+                gzlzss *z;
+
+                o.level = way == 3 ? 12 : 6;
+                o.threads = way == 0 ? 1 : 3;
+                o.segment_size = SEGMENT;
+                o.rsyncable = way == 2;
+                CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+                expected = compressed(z, input, sizes[i], &expected_len);
+                CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
+                out = streamed(s, input, sizes[i], mosts[m], &len);
+                CHECK_EQ(len, expected_len);
+                CHECK(len == expected_len && memcmp(out, expected, len) == 0);
+                gzlzss_stream_free(s);
+                CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
+                back = streamed(s, out, len, mosts[m], &back_len);
+                CHECK_EQ(back_len, sizes[i]);
+                CHECK(back_len == sizes[i] && memcmp(back, input, back_len) == 0);
+                gzlzss_stream_free(s);
+                free(back);
+                free(out);
+                free(expected);
+                gzlzss_free(z);
+            }
+}
+
+/* A stream that is given up, at any point; and what is damaged or cut off. */
+static void test_stream_ends_early(void)
+{
+    gzlzss *z = object(6, 3);
+    uint8_t bytes[5000];
+    size_t len;
+    uint8_t *out = compressed(z, input, input_size, &len);
+
+    for (size_t n = 0; n <= input_size; n += input_size / 5) {
+        gzlzss_in in = {input, n, 0}, packed = {out, n < len ? n : len, 0};
+        gzlzss_out o = {bytes, sizeof(bytes), 0};
+        gzlzss_stream *s;
+
+        CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &in, 0), GZLZSS_OK);
+        gzlzss_stream_free(s);
+        o.used = 0;
+        CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &packed, 0), GZLZSS_OK);
+        gzlzss_stream_free(s);
+    }
+    for (int damage = 0; damage < 2; damage++) {
+        gzlzss_in in = {out, damage ? len : len / 2, 0};
+        gzlzss_out o = {bytes, sizeof(bytes), 0};
+        gzlzss_status status = GZLZSS_OK;
+        gzlzss_stream *s;
+
+        out[len - 5] ^= 1;
+        CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
+        while (status == GZLZSS_OK) {
+            o.used = 0;
+            status = gzlzss_stream_run(s, &o, &in, 1);
+        }
+        CHECK_EQ(status, damage ? GZLZSS_ERROR_DATA : GZLZSS_ERROR_TRUNCATED);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &in, 1), status);
+        gzlzss_stream_free(s);
+        out[len - 5] ^= 1;
+    }
+    free(out);
+    gzlzss_free(z);
+}
+
+/* Output that nobody takes does not grow with the input. */
+static void test_stream_is_bounded(void)
+{
+    const size_t len = (size_t)64 << 20;
+    uint8_t *random = unit_need(malloc(len));
+    gzlzss_in in = {random, len, 0};
+    gzlzss_out out = {NULL, 0, 0};
+    gzlzss *z = object(1, 3);
+    uint64_t state = 9;
+    gzlzss_stream *s;
+
+    for (size_t i = 0; i < len; i += 8) {
+        const uint64_t r = unit_rand(&state);
+
+        memcpy(random + i, &r, 8);
+    }
+    CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
+    for (int i = 0; i < 100; i++)
+        CHECK_EQ(gzlzss_stream_run(s, &out, &in, 0), GZLZSS_OK);
+    CHECK(in.used > 0 && in.used < len / 2);
+    gzlzss_stream_free(s);
+    gzlzss_free(z);
+    free(random);
+}
+
+/* --- Cancelling ----------------------------------------------------------------------------- */
+
+static int stop_at(void *ctx, uint64_t in, uint64_t out)
+{
+    const uint64_t *at = ctx;
+
+    (void)out;
+    return in >= *at;
+}
+
+static void test_progress(void)
+{
+    gzlzss *z = object(6, 3);
+    uint64_t at = 5 * SEGMENT;
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    size_t len = gzlzss_bound(z, input_size), back_len = input_size;
+    uint8_t *out = unit_need(malloc(len)), *back = unit_need(malloc(input_size));
+    gzlzss_stream *s;
+    gzlzss_in in = {input, input_size, 0};
+    gzlzss_out o = {out, len, 0};
+
+    call.progress = stop_at;
+    call.ctx = &at;
+    CHECK_EQ(gzlzss_compress(z, out, &len, input, input_size, &call), GZLZSS_ERROR_CANCELLED);
+    CHECK_EQ(len, 0);
+    CHECK_EQ(gzlzss_compress_stream(&s, z, &call), GZLZSS_OK);
+    CHECK_EQ(gzlzss_stream_run(s, &o, &in, 1), GZLZSS_ERROR_CANCELLED);
+    gzlzss_stream_free(s);
+    at = UINT64_MAX;
+    len = gzlzss_bound(z, input_size);
+    CHECK_EQ(gzlzss_compress(z, out, &len, input, input_size, &call), GZLZSS_OK);
+    CHECK_EQ(call.in_bytes, input_size);
+    CHECK_EQ(call.out_bytes, len);
+    CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, &call), GZLZSS_OK);
+    CHECK_EQ(call.out_bytes, input_size);
+    at = 1;
+    back_len = input_size;
+    CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, &call), GZLZSS_ERROR_CANCELLED);
+    free(back);
+    free(out);
+    gzlzss_free(z);
+}
+
+/* A thread that waits for a pipe, or for input of a stream. */
+struct waiter {
+    gzlzss *z;
+    int in_fd, out_fd;
+    bool expands;
+    gzlzss_call call;
+    gzlzss_status status;
+    pthread_t thread;
+};
+
+static void *wait_main(void *argument)
+{
+    struct waiter *w = argument;
+
+    w->status = w->expands ? gzlzss_decompress_fd(w->z, w->out_fd, w->in_fd, &w->call)
+                           : gzlzss_compress_fd(w->z, w->out_fd, w->in_fd, &w->call);
+    return NULL;
+}
+
+static void test_cancel(void)
+{
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int expands = 0; expands < 2; expands++)
+            for (int all = 0; all < 2; all++) {
+                struct waiter w = {
+                    .z = object(6, threads), .expands = expands, .call = GZLZSS_CALL_INIT};
+                int ends[2];
+
+                if (pipe(ends) != 0)
+                    abort();
+                w.in_fd = ends[0];
+                w.out_fd = open("/dev/null", O_WRONLY);
+                pthread_create(&w.thread, NULL, wait_main, &w);
+                usleep(20000);
+                gzlzss_cancel(w.z, all ? NULL : &w.call);
+                pthread_join(w.thread, NULL);
+                CHECK_EQ(w.status, GZLZSS_ERROR_CANCELLED);
+                close(ends[0]);
+                close(ends[1]);
+                close(w.out_fd);
+                gzlzss_free(w.z);
+            }
+}
+
+/* --- Descriptors ---------------------------------------------------------------------------- */
+
+static atomic_int signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&signals, 1);
+}
+
+/* A closed pipe, a descriptor that is none: errors, and no signal. */
+static void test_descriptors(void)
+{
+    const struct sigaction count = {.sa_handler = count_signal};
+    struct sigaction before, after;
+    sigset_t mask, mask_after;
+    FILE *file = tmpfile();
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss *z = object(1, 2);
+    int ends[2];
+
+    CHECK_EQ(fwrite(input, 1, input_size, file), input_size);
+    fflush(file);
+    rewind(file);
+    sigaction(SIGPIPE, &count, &before);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (pipe(ends) != 0)
+        abort();
+    close(ends[0]);
+    CHECK_EQ(gzlzss_compress_fd(z, ends[1], fileno(file), &call), GZLZSS_ERROR_WRITE);
+    CHECK_EQ(call.error_number, EPIPE);
+    close(ends[1]);
+    CHECK_EQ(atomic_load(&signals), 0);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+    CHECK_EQ(sigismember(&mask_after, SIGPIPE), 0);
+    sigaction(SIGPIPE, &before, &after);
+    CHECK(after.sa_handler == count_signal);
+    CHECK_EQ(gzlzss_compress_fd(z, 1, -1, &call), GZLZSS_ERROR_READ);
+    CHECK_EQ(call.error_number, EBADF);
+    CHECK_EQ(gzlzss_decompress_fd(z, 1, -1, &call), GZLZSS_ERROR_READ);
+    CHECK_EQ(call.error_number, EBADF);
+    rewind(file);
+    CHECK_EQ(gzlzss_compress_fd(z, -1, fileno(file), &call), GZLZSS_ERROR_WRITE);
+    CHECK_EQ(call.error_number, EBADF);
+    fclose(file);
+    gzlzss_free(z);
+}
+
+/* --- Many threads, and processes ------------------------------------------------------------- */
+
+struct caller {
+    gzlzss *z;
+    const uint8_t *expected; /* what comes of all of the input */
+    size_t expected_len;
+    int number;
+    pthread_t thread;
+};
+
+/* Does a bit of everything; no CHECK, which counts without a lock. */
+static void *call_main(void *argument)
+{
+    struct caller *c = argument;
+    const size_t room = gzlzss_bound(c->z, input_size);
+    uint8_t *out = unit_need(malloc(room)), *back = unit_need(malloc(input_size));
+    bool ok = true;
+
+    for (int i = 0; i < 6; i++) {
+        const size_t n = (c->number + i) % 3 == 0 ? input_size : 4000 + (size_t)c->number;
+        size_t len = room, back_len = input_size;
+
+        ok &= gzlzss_compress(c->z, out, &len, input, n, NULL) == GZLZSS_OK;
+        ok &= n < input_size || (len == c->expected_len && memcmp(out, c->expected, len) == 0);
+        ok &= gzlzss_decompress(c->z, back, &back_len, out, len, NULL) == GZLZSS_OK;
+        ok &= back_len == n && memcmp(back, input, n) == 0;
+        if ((c->number + i) % 4 == 0) {
+            gzlzss_in in = {input, input_size, 0};
+            gzlzss_out o = {out, room, 0};
+            gzlzss_stream *s;
+
+            ok &= gzlzss_compress_stream(&s, c->z, NULL) == GZLZSS_OK;
+            ok &= gzlzss_stream_run(s, &o, &in, 1) == GZLZSS_STREAM_END;
+            ok &= o.used == c->expected_len && memcmp(out, c->expected, o.used) == 0;
+            gzlzss_stream_free(s);
+        }
+    }
+    free(back);
+    free(out);
+    return ok ? c : NULL;
+}
+
+static void test_threads(void)
+{
+    for (int threads = 1; threads <= 4; threads += 3) {
+        gzlzss *z = object(6, threads);
+        struct caller callers[8];
+        size_t expected_len;
+        uint8_t *expected = compressed(z, input, input_size, &expected_len);
+
+        for (int i = 0; i < 8; i++) {
+            callers[i] = (struct caller){z, expected, expected_len, i, 0};
+            pthread_create(&callers[i].thread, NULL, call_main, &callers[i]);
+        }
+        for (int i = 0; i < 8; i++) {
+            void *ok;
+
+            pthread_join(callers[i].thread, &ok);
+            CHECK(ok != NULL);
+        }
+        free(expected);
+        gzlzss_free(z);
+    }
+}
+
+/* After fork, the child makes its own; the parent's goes on. */
+static void test_fork(void)
+{
+    gzlzss *z = object(6, 3);
+    size_t len, child_len = gzlzss_bound(z, input_size);
+    uint8_t *out = compressed(z, input, input_size, &len);
+    pid_t child;
+    int status;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        gzlzss *own;
+        bool ok = gzlzss_compress(z, out, &child_len, input, 10, NULL) == GZLZSS_ERROR_FORKED;
+
+        gzlzss_free(z);
+        own = object(6, 3);
+        child_len = len;
+        ok &= gzlzss_compress(own, out, &child_len, input, input_size, NULL) == GZLZSS_OK;
+        ok &= child_len == len;
+        gzlzss_free(own);
+        _exit(ok ? 0 : 1);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    child_len = len;
+    CHECK_EQ(gzlzss_compress(z, out, &child_len, input, input_size, NULL), GZLZSS_OK);
+    free(out);
+    gzlzss_free(z);
+}
+
+int main(void)
+{
+    uint64_t state = 17;
+
+    input = unit_need(malloc(input_size));
+    fill_tokens(input, input_size, 60, 9, &state);
+    RUN(test_sizes);
+    RUN(test_bound);
+    RUN(test_room);
+    RUN(test_arguments);
+    RUN(test_header);
+    RUN(test_damage);
+    RUN(test_streams);
+    RUN(test_stream_ends_early);
+    RUN(test_stream_is_bounded);
+    RUN(test_progress);
+    RUN(test_cancel);
+    RUN(test_descriptors);
+    RUN(test_threads);
+    RUN(test_fork);
+    free(input);
+    return unit_done();
+}
