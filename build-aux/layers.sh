@@ -22,6 +22,8 @@ inflate base
 compat base inflate
 gpu base lzss
 pipeline base lzss huffman inflate compat gpu
+include
+lib include base lzss huffman inflate compat gpu pipeline
 src base lzss huffman inflate compat gpu pipeline'
 
 # Calls that are the command's alone; stdout and stderr are not even to be mentioned.

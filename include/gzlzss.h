@@ -218,8 +218,8 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
 /* The CRC-32 of two ranges, one after the other, of their CRCs and the second one's length. */
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len);
 
-/* Writes the trailer: of the CRC-32 and the length of the whole input. */
-void gzlzss_trailer(void *out /* 8 bytes */, uint32_t crc, uint64_t in_len);
+/* Writes the trailer, 8 bytes: of the CRC-32 and the length of the whole input. */
+void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 
 /* --- Versions ------------------------------------------------------------------------------- */
 

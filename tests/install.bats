@@ -15,7 +15,8 @@ setup() {
     dest=$PWD/dest
     # All that is installed goes below one directory, whatever configure was told.
     places=(DESTDIR="$dest" prefix=/p exec_prefix=/p bindir=/p/bin datarootdir=/p/share
-        datadir=/p/share mandir=/p/share/man man1dir=/p/share/man/man1
+        datadir=/p/share mandir=/p/share/man man1dir=/p/share/man/man1 man3dir=/p/share/man/man3
+        libdir=/p/lib includedir=/p/include pkgconfigdir=/p/lib/pkgconfig
         bashcompletiondir=/p/share/bash zshcompletiondir=/p/share/zsh
         fishcompletiondir=/p/share/fish gzipnamesdir=)
 }
@@ -49,6 +50,13 @@ links_lead_somewhere() {
 p/bin/gunzlzss
 p/bin/gzlzss
 p/bin/gzlzsscat
+p/include/gzlzss.h
+p/lib/libgzlzss.a
+p/lib/libgzlzss.la
+p/lib/libgzlzss.so
+p/lib/libgzlzss.so.0
+p/lib/libgzlzss.so.0.0.0
+p/lib/pkgconfig/gzlzss.pc
 p/share/bash/gunzlzss
 p/share/bash/gzlzss
 p/share/bash/gzlzsscat
@@ -58,6 +66,7 @@ p/share/fish/gzlzsscat.fish
 p/share/man/man1/gunzlzss.1
 p/share/man/man1/gzlzss.1
 p/share/man/man1/gzlzsscat.1
+p/share/man/man3/gzlzss.3
 p/share/zsh/_gzlzss
 END
     diff expected found
@@ -123,7 +132,7 @@ END
     [ -d "$srcdir/debian" ] || skip "there is no debian/ here"
     have dpkg-source || skip "dpkg-source is not installed"
     mkdir -p tree/debian tree/build tree/.git
-    cp -R "$srcdir"/debian/{changelog,control,copyright,docs,rules,source} tree/debian
+    cp -R "$srcdir"/debian/{changelog,control,copyright,gzlzss.docs,rules,source} tree/debian
     cp "$srcdir/NEWS.md" "$srcdir/README.md" tree
     touch tree/build/x tree/.git/x
     dpkg-source -b tree >log 2>&1 || fail "$(cat log)"
@@ -131,5 +140,5 @@ END
     grep -qx tree/NEWS.md packed
     # Neither what was built in the tree nor its history.
     ! grep -q -e /build/ -e /.git/ packed || fail "$(cat packed)"
-    grep -qx NEWS.md "$srcdir/debian/docs"
+    grep -qx NEWS.md "$srcdir/debian/gzlzss.docs"
 }

@@ -1,0 +1,53 @@
+/*
+ * descriptor.c - compresses a file to another, by all cores and a GPU if there is one
+ *
+ *   cc descriptor.c $(pkg-config --cflags --libs gzlzss) -o descriptor
+ *   ./descriptor FILE FILE.gz
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gzlzss.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Says how far it is; not 0 would end it. */
+static int progress(void *ctx, uint64_t in, uint64_t out)
+{
+    fprintf(stderr, "\r%s: %llu bytes, %llu compressed", (const char *)ctx, (unsigned long long)in,
+            (unsigned long long)out);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss_status status;
+    gzlzss *z;
+    int in, out;
+
+    if (argc != 3) {
+        fprintf(stderr, "usage: descriptor FILE FILE.gz\n");
+        return 2;
+    }
+    in = open(argv[1], O_RDONLY);
+    out = open(argv[2], O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (in < 0 || out < 0) {
+        perror(in < 0 ? argv[1] : argv[2]);
+        return 1;
+    }
+    call.name = argv[1];
+    call.progress = progress;
+    call.ctx = argv[1];
+    status = gzlzss_new(&z, NULL);
+    if (status == GZLZSS_OK)
+        status = gzlzss_compress_fd(z, out, in, &call);
+    gzlzss_free(z);
+    fprintf(stderr, "\n");
+    if (status == GZLZSS_OK && close(out) == 0)
+        return 0;
+    fprintf(stderr, "descriptor: %s: %s\n", gzlzss_status_text(status),
+            strerror(call.error_number != 0 ? call.error_number : errno));
+    unlink(argv[2]);
+    return 1;
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# library.bats - the library: the command's bytes, in every way; what it exports; the examples
+#
+# tests/unit/test_library.c is about errors, threads and streams.
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    LIBRARY=${GEN%/*}/library
+    build=$(dirname "$GZLZSS")
+}
+
+# same WAY LEVEL OPTIONS: what the library makes of "in" with these options is what the command
+# makes with the rest of the arguments, and the library makes "in" of it.
+same() {
+    local way=$1 options=$2
+    shift 2
+    "$GZLZSS" -nc "$@" <in >expected
+    # shellcheck disable=SC2086 # The program's words.
+    "$LIBRARY" "$way" $options <in >out || fail "$way $options"
+    cmp out expected || fail "$way $options is not gzlzss $*"
+    [ "$way" = range ] && return
+    # shellcheck disable=SC2086
+    "$LIBRARY" "$way" -d $options <out | cmp - in || fail "$way -d $options"
+}
+
+@test "library: the command's bytes at all levels, in every way" {
+    "$GEN" text 300000 >in
+    "$GEN" random 20000 >>in
+    "$GEN" source 200000 >>in
+    for level in {1..12}; do
+        for way in memory fd stream range; do
+            same $way "-l $level -p 2 -s 65536 -c 0" -"$level" -b 64
+        done
+    done
+}
+
+@test "library: the command's bytes with default segments, and any chunks" {
+    "$GEN" text 5000000 >in
+    same memory "-p 3" -6
+    same fd "-p 1" -6
+    same range "-p 2 -c 2" -6
+    for chunk in 0 1000 131072; do
+        same stream "-p 2 -c $chunk" -6
+    done
+    same stream "-l 1 -p 1" -1
+}
+
+@test "library: the command's bytes with --rsyncable" {
+    "$GEN" text 3000000 >in
+    for way in memory fd stream; do
+        same $way "-R -p 2" --rsyncable
+    done
+    : >in
+    for way in memory fd stream; do
+        same $way "-R" --rsyncable
+    done
+}
+
+@test "library: descriptors that are pipes; an empty input; a name" {
+    "$GEN" text 5000000 >in
+    "$GZLZSS" -nc <in >expected
+    # shellcheck disable=SC2002 # It is to be a pipe.
+    cat in | "$LIBRARY" fd -p 3 | cat >out
+    cmp out expected
+    # shellcheck disable=SC2002
+    cat out | "$LIBRARY" fd -d -p 3 | cat | cmp - in
+    : >in
+    for way in memory fd stream range; do
+        same $way "" -6
+    done
+    "$LIBRARY" memory -n name <in >out
+    [ "$(tail -c +11 out | head -c 4)" = name ]
+}
+
+@test "library: without a GPU, --backend=gpu's equivalent is an error" {
+    if have_gpu; then
+        skip "there is a GPU"
+    fi
+    ends_with 1 "$LIBRARY" memory -B gpu
+    stderr_is "no usable GPU"
+}
+
+@test "library: exactly the functions of the header are exported, with their version" {
+    have nm || skip "nm is not installed"
+    [ -f "$build/.libs/libgzlzss.so" ] || skip "no shared library was built"
+    sed -n 's/^[a-z].*[ *]\(gzlzss_[a-z0-9_]*\)(.*/\1/p' "$srcdir"/include/gzlzss.h | sort >declared
+    [ "$(wc -l <declared)" -gt 15 ]
+    nm -D --defined-only "$build/.libs/libgzlzss.so" |
+        sed -n 's/^[0-9a-f]* T \(.*\)@@GZLZSS_0\.1$/\1/p' | sort >exported
+    cmp declared exported || fail "$(diff declared exported)"
+    nm -D --defined-only "$build/.libs/libgzlzss.so" | awk '{ print $2 }' | sort | uniq -c >kinds
+    [ "$(awk '{ print $2 }' kinds | tr '\n' ' ')" = "A T " ] || fail "$(cat kinds)"
+}
+
+@test "library: the manual page has every function as it is declared" {
+    have "${CC:=cc}" || skip "there is no cc"
+    # One declaration a line, with single blanks.
+    "$CC" -E -P "$srcdir/include/gzlzss.h" | grep -v '^#' | tr '\n' ' ' | tr -s ' ' | tr ';' '\n' |
+        sed -n 's/^ *\([a-z].* \**gzlzss_[a-z0-9_]*(.*\)/\1/p' | sort >declared
+    [ "$(wc -l <declared)" -gt 15 ]
+    # In the synopsis, .Ft has the type and .Fn the name and the arguments.
+    awk '/^\.Sh DESCRIPTION/ { exit }
+        /^\.Ft/ { sub(/^\.Ft /, ""); gsub(/"/, ""); type = $0 ~ /\*$/ ? $0 : $0 " " }
+        /^\.Fn/ {
+            name = $2
+            sub(/^\.Fn [^ ]* /, "")
+            gsub(/" "/, ", ")
+            gsub(/"/, "")
+            print type name "(" $0 ")"
+        }' "$srcdir/man/gzlzss.3" | sort | diff declared -
+}
+
+# Installs the library below "dest" and sets flags, for a program that is compiled with it.
+install_library() {
+    [ -f "$build/Makefile" ] || skip "this is not a build tree"
+    have make || skip "make is not installed"
+    have pkg-config || skip "pkg-config is not installed"
+    have "${CC:=cc}" || skip "there is no cc"
+    case $(sed -n 's/^CFLAGS = //p' "$build/Makefile") in
+    *-fsanitize*) skip "with a sanitizer, programs need it, too" ;;
+    esac
+    local prefix
+    prefix=$(sed -n 's/^prefix = //p' "$build/Makefile")
+    unset MAKEFLAGS MFLAGS MAKELEVEL
+    make -s -C "$build" DESTDIR="$PWD/dest" install-libLTLIBRARIES install-includeHEADERS \
+        install-nodist_pkgconfigDATA >log 2>&1 || fail "$(cat log)"
+    PKG_CONFIG_PATH=$(dirname "$(find "$PWD/dest" -name gzlzss.pc)")
+    export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=
+    mapfile -t flags < <(pkg-config --define-variable=prefix="$PWD/dest$prefix" --cflags --libs gzlzss |
+        tr ' ' '\n' | sed '/^$/d')
+    LD_LIBRARY_PATH=$(dirname "$(find "$PWD/dest" -name libgzlzss.so)")
+    export LD_LIBRARY_PATH
+}
+
+@test "library: the examples, compiled as a program would be, do what they say" {
+    install_library
+    for example in memory descriptor stream gzwrite; do
+        "$CC" -Wall -Wextra -Werror "$srcdir/examples/$example.c" "${flags[@]}" -o $example ||
+            fail "$example.c does not compile with ${flags[*]}"
+    done
+    ./memory 'some words' | gzip -dc >out
+    [ "$(cat out)" = "some words" ]
+    "$GEN" text 3000000 >in
+    ./descriptor in in.gz 2>progress
+    grep -q '3000000 bytes' progress
+    gzip -dc in.gz | cmp - in
+    ends_with 1 ./descriptor in in.gz
+    ./stream <in >out
+    "$GZLZSS" -nc <in | cmp - out
+    ./stream -d <out | cmp - in
+    ends_with 1 ./stream -d <in
+    ./gzwrite log.gz 100000
+    [ "$(gzip -dc log.gz | wc -l)" -eq 100000 ]
+    [ "$(gzip -dc log.gz | tail -n 1)" = "00099999: this was done, and then that" ]
+}
+
+@test "library: the header is C++'s, too; the archive alone does" {
+    install_library
+    have "${CXX:=c++}" || skip "there is no c++"
+    cat >program.cc <<'END'
+#include <gzlzss.h>
+int main()
+{
+    gzlzss_options options = GZLZSS_OPTIONS_INIT;
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss *z = nullptr;
+    char out[100];
+    size_t len = sizeof(out);
+    options.threads = 1;
+    if (gzlzss_new(&z, &options) != GZLZSS_OK || gzlzss_compress(z, out, &len, "x", 1, &call) != GZLZSS_OK)
+        return 1;
+    gzlzss_free(z);
+    return 0;
+}
+END
+    "$CXX" -Wall -Wextra -Werror -pedantic program.cc "${flags[@]}" -o program
+    ./program
+    [ -f "$LD_LIBRARY_PATH/libgzlzss.a" ] || skip "no archive was built"
+    mapfile -t flags < <(pkg-config --define-variable=prefix="${LD_LIBRARY_PATH%/lib*}" --static --cflags --libs gzlzss |
+        tr ' ' '\n' | sed 's/^-lgzlzss$/-l:libgzlzss.a/; /^$/d')
+    rm "$LD_LIBRARY_PATH"/*.so*
+    "$CXX" program.cc "${flags[@]}" -o program
+    ./program
+}
