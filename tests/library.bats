@@ -11,6 +11,7 @@ setup() {
     enter_test_directory
     LIBRARY=${GEN%/*}/library
     build=$(dirname "$GZLZSS")
+    CC=${CC:-cc} CXX=${CXX:-c++}
 }
 
 # same WAY LEVEL OPTIONS: what the library makes of "in" with these options is what the command
@@ -97,7 +98,7 @@ same() {
 }
 
 @test "library: the manual page has every function as it is declared" {
-    have "${CC:=cc}" || skip "there is no cc"
+    have "$CC" || skip "there is no cc"
     # One declaration a line, with single blanks.
     "$CC" -E -P "$srcdir/include/gzlzss.h" | grep -v '^#' | tr '\n' ' ' | tr -s ' ' | tr ';' '\n' |
         sed -n 's/^ *\([a-z].* \**gzlzss_[a-z0-9_]*(.*\)/\1/p' | sort >declared
@@ -119,7 +120,7 @@ install_library() {
     [ -f "$build/Makefile" ] || skip "this is not a build tree"
     have make || skip "make is not installed"
     have pkg-config || skip "pkg-config is not installed"
-    have "${CC:=cc}" || skip "there is no cc"
+    have "$CC" || skip "there is no cc"
     case $(sed -n 's/^CFLAGS = //p' "$build/Makefile") in
     *-fsanitize*) skip "with a sanitizer, programs need it, too" ;;
     esac
@@ -160,7 +161,7 @@ install_library() {
 
 @test "library: the header is C++'s, too; the archive alone does" {
     install_library
-    have "${CXX:=c++}" || skip "there is no c++"
+    have "$CXX" || skip "there is no c++"
     cat >program.cc <<'END'
 #include <gzlzss.h>
 int main()
