@@ -1,12 +1,13 @@
 #!/bin/sh
 # nvcc.sh - nvcc as libtool calls a compiler
 #
-#   build-aux/nvcc.sh NVCC ARG...
+#   build-aux/nvcc.sh 'NVCC OPTION...' ARGUMENT...
 #
-# What libtool adds for position-independent code is for the host's compiler.
+# What libtool adds to the arguments for position-independent code is for the host's compiler.  It
+# takes away any -Xcompiler, but for those within the first argument.
 set -eu
 
-nvcc=$1
+compile=$1
 shift
 for argument; do
     shift
@@ -15,4 +16,6 @@ for argument; do
     *) set -- "$@" "$argument" ;;
     esac
 done
-exec "$nvcc" "$@"
+# The first argument is words.
+# shellcheck disable=SC2086
+exec $compile "$@"
