@@ -1241,6 +1241,76 @@ static void test_many_jobs(void)
         free(alone[i]);
 }
 
+/* --- Pushed input --------------------------------------------------------------------------- */
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* Pushes the input in bits of up to `most` bytes; it becomes what is
+ * expected of it. */
+static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    FILE *out = unit_need(tmpfile());
+    struct pipeline_job job = {.is_pushed = true,
+                               .in_fd = -1,
+                               .out_fd = fileno(out),
+                               .header = header,
+                               .header_len = sizeof(header)};
+    uint8_t *written = unit_need(malloc(expected_size + 1));
+    uint64_t state = most;
+    size_t at = 0;
+
+    CHECK(pipeline_submit(p, &job));
+    while (!job.has_ended && !pipeline_is_over(&job)) {
+        size_t n = 1 + unit_below(&state, most), taken;
+
+        n = n < input_size - at ? n : input_size - at;
+        taken = pipeline_push(p, &job, input + at, n, at + n == input_size);
+        CHECK(taken <= n);
+        at += taken;
+        if (taken < n)
+            pipeline_wait_to_push(p, &job, never, NULL);
+    }
+    pipeline_wait(p, &job);
+    CHECK_EQ(job.status, PIPELINE_OK);
+    CHECK_EQ(at, input_size);
+    CHECK_EQ(lseek(fileno(out), 0, SEEK_END), expected_size);
+    CHECK_EQ(pread(fileno(out), written, expected_size, 0), expected_size);
+    CHECK(memcmp(written, expected, expected_size) == 0);
+    *by_gpu += job.stats.gpu_segments;
+    free(written);
+    fclose(out);
+}
+
+/* What is pushed goes to GPUs as what is read of a pipe does, one that comes up late, one that
+ * fails, or none. */
+static void test_pushed(void)
+{
+    for (int fault = 0; fault < 4; fault++) {
+        uint64_t by_gpu = 0;
+
+        for (int way = 0; way < 8; way++) {
+            const struct pipeline_config c =
+                config(way % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, 1 + 2 * (way / 2 % 2));
+            struct pipeline *p;
+
+            be_good(2);
+            told.open_ms = fault == 1 ? 20 : 0;
+            told.good_batches = fault == 2 ? 2 : -1;
+            told.is_wrong = fault == 3;
+            p = new_pipeline(&c);
+            check_pushed(p, way < 4 ? 1000 : 200000, &by_gpu);
+            check_pushed(p, 40000, &by_gpu);
+            free_pipeline(p);
+        }
+        CHECK(by_gpu > 0);
+    }
+}
+
 int main(void)
 {
     uint64_t state = 1;
@@ -1267,6 +1337,7 @@ int main(void)
     RUN(test_many_inputs);
     RUN(test_no_memory);
     RUN(test_many_jobs);
+    RUN(test_pushed);
     free(expected);
     free(input);
     return unit_done();
