@@ -115,7 +115,7 @@ static bool put(struct pipeline_job *job, struct iovec *parts, int count)
 
 void compress_tell(struct operation *o, uint64_t in, uint64_t out)
 {
-    if (!operation_goes_on(o, in, out) && o->job != NULL)
+    if (!operation_tell(o, in, out) && o->job != NULL)
         pipeline_cancel_job(o->z->pipeline, o->job);
 }
 
@@ -136,8 +136,7 @@ static void do_job(struct operation *o, struct pipeline_job *job)
         job->status = pipeline_run(p, job);
         return;
     }
-    if (job->status == PIPELINE_OK &&
-        !operation_goes_on(o, job->stats.in_bytes, job->stats.out_bytes))
+    if (job->status == PIPELINE_OK && !operation_tell(o, job->stats.in_bytes, job->stats.out_bytes))
         job->status = PIPELINE_CANCELLED;
 }
 

@@ -65,11 +65,12 @@ gzlzss_status decompress_judge(const struct operation *o, enum gz_status status,
     }
 }
 
-static bool goes_on(struct work *w)
+/* Tells the caller how far it is; whether the call is to go on. */
+static bool tell(struct work *w)
 {
-    if (w->expansion != NULL)
-        w->in_bytes = expansion_position(w->expansion);
-    return operation_goes_on(&w->operation, w->in_bytes, w->out_bytes);
+    return operation_tell(&w->operation,
+                          w->expansion != NULL ? expansion_position(w->expansion) : w->in_bytes,
+                          w->out_bytes);
 }
 
 static ssize_t read_memory(void *ctx, void *buf, size_t len)
@@ -77,7 +78,7 @@ static ssize_t read_memory(void *ctx, void *buf, size_t len)
     struct work *w = ctx;
     const size_t left = w->in_len - w->in_at, n = len < left ? len : left;
 
-    if (!goes_on(w))
+    if (!operation_goes_on(&w->operation))
         return -1;
     if (w->expansion != NULL)
         return expansion_read(w->expansion, buf, len);
@@ -110,7 +111,7 @@ static ssize_t read_fd(void *ctx, void *buf, size_t len)
     struct work *w = ctx;
     ssize_t n;
 
-    if (!goes_on(w))
+    if (!operation_goes_on(&w->operation))
         return -1;
     if (w->expansion != NULL)
         return expansion_read(w->expansion, buf, len);
@@ -136,7 +137,7 @@ static int write_memory(void *ctx, const void *buf, size_t len)
         errno = ENOBUFS;
         return -1;
     }
-    return goes_on(w) ? 0 : -1;
+    return tell(w) ? 0 : -1;
 }
 
 static int write_fd(void *ctx, const void *buf, size_t len)
@@ -146,7 +147,7 @@ static int write_fd(void *ctx, const void *buf, size_t len)
     if (!io_write(w->out_fd, buf, len))
         return -1;
     w->out_bytes += len;
-    return goes_on(w) ? 0 : -1;
+    return tell(w) ? 0 : -1;
 }
 
 /* From now on, or no more, others decode ahead. */
@@ -183,9 +184,12 @@ static gzlzss_status run(struct work *w, struct gz_io *io)
     }
     gz_close(s);
     if (e != NULL) {
+        w->in_bytes = expansion_position(e);
         set_expansion(w, NULL);
         expansion_close(e, &stats);
     }
+    if (w->operation.call != NULL)
+        w->operation.call->in_bytes = w->in_bytes;
     if (status == GZ_WRITE_ERROR && w->is_full)
         return GZLZSS_ERROR_ROOM;
     return decompress_judge(&w->operation, status, error);

@@ -240,7 +240,15 @@ void gzlzss_cancel(gzlzss *z, const gzlzss_call *call)
     pthread_mutex_unlock(&z->lock);
 }
 
-bool operation_goes_on(struct operation *o, uint64_t in, uint64_t out)
+bool operation_goes_on(const struct operation *o)
+{
+    if (!atomic_load(&o->is_cancelled))
+        return true;
+    errno = ECANCELED;
+    return false;
+}
+
+bool operation_tell(struct operation *o, uint64_t in, uint64_t out)
 {
     gzlzss_call *call = o->call;
 
@@ -250,10 +258,7 @@ bool operation_goes_on(struct operation *o, uint64_t in, uint64_t out)
         if (call->progress != NULL && call->progress(call->ctx, in, out) != 0)
             atomic_store(&o->is_cancelled, true);
     }
-    if (!atomic_load(&o->is_cancelled))
-        return true;
-    errno = ECANCELED;
-    return false;
+    return operation_goes_on(o);
 }
 
 gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number)

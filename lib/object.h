@@ -46,9 +46,12 @@ gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call,
                               struct pipeline_job *job);
 void operation_end(struct operation *o);
 
-/* Tells the caller how far it is: so many bytes of input and output.  False if the call is to end,
- * with errno set. */
-bool operation_goes_on(struct operation *o, uint64_t in, uint64_t out);
+/* Whether the call is to go on; otherwise errno is set. */
+bool operation_goes_on(const struct operation *o);
+
+/* Tells the caller how far it is: so many bytes of input and output.  One thread at a time.  Returns
+ * what operation_goes_on does then. */
+bool operation_tell(struct operation *o, uint64_t in, uint64_t out);
 
 /* Sets the caller's error_number; returns `status`. */
 gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number);

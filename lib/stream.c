@@ -5,14 +5,16 @@
  * is taken.
  *
  * Decompression asks for its input, so it has a thread of its own, which works while the caller
- * waits in gzlzss_stream_run: it reads from the caller's input and writes to the caller's output,
- * and the caller goes on when the one is empty, or the other full, and the thread wants more of it.
+ * waits in gzlzss_stream_run, and the object's threads help it (pipeline/expand.h).  They read from
+ * the caller's input and write to the caller's output, and the caller goes on when the one is empty,
+ * or the other full, and one of them wants more of it.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -30,9 +32,6 @@ struct waiting {
     uint8_t bytes[];
 };
 
-/* What the thread waits for. */
-enum wish { NOTHING, INPUT, ROOM };
-
 struct gzlzss_stream {
     struct operation operation;
     bool is_decompression;
@@ -47,15 +46,16 @@ struct gzlzss_stream {
 
     /* Decompression, under the lock: */
     pthread_t thread;
-    pthread_cond_t thread_can_go, caller_can_go;
-    const uint8_t *in; /* the caller's, */
-    size_t in_left;    /* so many bytes of it */
+    struct expansion *expansion;          /* the thread's, or NULL */
+    pthread_cond_t can_go, caller_can_go; /* those who read and write, and the caller */
+    const uint8_t *in;                    /* the caller's, */
+    size_t in_left;                       /* so many bytes of it */
     bool in_ends;
     uint8_t *out; /* likewise, and room */
     size_t room;
-    enum wish wish;
+    bool wants_input, wants_room; /* somebody waits for it */
+    bool reads_no_more;           /* nobody is to wait for input */
     bool is_over;
-    enum gz_status status; /* then, what came of it */
     uint64_t in_bytes, out_bytes;
 };
 
@@ -223,35 +223,46 @@ static void end_compression(struct gzlzss_stream *s)
 
 /* --- Decompression -------------------------------------------------------------------------- */
 
-/* Waits, as the thread, for what the caller gives. */
-static bool wait_for_caller(struct gzlzss_stream *s, enum wish wish)
+static bool is_cancelled(const struct gzlzss_stream *s)
 {
-    s->wish = wish;
-    pthread_cond_signal(&s->caller_can_go);
-    while (s->wish == wish && !atomic_load(&s->operation.is_cancelled))
-        pthread_cond_wait(&s->thread_can_go, &s->lock);
-    if (!atomic_load(&s->operation.is_cancelled))
-        return true;
-    errno = ECANCELED;
-    return false;
+    return !operation_goes_on(&s->operation);
 }
 
-static ssize_t read_stream(void *ctx, void *buf, size_t len)
+/* Waits for the caller's input, up to `ms`, or for ever if that is -1; false if nothing came. */
+static bool wait_for_input(struct gzlzss_stream *s, int ms)
+{
+    struct timespec until;
+    int error = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (ms > 0 ? ms : 0) * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    s->wants_input = true;
+    pthread_cond_signal(&s->caller_can_go);
+    while (s->in_left == 0 && !s->in_ends && !s->reads_no_more && !is_cancelled(s) && error == 0)
+        error = ms < 0 ? pthread_cond_wait(&s->can_go, &s->lock)
+                       : pthread_cond_timedwait(&s->can_go, &s->lock, &until);
+    s->wants_input = false;
+    return s->in_left > 0 || s->in_ends;
+}
+
+static ssize_t read_for(void *ctx, void *buf, size_t len, int ms)
 {
     struct gzlzss_stream *s = ctx;
     ssize_t n = -1;
 
-    if (!operation_goes_on(&s->operation, s->in_bytes, s->out_bytes))
-        return -1;
     pthread_mutex_lock(&s->lock);
-    while (s->in_left == 0 && !s->in_ends)
-        if (!wait_for_caller(s, INPUT))
-            break;
-    if (s->in_left > 0 || s->in_ends) {
+    if (is_cancelled(s) || s->reads_no_more) {
+        errno = ECANCELED;
+    } else if (s->in_left == 0 && !s->in_ends && !wait_for_input(s, ms)) {
+        errno = is_cancelled(s) || s->reads_no_more ? ECANCELED : ETIMEDOUT;
+    } else {
         n = (ssize_t)(len < s->in_left ? len : s->in_left);
-        if (n > 0)
+        if (n > 0) {
             memcpy(buf, s->in, (size_t)n);
-        s->in += n;
+            s->in += n;
+        }
         s->in_left -= (size_t)n;
         s->in_bytes += (size_t)n;
     }
@@ -259,39 +270,93 @@ static ssize_t read_stream(void *ctx, void *buf, size_t len)
     return n;
 }
 
+static void read_no_more(void *ctx)
+{
+    struct gzlzss_stream *s = ctx;
+
+    pthread_mutex_lock(&s->lock);
+    s->reads_no_more = true;
+    pthread_cond_broadcast(&s->can_go);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static ssize_t read_stream(void *ctx, void *buf, size_t len)
+{
+    struct gzlzss_stream *s = ctx;
+    const ssize_t n =
+        s->expansion != NULL ? expansion_read(s->expansion, buf, len) : read_for(s, buf, len, -1);
+
+    return n < 0 || operation_goes_on(&s->operation, s->in_bytes, s->out_bytes) ? n : -1;
+}
+
 static int write_stream(void *ctx, const void *buf, size_t len)
 {
     struct gzlzss_stream *s = ctx;
-    bool goes_on = true;
+    uint64_t in, out;
 
     pthread_mutex_lock(&s->lock);
-    for (size_t done = 0; done < len && goes_on;) {
+    for (size_t done = 0; done < len && !is_cancelled(s);) {
         const size_t n = len - done < s->room ? len - done : s->room;
 
-        if (n > 0)
+        if (n > 0) {
             memcpy(s->out, (const uint8_t *)buf + done, n);
-        s->out += n;
+            s->out += n;
+        }
         s->room -= n;
         s->out_bytes += n;
         done += n;
-        if (done < len)
-            goes_on = wait_for_caller(s, ROOM);
+        if (done == len)
+            break;
+        s->wants_room = true;
+        pthread_cond_signal(&s->caller_can_go);
+        while (s->room == 0 && !is_cancelled(s))
+            pthread_cond_wait(&s->can_go, &s->lock);
+        s->wants_room = false;
     }
+    in = s->in_bytes;
+    out = s->out_bytes;
     pthread_mutex_unlock(&s->lock);
-    return goes_on && operation_goes_on(&s->operation, s->in_bytes, s->out_bytes) ? 0 : -1;
+    return operation_tell(&s->operation, in, out) ? 0 : -1;
+}
+
+/* Decompresses; *error is an errno. */
+static enum gz_status decompress(struct gzlzss_stream *s, int *error)
+{
+    const struct pipeline_reader reader = {read_for, read_no_more, s};
+    struct gz_io io = {.read = read_stream, .write = write_stream, .ctx = s};
+    struct pipeline_expansion_stats stats;
+    enum gz_status status = GZ_NO_MEMORY;
+    struct gz_stream *stream;
+    struct gz_info info;
+
+    s->expansion = pipeline_expand_reader(s->operation.z->pipeline, &reader, write_stream, s);
+    if (s->expansion != NULL)
+        io.ahead = expansion_ahead(s->expansion);
+    stream = gz_open(&io, &info);
+    if (stream != NULL) {
+        status = gz_read_header(stream);
+        if (status == GZ_OK && s->expansion != NULL && info.format == GZ_FORMAT_GZIP)
+            expansion_begin(s->expansion);
+        if (status == GZ_OK)
+            status = gz_run(stream);
+    }
+    *error = errno;
+    gz_close(stream);
+    if (s->expansion != NULL)
+        expansion_close(s->expansion, &stats);
+    return status;
 }
 
 static void *decompress_main(void *argument)
 {
     struct gzlzss_stream *s = argument;
-    const struct gz_io io = {.read = read_stream, .write = write_stream, .ctx = s};
-    struct gz_info info;
-    const enum gz_status status = gz_decompress(&io, &info);
-    const int error = errno;
+    int error;
+    const enum gz_status status = decompress(s, &error);
 
     pthread_mutex_lock(&s->lock);
-    s->status = status;
     s->error = decompress_judge(&s->operation, status, error);
+    if (s->operation.call != NULL)
+        s->operation.call->in_bytes = s->in_bytes;
     s->is_over = true;
     pthread_cond_signal(&s->caller_can_go);
     pthread_mutex_unlock(&s->lock);
@@ -304,32 +369,47 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
     gzlzss_status status = GZLZSS_OK;
 
     pthread_mutex_lock(&s->lock);
-    s->in = (const uint8_t *)in->bytes + in->used;
     s->in_left = in->size - in->used;
+    if (s->in_left > 0)
+        s->in = (const uint8_t *)in->bytes + in->used;
     s->in_ends = end;
-    s->out = (uint8_t *)out->bytes + out->used;
     s->room = out->size - out->used;
-    s->wish = NOTHING;
-    pthread_cond_signal(&s->thread_can_go);
-    while (!s->is_over && !(s->wish == INPUT && s->in_left == 0 && !s->in_ends) &&
-           !(s->wish == ROOM && s->room == 0))
+    if (s->room > 0)
+        s->out = (uint8_t *)out->bytes + out->used;
+    pthread_cond_broadcast(&s->can_go);
+    while (!s->is_over && !(s->wants_input && s->in_left == 0 && !s->in_ends) &&
+           !(s->wants_room && s->room == 0))
         pthread_cond_wait(&s->caller_can_go, &s->lock);
     in->used = in->size - s->in_left;
     out->used = out->size - s->room;
+    /* Both are the caller's again. */
+    s->in_left = 0;
+    s->room = 0;
     if (s->is_over)
         status = s->error == GZLZSS_OK ? GZLZSS_STREAM_END : s->error;
     pthread_mutex_unlock(&s->lock);
     return status;
 }
 
-/* The stream's thread waits no more: it was cancelled. */
+/* Nobody waits any more: it was cancelled. */
 static void wake_up(struct operation *o)
 {
     struct gzlzss_stream *s = (struct gzlzss_stream *)(void *)o;
 
     pthread_mutex_lock(&s->lock);
-    pthread_cond_signal(&s->thread_can_go);
+    pthread_cond_broadcast(&s->can_go);
     pthread_mutex_unlock(&s->lock);
+}
+
+static void init_waiting(struct gzlzss_stream *s)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->can_go, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&s->caller_can_go, NULL);
 }
 
 gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call)
@@ -350,8 +430,7 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
     }
     made->is_decompression = true;
     pthread_mutex_init(&made->lock, NULL);
-    pthread_cond_init(&made->thread_can_go, NULL);
-    pthread_cond_init(&made->caller_can_go, NULL);
+    init_waiting(made);
     pthread_mutex_lock(&z->lock);
     made->operation.wake_up = wake_up;
     pthread_mutex_unlock(&z->lock);
@@ -360,7 +439,7 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
         return GZLZSS_OK;
     }
     operation_end(&made->operation);
-    pthread_cond_destroy(&made->thread_can_go);
+    pthread_cond_destroy(&made->can_go);
     pthread_cond_destroy(&made->caller_can_go);
     pthread_mutex_destroy(&made->lock);
     free(made);
@@ -372,7 +451,7 @@ static void end_decompression(struct gzlzss_stream *s)
     atomic_store(&s->operation.is_cancelled, true);
     wake_up(&s->operation);
     pthread_join(s->thread, NULL);
-    pthread_cond_destroy(&s->thread_can_go);
+    pthread_cond_destroy(&s->can_go);
     pthread_cond_destroy(&s->caller_can_go);
 }
 

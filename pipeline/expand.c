@@ -441,6 +441,13 @@ struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, 
     return expand(p, has_others(p) ? input_open_memory(in, len) : NULL, 0, write, ctx);
 }
 
+struct expansion *pipeline_expand_reader(struct pipeline *p, const struct pipeline_reader *reader,
+                                         int (*write)(void *ctx, const void *buf, size_t len),
+                                         void *ctx)
+{
+    return expand(p, has_others(p) ? input_open_reader(reader) : NULL, 0, write, ctx);
+}
+
 void expansion_begin(struct expansion *e)
 {
     e->may_begin = true;

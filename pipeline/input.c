@@ -1,7 +1,7 @@
 /*
  * input.c - files, pipes and memory, read at any place (input.h)
  *
- * What is read of a pipe is kept in blocks until it is forgotten.  One thread at a time reads on.
+ * What is read of a pipe, or given by a function, is kept in blocks until it is forgotten.  One thread at a time reads on.
  */
 #include "config.h"
 
@@ -35,10 +35,11 @@ struct input {
     bool is_file;          /* a regular one, or memory */
     uint64_t base, size;   /* of these: where the input starts, and its bytes */
 
-    /* Of a pipe: */
-    pthread_mutex_t lock; /* of what follows */
+    /* Of a pipe, or of what a function gives: */
+    struct pipeline_reader reader; /* its `read` is NULL for a pipe */
+    pthread_mutex_t lock;          /* of what follows */
     pthread_cond_t more;
-    int wake[2]; /* a pipe that ends waiting */
+    int wake[2]; /* a pipe that ends waiting, or -1 */
     struct block **blocks;
     uint64_t first; /* the number of blocks[0]; */
     size_t count, room;
@@ -47,10 +48,20 @@ struct input {
     int error;
 };
 
+static void init_waiting(struct input *in)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* which is clock_seconds() */
+    pthread_cond_init(&in->more, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 struct input *input_open(int fd)
 {
     const off_t base = lseek(fd, 0, SEEK_CUR);
-    pthread_condattr_t monotonic;
     struct input *in;
     struct stat st;
 
@@ -70,11 +81,7 @@ struct input *input_open(int fd)
         free(in);
         return NULL;
     }
-    pthread_mutex_init(&in->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* which is clock_seconds() */
-    pthread_cond_init(&in->more, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    init_waiting(in);
     return in;
 }
 
@@ -84,6 +91,17 @@ struct input *input_open_memory(const uint8_t *bytes, size_t len)
 
     if (in != NULL)
         *in = (struct input){.fd = -1, .memory = bytes, .is_file = true, .size = len};
+    return in;
+}
+
+struct input *input_open_reader(const struct pipeline_reader *reader)
+{
+    struct input *in = calloc(1, sizeof(*in));
+
+    if (in == NULL)
+        return NULL;
+    *in = (struct input){.fd = -1, .reader = *reader, .wake = {-1, -1}};
+    init_waiting(in);
     return in;
 }
 
@@ -111,10 +129,12 @@ bool input_has(struct input *in, uint64_t offset)
     return has;
 }
 
-/* Reads of the descriptor, when there is something, waiting up to `ms`, or for ever if that is -1;
- * returns 0 at the end, -1 with errno set: ETIMEDOUT if nothing came. */
+/* Reads, when there is something, waiting up to `ms`, or for ever if that is -1; returns 0 at the
+ * end, -1 with errno set: ETIMEDOUT if nothing came. */
 static ssize_t read_some(struct input *in, uint8_t *to, size_t len, int ms)
 {
+    if (in->reader.read != NULL)
+        return in->reader.read(in->reader.ctx, to, len, ms);
     for (;;) {
         struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
                               {.fd = in->wake[0], .events = POLLIN}};
@@ -357,8 +377,11 @@ void input_cancel(struct input *in)
         return;
     pthread_mutex_lock(&in->lock);
     in->is_cancelled = true;
-    /* A pipe that is full has been written to before. */
-    (void)!write(in->wake[1], "", 1);
+    if (in->reader.read != NULL)
+        in->reader.cancel(in->reader.ctx);
+    else
+        /* A pipe that is full has been written to before. */
+        (void)!write(in->wake[1], "", 1);
     pthread_cond_broadcast(&in->more);
     pthread_mutex_unlock(&in->lock);
 }
@@ -374,8 +397,10 @@ void input_close(struct input *in, uint64_t offset)
     for (size_t i = 0; i < in->count; i++)
         free(in->blocks[i]);
     free(in->blocks);
-    close(in->wake[0]);
-    close(in->wake[1]);
+    if (in->wake[0] >= 0) {
+        close(in->wake[0]);
+        close(in->wake[1]);
+    }
     pthread_mutex_destroy(&in->lock);
     pthread_cond_destroy(&in->more);
     free(in);

@@ -1,5 +1,6 @@
 /*
- * input.h - an input that several threads read at any place, be it a file, a pipe or memory
+ * input.h - an input that several threads read at any place, be it a file, a pipe, memory or what a
+ * function gives
  */
 #ifndef GZLZSS_INPUT_H
 #define GZLZSS_INPUT_H
@@ -9,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "pipeline/pipeline.h"
+
 struct input;
 
 /* Of the file or pipe fd, from where it stands.  NULL if that is neither, or memory or descriptors
@@ -17,6 +20,9 @@ struct input *input_open(int fd);
 
 /* Of bytes[0..len), which stay as they are until input_close.  NULL if memory is short. */
 struct input *input_open_memory(const uint8_t *bytes, size_t len);
+
+/* Of what a function gives, as of a pipe.  *reader is copied.  NULL if memory is short. */
+struct input *input_open_reader(const struct pipeline_reader *reader);
 
 /* Bytes of the input; UINT64_MAX as long as a pipe's are not known. */
 uint64_t input_size(struct input *in);

@@ -225,6 +225,19 @@ struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, 
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
+/* The same for what a function gives. */
+struct pipeline_reader {
+    /* As read(2), but waits no longer than `ms`, or for ever if that is -1; ETIMEDOUT if nothing
+     * came.  By any thread, one at a time. */
+    ssize_t (*read)(void *ctx, void *buf, size_t len, int ms);
+    /* `read` waits no more, now and later.  Any thread. */
+    void (*cancel)(void *ctx);
+    void *ctx;
+};
+struct expansion *pipeline_expand_reader(struct pipeline *p, const struct pipeline_reader *reader,
+                                         int (*write)(void *ctx, const void *buf, size_t len),
+                                         void *ctx);
+
 /* The input is gzip's: others may take part. */
 void expansion_begin(struct expansion *e);
 

@@ -35,6 +35,8 @@ static bool has_place(const struct job *j)
 
 bool job_can_be_pushed(const struct job *j)
 {
+    if (j->state != JOB_OPEN || j->failed)
+        return false;
     return has_place(j) || (j->source.held != NULL && source_has_room(&j->source));
 }
 
@@ -141,6 +143,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends)
     struct pipeline *p = j->pipeline;
     size_t taken = 0;
 
+    if (j->state != JOB_OPEN)
+        return 0;
     if (j->ahead_in == NULL)
         j->ahead_in = hugepages_alloc(j->ahead_most * p->segment_size);
     if (j->ahead_in == NULL)

@@ -444,6 +444,7 @@ static void test_progress(void)
     CHECK_EQ(call.in_bytes, input_size);
     CHECK_EQ(call.out_bytes, len);
     CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, &call), GZLZSS_OK);
+    CHECK_EQ(call.in_bytes, len);
     CHECK_EQ(call.out_bytes, input_size);
     at = 1;
     back_len = input_size;
