@@ -283,10 +283,9 @@ static void read_no_more(void *ctx)
 static ssize_t read_stream(void *ctx, void *buf, size_t len)
 {
     struct gzlzss_stream *s = ctx;
-    const ssize_t n =
-        s->expansion != NULL ? expansion_read(s->expansion, buf, len) : read_for(s, buf, len, -1);
 
-    return n < 0 || operation_goes_on(&s->operation, s->in_bytes, s->out_bytes) ? n : -1;
+    return s->expansion != NULL ? expansion_read(s->expansion, buf, len)
+                                : read_for(s, buf, len, -1);
 }
 
 static int write_stream(void *ctx, const void *buf, size_t len)
