@@ -95,9 +95,9 @@ static void fail(const char *what)
     abort();
 }
 
-/* Goes straight on with the warp's next lane, if that can run.  Mostly it waits in the same place of
- * the same code, so the processor foresees where these calls return to, as it does not where the
- * scheduler comes in between. */
+/* Goes straight on with the warp's next lane, if that can run.  Mostly it waits in the same place
+ * of the same code, so the processor foresees where these calls return to, as it does not where
+ * the scheduler comes in between. */
 static void stop(enum state state)
 {
     const uint32_t i = threadIdx.x, next = i + block.step;
