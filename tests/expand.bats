@@ -7,7 +7,7 @@ load helpers
 
 setup() {
     enter_test_directory
-    "$GEN" mixed 3000000 >plain
+    "$GEN" mixed 2000000 >plain
 }
 
 # is_same: what as_one has got last is what it is to get.

@@ -11,6 +11,9 @@
 #define THREADS_MAX 1024
 #define LANES 32
 #define STACK_SIZE ((size_t)64 << 10)
+/* From one stack to the next, an odd number of cache lines: powers of two apart, all tops of stacks
+ * would share the same few places in the processor's caches. */
+#define STACK_STEP (STACK_SIZE + 5 * 64)
 
 emulated_index threadIdx, blockIdx, blockDim;
 
@@ -71,6 +74,7 @@ static struct {
     char *stacks;
     enum state states[THREADS_MAX];
     enum emulated_meeting meetings[THREADS_MAX]; /* of those at one */
+    uint32_t step; /* from the lane that runs to the one whose turn is next: 1, or -1 */
     /* What lanes have left for others, by turns in one of the two: when a lane leaves a value in
      * the one, all have read what was there before, for they have met since. */
     uint64_t values[2][THREADS_MAX];
@@ -91,12 +95,20 @@ static void fail(const char *what)
     abort();
 }
 
+/* Goes straight on with the warp's next lane, if that can run.  Mostly it waits in the same place
+ * of the same code, so the processor foresees where these calls return to, as it does not where
+ * the scheduler comes in between. */
 static void stop(enum state state)
 {
-    const uint32_t i = threadIdx.x;
+    const uint32_t i = threadIdx.x, next = i + block.step;
 
     block.states[i] = state;
-    emulated_go(&block.threads[i], &block.scheduler);
+    if (next / LANES != i / LANES || block.states[next] != RUNNING) {
+        emulated_go(&block.threads[i], &block.scheduler);
+    } else {
+        threadIdx.x = next;
+        emulated_go(&block.threads[i], &block.threads[next]);
+    }
 }
 
 static void run_thread(void)
@@ -137,6 +149,7 @@ static void run_warp(uint32_t first, bool backward)
 {
     uint32_t waiting;
 
+    block.step = backward ? UINT32_MAX : 1;
     for (uint32_t i = 0; i < LANES; i++) {
         const uint32_t thread = first + (backward ? LANES - 1 - i : i);
 
@@ -162,7 +175,7 @@ static void run_block(uint32_t threads)
     bool backward = blockIdx.x % 2 != 0;
 
     for (uint32_t i = 0; i < threads; i++) {
-        begin_at(&block.threads[i], block.stacks + i * STACK_SIZE, run_thread);
+        begin_at(&block.threads[i], block.stacks + i * STACK_STEP, run_thread);
         block.states[i] = RUNNING;
         block.turns[i] = 0;
     }
@@ -210,7 +223,7 @@ void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size
         shared_size > shared_allowed(kernel))
         fail("there are no such blocks");
     if (block.stacks == NULL)
-        block.stacks = (char *)malloc(THREADS_MAX * STACK_SIZE);
+        block.stacks = (char *)malloc(THREADS_MAX * STACK_STEP);
     if (block.stacks == NULL)
         fail("out of memory");
     block.thread = thread;
