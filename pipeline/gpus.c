@@ -28,11 +28,11 @@ struct gpus {
     pthread_mutex_t lock;   /* of what follows */
     pthread_cond_t settled; /* opening is 0 */
     bool counted;
-    int wanted;  /* GPUs */
-    int started; /* numbers of the configuration given to a thread */
-    int taken;   /* numbers that these threads have taken */
-    int opening; /* threads at it, */
-    int running; /* and these, and those that have yet to call `changed` */
+    int wanted;                  /* GPUs */
+    int started;                 /* numbers of the configuration given to a thread */
+    int taken;                   /* numbers that these threads have taken */
+    int opening;                 /* threads at it, */
+    int running;                 /* and these, and those that have yet to call `changed` */
     pthread_t threads[GPUS_MAX]; /* those that were started, */
     int threads_started;         /* so many */
     struct one_gpu gpus[GPUS_MAX];
