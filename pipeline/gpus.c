@@ -34,7 +34,8 @@ struct gpus {
     int opening;                 /* threads at it, */
     int running;                 /* and these, and those that have yet to call `changed` */
     pthread_t threads[GPUS_MAX]; /* those that were started, */
-    int threads_started;         /* so many */
+    int threads_started;         /* so many, */
+    int threads_joined;          /* and of these the first */
     struct one_gpu gpus[GPUS_MAX];
     int ready;  /* of these */
     int failed; /* of these */
@@ -61,29 +62,29 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
     return g;
 }
 
-bool gpus_are_used(struct gpus *g)
+/* Waits for all threads that bring up GPUs: while one may start more, it is not over. */
+static void join_threads(struct gpus *g)
+{
+    for (bool is_last = false; !is_last;) {
+        pthread_mutex_lock(&g->lock);
+        is_last = g->threads_joined == g->threads_started;
+        pthread_mutex_unlock(&g->lock);
+        if (!is_last)
+            pthread_join(g->threads[g->threads_joined++], NULL);
+    }
+}
+
+bool gpus_leave(struct gpus *g)
 {
     bool is_used;
 
     pthread_mutex_lock(&g->lock);
     is_used = g->running > 0 || g->ready > 0;
     pthread_mutex_unlock(&g->lock);
-    return is_used;
-}
-
-/* Waits for all threads that bring up GPUs: while one may start more, it is not over. */
-static void join_threads(struct gpus *g)
-{
-    for (int joined = 0;; joined++) {
-        bool is_last;
-
-        pthread_mutex_lock(&g->lock);
-        is_last = joined == g->threads_started;
-        pthread_mutex_unlock(&g->lock);
-        if (is_last)
-            break;
-        pthread_join(g->threads[joined], NULL);
-    }
+    /* Threads that found no GPU have ended, or will at once. */
+    if (!is_used)
+        join_threads(g);
+    return !is_used;
 }
 
 void gpus_free(struct gpus *g)

@@ -48,12 +48,13 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
  * (Windows' in WSL), there is thought to be one: asking CUDA would take 0.1 s or more. */
 bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
 
-/* Whether a GPU was brought up or is about to be. */
-bool gpus_are_used(struct gpus *g);
-
 /* Closes them all, once those that are being brought up have come up or failed.  No batch may be
  * under way.  g may be NULL. */
 void gpus_free(struct gpus *g);
+
+/* In place of gpus_free, for a program that ends now.  Returns false if a GPU was brought up or is
+ * about to be: there are threads of the driver's then, or one that is about to start them. */
+bool gpus_leave(struct gpus *g);
 
 /* Starts bringing up GPUs in the background until so many were, or there are no more. */
 void gpus_want(struct gpus *g, int count);

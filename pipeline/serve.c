@@ -224,7 +224,7 @@ void pipeline_free(struct pipeline *p)
 
 bool pipeline_leave(struct pipeline *p)
 {
-    if (p->gpus != NULL && gpus_are_used(p->gpus))
+    if (p->gpus != NULL && !gpus_leave(p->gpus))
         return false;
     /* Without threads, there is little to free; and then a leak checker has nothing to find. */
     if (p->started == 1)
