@@ -29,4 +29,10 @@ static inline uint8_t *hugepages_alloc(size_t size)
     return memory;
 }
 
+/* The same for `count` times `size` bytes. */
+static inline uint8_t *hugepages_alloc_many(uint64_t count, size_t size)
+{
+    return count > (SIZE_MAX - HUGE_PAGE) / size ? NULL : hugepages_alloc((size_t)count * size);
+}
+
 #endif

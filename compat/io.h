@@ -40,6 +40,9 @@ struct gz_ahead {
 struct gz_io {
     ssize_t (*read)(void *ctx, void *buf, size_t len); /* as read(2): 0 at the end, -1 and errno */
     int (*write)(void *ctx, const void *buf, size_t len); /* all of it: 0, or -1 and errno */
+    bool (*waits)(
+        void *ctx); /* whether `read` would wait, so that what was decoded is to be written
+                                 before; NULL: it does not matter */
     void *ctx;
     bool copy_unknown; /* write data in an unknown format as it is, also after a member, zeros
                           included (zcat -f) */

@@ -7,6 +7,13 @@
 
 #include <string.h>
 
+/* Writes what waits in the out buffer, though there is room. */
+static bool write_early(struct gz_stream *s)
+{
+    memmove(s->out - GZ_OUT_BACK, s->out + s->out_len - GZ_OUT_BACK, GZ_OUT_BACK);
+    return gz_flush(s);
+}
+
 /* No decoder promises that what it took beyond the end of its data all came from its last input, so
  * the last bytes of a buffer are kept in front of the next one. */
 bool gz_refill(struct gz_stream *s)
@@ -17,6 +24,10 @@ bool gz_refill(struct gz_stream *s)
     memmove(s->in, s->in + from, s->in_end - from);
     s->in_pos -= from;
     s->in_end -= from;
+    if (s->io.waits != NULL && s->io.waits(s->io.ctx) && !write_early(s)) {
+        s->in_stop = GZ_WRITE_ERROR;
+        return false;
+    }
     ssize_t n = s->io.read(s->io.ctx, s->in + s->in_end, s->in_most > 0 ? s->in_most : GZ_IN_SIZE);
     s->in_most = 0;
     if (n <= 0) {

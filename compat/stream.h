@@ -3,7 +3,7 @@
  *
  * Bytes flow  io->read -> in buffer -> decoder -> out buffer -> io->write.  The out buffer is
  * written when it is full and at the end, not after each member: a file of many small members
- * costs no more writes than one big member.  What was decoded before an error is written too, as
+ * costs no more writes than one big member; and before io->read waits, if io->waits says so.  What was decoded before an error is written too, as
  * GNU gzip does; people rescue data from damaged files that way.
  *
  * Nothing here is for callers of gz_decompress(); see compat/gunzip.h.
@@ -57,7 +57,7 @@ struct gz_stream {
     size_t in_pos, in_end;
     size_t in_most;         /* the next read asks for no more; 0: GZ_IN_SIZE */
     enum gz_status in_stop; /* GZ_OK until the input has ended: then what it means to want more,
-                               GZ_TRUNCATED or GZ_READ_ERROR */
+                               GZ_TRUNCATED, GZ_READ_ERROR, or GZ_WRITE_ERROR */
 
     uint8_t *out; /* GZ_OUT_SIZE bytes, of which the first out_len wait to be written, GZ_OUT_BACK
                      before them, and GZ_OUT_SLACK behind them that may be overwritten */

@@ -40,7 +40,7 @@ struct log_file {
 };
 
 /* Gives input to the stream, and writes what comes out. */
-static gzlzss_status run(gzFile file, const void *buf, size_t len, int end)
+static gzlzss_status run(gzFile file, const void *buf, size_t len, gzlzss_directive directive)
 {
     char bytes[1 << 16];
     gzlzss_in in = {buf, len, 0};
@@ -49,10 +49,10 @@ static gzlzss_status run(gzFile file, const void *buf, size_t len, int end)
     do {
         gzlzss_out out = {bytes, sizeof(bytes), 0};
 
-        status = gzlzss_stream_run(file->stream, &out, &in, end);
+        status = gzlzss_stream_run(file->stream, &out, &in, directive);
         if (fwrite(bytes, 1, out.used, file->out) != out.used)
             return GZLZSS_ERROR_WRITE;
-    } while (status == GZLZSS_OK && (end || in.used < in.size));
+    } while (status == GZLZSS_OK && (directive == GZLZSS_END || in.used < in.size));
     return status;
 }
 
@@ -75,12 +75,12 @@ gzFile gzopen(const char *path, const char *mode)
 
 int gzwrite(gzFile file, const void *buf, unsigned len)
 {
-    return run(file, buf, len, 0) == GZLZSS_OK ? (int)len : 0;
+    return run(file, buf, len, GZLZSS_CONTINUE) == GZLZSS_OK ? (int)len : 0;
 }
 
 int gzclose(gzFile file)
 {
-    const gzlzss_status status = run(file, NULL, 0, 1);
+    const gzlzss_status status = run(file, NULL, 0, GZLZSS_END);
     int failed = status != GZLZSS_STREAM_END;
 
     gzlzss_stream_free(file->stream);

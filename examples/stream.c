@@ -28,7 +28,7 @@ int main(int argc, char **argv)
             in.size = fread(in_bytes, 1, sizeof(in_bytes), stdin);
             in.used = 0;
         }
-        status = gzlzss_stream_run(s, &out, &in, feof(stdin));
+        status = gzlzss_stream_run(s, &out, &in, feof(stdin) ? GZLZSS_END : GZLZSS_CONTINUE);
         if (ferror(stdin) || fwrite(out_bytes, 1, out.used, stdout) != out.used) {
             perror("stream");
             return 1;

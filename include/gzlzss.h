@@ -22,8 +22,7 @@
  * Every function returns a status and does nothing else to say that something is wrong: it prints
  * nothing, ends no process, and leaves signals as they are.  An object belongs to the process that
  * made it: after fork, the child may not use it (GZLZSS_ERROR_FORKED), but make its own, and free
- * it.  Descriptors of calls on one object must not wait for each other, as the two ends of one pipe
- * do: that takes two objects.
+ * it.
  *
  * The manual page gzlzss(3) says the same at more length.
  */
@@ -79,7 +78,8 @@ typedef enum gzlzss_backend {
 } gzlzss_backend;
 
 /* Set all by GZLZSS_OPTIONS_INIT, then change what is to be different.  Later versions have more
- * members; `size` says which of them the program knows. */
+ * members; `size` says which of them the program knows, and those that the library does not know
+ * must be zero. */
 typedef struct gzlzss_options {
     size_t size;            /* of the struct */
     int level;              /* GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX */
@@ -99,14 +99,14 @@ typedef struct gzlzss_options {
 typedef struct gzlzss gzlzss;
 
 /* Makes an object with these options, which may be NULL: the defaults.  On an error, *z is NULL.
- * Threads are started when there is work for them. */
+ * One thread is started, and others when there is work for them. */
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options);
 
 /* No call on it may be under way, and its streams must be freed.  z may be NULL. */
 void gzlzss_free(gzlzss *z);
 
 /* Why no GPU can be used, if that was found out; else an empty string.  Up to `size` bytes with the
- * zero at the end; z may be NULL after gzlzss_new has failed with GZLZSS_ERROR_GPU. */
+ * zero at the end.  With NULL: why this thread's last gzlzss_new failed with GZLZSS_ERROR_GPU. */
 void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 
 /* --- Calls ---------------------------------------------------------------------------------- */
@@ -133,8 +133,8 @@ typedef struct gzlzss_call {
 
 /* In all of these, `call` may be NULL. */
 
-/* The most bytes that gzlzss_compress makes of in_len; without the header's name, which takes its
- * length and one byte more. */
+/* The most bytes that gzlzss_compress makes of in_len, SIZE_MAX if no buffer has room for them;
+ * without the header's name, which takes its length and one byte more. */
 size_t gzlzss_bound(const gzlzss *z, size_t in_len);
 
 /* Compresses in[0..in_len) into out, which has room for *out_len bytes; sets *out_len to how many
@@ -147,9 +147,9 @@ gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void 
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                 size_t in_len, gzlzss_call *call);
 
-/* Compresses, or decompresses, what is left to read of one descriptor and writes to another.  A
- * regular file is read by several threads at a time, and stands behind what was read afterwards.
- * What was written before an error stays. */
+/* Compresses, or decompresses, what is left to read of one descriptor and writes to another.  The
+ * calling thread waits for descriptors that are no regular files.  A regular file stands behind what
+ * was read after success.  What was written before an error stays. */
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
@@ -174,19 +174,32 @@ typedef struct gzlzss_out {
     size_t used;
 } gzlzss_out;
 
+/* What is to be done with the input of a stream. */
+typedef enum gzlzss_directive {
+    GZLZSS_CONTINUE = 0, /* more may come */
+    GZLZSS_END = 1,      /* the input ends with what is in *in */
+    GZLZSS_FLUSH = 2     /* give all output that the input so far makes; of decompression alone */
+} gzlzss_directive;
+
 /* Begins a stream; on an error, *s is NULL.  `call` stays in use until gzlzss_stream_free. */
 gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call);
 
 /*
- * Takes input and gives output, as much of each as there is and there is room for, and raises
- * `used`.  It waits only where it can do neither.  `end`, not 0: the input ends with what is in *in;
- * it is to be given until GZLZSS_STREAM_END comes, and *in is not to grow meanwhile.  in may be
- * NULL: there is none now.  One thread at a time for one stream.
+ * Takes input and gives output, and raises `used`.  Returns when
  *
- * GZLZSS_OK: there is more to do.  After an error, every call returns the same.
+ * - there is no more room for output, and more is there; or
+ * - all of *in was taken, with GZLZSS_CONTINUE: what comes of it may be given by a later call;
+ *   with GZLZSS_FLUSH, all that comes of it was given; or
+ * - it is over: GZLZSS_STREAM_END with GZLZSS_END, when all was given; or an error.
+ *
+ * Until then it may wait for the object's threads, but for nothing else.  GZLZSS_OK: there is more
+ * to do.  GZLZSS_END and GZLZSS_FLUSH are to be given again until it was done, while *in does not
+ * grow.  in may be NULL: there is no input now.  One thread at a time for one stream.  After an
+ * error, every call returns the same.
  */
-gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in, int end);
+gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
+                                gzlzss_directive directive);
 
 /* Ends it, also before its end.  s may be NULL. */
 void gzlzss_stream_free(gzlzss_stream *s);

@@ -1,9 +1,10 @@
 /*
- * compress.c - compression of memory and descriptors, and of ranges (include/gzlzss.h)
+ * compress.c - compression of memory, files and ranges (include/gzlzss.h)
  */
 #include "config.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,6 @@
 #include "huffman/huffman.h"
 #include "lib/compress.h"
 #include "lib/object.h"
-#include "lib/sigpipe.h"
 
 /* A call's output in memory. */
 struct memory {
@@ -63,12 +63,16 @@ uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small
 
 gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const gzlzss_call *call)
 {
-    if (z == NULL || out == NULL || out_len == NULL || (call != NULL && call->size < sizeof(*call)))
+    size_t room;
+
+    if (out_len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
-    if (*out_len < header_room(call)) {
-        *out_len = 0;
+    room = *out_len;
+    *out_len = 0;
+    if (z == NULL || out == NULL || !call_is_valid(call))
+        return GZLZSS_ERROR_ARGUMENT;
+    if (room < header_room(call))
         return GZLZSS_ERROR_ROOM;
-    }
     *out_len = gz_write_header(out, call != NULL ? call->name : NULL,
                                call != NULL ? call->mtime : 0, z->level);
     return GZLZSS_OK;
@@ -91,8 +95,12 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     /* Every segment may end with as much as an empty one takes.  Pieces of --rsyncable have
      * HUFF_SPLIT_MIN bytes or more. */
     const size_t least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
+    const size_t ends = in_len / least * huff_bound(0) + GZ_HEADER_SIZE + GZ_TRAILER_SIZE;
 
-    return GZ_HEADER_SIZE + huff_bound(in_len) + in_len / least * huff_bound(0) + GZ_TRAILER_SIZE;
+    /* No buffer is so large. */
+    if (in_len > SIZE_MAX / 2)
+        return SIZE_MAX;
+    return huff_bound(in_len) + ends;
 }
 
 /* Puts a job's output into memory. */
@@ -140,13 +148,13 @@ static void do_job(struct operation *o, struct pipeline_job *job)
         job->status = PIPELINE_CANCELLED;
 }
 
-/* Compresses memory: a member, or a range of it. */
-static gzlzss_status compress_memory(gzlzss *z, void *out, size_t *out_len, const void *in,
-                                     size_t in_len, enum pipeline_extent extent, uint32_t *crc,
-                                     gzlzss_call *call)
+/* Compresses memory: a member, or a range of it.  *out_len becomes what there is in out. */
+static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *out_len,
+                                     const void *in, size_t in_len, enum pipeline_extent extent,
+                                     uint32_t *crc, gzlzss_call *call)
 {
-    struct operation operation;
-    struct memory memory = {&operation, out, *out_len, 0, false};
+    struct operation operation = {0};
+    struct memory memory = {&operation, out, room, 0, false};
     uint8_t small[GZ_HEADER_SIZE], *header = NULL;
     struct pipeline_job job = {
         .size = in_len,
@@ -162,8 +170,8 @@ static gzlzss_status compress_memory(gzlzss *z, void *out, size_t *out_len, cons
     };
     gzlzss_status status;
 
-    *out_len = 0;
-    status = operation_begin(&operation, z, call, &job);
+    operation.job = &job;
+    status = operation_begin(&operation, z, call);
     if (status != GZLZSS_OK)
         return status;
     if (extent == PIPELINE_MEMBER) {
@@ -192,39 +200,51 @@ static gzlzss_status compress_memory(gzlzss *z, void *out, size_t *out_len, cons
 gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void *in, size_t in_len,
                               gzlzss_call *call)
 {
-    if (out_len == NULL || (out == NULL && *out_len > 0) || (in == NULL && in_len > 0))
+    size_t room;
+
+    if (out_len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
-    return compress_memory(z, out, out_len, in, in_len, PIPELINE_MEMBER, NULL, call);
+    room = *out_len;
+    *out_len = 0;
+    if ((out == NULL && room > 0) || (in == NULL && in_len > 0))
+        return GZLZSS_ERROR_ARGUMENT;
+    return compress_memory(z, out, room, out_len, in, in_len, PIPELINE_MEMBER, NULL, call);
 }
 
 gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const void *in,
                                     size_t in_len, int is_last, uint32_t *crc, gzlzss_call *call)
 {
-    if (z == NULL || out_len == NULL || (out == NULL && *out_len > 0) ||
-        (in == NULL && in_len > 0) || crc == NULL || z->is_rsyncable ||
-        (!is_last && (in_len == 0 || in_len % z->segment_size != 0)))
+    size_t room;
+
+    if (out_len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
-    return compress_memory(z, out, out_len, in, in_len, is_last ? PIPELINE_TAIL : PIPELINE_RANGE,
-                           crc, call);
+    room = *out_len;
+    *out_len = 0;
+    if (z == NULL || (out == NULL && room > 0) || (in == NULL && in_len > 0) || crc == NULL ||
+        z->is_rsyncable || (!is_last && (in_len == 0 || in_len % z->segment_size != 0)))
+        return GZLZSS_ERROR_ARGUMENT;
+    return compress_memory(z, out, room, out_len, in, in_len,
+                           is_last ? PIPELINE_TAIL : PIPELINE_RANGE, crc, call);
 }
 
-/* --- Descriptors ---------------------------------------------------------------------------- */
+/* --- Files ---------------------------------------------------------------------------------- */
 
-static void fd_wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
+static void file_wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
     (void)engine;
     compress_tell(job->ctx, in, out);
 }
 
-gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
+gzlzss_status compress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
-    struct operation operation;
+    struct operation operation = {0};
     uint8_t small[GZ_HEADER_SIZE], *header;
     struct pipeline_job job = {
-        .in_fd = in_fd, .out_fd = out_fd, .wrote = fd_wrote, .ctx = &operation};
-    struct sigpipe sigpipe;
-    gzlzss_status status = operation_begin(&operation, z, call, &job);
+        .in_fd = in_fd, .out_fd = out_fd, .wrote = file_wrote, .ctx = &operation};
+    gzlzss_status status;
 
+    operation.job = &job;
+    status = operation_begin(&operation, z, call);
     if (status != GZLZSS_OK)
         return status;
     header = compress_header(z, call, small, &job.header_len);
@@ -232,9 +252,7 @@ gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *
     if (header == NULL) {
         status = GZLZSS_ERROR_MEMORY;
     } else {
-        sigpipe_block(&sigpipe);
         job.status = pipeline_run(z->pipeline, &job);
-        sigpipe_restore(&sigpipe);
         status = compress_judge(&operation, &job);
     }
     operation_end(&operation);

@@ -18,4 +18,7 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out);
 /* What became of the job. */
 gzlzss_status compress_judge(const struct operation *o, const struct pipeline_job *job);
 
+/* From one regular file to another: the object's threads read and write. */
+gzlzss_status compress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
+
 #endif

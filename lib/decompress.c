@@ -2,16 +2,13 @@
  * decompress.c - decompression of memory and descriptors (include/gzlzss.h)
  *
  * The calling thread decompresses; the object's threads decode parts of a large input ahead of it
- * (pipeline/expand.h).
+ * (pipeline/expand.h).  None of them ever waits for a descriptor: what is not a regular file is read
+ * and written by fd.c.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "compat/gunzip.h"
@@ -21,7 +18,7 @@
 /* What reading and writing need to know. */
 struct work {
     struct operation operation;
-    struct expansion *expansion; /* the operation's, or NULL: one thread does it */
+    struct expansion *expansion; /* NULL: one thread does it */
     uint64_t in_bytes, out_bytes;
 
     /* The input: memory, or a descriptor. */
@@ -39,9 +36,9 @@ gzlzss_status decompress_judge(const struct operation *o, enum gz_status status,
 {
     switch (status) {
     case GZ_OK:
-    case GZ_MORE_ENTRIES:
         return GZLZSS_OK;
     case GZ_TRAILING_GARBAGE:
+    case GZ_MORE_ENTRIES:
         return GZLZSS_ERROR_TRAILING;
     case GZ_NOT_GZIP:
     case GZ_UNKNOWN_METHOD:
@@ -58,6 +55,8 @@ gzlzss_status decompress_judge(const struct operation *o, enum gz_status status,
     case GZ_WRITE_ERROR:
         if (error_number == ECANCELED)
             return GZLZSS_ERROR_CANCELLED;
+        if (error_number == ENOMEM)
+            return GZLZSS_ERROR_MEMORY;
         return operation_error(o, status == GZ_READ_ERROR ? GZLZSS_ERROR_READ : GZLZSS_ERROR_WRITE,
                                error_number);
     default:
@@ -89,23 +88,6 @@ static ssize_t read_memory(void *ctx, void *buf, size_t len)
     return (ssize_t)n;
 }
 
-/* Waits until there is something to read; false, with errno set, if the call was cancelled. */
-static bool wait_readable(const struct work *w)
-{
-    struct pollfd p[2] = {{.fd = w->in_fd, .events = POLLIN},
-                          {.fd = w->operation.wake[0], .events = POLLIN}};
-
-    if (p[1].fd < 0)
-        return true;
-    while (poll(p, 2, -1) < 0)
-        if (errno != EINTR)
-            return true;
-    if (p[1].revents == 0)
-        return true;
-    errno = ECANCELED;
-    return false;
-}
-
 static ssize_t read_fd(void *ctx, void *buf, size_t len)
 {
     struct work *w = ctx;
@@ -115,8 +97,6 @@ static ssize_t read_fd(void *ctx, void *buf, size_t len)
         return -1;
     if (w->expansion != NULL)
         return expansion_read(w->expansion, buf, len);
-    if (!wait_readable(w))
-        return -1;
     n = io_read(w->in_fd, buf, len);
     if (n > 0)
         w->in_bytes += (uint64_t)n;
@@ -150,26 +130,11 @@ static int write_fd(void *ctx, const void *buf, size_t len)
     return tell(w) ? 0 : -1;
 }
 
-/* From now on, or no more, others decode ahead. */
-static void set_expansion(struct work *w, struct expansion *e)
+enum gz_status decompress_all(struct gz_io *io, struct expansion *e, int *error)
 {
-    gzlzss *z = w->operation.z;
-
-    pthread_mutex_lock(&z->lock);
-    w->operation.expansion = w->expansion = e;
-    pthread_mutex_unlock(&z->lock);
-}
-
-/* Decompresses; all is set in w. */
-static gzlzss_status run(struct work *w, struct gz_io *io)
-{
-    struct expansion *e = w->expansion;
-
-    struct pipeline_expansion_stats stats;
     struct gz_info info;
     enum gz_status status = GZ_NO_MEMORY;
     struct gz_stream *s;
-    int error = 0;
 
     if (e != NULL)
         io->ahead = expansion_ahead(e);
@@ -180,13 +145,22 @@ static gzlzss_status run(struct work *w, struct gz_io *io)
             expansion_begin(e);
         if (status == GZ_OK)
             status = gz_run(s);
-        error = errno;
     }
+    *error = errno;
     gz_close(s);
-    if (e != NULL) {
-        w->in_bytes = expansion_position(e);
-        set_expansion(w, NULL);
-        expansion_close(e, &stats);
+    return status;
+}
+
+/* Decompresses; all is set in w. */
+static gzlzss_status run(struct work *w, struct gz_io *io)
+{
+    struct pipeline_expansion_stats stats;
+    int error;
+    const enum gz_status status = decompress_all(io, w->expansion, &error);
+
+    if (w->expansion != NULL) {
+        w->in_bytes = expansion_position(w->expansion);
+        expansion_close(w->expansion, &stats);
     }
     if (w->operation.call != NULL)
         w->operation.call->in_bytes = w->in_bytes;
@@ -202,61 +176,36 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
     struct gz_io io = {.read = read_memory, .write = write_memory, .ctx = &w};
     gzlzss_status status;
 
-    if (out_len == NULL || (out == NULL && *out_len > 0) || (in == NULL && in_len > 0))
+    if (out_len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
     w.room = *out_len;
     *out_len = 0;
-    status = operation_begin(&w.operation, z, call, NULL);
+    if ((out == NULL && w.room > 0) || (in == NULL && in_len > 0))
+        return GZLZSS_ERROR_ARGUMENT;
+    status = operation_begin(&w.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
     if (in_len >= PIPELINE_EXPAND_MIN)
-        set_expansion(&w, pipeline_expand_memory(z->pipeline, in, in_len, write_memory, &w));
+        w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_memory, &w);
     status = run(&w, &io);
     operation_end(&w.operation);
     *out_len = w.out_len;
     return status;
 }
 
-/* Readies a pipe that ends waiting for the input, unless it is a regular file, which never waits. */
-static gzlzss_status open_wake(struct work *w)
-{
-    struct operation *o = &w->operation;
-    struct stat st;
-    int wake[2];
-
-    if (fstat(w->in_fd, &st) != 0)
-        return operation_error(o, GZLZSS_ERROR_READ, errno);
-    if (S_ISREG(st.st_mode))
-        return GZLZSS_OK;
-    if (pipe2(wake, O_CLOEXEC) != 0)
-        return operation_error(o, GZLZSS_ERROR_READ, errno);
-    pthread_mutex_lock(&o->z->lock);
-    o->wake[0] = wake[0];
-    o->wake[1] = wake[1];
-    pthread_mutex_unlock(&o->z->lock);
-    return GZLZSS_OK;
-}
-
-gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
+gzlzss_status decompress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
     struct work w = {.in_fd = in_fd, .out_fd = out_fd};
     struct gz_io io = {.read = read_fd, .write = write_fd, .ctx = &w};
     struct sigpipe sigpipe;
-    gzlzss_status status = operation_begin(&w.operation, z, call, NULL);
+    gzlzss_status status = operation_begin(&w.operation, z, call);
 
     if (status != GZLZSS_OK)
         return status;
-    status = open_wake(&w);
-    if (status == GZLZSS_OK) {
-        sigpipe_block(&sigpipe);
-        set_expansion(&w, pipeline_expand(z->pipeline, in_fd, 0, write_fd, &w));
-        status = run(&w, &io);
-        sigpipe_restore(&sigpipe);
-    }
+    sigpipe_block(&sigpipe);
+    w.expansion = pipeline_expand(z->pipeline, in_fd, 0, write_fd, &w);
+    status = run(&w, &io);
+    sigpipe_restore(&sigpipe);
     operation_end(&w.operation);
-    if (w.operation.wake[0] >= 0) {
-        close(w.operation.wake[0]);
-        close(w.operation.wake[1]);
-    }
     return status;
 }

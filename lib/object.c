@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,28 @@ const char *gzlzss_status_text(gzlzss_status status)
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
+/* The sizes that the structs had in version 0.1, the first.  A program may have been compiled with
+ * any later header. */
+#define OPTIONS_SIZE_MIN (offsetof(gzlzss_options, device_count) + sizeof(size_t))
+#define CALL_SIZE_MIN (offsetof(gzlzss_call, out_bytes) + sizeof(uint64_t))
+
+/* No struct is larger: `size` was not set. */
+#define STRUCT_SIZE_MAX 4096
+
+/* Whether a struct that the program gave, of which `known` bytes are known here, asks for nothing
+ * else: what a later version has added is zero. */
+static bool is_known(const void *given, size_t size, size_t least, size_t known)
+{
+    const uint8_t *bytes = given;
+
+    if (size < least || size > STRUCT_SIZE_MAX)
+        return false;
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
 /* The options that the program gave, with the defaults of those that it does not know. */
 static gzlzss_options known_options(const gzlzss_options *given)
 {
@@ -116,6 +139,9 @@ static struct pipeline_config configuration(const gzlzss_options *o)
     return c;
 }
 
+/* Why this thread's gzlzss_new last failed for want of a GPU. */
+static _Thread_local char trouble[GPU_ERROR_SIZE];
+
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
 {
     char error[GPU_ERROR_SIZE];
@@ -126,8 +152,11 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     if (z == NULL)
         return GZLZSS_ERROR_ARGUMENT;
     *z = NULL;
+    trouble[0] = '\0';
+    if (options != NULL && !is_known(options, options->size, OPTIONS_SIZE_MIN, sizeof(o)))
+        return GZLZSS_ERROR_ARGUMENT;
     o = known_options(options);
-    if ((options != NULL && options->size < sizeof(o.size)) || !are_valid(&o))
+    if (!are_valid(&o))
         return GZLZSS_ERROR_ARGUMENT;
     made = calloc(1, sizeof(*made));
     if (made == NULL)
@@ -140,7 +169,10 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made->pipeline = pipeline_new(&c, error);
     if (made->pipeline == NULL) {
         free(made);
-        return c.backend == BACKEND_GPU ? GZLZSS_ERROR_GPU : GZLZSS_ERROR_MEMORY;
+        if (c.backend != BACKEND_GPU)
+            return GZLZSS_ERROR_MEMORY;
+        snprintf(trouble, sizeof(trouble), "%s", error);
+        return GZLZSS_ERROR_GPU;
     }
     pthread_mutex_init(&made->lock, NULL);
     *z = made;
@@ -160,15 +192,13 @@ void gzlzss_free(gzlzss *z)
 
 void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
 {
-    char why[GPU_ERROR_SIZE] = "";
+    char why[GPU_ERROR_SIZE];
 
     if (size == 0)
         return;
     if (z != NULL)
         pipeline_gpu_trouble(z->pipeline, why);
-    else
-        (void)gpu_count(why);
-    snprintf(text, size, "%s", why);
+    snprintf(text, size, "%s", z != NULL ? why : trouble);
 }
 
 size_t gzlzss_segment_size(const gzlzss *z)
@@ -178,14 +208,21 @@ size_t gzlzss_segment_size(const gzlzss *z)
 
 /* --- Calls ---------------------------------------------------------------------------------- */
 
-gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call,
-                              struct pipeline_job *job)
+bool call_is_valid(const gzlzss_call *call)
 {
-    if (z == NULL || (call != NULL && call->size < sizeof(*call)))
+    return call == NULL || is_known(call, call->size, CALL_SIZE_MIN, sizeof(*call));
+}
+
+gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
+{
+    if (z == NULL || !call_is_valid(call))
         return GZLZSS_ERROR_ARGUMENT;
     if (z->owner != getpid())
         return GZLZSS_ERROR_FORKED;
-    *o = (struct operation){.z = z, .call = call, .job = job, .wake = {-1, -1}};
+    o->z = z;
+    o->call = call;
+    o->is_cancelled = false;
+    o->previous = NULL;
     if (call != NULL) {
         call->error_number = 0;
         call->in_bytes = 0;
@@ -220,13 +257,8 @@ static void cancel(struct operation *o)
     atomic_store(&o->is_cancelled, true);
     if (o->job != NULL)
         pipeline_cancel_job(o->z->pipeline, o->job);
-    if (o->expansion != NULL)
-        expansion_cancel(o->expansion);
     if (o->wake_up != NULL)
         o->wake_up(o);
-    /* A pipe that is full has been written to before. */
-    if (o->wake[1] >= 0)
-        (void)!write(o->wake[1], "", 1);
 }
 
 void gzlzss_cancel(gzlzss *z, const gzlzss_call *call)

@@ -19,15 +19,11 @@
 /* A call that is under way. */
 struct operation {
     gzlzss *z;
-    gzlzss_call *call;        /* the caller's, or NULL */
-    struct pipeline_job *job; /* of compression; NULL if it is done by the calling thread alone */
+    gzlzss_call *call;                    /* the caller's, or NULL */
+    struct pipeline_job *job;             /* of compression, or NULL */
+    void (*wake_up)(struct operation *o); /* it was cancelled: ends waiting for it; or NULL */
     atomic_bool is_cancelled;
-
-    /* Under the object's lock: */
-    int wake[2];                          /* a pipe that ends waiting for input, or -1 */
-    struct expansion *expansion;          /* or NULL; likewise */
-    void (*wake_up)(struct operation *o); /* or NULL; likewise */
-    struct operation *previous, *next;
+    struct operation *previous, *next; /* under the object's lock */
 };
 
 struct gzlzss {
@@ -41,9 +37,12 @@ struct gzlzss {
     struct operation *first;
 };
 
-/* Begins a call on z, which may be NULL; operation_end has to follow if this is GZLZSS_OK. */
-gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call,
-                              struct pipeline_job *job);
+/* Whether `call`, which may be NULL, is a struct that this library can read. */
+bool call_is_valid(const gzlzss_call *call);
+
+/* Begins a call on z, which may be NULL; o->job and o->wake_up are set by the caller before.
+ * operation_end has to follow if this is GZLZSS_OK. */
+gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call);
 void operation_end(struct operation *o);
 
 /* Whether the call is to go on; otherwise errno is set. */

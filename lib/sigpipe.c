@@ -7,31 +7,33 @@
 
 #include "lib/sigpipe.h"
 
-static bool is_pending(void)
-{
-    sigset_t set;
+static const int signals[] = {SIGPIPE, SIGXFSZ};
 
-    return sigpending(&set) == 0 && sigismember(&set, SIGPIPE) == 1;
-}
+#define COUNT (sizeof(signals) / sizeof(*signals))
 
 void sigpipe_block(struct sigpipe *s)
 {
     sigset_t set;
 
     sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    s->was_pending = is_pending();
+    for (size_t i = 0; i < COUNT; i++)
+        sigaddset(&set, signals[i]);
+    sigemptyset(&s->pending);
+    (void)sigpending(&s->pending);
     pthread_sigmask(SIG_BLOCK, &set, &s->mask);
 }
 
 void sigpipe_restore(const struct sigpipe *s)
 {
     const struct timespec none = {0, 0};
-    sigset_t set;
+    sigset_t now, ours;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGPIPE);
-    if (!s->was_pending && is_pending())
-        (void)sigtimedwait(&set, NULL, &none);
+    sigemptyset(&ours);
+    if (sigpending(&now) == 0)
+        for (size_t i = 0; i < COUNT; i++)
+            if (sigismember(&now, signals[i]) == 1 && sigismember(&s->pending, signals[i]) != 1)
+                sigaddset(&ours, signals[i]);
+    while (sigtimedwait(&ours, NULL, &none) > 0)
+        ;
     pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
 }

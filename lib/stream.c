@@ -4,23 +4,22 @@
  * Compression is a job whose input is pushed (pipeline/push.h).  Its output waits in a list until it
  * is taken.
  *
- * Decompression asks for its input, so it has a thread of its own, which works while the caller
- * waits in gzlzss_stream_run, and the object's threads help it (pipeline/expand.h).  They read from
- * the caller's input and write to the caller's output, and the caller goes on when the one is empty,
- * or the other full, and one of them wants more of it.
+ * Decompression asks for its input, so it has a thread of its own, the consumer, and the object's
+ * threads help it (pipeline/expand.h).  Its input is pushed, too.  The consumer alone writes to the
+ * caller's output: only it waits while the caller is away.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 #include "compat/gunzip.h"
 #include "lib/compress.h"
 #include "lib/decompress.h"
+#include "lib/stream.h"
 
 /* With so many bytes of output waiting, no more input is taken. */
 #define WAITING_MAX ((size_t)8 << 20)
@@ -35,8 +34,9 @@ struct waiting {
 struct gzlzss_stream {
     struct operation operation;
     bool is_decompression;
-    gzlzss_status error; /* the first; GZLZSS_OK if there was none */
     pthread_mutex_t lock;
+    int wake;   /* fd.c's, or -1; under the lock: */
+    bool polls; /* it waits for its input, or until there is something to do */
 
     /* Compression: */
     struct pipeline_job job;
@@ -44,20 +44,39 @@ struct gzlzss_stream {
     struct waiting *first, *last; /* under the lock, */
     size_t waiting;               /* so many bytes */
 
-    /* Decompression, under the lock: */
+    /* Decompression: */
     pthread_t thread;
-    struct expansion *expansion;          /* the thread's, or NULL */
-    pthread_cond_t can_go, caller_can_go; /* those who read and write, and the caller */
-    const uint8_t *in;                    /* the caller's, */
-    size_t in_left;                       /* so many bytes of it */
-    bool in_ends;
-    uint8_t *out; /* likewise, and room */
-    size_t room;
-    bool wants_input, wants_room; /* somebody waits for it */
-    bool reads_no_more;           /* nobody is to wait for input */
+    struct expansion *expansion; /* the caller's, too, until is_over; then the caller's */
+    /* Under the lock: */
+    pthread_cond_t can_go, caller_can_go; /* the consumer, and the caller */
+    uint8_t *out;                         /* the caller's, while it is in gzlzss_stream_run: */
+    size_t room;                          /* so many bytes */
+    bool starves, wants_room;             /* what the consumer waits for */
+    bool went_on;                         /* it has, since the caller looked */
     bool is_over;
+    gzlzss_status status; /* what became of it, then */
     uint64_t in_bytes, out_bytes;
 };
+
+/* Nobody waits any more: it was cancelled. */
+static void wake_up(struct operation *o)
+{
+    struct gzlzss_stream *s = (struct gzlzss_stream *)(void *)o;
+
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_signal(&s->can_go);
+    if (s->wake >= 0)
+        (void)!write(s->wake, "", 1);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* There is something to do for the caller; with the lock held. */
+static void wake_poll(struct gzlzss_stream *s)
+{
+    if (s->polls)
+        (void)!write(s->wake, "", 1);
+    s->polls = false;
+}
 
 /* --- Compression ---------------------------------------------------------------------------- */
 
@@ -90,8 +109,19 @@ static bool put(struct pipeline_job *job, struct iovec *parts, int count)
         s->last->next = w;
     s->last = w;
     s->waiting += w->len;
+    wake_poll(s);
     pthread_mutex_unlock(&s->lock);
     return true;
+}
+
+/* The job is over, or will be at once. */
+static void ended(struct pipeline_job *job)
+{
+    struct gzlzss_stream *s = job->ctx;
+
+    pthread_mutex_lock(&s->lock);
+    wake_poll(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
@@ -147,9 +177,13 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
 }
 
 static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
-                                     bool end)
+                                     gzlzss_directive directive)
 {
     struct pipeline *p = s->operation.z->pipeline;
+    const bool end = directive == GZLZSS_END;
+
+    if (directive == GZLZSS_FLUSH)
+        return GZLZSS_ERROR_ARGUMENT;
 
     for (;;) {
         size_t pushed = 0;
@@ -174,6 +208,36 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     }
 }
 
+/* A stream, of which what is not for both remains to be set; NULL if memory is short. */
+static struct gzlzss_stream *stream_new(bool is_decompression)
+{
+    struct gzlzss_stream *s = calloc(1, sizeof(*s));
+
+    if (s == NULL)
+        return NULL;
+    s->is_decompression = is_decompression;
+    s->wake = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->can_go, NULL);
+    pthread_cond_init(&s->caller_can_go, NULL);
+    return s;
+}
+
+/* No thread may be at it. */
+static void stream_delete(struct gzlzss_stream *s)
+{
+    for (struct waiting *w = s->first, *next; w != NULL; w = next) {
+        next = w->next;
+        free(w);
+    }
+    if (s->header != s->small)
+        free(s->header);
+    pthread_cond_destroy(&s->can_go);
+    pthread_cond_destroy(&s->caller_can_go);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
 gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call)
 {
     struct gzlzss_stream *made;
@@ -182,29 +246,31 @@ gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *
     if (s == NULL)
         return GZLZSS_ERROR_ARGUMENT;
     *s = NULL;
-    made = calloc(1, sizeof(*made));
+    made = stream_new(false);
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
-    status = operation_begin(&made->operation, z, call, &made->job);
-    if (status != GZLZSS_OK) {
-        free(made);
-        return status;
+    made->job = (struct pipeline_job){.is_pushed = true,
+                                      .in_fd = -1,
+                                      .out_fd = -1,
+                                      .put = put,
+                                      .wrote = wrote,
+                                      .end = ended,
+                                      .ctx = made};
+    made->operation.job = &made->job;
+    made->operation.wake_up = wake_up;
+    status = operation_begin(&made->operation, z, call);
+    if (status == GZLZSS_OK) {
+        made->header = compress_header(z, call, made->small, &made->job.header_len);
+        made->job.header = made->header;
+        if (made->header != NULL && pipeline_submit(z->pipeline, &made->job)) {
+            *s = made;
+            return GZLZSS_OK;
+        }
+        operation_end(&made->operation);
+        status = GZLZSS_ERROR_MEMORY;
     }
-    pthread_mutex_init(&made->lock, NULL);
-    made->job = (struct pipeline_job){
-        .is_pushed = true, .in_fd = -1, .out_fd = -1, .put = put, .wrote = wrote, .ctx = made};
-    made->header = compress_header(z, call, made->small, &made->job.header_len);
-    made->job.header = made->header;
-    if (made->header != NULL && pipeline_submit(z->pipeline, &made->job)) {
-        *s = made;
-        return GZLZSS_OK;
-    }
-    operation_end(&made->operation);
-    if (made->header != made->small)
-        free(made->header);
-    pthread_mutex_destroy(&made->lock);
-    free(made);
-    return GZLZSS_ERROR_MEMORY;
+    stream_delete(made);
+    return status;
 }
 
 static void end_compression(struct gzlzss_stream *s)
@@ -213,12 +279,6 @@ static void end_compression(struct gzlzss_stream *s)
 
     pipeline_cancel_job(p, &s->job);
     pipeline_wait(p, &s->job);
-    for (struct waiting *w = s->first, *next; w != NULL; w = next) {
-        next = w->next;
-        free(w);
-    }
-    if (s->header != s->small)
-        free(s->header);
 }
 
 /* --- Decompression -------------------------------------------------------------------------- */
@@ -228,64 +288,43 @@ static bool is_cancelled(const struct gzlzss_stream *s)
     return !operation_goes_on(&s->operation);
 }
 
-/* Waits for the caller's input, up to `ms`, or for ever if that is -1; false if nothing came. */
-static bool wait_for_input(struct gzlzss_stream *s, int ms)
+/* The consumer has done something that the caller may wait for; with the lock held. */
+static void tell_caller(struct gzlzss_stream *s)
 {
-    struct timespec until;
-    int error = 0;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (ms > 0 ? ms : 0) * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    s->wants_input = true;
+    s->went_on = true;
+    wake_poll(s);
     pthread_cond_signal(&s->caller_can_go);
-    while (s->in_left == 0 && !s->in_ends && !s->reads_no_more && !is_cancelled(s) && error == 0)
-        error = ms < 0 ? pthread_cond_wait(&s->can_go, &s->lock)
-                       : pthread_cond_timedwait(&s->can_go, &s->lock, &until);
-    s->wants_input = false;
-    return s->in_left > 0 || s->in_ends;
 }
 
-static ssize_t read_for(void *ctx, void *buf, size_t len, int ms)
-{
-    struct gzlzss_stream *s = ctx;
-    ssize_t n = -1;
-
-    pthread_mutex_lock(&s->lock);
-    if (is_cancelled(s) || s->reads_no_more) {
-        errno = ECANCELED;
-    } else if (s->in_left == 0 && !s->in_ends && !wait_for_input(s, ms)) {
-        errno = is_cancelled(s) || s->reads_no_more ? ECANCELED : ETIMEDOUT;
-    } else {
-        n = (ssize_t)(len < s->in_left ? len : s->in_left);
-        if (n > 0) {
-            memcpy(buf, s->in, (size_t)n);
-            s->in += n;
-        }
-        s->in_left -= (size_t)n;
-        s->in_bytes += (size_t)n;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return n;
-}
-
-static void read_no_more(void *ctx)
+static bool starves_now(void *ctx)
 {
     struct gzlzss_stream *s = ctx;
 
-    pthread_mutex_lock(&s->lock);
-    s->reads_no_more = true;
-    pthread_cond_broadcast(&s->can_go);
-    pthread_mutex_unlock(&s->lock);
+    return !expansion_has_input(s->expansion);
 }
 
 static ssize_t read_stream(void *ctx, void *buf, size_t len)
 {
     struct gzlzss_stream *s = ctx;
+    ssize_t n = -1;
 
-    return s->expansion != NULL ? expansion_read(s->expansion, buf, len)
-                                : read_for(s, buf, len, -1);
+    pthread_mutex_lock(&s->lock);
+    while (!expansion_has_input(s->expansion) && !is_cancelled(s)) {
+        s->starves = true;
+        tell_caller(s);
+        pthread_cond_wait(&s->can_go, &s->lock);
+    }
+    s->starves = false;
+    pthread_mutex_unlock(&s->lock);
+    if (!operation_goes_on(&s->operation))
+        return -1;
+    n = expansion_read(s->expansion, buf, len);
+    pthread_mutex_lock(&s->lock);
+    s->in_bytes = expansion_position(s->expansion);
+    /* There is room for more. */
+    tell_caller(s);
+    pthread_mutex_unlock(&s->lock);
+    return n;
 }
 
 static int write_stream(void *ctx, const void *buf, size_t len)
@@ -307,108 +346,89 @@ static int write_stream(void *ctx, const void *buf, size_t len)
         if (done == len)
             break;
         s->wants_room = true;
-        pthread_cond_signal(&s->caller_can_go);
+        tell_caller(s);
         while (s->room == 0 && !is_cancelled(s))
             pthread_cond_wait(&s->can_go, &s->lock);
         s->wants_room = false;
     }
-    in = s->in_bytes;
+    in = s->in_bytes = expansion_position(s->expansion);
     out = s->out_bytes;
+    tell_caller(s);
     pthread_mutex_unlock(&s->lock);
     return operation_tell(&s->operation, in, out) ? 0 : -1;
-}
-
-/* Decompresses; *error is an errno. */
-static enum gz_status decompress(struct gzlzss_stream *s, int *error)
-{
-    const struct pipeline_reader reader = {read_for, read_no_more, s};
-    struct gz_io io = {.read = read_stream, .write = write_stream, .ctx = s};
-    struct pipeline_expansion_stats stats;
-    enum gz_status status = GZ_NO_MEMORY;
-    struct gz_stream *stream;
-    struct gz_info info;
-
-    s->expansion = pipeline_expand_reader(s->operation.z->pipeline, &reader, write_stream, s);
-    if (s->expansion != NULL)
-        io.ahead = expansion_ahead(s->expansion);
-    stream = gz_open(&io, &info);
-    if (stream != NULL) {
-        status = gz_read_header(stream);
-        if (status == GZ_OK && s->expansion != NULL && info.format == GZ_FORMAT_GZIP)
-            expansion_begin(s->expansion);
-        if (status == GZ_OK)
-            status = gz_run(stream);
-    }
-    *error = errno;
-    gz_close(stream);
-    if (s->expansion != NULL)
-        expansion_close(s->expansion, &stats);
-    return status;
 }
 
 static void *decompress_main(void *argument)
 {
     struct gzlzss_stream *s = argument;
+    struct gz_io io = {.read = read_stream, .write = write_stream, .waits = starves_now, .ctx = s};
     int error;
-    const enum gz_status status = decompress(s, &error);
+    const enum gz_status status = decompress_all(&io, s->expansion, &error);
 
     pthread_mutex_lock(&s->lock);
-    s->error = decompress_judge(&s->operation, status, error);
+    s->status = decompress_judge(&s->operation, status, error);
+    if (s->status == GZLZSS_OK)
+        s->status = GZLZSS_STREAM_END;
+    s->in_bytes = expansion_position(s->expansion);
     if (s->operation.call != NULL)
         s->operation.call->in_bytes = s->in_bytes;
     s->is_over = true;
-    pthread_cond_signal(&s->caller_can_go);
+    tell_caller(s);
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
+/* What was decoded ahead is not wanted any more: the consumer is done. */
+static void close_expansion(struct gzlzss_stream *s)
+{
+    struct pipeline_expansion_stats stats;
+
+    if (s->expansion != NULL)
+        expansion_close(s->expansion, &stats);
+    s->expansion = NULL;
+}
+
+/* Pushes what there is room for. */
+static void push_input(struct gzlzss_stream *s, gzlzss_in *in, bool ends)
+{
+    pthread_mutex_unlock(&s->lock);
+    in->used += expansion_push(s->expansion, (const uint8_t *)in->bytes + in->used,
+                               in->size - in->used, ends);
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_signal(&s->can_go);
+}
+
 static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
-                                       bool end)
+                                       gzlzss_directive directive)
 {
     gzlzss_status status = GZLZSS_OK;
 
     pthread_mutex_lock(&s->lock);
-    s->in_left = in->size - in->used;
-    if (s->in_left > 0)
-        s->in = (const uint8_t *)in->bytes + in->used;
-    s->in_ends = end;
     s->room = out->size - out->used;
     if (s->room > 0)
         s->out = (uint8_t *)out->bytes + out->used;
-    pthread_cond_broadcast(&s->can_go);
-    while (!s->is_over && !(s->wants_input && s->in_left == 0 && !s->in_ends) &&
-           !(s->wants_room && s->room == 0))
-        pthread_cond_wait(&s->caller_can_go, &s->lock);
-    in->used = in->size - s->in_left;
+    for (;;) {
+        s->went_on = false;
+        if (!s->is_over)
+            push_input(s, in, directive == GZLZSS_END);
+        if (s->is_over || (s->wants_room && s->room == 0))
+            break;
+        if (in->used == in->size &&
+            (directive == GZLZSS_CONTINUE ||
+             (directive == GZLZSS_FLUSH && s->starves && !expansion_has_input(s->expansion))))
+            break;
+        while (!s->went_on && !(s->wants_room && s->room == 0))
+            pthread_cond_wait(&s->caller_can_go, &s->lock);
+    }
     out->used = out->size - s->room;
-    /* Both are the caller's again. */
-    s->in_left = 0;
+    /* It is the caller's again. */
     s->room = 0;
     if (s->is_over)
-        status = s->error == GZLZSS_OK ? GZLZSS_STREAM_END : s->error;
+        status = s->status;
     pthread_mutex_unlock(&s->lock);
+    if (status != GZLZSS_OK)
+        close_expansion(s);
     return status;
-}
-
-/* Nobody waits any more: it was cancelled. */
-static void wake_up(struct operation *o)
-{
-    struct gzlzss_stream *s = (struct gzlzss_stream *)(void *)o;
-
-    pthread_mutex_lock(&s->lock);
-    pthread_cond_broadcast(&s->can_go);
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void init_waiting(struct gzlzss_stream *s)
-{
-    pthread_condattr_t monotonic;
-
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->can_go, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_cond_init(&s->caller_can_go, NULL);
 }
 
 gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call)
@@ -419,30 +439,23 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
     if (s == NULL)
         return GZLZSS_ERROR_ARGUMENT;
     *s = NULL;
-    made = calloc(1, sizeof(*made));
+    made = stream_new(true);
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
-    status = operation_begin(&made->operation, z, call, NULL);
-    if (status != GZLZSS_OK) {
-        free(made);
-        return status;
-    }
-    made->is_decompression = true;
-    pthread_mutex_init(&made->lock, NULL);
-    init_waiting(made);
-    pthread_mutex_lock(&z->lock);
     made->operation.wake_up = wake_up;
-    pthread_mutex_unlock(&z->lock);
-    if (thread_start(&made->thread, decompress_main, made)) {
-        *s = made;
-        return GZLZSS_OK;
+    status = operation_begin(&made->operation, z, call);
+    if (status == GZLZSS_OK) {
+        made->expansion = pipeline_expand_pushed(z->pipeline, write_stream, made);
+        if (made->expansion != NULL && thread_start(&made->thread, decompress_main, made)) {
+            *s = made;
+            return GZLZSS_OK;
+        }
+        operation_end(&made->operation);
+        close_expansion(made);
+        status = GZLZSS_ERROR_MEMORY;
     }
-    operation_end(&made->operation);
-    pthread_cond_destroy(&made->can_go);
-    pthread_cond_destroy(&made->caller_can_go);
-    pthread_mutex_destroy(&made->lock);
-    free(made);
-    return GZLZSS_ERROR_MEMORY;
+    stream_delete(made);
+    return status;
 }
 
 static void end_decompression(struct gzlzss_stream *s)
@@ -450,13 +463,13 @@ static void end_decompression(struct gzlzss_stream *s)
     atomic_store(&s->operation.is_cancelled, true);
     wake_up(&s->operation);
     pthread_join(s->thread, NULL);
-    pthread_cond_destroy(&s->can_go);
-    pthread_cond_destroy(&s->caller_can_go);
+    close_expansion(s);
 }
 
 /* --- Both ----------------------------------------------------------------------------------- */
 
-gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in, int end)
+gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
+                                gzlzss_directive directive)
 {
     gzlzss_in nothing = {"", 0, 0};
 
@@ -464,18 +477,20 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
         return GZLZSS_ERROR_ARGUMENT;
     if (in == NULL)
         in = &nothing;
-    if (in->used > in->size || (in->bytes == NULL && in->size > 0))
+    if (in->used > in->size || (in->bytes == NULL && in->size > 0) || directive < GZLZSS_CONTINUE ||
+        directive > GZLZSS_FLUSH)
         return GZLZSS_ERROR_ARGUMENT;
     if (s->operation.z->owner != getpid())
         return GZLZSS_ERROR_FORKED;
-    return s->is_decompression ? run_decompression(s, out, in, end != 0)
-                               : run_compression(s, out, in, end != 0);
+    return s->is_decompression ? run_decompression(s, out, in, directive)
+                               : run_compression(s, out, in, directive);
 }
 
 void gzlzss_stream_free(gzlzss_stream *s)
 {
     if (s == NULL)
         return;
+    /* Another process has its threads. */
     if (s->operation.z->owner == getpid()) {
         if (s->is_decompression)
             end_decompression(s);
@@ -483,6 +498,37 @@ void gzlzss_stream_free(gzlzss_stream *s)
             end_compression(s);
         operation_end(&s->operation);
     }
-    pthread_mutex_destroy(&s->lock);
-    free(s);
+    stream_delete(s);
+}
+
+/* --- For fd.c ------------------------------------------------------------------------------- */
+
+void stream_set_wake(gzlzss_stream *s, int wake)
+{
+    pthread_mutex_lock(&s->lock);
+    s->wake = wake;
+    s->polls = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Whether the stream has something to do without more input; with the lock held. */
+static bool has_something(const struct gzlzss_stream *s)
+{
+    return s->is_decompression ? s->wants_room || s->is_over
+                               : s->waiting > 0 || pipeline_is_over(&s->job);
+}
+
+bool stream_polls(gzlzss_stream *s)
+{
+    bool polls;
+
+    pthread_mutex_lock(&s->lock);
+    polls = s->polls = !has_something(s);
+    pthread_mutex_unlock(&s->lock);
+    return polls;
+}
+
+const struct operation *stream_operation(const gzlzss_stream *s)
+{
+    return &s->operation;
 }

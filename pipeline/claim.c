@@ -95,7 +95,7 @@ void read_segment(struct slot *s)
         j->ahead_count--;
         /* There is room for one more. */
         if (j->of->is_pushed)
-            wake_callers(j->pipeline);
+            wake_caller(j->of);
         else
             pthread_cond_signal(&j->pipeline->can_work);
     }
@@ -197,7 +197,7 @@ void read_ahead(struct job *j)
     /* All places are one allocation.  One for each segment would be slow while a GPU is brought
      * up, as the driver is busy with the memory, too. */
     if (j->ahead_in == NULL)
-        j->ahead_in = hugepages_alloc(j->ahead_most * p->segment_size);
+        j->ahead_in = hugepages_alloc_many(j->ahead_most, p->segment_size);
     if (j->ahead_in == NULL) {
         /* It can do without. */
         j->ahead_ends = true;

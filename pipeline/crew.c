@@ -75,13 +75,11 @@ bool crew_is_equipped(const struct worker *w)
     return w->tools != NULL && w->tools->out != NULL;
 }
 
-/* Fails a job: there is no memory, and no other worker to wait for. */
+/* Fails a job that has something to do: there is no memory, and no other worker to wait for. */
 static bool fail_for_memory(struct pipeline *p)
 {
-    struct job *j = p->first;
+    struct job *j = is_empty(&p->ready) ? jobs_to_claim(p) : p->ready.first->job;
 
-    while (j != NULL && (j->state != JOB_OPEN || j->failed))
-        j = j->next;
     if (j == NULL)
         return false;
     job_fail(j, PIPELINE_NO_MEMORY, 0);

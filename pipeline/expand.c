@@ -19,6 +19,10 @@
 /* Output of fewer bytes is decoded again rather than taken over. */
 #define PIECE_MIN ((size_t)16 << 10)
 
+/* So much input, and for each thread so much besides, is pushed ahead of the consumer. */
+#define PUSH_LEAD ((uint64_t)4 << 20)
+#define PUSH_LEAD_THREAD ((uint64_t)1 << 20)
+
 /* What the consumer does ahead in tests, each time. */
 #define TEST_STEPS 4
 
@@ -197,7 +201,7 @@ static void write_first(struct expansion *e)
 }
 
 /* Does one of the things that are done in order; gives up the lock.  False: there is none now. */
-static bool go_on_in_order(struct expansion *e)
+static bool go_on_in_order(struct expansion *e, bool is_consumer)
 {
     struct piece *piece;
 
@@ -207,7 +211,8 @@ static bool go_on_in_order(struct expansion *e)
         accept_all(e);
         return true;
     }
-    if (!e->writing && e->first_out != NULL && e->first_out->state == PIECE_READY) {
+    if (!e->writing && e->first_out != NULL && e->first_out->state == PIECE_READY &&
+        (is_consumer || !e->is_pushed)) {
         write_first(e);
         return true;
     }
@@ -240,14 +245,14 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
     if (e->closing)
         return false;
     e->busy++;
-    has_done = go_on_in_order(e);
+    has_done = go_on_in_order(e, t == e->tools);
     e->busy--;
     if (has_done)
         return true;
     k = next_stretch(e);
     has_all = k != NULL && input_has(e->input, k->to);
-    /* The consumer does not wait for a pipe, but for what others decode. */
-    if (k == NULL || (t == e->tools && !has_all))
+    /* The consumer does not wait for a pipe, but for what others decode; and nobody for the caller. */
+    if (k == NULL || ((t == e->tools || e->is_pushed) && !has_all))
         return false;
     e->busy++;
     if (has_all)
@@ -339,7 +344,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         enum coming coming = PIECE_COMES;
         struct piece *piece;
 
-        if (go_on_in_order(e))
+        if (go_on_in_order(e, true))
             continue;
         if (!e->accepting)
             coming = e->failed ? NO_PIECE_COMES : what_comes(e, &piece);
@@ -441,16 +446,20 @@ struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, 
     return expand(p, has_others(p) ? input_open_memory(in, len) : NULL, 0, write, ctx);
 }
 
-struct expansion *pipeline_expand_reader(struct pipeline *p, const struct pipeline_reader *reader,
+struct expansion *pipeline_expand_pushed(struct pipeline *p,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx)
 {
-    return expand(p, has_others(p) ? input_open_reader(reader) : NULL, 0, write, ctx);
+    struct expansion *e = expand(p, input_open_pushed(), 0, write, ctx);
+
+    if (e != NULL)
+        e->is_pushed = true;
+    return e;
 }
 
 void expansion_begin(struct expansion *e)
 {
-    e->may_begin = true;
+    e->may_begin = has_others(e->p);
     consider_beginning(e);
 }
 
@@ -477,6 +486,29 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len)
     return n;
 }
 
+size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends)
+{
+    struct pipeline *p = e->p;
+    uint64_t limit;
+    size_t n;
+
+    lock(p);
+    limit = e->cursor + (e->has_begun ? PUSH_LEAD + (uint64_t)p->threads * PUSH_LEAD_THREAD
+                                      : 2 * PIPELINE_EXPAND_MIN);
+    unlock(p);
+    n = input_push(e->input, bytes, len, limit, ends);
+    lock(p);
+    if (e->has_begun)
+        crew_call(p);
+    unlock(p);
+    return n;
+}
+
+bool expansion_has_input(struct expansion *e)
+{
+    return input_has(e->input, expansion_position(e) + 1);
+}
+
 uint64_t expansion_position(struct expansion *e)
 {
     uint64_t position;
@@ -485,11 +517,6 @@ uint64_t expansion_position(struct expansion *e)
     position = e->cursor;
     unlock(e->p);
     return position;
-}
-
-void expansion_cancel(struct expansion *e)
-{
-    input_cancel(e->input);
 }
 
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats)

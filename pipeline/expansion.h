@@ -81,6 +81,7 @@ struct expansion {
     bool may_begin, has_begun; /* workers may take part, and do */
     int (*write)(void *ctx, const void *buf, size_t len);
     void *write_ctx;
+    bool is_pushed;       /* then the consumer alone writes */
     size_t fixed_stretch; /* for tests */
 
     struct stretch *first, *last;

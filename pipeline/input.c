@@ -1,7 +1,8 @@
 /*
  * input.c - files, pipes and memory, read at any place (input.h)
  *
- * What is read of a pipe, or given by a function, is kept in blocks until it is forgotten.  One thread at a time reads on.
+ * What is read of a pipe, or pushed, is kept in blocks until it is forgotten.  One thread at a time
+ * reads on.
  */
 #include "config.h"
 
@@ -35,11 +36,11 @@ struct input {
     bool is_file;          /* a regular one, or memory */
     uint64_t base, size;   /* of these: where the input starts, and its bytes */
 
-    /* Of a pipe, or of what a function gives: */
-    struct pipeline_reader reader; /* its `read` is NULL for a pipe */
-    pthread_mutex_t lock;          /* of what follows */
+    /* Of a pipe, or of what is pushed: */
+    bool is_pushed;
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t more;
-    int wake[2]; /* a pipe that ends waiting, or -1 */
+    int wake[2]; /* a pipe that ends waiting for a pipe */
     struct block **blocks;
     uint64_t first; /* the number of blocks[0]; */
     size_t count, room;
@@ -77,7 +78,7 @@ struct input *input_open(int fd)
         in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
         return in;
     }
-    if (pipe2(in->wake, O_CLOEXEC) != 0) {
+    if (pipe2(in->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
         free(in);
         return NULL;
     }
@@ -94,13 +95,14 @@ struct input *input_open_memory(const uint8_t *bytes, size_t len)
     return in;
 }
 
-struct input *input_open_reader(const struct pipeline_reader *reader)
+struct input *input_open_pushed(void)
 {
     struct input *in = calloc(1, sizeof(*in));
 
     if (in == NULL)
         return NULL;
-    *in = (struct input){.fd = -1, .reader = *reader, .wake = {-1, -1}};
+    in->fd = -1;
+    in->is_pushed = true;
     init_waiting(in);
     return in;
 }
@@ -133,8 +135,6 @@ bool input_has(struct input *in, uint64_t offset)
  * end, -1 with errno set: ETIMEDOUT if nothing came. */
 static ssize_t read_some(struct input *in, uint8_t *to, size_t len, int ms)
 {
-    if (in->reader.read != NULL)
-        return in->reader.read(in->reader.ctx, to, len, ms);
     for (;;) {
         struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
                               {.fd = in->wake[0], .events = POLLIN}};
@@ -217,14 +217,16 @@ static bool wait_for_more(struct input *in, double until)
 }
 
 /* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
- * before, or memory is short. */
+ * before, or it is for others to push, or memory is short. */
 static bool read_on(struct input *in, double until)
 {
     struct block *b;
     size_t at;
     ssize_t n;
 
-    if (in->reading)
+    if (in->is_pushed && until != 0)
+        return false;
+    if (in->reading || in->is_pushed)
         return wait_for_more(in, until);
     b = last_block(in);
     if (b == NULL && until != 0)
@@ -274,6 +276,38 @@ static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
     pthread_mutex_lock(&in->lock);
     b->users--;
     return len;
+}
+
+size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends)
+{
+    size_t done = 0;
+
+    pthread_mutex_lock(&in->lock);
+    while (done < len && in->front < limit && !in->ends) {
+        const size_t at = (size_t)(in->front % BLOCK_SIZE);
+        struct block *b = last_block(in);
+        size_t n = len - done;
+
+        if (b == NULL) {
+            in->ends = true;
+            in->error = ENOMEM;
+            break;
+        }
+        n = n < BLOCK_SIZE - at ? n : BLOCK_SIZE - at;
+        n = n < limit - in->front ? n : (size_t)(limit - in->front);
+        b->users++;
+        pthread_mutex_unlock(&in->lock);
+        memcpy(b->bytes + at, bytes + done, n);
+        pthread_mutex_lock(&in->lock);
+        b->users--;
+        in->front += n;
+        done += n;
+    }
+    in->ends |= ends && done == len;
+    pthread_cond_broadcast(&in->more);
+    tidy(in);
+    pthread_mutex_unlock(&in->lock);
+    return done;
 }
 
 static size_t read_memory_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
@@ -344,7 +378,7 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
         return n;
     }
     pthread_mutex_lock(&in->lock);
-    while (offset >= in->front && !in->ends)
+    while (offset >= in->front && !in->ends && !in->is_cancelled)
         (void)read_on(in, 0);
     if (offset < in->front) {
         n = (ssize_t)copy(in, offset, to, len);
@@ -352,8 +386,8 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
             errno = EIO;
             n = -1;
         }
-    } else if (in->error != 0) {
-        errno = in->error;
+    } else if (in->error != 0 || !in->ends) {
+        errno = in->error != 0 ? in->error : ECANCELED;
         n = -1;
     }
     pthread_mutex_unlock(&in->lock);
@@ -377,10 +411,8 @@ void input_cancel(struct input *in)
         return;
     pthread_mutex_lock(&in->lock);
     in->is_cancelled = true;
-    if (in->reader.read != NULL)
-        in->reader.cancel(in->reader.ctx);
-    else
-        /* A pipe that is full has been written to before. */
+    /* A pipe that is full has been written to before. */
+    if (!in->is_pushed)
         (void)!write(in->wake[1], "", 1);
     pthread_cond_broadcast(&in->more);
     pthread_mutex_unlock(&in->lock);
@@ -397,7 +429,7 @@ void input_close(struct input *in, uint64_t offset)
     for (size_t i = 0; i < in->count; i++)
         free(in->blocks[i]);
     free(in->blocks);
-    if (in->wake[0] >= 0) {
+    if (!in->is_pushed) {
         close(in->wake[0]);
         close(in->wake[1]);
     }

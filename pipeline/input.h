@@ -1,6 +1,6 @@
 /*
- * input.h - an input that several threads read at any place, be it a file, a pipe, memory or what a
- * function gives
+ * input.h - an input that several threads read at any place, be it a file, a pipe, memory or what is
+ * pushed
  */
 #ifndef GZLZSS_INPUT_H
 #define GZLZSS_INPUT_H
@@ -21,8 +21,12 @@ struct input *input_open(int fd);
 /* Of bytes[0..len), which stay as they are until input_close.  NULL if memory is short. */
 struct input *input_open_memory(const uint8_t *bytes, size_t len);
 
-/* Of what a function gives, as of a pipe.  *reader is copied.  NULL if memory is short. */
-struct input *input_open_reader(const struct pipeline_reader *reader);
+/* Of what input_push gives.  NULL if memory is short. */
+struct input *input_open_pushed(void);
+
+/* Gives the next bytes of it, as many as fit before the byte `limit` of the input; returns how many.
+ * `ends`: if these are all, the input ends with them.  One thread at a time. */
+size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends);
 
 /* Bytes of the input; UINT64_MAX as long as a pipe's are not known. */
 uint64_t input_size(struct input *in);
@@ -31,7 +35,8 @@ uint64_t input_size(struct input *in);
 bool input_has(struct input *in, uint64_t offset);
 
 /* Reads from that byte of the input on; returns fewer bytes than asked for only where it ends, or
- * cannot be read, or is no longer kept, or a pipe takes long, or after input_cancel.
+ * cannot be read, or is no longer kept, or a pipe takes long, or more is to be pushed, or after
+ * input_cancel.
  * Any thread. */
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 

@@ -145,7 +145,7 @@ struct split {
 
 struct worker {
     struct pipeline *pipeline;
-    pthread_t thread; /* but for the first, which is a caller's */
+    pthread_t thread; /* but for the first, if that is the caller */
     struct tools *tools;
     bool lacks_memory; /* there was none the last time that it needed some */
     struct split split;
@@ -275,11 +275,6 @@ struct pipeline {
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
 
-    /* Threads that wait for jobs (serve.c): */
-    pthread_cond_t
-        can_be_first;   /* nobody is the first worker, or a job that is waited for is over */
-    bool has_first;     /* somebody is, */
-    unsigned callers;   /* and so many wait beside */
     struct tools *here; /* memory that nobody uses, for here.c */
 
     /* Decompression (expand.c): */
@@ -322,13 +317,11 @@ static inline void unlock(struct pipeline *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Whatever a thread that waits for a job is waiting for may have happened. */
-static inline void wake_callers(struct pipeline *p)
+/* Whatever the thread that waits for this job is waiting for may have happened. */
+static inline void wake_caller(const struct pipeline_job *of)
 {
-    if (p->has_first)
-        pthread_cond_broadcast(&p->can_work);
-    if (p->callers > 0)
-        pthread_cond_broadcast(&p->can_be_first);
+    if (of->waits != NULL)
+        pthread_cond_broadcast(of->waits);
 }
 
 /* Whatever a thread of the pipeline is waiting for may have happened. */

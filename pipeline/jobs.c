@@ -233,10 +233,14 @@ void job_fail(struct job *j, enum pipeline_status status, int error_number)
     wake_all(j->pipeline);
 }
 
-/* Places for segments that are read ahead, or pushed. */
-static uint64_t places(const struct pipeline *p)
+/* Places for segments that are read ahead, or pushed: of the latter, as many as keep all at work. */
+static uint64_t places(const struct job *j)
 {
-    return p->gpus != NULL ? AHEAD_SIZE / p->segment_size : (uint64_t)p->claimers + PUSH_SPARE;
+    const struct pipeline *p = j->pipeline;
+    const uint64_t for_gpus = p->gpus != NULL ? PUSH_FOR_GPUS : 0;
+
+    return j->of->is_pushed ? (uint64_t)p->claimers + PUSH_SPARE + for_gpus / p->segment_size
+                            : AHEAD_SIZE / p->segment_size;
 }
 
 /* Readies the source, and memory for what is read ahead of it; called without the lock.  False if
@@ -261,7 +265,7 @@ static bool open_source(struct job *j)
     }
     j->any_order = j->source.random_access;
     if (j->of->is_pushed || (p->gpus != NULL && !source_is_file(&j->source))) {
-        j->ahead_most = places(p);
+        j->ahead_most = places(j);
         j->ahead = calloc(j->ahead_most, sizeof(*j->ahead));
         if (j->ahead == NULL) {
             source_finish(&j->source);
@@ -303,8 +307,7 @@ static void job_remove(struct job *j)
         p->last = j->previous;
     p->begun--;
     of->own = NULL;
-    if (of->is_awaited)
-        wake_callers(p);
+    wake_caller(of);
     /* From now on, *of may be gone. */
     of->is_over = true;
     j->next = p->free_jobs;

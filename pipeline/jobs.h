@@ -10,6 +10,10 @@
 /* Places for pushed segments, beside one for each worker that claims. */
 #define PUSH_SPARE 2
 
+/* Where there may be GPUs, bytes of pushed segments that wait for them besides, at most: those of a
+ * GPU's batches. */
+#define PUSH_FOR_GPUS ((uint64_t)128 << 20)
+
 /* Whether nothing of it is left to claim. */
 bool job_is_claimed(const struct job *j);
 

@@ -1,12 +1,13 @@
 /*
  * pipeline.h - jobs, each from an input to an output, done by one crew of threads and perhaps GPUs
  *
- * A pipeline serves any number of jobs at a time.  Any thread may submit jobs and wait for them;
- * while some wait, one of them works like the crew's.  How it is done is told in job.h.
+ * A pipeline serves any number of jobs at a time.  Any thread may submit jobs and wait for them.
+ * How it is done is told in job.h.
  */
 #ifndef GZLZSS_PIPELINE_H
 #define GZLZSS_PIPELINE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,9 @@
 struct pipeline_config {
     int level;           /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
     int threads;         /* 1 or more; there are fewer where memory is short */
+    bool caller_works;   /* one thread makes all calls, and works as the crew's first while it waits
+                            for a job; otherwise, who waits sleeps: what others have asked for may
+                            never keep it */
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
     struct gpus_config gpus; /* with which GPUs */
@@ -120,9 +124,9 @@ struct pipeline_job {
     /* Whether pipeline_cancel was called: a `begin` that takes long may look at it, and fail. */
     _Atomic bool is_cancelled;
 
-    struct job *own;      /* the pipeline's */
-    bool is_awaited;      /* the pipeline's */
-    _Atomic bool is_over; /* the pipeline's */
+    struct job *own;       /* the pipeline's, */
+    pthread_cond_t *waits; /* and so is this, */
+    _Atomic bool is_over;  /* and this */
 };
 
 /* A crew, its memory, and GPUs. */
@@ -136,8 +140,8 @@ struct pipeline;
  * fewer. */
 int pipeline_threads(const struct pipeline_config *config);
 
-/* *config is copied.  Returns NULL, with the reason in error, if memory is short or, with
- * BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
+/* *config is copied.  Returns NULL, with the reason in error, if memory is short, or threads, or,
+ * with BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
 /* All jobs must be over.  Ends the crew and closes the GPUs; waits for those that are still being
@@ -151,10 +155,11 @@ void pipeline_free(struct pipeline *p);
  * as _exit does. */
 bool pipeline_leave(struct pipeline *p);
 
-/* Starts a job.  False if memory is short: nothing was done. */
+/* Starts a job.  False if memory is short: nothing was done.  If it was cancelled before, it fails
+ * at once. */
 bool pipeline_submit(struct pipeline *p, struct pipeline_job *job);
 
-/* Works, and waits, until this job is over.  Other jobs may be over before it. */
+/* Waits until this job is over; one thread at a time.  Other jobs may be over before it. */
 void pipeline_wait(struct pipeline *p, struct pipeline_job *job);
 
 /* Whether it is. */
@@ -163,7 +168,7 @@ bool pipeline_is_over(const struct pipeline_job *job);
 /* Makes all jobs that are not over fail with PIPELINE_CANCELLED, but for those that are ending. */
 void pipeline_cancel(struct pipeline *p);
 
-/* The same for one, which was submitted; it may be over. */
+/* The same for one, which may be over, or yet to be submitted. */
 void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *job);
 
 /* For want of memory or descriptors: halves how many jobs may have begun at a time, down to one,
@@ -183,8 +188,8 @@ enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
  * how many.  `ends`: the input ends with them; it is to be called until has_ended is set, and not
  * afterwards.  A job that fails takes no more, and is over soon.
  *
- * pipeline_wait_to_push works, and waits, until there is room, or the job is over, or enough(ctx) is
- * true, which is called with a lock held: it is asked when the job began to write, or wrote, again.
+ * pipeline_wait_to_push waits until there is room, or the job is over, or enough(ctx) is true, which
+ * is called with a lock held: it is asked when the job began to write, or wrote, again.
  */
 size_t pipeline_push(struct pipeline *p, struct pipeline_job *job, const uint8_t *bytes, size_t len,
                      bool ends);
@@ -214,7 +219,8 @@ struct pipeline_expansion_stats {
 #define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
 
 /* For the file or pipe fd, from its position on; `write` is what the decompression writes with: any
- * thread calls it, one at a time, and it may have all signals blocked.
+ * thread calls it, one at a time, and it may have all signals blocked.  A worker may wait in it, and
+ * for the pipe, some ms.
  * `stretch` is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for
  * an input that is small or is neither a file nor a pipe, or if memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
@@ -225,18 +231,19 @@ struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, 
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* The same for what a function gives. */
-struct pipeline_reader {
-    /* As read(2), but waits no longer than `ms`, or for ever if that is -1; ETIMEDOUT if nothing
-     * came.  By any thread, one at a time. */
-    ssize_t (*read)(void *ctx, void *buf, size_t len, int ms);
-    /* `read` waits no more, now and later.  Any thread. */
-    void (*cancel)(void *ctx);
-    void *ctx;
-};
-struct expansion *pipeline_expand_reader(struct pipeline *p, const struct pipeline_reader *reader,
+/*
+ * The same for what expansion_push gives; NULL only if memory is short.  `write` is called by the
+ * thread that decompresses alone, since it may have to wait.
+ *
+ * expansion_push gives the next bytes of the input, as many as there is room for now, and returns
+ * how many; `ends`: the input ends with them.  By one thread at a time, until expansion_close.
+ * expansion_has_input says whether expansion_read would not wait for it.
+ */
+struct expansion *pipeline_expand_pushed(struct pipeline *p,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
+size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends);
+bool expansion_has_input(struct expansion *e);
 
 /* The input is gzip's: others may take part. */
 void expansion_begin(struct expansion *e);
@@ -247,9 +254,6 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 
 /* Bytes of the input that were read, or taken over. */
 uint64_t expansion_position(struct expansion *e);
-
-/* Whoever reads a pipe for it does not wait any more: that fails with ECANCELED.  Any thread. */
-void expansion_cancel(struct expansion *e);
 
 /* Ends it, and leaves the file positioned as reading it in order would have. */
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);

@@ -146,7 +146,7 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends)
     if (j->state != JOB_OPEN)
         return 0;
     if (j->ahead_in == NULL)
-        j->ahead_in = hugepages_alloc(j->ahead_most * p->segment_size);
+        j->ahead_in = hugepages_alloc_many(j->ahead_most, p->segment_size);
     if (j->ahead_in == NULL)
         job_fail(j, PIPELINE_NO_MEMORY, 0);
     j->pushing = true;

@@ -142,6 +142,15 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
     p->feeder_main = feeder_main;
 }
 
+/* Starts the first worker, without whom nothing is done. */
+static bool start_first(struct pipeline *p)
+{
+    lock(p);
+    crew_call(p);
+    unlock(p);
+    return p->started == 1;
+}
+
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = calloc(1, sizeof(*p));
@@ -156,15 +165,19 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         return NULL;
     }
     p->workers[0].pipeline = p;
-    p->started = 1;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
     pthread_cond_init(&p->can_free, NULL);
     pthread_cond_init(&p->can_join, NULL);
-    pthread_cond_init(&p->can_be_first, NULL);
     pthread_cond_init(&p->can_expand, NULL);
+    p->started = p->config.caller_works;
     if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
+        pipeline_free(p);
+        return NULL;
+    }
+    if (!p->config.caller_works && !start_first(p)) {
+        snprintf(error, GPU_ERROR_SIZE, "cannot start a thread");
         pipeline_free(p);
         return NULL;
     }
@@ -181,7 +194,7 @@ static void end_threads(struct pipeline *p)
     wake_all(p);
     started = p->started;
     unlock(p);
-    for (int i = 1; i < started; i++)
+    for (int i = p->config.caller_works; i < started; i++)
         pthread_join(p->workers[i].thread, NULL);
     for (int gpu = 0; gpu < p->gpus_fed; gpu++)
         for (int i = 0; i < p->gpu_feeders[gpu]; i++)
@@ -192,10 +205,12 @@ void pipeline_free(struct pipeline *p)
 {
     end_threads(p);
     gpus_free(p->gpus);
-    lock(p);
-    crew_leave(&p->workers[0]);
-    unlock(p);
-    expand_free_tools(p->workers[0].expand);
+    if (p->config.caller_works) {
+        lock(p);
+        crew_leave(&p->workers[0]);
+        unlock(p);
+        expand_free_tools(p->workers[0].expand);
+    }
     for (struct job *j = p->free_jobs, *next; j != NULL; j = next) {
         next = j->next;
         free(j);
@@ -213,7 +228,6 @@ void pipeline_free(struct pipeline *p)
     pthread_cond_destroy(&p->can_feed);
     pthread_cond_destroy(&p->can_free);
     pthread_cond_destroy(&p->can_join);
-    pthread_cond_destroy(&p->can_be_first);
     pthread_cond_destroy(&p->can_expand);
     expand_free_rooms(p);
     here_free(p);
@@ -243,6 +257,26 @@ static void wait_for_gpus(struct pipeline *p)
     gpus_wait(p->gpus);
 }
 
+/* Makes a job fail that is not over; *j may be gone. */
+static void fail_cancelled(struct job *j)
+{
+    j->of->is_cancelled = true;
+    if (j->state == JOB_WAITING)
+        job_drop(j);
+    else if (j->state != JOB_ENDING)
+        job_fail(j, PIPELINE_CANCELLED, 0);
+}
+
+/* Cancels a job, which may be over; gives up the lock. */
+static void cancel(struct pipeline_job *of)
+{
+    of->is_cancelled = true;
+    if (of->own != NULL)
+        fail_cancelled(of->own);
+    if (of->own != NULL)
+        job_settle(of->own);
+}
+
 bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
 {
     struct job *j;
@@ -257,7 +291,6 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
     of->is_over = false;
     of->status = PIPELINE_OK;
     of->error_number = 0;
-    of->is_cancelled = false;
     j->of = of;
     j->previous = p->last;
     if (p->last != NULL)
@@ -278,8 +311,10 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
      * thread longer to wake one than to submit a small job. */
     if (of->begin == NULL)
         job_begin(j);
-    else if (p->called == 0)
+    if (of->begin == NULL ? !p->config.caller_works : p->called == 0)
         crew_call(p);
+    if (of->is_cancelled)
+        cancel(of);
     jobs_call_feeder(p);
     unlock(p);
     if (p->wait_for_gpu)
@@ -287,27 +322,23 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
     return true;
 }
 
-/* Works as the first worker, or waits while somebody else does, until is_true(ctx), which is called
- * with the lock held.  Whatever makes it true calls wake_callers. */
-static void work_until(struct pipeline *p, bool (*is_true)(void *ctx), void *ctx)
+/* Waits for the job until is_true(ctx), which is called with the lock held.  Whatever makes it true
+ * calls wake_caller. */
+static void wait_until(struct pipeline *p, struct pipeline_job *of, bool (*is_true)(void *ctx),
+                       void *ctx)
 {
+    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
     struct worker *first = &p->workers[0];
 
+    of->waits = p->config.caller_works ? &p->can_work : &changed;
     while (!is_true(ctx)) {
-        if (p->has_first) {
-            p->callers++;
-            pthread_cond_wait(&p->can_be_first, &p->lock);
-            p->callers--;
-            continue;
-        }
-        p->has_first = true;
-        while (!is_true(ctx))
-            if (!work_once(first) && !is_true(ctx))
-                crew_wait(first);
-        p->has_first = false;
-        if (p->callers > 0)
-            pthread_cond_broadcast(&p->can_be_first);
+        if (!p->config.caller_works)
+            pthread_cond_wait(&changed, &p->lock);
+        else if (!work_once(first) && !is_true(ctx))
+            crew_wait(first);
     }
+    of->waits = NULL;
+    pthread_cond_destroy(&changed);
 }
 
 static bool is_over(void *ctx)
@@ -322,8 +353,7 @@ void pipeline_wait(struct pipeline *p, struct pipeline_job *of)
     if (of->is_over)
         return;
     lock(p);
-    of->is_awaited = true;
-    work_until(p, is_over, of);
+    wait_until(p, of, is_over, of);
     unlock(p);
 }
 
@@ -360,8 +390,7 @@ void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *of, bool (*e
     struct wait_to_push w = {of, enough, ctx};
 
     lock(p);
-    of->is_awaited = true;
-    work_until(p, can_push, &w);
+    wait_until(p, of, can_push, &w);
     unlock(p);
 }
 
@@ -379,23 +408,10 @@ static bool settle_one(struct pipeline *p)
     return false;
 }
 
-/* Cancels one; *j may be gone. */
-static void cancel(struct job *j)
-{
-    j->of->is_cancelled = true;
-    if (j->state == JOB_WAITING)
-        job_drop(j);
-    else if (j->state != JOB_ENDING)
-        job_fail(j, PIPELINE_CANCELLED, 0);
-}
-
 void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *of)
 {
     lock(p);
-    if (of->own != NULL)
-        cancel(of->own);
-    if (of->own != NULL)
-        job_settle(of->own);
+    cancel(of);
     unlock(p);
 }
 
@@ -404,7 +420,7 @@ void pipeline_cancel(struct pipeline *p)
     lock(p);
     for (struct job *j = p->first, *next; j != NULL; j = next) {
         next = j->next;
-        cancel(j);
+        fail_cancelled(j);
     }
     while (settle_one(p))
         ;

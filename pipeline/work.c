@@ -325,7 +325,8 @@ void *worker_main(void *argument)
     while (!p->ends) {
         if (work_once(w))
             continue;
-        if (p->ends || w->lacks_memory)
+        /* The first waits until there is memory, or others have done its work. */
+        if (p->ends || (w->lacks_memory && w != p->workers))
             break;
         crew_wait(w);
     }

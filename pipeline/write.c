@@ -112,7 +112,7 @@ void write_finished(struct job *j)
         }
         count_written(j, count, &w);
         if (j->of->is_pushed)
-            wake_callers(p);
+            wake_caller(j->of);
         for (unsigned i = 0; i < count; i++) {
             slot_free_first(j);
             /* There is room for one more segment. */

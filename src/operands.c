@@ -995,6 +995,7 @@ bool operands_process(const struct options *o, struct messages *m)
     bool may_exit = true;
 
     w.again_end = &w.again;
+    w.config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
         w.config.backend = BACKEND_CPU;
     /* If a GPU is asked for and there is none, that is said before anything is done. */

@@ -97,7 +97,7 @@ static void by_stream(int expands, size_t chunk)
         }
         out.size = chunk > 0 ? chunk : (turn >> 12) % sizeof(out_bytes);
         out.used = 0;
-        status = gzlzss_stream_run(s, &out, &in, feof(stdin));
+        status = gzlzss_stream_run(s, &out, &in, feof(stdin) ? GZLZSS_END : GZLZSS_CONTINUE);
         put(out_bytes, out.used);
     }
     gzlzss_stream_free(s);

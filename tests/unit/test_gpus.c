@@ -289,7 +289,12 @@ static uint64_t split_segments;
 static struct pipeline_config config(enum backend backend, int threads)
 {
     struct pipeline_config c = {
-        .level = level, .threads = threads, .segment_size = segment_size, .backend = backend};
+        .level = level,
+        .threads = threads,
+        .caller_works = true,
+        .segment_size = segment_size,
+        .backend = backend,
+    };
 
     return c;
 }
@@ -1226,6 +1231,7 @@ static void test_many_jobs(void)
         told.fails_late = round % 2 != 0;
         gpu_min = fault == 3 ? 200000 : 0;
         c = config((enum backend)(round / 4 % 3), threads[round % 4]);
+        c.caller_works = round % 3 != 0;
         c.open_jobs = fault == 1 ? 3 : 0;
         is_gpu_alone = c.backend == BACKEND_GPU && !told.is_wrong && told.good_batches < 0;
         p = new_pipeline(&c);
@@ -1294,10 +1300,11 @@ static void test_pushed(void)
         uint64_t by_gpu = 0;
 
         for (int way = 0; way < 8; way++) {
-            const struct pipeline_config c =
+            struct pipeline_config c =
                 config(way % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, 1 + 2 * (way / 2 % 2));
             struct pipeline *p;
 
+            c.caller_works = way / 4 == fault % 2;
             be_good(2);
             told.open_ms = fault == 1 ? 20 : 0;
             told.good_batches = fault == 2 ? 2 : -1;

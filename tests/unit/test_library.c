@@ -117,6 +117,8 @@ static void test_bound(void)
             out = compressed(z, random, n, &out_len);
             CHECK(is_member_of(out, out_len, random, n));
             free(out);
+            CHECK_EQ(gzlzss_bound(z, SIZE_MAX), SIZE_MAX);
+            CHECK(gzlzss_bound(z, SIZE_MAX / 2) > SIZE_MAX / 2);
             gzlzss_free(z);
         }
     free(random);
@@ -155,6 +157,10 @@ static void test_room(void)
 
 static void test_arguments(void)
 {
+    struct {
+        gzlzss_options o;
+        uint64_t more;
+    } later = {GZLZSS_OPTIONS_INIT, 0};
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
     gzlzss_call call = GZLZSS_CALL_INIT;
     uint8_t out[100];
@@ -187,23 +193,30 @@ static void test_arguments(void)
     o.backend = GZLZSS_GPU;
     o.rsyncable = 1;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
-    /* A program that was made with an older header, which had two members. */
     o = (gzlzss_options)GZLZSS_OPTIONS_INIT;
-    o.size = offsetof(gzlzss_options, threads);
-    o.level = 1;
-    o.threads = -7;
-    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    o.size = 0;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    /* Of a program that was made with a later header, what is zero may be unknown. */
+    later.o.size = sizeof(later);
+    later.more = 1;
+    CHECK_EQ(gzlzss_new(&z, &later.o), GZLZSS_ERROR_ARGUMENT);
+    CHECK(z == NULL);
+    later.more = 0;
+    CHECK_EQ(gzlzss_new(&z, &later.o), GZLZSS_OK);
 
     CHECK_EQ(gzlzss_compress(NULL, out, &len, input, 1, NULL), GZLZSS_ERROR_ARGUMENT);
     CHECK_EQ(gzlzss_compress(z, out, NULL, input, 1, NULL), GZLZSS_ERROR_ARGUMENT);
     len = sizeof(out);
     CHECK_EQ(gzlzss_compress(z, NULL, &len, input, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
+    len = sizeof(out);
     CHECK_EQ(gzlzss_compress(z, out, &len, NULL, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
     CHECK_EQ(gzlzss_compress_range(z, out, &len, input, 1, 0, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
     CHECK_EQ(gzlzss_compress_range(z, out, &len, input, 0, 0, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
     call.size = 1;
     CHECK_EQ(gzlzss_compress(z, out, &len, input, 1, &call), GZLZSS_ERROR_ARGUMENT);
-    CHECK_EQ(gzlzss_stream_run(NULL, NULL, NULL, 0), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_stream_run(NULL, NULL, NULL, GZLZSS_CONTINUE), GZLZSS_ERROR_ARGUMENT);
     len = sizeof(out);
     CHECK_EQ(gzlzss_compress(z, out, &len, NULL, 0, NULL), GZLZSS_OK);
     CHECK_EQ(len, 20);
@@ -212,8 +225,10 @@ static void test_arguments(void)
     gzlzss_stream_free(NULL);
     gzlzss_free(NULL);
     gzlzss_free(z);
-    for (int status = 1; status >= -14; status--)
-        CHECK(gzlzss_status_text((gzlzss_status)status)[0] != '\0');
+    for (int a = GZLZSS_STREAM_END; a >= GZLZSS_ERROR_INTERNAL; a--)
+        for (int b = a - 1; b >= GZLZSS_ERROR_INTERNAL - 1; b--)
+            CHECK(strcmp(gzlzss_status_text((gzlzss_status)a),
+                         gzlzss_status_text((gzlzss_status)b)) != 0);
 }
 
 static void test_header(void)
@@ -294,7 +309,7 @@ static uint8_t *streamed(gzlzss_stream *s, const uint8_t *in, size_t len, size_t
         gzlzss_in i = {in + at, n, 0};
         gzlzss_out o = {bytes + *out_len, size < free_room ? size : free_room, 0};
 
-        status = gzlzss_stream_run(s, &o, &i, at + n == len);
+        status = gzlzss_stream_run(s, &o, &i, at + n == len ? GZLZSS_END : GZLZSS_CONTINUE);
         CHECK(i.used <= n && o.used <= o.size);
         /* It never does nothing without a reason. */
         CHECK(status != GZLZSS_OK || i.used == n || o.used == o.size);
@@ -357,11 +372,11 @@ static void test_stream_ends_early(void)
         gzlzss_stream *s;
 
         CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
-        CHECK_EQ(gzlzss_stream_run(s, &o, &in, 0), GZLZSS_OK);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &in, GZLZSS_CONTINUE), GZLZSS_OK);
         gzlzss_stream_free(s);
         o.used = 0;
         CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
-        CHECK_EQ(gzlzss_stream_run(s, &o, &packed, 0), GZLZSS_OK);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &packed, GZLZSS_CONTINUE), GZLZSS_OK);
         gzlzss_stream_free(s);
     }
     for (int damage = 0; damage < 2; damage++) {
@@ -374,10 +389,10 @@ static void test_stream_ends_early(void)
         CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
         while (status == GZLZSS_OK) {
             o.used = 0;
-            status = gzlzss_stream_run(s, &o, &in, 1);
+            status = gzlzss_stream_run(s, &o, &in, GZLZSS_END);
         }
         CHECK_EQ(status, damage ? GZLZSS_ERROR_DATA : GZLZSS_ERROR_TRUNCATED);
-        CHECK_EQ(gzlzss_stream_run(s, &o, &in, 1), status);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &in, GZLZSS_END), status);
         gzlzss_stream_free(s);
         out[len - 5] ^= 1;
     }
@@ -403,7 +418,7 @@ static void test_stream_is_bounded(void)
     }
     CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
     for (int i = 0; i < 100; i++)
-        CHECK_EQ(gzlzss_stream_run(s, &out, &in, 0), GZLZSS_OK);
+        CHECK_EQ(gzlzss_stream_run(s, &out, &in, GZLZSS_CONTINUE), GZLZSS_OK);
     CHECK(in.used > 0 && in.used < len / 2);
     gzlzss_stream_free(s);
     gzlzss_free(z);
@@ -436,7 +451,7 @@ static void test_progress(void)
     CHECK_EQ(gzlzss_compress(z, out, &len, input, input_size, &call), GZLZSS_ERROR_CANCELLED);
     CHECK_EQ(len, 0);
     CHECK_EQ(gzlzss_compress_stream(&s, z, &call), GZLZSS_OK);
-    CHECK_EQ(gzlzss_stream_run(s, &o, &in, 1), GZLZSS_ERROR_CANCELLED);
+    CHECK_EQ(gzlzss_stream_run(s, &o, &in, GZLZSS_END), GZLZSS_ERROR_CANCELLED);
     gzlzss_stream_free(s);
     at = UINT64_MAX;
     len = gzlzss_bound(z, input_size);
@@ -454,13 +469,14 @@ static void test_progress(void)
     gzlzss_free(z);
 }
 
-/* A thread that waits for a pipe, or for input of a stream. */
+/* A thread that waits for a pipe. */
 struct waiter {
     gzlzss *z;
     int in_fd, out_fd;
     bool expands;
     gzlzss_call call;
     gzlzss_status status;
+    atomic_bool is_over;
     pthread_t thread;
 };
 
@@ -470,32 +486,181 @@ static void *wait_main(void *argument)
 
     w->status = w->expands ? gzlzss_decompress_fd(w->z, w->out_fd, w->in_fd, &w->call)
                            : gzlzss_compress_fd(w->z, w->out_fd, w->in_fd, &w->call);
+    w->is_over = true;
     return NULL;
 }
 
-static void test_cancel(void)
+/* What a waiter waits for. */
+enum waits_for { EMPTY_PIPE, FULL_PIPE, FULL_PIPE_FROM_FILE, WAITS };
+
+/* Starts one, whose input or output is an end of `ends`. */
+static void start_waiter(struct waiter *w, enum waits_for what, const uint8_t *packed, size_t len,
+                         int ends[2])
+{
+    FILE *file = tmpfile();
+
+    if (pipe(ends) != 0 || file == NULL)
+        abort();
+    CHECK_EQ(fwrite(w->expands ? packed : input, 1, w->expands ? len : input_size, file),
+             w->expands ? len : input_size);
+    fflush(file);
+    rewind(file);
+    w->in_fd = dup(fileno(file));
+    w->out_fd = open("/dev/null", O_WRONLY);
+    fclose(file);
+    if (what == EMPTY_PIPE)
+        dup2(ends[0], w->in_fd);
+    else
+        dup2(ends[1], w->out_fd);
+    pthread_create(&w->thread, NULL, wait_main, w);
+}
+
+static void end_waiter(struct waiter *w, const int ends[2])
+{
+    pthread_join(w->thread, NULL);
+    CHECK_EQ(w->status, GZLZSS_ERROR_CANCELLED);
+    close(ends[0]);
+    close(ends[1]);
+    close(w->in_fd);
+    close(w->out_fd);
+}
+
+/* Calls that wait for pipes, more of them than threads, do not keep others from anything, not even
+ * those of the same thread; they can be cancelled, one or all. */
+static void test_waiting(void)
 {
     for (int threads = 1; threads <= 3; threads += 2)
-        for (int expands = 0; expands < 2; expands++)
-            for (int all = 0; all < 2; all++) {
-                struct waiter w = {
-                    .z = object(6, threads), .expands = expands, .call = GZLZSS_CALL_INIT};
-                int ends[2];
+        for (int all = 0; all < 2; all++) {
+            gzlzss *z = object(1, threads);
+            struct waiter w[2 * WAITS];
+            int ends[2 * WAITS][2];
+            size_t len, other_len, back_len = input_size;
+            uint8_t *out = compressed(z, input, input_size, &len), *other;
+            uint8_t *back = unit_need(malloc(input_size));
 
-                if (pipe(ends) != 0)
-                    abort();
-                w.in_fd = ends[0];
-                w.out_fd = open("/dev/null", O_WRONLY);
-                pthread_create(&w.thread, NULL, wait_main, &w);
-                usleep(20000);
-                gzlzss_cancel(w.z, all ? NULL : &w.call);
-                pthread_join(w.thread, NULL);
-                CHECK_EQ(w.status, GZLZSS_ERROR_CANCELLED);
-                close(ends[0]);
-                close(ends[1]);
-                close(w.out_fd);
-                gzlzss_free(w.z);
+            for (int i = 0; i < 2 * WAITS; i++) {
+                w[i] = (struct waiter){.z = z, .expands = i % 2 == 1, .call = GZLZSS_CALL_INIT};
+                start_waiter(&w[i], (enum waits_for)(i / 2), out, len, ends[i]);
             }
+            for (int i = 0; i < 5; i++) {
+                usleep(2000);
+                other = compressed(z, input, input_size, &other_len);
+                CHECK(other_len == len && memcmp(out, other, len) == 0);
+                free(other);
+            }
+            CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, NULL), GZLZSS_OK);
+            for (int i = 0; i < 2 * WAITS; i++) {
+                CHECK(!w[i].is_over);
+                /* It may be about to begin only now. */
+                while (!w[i].is_over) {
+                    gzlzss_cancel(z, all ? NULL : &w[i].call);
+                    usleep(1000);
+                }
+                CHECK(all || i == 2 * WAITS - 1 || !w[i + 1].is_over);
+                end_waiter(&w[i], ends[i]);
+                if (all)
+                    break;
+            }
+            for (int i = 1; all && i < 2 * WAITS; i++) {
+                while (!w[i].is_over)
+                    gzlzss_cancel(z, NULL);
+                end_waiter(&w[i], ends[i]);
+            }
+            free(back);
+            free(out);
+            gzlzss_free(z);
+        }
+}
+
+/* A stream that waits for room for its output does not keep others from anything; one thread has
+ * both, in turns. */
+static void test_turns(void)
+{
+    for (int threads = 1; threads <= 4; threads += 3) {
+        const size_t large = 4 * input_size;
+        gzlzss *z = object(1, threads);
+        uint8_t *in = unit_need(malloc(large)), *back = unit_need(malloc(large));
+        size_t len, done = 0;
+        uint8_t *out;
+        gzlzss_in packed = {NULL, 0, 0};
+        gzlzss_status status = GZLZSS_OK;
+        gzlzss_stream *s;
+
+        for (size_t i = 0; i < 4; i++)
+            memcpy(in + i * input_size, input, input_size);
+        out = compressed(z, in, large, &len);
+        packed.bytes = out;
+        packed.size = len;
+        CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
+        while (status == GZLZSS_OK) {
+            gzlzss_out o = {back + done, large - done < 100000 ? large - done : 100000, 0};
+            gzlzss_in plain = {input, input_size, 0};
+            size_t other_len;
+            gzlzss_stream *other;
+
+            status = gzlzss_stream_run(s, &o, &packed, GZLZSS_END);
+            CHECK(status != GZLZSS_OK || o.used == o.size);
+            done += o.used;
+            free(compressed(z, input, input_size, &other_len));
+            CHECK_EQ(gzlzss_compress_stream(&other, z, NULL), GZLZSS_OK);
+            o = (gzlzss_out){NULL, 0, 0};
+            CHECK_EQ(gzlzss_stream_run(other, &o, &plain, GZLZSS_END), GZLZSS_OK);
+            gzlzss_stream_free(other);
+        }
+        CHECK_EQ(status, GZLZSS_STREAM_END);
+        CHECK(done == large && memcmp(back, in, large) == 0);
+        gzlzss_stream_free(s);
+        free(out);
+        free(in);
+        free(back);
+        gzlzss_free(z);
+    }
+}
+
+/* What is flushed is all that comes of the input: of a member that zlib has flushed, or of several
+ * members. */
+static void test_flush(void)
+{
+    enum { PART = 1000, PARTS = 800 };
+    gzlzss *z = object(6, 3);
+    uint8_t *out = unit_need(malloc(2 * (PART + 100)));
+    uint8_t *back = unit_need(malloc(PART + 1));
+    z_stream deflater = {0};
+    gzlzss_in none = {NULL, 0, 0};
+    gzlzss_out o = {back, PART + 1, 0};
+    gzlzss_stream *s;
+
+    if (deflateInit2(&deflater, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_stream_run(s, &o, NULL, GZLZSS_FLUSH), GZLZSS_OK);
+    for (size_t i = 0; i < PARTS; i++) {
+        const size_t at = i * PART % (input_size - PART);
+        gzlzss_in in = {out, 0, 0};
+
+        deflater.next_in = input + at;
+        deflater.avail_in = PART;
+        deflater.next_out = out;
+        deflater.avail_out = 2 * (PART + 100);
+        CHECK_EQ(deflate(&deflater, i + 1 == PARTS ? Z_FINISH : Z_SYNC_FLUSH),
+                 i + 1 == PARTS ? Z_STREAM_END : Z_OK);
+        in.size = (size_t)(deflater.next_out - out);
+        o.used = 0;
+        CHECK_EQ(gzlzss_stream_run(s, &o, &in, GZLZSS_FLUSH), GZLZSS_OK);
+        CHECK_EQ(in.used, in.size);
+        CHECK(o.used == PART && memcmp(back, input + at, PART) == 0);
+    }
+    o.used = 0;
+    CHECK_EQ(gzlzss_stream_run(s, &o, &none, GZLZSS_END), GZLZSS_STREAM_END);
+    CHECK_EQ(o.used, 0);
+    gzlzss_stream_free(s);
+    deflateEnd(&deflater);
+    CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_stream_run(s, &o, NULL, GZLZSS_FLUSH), GZLZSS_ERROR_ARGUMENT);
+    gzlzss_stream_free(s);
+    free(back);
+    free(out);
+    gzlzss_free(z);
 }
 
 /* --- Descriptors ---------------------------------------------------------------------------- */
@@ -578,7 +743,7 @@ static void *call_main(void *argument)
             gzlzss_stream *s;
 
             ok &= gzlzss_compress_stream(&s, c->z, NULL) == GZLZSS_OK;
-            ok &= gzlzss_stream_run(s, &o, &in, 1) == GZLZSS_STREAM_END;
+            ok &= gzlzss_stream_run(s, &o, &in, GZLZSS_END) == GZLZSS_STREAM_END;
             ok &= o.used == c->expected_len && memcmp(out, c->expected, o.used) == 0;
             gzlzss_stream_free(s);
         }
@@ -613,12 +778,6 @@ static void test_threads(void)
 
 /* After fork, the child makes its own; the parent's goes on.  (ThreadSanitizer forbids the child to
  * start threads.) */
-#ifdef __SANITIZE_THREAD__
-#define CHILD_THREADS 1
-#else
-#define CHILD_THREADS 3
-#endif
-
 static void test_fork(void)
 {
     gzlzss *z = object(6, 3);
@@ -630,15 +789,17 @@ static void test_fork(void)
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        gzlzss *own;
         bool ok = gzlzss_compress(z, out, &child_len, input, 10, NULL) == GZLZSS_ERROR_FORKED;
 
         gzlzss_free(z);
-        own = object(6, CHILD_THREADS);
+#ifndef __SANITIZE_THREAD__
+        gzlzss *own = object(6, 3);
+
         child_len = len;
         ok &= gzlzss_compress(own, out, &child_len, input, input_size, NULL) == GZLZSS_OK;
         ok &= child_len == len;
         gzlzss_free(own);
+#endif
         _exit(ok ? 0 : 1);
     }
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -664,7 +825,9 @@ int main(void)
     RUN(test_stream_ends_early);
     RUN(test_stream_is_bounded);
     RUN(test_progress);
-    RUN(test_cancel);
+    RUN(test_waiting);
+    RUN(test_turns);
+    RUN(test_flush);
     RUN(test_descriptors);
     RUN(test_threads);
     RUN(test_fork);

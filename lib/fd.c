@@ -1,0 +1,189 @@
+/*
+ * fd.c - from one descriptor to another (include/gzlzss.h)
+ *
+ * The object's threads never wait for a descriptor: one that nobody reads, or writes to, would keep
+ * them from other calls.  So where one is no regular file, the calling thread reads and writes, and
+ * a stream does the rest.  gzlzss_cancel wakes it by a pipe.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/compress.h"
+#include "lib/decompress.h"
+#include "lib/object.h"
+#include "lib/sigpipe.h"
+#include "lib/stream.h"
+
+/* Bytes that are read, and written, at a time. */
+#define BUFFER_SIZE ((size_t)256 << 10)
+
+struct ends {
+    gzlzss_stream *stream;
+    const struct operation *operation;
+    int in_fd, out_fd;
+    mode_t out_mode; /* st_mode */
+    int wake[2];     /* a pipe that ends waiting */
+    uint8_t *in, *out;
+};
+
+/* Waits for the descriptor, or until woken.  False if the call was cancelled. */
+static bool wait_for(const struct ends *e, int fd, short events)
+{
+    struct pollfd p[2] = {{.fd = fd, .events = events}, {.fd = e->wake[0], .events = POLLIN}};
+    uint8_t bytes[64];
+
+    /* Where it fails, reading or writing says why; for none, poll would say nothing. */
+    if (fd >= 0)
+        (void)poll(p, 2, -1);
+    while (read(e->wake[0], bytes, sizeof(bytes)) > 0)
+        ;
+    return operation_goes_on(e->operation);
+}
+
+/* Writes some of it without waiting, as far as can be known: to a pipe that takes anything, no more
+ * than it surely takes.  As write(2). */
+static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len)
+{
+    if (S_ISSOCK(e->out_mode))
+        return send(e->out_fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return write(e->out_fd, bytes, S_ISREG(e->out_mode) || len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+static gzlzss_status write_all(const struct ends *e, const uint8_t *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n;
+
+        if (!S_ISREG(e->out_mode) && !wait_for(e, e->out_fd, POLLOUT))
+            return GZLZSS_ERROR_CANCELLED;
+        n = write_some(e, bytes, len);
+        if (n > 0) {
+            bytes += n;
+            len -= (size_t)n;
+        } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            return operation_error(e->operation, GZLZSS_ERROR_WRITE, errno);
+        }
+    }
+    return GZLZSS_OK;
+}
+
+/* Reads more input, unless the stream has something to do first; `in->size` stays 0 then, and *ends
+ * becomes true at the end. */
+static gzlzss_status read_more(const struct ends *e, gzlzss_in *in, bool *ends)
+{
+    struct pollfd now = {.fd = e->in_fd, .events = POLLIN};
+    ssize_t n;
+
+    *in = (gzlzss_in){e->in, 0, 0};
+    if (e->in_fd >= 0 && poll(&now, 1, 0) == 0) {
+        if (stream_polls(e->stream) && !wait_for(e, e->in_fd, POLLIN))
+            return GZLZSS_ERROR_CANCELLED;
+        if (poll(&now, 1, 0) == 0)
+            return GZLZSS_OK;
+    }
+    if (!operation_goes_on(e->operation))
+        return GZLZSS_ERROR_CANCELLED;
+    n = read(e->in_fd, e->in, BUFFER_SIZE);
+    if (n < 0 && errno != EINTR && errno != EAGAIN)
+        return operation_error(e->operation, GZLZSS_ERROR_READ, errno);
+    if (n > 0)
+        in->size = (size_t)n;
+    *ends = n == 0;
+    return GZLZSS_OK;
+}
+
+static gzlzss_status run(const struct ends *e)
+{
+    gzlzss_in in = {e->in, 0, 0};
+    bool ends = false;
+
+    for (;;) {
+        gzlzss_out out = {e->out, BUFFER_SIZE, 0};
+        const gzlzss_status status =
+            gzlzss_stream_run(e->stream, &out, &in, ends ? GZLZSS_END : GZLZSS_CONTINUE);
+        gzlzss_status error = write_all(e, e->out, out.used);
+
+        if (error == GZLZSS_OK && status != GZLZSS_OK)
+            return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
+        if (error == GZLZSS_OK && in.used == in.size && !ends && out.used < out.size)
+            error = read_more(e, &in, &ends);
+        if (error != GZLZSS_OK)
+            return error;
+    }
+}
+
+/* Begins; false with errno set if memory or descriptors are short. */
+static bool open_ends(struct ends *e)
+{
+    struct stat st;
+
+    e->out_mode = fstat(e->out_fd, &st) == 0 ? st.st_mode : 0;
+    e->in = malloc(BUFFER_SIZE);
+    e->out = malloc(BUFFER_SIZE);
+    if (e->in == NULL || e->out == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    return pipe2(e->wake, O_CLOEXEC | O_NONBLOCK) == 0;
+}
+
+/* Reads one, and writes to the other what a stream makes of it. */
+static gzlzss_status pump(gzlzss *z,
+                          gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
+                          int out_fd, int in_fd, gzlzss_call *call)
+{
+    struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = {-1, -1}};
+    struct sigpipe sigpipe;
+    gzlzss_status status = begin(&e.stream, z, call);
+
+    if (status != GZLZSS_OK)
+        return status;
+    e.operation = stream_operation(e.stream);
+    if (open_ends(&e)) {
+        stream_set_wake(e.stream, e.wake[1]);
+        sigpipe_block(&sigpipe);
+        status = run(&e);
+        sigpipe_restore(&sigpipe);
+        stream_set_wake(e.stream, -1);
+    } else {
+        status = errno == ENOMEM ? GZLZSS_ERROR_MEMORY
+                                 : operation_error(e.operation, GZLZSS_ERROR_READ, errno);
+    }
+    gzlzss_stream_free(e.stream);
+    if (e.wake[0] >= 0) {
+        close(e.wake[0]);
+        close(e.wake[1]);
+    }
+    free(e.in);
+    free(e.out);
+    return status;
+}
+
+static bool is_file(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
+{
+    return is_file(in_fd) && is_file(out_fd) ? compress_file(z, out_fd, in_fd, call)
+                                             : pump(z, gzlzss_compress_stream, out_fd, in_fd, call);
+}
+
+gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
+{
+    return is_file(in_fd) && is_file(out_fd)
+               ? decompress_file(z, out_fd, in_fd, call)
+               : pump(z, gzlzss_decompress_stream, out_fd, in_fd, call);
+}
