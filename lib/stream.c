@@ -184,7 +184,6 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
 
     if (directive == GZLZSS_FLUSH)
         return GZLZSS_ERROR_ARGUMENT;
-
     for (;;) {
         size_t pushed = 0;
 
@@ -292,7 +291,8 @@ static bool is_cancelled(const struct gzlzss_stream *s)
 static void tell_caller(struct gzlzss_stream *s)
 {
     s->went_on = true;
-    wake_poll(s);
+    if (s->wants_room || s->is_over)
+        wake_poll(s);
     pthread_cond_signal(&s->caller_can_go);
 }
 

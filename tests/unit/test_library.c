@@ -577,7 +577,7 @@ static void test_waiting(void)
 static void test_turns(void)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
-        const size_t large = 4 * input_size;
+        const size_t large = 4 * input_size, step = 500000;
         gzlzss *z = object(1, threads);
         uint8_t *in = unit_need(malloc(large)), *back = unit_need(malloc(large));
         size_t len, done = 0;
@@ -593,15 +593,15 @@ static void test_turns(void)
         packed.size = len;
         CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
         while (status == GZLZSS_OK) {
-            gzlzss_out o = {back + done, large - done < 100000 ? large - done : 100000, 0};
-            gzlzss_in plain = {input, input_size, 0};
+            gzlzss_out o = {back + done, large - done < step ? large - done : step, 0};
+            gzlzss_in plain = {input, 5 * SEGMENT, 0};
             size_t other_len;
             gzlzss_stream *other;
 
             status = gzlzss_stream_run(s, &o, &packed, GZLZSS_END);
             CHECK(status != GZLZSS_OK || o.used == o.size);
             done += o.used;
-            free(compressed(z, input, input_size, &other_len));
+            free(compressed(z, input, 5 * SEGMENT, &other_len));
             CHECK_EQ(gzlzss_compress_stream(&other, z, NULL), GZLZSS_OK);
             o = (gzlzss_out){NULL, 0, 0};
             CHECK_EQ(gzlzss_stream_run(other, &o, &plain, GZLZSS_END), GZLZSS_OK);
