@@ -360,12 +360,8 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
 {
     struct gz_stream *s = calloc(1, sizeof *s);
 
-    memset(info, 0, sizeof *info);
     if (s == NULL)
         return NULL;
-    s->io = *io;
-    s->info = info;
-    s->in_pos = s->in_end = GZ_IN_BACK;
     s->in = malloc(GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK);
     s->out = malloc(GZ_OUT_BACK + GZ_OUT_SIZE + GZ_OUT_SLACK);
     if (s->out != NULL)
@@ -374,8 +370,23 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
         gz_close(s);
         return NULL;
     }
-    memset(s->in, 0, GZ_IN_BACK);
+    gz_reopen(s, io, info);
     return s;
+}
+
+void gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info)
+{
+    *s = (struct gz_stream){
+        .io = *io,
+        .info = info,
+        .in = s->in,
+        .in_pos = GZ_IN_BACK,
+        .in_end = GZ_IN_BACK,
+        .out = s->out,
+        .raw = s->raw,
+    };
+    memset(s->in, 0, GZ_IN_BACK);
+    memset(info, 0, sizeof *info);
 }
 
 enum gz_status gz_read_header(struct gz_stream *s)

@@ -39,6 +39,10 @@
  * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.
  */
 struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
+
+/* As gz_close and gz_open, with the same memory. */
+void gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info);
+
 enum gz_status gz_read_header(struct gz_stream *s);
 enum gz_status gz_run(struct gz_stream *s);
 void gz_close(struct gz_stream *s); /* s may be NULL */

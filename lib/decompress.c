@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
@@ -130,24 +131,55 @@ static int write_fd(void *ctx, const void *buf, size_t len)
     return tell(w) ? 0 : -1;
 }
 
-enum gz_status decompress_all(struct gz_io *io, struct expansion *e, int *error)
+/* Takes a decompressor that nobody uses, or makes one; NULL if memory is short. */
+static struct decompressor *take(gzlzss *z, const struct gz_io *io)
 {
-    struct gz_info info;
-    enum gz_status status = GZ_NO_MEMORY;
-    struct gz_stream *s;
+    struct decompressor *d;
+
+    pthread_mutex_lock(&z->lock);
+    d = z->idle;
+    if (d != NULL)
+        z->idle = d->next;
+    pthread_mutex_unlock(&z->lock);
+    if (d == NULL)
+        d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return NULL;
+    if (d->stream != NULL)
+        gz_reopen(d->stream, io, &d->info);
+    else
+        d->stream = gz_open(io, &d->info);
+    if (d->stream != NULL)
+        return d;
+    free(d);
+    return NULL;
+}
+
+static void leave(gzlzss *z, struct decompressor *d)
+{
+    pthread_mutex_lock(&z->lock);
+    d->next = z->idle;
+    z->idle = d;
+    pthread_mutex_unlock(&z->lock);
+}
+
+enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, int *error)
+{
+    struct decompressor *d;
+    enum gz_status status;
 
     if (e != NULL)
         io->ahead = expansion_ahead(e);
-    s = gz_open(io, &info);
-    if (s != NULL) {
-        status = gz_read_header(s);
-        if (status == GZ_OK && e != NULL && info.format == GZ_FORMAT_GZIP)
-            expansion_begin(e);
-        if (status == GZ_OK)
-            status = gz_run(s);
-    }
+    d = take(z, io);
+    if (d == NULL)
+        return GZ_NO_MEMORY;
+    status = gz_read_header(d->stream);
+    if (status == GZ_OK && e != NULL && d->info.format == GZ_FORMAT_GZIP)
+        expansion_begin(e);
+    if (status == GZ_OK)
+        status = gz_run(d->stream);
     *error = errno;
-    gz_close(s);
+    leave(z, d);
     return status;
 }
 
@@ -155,8 +187,8 @@ enum gz_status decompress_all(struct gz_io *io, struct expansion *e, int *error)
 static gzlzss_status run(struct work *w, struct gz_io *io)
 {
     struct pipeline_expansion_stats stats;
-    int error;
-    const enum gz_status status = decompress_all(io, w->expansion, &error);
+    int error = 0;
+    const enum gz_status status = decompress_all(w->operation.z, io, w->expansion, &error);
 
     if (w->expansion != NULL) {
         w->in_bytes = expansion_position(w->expansion);

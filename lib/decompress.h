@@ -9,7 +9,7 @@
 #include "lib/object.h"
 
 /* Decompresses, with the others' help if e is not NULL; *error is an errno. */
-enum gz_status decompress_all(struct gz_io *io, struct expansion *e, int *error);
+enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, int *error);
 
 /* What came of a decompression, unless its `read` or `write` says more; error_number is of these. */
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number);

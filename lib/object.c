@@ -186,6 +186,11 @@ void gzlzss_free(gzlzss *z)
     /* Another process has its threads, and cannot end them here. */
     if (z->owner == getpid())
         pipeline_free(z->pipeline);
+    for (struct decompressor *d = z->idle, *next; d != NULL; d = next) {
+        next = d->next;
+        gz_close(d->stream);
+        free(d);
+    }
     pthread_mutex_destroy(&z->lock);
     free(z);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "compat/gunzip.h"
 #include "include/gzlzss.h"
 #include "pipeline/pipeline.h"
 
@@ -26,6 +27,13 @@ struct operation {
     struct operation *previous, *next; /* under the object's lock */
 };
 
+/* What a decompression needs, kept for the next. */
+struct decompressor {
+    struct decompressor *next;
+    struct gz_stream *stream; /* NULL at first */
+    struct gz_info info;
+};
+
 struct gzlzss {
     pid_t owner; /* the process that made it */
     struct pipeline *pipeline;
@@ -33,8 +41,9 @@ struct gzlzss {
     size_t segment_size;
     bool is_rsyncable;
 
-    pthread_mutex_t lock; /* of the list */
+    pthread_mutex_t lock; /* of the lists */
     struct operation *first;
+    struct decompressor *idle; /* that nobody uses */
 };
 
 /* Whether `call`, which may be NULL, is a struct that this library can read. */

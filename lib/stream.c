@@ -362,8 +362,8 @@ static void *decompress_main(void *argument)
 {
     struct gzlzss_stream *s = argument;
     struct gz_io io = {.read = read_stream, .write = write_stream, .waits = starves_now, .ctx = s};
-    int error;
-    const enum gz_status status = decompress_all(&io, s->expansion, &error);
+    int error = 0;
+    const enum gz_status status = decompress_all(s->operation.z, &io, s->expansion, &error);
 
     pthread_mutex_lock(&s->lock);
     s->status = decompress_judge(&s->operation, status, error);
