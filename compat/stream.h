@@ -3,8 +3,9 @@
  *
  * Bytes flow  io->read -> in buffer -> decoder -> out buffer -> io->write.  The out buffer is
  * written when it is full and at the end, not after each member: a file of many small members
- * costs no more writes than one big member; and before io->read waits, if io->waits says so.  What was decoded before an error is written too, as
- * GNU gzip does; people rescue data from damaged files that way.
+ * costs no more writes than one big member; and before io->read waits, if io->waits says so.  What
+ * was decoded before an error is written too, as GNU gzip does; people rescue data from damaged
+ * files that way.
  *
  * Nothing here is for callers of gz_decompress(); see compat/gunzip.h.
  */

@@ -121,8 +121,10 @@ typedef struct gzlzss_call {
      * not use the object. */
     int (*progress)(void *ctx, uint64_t in, uint64_t out);
     void *ctx;
-    int error_number;  /* set after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE; else 0 */
-    uint64_t in_bytes; /* set by the call: bytes of input, and of output, that were processed */
+    int error_number; /* set after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE; else 0 */
+    uint64_t
+        in_bytes; /* set by the call: bytes of input that were read, which may be more than were
+                          of use, and of output that were written */
     uint64_t out_bytes;
 } gzlzss_call;
 
@@ -191,12 +193,13 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * - there is no more room for output, and more is there; or
  * - all of *in was taken, with GZLZSS_CONTINUE: what comes of it may be given by a later call;
  *   with GZLZSS_FLUSH, all that comes of it was given; or
- * - it is over: GZLZSS_STREAM_END with GZLZSS_END, when all was given; or an error.
+ * - it is over: GZLZSS_STREAM_END with GZLZSS_END, when all was given (of a .zip, when the data of
+ *   its file was); or an error.
  *
  * Until then it may wait for the object's threads, but for nothing else.  GZLZSS_OK: there is more
  * to do.  GZLZSS_END and GZLZSS_FLUSH are to be given again until it was done, while *in does not
  * grow.  in may be NULL: there is no input now.  One thread at a time for one stream.  After an
- * error, every call returns the same.
+ * error other than GZLZSS_ERROR_ARGUMENT, every call returns the same.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);

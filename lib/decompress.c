@@ -194,8 +194,10 @@ static gzlzss_status run(struct work *w, struct gz_io *io)
         w->in_bytes = expansion_position(w->expansion);
         expansion_close(w->expansion, &stats);
     }
-    if (w->operation.call != NULL)
+    if (w->operation.call != NULL) {
         w->operation.call->in_bytes = w->in_bytes;
+        w->operation.call->out_bytes = w->out_bytes;
+    }
     if (status == GZ_WRITE_ERROR && w->is_full)
         return GZLZSS_ERROR_ROOM;
     return decompress_judge(&w->operation, status, error);
@@ -237,7 +239,7 @@ gzlzss_status decompress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *cal
     sigpipe_block(&sigpipe);
     w.expansion = pipeline_expand(z->pipeline, in_fd, 0, write_fd, &w);
     status = run(&w, &io);
-    sigpipe_restore(&sigpipe);
+    sigpipe_restore(&sigpipe, status == GZLZSS_ERROR_WRITE);
     operation_end(&w.operation);
     return status;
 }

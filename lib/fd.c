@@ -32,18 +32,18 @@ struct ends {
     int in_fd, out_fd;
     mode_t out_mode; /* st_mode */
     int wake[2];     /* a pipe that ends waiting */
+    uint64_t written;
     uint8_t *in, *out;
 };
 
-/* Waits for the descriptor, or until woken.  False if the call was cancelled. */
-static bool wait_for(const struct ends *e, int fd, short events)
+/* Waits for the descriptor, or until woken: *is_ready says which.  False if the call was cancelled. */
+static bool wait_for(const struct ends *e, int fd, short events, bool *is_ready)
 {
     struct pollfd p[2] = {{.fd = fd, .events = events}, {.fd = e->wake[0], .events = POLLIN}};
     uint8_t bytes[64];
 
     /* Where it fails, reading or writing says why; for none, poll would say nothing. */
-    if (fd >= 0)
-        (void)poll(p, 2, -1);
+    *is_ready = fd < 0 || (poll(p, 2, -1) < 0 && errno != EINTR) || p[0].revents != 0;
     while (read(e->wake[0], bytes, sizeof(bytes)) > 0)
         ;
     return operation_goes_on(e->operation);
@@ -58,17 +58,21 @@ static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len
     return write(e->out_fd, bytes, S_ISREG(e->out_mode) || len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-static gzlzss_status write_all(const struct ends *e, const uint8_t *bytes, size_t len)
+static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
 {
     while (len > 0) {
+        bool is_ready = true;
         ssize_t n;
 
-        if (!S_ISREG(e->out_mode) && !wait_for(e, e->out_fd, POLLOUT))
+        if (!S_ISREG(e->out_mode) && !wait_for(e, e->out_fd, POLLOUT, &is_ready))
             return GZLZSS_ERROR_CANCELLED;
+        if (!is_ready)
+            continue;
         n = write_some(e, bytes, len);
         if (n > 0) {
             bytes += n;
             len -= (size_t)n;
+            e->written += (uint64_t)n;
         } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
             return operation_error(e->operation, GZLZSS_ERROR_WRITE, errno);
         }
@@ -76,20 +80,21 @@ static gzlzss_status write_all(const struct ends *e, const uint8_t *bytes, size_
     return GZLZSS_OK;
 }
 
-/* Reads more input, unless the stream has something to do first; `in->size` stays 0 then, and *ends
+/* Reads more input, unless the stream has something to do first; in->size is 0 then, and *ends
  * becomes true at the end. */
 static gzlzss_status read_more(const struct ends *e, gzlzss_in *in, bool *ends)
 {
     struct pollfd now = {.fd = e->in_fd, .events = POLLIN};
+    bool is_ready = e->in_fd < 0 || poll(&now, 1, 0) != 0;
     ssize_t n;
 
     *in = (gzlzss_in){e->in, 0, 0};
-    if (e->in_fd >= 0 && poll(&now, 1, 0) == 0) {
-        if (stream_polls(e->stream) && !wait_for(e, e->in_fd, POLLIN))
-            return GZLZSS_ERROR_CANCELLED;
-        if (poll(&now, 1, 0) == 0)
-            return GZLZSS_OK;
-    }
+    if (!is_ready && !stream_polls(e->stream))
+        return GZLZSS_OK;
+    if (!is_ready && !wait_for(e, e->in_fd, POLLIN, &is_ready))
+        return GZLZSS_ERROR_CANCELLED;
+    if (!is_ready)
+        return GZLZSS_OK;
     if (!operation_goes_on(e->operation))
         return GZLZSS_ERROR_CANCELLED;
     n = read(e->in_fd, e->in, BUFFER_SIZE);
@@ -101,7 +106,7 @@ static gzlzss_status read_more(const struct ends *e, gzlzss_in *in, bool *ends)
     return GZLZSS_OK;
 }
 
-static gzlzss_status run(const struct ends *e)
+static gzlzss_status run(struct ends *e)
 {
     gzlzss_in in = {e->in, 0, 0};
     bool ends = false;
@@ -152,13 +157,15 @@ static gzlzss_status pump(gzlzss *z,
         stream_set_wake(e.stream, e.wake[1]);
         sigpipe_block(&sigpipe);
         status = run(&e);
-        sigpipe_restore(&sigpipe);
+        sigpipe_restore(&sigpipe, status == GZLZSS_ERROR_WRITE);
         stream_set_wake(e.stream, -1);
     } else {
         status = errno == ENOMEM ? GZLZSS_ERROR_MEMORY
                                  : operation_error(e.operation, GZLZSS_ERROR_READ, errno);
     }
     gzlzss_stream_free(e.stream);
+    if (call != NULL)
+        call->out_bytes = e.written;
     if (e.wake[0] >= 0) {
         close(e.wake[0]);
         close(e.wake[1]);

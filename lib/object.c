@@ -292,8 +292,11 @@ bool operation_tell(struct operation *o, uint64_t in, uint64_t out)
     if (call != NULL) {
         call->in_bytes = in;
         call->out_bytes = out;
-        if (call->progress != NULL && call->progress(call->ctx, in, out) != 0)
+        if (call->progress != NULL && call->progress(call->ctx, in, out) != 0) {
             atomic_store(&o->is_cancelled, true);
+            if (o->wake_up != NULL)
+                o->wake_up(o);
+        }
     }
     return operation_goes_on(o);
 }

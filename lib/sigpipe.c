@@ -23,13 +23,13 @@ void sigpipe_block(struct sigpipe *s)
     pthread_sigmask(SIG_BLOCK, &set, &s->mask);
 }
 
-void sigpipe_restore(const struct sigpipe *s)
+void sigpipe_restore(const struct sigpipe *s, bool has_failed)
 {
     const struct timespec none = {0, 0};
     sigset_t now, ours;
 
     sigemptyset(&ours);
-    if (sigpending(&now) == 0)
+    if (has_failed && sigpending(&now) == 0)
         for (size_t i = 0; i < COUNT; i++)
             if (sigismember(&now, signals[i]) == 1 && sigismember(&s->pending, signals[i]) != 1)
                 sigaddset(&ours, signals[i]);

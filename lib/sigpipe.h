@@ -16,6 +16,8 @@ struct sigpipe {
 };
 
 void sigpipe_block(struct sigpipe *s);
-void sigpipe_restore(const struct sigpipe *s);
+
+/* has_failed: a write has, so that there may be a signal of ours. */
+void sigpipe_restore(const struct sigpipe *s, bool has_failed);
 
 #endif

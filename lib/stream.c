@@ -37,6 +37,7 @@ struct gzlzss_stream {
     pthread_mutex_t lock;
     int wake;   /* fd.c's, or -1; under the lock: */
     bool polls; /* it waits for its input, or until there is something to do */
+    bool ends;  /* the job is over, or will be at once */
 
     /* Compression: */
     struct pipeline_job job;
@@ -114,12 +115,12 @@ static bool put(struct pipeline_job *job, struct iovec *parts, int count)
     return true;
 }
 
-/* The job is over, or will be at once. */
 static void ended(struct pipeline_job *job)
 {
     struct gzlzss_stream *s = job->ctx;
 
     pthread_mutex_lock(&s->lock);
+    s->ends = true;
     wake_poll(s);
     pthread_mutex_unlock(&s->lock);
 }
@@ -347,8 +348,10 @@ static int write_stream(void *ctx, const void *buf, size_t len)
             break;
         s->wants_room = true;
         tell_caller(s);
+        expansion_set_stalled(s->expansion, true);
         while (s->room == 0 && !is_cancelled(s))
             pthread_cond_wait(&s->can_go, &s->lock);
+        expansion_set_stalled(s->expansion, false);
         s->wants_room = false;
     }
     in = s->in_bytes = expansion_position(s->expansion);
@@ -413,7 +416,8 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             push_input(s, in, directive == GZLZSS_END);
         if (s->is_over || (s->wants_room && s->room == 0))
             break;
-        if (in->used == in->size &&
+        /* Where the consumer has waited for room, it is to have it. */
+        if (in->used == in->size && !s->wants_room &&
             (directive == GZLZSS_CONTINUE ||
              (directive == GZLZSS_FLUSH && s->starves && !expansion_has_input(s->expansion))))
             break;
@@ -514,8 +518,7 @@ void stream_set_wake(gzlzss_stream *s, int wake)
 /* Whether the stream has something to do without more input; with the lock held. */
 static bool has_something(const struct gzlzss_stream *s)
 {
-    return s->is_decompression ? s->wants_room || s->is_over
-                               : s->waiting > 0 || pipeline_is_over(&s->job);
+    return s->is_decompression ? s->wants_room || s->is_over : s->waiting > 0 || s->ends;
 }
 
 bool stream_polls(gzlzss_stream *s)

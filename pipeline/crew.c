@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "pipeline/crew.h"
 #include "pipeline/jobs.h"
+
+/* A pipeline that lives long tries again to start a thread after so many seconds. */
+#define START_AGAIN 1.0
 
 void crew_call(struct pipeline *p)
 {
@@ -19,15 +23,18 @@ void crew_call(struct pipeline *p)
             pthread_cond_broadcast(&p->can_work);
         else
             pthread_cond_signal(&p->can_work);
-    } else if (p->started < p->threads && !p->ends) {
+    } else if (p->started < p->threads && !p->ends &&
+               (p->start_again == 0 || clock_seconds() > p->start_again)) {
         struct worker *w = &p->workers[p->started];
 
         w->pipeline = p;
         /* If the system has no more threads to give, those there are do the work. */
         if (thread_start(&w->thread, p->worker_main, w))
             p->started++;
-        else
+        else if (p->config.caller_works)
             p->threads = p->started;
+        else
+            p->start_again = clock_seconds() + START_AGAIN;
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "compat/crc.h"
 #include "pipeline/crew.h"
 #include "pipeline/expand.h"
@@ -227,7 +228,7 @@ static bool go_on_in_order(struct expansion *e, bool is_consumer)
 /* The next stretch to work on, or NULL. */
 static struct stretch *next_stretch(struct expansion *e)
 {
-    if (!has_free_room(e->p))
+    if (!has_free_room(e->p) && !take_back_room(e))
         return NULL;
     for (struct stretch *k = e->first; k != NULL; k = k->next)
         if (k->state == WAITING && !k->useless && (k->sought == NOT_SOUGHT || k->sought == FOUND))
@@ -372,14 +373,20 @@ static void seek_ahead(void *ctx, uint64_t byte)
     unlock(e->p);
 }
 
+/* Whether the input, as far as it is known, is. */
+static bool is_large(const struct expansion *e)
+{
+    const uint64_t size = input_size(e->input);
+
+    return (size == UINT64_MAX ? e->cursor : size) >= PIPELINE_EXPAND_MIN;
+}
+
 /* Lets workers take part, once it is certain that this is worth starting them. */
 static void consider_beginning(struct expansion *e)
 {
     struct pipeline *p = e->p;
 
-    if (e->has_begun || !e->may_begin ||
-        (e->cursor < PIPELINE_EXPAND_MIN && input_size(e->input) == UINT64_MAX &&
-         e->fixed_stretch == 0))
+    if (e->has_begun || !e->may_begin || (e->fixed_stretch == 0 && !is_large(e)))
         return;
     e->tools = new_tools();
     if (e->tools == NULL) {
@@ -502,6 +509,13 @@ size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, boo
         crew_call(p);
     unlock(p);
     return n;
+}
+
+void expansion_set_stalled(struct expansion *e, bool is_stalled)
+{
+    lock(e->p);
+    e->stalled_at = is_stalled ? clock_seconds() : 0;
+    unlock(e->p);
 }
 
 bool expansion_has_input(struct expansion *e)

@@ -81,7 +81,8 @@ struct expansion {
     bool may_begin, has_begun; /* workers may take part, and do */
     int (*write)(void *ctx, const void *buf, size_t len);
     void *write_ctx;
-    bool is_pushed;       /* then the consumer alone writes */
+    bool is_pushed;       /* then the consumer alone writes, */
+    double stalled_at;    /* and since then it waits for room, or 0 */
     size_t fixed_stretch; /* for tests */
 
     struct stretch *first, *last;
@@ -123,6 +124,9 @@ struct expand_tools *new_tools(void);
 /* Whether there is room for one more stretch's output; take_room takes it, or returns NULL. */
 bool has_free_room(const struct pipeline *p);
 uint8_t *take_room(struct pipeline *p);
+
+/* Gives up what was decoded for another expansion that has stalled; false if there is nothing. */
+bool take_back_room(const struct expansion *e);
 
 /* Adds the next stretch; NULL if there is none now, or memory is short. */
 struct stretch *add_stretch(struct expansion *e);

@@ -270,6 +270,7 @@ struct pipeline {
     int getting;            /* that are about to get some */
     int leaving;            /* that are about to free theirs */
     bool have_left;         /* some have, for want of memory */
+    double start_again;     /* not before then, as the system had no thread to give; 0: at once */
     int waiting, called;    /* that have nothing to do; of these, those that were woken */
     int matching;           /* that match a segment of their own */
     int readers;            /* that read for a feeder */

@@ -85,7 +85,8 @@ struct job *jobs_to_weigh(const struct pipeline *p)
 {
     struct job *j = p->unclaimed;
 
-    while (j != NULL && j->state == JOB_OPEN && j->of->is_pushed && !job_next_is_any(j))
+    while (j != NULL &&
+           (job_is_claimed(j) || (j->state == JOB_OPEN && j->of->is_pushed && !job_next_is_any(j))))
         j = j->next;
     return j;
 }

@@ -245,6 +245,10 @@ struct expansion *pipeline_expand_pushed(struct pipeline *p,
 size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends);
 bool expansion_has_input(struct expansion *e);
 
+/* `write` waits, or does no more.  What was decoded ahead for one that waits long may be given up, so
+ * that others get its memory. */
+void expansion_set_stalled(struct expansion *e, bool is_stalled);
+
 /* The input is gzip's: others may take part. */
 void expansion_begin(struct expansion *e);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
@@ -40,6 +41,9 @@
  * read of a pipe is kept. */
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
+
+/* One whose consumer waits for room in its output for so many seconds has stalled. */
+#define STALLED 0.1
 
 /* Room for a stretch's output that is free. */
 struct room {
@@ -204,13 +208,54 @@ struct stretch *add_stretch(struct expansion *e)
     return k;
 }
 
-void free_stretch(struct expansion *e, struct stretch *k)
+/* Frees what was decoded of it. */
+static void forget(struct expansion *e, struct stretch *k)
 {
     give_room(e->p, k->room);
     for (size_t i = 0; i < k->count; i++)
         free(k->pieces[i]);
     free(k->pieces);
+    k->room = NULL;
+    k->pieces = NULL;
+    k->count = k->size = k->passed = 0;
+}
+
+void free_stretch(struct expansion *e, struct stretch *k)
+{
+    forget(e, k);
     free(k);
+}
+
+/* The furthest stretch whose pieces nobody is at, or NULL. */
+static struct stretch *furthest_decoded(const struct expansion *e)
+{
+    struct stretch *furthest = NULL;
+
+    for (struct stretch *k = e->first; k != NULL; k = k->next)
+        if (k->state == DECODED && k->waiting == 0 && k->room != NULL)
+            furthest = k;
+    return furthest;
+}
+
+bool take_back_room(const struct expansion *e)
+{
+    const double now = clock_seconds();
+
+    for (struct expansion *other = e->p->expansions; other != NULL; other = other->next) {
+        struct stretch *k;
+
+        if (other == e || other->closing || other->accepting || other->stalled_at == 0 ||
+            now - other->stalled_at < STALLED)
+            continue;
+        k = furthest_decoded(other);
+        if (k == NULL)
+            continue;
+        /* It can be decoded again. */
+        forget(other, k);
+        k->state = WAITING;
+        return true;
+    }
+    return false;
 }
 
 /* Whether the consumer, which is at that bit, cannot use the stretch any more. */
