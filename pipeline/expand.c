@@ -136,7 +136,7 @@ static void accept_all(struct expansion *e)
     struct piece *piece;
 
     e->accepting = true;
-    while (!e->failed && what_comes(e, &piece) == PIECE_IS_THERE)
+    while (!e->failed && e->stalled_at == 0 && what_comes(e, &piece) == PIECE_IS_THERE)
         accept(e, piece);
     e->accepting = false;
     drop_past(e, e->place->bit);
@@ -208,7 +208,8 @@ static bool go_on_in_order(struct expansion *e, bool is_consumer)
 
     if (e->place == NULL || e->failed)
         return false;
-    if (!e->accepting && what_comes(e, &piece) == PIECE_IS_THERE) {
+    /* What has been accepted keeps its memory until it is written. */
+    if (!e->accepting && e->stalled_at == 0 && what_comes(e, &piece) == PIECE_IS_THERE) {
         accept_all(e);
         return true;
     }
@@ -228,7 +229,7 @@ static bool go_on_in_order(struct expansion *e, bool is_consumer)
 /* The next stretch to work on, or NULL. */
 static struct stretch *next_stretch(struct expansion *e)
 {
-    if (!has_free_room(e->p) && !take_back_room(e))
+    if (!has_free_room(e->p) && (e->stalled_at != 0 || !take_back_room(e)))
         return NULL;
     for (struct stretch *k = e->first; k != NULL; k = k->next)
         if (k->state == WAITING && !k->useless && (k->sought == NOT_SOUGHT || k->sought == FOUND))
@@ -515,6 +516,7 @@ void expansion_set_stalled(struct expansion *e, bool is_stalled)
 {
     lock(e->p);
     e->stalled_at = is_stalled ? clock_seconds() : 0;
+    e->p->rooms_lent = 0;
     unlock(e->p);
 }
 

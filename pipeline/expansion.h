@@ -125,7 +125,8 @@ struct expand_tools *new_tools(void);
 bool has_free_room(const struct pipeline *p);
 uint8_t *take_room(struct pipeline *p);
 
-/* Gives up what was decoded for another expansion that has stalled; false if there is nothing. */
+/* Finds room where there is none: gives up what was decoded for another expansion that has stalled;
+ * or else there may be more rooms, for as long as that keeps its own.  False: no. */
 bool take_back_room(const struct expansion *e);
 
 /* Adds the next stretch; NULL if there is none now, or memory is short. */

@@ -283,6 +283,7 @@ struct pipeline {
     struct expansion *expansions; /* files at it */
     struct room *rooms;           /* memory for output that is free */
     int rooms_made, rooms_max;
+    int rooms_lent;           /* more than that, while expansions have stalled */
     struct inf_finder finder; /* once has_finder */
     bool has_finder;
 

@@ -91,10 +91,10 @@ uint8_t *take_room(struct pipeline *p)
         p->rooms = r->next;
         return (uint8_t *)r;
     }
-    if (p->rooms_made >= p->rooms_max)
+    if (!has_free_room(p))
         return NULL;
     r = malloc(ROOM_BEFORE + ROOM_SIZE);
-    if (r == NULL)
+    if (r == NULL && p->rooms_made < p->rooms_max)
         p->rooms_max = p->rooms_made; /* there will be no more */
     p->rooms_made += r != NULL;
     return (uint8_t *)r;
@@ -102,7 +102,7 @@ uint8_t *take_room(struct pipeline *p)
 
 bool has_free_room(const struct pipeline *p)
 {
-    return p->rooms != NULL || p->rooms_made < p->rooms_max;
+    return p->rooms != NULL || p->rooms_made < p->rooms_max + p->rooms_lent;
 }
 
 static void give_room(struct pipeline *p, uint8_t *room)
@@ -111,6 +111,11 @@ static void give_room(struct pipeline *p, uint8_t *room)
 
     if (r == NULL)
         return;
+    if (p->rooms_made > p->rooms_max + p->rooms_lent) {
+        free(r);
+        p->rooms_made--;
+        return;
+    }
     r->next = p->rooms;
     p->rooms = r;
 }
@@ -239,23 +244,27 @@ static struct stretch *furthest_decoded(const struct expansion *e)
 
 bool take_back_room(const struct expansion *e)
 {
+    struct pipeline *p = e->p;
     const double now = clock_seconds();
 
-    for (struct expansion *other = e->p->expansions; other != NULL; other = other->next) {
+    p->rooms_lent = 0;
+    for (struct expansion *other = p->expansions; other != NULL; other = other->next) {
         struct stretch *k;
 
         if (other == e || other->closing || other->accepting || other->stalled_at == 0 ||
             now - other->stalled_at < STALLED)
             continue;
         k = furthest_decoded(other);
-        if (k == NULL)
-            continue;
-        /* It can be decoded again. */
-        forget(other, k);
-        k->state = WAITING;
-        return true;
+        if (k != NULL) {
+            /* It can be decoded again. */
+            forget(other, k);
+            k->state = WAITING;
+            return true;
+        }
+        for (k = other->first; k != NULL; k = k->next)
+            p->rooms_lent += k->room != NULL;
     }
-    return false;
+    return has_free_room(p);
 }
 
 /* Whether the consumer, which is at that bit, cannot use the stretch any more. */

@@ -617,6 +617,61 @@ static void test_turns(void)
     }
 }
 
+/* Runs a decompressing stream until its output, `len` bytes in all, has `until` of them. */
+static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *done, size_t until,
+                      size_t len)
+{
+    gzlzss_status status = GZLZSS_OK;
+
+    while (status == GZLZSS_OK && *done < until) {
+        gzlzss_out o = {out + *done, until - *done, 0};
+
+        status = gzlzss_stream_run(s, &o, in, GZLZSS_END);
+        *done += o.used;
+    }
+    CHECK_EQ(*done, until);
+    while (status == GZLZSS_OK && until == len) {
+        gzlzss_out none = {NULL, 0, 0};
+
+        status = gzlzss_stream_run(s, &none, in, GZLZSS_END);
+    }
+    CHECK_EQ(status, until < len ? GZLZSS_OK : GZLZSS_STREAM_END);
+}
+
+/* Streams that stall give up what was decoded for them, so that another goes on, and go on later. */
+static void test_stalled(void)
+{
+    enum { STREAMS = 4 };
+    const size_t len = 8 * input_size;
+    gzlzss *z = object(1, 3);
+    uint8_t *plain = unit_need(malloc(len)), *packed, *out[STREAMS];
+    gzlzss_stream *s[STREAMS];
+    gzlzss_in in[STREAMS];
+    size_t packed_len, done[STREAMS] = {0};
+
+    for (size_t i = 0; i < 8; i++)
+        memcpy(plain + i * input_size, input, input_size);
+    packed = compressed(z, plain, len, &packed_len);
+    for (int i = 0; i < STREAMS; i++) {
+        out[i] = unit_need(malloc(len));
+        in[i] = (gzlzss_in){packed, packed_len, 0};
+        CHECK_EQ(gzlzss_decompress_stream(&s[i], z, NULL), GZLZSS_OK);
+    }
+    for (size_t part = 1; part <= 2; part++)
+        for (int i = 0; i < STREAMS; i++) {
+            run_until(s[i], &in[i], out[i], &done[i], part * len / 2, len);
+            usleep(120000);
+        }
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK(memcmp(out[i], plain, len) == 0);
+        gzlzss_stream_free(s[i]);
+        free(out[i]);
+    }
+    free(packed);
+    free(plain);
+    gzlzss_free(z);
+}
+
 /* What is flushed is all that comes of the input: of a member that zlib has flushed, or of several
  * members. */
 static void test_flush(void)
@@ -827,6 +882,7 @@ int main(void)
     RUN(test_progress);
     RUN(test_waiting);
     RUN(test_turns);
+    RUN(test_stalled);
     RUN(test_flush);
     RUN(test_descriptors);
     RUN(test_threads);
