@@ -245,6 +245,8 @@ struct pipeline {
     /* Jobs: */
     struct job *first, *last; /* those that are not over */
     struct job *unclaimed;    /* all before this are claimed, or have failed */
+    struct job *next_waiting; /* the first that waits, or NULL */
+    unsigned open;            /* in state JOB_OPEN */
     struct job *free_jobs;    /* that are over, to be used again */
     unsigned begun;           /* that are not waiting, nor over */
     uint64_t waiting_jobs;

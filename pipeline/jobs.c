@@ -75,6 +75,10 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
 
 struct job *jobs_to_claim(struct pipeline *p)
 {
+    /* Small jobs, and decompression, never leave others anything to claim; and the lock is not to be
+     * held for a look at each of them. */
+    if (p->open == 0)
+        return NULL;
     for (struct job *j = p->unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
         if (job_can_read(j))
             return j;
@@ -93,12 +97,7 @@ struct job *jobs_to_weigh(const struct pipeline *p)
 
 struct job *jobs_to_begin(struct pipeline *p)
 {
-    if (p->waiting_jobs == 0 || (p->config.open_jobs > 0 && p->begun >= p->config.open_jobs))
-        return NULL;
-    for (struct job *j = p->unclaimed; j != NULL; j = j->next)
-        if (j->state == JOB_WAITING && !j->failed)
-            return j;
-    return NULL;
+    return p->config.open_jobs > 0 && p->begun >= p->config.open_jobs ? NULL : p->next_waiting;
 }
 
 /* --- For feeders --- */
@@ -315,13 +314,24 @@ static void job_remove(struct job *j)
     p->free_jobs = j;
 }
 
-bool job_prepare(struct job *j)
+/* Makes a job that waits one that has begun. */
+static void stop_waiting(struct job *j)
 {
     struct pipeline *p = j->pipeline;
 
     j->state = JOB_BEGINNING;
     p->waiting_jobs--;
     p->begun++;
+    /* Jobs without `begin` do not wait for those before them. */
+    while (p->next_waiting != NULL && p->next_waiting->state != JOB_WAITING)
+        p->next_waiting = p->next_waiting->next;
+}
+
+bool job_prepare(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    stop_waiting(j);
     unlock(p);
     if (j->of->begin != NULL && !j->of->begin(j->of))
         return false;
@@ -338,6 +348,7 @@ void job_open(struct job *j)
     struct pipeline *p = j->pipeline;
 
     j->state = JOB_OPEN;
+    p->open++;
     p->totals.jobs++;
     if (j->source.size > p->longest)
         p->longest = j->source.size;
@@ -367,10 +378,7 @@ void job_begin(struct job *j)
 
 void job_drop(struct job *j)
 {
-    struct pipeline *p = j->pipeline;
-
-    p->waiting_jobs--;
-    p->begun++;
+    stop_waiting(j);
     j->of->status = PIPELINE_CANCELLED;
     job_remove(j);
 }
@@ -383,6 +391,7 @@ bool job_settle(struct job *j)
         j->writing || j->pushing)
         return false;
     j->state = JOB_ENDING;
+    p->open--;
     unlock(p);
     source_finish(&j->source);
     free(j->ahead);

@@ -300,6 +300,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *of)
     p->last = j;
     if (p->unclaimed == NULL)
         p->unclaimed = j;
+    if (p->next_waiting == NULL)
+        p->next_waiting = j;
     p->waiting_jobs++;
     p->submitted++;
     p->submitted_size += of->size;
