@@ -181,8 +181,9 @@ static bool open_by_name(struct file *f)
     }
     if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0) {
         skip_idle_fifo(f);
-        /* Files that wait for others are closed, and have to be known again. */
-        if (f->m.collect && !o->keep)
+        /* Files that wait for others are closed, and have to be known again if they may be
+         * removed. */
+        if (f->m.collect && !o->keep && !f->to_stdout)
             get_id(&f->in_id, f->in_fd, "", AT_EMPTY_PATH);
         return true;
     }

@@ -588,8 +588,6 @@ static bool ready_for_side_by_side(struct work *w)
         if (w->most > most_waiting)
             w->most = most_waiting;
         w->counts = calloc(1, sizeof(*w->counts));
-        if (w->o->action != ACTION_COMPRESS)
-            keep_memory();
         w->side_by_side = w->side_by_side && w->counts != NULL;
     }
     return w->side_by_side && need_pipeline(w);
@@ -998,6 +996,8 @@ bool operands_process(const struct options *o, struct messages *m)
     w.config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
         w.config.backend = BACKEND_CPU;
+    if (o->action != ACTION_COMPRESS && (o->name_count > 1 || o->recursive))
+        keep_memory();
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (w.config.backend == BACKEND_GPU) {
         need_limits(&w);
