@@ -271,6 +271,8 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
         decode_stretch(e, t, k);
         lock(p);
         k->state = DECODED;
+        if (k->is_full && !k->useless && !e->closing)
+            add_rest(e, t, k);
         has_done = true;
     }
     e->busy--;

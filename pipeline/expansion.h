@@ -49,6 +49,9 @@ struct stretch {
     uint64_t start; /* the bit, if found */
     enum { WAITING, DECODING, DECODED } state;
     _Atomic bool useless; /* the consumer is past it */
+    bool is_rest;         /* of one that made more output than a stretch should */
+    bool is_full;         /* decoding ended before `to`, as it made so much, */
+    bool ends_at_mark;    /* and so it did at a mark */
     uint8_t *room;
     struct piece **pieces;
     size_t count, size;
@@ -143,5 +146,9 @@ void drop_past(struct expansion *e, uint64_t bit);
 
 /* Decodes a stretch whose start was found, into its room; without the lock. */
 void decode_stretch(struct expansion *e, struct expand_tools *t, struct stretch *k);
+
+/* Makes a stretch of what stretch k, which is full, leaves; the lock is given up meanwhile, and *k may
+ * be gone afterwards. */
+void add_rest(struct expansion *e, struct expand_tools *t, struct stretch *k);
 
 #endif

@@ -34,6 +34,12 @@
 #define PAUSE_FIRST ((uint64_t)16 << 20)
 #define PAUSE_MAX ((uint64_t)256 << 20)
 
+/* Where data compresses much better than on average, a stretch makes more than its share of output, or
+ * than there is room for: its rest becomes a stretch of its own.  A rest is cut at the next mark after
+ * so much input, and what follows that is the next rest: so other workers need not wait to learn
+ * where they can go on. */
+#define REST_MIN ((uint64_t)4 << 10)
+
 /* Pieces of a stretch, at most: it can have a great many members that are empty. */
 #define PIECES_MAX 1000
 
@@ -223,6 +229,7 @@ static void forget(struct expansion *e, struct stretch *k)
     k->room = NULL;
     k->pieces = NULL;
     k->count = k->size = k->passed = 0;
+    k->is_full = k->ends_at_mark = false;
 }
 
 void free_stretch(struct expansion *e, struct stretch *k)
@@ -309,6 +316,59 @@ void drop_past(struct expansion *e, uint64_t bit)
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
 }
 
+/* Adds a stretch of what stretch k has from byte `from` on; NULL if memory is short. */
+static struct stretch *cut_off(struct expansion *e, struct stretch *k, uint64_t from)
+{
+    struct stretch *rest = calloc(1, sizeof(*rest));
+
+    if (rest == NULL)
+        return NULL;
+    rest->from = from;
+    rest->to = k->to;
+    rest->is_rest = true;
+    rest->next = k->next;
+    k->to = from;
+    k->next = rest;
+    if (e->last == k)
+        e->last = rest;
+    crew_call(e->p);
+    return rest;
+}
+
+/* Cuts a rest, whose start was found, at the next mark; the lock is given up meanwhile. */
+static void cut_rest(struct expansion *e, struct expand_tools *t, struct stretch *k)
+{
+    struct stretch next = {.from = k->start / 8 + REST_MIN, .to = k->to};
+    bool found;
+
+    unlock(e->p);
+    found = next.from < next.to && find_start(e, t, &next, true);
+    lock(e->p);
+    if (found && next.start / 8 < k->to && !e->closing)
+        cut_off(e, k, next.start / 8);
+}
+
+void add_rest(struct expansion *e, struct expand_tools *t, struct stretch *k)
+{
+    const struct piece *last = k->count > 0 ? k->pieces[k->count - 1] : NULL;
+    const bool is_at_mark = k->ends_at_mark;
+    struct stretch *rest;
+
+    if (last == NULL || last->end / 8 >= k->to)
+        return;
+    rest = cut_off(e, k, last->end / 8);
+    /* Behind a member, the next one is to be sought. */
+    if (rest == NULL || last->ended || (!is_at_mark && e->p->threads < SYMBOLS_THREADS))
+        return;
+    rest->kind = is_at_mark ? AT_MARK : ANYWHERE;
+    rest->start = last->end;
+    rest->sought = SEEKING;
+    if (is_at_mark)
+        cut_rest(e, t, rest);
+    rest->sought = FOUND;
+    pthread_cond_broadcast(&e->p->can_expand);
+}
+
 void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k)
 {
     struct pipeline *p = e->p;
@@ -320,6 +380,8 @@ void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k)
     unlock(p);
     found = find_start(e, t, k, marks_only);
     lock(p);
+    if (found && k->kind != ANYWHERE && k->is_rest)
+        cut_rest(e, t, k);
     /* Of a pipe that gives nothing now, it is sought later. */
     k->sought = found ? FOUND : input_has(e->input, k->to) ? NOT_FOUND : NOT_SOUGHT;
     if (found && k->kind == AT_MARK && k->start / 8 > e->last_mark)
@@ -368,6 +430,19 @@ static bool stops_at(struct expansion *e, struct expand_tools *t, struct stretch
     stops = stops || e->closing || k->useless;
     unlock(p);
     return stops;
+}
+
+/* Whether so much was made for `k`, up to `out`, that the rest, from that bit on, is to be a stretch of
+ * its own, since it starts at a mark. */
+static bool is_enough(const struct view *v, struct stretch *k, uint64_t bit, const uint8_t *out)
+{
+    const uint64_t place = bit / 8 - v->offset;
+
+    if (bit % 8 != 0 || bit / 8 >= k->to || place < INF_MARK_SIZE ||
+        out < k->room + ROOM_BEFORE + STRETCH_OUT || !inf_is_mark(v->in + place - INF_MARK_SIZE))
+        return false;
+    k->is_full = k->ends_at_mark = true;
+    return true;
 }
 
 /* Adds a piece that starts at that bit; NULL if memory is short. */
@@ -426,8 +501,10 @@ static bool decode_symbols(const struct at *a)
                 return false;
             continue;
         }
-        if (result != INF_BLOCK && result != INF_END)
+        if (result != INF_BLOCK && result != INF_END) {
+            a->k->is_full = result == INF_MORE;
             return false;
+        }
         piece->symbols = n;
         piece->bytes = (uint8_t *)(out + n);
         piece->end = 8 * v->offset + place;
@@ -441,8 +518,10 @@ static bool decode_symbols(const struct at *a)
         if (n >= INF_WINDOW && inf_is_known(out + n)) {
             const size_t left = ROOM_SIZE - n * sizeof(*out);
 
-            if (left < 2 * INF_WINDOW)
+            if (left < 2 * INF_WINDOW) {
+                a->k->is_full = true;
                 return false;
+            }
             for (size_t i = 0; i < INF_WINDOW; i++)
                 piece->bytes[i] = (uint8_t)out[n - INF_WINDOW + i];
             piece->bytes += INF_WINDOW;
@@ -482,8 +561,10 @@ static bool decode_bytes(const struct at *a, size_t window)
         enum inf_result result = INF_MORE;
         ptrdiff_t used;
 
-        if (io.out_len == 0)
+        if (io.out_len == 0) {
+            a->k->is_full = true;
             return false;
+        }
         result = inf_run(a->t->raw, &io);
         used = io.used;
         crc = gz_crc32(crc, io.out, io.made);
@@ -496,7 +577,8 @@ static bool decode_bytes(const struct at *a, size_t window)
                                            : 8 * (v->offset + at - INF_BACK) + io.place;
             if (result == INF_END)
                 return true;
-            if (stops_at(a->e, a->t, a->k, piece->end))
+            if (is_enough(v, a->k, piece->end, piece->bytes + made) ||
+                stops_at(a->e, a->t, a->k, piece->end))
                 return false;
         } else if (result != INF_MORE && result != INF_CUT) {
             return false;
@@ -528,7 +610,8 @@ static bool next_member(struct at *a)
             return false;
         header = member_header(v->in + at, v->len - at);
     }
-    if (header == 0 || a->k->count >= PIECES_MAX)
+    a->k->is_full = header > 0 && a->k->count >= PIECES_MAX;
+    if (header == 0 || a->k->is_full)
         return false;
     const uint64_t start = 8 * (v->offset + at + header);
     if (stops_at(a->e, a->t, a->k, start))

@@ -195,6 +195,25 @@ ahead() {
     as_one f.gz
 }
 
+@test "data of which a part makes far more output than the rest" {
+    # A stretch of the compressed file makes more than there is room for; the rest is not left to one thread.
+    {
+        cat plain
+        yes "the same line" | head -c 20000000
+        cat plain
+    } >dense
+    "$GZLZSS" -c dense >f.gz
+    as_one f.gz
+    cmp dense many
+    ahead f.gz 300000
+    percent=$(sed -n 's/.* ahead, \([0-9]*\)% of the output$/\1/p' messages)
+    [ "$percent" -ge 50 ] || fail "$(cat messages)"
+    have pigz
+    pigz -c dense >f.gz
+    as_one f.gz
+    cmp dense many
+}
+
 @test "-t, -k, a named output, many files at a time" {
     for n in $(seq 6); do
         "$GEN" mixed 1000000 >"f$n"
