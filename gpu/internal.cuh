@@ -84,6 +84,9 @@ LZ_FINDERS(GPU_FINDER_DECLARE)
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
+/* Whether the process uses the device already (caller.cu). */
+bool gpu_context_is_active(int device);
+
 /* Whether this program has code that the current device can run (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 

@@ -3,7 +3,8 @@
  *
  * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Without
  * a GPU, there are none.  Workers read for a feeder what can be read in any order, and what was
- * read ahead.  A feeder itself reads what can only be read in order.
+ * read ahead.  A feeder itself reads what can only be read in order.  What is in a GPU's memory,
+ * nobody reads, but for an input's last segment: the GPU takes it from there.
  */
 #include "config.h"
 
@@ -108,7 +109,8 @@ void consider_gpus(struct pipeline *p)
         }
     }
     if (j->stats.wanted_gpus)
-        gpus_want(p->gpus, policy_gpus(bytes, p->further_gpu, GPUS_MAX));
+        gpus_want(p->gpus, policy_gpus(bytes, p->further_gpu, GPUS_MAX),
+                  j->of->is_on_gpu ? j->of->device : -1);
     if (p->feeding)
         start_feeders(p);
 }
@@ -174,7 +176,10 @@ static bool claim_for_batch(struct feeder *f)
         s = claim_any(j, in);
         if (s != NULL && s->len < p->segment_size)
             gpu_batch_set_length(b, index, s->len);
-        if (s != NULL) {
+        if (s != NULL && source_on_gpu(&j->source, s->index) != NULL) {
+            gpu_batch_set_source(b, index, source_on_gpu(&j->source, s->index));
+            s->is_away = true;
+        } else if (s != NULL) {
             push(&p->unread, s);
             f->unread++;
         }
@@ -238,6 +243,9 @@ static void hand_over(struct feeder *f, bool matched)
     for (struct slot *s = f->first, *next; s != NULL; s = next) {
         next = s->next_in_batch;
         s->chunks = matched ? gpu_batch_chunks(b, s->place) : NULL;
+        /* The GPU has brought it. */
+        if (matched)
+            s->is_away = false;
         if (matched)
             add_times(&s->job->stats.gpu, &b->times, (double)s->len / (double)b->length);
         push(&p->ready, s);

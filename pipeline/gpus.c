@@ -29,6 +29,7 @@ struct gpus {
     pthread_cond_t settled; /* opening is 0 */
     bool counted;
     int wanted;                  /* GPUs */
+    int near;                    /* a number that is to come next, or -1 */
     int started;                 /* numbers of the configuration given to a thread */
     int taken;                   /* numbers that these threads have taken */
     int opening;                 /* threads at it, */
@@ -51,6 +52,7 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
     if (g == NULL)
         return NULL;
     g->config = *config;
+    g->near = -1;
     g->level = level;
     g->segment_size = segment_size;
     g->batch_size = batch_size;
@@ -140,6 +142,18 @@ static bool count_visible(struct gpus *g)
 
 static void *open_next(void *argument);
 
+/* Makes that number the next one, if it may be used and no thread has it.  False otherwise. */
+static bool put_next(struct gpus *g, int number)
+{
+    for (int i = g->taken; i < g->config.count; i++)
+        if (g->config.numbers[i] == number) {
+            g->config.numbers[i] = g->config.numbers[g->taken];
+            g->config.numbers[g->taken] = number;
+            return true;
+        }
+    return false;
+}
+
 /* Starts threads for those that are wanted: the first counts them all. */
 static void start_opening(struct gpus *g)
 {
@@ -165,8 +179,11 @@ static void *open_next(void *argument)
 
     pthread_mutex_lock(&g->lock);
     if (g->counted || count_visible(g)) {
-        const int number = g->config.numbers[g->taken++];
+        int number;
 
+        if (put_next(g, g->near))
+            g->near = -1;
+        number = g->config.numbers[g->taken++];
         start_opening(g);
         pthread_mutex_unlock(&g->lock);
         engine = gpu_open(number, g->level, g->segment_size, g->batch_size, g->batches,
@@ -187,11 +204,18 @@ static void *open_next(void *argument)
     return NULL;
 }
 
-void gpus_want(struct gpus *g, int count)
+void gpus_want(struct gpus *g, int count, int near)
 {
     pthread_mutex_lock(&g->lock);
     if (count > g->wanted)
         g->wanted = count;
+    if (near >= 0 && !g->counted)
+        g->near = near;
+    else if (near >= 0 && g->near != near && put_next(g, near)) {
+        g->near = near;
+        if (g->wanted <= g->started)
+            g->wanted = g->started + 1;
+    }
     start_opening(g);
     pthread_mutex_unlock(&g->lock);
 }

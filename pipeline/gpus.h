@@ -56,8 +56,10 @@ void gpus_free(struct gpus *g);
  * about to be: there are threads of the driver's then, or one that is about to start them. */
 bool gpus_leave(struct gpus *g);
 
-/* Starts bringing up GPUs in the background until so many were, or there are no more. */
-void gpus_want(struct gpus *g, int count);
+/* Starts bringing up GPUs in the background until so many were, or there are no more.  `near` is a
+ * CUDA device, or -1: if it may be used and is not up yet, it comes next, and one more GPU than there
+ * are is wanted, for it. */
+void gpus_want(struct gpus *g, int count, int near);
 
 /* Waits until none is being brought up. */
 void gpus_wait(struct gpus *g);

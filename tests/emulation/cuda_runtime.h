@@ -197,8 +197,9 @@ enum cudaError_t {
     cudaErrorInvalidValue
 };
 
-enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
-enum { cudaStreamNonBlocking, cudaEventBlockingSync, cudaHostRegisterPortable };
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDefault };
+enum { cudaStreamNonBlocking = 1, cudaHostRegisterPortable = 1 };
+enum { cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaDeviceScheduleBlockingSync, cudaFuncAttributeMaxDynamicSharedMemorySize };
 
 typedef void *cudaStream_t;
@@ -293,6 +294,16 @@ static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *hig
 static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, int, int)
 {
     return emulated_malloc(stream, 1);
+}
+
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, int)
+{
+    return emulated_malloc(stream, 1);
+}
+
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+    return cudaSuccess;
 }
 
 static inline cudaError_t cudaStreamDestroy(cudaStream_t stream)

@@ -1,0 +1,121 @@
+/*
+ * cuda.c - compression of what is in a GPU's memory, and to there (include/gzlzss_cuda.h)
+ *
+ * The calling thread finds out whose the memory is, and waits for the stream; it makes no other calls
+ * to CUDA.  The object's threads do the rest.
+ */
+#include "config.h"
+
+#include <errno.h>
+
+#include "include/gzlzss.h"
+
+#include "include/gzlzss_cuda.h"
+#include "lib/compress.h"
+#include "lib/fd.h"
+
+static bool goes_on(void *ctx)
+{
+    return operation_goes_on(ctx);
+}
+
+/* Waits for the stream, on behalf of a call that has begun. */
+static gzlzss_status wait_for(struct operation *o, struct CUstream_st *stream,
+                              const struct gpu_memory *in, const struct gpu_memory *out)
+{
+    const int device = in->is_on_gpu ? in->device : out->is_on_gpu ? out->device : -1;
+    char error[GPU_ERROR_SIZE];
+
+    switch (gpu_wait_stream(stream, device, goes_on, o, error)) {
+    case GPU_WAIT_DONE:
+        return GZLZSS_OK;
+    case GPU_WAIT_CAPTURED:
+        return GZLZSS_ERROR_ARGUMENT;
+    case GPU_WAIT_STOPPED:
+        return GZLZSS_ERROR_CANCELLED;
+    case GPU_WAIT_FAILED:
+        break;
+    }
+    return operation_error(o, GZLZSS_ERROR_READ, EIO);
+}
+
+/* Finds out whose the memory at p is. */
+static gzlzss_status find(const void *p, struct gpu_memory *m)
+{
+    char error[GPU_ERROR_SIZE];
+
+    return gpu_find_memory(p, m, error) ? GZLZSS_OK : GZLZSS_ERROR_GPU;
+}
+
+/* Sets the input of a call that has begun. */
+static void set_input(struct compression *c, const struct gpu_memory *m, const void *in,
+                      size_t in_len)
+{
+    compression_from(c, m->is_on_gpu ? in : m->host, in_len);
+    c->job.is_on_gpu = m->is_on_gpu;
+    c->job.device = m->device;
+}
+
+gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const void *device_in,
+                                   size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
+{
+    struct compression c;
+    struct gpu_memory in, to;
+    gzlzss_status status;
+    size_t room;
+
+    if (out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    room = *out_len;
+    *out_len = 0;
+    if ((out == NULL && room > 0) || (device_in == NULL && in_len > 0))
+        return GZLZSS_ERROR_ARGUMENT;
+    compression_init(&c);
+    status = operation_begin(&c.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    status = find(device_in, &in);
+    if (status == GZLZSS_OK)
+        status = find(out, &to);
+    if (status == GZLZSS_OK)
+        status = wait_for(&c.operation, stream, &in, &to);
+    if (status == GZLZSS_OK) {
+        set_input(&c, &in, device_in, in_len);
+        compression_to(&c, to.is_on_gpu ? out : to.host, room);
+        c.is_on_gpu = to.is_on_gpu;
+        c.device = to.device;
+        status = compression_run(&c);
+    }
+    operation_end(&c.operation);
+    if (status == GZLZSS_OK)
+        *out_len = c.len;
+    return status;
+}
+
+gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_in, size_t in_len,
+                                      struct CUstream_st *stream, gzlzss_call *call)
+{
+    const bool is_file = fd_is_file(out_fd);
+    struct compression c;
+    struct gpu_memory in;
+    gzlzss_status status;
+
+    if (device_in == NULL && in_len > 0)
+        return GZLZSS_ERROR_ARGUMENT;
+    compression_init(&c);
+    status = operation_begin(&c.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    status = find(device_in, &in);
+    if (status == GZLZSS_OK)
+        status = wait_for(&c.operation, stream, &in, &in);
+    if (status == GZLZSS_OK && is_file) {
+        set_input(&c, &in, device_in, in_len);
+        c.job.out_fd = out_fd;
+        status = compression_run(&c);
+    }
+    operation_end(&c.operation);
+    if (status == GZLZSS_OK && !is_file)
+        status = fd_compress_memory(z, out_fd, &in, device_in, in_len, call);
+    return status;
+}
