@@ -160,6 +160,23 @@ install_library() {
     [ "$(gzip -dc log.gz | tail -n 1)" = "00099999: this was done, and then that" ]
 }
 
+@test "library: the example for a GPU's memory compiles; without a GPU it says so" {
+    install_library
+    local nvcc
+    grep -q '^#define HAVE_CUDA' "$build/config.h" || skip "this is a build without CUDA"
+    nvcc=$(sed -n 's/^NVCC = //p' "$build/Makefile")
+    "$nvcc" -Xcompiler -Wall,-Wextra "$srcdir/examples/device.cu" "${flags[@]}" -o device 2>log ||
+        fail "$(cat log)"
+    ends_with 2 ./device
+    if have_gpu; then
+        ./device numbers.gz 300000
+        gzip -dc numbers.gz | cmp - <(seq -f %08.0f 0 299999)
+    else
+        ends_with 1 ./device numbers.gz 300000
+        [ ! -e numbers.gz ]
+    fi
+}
+
 @test "library: the header is C++'s, too; the archive alone does" {
     install_library
     have "$CXX" || skip "there is no c++"
