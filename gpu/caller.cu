@@ -35,6 +35,7 @@ struct driver {
                                        CUdeviceptr pointer);
     CUresult (*stream_get_ctx)(CUstream stream, CUcontext *context);
     CUresult (*stream_is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
+    CUresult (*exchange_capture_mode)(CUstreamCaptureMode *mode);
     CUresult (*event_create)(CUevent *event, unsigned flags);
     CUresult (*event_record)(CUevent event, CUstream stream);
     CUresult (*event_query)(CUevent event);
@@ -70,6 +71,7 @@ static bool find_driver(struct driver *d)
            find(d, &d->pointer_get_attributes, "cuPointerGetAttributes") &&
            find(d, &d->stream_get_ctx, "cuStreamGetCtx") &&
            find(d, &d->stream_is_capturing, "cuStreamIsCapturing") &&
+           find(d, &d->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
            find(d, &d->event_create, "cuEventCreate") &&
            find(d, &d->event_record, "cuEventRecord") && find(d, &d->event_query, "cuEventQuery") &&
            find(d, &d->event_destroy, "cuEventDestroy_v2") &&
@@ -98,26 +100,36 @@ bool gpu_context_is_active(int device)
     return active != 0;
 }
 
-/* --- Contexts --- */
+/* --- Threads --- */
 
-void *gpu_save_context(void)
+void gpu_save_thread(struct gpu_thread *t)
 {
-    struct driver d;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUcontext context = NULL;
+    struct driver d;
 
-    if (!find_driver(&d) || d.ctx_get_current(&context) != CUDA_SUCCESS)
-        context = NULL;
+    *t = {NULL, 0};
+    if (find_driver(&d)) {
+        if (d.ctx_get_current(&context) == CUDA_SUCCESS)
+            t->context = context;
+        /* Where that fails, CUDA is not initialized, and the mode is the one that is 0. */
+        if (d.exchange_capture_mode(&mode) == CUDA_SUCCESS)
+            t->capture = mode;
+    }
     leave_driver(&d);
-    return context;
 }
 
-void gpu_restore_context(void *context)
+void gpu_restore_thread(const struct gpu_thread *t)
 {
-    struct driver d;
+    CUstreamCaptureMode mode = (CUstreamCaptureMode)t->capture;
     CUcontext current = NULL;
+    struct driver d;
 
-    if (find_driver(&d) && d.ctx_get_current(&current) == CUDA_SUCCESS && current != context)
-        (void)d.ctx_set_current((CUcontext)context);
+    if (find_driver(&d)) {
+        if (d.ctx_get_current(&current) == CUDA_SUCCESS && current != t->context)
+            (void)d.ctx_set_current((CUcontext)t->context);
+        (void)d.exchange_capture_mode(&mode);
+    }
     leave_driver(&d);
 }
 
@@ -208,7 +220,8 @@ static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goe
     return status;
 }
 
-/* The same with the stream's context current. */
+/* The same for what was queued on the stream, whose context is current; the thread may do anything
+ * while others capture streams. */
 static enum gpu_wait wait_for_stream(const struct driver *d, CUstream stream,
                                      bool (*goes_on)(void *ctx), void *ctx,
                                      char error[GPU_ERROR_SIZE])
@@ -241,6 +254,7 @@ enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ct
                               char error[GPU_ERROR_SIZE])
 {
     struct driver d;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUcontext context, popped;
     bool is_retained = false;
     enum gpu_wait result = GPU_WAIT_FAILED;
@@ -259,7 +273,9 @@ enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ct
     } else if (context == NULL) {
         result = GPU_WAIT_DONE;
     } else {
+        (void)d.exchange_capture_mode(&mode);
         result = wait_for_stream(&d, (CUstream)stream, goes_on, ctx, error);
+        (void)d.exchange_capture_mode(&mode);
         (void)d.ctx_pop(&popped);
     }
     if (is_retained)

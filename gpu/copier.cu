@@ -33,7 +33,7 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
         return NULL;
     }
     c->device = device;
-    status = cudaSetDevice(device);
+    status = gpu_use_device(device);
     if (status == cudaSuccess)
         status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     if (status == cudaSuccess)
@@ -46,7 +46,7 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
 
 void gpu_free_copier(struct gpu_copier *c)
 {
-    if (cudaSetDevice(c->device) == cudaSuccess) {
+    if (gpu_use_device(c->device) == cudaSuccess) {
         if (c->done != NULL)
             cudaEventDestroy(c->done);
         if (c->stream != NULL)
@@ -58,7 +58,7 @@ void gpu_free_copier(struct gpu_copier *c)
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE])
 {
-    if (failed(cudaSetDevice(c->device), c->device, error))
+    if (failed(gpu_use_device(c->device), c->device, error))
         return false;
     /* What was queued before a failure is waited for, too: the memory is the program's. */
     if (failed(cudaMemcpyAsync(to, from, len, cudaMemcpyDefault, c->stream), c->device, error) ||

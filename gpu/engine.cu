@@ -249,7 +249,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
 
     struct device_batch *d = (struct device_batch *)b->device;
 
-    (void)cudaSetDevice(g->device);
+    (void)gpu_use_device(g->device);
     free(b->segments);
     free(b->chunks);
     free(b);
@@ -286,11 +286,11 @@ static size_t limited(size_t size, size_t limit)
 static cudaError_t take_device(int device)
 {
     const struct timespec pause = {0, 20000000L};
-    cudaError_t status = cudaSetDevice(device);
+    cudaError_t status = gpu_use_device(device);
 
     for (int i = 0; i < 25 && status == cudaErrorDevicesUnavailable; i++) {
         nanosleep(&pause, NULL);
-        status = cudaSetDevice(device);
+        status = gpu_use_device(device);
     }
     return status;
 }
@@ -362,7 +362,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 
 void gpu_close(struct gpu_engine *g)
 {
-    (void)cudaSetDevice(g->device);
+    (void)gpu_use_device(g->device);
     if (g->copying != NULL)
         cudaStreamDestroy(g->copying);
     for (unsigned i = 0; i < g->finders; i++)
@@ -379,7 +379,7 @@ void gpu_close(struct gpu_engine *g)
 struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE])
 {
     struct gpu_batch *b = (struct gpu_batch *)calloc(1, sizeof(*b));
-    cudaError_t status = b == NULL ? cudaErrorMemoryAllocation : cudaSetDevice(g->device);
+    cudaError_t status = b == NULL ? cudaErrorMemoryAllocation : gpu_use_device(g->device);
 
     if (status == cudaSuccess)
         status = make_batch(g, b);
@@ -526,7 +526,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     }
 
     /* CUDA keeps the current device per thread, and this may be another thread than before. */
-    if (failed(cudaSetDevice(g->device), g->name, error) ||
+    if (failed(gpu_use_device(g->device), g->name, error) ||
         failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
         failed(copy_in(g, b), g->name, error) ||
         failed(cudaMemcpyAsync((void *)d->view.spans, d->host_spans,
@@ -577,7 +577,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     memset(&b->times, 0, sizeof(b->times));
     if (d->view.chunks == 0)
         return true;
-    if (failed(cudaSetDevice(g->device), g->name, error) ||
+    if (failed(gpu_use_device(g->device), g->name, error) ||
         failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
         return give_up(g, d);
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;

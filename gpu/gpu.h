@@ -170,7 +170,7 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
  * These are for threads of the program, which may have contexts of their own current, or none, and
  * know nothing of the runtime in here.  They leave the thread's current context as it is, and make
  * none.  Other functions of this header make the device current; such a thread calls them between
- * gpu_save_context and gpu_restore_context.
+ * gpu_save_thread and gpu_restore_thread.
  */
 
 /* Memory that a program gave. */
@@ -200,9 +200,14 @@ enum gpu_wait {
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE]);
 
-/* The thread's current context, NULL if there is none; and makes it the current one again. */
-void *gpu_save_context(void);
-void gpu_restore_context(void *context);
+/* What CUDA's driver knows of the calling thread. */
+struct gpu_thread {
+    void *context; /* the current one, or NULL */
+    int capture;   /* what it may do while a stream is being captured */
+};
+
+void gpu_save_thread(struct gpu_thread *t);
+void gpu_restore_thread(const struct gpu_thread *t);
 
 #ifdef __cplusplus
 }

@@ -48,14 +48,14 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     return false;
 }
 
-void *gpu_save_context(void)
+void gpu_save_thread(struct gpu_thread *t)
 {
-    return NULL;
+    (void)t;
 }
 
-void gpu_restore_context(void *context)
+void gpu_restore_thread(const struct gpu_thread *t)
 {
-    (void)context;
+    (void)t;
 }
 
 /* gpu_open never returns an engine, and gpu_find_memory finds nothing: so nothing below is ever

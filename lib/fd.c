@@ -95,12 +95,14 @@ static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
     if (!operation_goes_on(e->operation))
         return GZLZSS_ERROR_CANCELLED;
     if (e->memory.is_on_gpu) {
-        void *context = gpu_save_context();
-        const bool ok =
-            pipeline_copy(e->operation->z->pipeline, e->memory.device, e->in, e->next, n);
-        const int error = errno;
+        struct gpu_thread program;
+        bool ok;
+        int error;
 
-        gpu_restore_context(context);
+        gpu_save_thread(&program);
+        ok = pipeline_copy(e->operation->z->pipeline, e->memory.device, e->in, e->next, n);
+        error = errno;
+        gpu_restore_thread(&program);
         if (!ok)
             return operation_error(e->operation, GZLZSS_ERROR_READ, error);
         in->bytes = e->in;

@@ -205,7 +205,7 @@ bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *j
 bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *job);
 
 /* Copies between memory of CUDA device `device` and other memory.  Any thread, but one of the
- * program's between gpu_save_context and gpu_restore_context.  False with errno set. */
+ * program's between gpu_save_thread and gpu_restore_thread.  False with errno set. */
 bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len);
 
 /* --- Decompression --- */

@@ -209,14 +209,13 @@ bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, s
 
 void pipeline_free(struct pipeline *p)
 {
-    void *context;
+    struct gpu_thread program;
 
     end_threads(p);
-    /* This is the program's thread. */
-    context = gpu_save_context();
+    gpu_save_thread(&program);
     copiers_free(&p->copiers);
     gpus_free(p->gpus);
-    gpu_restore_context(context);
+    gpu_restore_thread(&program);
     if (p->config.caller_works) {
         lock(p);
         crew_leave(&p->workers[0]);

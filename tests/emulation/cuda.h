@@ -25,6 +25,7 @@ enum CUpointer_attribute {
 
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
 enum CUstreamCaptureStatus { CU_STREAM_CAPTURE_STATUS_NONE };
+enum CUstreamCaptureMode { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum { CU_EVENT_DISABLE_TIMING = 2 };
 
 typedef int CUdevice;

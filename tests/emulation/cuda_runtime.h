@@ -354,6 +354,13 @@ static inline cudaError_t cudaGetDeviceCount(int *count)
     return cudaSuccess;
 }
 
+enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed = 2 };
+
+static inline cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *)
+{
+    return cudaSuccess;
+}
+
 static inline cudaError_t cudaSetDevice(int)
 {
     return cudaSuccess;

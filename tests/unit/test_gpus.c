@@ -171,8 +171,12 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return g;
 }
 
+/* Who frees a pipeline's GPUs is a thread of the program's: what it has current is saved then. */
+static _Thread_local bool is_saved;
+
 void gpu_close(struct gpu_engine *g)
 {
+    CHECK(is_saved);
     CHECK_EQ(atomic_load(&g->open_batches), 0);
     atomic_fetch_sub(&open_engines, 1);
     free(g);
@@ -266,6 +270,7 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
 
 void gpu_free_copier(struct gpu_copier *c)
 {
+    CHECK(is_saved);
     CHECK(!atomic_load(&c->is_in_use));
     free(c);
     atomic_fetch_sub(&copiers, 1);
@@ -286,14 +291,17 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
     return is_good;
 }
 
-void *gpu_save_context(void)
+void gpu_save_thread(struct gpu_thread *t)
 {
-    return NULL;
+    CHECK(!is_saved);
+    is_saved = true;
+    *t = (struct gpu_thread){t, 1};
 }
 
-void gpu_restore_context(void *context)
+void gpu_restore_thread(const struct gpu_thread *t)
 {
-    CHECK(context == NULL);
+    CHECK(is_saved && t->context == t);
+    is_saved = false;
 }
 
 /* --- Its batches --- */

@@ -479,6 +479,7 @@ static bool always(void *ctx)
 static void test_host_memory(void)
 {
     char error[GPU_ERROR_SIZE] = "";
+    struct gpu_thread t;
     struct gpu_memory m;
     int byte = 0;
 
@@ -487,7 +488,8 @@ static void test_host_memory(void)
     CHECK(gpu_find_memory(NULL, &m, error));
     CHECK(!m.is_on_gpu && m.host == NULL);
     CHECK_EQ(gpu_wait_stream(NULL, -1, always, NULL, error), GPU_WAIT_DONE);
-    gpu_restore_context(gpu_save_context());
+    gpu_save_thread(&t);
+    gpu_restore_thread(&t);
 }
 
 static void count_lines(void *ctx, const char *text)
