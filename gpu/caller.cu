@@ -261,9 +261,11 @@ enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ct
     CUresult status;
 
     if (!find_driver(&d)) {
-        snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is loaded");
         leave_driver(&d);
-        return is_default((CUstream)stream) ? GPU_WAIT_DONE : GPU_WAIT_FAILED;
+        if (is_default((CUstream)stream))
+            return GPU_WAIT_DONE;
+        snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is loaded");
+        return GPU_WAIT_FAILED;
     }
     status = find_context(&d, (CUstream)stream, device, &context, &is_retained);
     if (status == CUDA_SUCCESS && context != NULL)

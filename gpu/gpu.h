@@ -200,6 +200,9 @@ enum gpu_wait {
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE]);
 
+/* Whether the process has the device's primary context already. */
+bool gpu_context_is_active(int device);
+
 /* What CUDA's driver knows of the calling thread. */
 struct gpu_thread {
     void *context; /* the current one, or NULL */

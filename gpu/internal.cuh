@@ -89,9 +89,6 @@ cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
  * thread allocates memory, or looks at an event. */
 cudaError_t gpu_use_device(int device);
 
-/* Whether the process uses the device already (caller.cu). */
-bool gpu_context_is_active(int device);
-
 /* Whether this program has code that the current device can run (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 

@@ -48,6 +48,12 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     return false;
 }
 
+bool gpu_context_is_active(int device)
+{
+    (void)device;
+    return false;
+}
+
 void gpu_save_thread(struct gpu_thread *t)
 {
     (void)t;

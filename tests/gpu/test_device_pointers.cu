@@ -515,6 +515,56 @@ static void check_streams(void)
     gzlzss_free(cpu);
 }
 
+/* A thread that compresses again and again. */
+struct caller {
+    gzlzss *z;
+    const struct sample *s;
+    uint8_t *in;
+    cudaStream_t stream;
+    int rounds;
+    bool uses_cuda; /* it makes calls of its own to CUDA */
+    pthread_t thread;
+};
+
+static void *make_and_free(void *argument);
+static void *call_often(void *argument);
+
+/* While another stream is captured in the mode in which anything that some thread does may end that:
+ * other threads make objects, use them and free them. */
+static void check_beside_capture(void)
+{
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
+    struct sample s = sample(cpu, 9 * SEGMENT + 5, 8);
+    cudaStream_t captured;
+    cudaGraph_t graph;
+    struct caller c;
+
+    memset(&c, 0, sizeof(c));
+    c.s = &s;
+    c.in = get(DEVICE, s.len);
+    c.rounds = 3;
+    c.z = gpu;
+    put(c.in, s.bytes, s.len);
+    CUDA(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
+    CUDA(cudaStreamCreate(&captured));
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+    HOLDS(pthread_create(&c.thread, NULL, call_often, &c) == 0);
+    pthread_join(c.thread, NULL);
+    HOLDS(pthread_create(&c.thread, NULL, make_and_free, &c) == 0);
+    pthread_join(c.thread, NULL);
+    HOLDS(cudaStreamEndCapture(captured, &graph) == cudaSuccess);
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(captured));
+    CUDA(cudaStreamDestroy(c.stream));
+    drop(DEVICE, c.in);
+    free_sample(&s);
+    end(gpu);
+    gzlzss_free(cpu);
+    verdict("while another thread captures a stream");
+}
+
 /* A stream that is being captured: the call says no, and the capture goes on. */
 static void check_capture(void)
 {
@@ -583,16 +633,6 @@ static void check_cancelling(void)
 }
 
 /* --- Threads, and what they have current --- */
-
-struct caller {
-    gzlzss *z;
-    const struct sample *s;
-    uint8_t *in;
-    cudaStream_t stream;
-    int rounds;
-    bool uses_cuda; /* it makes calls of its own to CUDA */
-    pthread_t thread;
-};
 
 static void *call_often(void *argument)
 {
@@ -822,6 +862,7 @@ int main(int argc, char **argv)
     check_descriptors();
     check_streams();
     check_capture();
+    check_beside_capture();
     check_cancelling();
     check_threads();
     check_contexts();
