@@ -13,7 +13,7 @@
  *   copy        the copy to pinned memory alone
  *
  * as a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s.  Outputs are compared: they are the same.  The
- * memory of the host is there before, and touched.  bench/nvcomp_deflate.py -c measures nvCOMP.
+ * memory of the host is there before, and touched.  bench/nvcomp_copies.cu is about nvCOMP.
  */
 #include <algorithm>
 #include <cuda_runtime.h>

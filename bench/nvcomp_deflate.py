@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nvcomp_deflate.py - what nvCOMP's batched DEFLATE makes of a file
 
-    bench/nvcomp_deflate.py [-c] [-r RUNS] [-n BYTES] FILE
+    bench/nvcomp_deflate.py [-r RUNS] [-n BYTES] FILE
     bench/nvcomp_deflate.py --version
 
 The first BYTES (default 256 MiB) of FILE are cut into chunks of 64 KiB, each of which becomes a raw
@@ -10,9 +10,6 @@ algorithm types (its levels); the time is the best of RUNS (default 3) after one
 from data in the GPU's memory to data in the GPU's memory: neither reading, nor copying, nor writing is
 in it, and what comes out is no .gz file.  Every chunk is decompressed by Python's zlib and compared;
 CHECKED is "zlib", or "WRONG".
-
-With -c, the time has the copy of what comes out to the host's memory in it, FILE is repeated until there are
-BYTES, and only the first 4096 chunks are decompressed: to compare with bench/device_pointers.
 
 Where there is no nvCOMP, no numpy or no GPU that it can use, it says so and its exit status is 3.
 """
@@ -66,7 +63,7 @@ def is_right(np, arrays, chunks):
         return False
 
 
-def measure(nvcomp, np, chunks, level, runs, copies):
+def measure(nvcomp, np, chunks, level, runs):
     """The best time and the sum of the compressed sizes, and whether they are right."""
     codec = nvcomp.Codec(
         algorithm="Deflate",
@@ -80,21 +77,16 @@ def measure(nvcomp, np, chunks, level, runs, copies):
         start = time.perf_counter()
         out = codec.encode(source)
         total = sum(sizes(out))
-        if copies:
-            on_host = [a.cpu() for a in out] if isinstance(out, list) else out.cpu()
         seconds = time.perf_counter() - start
         if run > 0 and (best is None or seconds < best):
             best = seconds
-    if copies:
-        del on_host
-    return best, total, is_right(np, out, chunks[:4096] if copies else chunks)
+    return best, total, is_right(np, out, chunks)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-r", type=int, default=3, dest="runs")
     parser.add_argument("-n", type=int, default=256 << 20, dest="bytes")
-    parser.add_argument("-c", action="store_true", dest="copies")
     parser.add_argument("--version", action="store_true")
     parser.add_argument("file", nargs="?")
     args = parser.parse_args()
@@ -111,13 +103,11 @@ def main():
     data = np.fromfile(args.file, dtype=np.uint8, count=args.bytes)
     if data.size == 0:
         give_up(f"{args.file} is empty")
-    if args.copies:
-        data = np.resize(data, args.bytes)
     chunks = [data[i : i + CHUNK] for i in range(0, data.size, CHUNK)]
     # nvCOMP's own exceptions say what is missing, be it a GPU, a driver or a library.
     try:
         for level in LEVELS:
-            seconds, total, right = measure(nvcomp, np, chunks, level, args.runs, args.copies)
+            seconds, total, right = measure(nvcomp, np, chunks, level, args.runs)
             print(f"{level},{data.size},{total},{seconds:.6f},{'zlib' if right else 'WRONG'}", flush=True)
     except Exception as e:
         give_up(f"nvCOMP {nvcomp.__version__}: {e}")
