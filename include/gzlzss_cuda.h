@@ -1,5 +1,5 @@
 /*
- * gzlzss_cuda.h - compression of what is in a GPU's memory, and to there
+ * gzlzss_cuda.h - compression and decompression of what is in a GPU's memory, and to there
  *
  * Every build of the library has these functions; one without CUDA returns GZLZSS_ERROR_GPU.  This
  * needs no header of CUDA's: a cudaStream_t is a struct CUstream_st *, and so is a CUstream.
@@ -52,6 +52,11 @@ gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const 
  * bit by bit, as the output may have to wait. */
 gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_in, size_t in_len,
                                       struct CUstream_st *stream, gzlzss_call *call);
+
+/* As gzlzss_decompress, likewise.  The CPU decompresses: what is in a GPU's memory is copied bit by
+ * bit. */
+gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
+                                     size_t in_len, struct CUstream_st *stream, gzlzss_call *call);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

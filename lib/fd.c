@@ -95,16 +95,8 @@ static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
     if (!operation_goes_on(e->operation))
         return GZLZSS_ERROR_CANCELLED;
     if (e->memory.is_on_gpu) {
-        struct gpu_thread program;
-        bool ok;
-        int error;
-
-        gpu_save_thread(&program);
-        ok = pipeline_copy(e->operation->z->pipeline, e->memory.device, e->in, e->next, n);
-        error = errno;
-        gpu_restore_thread(&program);
-        if (!ok)
-            return operation_error(e->operation, GZLZSS_ERROR_READ, error);
+        if (!operation_copy(e->operation, e->memory.device, e->in, e->next, n))
+            return operation_error(e->operation, GZLZSS_ERROR_READ, errno);
         in->bytes = e->in;
     }
     *ends = n == e->left;

@@ -373,6 +373,50 @@ static void check_kinds(void)
     gzlzss_free(cpu);
 }
 
+/* Decompression from and to memory of every kind, and with too little room. */
+static void check_decompression(void)
+{
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    struct sample s = sample(cpu, (is_quick ? 9 : 90) * SEGMENT + 5, 7);
+    const CUcontext before = current();
+
+    for (int i = 0; i < KINDS; i++)
+        for (int k = 0; k < KINDS; k++) {
+            uint8_t *in = get((enum kind)i, s.packed_len + 1) + 1;
+            uint8_t *out = get((enum kind)k, s.len + 2) + 1;
+            uint8_t *copy = (uint8_t *)need(malloc(s.len));
+            uint8_t behind = 0x77;
+            size_t len = s.len;
+            char what[100];
+
+            put(in, s.packed, s.packed_len);
+            put(out + s.len, &behind, 1);
+            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len, 0, NULL) == GZLZSS_OK);
+            HOLDS(len == s.len);
+            put(copy, out, s.len);
+            HOLDS(memcmp(copy, s.bytes, s.len) == 0);
+            len = s.len - 1;
+            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len, 0, NULL) ==
+                  GZLZSS_ERROR_ROOM);
+            HOLDS(len == s.len - 1);
+            len = s.len;
+            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len - 1, 0, NULL) ==
+                  GZLZSS_ERROR_TRUNCATED);
+            behind = 0;
+            put(&behind, out + s.len, 1);
+            HOLDS(behind == 0x77);
+            HOLDS(current() == before);
+            free(copy);
+            drop((enum kind)i, in - 1);
+            drop((enum kind)k, out - 1);
+            snprintf(what, sizeof(what), "decompression from %s to %s memory", kind_names[i],
+                     kind_names[k]);
+            verdict(what);
+        }
+    free_sample(&s);
+    gzlzss_free(cpu);
+}
+
 /* --- Descriptors --- */
 
 struct drain {
@@ -859,6 +903,7 @@ int main(int argc, char **argv)
     CUDA(cudaFree(0));
     check_levels();
     check_kinds();
+    check_decompression();
     check_descriptors();
     check_streams();
     check_capture();

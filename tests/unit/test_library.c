@@ -922,6 +922,12 @@ static void test_cuda(void)
     CHECK_EQ(len, 0);
     len = sizeof(out);
     CHECK_EQ(gzlzss_cuda_compress(z, out, &len, NULL, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompress(NULL, out, &len, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompress(z, out, NULL, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_cuda_decompress(z, NULL, &len, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
+    CHECK_EQ(gzlzss_cuda_decompress(z, out, &len, NULL, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
     CHECK_EQ(gzlzss_cuda_compress_fd(NULL, 1, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
     CHECK_EQ(gzlzss_cuda_compress_fd(z, 1, NULL, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
     call.size = 1;
@@ -951,11 +957,21 @@ static void test_cuda(void)
         CHECK_EQ(lseek(fileno(file), 0, SEEK_END), expected_len);
         CHECK_EQ(pread(fileno(file), made, len, 0), len);
         CHECK(memcmp(made, expected, len) == 0);
+        room = size;
+        made = unit_need(realloc(made, size + 1));
+        CHECK_EQ(gzlzss_cuda_decompress(z, made, &room, expected, expected_len, NULL, NULL),
+                 GZLZSS_OK);
+        CHECK_EQ(room, size);
+        CHECK(memcmp(made, input, size) == 0);
+        made = unit_need(realloc(made, expected_len));
         room = expected_len - 1;
         CHECK_EQ(gzlzss_cuda_compress(z, made, &room, input, size, NULL, NULL), GZLZSS_ERROR_ROOM);
         CHECK_EQ(room, 0);
 #else
-        (void)room;
+        room = expected_len;
+        CHECK_EQ(gzlzss_cuda_decompress(z, made, &room, expected, expected_len, NULL, NULL),
+                 GZLZSS_ERROR_GPU);
+        CHECK_EQ(room, 0);
         CHECK_EQ(status, GZLZSS_ERROR_GPU);
         CHECK_EQ(len, 0);
         CHECK_EQ(lseek(fileno(file), 0, SEEK_END), 0);
