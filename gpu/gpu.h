@@ -131,11 +131,11 @@ uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index);
  * If it is the last one, the next takes the room. */
 void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
 
-/* Says, before gpu_submit, that the bytes of segment `index` are at `from`, memory of this GPU or of
- * another (gpu_find_memory), and nobody puts them into the batch.  The kernels read a copy that the
- * GPU makes in its own memory.  Another copy goes to the segment's place in the batch beside the
- * kernels; it is there after gpu_collect, unless that failed.  `from` is not read any more once
- * gpu_collect, or a gpu_submit that failed, has returned. */
+/* Says, before gpu_submit, that the bytes of segment `index` are at `from`, memory of this GPU
+ * (gpu_find_memory), and nobody puts them into the batch.  The kernels read a copy that the GPU makes
+ * of them.  Another copy goes to the segment's place in the batch beside the kernels; it is there
+ * after gpu_collect, unless that failed.  `from` is not read any more once gpu_collect, or a
+ * gpu_submit that failed, has returned. */
 void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *from);
 
 /* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is

@@ -17,9 +17,10 @@
  * per thread; cudaStreamPerThread is the calling thread's.  A stream that is being captured is
  * GZLZSS_ERROR_ARGUMENT.
  *
- * GPUs match the input where it is.  They are brought up in the background once that is worth it, and
- * kept (gzlzss.h); those that `devices` and `backend` allow.  Where the CPU matches, it has a copy.
- * The bytes are those of gzlzss_compress in any case.
+ * Where a GPU finds matches in what is in its own memory, it reads that there; what other GPUs or the
+ * CPU match is copied first.  GPUs are brought up in the background once that is worth it, and kept
+ * (gzlzss.h): those that `devices` and `backend` allow.  The bytes are those of gzlzss_compress in any
+ * case.
  *
  * The calling thread's current device and context stay as they were.  The object's own threads use
  * the primary contexts of the devices, as CUDA's runtime does; whoever destroys one of these

@@ -3,7 +3,7 @@
  *
  * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Without
  * a GPU, there are none.  Workers read for a feeder what can be read in any order, and what was
- * read ahead.  A feeder itself reads what can only be read in order.  What is in a GPU's memory,
+ * read ahead.  A feeder itself reads what can only be read in order.  What is in the memory of its GPU,
  * nobody reads, but for an input's last segment: the GPU takes it from there.
  */
 #include "config.h"
@@ -152,6 +152,13 @@ static void add(struct feeder *f, struct slot *s)
     f->pending++;
 }
 
+/* Whether the job's input is in the memory of the feeder's GPU.  (One GPU may not have the right to
+ * another's memory, which would look as if it had failed.) */
+static bool is_near(const struct feeder *f, const struct job *j)
+{
+    return j->of->is_on_gpu && j->of->device == gpus_device(f->pipeline->gpus, f->gpu);
+}
+
 /* Claims one segment for the feeder, of any job; gives up the lock if it is read in order, or a job
  * begins.  False: there is none now, or no room for it. */
 static bool claim_for_batch(struct feeder *f)
@@ -176,7 +183,7 @@ static bool claim_for_batch(struct feeder *f)
         s = claim_any(j, in);
         if (s != NULL && s->len < p->segment_size)
             gpu_batch_set_length(b, index, s->len);
-        if (s != NULL && source_on_gpu(&j->source, s->index) != NULL) {
+        if (s != NULL && is_near(f, j)) {
             gpu_batch_set_source(b, index, source_on_gpu(&j->source, s->index));
             s->is_away = true;
         } else if (s != NULL) {

@@ -13,6 +13,7 @@
 
 struct one_gpu {
     struct gpu_engine *engine;
+    int number; /* of its CUDA device */
     bool failed;
     struct gpu_batch *batches[GPUS_BATCHES]; /* NULL until made */
 };
@@ -189,10 +190,12 @@ static void *open_next(void *argument)
         engine = gpu_open(number, g->level, g->segment_size, g->batch_size, g->batches,
                           &g->config.options, error);
         pthread_mutex_lock(&g->lock);
-        if (engine != NULL)
+        if (engine != NULL) {
+            g->gpus[g->ready].number = number;
             g->gpus[g->ready++].engine = engine;
-        else
+        } else {
             snprintf(g->trouble, sizeof(g->trouble), "%s", error);
+        }
     }
     if (--g->opening == 0)
         pthread_cond_broadcast(&g->settled);
@@ -261,6 +264,16 @@ struct gpu_engine *gpus_engine(struct gpus *g, int i)
     engine = g->gpus[i].failed ? NULL : g->gpus[i].engine;
     pthread_mutex_unlock(&g->lock);
     return engine;
+}
+
+int gpus_device(struct gpus *g, int i)
+{
+    int number;
+
+    pthread_mutex_lock(&g->lock);
+    number = g->gpus[i].number;
+    pthread_mutex_unlock(&g->lock);
+    return number;
 }
 
 struct gpu_batch *gpus_batch(struct gpus *g, int i, int b, char error[GPU_ERROR_SIZE])

@@ -72,6 +72,9 @@ int gpus_count(struct gpus *g);
 /* GPU i, below gpus_count; NULL if it has failed. */
 struct gpu_engine *gpus_engine(struct gpus *g, int i);
 
+/* The CUDA device that GPU i is. */
+int gpus_device(struct gpus *g, int i);
+
 /* Batch b, from 0 and below GPUS_BATCHES, of GPU i, which is made the first time; one thread at a
  * time for each.  NULL if memory is short, with the reason in error where it was thought to do. */
 struct gpu_batch *gpus_batch(struct gpus *g, int i, int b, char error[GPU_ERROR_SIZE]);

@@ -1520,6 +1520,27 @@ static void test_gpu_memory_is_not_read(void)
     }
 }
 
+/* A GPU takes nothing from another's memory: who reads for it copies. */
+static void test_memory_of_another_gpu(void)
+{
+    struct pipeline_config c = config(BACKEND_GPU, 3);
+    struct gpu_job job;
+    struct pipeline *p;
+
+    for (int near = 0; near < 2; near++) {
+        be_good(2);
+        told.good_copies = 1000;
+        c.gpus.count = 1;
+        c.gpus.numbers[0] = 1;
+        p = new_pipeline(&c);
+        submit_on_gpu(p, &job, input_size, near);
+        check_on_gpu(p, &job, expected, expected_size);
+        CHECK_EQ(job.job.stats.cpu_segments, 0);
+        CHECK_EQ(atomic_load(&copied), near != 0 ? 1 : (input_size + SEGMENT - 1) / SEGMENT);
+        free_pipeline(p);
+    }
+}
+
 /* What cannot be read is an error, and the next job goes on as if nothing had been. */
 static void test_unreadable_gpu_memory(void)
 {
@@ -1627,6 +1648,7 @@ int main(void)
     unmask(on_gpu, input, input_size);
     RUN(test_gpu_memory);
     RUN(test_gpu_memory_is_not_read);
+    RUN(test_memory_of_another_gpu);
     RUN(test_unreadable_gpu_memory);
     RUN(test_gpu_near_memory);
     free(on_gpu);
