@@ -206,6 +206,31 @@ static bool claim_for_batch(struct feeder *f)
     return true;
 }
 
+/* Has workers read the feeder's segments that are in the queue. */
+static void wait_read(struct feeder *f)
+{
+    struct pipeline *p = f->pipeline;
+
+    if (f->unread == 0)
+        return;
+    crew_call(p);
+    pthread_cond_broadcast(&p->can_work);
+    while (f->unread > 0)
+        pthread_cond_wait(&p->can_free, &p->lock);
+}
+
+/* Has workers read what the GPU was to bring, and has not.  All of it, before any is encoded: what
+ * reads a segment may look at the bytes behind it. */
+static void read_away(struct feeder *f)
+{
+    for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)
+        if (s->is_away) {
+            push(&f->pipeline->unread, s);
+            f->unread++;
+        }
+    wait_read(f);
+}
+
 /* Claims the feeder's segments and has them read. */
 static void fill_batch(struct feeder *f)
 {
@@ -217,12 +242,7 @@ static void fill_batch(struct feeder *f)
         ;
     start_feeder(p, f->gpu);
     jobs_call_feeder(p);
-    if (f->unread == 0)
-        return;
-    crew_call(p);
-    pthread_cond_broadcast(&p->can_work);
-    while (f->unread > 0)
-        pthread_cond_wait(&p->can_free, &p->lock);
+    wait_read(f);
 }
 
 /* --- Matching --- */
@@ -250,9 +270,6 @@ static void hand_over(struct feeder *f, bool matched)
     for (struct slot *s = f->first, *next; s != NULL; s = next) {
         next = s->next_in_batch;
         s->chunks = matched ? gpu_batch_chunks(b, s->place) : NULL;
-        /* The GPU has brought it. */
-        if (matched)
-            s->is_away = false;
         if (matched)
             add_times(&s->job->stats.gpu, &b->times, (double)s->len / (double)b->length);
         push(&p->ready, s);
@@ -280,6 +297,8 @@ static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERR
     unlock(p);
     ok = gpu_submit(engine, f->batch, error) && gpu_collect(engine, f->batch, error);
     lock(p);
+    if (!ok)
+        read_away(f);
     hand_over(f, ok);
     return ok;
 }

@@ -40,8 +40,8 @@
  * then to the pipeline (`spare`).  Segments that are read ahead are in memory of their own: the
  * place of one belongs to the thread that reads it, then to the thread that copies it to where it
  * is matched.  Of an input in a GPU's memory, a feeder says where its segments are, and the GPU takes
- * them from there, and brings them into the batch, too.  If that fails, they are still `is_away`, and
- * the worker that gets one reads it.  A worker's matcher is its own, except for the room for results: while others match
+ * them from there, and brings them into the batch, too.  If that fails, workers read those that are
+ * `is_away`, as others before.  A worker's matcher is its own, except for the room for results: while others match
  * chunks of its segment (struct split), each writes the results of the chunks that it took.
  *
  * One lock protects all of this, except for
@@ -110,7 +110,7 @@ struct slot {
     uint64_t index;        /* the segment's number in the job */
     uint8_t *in;           /* where its bytes are, or will be */
     const uint8_t *ahead;  /* where they are until they are read into `in`, if read ahead */
-    bool is_away;          /* they are in a GPU's memory alone, from where it takes them itself */
+    bool is_away;          /* they are in a GPU's memory, from where it is to take them itself */
     size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
     size_t len;            /* of the segment */
     bool last;             /* the input ends with it */

@@ -108,9 +108,6 @@ static void finish_segment(struct worker *w, struct slot *s)
     const bool is_own = s->feeder == NULL;
     struct result r;
 
-    /* Of a batch that failed.  Its memory is there. */
-    if (s->is_away && !j->failed)
-        read_segment(s);
     if (!j->failed || w->split.matcher != NULL) {
         s->out = w->tools->out;
         w->tools->out = NULL;
