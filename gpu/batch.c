@@ -38,6 +38,7 @@ uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index)
     *index = b->count++;
     b->segments[*index].start = (uint32_t)start;
     b->segments[*index].length = (uint32_t)len;
+    b->segments[*index].from = NULL;
     b->used = start + len;
     b->length += len;
     b->chunk_count += (unsigned)LZ_CHUNKS(len);
@@ -54,6 +55,11 @@ void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len)
         b->chunk_count -= (unsigned)(LZ_CHUNKS(s->length) - LZ_CHUNKS(len));
     }
     s->length = (uint32_t)len;
+}
+
+void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *from)
+{
+    b->segments[index].from = from;
 }
 
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index)

@@ -19,6 +19,14 @@ int gpu_queues(const struct lz_level *level)
     return level->finder->is_slow ? 0 : FEW_QUEUES;
 }
 
+cudaError_t gpu_use_device(int device)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    const cudaError_t status = cudaThreadExchangeStreamCaptureMode(&mode);
+
+    return status == cudaSuccess ? cudaSetDevice(device) : status;
+}
+
 int gpu_count(char error[GPU_ERROR_SIZE])
 {
     int driver = 0, count = 0;

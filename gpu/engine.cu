@@ -12,6 +12,11 @@
  *
  * Only when a batch's kernels are done is it known how many sequences it has.  So gpu_collect
  * queues their copy, for just that many.
+ *
+ * Segments whose bytes are in a GPU's memory already are copied there to the batch's memory, in front
+ * of the kernels and in their stream: at 1.5 TB/s, that is a hundredth of what matching takes.  The
+ * kernels could read them where they are only if enough memory were behind them.  One more stream
+ * brings them to the host, for the encoder: no batch's kernels wait for that.
  */
 #include <atomic>
 #include <new>
@@ -33,8 +38,8 @@
 #define SMALL_PAGE 4096
 
 /* Points in a batch's streams, for its times, and where one stream waits for another: `finding` for
- * COPIED_IN, `parsing` for FOUND. */
-enum { BEGIN, COPIED_IN, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
+ * COPIED_IN, `parsing` for FOUND.  At BROUGHT, the host has what only a GPU had. */
+enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* Streams for finding: FINDERS_MAX for slow finders, FINDERS for others.  For these, a third costs
  * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: with two,
@@ -54,6 +59,7 @@ struct device_batch {
     struct gpu_span *host_spans;
     struct gpu_result *host_results;
     uint32_t *host_used;
+    bool is_brought; /* some segments come from a GPU's memory (gpu_batch_set_source) */
 };
 
 struct gpu_engine {
@@ -64,7 +70,8 @@ struct gpu_engine {
     size_t capacity;      /* of a batch */
     int batches;          /* that there may be */
     int device;
-    cudaStream_t copying; /* input and sequences */
+    cudaStream_t copying;  /* input and sequences */
+    cudaStream_t bringing; /* to the host, what only a GPU has */
     cudaStream_t finding[FINDERS_MAX];
     unsigned finders;              /* so many of these */
     cudaStream_t parsing[PARSERS]; /* of higher priority */
@@ -242,7 +249,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
 
     struct device_batch *d = (struct device_batch *)b->device;
 
-    (void)cudaSetDevice(g->device);
+    (void)gpu_use_device(g->device);
     free(b->segments);
     free(b->chunks);
     free(b);
@@ -279,11 +286,11 @@ static size_t limited(size_t size, size_t limit)
 static cudaError_t take_device(int device)
 {
     const struct timespec pause = {0, 20000000L};
-    cudaError_t status = cudaSetDevice(device);
+    cudaError_t status = gpu_use_device(device);
 
     for (int i = 0; i < 25 && status == cudaErrorDevicesUnavailable; i++) {
         nanosleep(&pause, NULL);
-        status = cudaSetDevice(device);
+        status = gpu_use_device(device);
     }
     return status;
 }
@@ -302,6 +309,9 @@ static cudaError_t make_streams(struct gpu_engine *g)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < PARSERS && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
+    /* The last one, so that the others share the device's queues as they would without it. */
+    if (status == cudaSuccess)
+        status = cudaStreamCreateWithPriority(&g->bringing, cudaStreamNonBlocking, lowest);
     return status;
 }
 
@@ -314,10 +324,13 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     cudaDeviceProp properties;
     size_t available, total;
 
+    /* Waiting threads sleep: the cores have encoding to do.  But the context of a program that uses
+     * CUDA, too, stays as it was made. */
+    const bool is_ours = !gpu_context_is_active(device);
+
     snprintf(label, sizeof(label), "CUDA device %d", device);
-    /* Waiting threads sleep: the cores have encoding to do. */
     if (failed(take_device(device), label, error) ||
-        failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error) ||
+        (is_ours && failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error)) ||
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
@@ -349,7 +362,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 
 void gpu_close(struct gpu_engine *g)
 {
-    (void)cudaSetDevice(g->device);
+    (void)gpu_use_device(g->device);
     if (g->copying != NULL)
         cudaStreamDestroy(g->copying);
     for (unsigned i = 0; i < g->finders; i++)
@@ -358,13 +371,15 @@ void gpu_close(struct gpu_engine *g)
     for (unsigned i = 0; i < PARSERS; i++)
         if (g->parsing[i] != NULL)
             cudaStreamDestroy(g->parsing[i]);
+    if (g->bringing != NULL)
+        cudaStreamDestroy(g->bringing);
     delete g;
 }
 
 struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE])
 {
     struct gpu_batch *b = (struct gpu_batch *)calloc(1, sizeof(*b));
-    cudaError_t status = b == NULL ? cudaErrorMemoryAllocation : cudaSetDevice(g->device);
+    cudaError_t status = b == NULL ? cudaErrorMemoryAllocation : gpu_use_device(g->device);
 
     if (status == cudaSuccess)
         status = make_batch(g, b);
@@ -385,13 +400,11 @@ int gpu_batches(const struct gpu_engine *g)
     return g->batches;
 }
 
-/* Numbers the chunks of a batch's segments and makes their table.  Returns where the last segment
- * that is not empty ends in the input. */
-static size_t lay_out(struct gpu_batch *b)
+/* Numbers the chunks of a batch's segments and makes their table. */
+static void lay_out(struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t chunks = 0;
-    size_t input_size = 0;
 
     for (unsigned i = 0; i < b->count; i++) {
         struct gpu_segment *s = &b->segments[i];
@@ -409,19 +422,101 @@ static size_t lay_out(struct gpu_batch *b)
                           : left < LZ_OPTIMAL_GROUP ? left
                                                     : LZ_OPTIMAL_GROUP;
         }
-        if (s->length > 0)
-            input_size = s->start + s->length;
     }
     d->view.chunks = chunks;
-    return input_size;
+}
+
+/* Bytes of a batch that come from one place, side by side here and there. */
+struct area {
+    size_t start, length; /* in the batch's input */
+    const uint8_t *from;  /* a GPU's memory, or NULL: they are in the input */
+};
+
+/* Whether segment s, which is not empty, goes on where the area ends.  What lies between two
+ * segments in the input may be copied, too; of a program's memory, nothing else may be touched. */
+static bool goes_on(const struct area *a, const struct gpu_segment *s)
+{
+    if (a->from == NULL || s->from == NULL)
+        return a->from == s->from;
+    return s->start == a->start + a->length && s->from == a->from + a->length;
+}
+
+/* The area that starts with segment *next or, if that is empty, one after it; *next becomes the
+ * first behind it.  False: there are no more. */
+static bool next_area(const struct gpu_batch *b, unsigned *next, struct area *a)
+{
+    *a = {0, 0, NULL};
+    for (; *next < b->count; ++*next) {
+        const struct gpu_segment *s = &b->segments[*next];
+
+        if (s->length == 0)
+            continue;
+        if (a->length > 0 && !goes_on(a, s))
+            break;
+        if (a->length == 0)
+            *a = {s->start, 0, s->from};
+        a->length = s->start + s->length - a->start;
+    }
+    return a->length > 0;
+}
+
+/* Queues copies of what the host has. */
+static cudaError_t copy_in(struct gpu_engine *g, struct gpu_batch *b)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+    cudaError_t status = cudaSuccess;
+    struct area a;
+
+    d->is_brought = false;
+    for (unsigned next = 0; status == cudaSuccess && next_area(b, &next, &a);) {
+        if (a.from == NULL)
+            status = cudaMemcpyAsync((uint8_t *)d->view.input + a.start, b->input + a.start,
+                                     a.length, cudaMemcpyHostToDevice, g->copying);
+        else
+            d->is_brought = true;
+    }
+    return status;
+}
+
+/* Queues copies of what a GPU has: to where the kernels read it, in front of them, and to the host
+ * beside them. */
+static cudaError_t bring(struct gpu_engine *g, struct gpu_batch *b)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+    cudaError_t status = cudaSuccess;
+    struct area a;
+
+    if (!d->is_brought)
+        return status;
+    for (unsigned next = 0; status == cudaSuccess && next_area(b, &next, &a);) {
+        if (a.from == NULL)
+            continue;
+        status = cudaMemcpyAsync((uint8_t *)d->view.input + a.start, a.from, a.length,
+                                 cudaMemcpyDefault, d->finding);
+        if (status == cudaSuccess)
+            status = cudaMemcpyAsync(b->input + a.start, a.from, a.length, cudaMemcpyDefault,
+                                     g->bringing);
+    }
+    return status == cudaSuccess ? cudaEventRecord(d->events[BROUGHT], g->bringing) : status;
+}
+
+/* After a failure: nothing reads a program's memory any more.  Returns false. */
+static bool give_up(struct gpu_engine *g, struct device_batch *d)
+{
+    if (d->is_brought) {
+        (void)cudaStreamSynchronize(d->finding);
+        (void)cudaStreamSynchronize(g->bringing);
+    }
+    return false;
 }
 
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
     const struct finder *finder = &finders[g->level->finder->id];
-    const size_t input_size = lay_out(b);
 
+    lay_out(b);
+    d->is_brought = false;
     if (d->view.chunks == 0)
         return true;
     if (g->submissions_left >= 0 && g->submissions_left-- <= 0) {
@@ -431,34 +526,35 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     }
 
     /* CUDA keeps the current device per thread, and this may be another thread than before. */
-    return !(failed(cudaSetDevice(g->device), g->name, error) ||
-             failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
-             failed(cudaMemcpyAsync((void *)d->view.input, b->input, input_size,
-                                    cudaMemcpyHostToDevice, g->copying),
-                    g->name, error) ||
-             failed(cudaMemcpyAsync((void *)d->view.spans, d->host_spans,
-                                    d->view.chunks * sizeof(*d->view.spans), cudaMemcpyHostToDevice,
-                                    g->copying),
-                    g->name, error) ||
-             failed(cudaEventRecord(d->events[COPIED_IN], g->copying), g->name, error) ||
-             failed(cudaStreamWaitEvent(d->finding, d->events[COPIED_IN], 0), g->name, error) ||
-             failed(cudaEventRecord(d->events[FINDING], d->finding), g->name, error) ||
-             failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->finding), g->name,
-                    error) ||
-             failed(finder->find(d->view, g->level, d->finding), g->name, error) ||
-             failed(cudaEventRecord(d->events[FOUND], d->finding), g->name, error) ||
-             failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
-             failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||
-             failed(gpu_tags_to_sequences(d->view, d->parsing), g->name, error) ||
-             failed(cudaEventRecord(d->events[MATCHED], d->parsing), g->name, error) ||
-             failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
-                                    cudaMemcpyDeviceToHost, d->parsing),
-                    g->name, error) ||
-             failed(cudaMemcpyAsync(d->host_results, d->view.results,
-                                    d->view.chunks * sizeof(*d->view.results),
-                                    cudaMemcpyDeviceToHost, d->parsing),
-                    g->name, error) ||
-             failed(cudaEventRecord(d->events[RESULTS_OUT], d->parsing), g->name, error));
+    if (failed(gpu_use_device(g->device), g->name, error) ||
+        failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
+        failed(copy_in(g, b), g->name, error) ||
+        failed(cudaMemcpyAsync((void *)d->view.spans, d->host_spans,
+                               d->view.chunks * sizeof(*d->view.spans), cudaMemcpyHostToDevice,
+                               g->copying),
+               g->name, error) ||
+        failed(cudaEventRecord(d->events[COPIED_IN], g->copying), g->name, error) ||
+        failed(cudaStreamWaitEvent(d->finding, d->events[COPIED_IN], 0), g->name, error) ||
+        failed(bring(g, b), g->name, error) ||
+        failed(cudaEventRecord(d->events[FINDING], d->finding), g->name, error) ||
+        failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->finding), g->name,
+               error) ||
+        failed(finder->find(d->view, g->level, d->finding), g->name, error) ||
+        failed(cudaEventRecord(d->events[FOUND], d->finding), g->name, error) ||
+        failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
+        failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||
+        failed(gpu_tags_to_sequences(d->view, d->parsing), g->name, error) ||
+        failed(cudaEventRecord(d->events[MATCHED], d->parsing), g->name, error) ||
+        failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
+                               cudaMemcpyDeviceToHost, d->parsing),
+               g->name, error) ||
+        failed(cudaMemcpyAsync(d->host_results, d->view.results,
+                               d->view.chunks * sizeof(*d->view.results), cudaMemcpyDeviceToHost,
+                               d->parsing),
+               g->name, error) ||
+        failed(cudaEventRecord(d->events[RESULTS_OUT], d->parsing), g->name, error))
+        return give_up(g, d);
+    return true;
 }
 
 /* Seconds between two points of a batch. */
@@ -481,9 +577,9 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     memset(&b->times, 0, sizeof(b->times));
     if (d->view.chunks == 0)
         return true;
-    if (failed(cudaSetDevice(g->device), g->name, error) ||
+    if (failed(gpu_use_device(g->device), g->name, error) ||
         failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
-        return false;
+        return give_up(g, d);
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
     if (failed(cudaEventRecord(d->events[COPY_OUT], g->copying), g->name, error) ||
         failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
@@ -491,8 +587,9 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
                                g->copying),
                g->name, error) ||
         failed(cudaEventRecord(d->events[DONE], g->copying), g->name, error) ||
-        failed(cudaEventSynchronize(d->events[DONE]), g->name, error))
-        return false;
+        failed(cudaEventSynchronize(d->events[DONE]), g->name, error) ||
+        (d->is_brought && failed(cudaEventSynchronize(d->events[BROUGHT]), g->name, error)))
+        return give_up(g, d);
 
     for (uint32_t c = 0; c < d->view.chunks; c++) {
         const struct gpu_result r = d->host_results[c];

@@ -46,9 +46,10 @@ struct gpu_times {
 
 /* One segment of a batch; batch.c's own. */
 struct gpu_segment {
-    uint32_t start;  /* in the batch's input, a multiple of GPU_ALIGNMENT */
-    uint32_t length; /* bytes */
-    uint32_t chunk;  /* number of its first chunk, from gpu_submit on */
+    uint32_t start;      /* in the batch's input, a multiple of GPU_ALIGNMENT */
+    uint32_t length;     /* bytes */
+    uint32_t chunk;      /* number of its first chunk, from gpu_submit on */
+    const uint8_t *from; /* a GPU's memory that has its bytes, or NULL: they are in the input */
 };
 
 /* Segments of a batch start at multiples of so many bytes. */
@@ -130,6 +131,13 @@ uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index);
  * If it is the last one, the next takes the room. */
 void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
 
+/* Says, before gpu_submit, that the bytes of segment `index` are at `from`, memory of this GPU
+ * (gpu_find_memory), and nobody puts them into the batch.  The kernels read a copy that the GPU makes
+ * of them.  Another copy goes to the segment's place in the batch beside the kernels; it is there
+ * after gpu_collect, unless that failed.  `from` is not read any more once gpu_collect, or a
+ * gpu_submit that failed, has returned. */
+void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *from);
+
 /* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is
  * cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
@@ -139,6 +147,70 @@ const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned inde
  * there, its chunks are not, and the engine is of no more use. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
+
+/* --- Memory of a GPU, to read from and to write to -------------------------------------------- */
+
+/* Copies between a device's memory and the host's, or another's.  It has a stream of its own, so
+ * that it waits for nothing that others do there. */
+struct gpu_copier;
+
+/* NULL, with a message in error, if the device cannot be used.  Bringing up a context, where the
+ * process has none on the device, takes about 0.3 s. */
+struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE]);
+void gpu_free_copier(struct gpu_copier *c);
+
+/* Copies and waits for it; one thread at a time for one copier.  Either may be host memory, pinned
+ * or not.  False, with a message in error, if that failed: some of it may have been copied. */
+bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
+              char error[GPU_ERROR_SIZE]);
+
+/* --- What a program gives: pointers and streams ----------------------------------------------- */
+
+/*
+ * These are for threads of the program, which may have contexts of their own current, or none, and
+ * know nothing of the runtime in here.  They leave the thread's current context as it is, and make
+ * none.  Other functions of this header make the device current; such a thread calls them between
+ * gpu_save_thread and gpu_restore_thread.
+ */
+
+/* Memory that a program gave. */
+struct gpu_memory {
+    bool is_on_gpu; /* a GPU's, or managed by the driver: only copies get there, */
+    int device;     /* by the number of its device; */
+    void *host;     /* otherwise, where the host has it */
+};
+
+/* Finds out what memory is at p.  In a process that has not initialized CUDA, that is the host's.
+ * False, with a message in error, if it cannot be found out, as in a build without CUDA. */
+bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE]);
+
+enum gpu_wait {
+    GPU_WAIT_DONE,
+    GPU_WAIT_FAILED,   /* what was queued has failed, or the driver has */
+    GPU_WAIT_CAPTURED, /* the stream is being captured into a graph: nothing of it is done */
+    GPU_WAIT_STOPPED
+};
+
+/*
+ * Waits until all is done that was queued on the stream (a cudaStream_t or CUstream) before.  NULL is
+ * the legacy default stream, which waits for all blocking streams: those of the thread's current
+ * context, or else of the device's primary one, or, if device is -1, none.  goes_on(ctx) is asked now and then, and false ends
+ * it.  A message is in error after GPU_WAIT_FAILED.
+ */
+enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
+                              char error[GPU_ERROR_SIZE]);
+
+/* Whether the process has the device's primary context already. */
+bool gpu_context_is_active(int device);
+
+/* What CUDA's driver knows of the calling thread. */
+struct gpu_thread {
+    void *context; /* the current one, or NULL */
+    int capture;   /* what it may do while a stream is being captured */
+};
+
+void gpu_save_thread(struct gpu_thread *t);
+void gpu_restore_thread(const struct gpu_thread *t);
 
 #ifdef __cplusplus
 }

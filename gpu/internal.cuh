@@ -84,6 +84,11 @@ LZ_FINDERS(GPU_FINDER_DECLARE)
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
+/* Makes the device the thread's current one.  What the thread does from now on is nothing to streams
+ * that others capture into graphs meanwhile: without this, a capture may fail because some other
+ * thread allocates memory, or looks at an event. */
+cudaError_t gpu_use_device(int device);
+
 /* Whether this program has code that the current device can run (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 

@@ -40,7 +40,66 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return NULL;
 }
 
-/* gpu_open never returns an engine, so nothing below is ever called. */
+bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE])
+{
+    (void)p;
+    (void)m;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return false;
+}
+
+bool gpu_context_is_active(int device)
+{
+    (void)device;
+    return false;
+}
+
+void gpu_save_thread(struct gpu_thread *t)
+{
+    (void)t;
+}
+
+void gpu_restore_thread(const struct gpu_thread *t)
+{
+    (void)t;
+}
+
+/* gpu_open never returns an engine, and gpu_find_memory finds nothing: so nothing below is ever
+ * called. */
+
+enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
+                              char error[GPU_ERROR_SIZE])
+{
+    (void)stream;
+    (void)device;
+    (void)goes_on;
+    (void)ctx;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return GPU_WAIT_FAILED;
+}
+
+struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
+{
+    (void)device;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return NULL;
+}
+
+void gpu_free_copier(struct gpu_copier *c)
+{
+    (void)c;
+}
+
+bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
+              char error[GPU_ERROR_SIZE])
+{
+    (void)c;
+    (void)to;
+    (void)from;
+    (void)len;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return false;
+}
 
 void gpu_close(struct gpu_engine *g)
 {

@@ -14,14 +14,6 @@
 #include "lib/compress.h"
 #include "lib/object.h"
 
-/* A call's output in memory. */
-struct memory {
-    struct operation *operation;
-    uint8_t *out;
-    size_t room, len;
-    bool is_full;
-};
-
 gzlzss_status compress_judge(const struct operation *o, const struct pipeline_job *job)
 {
     switch (job->status) {
@@ -106,17 +98,24 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 /* Puts a job's output into memory. */
 static bool put(struct pipeline_job *job, struct iovec *parts, int count)
 {
-    struct memory *m = job->ctx;
+    struct compression *c = job->ctx;
 
     for (int i = 0; i < count; i++) {
-        if (parts[i].iov_len > m->room - m->len) {
-            m->is_full = true;
+        const size_t len = parts[i].iov_len;
+
+        if (len > c->room - c->len) {
+            c->is_full = true;
             errno = ENOBUFS;
             return false;
         }
-        if (parts[i].iov_len > 0)
-            memcpy(m->out + m->len, parts[i].iov_base, parts[i].iov_len);
-        m->len += parts[i].iov_len;
+        if (c->is_on_gpu) {
+            if (!pipeline_copy(c->operation.z->pipeline, c->device, c->out + c->len,
+                               parts[i].iov_base, len))
+                return false;
+        } else if (len > 0) {
+            memcpy(c->out + c->len, parts[i].iov_base, len);
+        }
+        c->len += len;
     }
     return true;
 }
@@ -127,25 +126,70 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out)
         pipeline_cancel_job(o->z->pipeline, o->job);
 }
 
-static void memory_wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
+static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
-    const struct memory *m = job->ctx;
+    struct compression *c = job->ctx;
 
     (void)engine;
-    compress_tell(m->operation, in, out);
+    compress_tell(&c->operation, in, out);
+}
+
+void compression_init(struct compression *c)
+{
+    *c = (struct compression){.job = {.in_fd = -1, .out_fd = -1, .wrote = wrote}};
+    c->job.ctx = c;
+    c->operation.job = &c->job;
+}
+
+void compression_from(struct compression *c, const void *in, size_t in_len)
+{
+    /* What is not NULL is memory. */
+    c->job.in = in_len > 0 ? in : "";
+    c->job.in_len = in_len;
+    c->job.size = in_len;
+}
+
+void compression_to(struct compression *c, void *out, size_t room)
+{
+    c->out = out;
+    c->room = room;
+    c->job.put = put;
 }
 
 /* Does the job, by this thread alone if that is faster. */
-static void do_job(struct operation *o, struct pipeline_job *job)
+static void do_job(struct compression *c)
 {
-    struct pipeline *p = o->z->pipeline;
+    struct pipeline *p = c->operation.z->pipeline;
+    struct pipeline_job *job = &c->job;
 
-    if (!pipeline_is_for_here(p, job) || !pipeline_compress_here(p, job)) {
+    /* It makes no calls to a GPU. */
+    if (c->is_on_gpu || !pipeline_is_for_here(p, job) || !pipeline_compress_here(p, job)) {
         job->status = pipeline_run(p, job);
         return;
     }
-    if (job->status == PIPELINE_OK && !operation_tell(o, job->stats.in_bytes, job->stats.out_bytes))
+    if (job->status == PIPELINE_OK &&
+        !operation_tell(&c->operation, job->stats.in_bytes, job->stats.out_bytes))
         job->status = PIPELINE_CANCELLED;
+}
+
+gzlzss_status compression_run(struct compression *c)
+{
+    struct operation *o = &c->operation;
+    uint8_t small[GZ_HEADER_SIZE], *header = NULL;
+    gzlzss_status status;
+
+    if (c->job.extent == PIPELINE_MEMBER) {
+        header = compress_header(o->z, o->call, small, &c->job.header_len);
+        if (header == NULL)
+            return GZLZSS_ERROR_MEMORY;
+        c->job.header = header;
+    }
+    do_job(c);
+    status = c->is_full && c->job.status == PIPELINE_WRITE_ERROR ? GZLZSS_ERROR_ROOM
+                                                                 : compress_judge(o, &c->job);
+    if (header != small)
+        free(header);
+    return status;
 }
 
 /* Compresses memory: a member, or a range of it.  *out_len becomes what there is in out. */
@@ -153,47 +197,23 @@ static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *
                                      const void *in, size_t in_len, enum pipeline_extent extent,
                                      uint32_t *crc, gzlzss_call *call)
 {
-    struct operation operation = {0};
-    struct memory memory = {&operation, out, room, 0, false};
-    uint8_t small[GZ_HEADER_SIZE], *header = NULL;
-    struct pipeline_job job = {
-        .size = in_len,
-        /* What is not NULL is memory. */
-        .in = in_len > 0 ? in : "",
-        .in_len = in_len,
-        .in_fd = -1,
-        .out_fd = -1,
-        .put = put,
-        .wrote = memory_wrote,
-        .ctx = &memory,
-        .extent = extent,
-    };
+    struct compression c;
     gzlzss_status status;
 
-    operation.job = &job;
-    status = operation_begin(&operation, z, call);
+    compression_init(&c);
+    compression_from(&c, in, in_len);
+    compression_to(&c, out, room);
+    c.job.extent = extent;
+    status = operation_begin(&c.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    if (extent == PIPELINE_MEMBER) {
-        header = compress_header(z, call, small, &job.header_len);
-        job.header = header;
-    }
-    if (extent == PIPELINE_MEMBER && header == NULL) {
-        status = GZLZSS_ERROR_MEMORY;
-    } else {
-        do_job(&operation, &job);
-        status = memory.is_full && job.status == PIPELINE_WRITE_ERROR
-                     ? GZLZSS_ERROR_ROOM
-                     : compress_judge(&operation, &job);
-    }
-    operation_end(&operation);
-    if (header != small)
-        free(header);
+    status = compression_run(&c);
+    operation_end(&c.operation);
     if (status != GZLZSS_OK)
         return status;
-    *out_len = memory.len;
+    *out_len = c.len;
     if (crc != NULL)
-        *crc = job.crc;
+        *crc = c.job.crc;
     return GZLZSS_OK;
 }
 
@@ -229,34 +249,18 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
-static void file_wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
-{
-    (void)engine;
-    compress_tell(job->ctx, in, out);
-}
-
 gzlzss_status compress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
-    struct operation operation = {0};
-    uint8_t small[GZ_HEADER_SIZE], *header;
-    struct pipeline_job job = {
-        .in_fd = in_fd, .out_fd = out_fd, .wrote = file_wrote, .ctx = &operation};
+    struct compression c;
     gzlzss_status status;
 
-    operation.job = &job;
-    status = operation_begin(&operation, z, call);
+    compression_init(&c);
+    c.job.in_fd = in_fd;
+    c.job.out_fd = out_fd;
+    status = operation_begin(&c.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    header = compress_header(z, call, small, &job.header_len);
-    job.header = header;
-    if (header == NULL) {
-        status = GZLZSS_ERROR_MEMORY;
-    } else {
-        job.status = pipeline_run(z->pipeline, &job);
-        status = compress_judge(&operation, &job);
-    }
-    operation_end(&operation);
-    if (header != small)
-        free(header);
+    status = compression_run(&c);
+    operation_end(&c.operation);
     return status;
 }

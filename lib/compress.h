@@ -18,6 +18,27 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out);
 /* What became of the job. */
 gzlzss_status compress_judge(const struct operation *o, const struct pipeline_job *job);
 
+/* A call that is one job of compression. */
+struct compression {
+    struct operation operation;
+    struct pipeline_job job;
+    /* Its output, unless that is job.out_fd: memory, */
+    uint8_t *out;
+    size_t room, len;
+    bool is_full;
+    bool is_on_gpu; /* which is CUDA device `device`'s */
+    int device;
+};
+
+/* Readies it: the caller sets the job's input and output, also by one or both of these two, and then
+ * begins the operation. */
+void compression_init(struct compression *c);
+void compression_from(struct compression *c, const void *in, size_t in_len);
+void compression_to(struct compression *c, void *out, size_t room);
+
+/* Compresses; the caller ends the operation afterwards. */
+gzlzss_status compression_run(struct compression *c);
+
 /* From one regular file to another: the object's threads read and write. */
 gzlzss_status compress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 

@@ -19,6 +19,7 @@
 
 #include "lib/compress.h"
 #include "lib/decompress.h"
+#include "lib/fd.h"
 #include "lib/object.h"
 #include "lib/sigpipe.h"
 #include "lib/stream.h"
@@ -30,6 +31,10 @@ struct ends {
     gzlzss_stream *stream;
     const struct operation *operation;
     int in_fd, out_fd;
+    /* The input, if in_fd is -1: so many bytes of this memory are left to read. */
+    struct gpu_memory memory;
+    const uint8_t *next;
+    size_t left;
     mode_t out_mode; /* st_mode */
     int wake[2];     /* a pipe that ends waiting */
     uint64_t written;
@@ -80,14 +85,36 @@ static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
     return GZLZSS_OK;
 }
 
+/* As read_more: of memory, as much as the stream takes at a time, or of a GPU's as much as the buffer
+ * does. */
+static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
+{
+    const size_t n = e->left < BUFFER_SIZE ? e->left : BUFFER_SIZE;
+
+    *in = (gzlzss_in){e->next, n, 0};
+    if (!operation_goes_on(e->operation))
+        return GZLZSS_ERROR_CANCELLED;
+    if (e->memory.is_on_gpu) {
+        if (!operation_copy(e->operation, e->memory.device, e->in, e->next, n))
+            return operation_error(e->operation, GZLZSS_ERROR_READ, errno);
+        in->bytes = e->in;
+    }
+    *ends = n == e->left;
+    e->next += n;
+    e->left -= n;
+    return GZLZSS_OK;
+}
+
 /* Reads more input, unless the stream has something to do first; in->size is 0 then, and *ends
  * becomes true at the end. */
-static gzlzss_status read_more(const struct ends *e, gzlzss_in *in, bool *ends)
+static gzlzss_status read_more(struct ends *e, gzlzss_in *in, bool *ends)
 {
     struct pollfd now = {.fd = e->in_fd, .events = POLLIN};
     bool is_ready = e->in_fd < 0 || poll(&now, 1, 0) != 0;
     ssize_t n;
 
+    if (e->next != NULL)
+        return read_memory(e, in, ends);
     *in = (gzlzss_in){e->in, 0, 0};
     if (!is_ready && !stream_polls(e->stream))
         return GZLZSS_OK;
@@ -141,12 +168,11 @@ static bool open_ends(struct ends *e)
     return pipe2(e->wake, O_CLOEXEC | O_NONBLOCK) == 0;
 }
 
-/* Reads one, and writes to the other what a stream makes of it. */
-static gzlzss_status pump(gzlzss *z,
-                          gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
-                          int out_fd, int in_fd, gzlzss_call *call)
+/* Reads the input, and writes to out_fd what a stream makes of it: both are set in e. */
+static gzlzss_status
+pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
+          struct ends e, gzlzss_call *call)
 {
-    struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = {-1, -1}};
     struct sigpipe sigpipe;
     gzlzss_status status = begin(&e.stream, z, call);
 
@@ -175,7 +201,30 @@ static gzlzss_status pump(gzlzss *z,
     return status;
 }
 
-static bool is_file(int fd)
+static gzlzss_status pump(gzlzss *z,
+                          gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
+                          int out_fd, int in_fd, gzlzss_call *call)
+{
+    const struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = {-1, -1}};
+
+    return pump_ends(z, begin, e, call);
+}
+
+gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory *m, const void *in,
+                                 size_t in_len, gzlzss_call *call)
+{
+    const void *host = in_len > 0 ? m->host : "";
+    const struct ends e = {.in_fd = -1,
+                           .out_fd = out_fd,
+                           .wake = {-1, -1},
+                           .memory = *m,
+                           .next = m->is_on_gpu ? in : host,
+                           .left = in_len};
+
+    return pump_ends(z, gzlzss_compress_stream, e, call);
+}
+
+bool fd_is_file(int fd)
 {
     struct stat st;
 
@@ -184,13 +233,14 @@ static bool is_file(int fd)
 
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
-    return is_file(in_fd) && is_file(out_fd) ? compress_file(z, out_fd, in_fd, call)
-                                             : pump(z, gzlzss_compress_stream, out_fd, in_fd, call);
+    return fd_is_file(in_fd) && fd_is_file(out_fd)
+               ? compress_file(z, out_fd, in_fd, call)
+               : pump(z, gzlzss_compress_stream, out_fd, in_fd, call);
 }
 
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
-    return is_file(in_fd) && is_file(out_fd)
+    return fd_is_file(in_fd) && fd_is_file(out_fd)
                ? decompress_file(z, out_fd, in_fd, call)
                : pump(z, gzlzss_decompress_stream, out_fd, in_fd, call);
 }

@@ -301,6 +301,20 @@ bool operation_tell(struct operation *o, uint64_t in, uint64_t out)
     return operation_goes_on(o);
 }
 
+bool operation_copy(const struct operation *o, int device, void *to, const void *from, size_t len)
+{
+    struct gpu_thread program;
+    bool ok;
+    int error;
+
+    gpu_save_thread(&program);
+    ok = pipeline_copy(o->z->pipeline, device, to, from, len);
+    error = errno;
+    gpu_restore_thread(&program);
+    errno = error;
+    return ok;
+}
+
 gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number)
 {
     if (o->call != NULL)

@@ -54,6 +54,10 @@ bool call_is_valid(const gzlzss_call *call);
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call);
 void operation_end(struct operation *o);
 
+/* Copies between memory of CUDA device `device` and other memory, in the calling thread, for whom its
+ * context stays as it is.  False with errno set. */
+bool operation_copy(const struct operation *o, int device, void *to, const void *from, size_t len);
+
 /* Whether the call is to go on; otherwise errno is set. */
 bool operation_goes_on(const struct operation *o);
 

@@ -3,7 +3,8 @@
  *
  * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Without
  * a GPU, there are none.  Workers read for a feeder what can be read in any order, and what was
- * read ahead.  A feeder itself reads what can only be read in order.
+ * read ahead.  A feeder itself reads what can only be read in order.  What is in the memory of its GPU,
+ * nobody reads, but for an input's last segment: the GPU takes it from there.
  */
 #include "config.h"
 
@@ -108,7 +109,8 @@ void consider_gpus(struct pipeline *p)
         }
     }
     if (j->stats.wanted_gpus)
-        gpus_want(p->gpus, policy_gpus(bytes, p->further_gpu, GPUS_MAX));
+        gpus_want(p->gpus, policy_gpus(bytes, p->further_gpu, GPUS_MAX),
+                  j->of->is_on_gpu ? j->of->device : -1);
     if (p->feeding)
         start_feeders(p);
 }
@@ -150,6 +152,13 @@ static void add(struct feeder *f, struct slot *s)
     f->pending++;
 }
 
+/* Whether the job's input is in the memory of the feeder's GPU.  (One GPU may not have the right to
+ * another's memory, which would look as if it had failed.) */
+static bool is_near(const struct feeder *f, const struct job *j)
+{
+    return j->of->is_on_gpu && j->of->device == gpus_device(f->pipeline->gpus, f->gpu);
+}
+
 /* Claims one segment for the feeder, of any job; gives up the lock if it is read in order, or a job
  * begins.  False: there is none now, or no room for it. */
 static bool claim_for_batch(struct feeder *f)
@@ -174,7 +183,10 @@ static bool claim_for_batch(struct feeder *f)
         s = claim_any(j, in);
         if (s != NULL && s->len < p->segment_size)
             gpu_batch_set_length(b, index, s->len);
-        if (s != NULL) {
+        if (s != NULL && is_near(f, j)) {
+            gpu_batch_set_source(b, index, source_on_gpu(&j->source, s->index));
+            s->is_away = true;
+        } else if (s != NULL) {
             push(&p->unread, s);
             f->unread++;
         }
@@ -194,6 +206,31 @@ static bool claim_for_batch(struct feeder *f)
     return true;
 }
 
+/* Has workers read the feeder's segments that are in the queue. */
+static void wait_read(struct feeder *f)
+{
+    struct pipeline *p = f->pipeline;
+
+    if (f->unread == 0)
+        return;
+    crew_call(p);
+    pthread_cond_broadcast(&p->can_work);
+    while (f->unread > 0)
+        pthread_cond_wait(&p->can_free, &p->lock);
+}
+
+/* Has workers read what the GPU was to bring, and has not.  All of it, before any is encoded: what
+ * reads a segment may look at the bytes behind it. */
+static void read_away(struct feeder *f)
+{
+    for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)
+        if (s->is_away) {
+            push(&f->pipeline->unread, s);
+            f->unread++;
+        }
+    wait_read(f);
+}
+
 /* Claims the feeder's segments and has them read. */
 static void fill_batch(struct feeder *f)
 {
@@ -205,12 +242,7 @@ static void fill_batch(struct feeder *f)
         ;
     start_feeder(p, f->gpu);
     jobs_call_feeder(p);
-    if (f->unread == 0)
-        return;
-    crew_call(p);
-    pthread_cond_broadcast(&p->can_work);
-    while (f->unread > 0)
-        pthread_cond_wait(&p->can_free, &p->lock);
+    wait_read(f);
 }
 
 /* --- Matching --- */
@@ -265,6 +297,8 @@ static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERR
     unlock(p);
     ok = gpu_submit(engine, f->batch, error) && gpu_collect(engine, f->batch, error);
     lock(p);
+    if (!ok)
+        read_away(f);
     hand_over(f, ok);
     return ok;
 }

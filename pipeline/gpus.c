@@ -13,6 +13,7 @@
 
 struct one_gpu {
     struct gpu_engine *engine;
+    int number; /* of its CUDA device */
     bool failed;
     struct gpu_batch *batches[GPUS_BATCHES]; /* NULL until made */
 };
@@ -29,6 +30,7 @@ struct gpus {
     pthread_cond_t settled; /* opening is 0 */
     bool counted;
     int wanted;                  /* GPUs */
+    int near;                    /* a number that is to come next, or -1 */
     int started;                 /* numbers of the configuration given to a thread */
     int taken;                   /* numbers that these threads have taken */
     int opening;                 /* threads at it, */
@@ -51,6 +53,7 @@ struct gpus *gpus_new(const struct gpus_config *config, const struct lz_level *l
     if (g == NULL)
         return NULL;
     g->config = *config;
+    g->near = -1;
     g->level = level;
     g->segment_size = segment_size;
     g->batch_size = batch_size;
@@ -140,6 +143,18 @@ static bool count_visible(struct gpus *g)
 
 static void *open_next(void *argument);
 
+/* Makes that number the next one, if it may be used and no thread has it.  False otherwise. */
+static bool put_next(struct gpus *g, int number)
+{
+    for (int i = g->taken; i < g->config.count; i++)
+        if (g->config.numbers[i] == number) {
+            g->config.numbers[i] = g->config.numbers[g->taken];
+            g->config.numbers[g->taken] = number;
+            return true;
+        }
+    return false;
+}
+
 /* Starts threads for those that are wanted: the first counts them all. */
 static void start_opening(struct gpus *g)
 {
@@ -165,17 +180,22 @@ static void *open_next(void *argument)
 
     pthread_mutex_lock(&g->lock);
     if (g->counted || count_visible(g)) {
-        const int number = g->config.numbers[g->taken++];
+        int number;
 
+        if (put_next(g, g->near))
+            g->near = -1;
+        number = g->config.numbers[g->taken++];
         start_opening(g);
         pthread_mutex_unlock(&g->lock);
         engine = gpu_open(number, g->level, g->segment_size, g->batch_size, g->batches,
                           &g->config.options, error);
         pthread_mutex_lock(&g->lock);
-        if (engine != NULL)
+        if (engine != NULL) {
+            g->gpus[g->ready].number = number;
             g->gpus[g->ready++].engine = engine;
-        else
+        } else {
             snprintf(g->trouble, sizeof(g->trouble), "%s", error);
+        }
     }
     if (--g->opening == 0)
         pthread_cond_broadcast(&g->settled);
@@ -187,11 +207,18 @@ static void *open_next(void *argument)
     return NULL;
 }
 
-void gpus_want(struct gpus *g, int count)
+void gpus_want(struct gpus *g, int count, int near)
 {
     pthread_mutex_lock(&g->lock);
     if (count > g->wanted)
         g->wanted = count;
+    if (near >= 0 && !g->counted)
+        g->near = near;
+    else if (near >= 0 && g->near != near && put_next(g, near)) {
+        g->near = near;
+        if (g->wanted <= g->started)
+            g->wanted = g->started + 1;
+    }
     start_opening(g);
     pthread_mutex_unlock(&g->lock);
 }
@@ -237,6 +264,16 @@ struct gpu_engine *gpus_engine(struct gpus *g, int i)
     engine = g->gpus[i].failed ? NULL : g->gpus[i].engine;
     pthread_mutex_unlock(&g->lock);
     return engine;
+}
+
+int gpus_device(struct gpus *g, int i)
+{
+    int number;
+
+    pthread_mutex_lock(&g->lock);
+    number = g->gpus[i].number;
+    pthread_mutex_unlock(&g->lock);
+    return number;
 }
 
 struct gpu_batch *gpus_batch(struct gpus *g, int i, int b, char error[GPU_ERROR_SIZE])

@@ -56,8 +56,10 @@ void gpus_free(struct gpus *g);
  * about to be: there are threads of the driver's then, or one that is about to start them. */
 bool gpus_leave(struct gpus *g);
 
-/* Starts bringing up GPUs in the background until so many were, or there are no more. */
-void gpus_want(struct gpus *g, int count);
+/* Starts bringing up GPUs in the background until so many were, or there are no more.  `near` is a
+ * CUDA device, or -1: if it may be used and is not up yet, it comes next, and one more GPU than there
+ * are is wanted, for it. */
+void gpus_want(struct gpus *g, int count, int near);
 
 /* Waits until none is being brought up. */
 void gpus_wait(struct gpus *g);
@@ -69,6 +71,9 @@ int gpus_count(struct gpus *g);
 
 /* GPU i, below gpus_count; NULL if it has failed. */
 struct gpu_engine *gpus_engine(struct gpus *g, int i);
+
+/* The CUDA device that GPU i is. */
+int gpus_device(struct gpus *g, int i);
 
 /* Batch b, from 0 and below GPUS_BATCHES, of GPU i, which is made the first time; one thread at a
  * time for each.  NULL if memory is short, with the reason in error where it was thought to do. */

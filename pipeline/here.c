@@ -20,8 +20,9 @@
 
 bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *of)
 {
-    return of->in != NULL && of->in_len <= HERE_MAX && of->in_len <= p->segment_size &&
-           of->begin == NULL && !p->config.rsyncable && !p->wait_for_gpu;
+    return of->in != NULL && !of->is_on_gpu && of->in_len <= HERE_MAX &&
+           of->in_len <= p->segment_size && of->begin == NULL && !p->config.rsyncable &&
+           !p->wait_for_gpu;
 }
 
 /* Takes memory that nobody uses, or makes some; NULL if memory is short. */

@@ -39,7 +39,9 @@
  * segments are encoded.  An output buffer belongs to a worker, then to the slot that it encodes,
  * then to the pipeline (`spare`).  Segments that are read ahead are in memory of their own: the
  * place of one belongs to the thread that reads it, then to the thread that copies it to where it
- * is matched.  A worker's matcher is its own, except for the room for results: while others match
+ * is matched.  Of an input in a GPU's memory, a feeder says where its segments are, and the GPU takes
+ * them from there, and brings them into the batch, too.  If that fails, workers read those that are
+ * `is_away`, as others before.  A worker's matcher is its own, except for the room for results: while others match
  * chunks of its segment (struct split), each writes the results of the chunks that it took.
  *
  * One lock protects all of this, except for
@@ -47,7 +49,8 @@
  * - slots, buffers and batches in their owner's hands, and what is the writer's (write.c);
  * - sources: any thread may read the segments that can be read in any order; only the thread that
  *   has set `reading` may read the others;
- * - what expansion.h says of decompression; and gpus.c and input.c, which have locks of their own.
+ * - what expansion.h says of decompression; and gpus.c, copiers.c and input.c, which have locks of
+ *   their own.
  *
  * With --rsyncable, segments are pieces of the input that end where its content says so (source.h).
  * Each is read together with the window before it, which its matches may refer to.  Pieces are read
@@ -59,7 +62,7 @@
  * The files, each of which may use those above it:
  *
  *   policy      decisions, from measured numbers
- *   source      an input's segments (pipe_reader: of a fast pipe)
+ *   source      an input's segments (pipe_reader: of a fast pipe; copiers: in a GPU's memory)
  *   gpus        bringing up GPUs
  *   jobs        the list of jobs; how they begin, fail and end; facts for the policy; when a feeder
  *               fills a batch
@@ -107,6 +110,7 @@ struct slot {
     uint64_t index;        /* the segment's number in the job */
     uint8_t *in;           /* where its bytes are, or will be */
     const uint8_t *ahead;  /* where they are until they are read into `in`, if read ahead */
+    bool is_away;          /* they are in a GPU's memory, from where it is to take them itself */
     size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
     size_t len;            /* of the segment */
     bool last;             /* the input ends with it */
@@ -278,7 +282,8 @@ struct pipeline {
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
 
-    struct tools *here; /* memory that nobody uses, for here.c */
+    struct tools *here;     /* memory that nobody uses, for here.c */
+    struct copiers copiers; /* they have a lock of their own */
 
     /* Decompression (expand.c): */
     pthread_cond_t can_expand;    /* anything may have happened there */

@@ -254,6 +254,9 @@ static bool open_source(struct job *j)
 
     if (j->of->is_pushed)
         source_init_pushed(&j->source, size);
+    else if (j->of->in != NULL && j->of->is_on_gpu)
+        source_init_gpu_memory(&j->source, j->of->in, j->of->in_len, size, &j->pipeline->copiers,
+                               j->of->device);
     else if (j->of->in != NULL)
         source_init_memory(&j->source, j->of->in, j->of->in_len, size);
     else
@@ -452,6 +455,7 @@ void get_facts(struct pipeline *p, struct policy_facts *f)
         .expected = p->left + more,
         .longest = p->longest,
         .is_pipe = is_open && !source_is_file(&j->source) && j->total == UINT64_MAX,
+        .is_on_gpu = is_open && j->of->is_on_gpu,
         .given = is_open ? job_known_segments(j) * p->segment_size : 0,
         .gpu_is_coming = gpu_is_coming(p),
         .feeding = feeders_at_work(p),

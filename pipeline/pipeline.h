@@ -83,7 +83,7 @@ enum pipeline_extent {
  *
  * Compression reads its input and writes: the header, the data as DEFLATE, the trailer.  The bytes
  * written depend on the input, the level, the segment size and `rsyncable` alone.  The input is the
- * memory `in`, or what is left of in_fd, or what pipeline_push gives.  The output goes to `put` or
+ * memory `in`, which may be a GPU's, or what is left of in_fd, or what pipeline_push gives.  The output goes to `put` or
  * to out_fd.  Neither descriptor is closed, and a partial output is the caller's to remove.
  */
 struct pipeline_job {
@@ -103,6 +103,8 @@ struct pipeline_job {
     uint64_t more; /* jobs that will be submitted after this one, as far as is known; likewise */
     const uint8_t *in; /* NULL: the input is in_fd's, or pushed */
     size_t in_len;     /* with PIPELINE_RANGE, 1 or more */
+    bool is_on_gpu;    /* `in` is memory of a GPU's: */
+    int device;        /* this CUDA device's */
     bool is_pushed;    /* pipeline_push gives the input, */
     bool has_ended;    /* and gave the last of it; set by the pipeline */
     int in_fd, out_fd;
@@ -115,7 +117,7 @@ struct pipeline_job {
 
     /* Set before `end` is called: what became of it.  With PIPELINE_READ_ERROR and
      * PIPELINE_WRITE_ERROR, error_number is an errno, ENODATA if the file became shorter while it
-     * was read. */
+     * was read, EIO if a GPU whose memory is the input failed. */
     enum pipeline_status status;
     int error_number;
     struct pipeline_stats stats; /* valid after PIPELINE_OK, */
@@ -201,6 +203,10 @@ void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *job, bool (*
  * the pipeline keeps for the next such call.  For an input of some KB, all else takes longer. */
 bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *job);
 bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *job);
+
+/* Copies between memory of CUDA device `device` and other memory.  Any thread, but one of the
+ * program's between gpu_save_thread and gpu_restore_thread.  False with errno set. */
+bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len);
 
 /* --- Decompression --- */
 

@@ -74,9 +74,15 @@ double policy_match_seconds(const struct policy_facts *f, double bytes)
     return bytes * (is_measured(f) ? per_byte(f->match) : 1 / f->core_guess);
 }
 
+/* How long a GPU takes to come up. */
+static double gpu_seconds(const struct policy_facts *f)
+{
+    return f->is_on_gpu ? POLICY_GPU_IN_USE_SECONDS : POLICY_GPU_SECONDS;
+}
+
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 {
-    const uint64_t bytes = (uint64_t)(POLICY_GPU_SECONDS * f->threads * f->core_guess);
+    const uint64_t bytes = (uint64_t)(gpu_seconds(f) * f->threads * f->core_guess);
 
     /* However many cores there are, they take as long as one of them does for a segment.  Where
      * that is longer than it takes a GPU to bring back a batch, one segment is enough. */
@@ -94,13 +100,13 @@ static double gpu_saves(const struct policy_facts *f, double bytes)
     const double match = bytes * per_byte(f->match) / f->threads;
     const double all = match + bytes * per_byte(f->encode) / f->threads;
 
-    return is_steady(f) && all > POLICY_GPU_SECONDS ? match * (1 - POLICY_GPU_SECONDS / all) : 0;
+    return is_steady(f) && all > gpu_seconds(f) ? match * (1 - gpu_seconds(f) / all) : 0;
 }
 
 bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least)
 {
     return f->backend == BACKEND_GPU || f->expected >= least ||
-           gpu_saves(f, (double)f->expected) > POLICY_GPU_SECONDS;
+           gpu_saves(f, (double)f->expected) > gpu_seconds(f);
 }
 
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,

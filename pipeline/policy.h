@@ -41,6 +41,7 @@ struct policy_facts {
     uint64_t left;     /* that nobody has claimed and is certain to come */
     uint64_t expected; /* the same, with a guess at files that are known by their number alone */
     uint64_t longest;  /* the largest of the inputs that these are from; 0: it is not known */
+    bool is_on_gpu;    /* it is in a GPU's memory */
     bool is_pipe;      /* how much the input has is not known; it has given, so far, */
     uint64_t given;    /* so much */
 
@@ -92,6 +93,9 @@ unsigned policy_part(unsigned left, unsigned others, bool is_owner);
 
 /* Seconds that a GPU takes to come up: what it must save at least. */
 #define POLICY_GPU_SECONDS 0.28
+
+/* The same where the process uses a GPU already: its driver is initialized, and there is a context. */
+#define POLICY_GPU_IN_USE_SECONDS 0.1
 
 /* Seconds over which the speed of a pipe is measured. */
 #ifndef POLICY_PIPE_SECONDS

@@ -78,7 +78,7 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     p->wait_for_gpu = p->config.backend == BACKEND_GPU || (is_test && p->config.test_gpu_min == 0);
     if (p->config.backend == BACKEND_AUTO)
         return true;
-    gpus_want(p->gpus, policy_gpus(0, p->further_gpu, GPUS_MAX));
+    gpus_want(p->gpus, policy_gpus(0, p->further_gpu, GPUS_MAX), -1);
     gpus_wait(p->gpus);
     gpus_trouble(p->gpus, error);
     return gpus_state(p->gpus) == GPUS_READY;
@@ -171,6 +171,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     pthread_cond_init(&p->can_free, NULL);
     pthread_cond_init(&p->can_join, NULL);
     pthread_cond_init(&p->can_expand, NULL);
+    copiers_init(&p->copiers);
     p->started = p->config.caller_works;
     if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
         pipeline_free(p);
@@ -201,10 +202,20 @@ static void end_threads(struct pipeline *p)
             pthread_join(p->feeders[gpu * GPUS_BATCHES + i].thread, NULL);
 }
 
+bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len)
+{
+    return copiers_copy(&p->copiers, device, to, from, len);
+}
+
 void pipeline_free(struct pipeline *p)
 {
+    struct gpu_thread program;
+
     end_threads(p);
+    gpu_save_thread(&program);
+    copiers_free(&p->copiers);
     gpus_free(p->gpus);
+    gpu_restore_thread(&program);
     if (p->config.caller_works) {
         lock(p);
         crew_leave(&p->workers[0]);

@@ -60,6 +60,19 @@ void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t 
                          .size = len};
 }
 
+void source_init_gpu_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size,
+                            struct copiers *copiers, int device)
+{
+    source_init_memory(s, in, len, segment_size);
+    s->copiers = copiers;
+    s->device = device;
+}
+
+const uint8_t *source_on_gpu(const struct source *s, uint64_t index)
+{
+    return s->copiers != NULL ? s->memory + index * s->segment_size : NULL;
+}
+
 void source_init_pushed(struct source *s, size_t segment_size)
 {
     *s = (struct source){.fd = -1, .wake = {-1, -1}, .segment_size = segment_size};
@@ -96,7 +109,10 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
 
     if (s->memory != NULL) {
         have = len < s->size - offset ? len : (size_t)(s->size - offset);
-        memcpy(buf, s->memory + offset, have);
+        if (s->copiers == NULL)
+            memcpy(buf, s->memory + offset, have);
+        else if (!copiers_copy(s->copiers, s->device, buf, s->memory + offset, have))
+            return -1;
         return (ssize_t)have;
     }
     while (have < len) {

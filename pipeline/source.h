@@ -6,6 +6,8 @@
  * another, since only reading on tells whether one is the last; a file that grows meanwhile is
  * followed to wherever its end is then.
  *
+ * Memory may be a GPU's: to read it is to copy it to the host's.
+ *
  * For --rsyncable, the segments are pieces that end where the bytes before say so, wherever in the
  * input that is: so what is the same in two inputs soon has the same segments in both.  They are
  * read one after another.
@@ -18,13 +20,16 @@
 #include <stdint.h>
 
 #include "lzss/lzss.h"
+#include "pipeline/copiers.h"
 
 /* The longest piece. */
 #define SOURCE_PIECE_MAX ((size_t)64 << 10)
 
 struct source {
     int fd;
-    const uint8_t *memory;      /* the input, or NULL: fd is */
+    const uint8_t *memory;   /* the input, or NULL: fd is */
+    struct copiers *copiers; /* not NULL: the memory is this device's, and they get there */
+    int device;
     bool is_file;               /* a regular one, or memory */
     int wake[2];                /* a pipe that ends waiting, unless the file is regular; else -1 */
     struct pipe_reader *reader; /* of a pipe, or NULL */
@@ -54,6 +59,14 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 /* The same for the input in[0..len), which stays as it is until source_finish. */
 void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size);
 
+/* The same for memory of CUDA device `device`, which these copy (copiers.h). */
+void source_init_gpu_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size,
+                            struct copiers *copiers, int device);
+
+/* Where segment `index`, which is below random_access, is in a GPU's memory; NULL if the input is
+ * elsewhere. */
+const uint8_t *source_on_gpu(const struct source *s, uint64_t index);
+
 /* The same for an input that is not read: its segments come otherwise, or by source_push. */
 void source_init_pushed(struct source *s, size_t segment_size);
 
@@ -62,7 +75,8 @@ void source_init_pushed(struct source *s, size_t segment_size);
 bool source_is_file(const struct source *s);
 
 /* Reads the whole segment `index`, which is below random_access.  Any thread.  Returns false with
- * errno set; ENODATA if the file has become shorter. */
+ * errno set; ENODATA if the file has become shorter, EIO if a GPU
+ * failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
 /* Reads the next segment after the random_access ones: *len bytes, less than a whole segment only

@@ -51,6 +51,7 @@ p/bin/gunzlzss
 p/bin/gzlzss
 p/bin/gzlzsscat
 p/include/gzlzss.h
+p/include/gzlzss_cuda.h
 p/lib/libgzlzss.a
 p/lib/libgzlzss.la
 p/lib/libgzlzss.so

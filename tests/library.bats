@@ -85,10 +85,11 @@ same() {
     stderr_is "no usable GPU"
 }
 
-@test "library: exactly the functions of the header are exported, with their version" {
+@test "library: exactly the functions of the headers are exported, with their version" {
     have nm || skip "nm is not installed"
     [ -f "$build/.libs/libgzlzss.so" ] || skip "no shared library was built"
-    sed -n 's/^[a-z].*[ *]\(gzlzss_[a-z0-9_]*\)(.*/\1/p' "$srcdir"/include/gzlzss.h | sort >declared
+    sed -n 's/^[a-z].*[ *]\(gzlzss_[a-z0-9_]*\)(.*/\1/p' "$srcdir"/include/gzlzss.h "$srcdir"/include/gzlzss_cuda.h |
+        sort >declared
     [ "$(wc -l <declared)" -gt 15 ]
     nm -D --defined-only "$build/.libs/libgzlzss.so" |
         sed -n 's/^[0-9a-f]* T \(.*\)@@GZLZSS_0\.1$/\1/p' | sort >exported
@@ -100,7 +101,7 @@ same() {
 @test "library: the manual page has every function as it is declared" {
     have "$CC" || skip "there is no cc"
     # One declaration a line, with single blanks.
-    "$CC" -E -P "$srcdir/include/gzlzss.h" | grep -v '^#' | tr '\n' ' ' | tr -s ' ' | tr ';' '\n' |
+    "$CC" -E -P -I "$srcdir/include" "$srcdir/include/gzlzss_cuda.h" | grep -v '^#' | tr '\n' ' ' | tr -s ' ' | tr ';' '\n' |
         sed -n 's/^ *\([a-z].* \**gzlzss_[a-z0-9_]*(.*\)/\1/p' | sort >declared
     [ "$(wc -l <declared)" -gt 15 ]
     # In the synopsis, .Ft has the type and .Fn the name and the arguments.
@@ -159,11 +160,28 @@ install_library() {
     [ "$(gzip -dc log.gz | tail -n 1)" = "00099999: this was done, and then that" ]
 }
 
+@test "library: the example for a GPU's memory compiles; without a GPU it says so" {
+    install_library
+    local nvcc
+    grep -q '^#define HAVE_CUDA' "$build/config.h" || skip "this is a build without CUDA"
+    nvcc=$(sed -n 's/^NVCC = //p' "$build/Makefile")
+    "$nvcc" -Xcompiler -Wall,-Wextra "$srcdir/examples/device.cu" "${flags[@]}" -o device 2>log ||
+        fail "$(cat log)"
+    ends_with 2 ./device
+    if have_gpu; then
+        ./device numbers.gz 300000
+        gzip -dc numbers.gz | cmp - <(seq -f %08.0f 0 299999)
+    else
+        ends_with 1 ./device numbers.gz 300000
+        [ ! -e numbers.gz ]
+    fi
+}
+
 @test "library: the header is C++'s, too; the archive alone does" {
     install_library
     have "$CXX" || skip "there is no c++"
     cat >program.cc <<'END'
-#include <gzlzss.h>
+#include <gzlzss_cuda.h>
 int main()
 {
     gzlzss_options options = GZLZSS_OPTIONS_INIT;
@@ -173,6 +191,9 @@ int main()
     size_t len = sizeof(out);
     options.threads = 1;
     if (gzlzss_new(&z, &options) != GZLZSS_OK || gzlzss_compress(z, out, &len, "x", 1, &call) != GZLZSS_OK)
+        return 1;
+    CUstream_st *stream = nullptr;
+    if (gzlzss_cuda_compress(z, nullptr, nullptr, "x", 1, stream, &call) != GZLZSS_ERROR_ARGUMENT)
         return 1;
     gzlzss_free(z);
     return 0;

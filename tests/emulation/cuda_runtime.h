@@ -197,8 +197,9 @@ enum cudaError_t {
     cudaErrorInvalidValue
 };
 
-enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
-enum { cudaStreamNonBlocking, cudaEventBlockingSync, cudaHostRegisterPortable };
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDefault };
+enum { cudaStreamNonBlocking = 1, cudaHostRegisterPortable = 1 };
+enum { cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaDeviceScheduleBlockingSync, cudaFuncAttributeMaxDynamicSharedMemorySize };
 
 typedef void *cudaStream_t;
@@ -295,6 +296,16 @@ static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, int
     return emulated_malloc(stream, 1);
 }
 
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, int)
+{
+    return emulated_malloc(stream, 1);
+}
+
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+    return cudaSuccess;
+}
+
 static inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     return cudaFree(stream);
@@ -340,6 +351,13 @@ static inline cudaError_t cudaDriverGetVersion(int *version)
 static inline cudaError_t cudaGetDeviceCount(int *count)
 {
     *count = 1;
+    return cudaSuccess;
+}
+
+enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed = 2 };
+
+static inline cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *)
+{
     return cudaSuccess;
 }
 

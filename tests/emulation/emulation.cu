@@ -6,6 +6,7 @@
  * meeting to the next, and of two turns, one goes from the last thread to the first: who relies on
  * an order that a barrier would have to make shall be found.
  */
+#include "cuda.h"
 #include "cuda_runtime.h"
 
 #define THREADS_MAX 1024
@@ -264,4 +265,21 @@ cudaError_t emulated_malloc(void **p, size_t size)
         return cudaErrorMemoryAllocation;
     memset(*p, FILLER, size);
     return cudaSuccess;
+}
+
+/* --- There is no driver --- */
+
+__attribute__((weak)) void *emulated_dlopen(const char *, int)
+{
+    return NULL;
+}
+
+__attribute__((weak)) void *emulated_dlsym(void *, const char *)
+{
+    return NULL;
+}
+
+__attribute__((weak)) int emulated_dlclose(void *)
+{
+    return 0;
 }

@@ -427,9 +427,41 @@ sanitizer() {
     fi
 }
 
+# --- Device pointers ----------------------------------------------------------------------------
+
+# What "make check-gpu" built beside the command: the example, and, under the sanitizer, the test.
+device_pointers() {
+    programs=$(dirname "$command")/tests/gpu
+    if [ ! -x "$programs/device" ] || [ ! -x "$programs/test_device_pointers" ]; then
+        problem "$programs has no device or test_device_pointers: make check-gpu builds them"
+        verdict "programs for device pointers"
+        return
+    fi
+    seq -f %08.0f 0 2999999 >expected
+    "$programs/device" numbers.gz 3000000 >problems 2>&1 || problem "examples/device.cu: exit status $?"
+    gzip -dc numbers.gz | cmp - expected >>problems 2>&1
+    "$command" -n <expected | cmp - numbers.gz >>problems 2>&1
+    verdict "examples/device.cu"
+    if command -v compute-sanitizer >/dev/null 2>&1; then
+        for tool in memcheck racecheck; do
+            status=0
+            compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
+                "$programs/test_device_pointers" quick >messages 2>&1 || status=$?
+            if [ "$status" -ne 0 ]; then
+                problem "exit status $status"
+                grep -v '^ok' messages | tail -n 30 >>problems
+                tail -n 30 sanitizer.log >>problems
+            fi
+            verdict "compute-sanitizer $tool, device pointers"
+        done
+    else
+        echo "skipped - compute-sanitizer is not installed"
+    fi
+}
+
 # --- All of them --------------------------------------------------------------------------------
 
-for section in recorded kinds sizes options named_files levels limits faults sanitizer; do
+for section in recorded kinds sizes options named_files levels limits faults sanitizer device_pointers; do
     mkdir "$section"
     (
         cd "$section" || exit 1
@@ -442,6 +474,6 @@ done
 wait
 passed=$(cat ./*.log | grep -c '^ok - ')
 failed=$(cat ./*.log | grep -c '^not ok - ')
-broken_off=$((9 - $(cat ./*.log | grep -c '^ok - .*: done$')))
+broken_off=$((10 - $(cat ./*.log | grep -c '^ok - .*: done$')))
 echo "$passed passed, $failed failed, $broken_off sections broken off"
 [ "$failed" -eq 0 ] && [ "$broken_off" -eq 0 ]

@@ -56,13 +56,15 @@ static struct {
     long good_batches; /* after so many, submissions fail; -1: never */
     bool fails_late;   /* or rather what is submitted is not to be had back */
     bool is_wrong;
+    long good_copies;    /* after so many, copies from a GPU's memory fail; -1: never */
     bool waits_for_pipe; /* a GPU is not up before the pipe is full no more, but has at most */
     int left;            /* so many bytes left */
     int pipe;            /* which is this one */
 } told;
 
 /* What it did. */
-static atomic_long tried, opened, submitted;
+static atomic_long tried, opened, submitted, copied;
+static atomic_uint opened_devices; /* a bit for each */
 
 /* Engines that were not closed yet. */
 static atomic_long open_engines;
@@ -75,6 +77,9 @@ static void be_good(int devices)
     told.batches = 8;
     told.batches_got = 8;
     told.good_batches = -1;
+    told.good_copies = -1;
+    atomic_store(&copied, 0);
+    atomic_store(&opened_devices, 0);
     atomic_store(&tried, 0);
     atomic_store(&opened, 0);
     atomic_store(&submitted, 0);
@@ -159,14 +164,19 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->level = level;
     g->segment_size = segment_size;
     g->device = device;
+    atomic_fetch_or(&opened_devices, 1U << device);
     atomic_fetch_add(&opened, 1);
     atomic_fetch_add(&open_engines, 1);
     atomic_fetch_add(&tried, 1);
     return g;
 }
 
+/* Who frees a pipeline's GPUs is a thread of the program's: what it has current is saved then. */
+static _Thread_local bool is_saved;
+
 void gpu_close(struct gpu_engine *g)
 {
+    CHECK(is_saved);
     CHECK_EQ(atomic_load(&g->open_batches), 0);
     atomic_fetch_sub(&open_engines, 1);
     free(g);
@@ -224,6 +234,78 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     atomic_fetch_sub(&g->open_batches, 1);
 }
 
+/* --- Its memory --- */
+
+/* What is in a GPU's memory is masked here, so that who takes it without a copy gets something
+ * else. */
+#define MASK 0x5a
+
+static void unmask(uint8_t *to, const uint8_t *from, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        to[i] = from[i] ^ MASK;
+}
+
+struct gpu_copier {
+    int device;
+    atomic_bool is_in_use;
+};
+
+/* Those that are not freed yet. */
+static atomic_long copiers;
+
+struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_copier *c;
+
+    if (device >= told.devices) {
+        snprintf(error, GPU_ERROR_SIZE, "there is no device %d", device);
+        return NULL;
+    }
+    c = unit_need(calloc(1, sizeof(*c)));
+    c->device = device;
+    atomic_fetch_add(&copiers, 1);
+    return c;
+}
+
+void gpu_free_copier(struct gpu_copier *c)
+{
+    CHECK(is_saved);
+    CHECK(!atomic_load(&c->is_in_use));
+    free(c);
+    atomic_fetch_sub(&copiers, 1);
+}
+
+bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
+              char error[GPU_ERROR_SIZE])
+{
+    const bool is_good = told.good_copies < 0 || atomic_fetch_add(&copied, 1) < told.good_copies;
+
+    CHECK(!atomic_exchange(&c->is_in_use, true));
+    CHECK(len > 0);
+    if (is_good)
+        unmask(to, from, len);
+    else
+        snprintf(error, GPU_ERROR_SIZE, "a copy failed");
+    atomic_store(&c->is_in_use, false);
+    return is_good;
+}
+
+void gpu_save_thread(struct gpu_thread *t)
+{
+    CHECK(!is_saved);
+    is_saved = true;
+    *t = (struct gpu_thread){t, 1};
+}
+
+void gpu_restore_thread(const struct gpu_thread *t)
+{
+    CHECK(is_saved && t->context == t);
+    is_saved = false;
+}
+
+/* --- Its batches --- */
+
 /* Whether this submission is one too many. */
 static bool is_broken(char error[GPU_ERROR_SIZE])
 {
@@ -249,6 +331,9 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
     if (told.fails_late && is_broken(error))
         return false;
+    for (unsigned i = 0; i < b->count; i++)
+        if (b->segments[i].from != NULL)
+            unmask(b->input + b->segments[i].start, b->segments[i].from, b->segments[i].length);
     for (unsigned i = 0; i < b->count; i++) {
         struct gpu_segment *s = &b->segments[i];
         const struct lz_chunk *found =
@@ -466,6 +551,7 @@ static void free_pipeline(struct pipeline *p)
 {
     pipeline_free(p);
     CHECK_EQ(atomic_load(&open_engines), 0);
+    CHECK_EQ(atomic_load(&copiers), 0);
 }
 
 /* The input with every number of threads, engine and way to be read; returns segments by GPU, and
@@ -1318,6 +1404,219 @@ static void test_pushed(void)
     }
 }
 
+/* --- Input in a GPU's memory ---------------------------------------------------------------- */
+
+/* The input there, masked. */
+static uint8_t *on_gpu;
+
+/* A job whose input is that, its first `size` bytes, and what is written. */
+struct gpu_job {
+    struct pipeline_job job;
+    FILE *out;
+    size_t size;
+};
+
+static void submit_on_gpu(struct pipeline *p, struct gpu_job *g, size_t size, int device)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+
+    g->out = unit_need(tmpfile());
+    g->size = size;
+    g->job = (struct pipeline_job){.in = on_gpu,
+                                   .in_len = size,
+                                   .size = size,
+                                   .is_on_gpu = true,
+                                   .device = device,
+                                   .in_fd = -1,
+                                   .out_fd = fileno(g->out),
+                                   .header = header,
+                                   .header_len = sizeof(header)};
+    CHECK(!pipeline_is_for_here(p, &g->job));
+    CHECK(pipeline_submit(p, &g->job));
+}
+
+/* Waits for it; its output is to be alone[0..alone_size). */
+static void check_on_gpu(struct pipeline *p, struct gpu_job *g, const uint8_t *alone,
+                         size_t alone_size)
+{
+    uint8_t *written = unit_need(malloc(alone_size + 1));
+
+    pipeline_wait(p, &g->job);
+    CHECK_EQ(g->job.status, PIPELINE_OK);
+    CHECK_EQ(g->job.stats.in_bytes, g->size);
+    CHECK_EQ(pread(fileno(g->out), written, alone_size + 1, 0), alone_size);
+    CHECK(memcmp(written, alone, alone_size) == 0);
+    free(written);
+    fclose(g->out);
+}
+
+/* Jobs of all sizes at a time, some of them in files, whoever matches and whatever goes wrong. */
+static void test_gpu_memory(void)
+{
+    static const int threads[] = {1, 2, 13};
+    uint8_t *alone[JOB_SIZES];
+    size_t alone_size[JOB_SIZES];
+    struct pipeline_config c = config(BACKEND_CPU, 1);
+    struct pipeline *p = new_pipeline(&c);
+    struct pipeline_stats stats;
+    uint64_t by_gpu = 0, redone = 0, by_cpu_after_failure = 0;
+
+    for (int i = 0; i < JOB_SIZES; i++)
+        alone[i] = compress(p, job_sizes[i], NO_PIPE, &alone_size[i], &stats);
+    free_pipeline(p);
+    for (int round = 0; round < 3 * 3 * 5; round++) {
+        const int fault = round / 9;
+        struct gpu_job jobs[JOB_SIZES];
+
+        be_good(2);
+        told.is_wrong = fault == 1;
+        told.good_batches = fault == 2 || fault == 3 ? round % 4 : -1;
+        told.fails_late = fault == 3;
+        told.open_ms = fault == 4 ? 5 : 0;
+        /* With 4, the GPU comes up beside the work. */
+        gpu_min = fault == 4 ? 200000 : 0;
+        c = config((enum backend)(round / 3 % 3), threads[round % 3]);
+        c.caller_works = round % 2 == 0;
+        p = new_pipeline(&c);
+        for (int again = 0; again < 2; again++) {
+            for (int i = 0; i < JOB_SIZES; i++)
+                submit_on_gpu(p, &jobs[i], job_sizes[i], i % 2);
+            for (int i = 0; i < JOB_SIZES; i++) {
+                check_on_gpu(p, &jobs[i], alone[i], alone_size[i]);
+                by_gpu += jobs[i].job.stats.gpu_segments;
+                redone += jobs[i].job.stats.redone_segments;
+                if (fault == 3 && c.backend == BACKEND_GPU)
+                    by_cpu_after_failure += jobs[i].job.stats.cpu_segments;
+                if (fault == 0 && c.backend == BACKEND_GPU && job_sizes[i] > 0)
+                    CHECK_EQ(jobs[i].job.stats.cpu_segments, 0);
+            }
+            /* One that is not there. */
+            if (c.caller_works)
+                check_input(p, again == 0 ? NO_PIPE : FILL, &stats);
+        }
+        free_pipeline(p);
+    }
+    gpu_min = 0;
+    CHECK(by_gpu > 0 && redone > 0 && by_cpu_after_failure > 0);
+    for (int i = 0; i < JOB_SIZES; i++)
+        free(alone[i]);
+}
+
+/* A GPU takes the segments from its memory itself, but for the last. */
+static void test_gpu_memory_is_not_read(void)
+{
+    for (int threads = 1; threads <= 4; threads += 3) {
+        const struct pipeline_config c = config(BACKEND_GPU, threads);
+        struct gpu_job job;
+        struct pipeline *p;
+
+        be_good(1);
+        told.good_copies = 1;
+        p = new_pipeline(&c);
+        submit_on_gpu(p, &job, input_size, 0);
+        check_on_gpu(p, &job, expected, expected_size);
+        CHECK_EQ(atomic_load(&copied), 1);
+        free_pipeline(p);
+    }
+}
+
+/* A GPU takes nothing from another's memory: who reads for it copies. */
+static void test_memory_of_another_gpu(void)
+{
+    struct pipeline_config c = config(BACKEND_GPU, 3);
+    struct gpu_job job;
+    struct pipeline *p;
+
+    for (int near = 0; near < 2; near++) {
+        be_good(2);
+        told.good_copies = 1000;
+        c.gpus.count = 1;
+        c.gpus.numbers[0] = 1;
+        p = new_pipeline(&c);
+        submit_on_gpu(p, &job, input_size, near);
+        check_on_gpu(p, &job, expected, expected_size);
+        CHECK_EQ(job.job.stats.cpu_segments, 0);
+        CHECK_EQ(atomic_load(&copied), near != 0 ? 1 : (input_size + SEGMENT - 1) / SEGMENT);
+        free_pipeline(p);
+    }
+}
+
+/* What cannot be read is an error, and the next job goes on as if nothing had been. */
+static void test_unreadable_gpu_memory(void)
+{
+    for (int round = 0; round < 12; round++) {
+        const struct pipeline_config c = config((enum backend)(round % 3), 1 + round / 3);
+        struct gpu_job jobs[2];
+        struct pipeline *p;
+
+        /* The GPU's batches fail as well, or they would need no copies. */
+        be_good(1);
+        told.good_batches = 0;
+        told.fails_late = round % 2 == 0;
+        told.good_copies = round;
+        p = new_pipeline(&c);
+        submit_on_gpu(p, &jobs[0], input_size, 0);
+        submit_on_gpu(p, &jobs[1], 0, 0);
+        pipeline_wait(p, &jobs[0].job);
+        CHECK_EQ(jobs[0].job.status, PIPELINE_READ_ERROR);
+        CHECK_EQ(jobs[0].job.error_number, EIO);
+        fclose(jobs[0].out);
+        /* Nothing is to be copied of nothing. */
+        pipeline_wait(p, &jobs[1].job);
+        CHECK_EQ(jobs[1].job.status, PIPELINE_OK);
+        fclose(jobs[1].out);
+        atomic_store(&copied, -1000);
+        submit_on_gpu(p, &jobs[0], input_size, 0);
+        check_on_gpu(p, &jobs[0], expected, expected_size);
+        /* There is no such device. */
+        submit_on_gpu(p, &jobs[0], SEGMENT, 7);
+        pipeline_wait(p, &jobs[0].job);
+        CHECK_EQ(jobs[0].job.status, PIPELINE_READ_ERROR);
+        fclose(jobs[0].out);
+        free_pipeline(p);
+    }
+}
+
+/* The GPU whose memory it is comes up first, and beside one that is up; if it may be used. */
+static void test_gpu_near_memory(void)
+{
+    struct pipeline_config c = config(BACKEND_AUTO, 2);
+    struct gpu_job job;
+    struct pipeline *p;
+
+    gpu_min = 500000;
+    be_good(4);
+    p = new_pipeline(&c);
+    submit_on_gpu(p, &job, 600000, 2);
+    pipeline_wait(p, &job.job);
+    CHECK_EQ(job.job.status, PIPELINE_OK);
+    fclose(job.out);
+    wait_tried(2);
+    CHECK_EQ(atomic_load(&opened_devices), 1 << 2 | 1 << 1);
+    submit_on_gpu(p, &job, 600000, 3);
+    pipeline_wait(p, &job.job);
+    fclose(job.out);
+    wait_tried(3);
+    CHECK_EQ(atomic_load(&opened_devices), 1 << 3 | 1 << 2 | 1 << 1);
+    free_pipeline(p);
+
+    be_good(4);
+    c.gpus.count = 2;
+    c.gpus.numbers[0] = 3;
+    c.gpus.numbers[1] = 1;
+    p = new_pipeline(&c);
+    for (int i = 0; i < 3; i++) {
+        submit_on_gpu(p, &job, 600000, 0);
+        pipeline_wait(p, &job.job);
+        CHECK_EQ(job.job.status, PIPELINE_OK);
+        fclose(job.out);
+    }
+    wait_tried(2);
+    CHECK_EQ(atomic_load(&opened_devices), 1 << 3 | 1 << 1);
+    free_pipeline(p);
+    gpu_min = 0;
+}
+
 int main(void)
 {
     uint64_t state = 1;
@@ -1345,6 +1644,14 @@ int main(void)
     RUN(test_no_memory);
     RUN(test_many_jobs);
     RUN(test_pushed);
+    on_gpu = unit_need(malloc(input_size));
+    unmask(on_gpu, input, input_size);
+    RUN(test_gpu_memory);
+    RUN(test_gpu_memory_is_not_read);
+    RUN(test_memory_of_another_gpu);
+    RUN(test_unreadable_gpu_memory);
+    RUN(test_gpu_near_memory);
+    free(on_gpu);
     free(expected);
     free(input);
     return unit_done();

@@ -32,6 +32,7 @@ struct segment {
     const uint8_t *in;
     size_t len;
     size_t added; /* bytes that it is added with, if more: then it turns out shorter */
+    bool is_away; /* it is not put into the batch: the engine takes it from where it is */
 };
 
 /* Has the batch match these segments, and returns how many of their chunks are not as the CPU
@@ -55,7 +56,10 @@ static size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
         in = unit_need(gpu_batch_add(b, added, &index));
         CHECK_EQ(index, i);
         CHECK_EQ((uintptr_t)in % 16, 0);
-        memcpy(in, s->in, s->len);
+        if (s->is_away)
+            gpu_batch_set_source(b, index, s->in);
+        else
+            memcpy(in, s->in, s->len);
         if (s->len < added)
             gpu_batch_set_length(b, index, s->len);
         length += s->len;
@@ -69,6 +73,7 @@ static size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
         const size_t len = segments[i].len;
         const struct lz_chunk *found = gpu_batch_chunks(b, i), *expected;
 
+        CHECK(len == 0 || memcmp(b->input + b->segments[i].start, segments[i].in, len) == 0);
         memcpy(alone, segments[i].in, len);
         memset(alone + len, 0, LZ_INPUT_PAD);
         expected = lz_match_segment(m, level, alone, len);
@@ -88,12 +93,12 @@ static size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
 static size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
                     const struct lz_level *level, size_t segment_size, size_t *given_up)
 {
-    struct segment segments[16] = {{NULL, 0, 0}};
+    struct segment segments[16] = {{NULL, 0, 0, false}};
     unsigned count = 0;
 
     for (size_t start = 0; start < len && count < 16; start += segment_size)
         segments[count++] = (struct segment){
-            in + start, len - start < segment_size ? len - start : segment_size, 0};
+            in + start, len - start < segment_size ? len - start : segment_size, 0, false};
     return match_segments(g, b, segments, count, level, segment_size, given_up);
 }
 
@@ -247,14 +252,15 @@ static void compare_mixed(struct gpu_engine *g, struct gpu_batch *b, int level,
 {
     static const struct input_kind *const kinds[] = {&words, &zeros, &tokens,      &period,
                                                      &zeros, &zeros, &random_bytes};
-    struct segment segments[16] = {{NULL, 0, 0}};
+    struct segment segments[16] = {{NULL, 0, 0, false}};
     uint8_t *data[16] = {NULL};
     size_t given_up;
 
     for (unsigned i = 0; i < count; i++) {
         data[i] = unit_need(malloc(lengths[i] + 1));
         fill_kind(data[i], lengths[i], kinds[(i + count) % 7], LONGEST_TOKEN, i + 1);
-        segments[i] = (struct segment){data[i], lengths[i], are_shorter ? lengths[i] + i * 111 : 0};
+        segments[i] =
+            (struct segment){data[i], lengths[i], are_shorter ? lengths[i] + i * 111 : 0, false};
     }
     fill_gaps(b, gaps);
     if (!CHECK_EQ(match_segments(g, b, segments, count, lz_level(level), MIXED_SEGMENT, &given_up),
@@ -291,8 +297,9 @@ static void test_mixed_lengths(void)
 static void test_neighbours(void)
 {
     uint8_t *in = unit_need(malloc(160 * KIB));
-    const struct segment segments[] = {
-        {in, 64 * KIB, 0}, {in + 64 * KIB, 32 * KIB, 0}, {in + 96 * KIB, 64 * KIB, 0}};
+    const struct segment segments[] = {{in, 64 * KIB, 0, false},
+                                       {in + 64 * KIB, 32 * KIB, 0, false},
+                                       {in + 96 * KIB, 64 * KIB, 0, false}};
     struct gpu_batch *b;
     struct gpu_engine *g = open_engine(10, 160 * KIB, 64 * KIB, &b);
     size_t given_up;
@@ -390,6 +397,101 @@ static void test_no_room(void)
     free(in);
 }
 
+/* --- What is in memory of its own --- */
+
+/* Segments that the engine takes from elsewhere, at any address, among some that are in the batch:
+ * they are found in both places, and nothing is read beyond them.  (On a device this is memory of the
+ * host's, which a copy reads just as well.) */
+static void test_sources(void)
+{
+    static const size_t lengths[] = {
+        MIXED_SEGMENT, MIXED_SEGMENT, 33 * KIB + 3, 4, 0, MIXED_SEGMENT, 77, 1};
+    enum { COUNT = sizeof(lengths) / sizeof(lengths[0]) };
+    static const int some_levels[] = {1, 6, 10};
+
+    for (unsigned round = 0; round < 9; round++) {
+        const int level = some_levels[round % 3];
+        /* One after another in one place, or each in its own; all of them, or some. */
+        const bool are_together = round / 3 == 0, is_every = round / 3 < 2;
+        const size_t shift = round % 3 * 3 + 1;
+        struct segment segments[COUNT];
+        uint8_t *data[COUNT], *all = NULL, *next = NULL;
+        size_t sum = 0, given_up;
+        struct gpu_batch *b;
+        struct gpu_engine *g = open_engine(level, 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
+
+        for (unsigned i = 0; i < COUNT; i++)
+            sum += lengths[i];
+        if (are_together)
+            next = all = unit_need(malloc(sum));
+        for (unsigned i = 0; i < COUNT; i++) {
+            data[i] = are_together ? NULL : unit_need(malloc(lengths[i] + shift));
+            segments[i] = (struct segment){are_together ? next : data[i] + shift, lengths[i], 0,
+                                           is_every || i % 3 != 1};
+            fill_kind((uint8_t *)segments[i].in, lengths[i], i % 2 == 0 ? &words : &tokens,
+                      LONGEST_TOKEN, i + 1);
+            if (are_together)
+                next += lengths[i];
+        }
+        fill_gaps(b, &random_bytes);
+        for (int again = 0; again < 2; again++) {
+            CHECK_EQ(
+                match_segments(g, b, segments, COUNT, lz_level(level), MIXED_SEGMENT, &given_up),
+                0);
+            CHECK_EQ(given_up, 0);
+            /* And now none: the batch remembers nothing. */
+            for (unsigned i = 0; i < COUNT; i++)
+                segments[i].is_away = false;
+        }
+        for (unsigned i = 0; i < COUNT; i++)
+            free(data[i]);
+        free(all);
+        gpu_free_batch(g, b);
+        gpu_close(g);
+    }
+}
+
+static void test_copies(void)
+{
+    char error[GPU_ERROR_SIZE] = "";
+    uint8_t from[5000], to[5000];
+    struct gpu_copier *c = unit_need(gpu_new_copier(0, error));
+
+    for (size_t i = 0; i < sizeof(from); i++)
+        from[i] = (uint8_t)(i * 7);
+    for (size_t len = 1; len <= 4999; len = len * 3 + 1) {
+        memset(to, 1, sizeof(to));
+        CHECK(gpu_copy(c, to + 1, from + 2, len, error));
+        CHECK(memcmp(to + 1, from + 2, len) == 0);
+        CHECK_EQ(to[0], 1);
+        CHECK(len == 4999 || to[len + 1] == 1);
+    }
+    gpu_free_copier(c);
+}
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* What a program gives that has no GPU's memory, and perhaps no driver. */
+static void test_host_memory(void)
+{
+    char error[GPU_ERROR_SIZE] = "";
+    struct gpu_thread t;
+    struct gpu_memory m;
+    int byte = 0;
+
+    CHECK(gpu_find_memory(&byte, &m, error));
+    CHECK(!m.is_on_gpu && m.host == &byte);
+    CHECK(gpu_find_memory(NULL, &m, error));
+    CHECK(!m.is_on_gpu && m.host == NULL);
+    CHECK_EQ(gpu_wait_stream(NULL, -1, always, NULL, error), GPU_WAIT_DONE);
+    gpu_save_thread(&t);
+    gpu_restore_thread(&t);
+}
+
 static void count_lines(void *ctx, const char *text)
 {
     *(int *)ctx += text[0] != '\0';
@@ -420,6 +522,9 @@ int main(void)
     RUN(test_room);
     RUN(test_second_use);
     RUN(test_no_room);
+    RUN(test_sources);
+    RUN(test_copies);
+    RUN(test_host_memory);
     RUN(test_devices);
     return unit_done();
 }

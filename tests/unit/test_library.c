@@ -16,6 +16,8 @@
 #include <zlib.h>
 
 #include "include/gzlzss.h"
+
+#include "include/gzlzss_cuda.h"
 #include "tests/unit/inputs.h"
 
 #define SEGMENT ((size_t)32 << 10)
@@ -864,6 +866,144 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
+/* --- Memory of GPUs ------------------------------------------------------------------------- */
+
+/* A pipe, and a thread that reads all of it. */
+struct drain {
+    pthread_t thread;
+    int ends[2];
+    uint8_t *bytes;
+    size_t room, len;
+};
+
+static void *drain(void *argument)
+{
+    struct drain *d = argument;
+    ssize_t n;
+
+    while ((n = read(d->ends[0], d->bytes + d->len, d->room - d->len)) > 0)
+        d->len += (size_t)n;
+    return NULL;
+}
+
+static void start_draining(struct drain *d, size_t room)
+{
+    *d = (struct drain){.bytes = unit_need(malloc(room)), .room = room};
+    if (pipe(d->ends) != 0 || pthread_create(&d->thread, NULL, drain, d) != 0)
+        abort();
+}
+
+/* Closes the pipe; its bytes are to be expected[0..len). */
+static void end_draining(struct drain *d, const uint8_t *bytes, size_t len)
+{
+    close(d->ends[1]);
+    pthread_join(d->thread, NULL);
+    close(d->ends[0]);
+    CHECK_EQ(d->len, len);
+    CHECK(d->len == len && memcmp(d->bytes, bytes, len) == 0);
+    free(d->bytes);
+}
+
+/* Where there is no GPU: what is wrong with the arguments is said in any build; without CUDA,
+ * nothing else can be known; with it, all memory is the host's.  tests/gpu/test_device_pointers.c is
+ * about a GPU's. */
+static void test_cuda(void)
+{
+    static const size_t sizes[] = {0, 1, SEGMENT, 4 * SEGMENT + 1, 40 * SEGMENT + 1234};
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss *z = object(6, 2);
+    uint8_t out[100];
+    size_t len = sizeof(out);
+
+    CHECK_EQ(gzlzss_cuda_compress(NULL, out, &len, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_compress(z, out, NULL, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_cuda_compress(z, NULL, &len, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_cuda_compress(z, out, &len, NULL, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompress(NULL, out, &len, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompress(z, out, NULL, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_cuda_decompress(z, NULL, &len, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
+    CHECK_EQ(gzlzss_cuda_decompress(z, out, &len, NULL, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_compress_fd(NULL, 1, input, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_compress_fd(z, 1, NULL, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    call.size = 1;
+    CHECK_EQ(gzlzss_cuda_compress(z, out, &len, input, 1, NULL, &call), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_compress_fd(z, 1, input, 1, NULL, &call), GZLZSS_ERROR_ARGUMENT);
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const size_t size = sizes[i];
+        size_t expected_len, room;
+        uint8_t *expected = compressed(z, input, size, &expected_len);
+        uint8_t *made = unit_need(malloc(expected_len));
+        FILE *file = unit_need(tmpfile());
+        gzlzss_status status, file_status, pipe_status;
+        struct drain d;
+
+        len = expected_len;
+        status = gzlzss_cuda_compress(z, made, &len, input, size, NULL, NULL);
+        file_status = gzlzss_cuda_compress_fd(z, fileno(file), input, size, NULL, NULL);
+        start_draining(&d, expected_len + 1);
+        pipe_status = gzlzss_cuda_compress_fd(z, d.ends[1], input, size, NULL, NULL);
+        CHECK_EQ(status, file_status);
+        CHECK_EQ(status, pipe_status);
+#ifdef HAVE_CUDA
+        CHECK_EQ(status, GZLZSS_OK);
+        CHECK_EQ(len, expected_len);
+        CHECK(memcmp(made, expected, len) == 0);
+        end_draining(&d, expected, expected_len);
+        CHECK_EQ(lseek(fileno(file), 0, SEEK_END), expected_len);
+        CHECK_EQ(pread(fileno(file), made, len, 0), len);
+        CHECK(memcmp(made, expected, len) == 0);
+        room = size;
+        made = unit_need(realloc(made, size + 1));
+        CHECK_EQ(gzlzss_cuda_decompress(z, made, &room, expected, expected_len, NULL, NULL),
+                 GZLZSS_OK);
+        CHECK_EQ(room, size);
+        CHECK(memcmp(made, input, size) == 0);
+        made = unit_need(realloc(made, expected_len));
+        room = expected_len - 1;
+        CHECK_EQ(gzlzss_cuda_compress(z, made, &room, input, size, NULL, NULL), GZLZSS_ERROR_ROOM);
+        CHECK_EQ(room, 0);
+#else
+        room = expected_len;
+        CHECK_EQ(gzlzss_cuda_decompress(z, made, &room, expected, expected_len, NULL, NULL),
+                 GZLZSS_ERROR_GPU);
+        CHECK_EQ(room, 0);
+        CHECK_EQ(status, GZLZSS_ERROR_GPU);
+        CHECK_EQ(len, 0);
+        CHECK_EQ(lseek(fileno(file), 0, SEEK_END), 0);
+        end_draining(&d, expected, 0);
+#endif
+        fclose(file);
+        free(made);
+        free(expected);
+    }
+#ifdef HAVE_CUDA
+    /* No process has such a stream that has no driver. */
+    if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) {
+        len = sizeof(out);
+        CHECK_EQ(gzlzss_cuda_compress(z, out, &len, input, 1, (struct CUstream_st *)out, NULL),
+                 GZLZSS_ERROR_READ);
+    }
+    /* A pipe that nobody reads. */
+    {
+        int ends[2];
+        gzlzss_call told = GZLZSS_CALL_INIT;
+
+        CHECK(pipe(ends) == 0);
+        close(ends[0]);
+        CHECK_EQ(gzlzss_cuda_compress_fd(z, ends[1], input, input_size, NULL, &told),
+                 GZLZSS_ERROR_WRITE);
+        CHECK_EQ(told.error_number, EPIPE);
+        close(ends[1]);
+    }
+#endif
+    gzlzss_free(z);
+}
+
 int main(void)
 {
     uint64_t state = 17;
@@ -887,6 +1027,7 @@ int main(void)
     RUN(test_descriptors);
     RUN(test_threads);
     RUN(test_fork);
+    RUN(test_cuda);
     free(input);
     return unit_done();
 }

@@ -61,6 +61,9 @@ static void test_gpu_min(void)
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 224000000);
     f.threads = 2;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 28000000);
+    /* Where a GPU is in use, it comes up in 0.1 s. */
+    f.is_on_gpu = true;
+    CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 10000000);
     /* At a slow level one segment, which one core is alone with, but not for files that have no
      * more. */
     f = slow_facts();
@@ -88,6 +91,15 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 731000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    /* After 0.1 s, what is left has to take 0.1 s. */
+    f.is_on_gpu = true;
+    CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    f.expected = 261000000;
+    CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    f.expected = 259000000;
+    CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
+    f.is_on_gpu = false;
+    f.expected = 731000000;
     /* Where matching takes less than that, a GPU is of no use, however long the rest takes. */
     f.match.seconds = 0.6;
     f.encode.seconds = 1200;

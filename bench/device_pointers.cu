@@ -1,0 +1,223 @@
+/*
+ * device_pointers.cu - how fast data in a GPU's memory becomes a .gz in the host's
+ *
+ *   bench/device_pointers [-n MB] [-r RUNS] [-t THREADS] [-l LEVEL]... FILE
+ *
+ * FILE is repeated until there are so many MB (default 1000) in the GPU's memory.  For each LEVEL
+ * (default 1 and 6), and an object that has been used before, the median of RUNS (default 5) of
+ *
+ *   device      gzlzss_cuda_compress, of the GPU's memory to pinned memory
+ *   to-device   the same, to the GPU's memory
+ *   pinned      what a program does without: copying the input to pinned memory, then gzlzss_compress
+ *   pageable    the same with memory from malloc
+ *   copy        the copy to pinned memory alone
+ *
+ * as a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s.  Outputs are compared: they are the same.  The
+ * memory of the host is there before, and touched.  bench/nvcomp_copies.cu is about nvCOMP.
+ */
+#include <algorithm>
+#include <cuda_runtime.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/gzlzss.h"
+
+#include "include/gzlzss_cuda.h"
+
+enum { MAX_RUNS = 100, MAX_LEVELS = 12 };
+
+static void die(const char *what)
+{
+    fprintf(stderr, "device_pointers: %s\n", what);
+    exit(1);
+}
+
+static void check(cudaError_t status)
+{
+    if (status != cudaSuccess)
+        die(cudaGetErrorString(status));
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* What is measured with. */
+struct setting {
+    gzlzss *z;
+    uint8_t *device_in, *device_out;
+    uint8_t *pinned_in, *pinned_out;
+    uint8_t *pageable_in, *pageable_out;
+    size_t len, room;
+    cudaStream_t stream;
+};
+
+enum way { DEVICE, TO_DEVICE, PINNED, PAGEABLE, COPY, WAYS };
+
+static const char *const names[] = {"device", "to-device", "pinned", "pageable", "copy"};
+
+/* Does it once; returns the bytes that came of it, in *out. */
+static size_t run(const struct setting *s, enum way way, const uint8_t **out)
+{
+    size_t len = s->room;
+    gzlzss_status status = GZLZSS_OK;
+
+    switch (way) {
+    case DEVICE:
+        *out = s->pinned_out;
+        status =
+            gzlzss_cuda_compress(s->z, s->pinned_out, &len, s->device_in, s->len, s->stream, NULL);
+        break;
+    case TO_DEVICE:
+        *out = s->device_out;
+        status =
+            gzlzss_cuda_compress(s->z, s->device_out, &len, s->device_in, s->len, s->stream, NULL);
+        break;
+    case PINNED:
+    case PAGEABLE: {
+        uint8_t *in = way == PINNED ? s->pinned_in : s->pageable_in;
+        uint8_t *to = way == PINNED ? s->pinned_out : s->pageable_out;
+
+        *out = to;
+        check(cudaMemcpyAsync(in, s->device_in, s->len, cudaMemcpyDeviceToHost, s->stream));
+        check(cudaStreamSynchronize(s->stream));
+        status = gzlzss_compress(s->z, to, &len, in, s->len, NULL);
+        break;
+    }
+    default:
+        *out = s->pinned_in;
+        len = s->len;
+        check(
+            cudaMemcpyAsync(s->pinned_in, s->device_in, s->len, cudaMemcpyDeviceToHost, s->stream));
+        check(cudaStreamSynchronize(s->stream));
+        break;
+    }
+    if (status != GZLZSS_OK)
+        die(gzlzss_status_text(status));
+    return len;
+}
+
+static void measure(const struct setting *s, int level, int runs, uint8_t *first, size_t *first_len)
+{
+    *first_len = 0;
+    for (int way = 0; way < WAYS; way++) {
+        double seconds[MAX_RUNS];
+        const uint8_t *out = NULL;
+        size_t len = 0;
+
+        /* The first run does not count: what is needed comes up. */
+        for (int i = -1; i < runs; i++) {
+            const double began = now();
+
+            len = run(s, (enum way)way, &out);
+            if (i >= 0)
+                seconds[i] = now() - began;
+        }
+        if (way == DEVICE) {
+            memcpy(first, out, len);
+            *first_len = len;
+        } else if (way != COPY) {
+            uint8_t *copy = (uint8_t *)malloc(len);
+
+            if (copy == NULL)
+                die("out of memory");
+            check(cudaMemcpy(copy, out, len, cudaMemcpyDefault));
+            if (len != *first_len || memcmp(copy, first, len) != 0)
+                die("the outputs differ");
+            free(copy);
+        }
+        std::sort(seconds, seconds + runs);
+        printf("%d,%s,%zu,%zu,%.6f,%.3f\n", level, names[way], s->len, len, seconds[runs / 2],
+               (double)s->len / 1e9 / seconds[runs / 2]);
+        fflush(stdout);
+    }
+}
+
+/* Reads the file and repeats it. */
+static void fill(const char *name, uint8_t *out, size_t len)
+{
+    FILE *file = fopen(name, "rb");
+    size_t have = 0, n;
+
+    if (file == NULL)
+        die("the file cannot be opened");
+    while (have < len && (n = fread(out + have, 1, len - have, file)) > 0)
+        have += n;
+    fclose(file);
+    if (have == 0)
+        die("the file is empty");
+    for (size_t i = have; i < len; i++)
+        out[i] = out[i - have];
+}
+
+static uint8_t *touched(size_t len)
+{
+    uint8_t *p = (uint8_t *)malloc(len);
+
+    if (p == NULL)
+        die("out of memory");
+    memset(p, 1, len);
+    return p;
+}
+
+int main(int argc, char **argv)
+{
+    gzlzss_options options = GZLZSS_OPTIONS_INIT;
+    int levels[MAX_LEVELS] = {1, 6}, count = 2, given = 0, runs = 5, option;
+    struct setting s;
+    size_t first_len;
+    uint8_t *first;
+
+    memset(&s, 0, sizeof(s));
+    s.len = 1000000000;
+    while ((option = getopt(argc, argv, "n:r:t:l:")) != -1) {
+        if (option == 'n')
+            s.len = strtoul(optarg, NULL, 10) * 1000000;
+        else if (option == 'r')
+            runs = atoi(optarg);
+        else if (option == 't')
+            options.threads = atoi(optarg);
+        else if (option == 'l' && given < MAX_LEVELS)
+            levels[given++] = atoi(optarg);
+        else
+            die("usage: device_pointers [-n MB] [-r RUNS] [-t THREADS] [-l LEVEL]... FILE");
+    }
+    if (optind != argc - 1 || s.len == 0 || runs < 1 || runs > MAX_RUNS)
+        die("usage: device_pointers [-n MB] [-r RUNS] [-t THREADS] [-l LEVEL]... FILE");
+    count = given > 0 ? given : count;
+    check(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking));
+    check(cudaMalloc(&s.device_in, s.len));
+    check(cudaMallocHost(&s.pinned_in, s.len));
+    s.pageable_in = touched(s.len);
+    fill(argv[optind], s.pageable_in, s.len);
+    check(cudaMemcpy(s.device_in, s.pageable_in, s.len, cudaMemcpyHostToDevice));
+    for (int i = 0; i < count; i++) {
+        options.level = levels[i];
+        if (gzlzss_new(&s.z, &options) != GZLZSS_OK)
+            die("no object could be made");
+        s.room = gzlzss_bound(s.z, s.len);
+        check(cudaMalloc(&s.device_out, s.room));
+        check(cudaMallocHost(&s.pinned_out, s.room));
+        s.pageable_out = touched(s.room);
+        first = touched(s.room);
+        measure(&s, levels[i], runs, first, &first_len);
+        char why[256];
+        gzlzss_no_gpu(s.z, why, sizeof(why));
+        if (why[0] != '\0')
+            fprintf(stderr, "device_pointers: no GPU: %s\n", why);
+        gzlzss_free(s.z);
+        cudaFree(s.device_out);
+        cudaFreeHost(s.pinned_out);
+        free(s.pageable_out);
+        free(first);
+    }
+    return 0;
+}

@@ -1,0 +1,287 @@
+/*
+ * caller.cu - what a program gives, pointers and streams, in the program's own threads (gpu.h)
+ *
+ * A program that has a GPU's memory has loaded the driver.  So this asks the driver, if the process
+ * has it, and not the runtime: that would bind a context to the thread.  All runtimes of a process
+ * (the program's, the one in here) share the driver, its handles, and one primary context for each
+ * device.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpu/internal.cuh"
+
+/* How long a thread sleeps before it looks again whether a stream has come so far: a tenth of the
+ * time that it has waited, and no less and no more than this.  It is to see a cancellation, too, so
+ * it cannot sleep in the driver. */
+#define PAUSE_SHARE 10
+#define PAUSE_MIN_NS 5000L
+#define PAUSE_MAX_NS 500000L
+
+/* What is used of the driver. */
+struct driver {
+    void *library;
+    CUresult (*ctx_get_current)(CUcontext *context);
+    CUresult (*ctx_set_current)(CUcontext context);
+    CUresult (*ctx_push)(CUcontext context);
+    CUresult (*ctx_pop)(CUcontext *context);
+    CUresult (*primary_retain)(CUcontext *context, CUdevice device);
+    CUresult (*primary_release)(CUdevice device);
+    CUresult (*primary_get_state)(CUdevice device, unsigned *flags, int *active);
+    CUresult (*pointer_get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data,
+                                       CUdeviceptr pointer);
+    CUresult (*stream_get_ctx)(CUstream stream, CUcontext *context);
+    CUresult (*stream_is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
+    CUresult (*exchange_capture_mode)(CUstreamCaptureMode *mode);
+    CUresult (*event_create)(CUevent *event, unsigned flags);
+    CUresult (*event_record)(CUevent event, CUstream stream);
+    CUresult (*event_query)(CUevent event);
+    CUresult (*event_destroy)(CUevent event);
+    CUresult (*get_error_string)(CUresult status, const char **text);
+};
+
+template <typename Function>
+static bool find(const struct driver *d, Function **function, const char *name)
+{
+    *function = (Function *)dlsym(d->library, name);
+    return *function != NULL;
+}
+
+static void leave_driver(const struct driver *d)
+{
+    if (d->library != NULL)
+        dlclose(d->library);
+}
+
+/* Whether the process has loaded a driver; leave_driver has to follow in any case. */
+static bool find_driver(struct driver *d)
+{
+    memset(d, 0, sizeof(*d));
+    d->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    return d->library != NULL && find(d, &d->ctx_get_current, "cuCtxGetCurrent") &&
+           find(d, &d->ctx_set_current, "cuCtxSetCurrent") &&
+           find(d, &d->ctx_push, "cuCtxPushCurrent_v2") &&
+           find(d, &d->ctx_pop, "cuCtxPopCurrent_v2") &&
+           find(d, &d->primary_retain, "cuDevicePrimaryCtxRetain") &&
+           find(d, &d->primary_release, "cuDevicePrimaryCtxRelease_v2") &&
+           find(d, &d->primary_get_state, "cuDevicePrimaryCtxGetState") &&
+           find(d, &d->pointer_get_attributes, "cuPointerGetAttributes") &&
+           find(d, &d->stream_get_ctx, "cuStreamGetCtx") &&
+           find(d, &d->stream_is_capturing, "cuStreamIsCapturing") &&
+           find(d, &d->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
+           find(d, &d->event_create, "cuEventCreate") &&
+           find(d, &d->event_record, "cuEventRecord") && find(d, &d->event_query, "cuEventQuery") &&
+           find(d, &d->event_destroy, "cuEventDestroy_v2") &&
+           find(d, &d->get_error_string, "cuGetErrorString");
+}
+
+static void explain(const struct driver *d, CUresult status, const char *what,
+                    char error[GPU_ERROR_SIZE])
+{
+    const char *text = NULL;
+
+    if (d->get_error_string(status, &text) != CUDA_SUCCESS || text == NULL)
+        text = "unknown error";
+    snprintf(error, GPU_ERROR_SIZE, "%.100s: %.100s", what, text);
+}
+
+bool gpu_context_is_active(int device)
+{
+    struct driver d;
+    unsigned flags;
+    int active = 0;
+
+    if (!find_driver(&d) || d.primary_get_state(device, &flags, &active) != CUDA_SUCCESS)
+        active = 0;
+    leave_driver(&d);
+    return active != 0;
+}
+
+/* --- Threads --- */
+
+void gpu_save_thread(struct gpu_thread *t)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUcontext context = NULL;
+    struct driver d;
+
+    *t = {NULL, 0};
+    if (find_driver(&d)) {
+        if (d.ctx_get_current(&context) == CUDA_SUCCESS)
+            t->context = context;
+        /* Where that fails, CUDA is not initialized, and the mode is the one that is 0. */
+        if (d.exchange_capture_mode(&mode) == CUDA_SUCCESS)
+            t->capture = mode;
+    }
+    leave_driver(&d);
+}
+
+void gpu_restore_thread(const struct gpu_thread *t)
+{
+    CUstreamCaptureMode mode = (CUstreamCaptureMode)t->capture;
+    CUcontext current = NULL;
+    struct driver d;
+
+    if (find_driver(&d)) {
+        if (d.ctx_get_current(&current) == CUDA_SUCCESS && current != t->context)
+            (void)d.ctx_set_current((CUcontext)t->context);
+        (void)d.exchange_capture_mode(&mode);
+    }
+    leave_driver(&d);
+}
+
+/* --- Pointers --- */
+
+bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE])
+{
+    struct driver d;
+    unsigned type = 0, is_managed = 0;
+    int device = 0;
+    void *host = NULL;
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    void *data[] = {&type, &is_managed, &device, &host};
+    CUresult status = CUDA_ERROR_NOT_INITIALIZED;
+
+    *m = {false, 0, (void *)p};
+    if (p == NULL)
+        return true;
+    if (find_driver(&d))
+        status = d.pointer_get_attributes(4, attributes, data, (CUdeviceptr)p);
+    if (status == CUDA_SUCCESS && (type == CU_MEMORYTYPE_DEVICE || is_managed)) {
+        *m = {true, device >= 0 ? device : 0, NULL};
+    } else if (status == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && host != NULL) {
+        /* The host's memory by a device's address. */
+        m->host = host;
+    } else if (status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_INITIALIZED) {
+        explain(&d, status, "cuPointerGetAttributes", error);
+        leave_driver(&d);
+        return false;
+    }
+    leave_driver(&d);
+    return true;
+}
+
+/* --- Streams --- */
+
+/* Whether the handle stands for a default stream, of whatever context is current. */
+static bool is_default(CUstream stream)
+{
+    return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+/* Finds the stream's context, NULL if it is a default stream and there is none.  *is_retained: the
+ * primary one of the device was retained. */
+static CUresult find_context(const struct driver *d, CUstream stream, int device,
+                             CUcontext *context, bool *is_retained)
+{
+    CUresult status;
+
+    *is_retained = false;
+    *context = NULL;
+    if (!is_default(stream))
+        return d->stream_get_ctx(stream, context);
+    status = d->ctx_get_current(context);
+    if (status == CUDA_ERROR_NOT_INITIALIZED)
+        return CUDA_SUCCESS;
+    if (status != CUDA_SUCCESS || *context != NULL || device < 0)
+        return status;
+    status = d->primary_retain(context, device);
+    *is_retained = status == CUDA_SUCCESS;
+    return status;
+}
+
+/* Waits for the event. */
+static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goes_on)(void *ctx),
+                               void *ctx, bool *is_stopped)
+{
+    long waited = 0;
+    CUresult status;
+
+    *is_stopped = false;
+    while ((status = d->event_query(event)) == CUDA_ERROR_NOT_READY) {
+        const long share = waited / PAUSE_SHARE;
+        const struct timespec pause = {0, share < PAUSE_MIN_NS   ? PAUSE_MIN_NS
+                                          : share > PAUSE_MAX_NS ? PAUSE_MAX_NS
+                                                                 : share};
+
+        if (!goes_on(ctx)) {
+            *is_stopped = true;
+            break;
+        }
+        nanosleep(&pause, NULL);
+        if (waited < PAUSE_SHARE * PAUSE_MAX_NS)
+            waited += pause.tv_nsec;
+    }
+    return status;
+}
+
+/* The same for what was queued on the stream, whose context is current; the thread may do anything
+ * while others capture streams. */
+static enum gpu_wait wait_for_stream(const struct driver *d, CUstream stream,
+                                     bool (*goes_on)(void *ctx), void *ctx,
+                                     char error[GPU_ERROR_SIZE])
+{
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUevent event = NULL;
+    bool is_stopped = false;
+    CUresult status = d->stream_is_capturing(stream, &capture);
+
+    if (status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+        (status == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE))
+        return GPU_WAIT_CAPTURED;
+    if (status == CUDA_SUCCESS)
+        status = d->event_create(&event, CU_EVENT_DISABLE_TIMING);
+    if (status == CUDA_SUCCESS)
+        status = d->event_record(event, stream);
+    if (status == CUDA_SUCCESS)
+        status = wait_for_event(d, event, goes_on, ctx, &is_stopped);
+    if (event != NULL)
+        (void)d->event_destroy(event);
+    if (is_stopped)
+        return GPU_WAIT_STOPPED;
+    if (status == CUDA_SUCCESS)
+        return GPU_WAIT_DONE;
+    explain(d, status, "the stream", error);
+    return GPU_WAIT_FAILED;
+}
+
+enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
+                              char error[GPU_ERROR_SIZE])
+{
+    struct driver d;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUcontext context, popped;
+    bool is_retained = false;
+    enum gpu_wait result = GPU_WAIT_FAILED;
+    CUresult status;
+
+    if (!find_driver(&d)) {
+        leave_driver(&d);
+        if (is_default((CUstream)stream))
+            return GPU_WAIT_DONE;
+        snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is loaded");
+        return GPU_WAIT_FAILED;
+    }
+    status = find_context(&d, (CUstream)stream, device, &context, &is_retained);
+    if (status == CUDA_SUCCESS && context != NULL)
+        status = d.ctx_push(context);
+    if (status != CUDA_SUCCESS) {
+        explain(&d, status, "the stream", error);
+    } else if (context == NULL) {
+        result = GPU_WAIT_DONE;
+    } else {
+        (void)d.exchange_capture_mode(&mode);
+        result = wait_for_stream(&d, (CUstream)stream, goes_on, ctx, error);
+        (void)d.exchange_capture_mode(&mode);
+        (void)d.ctx_pop(&popped);
+    }
+    if (is_retained)
+        (void)d.primary_release(device);
+    leave_driver(&d);
+    return result;
+}

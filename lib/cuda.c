@@ -1,0 +1,257 @@
+/*
+ * cuda.c - what is in a GPU's memory, and what is to get there (include/gzlzss_cuda.h)
+ *
+ * The calling thread finds out whose the memory is, and waits for the stream; for compression, it
+ * makes no other calls to CUDA.  The object's threads do the rest.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "include/gzlzss.h"
+
+#include "include/gzlzss_cuda.h"
+#include "lib/compress.h"
+#include "lib/fd.h"
+#include "lib/stream.h"
+
+static bool goes_on(void *ctx)
+{
+    return operation_goes_on(ctx);
+}
+
+/* Waits for the stream, on behalf of a call that has begun. */
+static gzlzss_status wait_for(struct operation *o, struct CUstream_st *stream,
+                              const struct gpu_memory *in, const struct gpu_memory *out)
+{
+    const int device = in->is_on_gpu ? in->device : out->is_on_gpu ? out->device : -1;
+    char error[GPU_ERROR_SIZE];
+
+    switch (gpu_wait_stream(stream, device, goes_on, o, error)) {
+    case GPU_WAIT_DONE:
+        return GZLZSS_OK;
+    case GPU_WAIT_CAPTURED:
+        return GZLZSS_ERROR_ARGUMENT;
+    case GPU_WAIT_STOPPED:
+        return GZLZSS_ERROR_CANCELLED;
+    case GPU_WAIT_FAILED:
+        break;
+    }
+    return operation_error(o, GZLZSS_ERROR_READ, EIO);
+}
+
+/* Finds out whose the memory at p is. */
+static gzlzss_status find(const void *p, struct gpu_memory *m)
+{
+    char error[GPU_ERROR_SIZE];
+
+    return gpu_find_memory(p, m, error) ? GZLZSS_OK : GZLZSS_ERROR_GPU;
+}
+
+/* Sets the input of a call that has begun. */
+static void set_input(struct compression *c, const struct gpu_memory *m, const void *in,
+                      size_t in_len)
+{
+    compression_from(c, m->is_on_gpu ? in : m->host, in_len);
+    c->job.is_on_gpu = m->is_on_gpu;
+    c->job.device = m->device;
+}
+
+gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const void *device_in,
+                                   size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
+{
+    struct compression c;
+    struct gpu_memory in, to;
+    gzlzss_status status;
+    size_t room;
+
+    if (out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    room = *out_len;
+    *out_len = 0;
+    if ((out == NULL && room > 0) || (device_in == NULL && in_len > 0))
+        return GZLZSS_ERROR_ARGUMENT;
+    compression_init(&c);
+    status = operation_begin(&c.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    status = find(device_in, &in);
+    if (status == GZLZSS_OK)
+        status = find(out, &to);
+    if (status == GZLZSS_OK)
+        status = wait_for(&c.operation, stream, &in, &to);
+    if (status == GZLZSS_OK) {
+        set_input(&c, &in, device_in, in_len);
+        compression_to(&c, to.is_on_gpu ? out : to.host, room);
+        c.is_on_gpu = to.is_on_gpu;
+        c.device = to.device;
+        status = compression_run(&c);
+    }
+    operation_end(&c.operation);
+    if (status == GZLZSS_OK)
+        *out_len = c.len;
+    return status;
+}
+
+gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_in, size_t in_len,
+                                      struct CUstream_st *stream, gzlzss_call *call)
+{
+    const bool is_file = fd_is_file(out_fd);
+    struct compression c;
+    struct gpu_memory in;
+    gzlzss_status status;
+
+    if (device_in == NULL && in_len > 0)
+        return GZLZSS_ERROR_ARGUMENT;
+    compression_init(&c);
+    status = operation_begin(&c.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    status = find(device_in, &in);
+    if (status == GZLZSS_OK)
+        status = wait_for(&c.operation, stream, &in, &in);
+    if (status == GZLZSS_OK && is_file) {
+        set_input(&c, &in, device_in, in_len);
+        c.job.out_fd = out_fd;
+        status = compression_run(&c);
+    }
+    operation_end(&c.operation);
+    if (status == GZLZSS_OK && !is_file)
+        status = fd_compress_memory(z, out_fd, &in, device_in, in_len, call);
+    return status;
+}
+
+/* --- Decompression -------------------------------------------------------------------------- */
+
+/* Bytes that are copied at a time. */
+#define BUFFER_SIZE ((size_t)1 << 20)
+
+/* A stream, and what it goes between.  What is a GPU's goes through a buffer. */
+struct expanding {
+    gzlzss_stream *stream;
+    const struct operation *operation; /* the stream's */
+    struct gpu_memory from, to;
+    const uint8_t *next; /* of the input, */
+    size_t left;         /* so much of it */
+    uint8_t *out;        /* of the output: where the next byte goes, */
+    size_t room, made;   /* room from there on, and bytes before */
+    uint8_t *in_buffer, *out_buffer;
+};
+
+/* Gives the stream more input. */
+static gzlzss_status refill(struct expanding *e, gzlzss_in *in)
+{
+    size_t n = e->left;
+
+    *in = (gzlzss_in){e->next, n, 0};
+    if (e->from.is_on_gpu) {
+        n = n < BUFFER_SIZE ? n : BUFFER_SIZE;
+        *in = (gzlzss_in){e->in_buffer, n, 0};
+        if (!operation_copy(e->operation, e->from.device, e->in_buffer, e->next, n))
+            return operation_error(e->operation, GZLZSS_ERROR_READ, errno);
+    }
+    e->next += n;
+    e->left -= n;
+    return GZLZSS_OK;
+}
+
+/* Where the stream puts output now. */
+static gzlzss_out output(const struct expanding *e)
+{
+    if (e->to.is_on_gpu)
+        return (gzlzss_out){e->out_buffer, e->room < BUFFER_SIZE ? e->room : BUFFER_SIZE, 0};
+    return (gzlzss_out){e->out, e->room, 0};
+}
+
+/* The stream has made so many bytes. */
+static gzlzss_status take(struct expanding *e, size_t n)
+{
+    if (e->to.is_on_gpu && !operation_copy(e->operation, e->to.device, e->out, e->out_buffer, n))
+        return operation_error(e->operation, GZLZSS_ERROR_WRITE, errno);
+    if (n > 0)
+        e->out += n;
+    e->room -= n;
+    e->made += n;
+    return GZLZSS_OK;
+}
+
+static gzlzss_status expand(struct expanding *e)
+{
+    gzlzss_in in = {NULL, 0, 0};
+
+    for (;;) {
+        gzlzss_out out = output(e);
+        const gzlzss_directive directive = e->left == 0 ? GZLZSS_END : GZLZSS_CONTINUE;
+        const gzlzss_status status = gzlzss_stream_run(e->stream, &out, &in, directive);
+        gzlzss_status error = take(e, out.used);
+
+        if (error == GZLZSS_OK && status != GZLZSS_OK)
+            return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
+        /* More is there, and has no room. */
+        if (error == GZLZSS_OK && e->room == 0 && (in.used < in.size || directive == GZLZSS_END))
+            return GZLZSS_ERROR_ROOM;
+        if (error == GZLZSS_OK && in.used == in.size && e->left > 0)
+            error = refill(e, &in);
+        if (error != GZLZSS_OK)
+            return error;
+    }
+}
+
+/* The rest of a call, once its stream of CUDA's was waited for. */
+static gzlzss_status expand_memory(gzlzss *z, struct expanding *e, gzlzss_call *call)
+{
+    gzlzss_status status = GZLZSS_ERROR_MEMORY;
+
+    e->in_buffer = malloc(e->from.is_on_gpu ? BUFFER_SIZE : 1);
+    e->out_buffer = malloc(e->to.is_on_gpu ? BUFFER_SIZE : 1);
+    if (e->in_buffer != NULL && e->out_buffer != NULL)
+        status = gzlzss_decompress_stream(&e->stream, z, call);
+    if (status == GZLZSS_OK) {
+        e->operation = stream_operation(e->stream);
+        status = expand(e);
+        gzlzss_stream_free(e->stream);
+        if (call != NULL)
+            call->out_bytes = e->made;
+    }
+    free(e->in_buffer);
+    free(e->out_buffer);
+    return status;
+}
+
+gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
+                                     size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
+{
+    struct operation operation = {0};
+    struct expanding e = {.next = in, .left = in_len, .out = out};
+    gzlzss_status status;
+
+    if (out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    e.room = *out_len;
+    *out_len = 0;
+    if ((out == NULL && e.room > 0) || (in == NULL && in_len > 0))
+        return GZLZSS_ERROR_ARGUMENT;
+    status = operation_begin(&operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    status = find(in, &e.from);
+    if (status == GZLZSS_OK)
+        status = find(out, &e.to);
+    if (status == GZLZSS_OK)
+        status = wait_for(&operation, stream, &e.from, &e.to);
+    operation_end(&operation);
+    if (status != GZLZSS_OK)
+        return status;
+    if (!e.from.is_on_gpu && !e.to.is_on_gpu) {
+        *out_len = e.room;
+        return gzlzss_decompress(z, e.to.host, out_len, e.from.host, in_len, call);
+    }
+    if (!e.from.is_on_gpu)
+        e.next = e.from.host;
+    if (!e.to.is_on_gpu)
+        e.out = e.to.host;
+    status = expand_memory(z, &e, call);
+    *out_len = e.made;
+    return status;
+}

@@ -1,0 +1,17 @@
+/*
+ * fd.h - what cuda.c needs of fd.c
+ */
+#ifndef GZLZSS_LIB_FD_H
+#define GZLZSS_LIB_FD_H
+
+#include "gpu/gpu.h"
+#include "lib/object.h"
+
+/* Whether the object's threads may read or write it: they never wait for a regular file. */
+bool fd_is_file(int fd);
+
+/* Compresses in[0..in_len), which is memory `m`, to a descriptor that is no regular file. */
+gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory *m, const void *in,
+                                 size_t in_len, gzlzss_call *call);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * copiers.h - copies from and to the memory of GPUs, for any thread of a pipeline's
+ */
+#ifndef GZLZSS_COPIERS_H
+#define GZLZSS_COPIERS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gpu/gpu.h"
+
+/* Copiers that nobody uses (gpu/gpu.h).  There are as many as threads have copied at a time. */
+struct copiers {
+    pthread_mutex_t lock;
+    struct idle_copier *idle;
+};
+
+void copiers_init(struct copiers *c);
+
+/* Frees them all; nobody may be copying. */
+void copiers_free(struct copiers *c);
+
+/* Copies between memory of CUDA device `device` and other memory.  False with errno set: EIO if the
+ * device failed, ENOMEM. */
+bool copiers_copy(struct copiers *c, int device, void *to, const void *from, size_t len);
+
+#endif

@@ -1,0 +1,922 @@
+/*
+ * test_device_pointers.cu - what is in a GPU's memory becomes what gzlzss_compress makes of it
+ *
+ *   tests/gpu/test_device_pointers [quick]
+ *
+ * `make check-gpu` runs it.  `quick`, for compute-sanitizer, takes fewer levels and small inputs, and
+ * leaves out what is wrong on purpose.  The program has a CUDA runtime of its own, beside the
+ * library's, as programs have.  Prints a line for each check, "ok - ..." or "not ok - ...".
+ */
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/gzlzss.h"
+
+#include "include/gzlzss_cuda.h"
+
+#define SEGMENT ((size_t)64 << 10)
+
+static bool is_quick;
+static int failures; /* of checks */
+static int problems; /* of the check that is under way */
+
+/* Checks that it holds; a check has many of these. */
+#define HOLDS(condition) holds((condition), __LINE__, #condition)
+
+static bool holds(bool condition, int line, const char *text)
+{
+    if (!condition && __atomic_fetch_add(&problems, 1, __ATOMIC_RELAXED) < 10)
+        printf("# line %d: %s\n", line, text);
+    return condition;
+}
+
+#define CUDA(call) cuda((call), __LINE__, #call)
+
+static void cuda(cudaError_t status, int line, const char *text)
+{
+    if (status == cudaSuccess)
+        return;
+    printf("Bail out! line %d: %s: %s\n", line, text, cudaGetErrorString(status));
+    exit(1);
+}
+
+static void verdict(const char *what)
+{
+    printf("%s - %s\n", problems == 0 ? "ok" : "not ok", what);
+    fflush(stdout);
+    failures += problems != 0;
+    problems = 0;
+}
+
+static void *need(void *p)
+{
+    if (p == NULL) {
+        printf("Bail out! out of memory\n");
+        exit(1);
+    }
+    return p;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* --- The driver --- */
+
+static CUresult (*ctx_get_current)(CUcontext *context);
+
+static void find_driver(void)
+{
+    void *library = need(dlopen("libcuda.so.1", RTLD_NOW));
+
+    ctx_get_current = (CUresult(*)(CUcontext *))need(dlsym(library, "cuCtxGetCurrent"));
+}
+
+static CUcontext current(void)
+{
+    CUcontext context = NULL;
+
+    HOLDS(ctx_get_current(&context) == CUDA_SUCCESS);
+    return context;
+}
+
+/* --- Inputs, and what is expected of them --- */
+
+/* Text that compresses, and some that does not. */
+static void fill(uint8_t *out, size_t len, uint64_t seed)
+{
+    uint64_t state = seed * 2 + 1;
+
+    for (size_t i = 0; i < len; i++) {
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        if (i >= 4000 && (state >> 60) < 13) {
+            const size_t from = i - 1 - (state >> 33) % 4000;
+            const size_t n = 4 + (state >> 50) % 40;
+
+            for (size_t k = 0; k < n && i < len; k++, i++)
+                out[i] = out[from + k];
+            i--;
+        } else {
+            out[i] = (uint8_t)(i / 200000 % 3 == 2 ? state >> 40 : 'a' + (state >> 40) % 20);
+        }
+    }
+}
+
+static gzlzss *object(int level, gzlzss_backend backend, size_t segment_size)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss *z = NULL;
+    char why[256];
+    gzlzss_status status;
+
+    o.level = level;
+    o.backend = backend;
+    o.segment_size = segment_size;
+    status = gzlzss_new(&z, &o);
+    if (status != GZLZSS_OK) {
+        gzlzss_no_gpu(NULL, why, sizeof(why));
+        printf("Bail out! %s: %s\n", gzlzss_status_text(status), why);
+        exit(1);
+    }
+    return z;
+}
+
+/* Frees it; no GPU of it may have failed. */
+static void end(gzlzss *z)
+{
+    char why[256];
+
+    gzlzss_no_gpu(z, why, sizeof(why));
+    if (!HOLDS(why[0] == '\0'))
+        printf("# %s\n", why);
+    gzlzss_free(z);
+}
+
+/* An input, and what the CPU makes of it at some level. */
+struct sample {
+    uint8_t *bytes;
+    size_t len;
+    uint8_t *packed;
+    size_t packed_len;
+};
+
+static struct sample sample(gzlzss *cpu, size_t len, uint64_t seed)
+{
+    struct sample s;
+
+    s.len = len;
+    s.bytes = (uint8_t *)need(malloc(len + 1));
+    fill(s.bytes, len, seed);
+    s.packed_len = gzlzss_bound(cpu, len);
+    s.packed = (uint8_t *)need(malloc(s.packed_len));
+    HOLDS(gzlzss_compress(cpu, s.packed, &s.packed_len, s.bytes, len, NULL) == GZLZSS_OK);
+    return s;
+}
+
+static void free_sample(struct sample *s)
+{
+    free(s->bytes);
+    free(s->packed);
+}
+
+/* --- Memory of all kinds --- */
+
+enum kind { PAGEABLE, PINNED, MANAGED, DEVICE, POOL, KINDS };
+
+static const char *const kind_names[] = {"pageable", "pinned", "managed", "device", "pool"};
+
+static uint8_t *get(enum kind kind, size_t len)
+{
+    void *p = NULL;
+
+    switch (kind) {
+    case PAGEABLE:
+        p = malloc(len);
+        break;
+    case PINNED:
+        CUDA(cudaMallocHost(&p, len));
+        break;
+    case MANAGED:
+        CUDA(cudaMallocManaged(&p, len));
+        break;
+    case DEVICE:
+        CUDA(cudaMalloc(&p, len));
+        break;
+    default:
+        CUDA(cudaMallocAsync(&p, len, 0));
+        CUDA(cudaStreamSynchronize(0));
+        break;
+    }
+    return (uint8_t *)need(p);
+}
+
+static void drop(enum kind kind, void *p)
+{
+    switch (kind) {
+    case PAGEABLE:
+        free(p);
+        break;
+    case PINNED:
+        CUDA(cudaFreeHost(p));
+        break;
+    case POOL:
+        CUDA(cudaFreeAsync(p, 0));
+        break;
+    default:
+        CUDA(cudaFree(p));
+        break;
+    }
+}
+
+static void put(void *to, const void *from, size_t len)
+{
+    CUDA(cudaMemcpy(to, from, len, cudaMemcpyDefault));
+}
+
+/* Whether out[0..len), in memory of any kind, is what is expected. */
+static bool is_packed(const struct sample *s, const uint8_t *out, size_t len)
+{
+    uint8_t *copy = (uint8_t *)need(malloc(s->packed_len + 1));
+    bool is = len == s->packed_len;
+
+    if (is) {
+        put(copy, out, len);
+        is = memcmp(copy, s->packed, len) == 0;
+    }
+    free(copy);
+    return is;
+}
+
+/* --- The checks --- */
+
+/* Sizes around those of segments and chunks, at addresses that are aligned to nothing. */
+static void check_levels(void)
+{
+    static const size_t sizes[] = {
+        0, 1, 3, 32768, SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT, 5 * SEGMENT + 777};
+    static const size_t offsets[] = {0, 1, 3, 8};
+    const size_t most = 5 * SEGMENT + 777;
+
+    for (int level = 1; level <= 12; level += !is_quick ? 1 : level == 1 ? 5 : 6) {
+        gzlzss *cpu = object(level, GZLZSS_CPU, SEGMENT);
+        gzlzss *gpu = object(level, GZLZSS_GPU, SEGMENT);
+        uint8_t *in = get(DEVICE, most + 8);
+        char what[100];
+
+        for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+            struct sample s = sample(cpu, sizes[i], (uint64_t)level);
+            uint8_t *out = (uint8_t *)need(malloc(s.packed_len));
+
+            for (unsigned k = 0; k < 4; k++) {
+                size_t len = s.packed_len;
+
+                if (s.len > 0)
+                    put(in + offsets[k], s.bytes, s.len);
+                HOLDS(gzlzss_cuda_compress(gpu, out, &len, in + offsets[k], s.len, 0, NULL) ==
+                      GZLZSS_OK);
+                HOLDS(is_packed(&s, out, len));
+            }
+            free(out);
+            free_sample(&s);
+        }
+        drop(DEVICE, in);
+        end(gpu);
+        gzlzss_free(cpu);
+        snprintf(what, sizeof(what), "level %d, sizes and addresses", level);
+        verdict(what);
+    }
+}
+
+/* Each engine, with default segments, one object for all. */
+static void check_backends(void)
+{
+    static const gzlzss_backend backends[] = {GZLZSS_CPU, GZLZSS_AUTO, GZLZSS_GPU};
+    const size_t most = is_quick ? (size_t)5 << 20 : (size_t)300 << 20;
+    gzlzss *cpu = object(6, GZLZSS_CPU, 0);
+    uint8_t *in = get(DEVICE, most);
+
+    for (unsigned b = 0; b < 3; b++) {
+        gzlzss *z = object(6, backends[b], 0);
+        char what[100];
+
+        for (size_t len = 100000; len <= most;
+             len = len < most && len * 7 > most ? most : len * 7) {
+            struct sample s = sample(cpu, len, len);
+            uint8_t *out = (uint8_t *)need(malloc(s.packed_len));
+
+            put(in, s.bytes, len);
+            for (int again = 0; again < 2; again++) {
+                size_t packed = s.packed_len;
+
+                HOLDS(gzlzss_cuda_compress(z, out, &packed, in, len, 0, NULL) == GZLZSS_OK);
+                HOLDS(is_packed(&s, out, packed));
+            }
+            free(out);
+            free_sample(&s);
+        }
+        end(z);
+        snprintf(what, sizeof(what), "backend %s, up to %zu MB",
+                 b == 0   ? "cpu"
+                 : b == 1 ? "auto"
+                          : "gpu",
+                 most / 1000000);
+        verdict(what);
+    }
+    drop(DEVICE, in);
+    gzlzss_free(cpu);
+}
+
+/* Input and output in memory of every kind, with and without --rsyncable; and too small an output,
+ * behind which nothing is written. */
+static void check_kinds(void)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
+    gzlzss *pieces = NULL;
+    struct sample s = sample(cpu, 9 * SEGMENT + 5, 1), in_pieces;
+
+    o.rsyncable = 1;
+    HOLDS(gzlzss_new(&pieces, &o) == GZLZSS_OK);
+    in_pieces = sample(pieces, 9 * SEGMENT + 5, 1);
+    for (int i = 0; i < KINDS; i++)
+        for (int k = 0; k < KINDS; k++) {
+            uint8_t *in = get((enum kind)i, s.len + 1) + 1;
+            uint8_t *out = get((enum kind)k, in_pieces.packed_len + 16) + 1;
+            uint8_t behind[15];
+            size_t len = s.packed_len;
+            char what[100];
+
+            put(in, s.bytes, s.len);
+            HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, s.len, 0, NULL) == GZLZSS_OK);
+            HOLDS(is_packed(&s, out, len));
+            len = s.packed_len;
+            HOLDS(gzlzss_cuda_compress(cpu, out, &len, in, s.len, 0, NULL) == GZLZSS_OK);
+            HOLDS(is_packed(&s, out, len));
+            len = in_pieces.packed_len;
+            HOLDS(gzlzss_cuda_compress(pieces, out, &len, in, s.len, 0, NULL) == GZLZSS_OK);
+            HOLDS(is_packed(&in_pieces, out, len));
+            for (size_t less = 1; less < s.packed_len; less = less * 9 + 1) {
+                memset(behind, 0x77, sizeof(behind));
+                put(out + s.packed_len - less, behind, sizeof(behind));
+                len = s.packed_len - less;
+                HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, s.len, 0, NULL) ==
+                      GZLZSS_ERROR_ROOM);
+                HOLDS(len == 0);
+                memset(behind, 0, sizeof(behind));
+                put(behind, out + s.packed_len - less, sizeof(behind));
+                for (unsigned b = 0; b < sizeof(behind); b++)
+                    HOLDS(behind[b] == 0x77);
+            }
+            drop((enum kind)i, in - 1);
+            drop((enum kind)k, out - 1);
+            snprintf(what, sizeof(what), "from %s to %s memory", kind_names[i], kind_names[k]);
+            verdict(what);
+        }
+    free_sample(&s);
+    free_sample(&in_pieces);
+    end(gpu);
+    gzlzss_free(pieces);
+    gzlzss_free(cpu);
+}
+
+/* Decompression from and to memory of every kind, and with too little room. */
+static void check_decompression(void)
+{
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    struct sample s = sample(cpu, (is_quick ? 9 : 90) * SEGMENT + 5, 7);
+    const CUcontext before = current();
+
+    for (int i = 0; i < KINDS; i++)
+        for (int k = 0; k < KINDS; k++) {
+            uint8_t *in = get((enum kind)i, s.packed_len + 1) + 1;
+            uint8_t *out = get((enum kind)k, s.len + 2) + 1;
+            uint8_t *copy = (uint8_t *)need(malloc(s.len));
+            uint8_t behind = 0x77;
+            size_t len = s.len;
+            char what[100];
+
+            put(in, s.packed, s.packed_len);
+            put(out + s.len, &behind, 1);
+            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len, 0, NULL) == GZLZSS_OK);
+            HOLDS(len == s.len);
+            put(copy, out, s.len);
+            HOLDS(memcmp(copy, s.bytes, s.len) == 0);
+            len = s.len - 1;
+            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len, 0, NULL) ==
+                  GZLZSS_ERROR_ROOM);
+            HOLDS(len == s.len - 1);
+            len = s.len;
+            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len - 1, 0, NULL) ==
+                  GZLZSS_ERROR_TRUNCATED);
+            behind = 0;
+            put(&behind, out + s.len, 1);
+            HOLDS(behind == 0x77);
+            HOLDS(current() == before);
+            free(copy);
+            drop((enum kind)i, in - 1);
+            drop((enum kind)k, out - 1);
+            snprintf(what, sizeof(what), "decompression from %s to %s memory", kind_names[i],
+                     kind_names[k]);
+            verdict(what);
+        }
+    free_sample(&s);
+    gzlzss_free(cpu);
+}
+
+/* --- Descriptors --- */
+
+struct drain {
+    int fd;
+    uint8_t *bytes;
+    size_t room, len;
+};
+
+static void *drain(void *argument)
+{
+    struct drain *d = (struct drain *)argument;
+    ssize_t n;
+
+    while ((n = read(d->fd, d->bytes + d->len, d->room - d->len)) > 0)
+        d->len += (size_t)n;
+    return NULL;
+}
+
+static void check_descriptors(void)
+{
+    const size_t len = is_quick ? 9 * SEGMENT + 5 : (size_t)40 << 20;
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
+    struct sample s = sample(cpu, len, 2);
+    uint8_t *in = get(DEVICE, len), *out = (uint8_t *)need(malloc(s.packed_len));
+    FILE *file = (FILE *)need(tmpfile());
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    struct drain d = {-1, out, s.packed_len, 0};
+    const CUcontext before = current();
+    pthread_t thread;
+    int ends[2];
+
+    put(in, s.bytes, len);
+    HOLDS(gzlzss_cuda_compress_fd(gpu, fileno(file), in, len, 0, &call) == GZLZSS_OK);
+    HOLDS(call.in_bytes == len && call.out_bytes == s.packed_len);
+    HOLDS(pread(fileno(file), out, s.packed_len, 0) == (ssize_t)s.packed_len);
+    HOLDS(lseek(fileno(file), 0, SEEK_END) == (off_t)s.packed_len);
+    HOLDS(is_packed(&s, out, s.packed_len));
+    verdict("to a file");
+
+    HOLDS(pipe(ends) == 0);
+    d.fd = ends[0];
+    memset(out, 0, s.packed_len);
+    HOLDS(pthread_create(&thread, NULL, drain, &d) == 0);
+    HOLDS(gzlzss_cuda_compress_fd(gpu, ends[1], in, len, 0, &call) == GZLZSS_OK);
+    close(ends[1]);
+    pthread_join(thread, NULL);
+    HOLDS(is_packed(&s, out, d.len));
+    HOLDS(call.out_bytes == s.packed_len);
+    HOLDS(current() == before);
+    close(ends[0]);
+    verdict("to a pipe");
+
+    HOLDS(pipe(ends) == 0);
+    close(ends[0]);
+    HOLDS(gzlzss_cuda_compress_fd(gpu, ends[1], in, len, 0, &call) == GZLZSS_ERROR_WRITE);
+    HOLDS(call.error_number == EPIPE);
+    HOLDS(current() == before);
+    close(ends[1]);
+    verdict("to a pipe that nobody reads");
+
+    fclose(file);
+    free(out);
+    drop(DEVICE, in);
+    free_sample(&s);
+    end(gpu);
+    gzlzss_free(cpu);
+}
+
+/* --- Streams --- */
+
+static void CUDART_CB sleep_there(void *ms)
+{
+    pause_ms(*(const long *)ms);
+}
+
+__global__ void copy_slowly(uint8_t *to, const uint8_t *from, size_t len)
+{
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < len;
+         i += (size_t)gridDim.x * blockDim.x)
+        to[i] = from[i];
+}
+
+/* The call waits for what was queued on its stream, and what is queued after it finds the output:
+ * on a stream of each kind, while the input has other bytes until just before. */
+static void check_streams(void)
+{
+    static const char *const names[] = {
+        "a blocking stream",     "a non-blocking stream", "stream 0",
+        "cudaStreamLegacy",      "cudaStreamPerThread",   "stream 0, for a blocking stream",
+        "stream 0, per thread's"};
+    static long delay = 60;
+    gzlzss *cpu = object(1, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
+    cudaStream_t blocking, other, filler, streams[7];
+    struct sample s = sample(cpu, 9 * SEGMENT + 5, 3);
+    uint8_t *source = get(DEVICE, s.len), *in = get(DEVICE, s.len);
+    uint8_t *out = get(DEVICE, s.packed_len), *copy = get(PINNED, s.packed_len);
+
+    CUDA(cudaStreamCreate(&blocking));
+    CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    streams[0] = blocking;
+    streams[1] = other;
+    streams[2] = 0;
+    streams[3] = cudaStreamLegacy;
+    streams[4] = cudaStreamPerThread;
+    streams[5] = streams[6] = 0;
+    put(source, s.bytes, s.len);
+    for (int i = 0; i < 7; i++) {
+        for (int way = 0; way < 2; way++) {
+            size_t len = s.packed_len;
+
+            CUDA(cudaMemset(in, 0, s.len));
+            CUDA(cudaMemset(out, 0, s.packed_len));
+            CUDA(cudaDeviceSynchronize());
+            filler = i == 5 ? blocking : i == 6 ? cudaStreamPerThread : streams[i];
+            CUDA(cudaLaunchHostFunc(filler, sleep_there, &delay));
+            if (way == 0)
+                copy_slowly<<<2, 64, 0, filler>>>(in, source, s.len);
+            else
+                CUDA(cudaMemcpyAsync(in, source, s.len, cudaMemcpyDeviceToDevice, filler));
+            CUDA(cudaGetLastError());
+            HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, s.len, streams[i], NULL) == GZLZSS_OK);
+            memset(copy, 0, s.packed_len);
+            CUDA(cudaMemcpyAsync(copy, out, s.packed_len, cudaMemcpyDeviceToHost,
+                                 i == 1 ? blocking : other));
+            CUDA(cudaStreamSynchronize(i == 1 ? blocking : other));
+            HOLDS(len == s.packed_len && memcmp(copy, s.packed, len) == 0);
+        }
+        verdict(names[i]);
+    }
+    CUDA(cudaStreamDestroy(blocking));
+    CUDA(cudaStreamDestroy(other));
+    drop(DEVICE, source);
+    drop(DEVICE, in);
+    drop(DEVICE, out);
+    drop(PINNED, copy);
+    free_sample(&s);
+    end(gpu);
+    gzlzss_free(cpu);
+}
+
+/* A thread that compresses again and again. */
+struct caller {
+    gzlzss *z;
+    const struct sample *s;
+    uint8_t *in;
+    cudaStream_t stream;
+    int rounds;
+    bool uses_cuda; /* it makes calls of its own to CUDA */
+    pthread_t thread;
+};
+
+static void *make_and_free(void *argument);
+static void *call_often(void *argument);
+
+/* While another stream is captured in the mode in which anything that some thread does may end that:
+ * other threads make objects, use them and free them. */
+static void check_beside_capture(void)
+{
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
+    struct sample s = sample(cpu, 9 * SEGMENT + 5, 8);
+    cudaStream_t captured;
+    cudaGraph_t graph;
+    struct caller c;
+
+    memset(&c, 0, sizeof(c));
+    c.s = &s;
+    c.in = get(DEVICE, s.len);
+    c.rounds = 3;
+    c.z = gpu;
+    put(c.in, s.bytes, s.len);
+    CUDA(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
+    CUDA(cudaStreamCreate(&captured));
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+    HOLDS(pthread_create(&c.thread, NULL, call_often, &c) == 0);
+    pthread_join(c.thread, NULL);
+    HOLDS(pthread_create(&c.thread, NULL, make_and_free, &c) == 0);
+    pthread_join(c.thread, NULL);
+    HOLDS(cudaStreamEndCapture(captured, &graph) == cudaSuccess);
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(captured));
+    CUDA(cudaStreamDestroy(c.stream));
+    drop(DEVICE, c.in);
+    free_sample(&s);
+    end(gpu);
+    gzlzss_free(cpu);
+    verdict("while another thread captures a stream");
+}
+
+/* A stream that is being captured: the call says no, and the capture goes on. */
+static void check_capture(void)
+{
+    gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
+    uint8_t *in = get(DEVICE, 1000), out[2000];
+    size_t len = sizeof(out);
+    cudaStream_t stream;
+    cudaGraph_t graph;
+
+    CUDA(cudaMemset(in, 1, 1000));
+    CUDA(cudaStreamCreate(&stream));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CUDA(cudaMemsetAsync(in, 2, 1000, stream));
+    HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, 1000, stream, NULL) == GZLZSS_ERROR_ARGUMENT);
+    HOLDS(len == 0);
+    HOLDS(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    len = sizeof(out);
+    HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, 1000, stream, NULL) == GZLZSS_OK);
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(stream));
+    drop(DEVICE, in);
+    end(gpu);
+    verdict("a stream that is being captured");
+}
+
+struct to_cancel {
+    gzlzss *z;
+    gzlzss_call call;
+};
+
+static void *cancel_soon(void *argument)
+{
+    struct to_cancel *c = (struct to_cancel *)argument;
+
+    pause_ms(50);
+    gzlzss_cancel(c->z, &c->call);
+    return NULL;
+}
+
+/* A call that waits for its stream can be cancelled. */
+static void check_cancelling(void)
+{
+    static long delay = 1500;
+    struct to_cancel c = {object(1, GZLZSS_GPU, SEGMENT), GZLZSS_CALL_INIT};
+    uint8_t *in = get(DEVICE, 1000), out[2000];
+    size_t len = sizeof(out);
+    struct timespec began, ended;
+    cudaStream_t stream;
+    pthread_t thread;
+
+    CUDA(cudaMemset(in, 1, 1000));
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA(cudaLaunchHostFunc(stream, sleep_there, &delay));
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    HOLDS(pthread_create(&thread, NULL, cancel_soon, &c) == 0);
+    HOLDS(gzlzss_cuda_compress(c.z, out, &len, in, 1000, stream, &c.call) ==
+          GZLZSS_ERROR_CANCELLED);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    HOLDS((ended.tv_sec - began.tv_sec) * 1000 + (ended.tv_nsec - began.tv_nsec) / 1000000 < 1000);
+    pthread_join(thread, NULL);
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaStreamDestroy(stream));
+    drop(DEVICE, in);
+    end(c.z);
+    verdict("cancelled while it waits for a stream");
+}
+
+/* --- Threads, and what they have current --- */
+
+static void *call_often(void *argument)
+{
+    const struct caller *c = (const struct caller *)argument;
+    uint8_t *out = (uint8_t *)need(malloc(c->s->packed_len));
+    CUcontext before;
+
+    if (c->uses_cuda)
+        CUDA(cudaSetDevice(0));
+    before = current();
+    HOLDS(c->uses_cuda == (before != NULL));
+    for (int i = 0; i < c->rounds; i++) {
+        size_t len = c->s->packed_len;
+
+        HOLDS(gzlzss_cuda_compress(c->z, out, &len, c->in, c->s->len, c->stream, NULL) ==
+              GZLZSS_OK);
+        HOLDS(len == c->s->packed_len && memcmp(out, c->s->packed, len) == 0);
+        HOLDS(current() == before);
+    }
+    free(out);
+    return NULL;
+}
+
+/* Makes an object, uses it and frees it, in a thread that has nothing to do with CUDA. */
+static void *make_and_free(void *argument)
+{
+    struct caller c = *(const struct caller *)argument;
+
+    HOLDS(current() == NULL);
+    c.z = object(6, GZLZSS_GPU, SEGMENT);
+    HOLDS(current() == NULL);
+    call_often(&c);
+    end(c.z);
+    HOLDS(current() == NULL);
+    return NULL;
+}
+
+static void check_threads(void)
+{
+    enum { CALLERS = 8 };
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
+    struct caller callers[CALLERS];
+    struct sample samples[CALLERS];
+
+    for (int i = 0; i < CALLERS; i++) {
+        struct caller *c = &callers[i];
+
+        samples[i] = sample(cpu, SEGMENT * (1 + 2 * (size_t)i) + 77, (uint64_t)i);
+        memset(c, 0, sizeof(*c));
+        c->z = gpu;
+        c->s = &samples[i];
+        c->in = get(DEVICE, samples[i].len);
+        c->rounds = is_quick ? 2 : 30;
+        c->uses_cuda = i % 2 == 0;
+        put(c->in, samples[i].bytes, samples[i].len);
+        if (i % 3 != 0)
+            CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
+    }
+    for (int i = 0; i < CALLERS; i++)
+        HOLDS(pthread_create(&callers[i].thread, NULL, call_often, &callers[i]) == 0);
+    for (int i = 0; i < CALLERS; i++)
+        pthread_join(callers[i].thread, NULL);
+    verdict("eight threads with one object; half of them have no context");
+
+    callers[1].rounds = 2;
+    HOLDS(pthread_create(&callers[1].thread, NULL, make_and_free, &callers[1]) == 0);
+    pthread_join(callers[1].thread, NULL);
+    callers[3].rounds = 2;
+    HOLDS(pthread_create(&callers[3].thread, NULL, make_and_free, &callers[3]) == 0);
+    pthread_join(callers[3].thread, NULL);
+    verdict("an object made and freed by a thread without a context, with a stream and with 0");
+
+    for (int i = 0; i < CALLERS; i++) {
+        if (callers[i].stream != 0)
+            CUDA(cudaStreamDestroy(callers[i].stream));
+        drop(DEVICE, callers[i].in);
+        free_sample(&samples[i]);
+    }
+    end(gpu);
+    gzlzss_free(cpu);
+}
+
+/* The program's device, its context and how that waits stay as they are, with objects of each
+ * kind. */
+static void check_contexts(void)
+{
+    const CUcontext before = current();
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT), *z;
+    struct sample s = sample(cpu, 3 * SEGMENT, 5);
+    uint8_t *out = (uint8_t *)need(malloc(s.packed_len));
+    unsigned flags = 0, flags_after = 1;
+    int devices = 0, device = -1;
+
+    CUDA(cudaGetDeviceFlags(&flags));
+    CUDA(cudaGetDeviceCount(&devices));
+    HOLDS(before != NULL);
+    for (int d = 0; d < devices && d < 4; d++) {
+        uint8_t *in;
+
+        CUDA(cudaSetDevice(d));
+        in = get(DEVICE, s.len);
+        put(in, s.bytes, s.len);
+        /* Also while another is current. */
+        for (int now = 0; now < devices && now < 4; now++)
+            for (int backend = GZLZSS_AUTO; backend <= GZLZSS_GPU; backend++) {
+                CUcontext mine;
+                size_t len = s.packed_len;
+
+                CUDA(cudaSetDevice(now));
+                mine = current();
+                z = object(6, (gzlzss_backend)backend, SEGMENT);
+                HOLDS(gzlzss_cuda_compress(z, out, &len, in, s.len, 0, NULL) == GZLZSS_OK);
+                HOLDS(is_packed(&s, out, len));
+                end(z);
+                CUDA(cudaGetDevice(&device));
+                HOLDS(device == now);
+                HOLDS(current() == mine);
+            }
+        drop(DEVICE, in);
+    }
+    CUDA(cudaSetDevice(0));
+    CUDA(cudaGetDeviceFlags(&flags_after));
+    HOLDS(flags == flags_after);
+    HOLDS(current() == before);
+    verdict("the current device and context, and its flags");
+    free(out);
+    free_sample(&s);
+    gzlzss_free(cpu);
+}
+
+/* What is used over and over takes no more memory each time. */
+static void check_memory(void)
+{
+    gzlzss *cpu = object(1, GZLZSS_CPU, SEGMENT);
+    gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
+    struct sample s = sample(cpu, 9 * SEGMENT + 5, 6);
+    uint8_t *in = get(DEVICE, s.len), *out = get(DEVICE, s.packed_len);
+    size_t before = 0, after = 0, total;
+
+    put(in, s.bytes, s.len);
+    for (int i = 0; i < (is_quick ? 20 : 400); i++) {
+        size_t len = s.packed_len;
+
+        HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, s.len, 0, NULL) == GZLZSS_OK);
+        if (i == 9)
+            CUDA(cudaMemGetInfo(&before, &total));
+    }
+    CUDA(cudaMemGetInfo(&after, &total));
+    HOLDS(is_packed(&s, out, s.packed_len));
+    /* Others may use the device, too. */
+    if (!HOLDS(before <= after + ((size_t)64 << 20)))
+        printf("# %zu bytes were free, then %zu\n", before, after);
+    drop(DEVICE, in);
+    drop(DEVICE, out);
+    free_sample(&s);
+    end(gpu);
+    gzlzss_free(cpu);
+    verdict("memory stays the same");
+}
+
+/* A child has none of its parent's objects. */
+static void check_fork(void)
+{
+    gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
+    uint8_t *in = get(DEVICE, 1000), out[2000];
+    int status = 0;
+    pid_t child;
+
+    CUDA(cudaMemset(in, 1, 1000));
+    child = fork();
+    if (child == 0) {
+        size_t len = sizeof(out);
+
+        _exit(gzlzss_cuda_compress(gpu, out, &len, in, 1000, 0, NULL) == GZLZSS_ERROR_FORKED ? 0
+                                                                                             : 1);
+    }
+    HOLDS(child > 0 && waitpid(child, &status, 0) == child);
+    HOLDS(status == 0);
+    drop(DEVICE, in);
+    end(gpu);
+    verdict("after fork");
+}
+
+__global__ void trap(void)
+{
+    asm volatile("trap;");
+}
+
+/* Work that fails on the stream: an error, no output, and the object can be freed.  The context is of
+ * no use afterwards, so this comes last. */
+static void check_failure(void)
+{
+    gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    uint8_t *in = get(DEVICE, 9 * SEGMENT), *out = (uint8_t *)need(malloc(10 * SEGMENT));
+    size_t len = 10 * SEGMENT;
+
+    CUDA(cudaMemset(in, 1, 9 * SEGMENT));
+    HOLDS(gzlzss_cuda_compress(gpu, out, &len, in, 9 * SEGMENT, 0, &call) == GZLZSS_OK);
+    trap<<<1, 1>>>();
+    for (int i = 0; i < 2; i++) {
+        gzlzss_status status;
+
+        len = 10 * SEGMENT;
+        status = gzlzss_cuda_compress(gpu, out, &len, in, 9 * SEGMENT, 0, &call);
+        HOLDS(status == GZLZSS_ERROR_READ || status == GZLZSS_ERROR_GPU);
+        HOLDS(status != GZLZSS_ERROR_READ || call.error_number == EIO);
+        HOLDS(len == 0);
+    }
+    /* What is in the host's memory still can be compressed. */
+    len = 10 * SEGMENT;
+    HOLDS(gzlzss_compress(gpu, out, &len, "some words", 10, NULL) == GZLZSS_OK);
+    gzlzss_free(gpu);
+    free(out);
+    verdict("a kernel that fails on the stream");
+}
+
+int main(int argc, char **argv)
+{
+    is_quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    find_driver();
+    CUDA(cudaSetDevice(0));
+    CUDA(cudaFree(0));
+    check_levels();
+    check_kinds();
+    check_decompression();
+    check_descriptors();
+    check_streams();
+    check_capture();
+    check_beside_capture();
+    check_cancelling();
+    check_threads();
+    check_contexts();
+    check_memory();
+    check_backends();
+    if (!is_quick) {
+        check_fork();
+        check_failure();
+    }
+    printf("%s: %d checks failed\n", failures == 0 ? "done" : "FAILED", failures);
+    return failures != 0;
+}
