@@ -6,7 +6,7 @@
  *     two producers, threads  read this rank's run of a wave and have the library compress it; while
  *                             one waits for the last threads of its run, the other's run has begun
  *     the main thread         waits for the run, meets the other ranks, adds up where the runs go
- *                             (MPI_Exscan), and starts to write this rank's
+ *                             (MPI_Exscan), and writes this rank's
  *
  * There are three buffers for output.  A rank may be ahead of the others by as many waves; no thread
  * waits for the slowest rank of each wave.  A rank that fails says so when the ranks meet next; all
@@ -254,7 +254,6 @@ static bool write_waves(struct compression *k)
 {
     const struct ranks *r = k->c->r;
     uint64_t base = 0;
-    struct slot *written = NULL;
 
     for (uint64_t wave = 0; wave < k->waves; wave++) {
         struct slot *slot = wait_for(k, wave);
@@ -267,13 +266,9 @@ static bool write_waves(struct compression *k)
         MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, r->comm);
         if (all[1] > 0)
             return false;
-        error = sharedfile_wait(&k->c->out);
-        if (written != NULL)
-            give_back(k, written);
-        written = slot;
-        if (error == 0)
-            error = sharedfile_start(&k->c->out, base + (r->rank == 0 ? 0 : before), slot->bytes,
-                                     slot->len);
+        error = sharedfile_write(&k->c->out, base + (r->rank == 0 ? 0 : before), slot->bytes,
+                                 slot->len);
+        give_back(k, slot);
         if (error != 0)
             fail(k, GZLZSS_ERROR_WRITE, error);
         base += all[0];
@@ -288,11 +283,12 @@ static void write_trailer(struct compression *k)
     const struct ranks *r = k->c->r;
     uint8_t trailer[GZ_TRAILER_SIZE];
     uint32_t crc = 0;
-    int error = sharedfile_wait(&k->c->out);
+    int error = 0;
 
+    ranks_meet(r);
     MPI_Reduce(&k->crc, &crc, 1, MPI_UINT32_T, MPI_BXOR, r->count - 1, r->comm);
     gzlzss_trailer(trailer, crc, k->c->size);
-    if (error == 0 && r->rank == r->count - 1)
+    if (r->rank == r->count - 1)
         error = sharedfile_write(&k->c->out, k->c->out_bytes, trailer, sizeof(trailer));
     k->c->out_bytes += sizeof(trailer);
     if (error != 0)
@@ -347,10 +343,8 @@ bool compress_together(struct together *c)
     pthread_cond_broadcast(&k.changed);
     pthread_mutex_unlock(&k.lock);
     /* What a rank still compresses is of no use after another has failed. */
-    if (!ok) {
+    if (!ok)
         gzlzss_cancel(c->t->z, NULL);
-        sharedfile_wait(&c->out);
-    }
     for (int i = 0; i < count; i++)
         pthread_join(producers[i], NULL);
     if (ok)

@@ -5,12 +5,8 @@
 
 #include <errno.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
 #include "mpi/sharedfile.h"
-
-/* Between two looks at whether it is written: MPI would look without a pause. */
-#define SLEEP_NS 200000L
 
 /* What is written at a time: MPI counts in int. */
 #define WRITE_MAX ((size_t)1 << 30)
@@ -56,67 +52,41 @@ int sharedfile_open(struct sharedfile *f, const char *name)
     return 0;
 }
 
-int sharedfile_start(struct sharedfile *f, uint64_t offset, const void *bytes, size_t len)
-{
-    int error = sharedfile_wait(f), code;
-
-    for (; error == 0 && len > WRITE_MAX; len -= WRITE_MAX, offset += WRITE_MAX) {
-        error = sharedfile_write(f, offset, bytes, WRITE_MAX);
-        bytes = (const uint8_t *)bytes + WRITE_MAX;
-    }
-    if (error != 0 || len == 0)
-        return error;
-    code = MPI_File_iwrite_at(f->file, (MPI_Offset)offset, bytes, (int)len, MPI_BYTE, &f->request);
-    if (code != MPI_SUCCESS)
-        return error_of(f, code);
-    f->is_writing = true;
-    f->len = len;
-    return 0;
-}
-
-int sharedfile_wait(struct sharedfile *f)
-{
-    const struct timespec sleep = {.tv_nsec = SLEEP_NS};
-    MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
-    int is_done = 0, code = MPI_SUCCESS, written = 0;
-
-    while (f->is_writing) {
-        code = MPI_Test(&f->request, &is_done, &status);
-        if (is_done || code != MPI_SUCCESS)
-            break;
-        nanosleep(&sleep, NULL);
-    }
-    if (!f->is_writing)
-        return 0;
-    f->is_writing = false;
-    /* Some say it in the status alone, some by what was written. */
-    if (code == MPI_SUCCESS)
-        code = status.MPI_ERROR;
-    MPI_Get_count(&status, MPI_BYTE, &written);
-    if (code == MPI_SUCCESS && (size_t)written != f->len)
-        code = MPI_ERR_IO;
-    return error_of(f, code);
-}
-
 int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, size_t len)
 {
-    int error = sharedfile_start(f, offset, bytes, len);
+    const uint8_t *from = bytes;
 
-    return error != 0 ? error : sharedfile_wait(f);
+    while (len > 0) {
+        const int some = len < WRITE_MAX ? (int)len : (int)WRITE_MAX;
+        MPI_Status status = {0};
+        int written = 0;
+        const int code =
+            MPI_File_write_at(f->file, (MPI_Offset)offset, from, some, MPI_BYTE, &status);
+
+        if (code != MPI_SUCCESS)
+            return error_of(f, code);
+        /* As with write(2), less may have been written; why, the next attempt says. */
+        MPI_Get_count(&status, MPI_BYTE, &written);
+        if (written <= 0 || written > some)
+            return error_of(f, MPI_ERR_IO);
+        offset += (uint64_t)written;
+        from += written;
+        len -= (size_t)written;
+    }
+    return 0;
 }
 
 int sharedfile_close(struct sharedfile *f, bool sync)
 {
-    int error, code = MPI_SUCCESS, closed;
+    int code = MPI_SUCCESS, closed;
 
     if (!f->is_open)
         return 0;
-    error = sharedfile_wait(f);
     if (sync)
         code = MPI_File_sync(f->file);
     closed = MPI_File_close(&f->file);
     f->is_open = false;
     if (code == MPI_SUCCESS)
         code = closed;
-    return error != 0 ? error : error_of(f, code);
+    return error_of(f, code);
 }

@@ -6,6 +6,10 @@
  * writes is megabytes in one run; to collect it on some ranks before it is written, as collective
  * writes do, would only move it once more.
  *
+ * Writing waits.  With MPI_File_iwrite_at, which would not, a disk that is full ends Open MPI 4.1 by a
+ * segmentation fault, and MPICH 4.0 never says that it is done (both of Debian 12).  The threads that
+ * compress, or decode, go on meanwhile in any case.
+ *
  * Errors are errnos, as MPI knows only classes: where a class says nothing, the file system is asked
  * whether it is full.
  */
@@ -21,21 +25,12 @@ struct sharedfile {
     MPI_File file;
     bool is_open;
     const char *name; /* the caller's */
-    bool is_writing;
-    MPI_Request request;
-    size_t len; /* of what is being written */
 };
 
 /* Opens a file that is there, for writing.  0 or an errno, as below. */
 int sharedfile_open(struct sharedfile *f, const char *name);
 
-/* Starts to write, after what was being written before: `bytes` stay until sharedfile_wait. */
-int sharedfile_start(struct sharedfile *f, uint64_t offset, const void *bytes, size_t len);
-
-/* Waits until that is written, if anything is. */
-int sharedfile_wait(struct sharedfile *f);
-
-/* Writes at once. */
+/* Writes all of it. */
 int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, size_t len);
 
 /* Closes it, if it is open; with `sync`, what was written is on the disk then. */
