@@ -47,6 +47,7 @@ struct work {
     int *owner;            /* of each operand: a rank, or ALL */
     struct messages *said; /* about each operand, by this rank */
     int printed;           /* operands about which all was printed */
+    bool all_together;     /* for tests: all ranks work on every file */
 };
 
 enum { ALL = -1 };
@@ -422,7 +423,8 @@ static void deal(struct work *w, const uint64_t *sizes, struct weighed *files, u
         for (int rank = 1; rank < w->all.count; rank++)
             if (loads[rank] < loads[least])
                 least = rank;
-        is_large = w->all.count > 1 && (count == 1 || size > total / (uint64_t)w->all.count);
+        is_large = w->all.count > 1 &&
+                   (count == 1 || w->all_together || size > total / (uint64_t)w->all.count);
         w->owner[files[i].index] = is_large ? ALL : least;
         /* Opening a file takes time, too. */
         if (!is_large)
@@ -559,6 +561,7 @@ void mpi_operands_process(const struct options *o, struct messages *m)
         .threads = o->threads_given ? o->pipeline.threads : ranks_threads(),
         .wave = test != NULL ? (size_t)strtoull(test, NULL, 10) : WAVE,
     };
+    w.all_together = test != NULL || getenv("GZLZSS_TEST_STRETCH") != NULL;
     ok = sizes != NULL && loads != NULL && files != NULL && w.owner != NULL && w.said != NULL;
     if (!ok)
         msg_error(m, "memory exhausted");
@@ -567,6 +570,8 @@ void mpi_operands_process(const struct options *o, struct messages *m)
         for (size_t i = 0; i < count; i++)
             total += sizes[i];
         deal(&w, sizes, files, loads);
+        for (size_t i = 0; i < count; i++)
+            w.said[i] = (struct messages){.program = m->program, .collect = true};
         ok = o->action != ACTION_COMPRESS || make_object(&w, total);
         if (ranks_agree(&w.all, ok))
             work_on(&w);
