@@ -22,7 +22,7 @@ work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 
 "$gen" source 20000000 >plain
-"$gzlzss" -6 -b 128 -c plain >packed
+"$gzlzss" -6 -n -b 128 -c plain >packed
 echo old >old
 plain=$(sha256sum <plain) packed=$(sha256sum <packed) old=$(sha256sum <old)
 
@@ -36,7 +36,7 @@ digest() {
 # ranks PID: the processes below it that are ranks.
 ranks() {
     local child
-    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+    cat /proc/"$1"/task/*/children 2>/dev/null | tr ' ' '\n' | while read -r child; do
         if [ "$(readlink "/proc/$child/exe")" = "$(readlink -f "$mpi")" ]; then
             echo "$child"
         fi
@@ -47,7 +47,7 @@ ranks() {
 finished=0 early=0 left=0
 for ((i = 1; i <= times; i++)); do
     mkdir run && cd run || exit 1
-    args=(-p1 -b 128)
+    args=(-p1 -n -b 128)
     if [ $((i % 2)) -eq 0 ]; then
         input=x output=x.gz in=$plain out=$packed
         cp ../plain x
