@@ -61,16 +61,39 @@ struct compression {
 
 /* --- Waves ---------------------------------------------------------------------------------- */
 
-/* The first segment of wave `wave`, or of rank `rank`'s run of it.  The number of segments differs
- * by one at most from wave to wave, and in a wave from rank to rank. */
+/* How many waves, from the first on, have a segment more than the others. */
+static uint64_t larger_waves(const struct compression *k)
+{
+    return k->segments % k->waves;
+}
+
+/* How many of the numbers below `end` are in [from, from + count). */
+static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
+{
+    return end <= from ? 0 : end - from < count ? end - from : count;
+}
+
+/*
+ * The first segment of rank `rank`'s run of a wave; of rank `count`, the end of the wave.  In a wave,
+ * some ranks may have a segment more than the others.  In the next wave, these are the ranks behind
+ * them, and after the last rank the first: so that in the end, too, no rank has more than one segment
+ * more than another.
+ */
 static uint64_t first_of_run(const struct compression *k, uint64_t wave, int rank)
 {
-    const uint64_t from = k->segments / k->waves * wave +
-                          (wave < k->segments % k->waves ? wave : k->segments % k->waves);
-    const uint64_t count = k->segments / k->waves + (wave < k->segments % k->waves);
-    const uint64_t ranks = (uint64_t)k->c->r->count;
+    const uint64_t ranks = (uint64_t)k->c->r->count, least = k->segments / k->waves;
+    const uint64_t larger = wave < larger_waves(k) ? wave : larger_waves(k);
+    const uint64_t segments = least + (wave < larger_waves(k));
+    const uint64_t more = segments % ranks;
+    /* What the waves before have dealt out so. */
+    const uint64_t turn =
+        (larger * ((least + 1) % ranks) + (wave - larger) * (least % ranks)) % ranks;
+    const uint64_t before = (uint64_t)rank;
+    /* Ranks from `turn` on have one more, and from rank 0 on if that goes beyond the last. */
+    const uint64_t wrapped = turn + more > ranks ? turn + more - ranks : 0;
 
-    return from + count * (uint64_t)rank / ranks;
+    return least * wave + larger + segments / ranks * before +
+           numbers_below(before, turn, more - wrapped) + numbers_below(before, 0, wrapped);
 }
 
 /* The most segments of a run. */

@@ -29,9 +29,13 @@
 #include "src/compress.h"
 #include "src/decompress.h"
 
-/* Bytes of input of a wave that a rank compresses, at most.  Compression takes up to five times as
- * much memory: 240 MiB.  With less, the ranks meet more often. */
-#define WAVE ((size_t)48 << 20)
+/* Bytes of input of a wave that a rank compresses, at most: so many for each thread, within bounds.
+ * Compression takes up to five times as much memory: 240 MiB.  With less, the ranks meet more often,
+ * and two runs are too little to keep all threads at work.  With more, a part of the input that takes
+ * long is one rank's. */
+#define WAVE_THREAD ((size_t)8 << 20)
+#define WAVE_MIN ((size_t)24 << 20)
+#define WAVE_MAX ((size_t)48 << 20)
 
 /* The same where a GPU may be used: it is fast, and wants much at a time. */
 #define WAVE_GPU ((size_t)192 << 20)
@@ -47,6 +51,7 @@ struct work {
     int *owner;            /* of each operand: a rank, or ALL */
     struct messages *said; /* about each operand, by this rank */
     int printed;           /* operands about which all was printed */
+    bool is_test;          /* GZLZSS_TEST_MPI_WAVE is set */
     bool all_together;     /* for tests: all ranks work on every file */
 };
 
@@ -467,7 +472,7 @@ static bool make_object(struct work *w, uint64_t bytes)
         device = gpus->count > 0 ? gpus->numbers[local % devices] : local % devices;
         options.devices = &device;
         options.device_count = 1;
-        if (w->tools.wave == WAVE)
+        if (!w->is_test)
             w->tools.wave = WAVE_GPU;
     }
     status = gzlzss_new(&w->tools.z, &options);
@@ -544,6 +549,13 @@ static void agree_on_status(struct work *w)
     w->m->status = all == 2 ? STATUS_ERROR : all == 1 ? STATUS_WARNING : STATUS_OK;
 }
 
+static size_t wave_of(int threads)
+{
+    const size_t wave = (size_t)threads * WAVE_THREAD;
+
+    return wave < WAVE_MIN ? WAVE_MIN : wave > WAVE_MAX ? WAVE_MAX : wave;
+}
+
 void mpi_operands_process(const struct options *o, struct messages *m)
 {
     const char *test = getenv("GZLZSS_TEST_MPI_WAVE");
@@ -559,9 +571,10 @@ void mpi_operands_process(const struct options *o, struct messages *m)
     w.tools = (struct tools){
         .o = o,
         .threads = o->threads_given ? o->pipeline.threads : ranks_threads(),
-        .wave = test != NULL ? (size_t)strtoull(test, NULL, 10) : WAVE,
     };
-    w.all_together = test != NULL || getenv("GZLZSS_TEST_STRETCH") != NULL;
+    w.is_test = test != NULL;
+    w.tools.wave = w.is_test ? (size_t)strtoull(test, NULL, 10) : wave_of(w.tools.threads);
+    w.all_together = w.is_test || getenv("GZLZSS_TEST_STRETCH") != NULL;
     ok = sizes != NULL && loads != NULL && files != NULL && w.owner != NULL && w.said != NULL;
     if (!ok)
         msg_error(m, "memory exhausted");

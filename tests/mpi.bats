@@ -15,7 +15,8 @@ setup() {
     # Open MPI wants to be told that this is meant; MPICH does not care.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_hwloc_base_binding_policy=none
-    # MPI's own files.
+    export OMPI_MCA_plm_rsh_agent=/bin/false
+    # Where MPI has its own files, whose names are long.
     export TMPDIR=/tmp
 }
 
