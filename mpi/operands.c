@@ -43,6 +43,9 @@
 /* With less for each rank, no GPU is looked for. */
 #define GPU_MIN ((uint64_t)32 << 20)
 
+/* Of a file of so many bytes that has no marks, -v says that one rank decompresses it. */
+#define EXPECTS_MARKS ((off_t)4 << 20)
+
 struct work {
     const struct options *o;
     struct messages *m;
@@ -381,7 +384,8 @@ static void expand(struct work *w, const char *operand, struct messages *m)
         is_open = file_open(&f);
     }
     if (r->rank == 0 && how == HERE && is_open) {
-        if (w->o->verbose > 1 && r->count > 1)
+        if (r->count > 1 &&
+            (w->o->verbose > 1 || (w->o->verbose > 0 && f.in_stat.st_size >= EXPECTS_MARKS)))
             msg_note(&f.m, "%s: %s: one rank decompresses it", f.name,
                      has_tried ? "its parts do not fit together" : "it has no marks");
         expand_here(w, &f);

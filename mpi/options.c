@@ -58,7 +58,7 @@ void mpi_options_help(const char *program)
            "  -b, --blocksize=KiB      segments of KiB, 32 to 32768\n"
            "      --backend=NAME       find matches by auto (default), cpu or gpu\n"
            "      --device=LIST        GPUs of a machine, dealt to its ranks; default: all\n"
-           "  -v, --verbose            report each file; -vv also ranks and waves\n"
+           "  -v, --verbose            report each file; -vv also the ranks\n"
            "  -q, --quiet              suppress all warnings\n"
            "  -h, --help               give this help\n"
            "  -V, --version            display the version number\n"
