@@ -14,10 +14,11 @@
 
 #include "mpi/ranks.h"
 
-/* Between two looks at whether all are there: twice as long each time, within these.  A longer last
- * sleep makes waves of few milliseconds wait; a shorter one takes more of a processor. */
+/* Between two looks at whether all are there: twice as long each time, within these.  With a longer
+ * last sleep, those that have looked wait longer for those that sleep, and MPI does not sleep then; a
+ * shorter one takes more of a processor. */
 #define SLEEP_FIRST_NS 20000L
-#define SLEEP_LAST_NS 640000L
+#define SLEEP_LAST_NS 160000L
 
 static const char *program_name;
 
