@@ -10,7 +10,9 @@
 # gzlzss's.  FILE should be in the page cache, and in a directory that takes its output: a tmpfs, so that
 # the file system is not what is measured.
 #
-# GZLZSS is the command, gzlzss-mpi beside it; MPIRUN is what starts the ranks, with its options.  Of the
+# GZLZSS is the command, gzlzss-mpi beside it; MPIRUN is what starts the ranks, with its options.  Where MPI
+# is just in a folder, with the libraries that it needs: LD_LIBRARY_PATH=DIR/lib PATH=DIR/bin:$PATH and, of
+# MPICH, MPIRUN="mpiexec.hydra -launcher fork" (hydra_pmi_proxy stands beside that).  Of the
 # processors, MPI must not bind a rank to fewer than its threads: Open MPI is told so here, MPICH does not
 # by itself.
 set -u
