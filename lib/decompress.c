@@ -227,7 +227,7 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
     return status;
 }
 
-gzlzss_status decompress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
+gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
     struct work w = {.in_fd = in_fd, .out_fd = out_fd};
     struct gz_io io = {.read = read_fd, .write = write_fd, .ctx = &w};

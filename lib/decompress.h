@@ -15,6 +15,6 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number);
 
 /* From one regular file to another. */
-gzlzss_status decompress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
+gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
 #endif

@@ -241,6 +241,6 @@ gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
     return fd_is_file(in_fd) && fd_is_file(out_fd)
-               ? decompress_file(z, out_fd, in_fd, call)
+               ? decompress_regular(z, out_fd, in_fd, call)
                : pump(z, gzlzss_decompress_stream, out_fd, in_fd, call);
 }

@@ -102,8 +102,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     return true;
 }
 
-/* Makes the header; false, with a message, if memory is short. */
-static bool make_header(struct file *f)
+bool compress_make_header(struct file *f)
 {
     /* A name that had to be shortened can only be had back from the header. */
     const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
@@ -120,7 +119,7 @@ static bool make_header(struct file *f)
 
 bool compress_begin(struct file *f, struct pipeline_job *job)
 {
-    if (!file_open_output(f) || !make_header(f)) {
+    if (!file_open_output(f) || !compress_make_header(f)) {
         file_finish(f, false);
         return false;
     }

@@ -11,6 +11,9 @@
  * the job's callbacks are the caller's.  False: that failed, and the work has ended. */
 bool compress_begin(struct file *f, struct pipeline_job *job);
 
+/* Makes the header alone, once the output is there; false, with a message, if memory is short. */
+bool compress_make_header(struct file *f);
+
 /* Updates the progress: bytes so far, as struct pipeline_job's `wrote` has them. */
 void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engine);
 

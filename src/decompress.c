@@ -101,8 +101,7 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     return !gz_status_is_error(status, f->to_stdout);
 }
 
-/* Gives the output the name, and the time, that the header has, if it is to have them. */
-static bool restore_name(struct file *f, const struct gz_info *info)
+bool decompress_restore_name(struct file *f, const struct gz_info *info)
 {
     const char *stored = names_base(info->name);
     const char *output = file_output_in_messages(f);
@@ -215,7 +214,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
     if (status != GZ_OK) {
         ok = judge(f, status, &info);
-    } else if (!restore_name(f, &info) || !file_open_output(f)) {
+    } else if (!decompress_restore_name(f, &info) || !file_open_output(f)) {
         ok = false;
     } else {
         file_announce(f);

@@ -136,7 +136,7 @@ int output_create(struct output *o, int directory, const char *name, bool atomic
     } else if (errno != ENOENT) {
         return errno;
     }
-    return create_unnamed(o) ? 0 : create_temporary(o);
+    return !o->is_shared && create_unnamed(o) ? 0 : create_temporary(o);
 }
 
 /* --- The end --- */

@@ -30,14 +30,16 @@ struct output {
     enum output_kind kind; /* OUTPUT_NONE: there is no file */
     int fd;                /* to write to, or -1 */
     bool replaces;         /* atomic only: a file that has the name may be replaced */
-    int directory;         /* the name is relative to this descriptor, or AT_FDCWD */
-    const char *name;      /* the caller's; it has to stay until the commit */
-    char *temporary;       /* a temporary name; else NULL */
+    bool is_shared;   /* atomic only: other processes write to it, too, and open it by its name:
+                              it is a temporary one */
+    int directory;    /* the name is relative to this descriptor, or AT_FDCWD */
+    const char *name; /* the caller's; it has to stay until the commit */
+    char *temporary;  /* a temporary name; else NULL */
     struct cleanup_output armed;
 };
 
 /* Creates the file, which only its owner can read.  With `atomic`, o->replaces must be set before;
- * without, a file that has the name is an error.  Returns 0, or an errno, and there is no file:
+ * without, a file that has the name is an error; o->is_shared may be set.  Returns 0, or an errno, and there is no file:
  * EEXIST if the name is taken (and not to be replaced), ENAMETOOLONG if it is too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 

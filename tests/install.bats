@@ -70,6 +70,9 @@ p/share/man/man1/gzlzsscat.1
 p/share/man/man3/gzlzss.3
 p/share/zsh/_gzlzss
 END
+    if [ -x "$build/gzlzss-mpi" ]; then
+        printf '%s\n' p/bin/gzlzss-mpi p/share/man/man1/gzlzss-mpi.1 | sort -o expected - expected
+    fi
     diff expected found
     links_lead_somewhere
     "$dest/p/bin/gunzlzss" --version | cmp - <("$GZLZSS" --version)

@@ -1,0 +1,120 @@
+#!/bin/bash
+# mpi.sh - how gzlzss-mpi scales with its ranks, beside gzlzss with as many threads
+#
+#   bench/mpi.sh [-p THREADS] [-n "RANKS..."] [-l LEVEL] [-r REPEATS] FILE
+#
+# Compresses FILE by 1, 2, 4, 8 ranks of 2 threads (-n, -p), and by gzlzss with the threads that these
+# have in all; then decompresses it.  Prints for each the seconds (the best of 3 runs, -r; without what
+# it takes to start as many ranks that do nothing), GB of FILE a second, and the efficiency: the speed-up
+# over the first row divided by how many times as many threads there are.  Every output is compared with
+# gzlzss's.  FILE should be in the page cache, and in a directory that takes its output: a tmpfs, so that
+# the file system is not what is measured.
+#
+# GZLZSS is the command, gzlzss-mpi beside it; MPIRUN is what starts the ranks, with its options.  Where MPI
+# is just in a folder, with the libraries that it needs: LD_LIBRARY_PATH=DIR/lib PATH=DIR/bin:$PATH and, of
+# MPICH, MPIRUN="mpiexec.hydra -launcher fork" (hydra_pmi_proxy stands beside that).  Of the
+# processors, MPI must not bind a rank to fewer than its threads: Open MPI is told so here, MPICH does not
+# by itself.
+set -u
+
+threads=2 ranks="1 2 4 8" level=6 repeats=3
+while getopts p:n:l:r: option; do
+    case $option in
+    p) threads=$OPTARG ;;
+    n) ranks=$OPTARG ;;
+    l) level=$OPTARG ;;
+    r) repeats=$OPTARG ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+file=${1:?give a FILE}
+gzlzss=${GZLZSS:-gzlzss}
+gzlzss=$(command -v "$gzlzss") || {
+    echo "mpi.sh: there is no gzlzss; set GZLZSS" >&2
+    exit 2
+}
+unset GZLZSS GZIP
+mpi=$(dirname "$gzlzss")/gzlzss-mpi
+read -ra mpirun <<<"${MPIRUN:-mpirun}"
+if [ ! -x "$mpi" ] || ! command -v "${mpirun[0]}" >/dev/null; then
+    echo "mpi.sh: there is no $mpi, or no ${mpirun[0]} to start it with; set GZLZSS and MPIRUN" >&2
+    exit 2
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+
+size=$(stat -c %s "$file")
+want=$("$gzlzss" "-$level" -nc "$file" | sha256sum)
+data=$(sha256sum <"$file")
+out=$file.gz
+if [ -e "$out" ]; then
+    echo "mpi.sh: $out is in the way" >&2
+    exit 2
+fi
+trap 'rm -f "$out" "$file.mpi-bench" "$file.mpi-bench.gz"' EXIT
+
+# seconds COMMAND...: the seconds that it takes.
+seconds() {
+    local begin end
+    begin=$(date +%s.%N)
+    "$@" >/dev/null </dev/null || echo "mpi.sh: failed: $*" >&2
+    end=$(date +%s.%N)
+    awk -v b="$begin" -v e="$end" 'BEGIN { print e - b }'
+}
+
+# best OUTPUT DIGEST COMMAND...: the least of several.  After each, OUTPUT, if it is not empty, is compared
+# and removed.
+best() {
+    local i output=$1 digest=$2
+    shift 2
+    for ((i = 0; i < repeats; i++)); do
+        seconds "$@"
+        if [ -n "$output" ] && [ "$(sha256sum <"$output")" != "$digest" ]; then
+            echo "mpi.sh: $output is not what it should be: $*" >&2
+        fi
+        rm -f "$output"
+    done | sort -g | head -n 1
+}
+
+# row WHAT THREADS SECONDS START: prints it; $first is the speed of one thread in the first row.
+first=
+row() {
+    local speed
+    speed=$(awk -v s="$size" -v t="$3" -v o="$4" 'BEGIN { print s / 1e9 / (t - o) }')
+    [ -n "$first" ] || first=$(awk -v s="$speed" -v n="$2" 'BEGIN { print s / n }')
+    awk -v w="$1" -v n="$2" -v t="$3" -v o="$4" -v s="$speed" -v f="$first" \
+        'BEGIN { printf "%-26s %7d %8.3f %8.3f %8.3f %10.2f\n", w, n, t - o, o, s, s / n / f }'
+}
+
+heading() {
+    printf '\n%s of %s, %s bytes, level %s; %s\n' "$1" "${file##*/}" "$size" "$level" "$(nproc) processors"
+    printf '%-26s %7s %8s %8s %8s %10s\n' what threads seconds start GB/s efficiency
+}
+
+plain=$file.mpi-bench
+heading compression
+for n in $ranks; do
+    row "gzlzss-mpi, $n x -p$threads" $((n * threads)) \
+        "$(best "$out" "$want" "${mpirun[@]}" -n "$n" "$mpi" "-p$threads" "-$level" --backend=cpu -nk "$file")" \
+        "$(best "" "" "${mpirun[@]}" -n "$n" "$mpi" --version)"
+done
+first=
+for n in $ranks; do
+    row "gzlzss -p$((n * threads))" $((n * threads)) \
+        "$(best "$out" "$want" "$gzlzss" "-p$((n * threads))" "-$level" --backend=cpu -nk "$file")" 0
+done
+
+"$gzlzss" "-$level" -nc "$file" >"$plain.gz"
+heading decompression
+first=
+for n in $ranks; do
+    row "gzlzss-mpi -d, $n x -p$threads" $((n * threads)) \
+        "$(best "$plain" "$data" "${mpirun[@]}" -n "$n" "$mpi" "-p$threads" -dk "$plain.gz")" \
+        "$(best "" "" "${mpirun[@]}" -n "$n" "$mpi" --version)"
+done
+first=
+for n in $ranks; do
+    row "gzlzss -d -p$((n * threads))" $((n * threads)) \
+        "$(best "$plain" "$data" "$gzlzss" "-p$((n * threads))" -dk "$plain.gz")" 0
+done

@@ -1,0 +1,381 @@
+/*
+ * compress.c - one file, compressed by some ranks
+ *
+ * The input is cut into waves, and a wave into a run of segments for each rank.  In every wave:
+ *
+ *     two producers, threads  read this rank's run of a wave and have the library compress it; while
+ *                             one waits for the last threads of its run, the other's run has begun
+ *     the main thread         waits for the run, meets the other ranks, adds up where the runs go
+ *                             (MPI_Exscan), and writes this rank's
+ *
+ * There are three buffers for output.  A rank may be ahead of the others by as many waves; no thread
+ * waits for the slowest rank of each wave.  A rank that fails says so when the ranks meet next; all
+ * give up then.
+ *
+ * The CRC-32 of the input needs no order.  A run's CRC, moved to where the run stands in the input
+ * by appending zeros (to combine it with a CRC of 0), is the run's share of the whole's, and shares
+ * are added by exclusive or: so each rank adds up its own, and MPI_Reduce the ranks'.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "compat/gzip.h"
+#include "mpi/compress.h"
+
+/* More producers would have more of the input in memory; with one, the library's threads wait while
+ * it reads, and for each other at the end of every run. */
+#define PRODUCERS 2
+
+/* A rank's lead over the slowest one.  Each takes the memory of a run, as far as it is filled. */
+#define SLOTS (PRODUCERS + 1)
+
+/* This rank's output of a wave. */
+struct slot {
+    uint8_t *bytes;
+    size_t len;
+    bool is_taken; /* by a wave, until it is written */
+    bool is_done;  /* it is there, or the rank has failed */
+};
+
+struct compression {
+    struct together *c;
+    size_t segment;
+    uint64_t segments, waves;
+    size_t run_max; /* bytes of input of a run, at most */
+
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t changed;
+    struct slot slots[SLOTS];
+    uint64_t next; /* the wave whose run is produced next */
+    bool stops;
+    gzlzss_status status; /* the first error, */
+    int error;            /* and its errno */
+    uint32_t crc;         /* this rank's share */
+};
+
+/* --- Waves ---------------------------------------------------------------------------------- */
+
+/* How many waves, from the first on, have a segment more than the others. */
+static uint64_t larger_waves(const struct compression *k)
+{
+    return k->segments % k->waves;
+}
+
+/* How many of the numbers below `end` are in [from, from + count). */
+static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
+{
+    return end <= from ? 0 : end - from < count ? end - from : count;
+}
+
+/*
+ * The first segment of rank `rank`'s run of a wave; of rank `count`, the end of the wave.  In a wave,
+ * some ranks may have a segment more than the others.  In the next wave, these are the ranks behind
+ * them, and after the last rank the first: so that in the end, too, no rank has more than one segment
+ * more than another.
+ */
+static uint64_t first_of_run(const struct compression *k, uint64_t wave, int rank)
+{
+    const uint64_t ranks = (uint64_t)k->c->r->count, least = k->segments / k->waves;
+    const uint64_t larger = wave < larger_waves(k) ? wave : larger_waves(k);
+    const uint64_t segments = least + (wave < larger_waves(k));
+    const uint64_t more = segments % ranks;
+    /* What the waves before have dealt out so. */
+    const uint64_t turn =
+        (larger * ((least + 1) % ranks) + (wave - larger) * (least % ranks)) % ranks;
+    const uint64_t before = (uint64_t)rank;
+    /* Ranks from `turn` on have one more, and from rank 0 on if that goes beyond the last. */
+    const uint64_t wrapped = turn + more > ranks ? turn + more - ranks : 0;
+
+    return least * wave + larger + segments / ranks * before +
+           numbers_below(before, turn, more - wrapped) + numbers_below(before, 0, wrapped);
+}
+
+/* The most segments of a run. */
+static uint64_t run_segments(const struct compression *k)
+{
+    const uint64_t ranks = (uint64_t)k->c->r->count;
+    const uint64_t wave = (k->segments + k->waves - 1) / k->waves;
+
+    return (wave + ranks - 1) / ranks;
+}
+
+/* Chooses as few waves as the memory allows. */
+static void plan_waves(struct compression *k)
+{
+    const uint64_t most = k->c->t->wave / k->segment > 0 ? k->c->t->wave / k->segment : 1;
+    const uint64_t wave = most * (uint64_t)k->c->r->count;
+
+    k->segments = k->c->size == 0 ? 1 : (k->c->size + k->segment - 1) / k->segment;
+    k->waves = (k->segments + wave - 1) / wave;
+    k->run_max = (size_t)run_segments(k) * k->segment;
+    if (k->run_max > k->c->size)
+        k->run_max = (size_t)k->c->size;
+}
+
+/* --- Producing ------------------------------------------------------------------------------ */
+
+static void fail(struct compression *k, gzlzss_status status, int error)
+{
+    pthread_mutex_lock(&k->lock);
+    if (k->status == GZLZSS_OK) {
+        k->status = status;
+        k->error = error;
+    }
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* Reads that part of the input.  Returns 0 or an errno, ENODATA if the file is shorter now. */
+static int read_run(const struct compression *k, uint8_t *bytes, uint64_t offset, size_t len)
+{
+    while (len > 0) {
+        const ssize_t n = pread(k->c->f->in_fd, bytes, len, (off_t)offset);
+
+        if (n == 0)
+            return ENODATA;
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0) {
+            bytes += n;
+            offset += (uint64_t)n;
+            len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* Bytes before the first run's data: the header. */
+static size_t header_before(const struct compression *k, uint64_t wave)
+{
+    return wave == 0 && k->c->r->rank == 0 ? k->c->f->header_len : 0;
+}
+
+/* Produces this rank's output of a wave. */
+static void produce(struct compression *k, uint64_t wave, struct slot *slot, uint8_t *in)
+{
+    const int rank = k->c->r->rank;
+    const uint64_t first = first_of_run(k, wave, rank), end = first_of_run(k, wave, rank + 1);
+    const uint64_t from = first * k->segment;
+    const uint64_t to = end == k->segments ? k->c->size : end * k->segment;
+    const size_t header = header_before(k, wave), len = (size_t)(to - from);
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss_status status;
+    uint32_t crc;
+    int error;
+
+    slot->len = header;
+    if (header > 0)
+        memcpy(slot->bytes, k->c->f->header, header);
+    if (first == end)
+        return;
+    error = read_run(k, in, from, len);
+    if (error != 0) {
+        fail(k, GZLZSS_ERROR_READ, error);
+        return;
+    }
+    slot->len = gzlzss_bound(k->c->t->z, k->run_max);
+    status = gzlzss_compress_range(k->c->t->z, slot->bytes + header, &slot->len, in, len,
+                                   end == k->segments, &crc, &call);
+    slot->len += header;
+    if (status != GZLZSS_OK) {
+        fail(k, status, call.error_number);
+        return;
+    }
+    crc = gzlzss_crc32_combine(crc, 0, k->c->size - to);
+    pthread_mutex_lock(&k->lock);
+    k->crc ^= crc;
+    pthread_mutex_unlock(&k->lock);
+}
+
+static void *producer_main(void *argument)
+{
+    struct compression *k = argument;
+    uint8_t *in = malloc(k->run_max + 1);
+
+    if (in == NULL)
+        fail(k, GZLZSS_ERROR_MEMORY, 0);
+    pthread_mutex_lock(&k->lock);
+    for (;;) {
+        struct slot *slot = &k->slots[k->next % SLOTS];
+        uint64_t wave;
+
+        if (k->stops || k->next == k->waves)
+            break;
+        if (slot->is_taken) {
+            pthread_cond_wait(&k->changed, &k->lock);
+            continue;
+        }
+        wave = k->next++;
+        slot->is_taken = true;
+        slot->is_done = false;
+        slot->len = 0;
+        if (k->status == GZLZSS_OK) {
+            pthread_mutex_unlock(&k->lock);
+            produce(k, wave, slot, in);
+            pthread_mutex_lock(&k->lock);
+        }
+        slot->is_done = true;
+        pthread_cond_broadcast(&k->changed);
+    }
+    pthread_mutex_unlock(&k->lock);
+    free(in);
+    return NULL;
+}
+
+/* --- The main thread ------------------------------------------------------------------------ */
+
+/* Makes room for output; false if memory is short. */
+static bool make_slots(struct compression *k)
+{
+    const size_t room = gzlzss_bound(k->c->t->z, k->run_max) + k->c->f->header_len;
+
+    for (uint64_t i = 0; i < SLOTS && i < k->waves; i++) {
+        k->slots[i].bytes = malloc(room);
+        if (k->slots[i].bytes == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Waits for this rank's output of a wave. */
+static struct slot *wait_for(struct compression *k, uint64_t wave)
+{
+    struct slot *slot = &k->slots[wave % SLOTS];
+
+    pthread_mutex_lock(&k->lock);
+    while (!slot->is_taken || !slot->is_done)
+        pthread_cond_wait(&k->changed, &k->lock);
+    pthread_mutex_unlock(&k->lock);
+    return slot;
+}
+
+static void give_back(struct compression *k, struct slot *slot)
+{
+    pthread_mutex_lock(&k->lock);
+    slot->is_taken = slot->is_done = false;
+    pthread_cond_broadcast(&k->changed);
+    pthread_mutex_unlock(&k->lock);
+}
+
+static bool is_well(struct compression *k)
+{
+    bool well;
+
+    pthread_mutex_lock(&k->lock);
+    well = k->status == GZLZSS_OK;
+    pthread_mutex_unlock(&k->lock);
+    return well;
+}
+
+/* Writes all waves; false if a rank has failed. */
+static bool write_waves(struct compression *k)
+{
+    const struct ranks *r = k->c->r;
+    uint64_t base = 0;
+
+    for (uint64_t wave = 0; wave < k->waves; wave++) {
+        struct slot *slot = wait_for(k, wave);
+        /* Bytes, and whether this rank has failed. */
+        uint64_t mine[2] = {slot->len, !is_well(k)}, all[2], before = 0;
+        int error;
+
+        ranks_meet(r);
+        MPI_Exscan(mine, &before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
+        MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, r->comm);
+        if (all[1] > 0)
+            return false;
+        error = sharedfile_write(&k->c->out, base + (r->rank == 0 ? 0 : before), slot->bytes,
+                                 slot->len);
+        give_back(k, slot);
+        if (error != 0)
+            fail(k, GZLZSS_ERROR_WRITE, error);
+        base += all[0];
+    }
+    k->c->out_bytes = base;
+    return true;
+}
+
+/* Writes the trailer, which the last rank does. */
+static void write_trailer(struct compression *k)
+{
+    const struct ranks *r = k->c->r;
+    uint8_t trailer[GZ_TRAILER_SIZE];
+    uint32_t crc = 0;
+    int error = 0;
+
+    ranks_meet(r);
+    MPI_Reduce(&k->crc, &crc, 1, MPI_UINT32_T, MPI_BXOR, r->count - 1, r->comm);
+    gzlzss_trailer(trailer, crc, k->c->size);
+    if (r->rank == r->count - 1)
+        error = sharedfile_write(&k->c->out, k->c->out_bytes, trailer, sizeof(trailer));
+    k->c->out_bytes += sizeof(trailer);
+    if (error != 0)
+        fail(k, GZLZSS_ERROR_WRITE, error);
+}
+
+/* Says what went wrong on this rank, if anything did. */
+static void report(const struct compression *k)
+{
+    struct file *f = k->c->f;
+
+    switch (k->status) {
+    case GZLZSS_OK:
+    case GZLZSS_ERROR_CANCELLED:
+        break;
+    case GZLZSS_ERROR_READ:
+        if (k->error == ENODATA)
+            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
+        else
+            file_io_error(f, f->name, k->error);
+        break;
+    case GZLZSS_ERROR_WRITE:
+        file_io_error(f, file_output_in_messages(f), k->error);
+        break;
+    case GZLZSS_ERROR_MEMORY:
+        file_out_of_memory(f);
+        break;
+    default:
+        msg_data_error(&f->m, "%s: %s", f->name, gzlzss_status_text(k->status));
+    }
+}
+
+bool compress_together(struct together *c)
+{
+    struct compression k = {.c = c, .segment = gzlzss_segment_size(c->t->z)};
+    pthread_t producers[PRODUCERS];
+    int count = 0;
+    bool ok;
+
+    pthread_mutex_init(&k.lock, NULL);
+    pthread_cond_init(&k.changed, NULL);
+    plan_waves(&k);
+    ok = make_slots(&k);
+    while (ok && count < PRODUCERS && (uint64_t)count < k.waves &&
+           thread_start(&producers[count], producer_main, &k))
+        count++;
+    if (count == 0)
+        k.status = GZLZSS_ERROR_MEMORY;
+    ok = ranks_agree(c->r, count > 0) && write_waves(&k);
+    pthread_mutex_lock(&k.lock);
+    k.stops = true;
+    pthread_cond_broadcast(&k.changed);
+    pthread_mutex_unlock(&k.lock);
+    /* What a rank still compresses is of no use after another has failed. */
+    if (!ok)
+        gzlzss_cancel(c->t->z, NULL);
+    for (int i = 0; i < count; i++)
+        pthread_join(producers[i], NULL);
+    if (ok)
+        write_trailer(&k);
+    report(&k);
+    for (int i = 0; i < SLOTS; i++)
+        free(k.slots[i].bytes);
+    pthread_cond_destroy(&k.changed);
+    pthread_mutex_destroy(&k.lock);
+    return ok && k.status == GZLZSS_OK;
+}

@@ -1,0 +1,467 @@
+/*
+ * expand.c - one .gz with marks, decompressed by some ranks
+ *
+ * The file is cut into waves, a wave into a stretch for each thread of each rank, and every thread
+ * decodes the piece (piece.h) that begins in its stretch.  Where pieces begin is a guess until it is
+ * known that the one before ends exactly there.  In every wave:
+ *
+ *     the threads      decode their pieces, and keep the output up to a limit
+ *     the main thread  meets the other ranks; learns by MPI_Exscan what the pieces of the ranks
+ *                      before come to: where they end, how much output there is, and the CRC-32 and
+ *                      length of the member that this rank begins in; compares these with where its
+ *                      own begin and with the trailers; lets the threads begin with the next wave, and
+ *                      writes
+ *
+ * Of a piece that made more than may be kept, the rest is decoded once more while it is written.
+ *
+ * Whatever is not as it should be (a start that was a wrong guess, a wrong CRC, anything after the
+ * last member) ends all of it: one rank then does the whole file with the command's own code, which
+ * has the right words.  So a hint in the file can cost time, and never a byte.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "compat/crc.h"
+#include "mpi/expand.h"
+#include "mpi/piece.h"
+
+/* There are two sets of pieces: one is decoded while the other is written. */
+#define SETS 2
+
+/* All threads keep as much output as so many waves of compression take: what compression takes, which
+ * has two buffers for input and three for output, is about as much. */
+#define KEPT_WAVES 4
+
+/* A thread keeps so much output of a piece, at least: a segment's, and half of the next one's.  With
+ * less, more is decoded twice. */
+#define KEEP_MIN ((size_t)8 << 20)
+
+/* Bytes of input in a stretch, where the ratio is not known yet, and bounds.  A segment of gzlzss has
+ * 0.3 to 1 MB; with stretches shorter than that, some threads have nothing to do. */
+#define STRETCH_FIRST ((uint64_t)2 << 20)
+#define STRETCH_MIN ((uint64_t)1 << 20)
+#define STRETCH_MAX ((uint64_t)32 << 20)
+
+/* Marks are looked for in so much of the file. */
+#define LOOK_MAX ((uint64_t)40 << 20)
+
+/* What a thread has. */
+struct lane {
+    struct expansion *e;
+    struct piece_tools *tools;
+    struct piece piece;
+    enum piece_result result;
+    pthread_t thread;
+    bool is_running;
+    uint8_t *kept; /* the first output of the piece: kept[0..len) */
+    size_t len;
+};
+
+/* What some pieces in a row come to.  Of the identity all is 0. */
+struct chain {
+    uint64_t out;  /* bytes of output */
+    uint64_t end;  /* where the last of them ends; 0: there is none */
+    uint64_t ends; /* members that end there */
+    /* If a member ends: bytes of data up to that; of the last one that ends, if it is another. */
+    uint64_t head_len, last_len;
+    /* What comes after, or all if no member ends. */
+    uint64_t tail_len;
+    uint64_t tail_crc;
+};
+
+struct expansion {
+    struct together *e;
+    struct lane *lanes[SETS];
+    size_t keep;
+    uint64_t next;    /* where the next wave begins */
+    uint64_t first;   /* where the first block begins */
+    uint64_t stretch; /* bytes of a stretch of the next wave */
+    uint64_t test_stretch;
+    MPI_Datatype type; /* struct chain, */
+    MPI_Op op;         /* and join */
+};
+
+/* --- Chains --------------------------------------------------------------------------------- */
+
+/* *b becomes what a and then b come to. */
+static void join(const struct chain *a, struct chain *b)
+{
+    struct chain c = {.out = a->out + b->out, .end = b->end != 0 ? b->end : a->end};
+
+    c.ends = a->ends + b->ends;
+    if (b->ends == 0) {
+        c.tail_len = a->tail_len + b->tail_len;
+        c.tail_crc = gz_crc32_combine((uint32_t)a->tail_crc, (uint32_t)b->tail_crc, b->tail_len);
+        c.head_len = a->head_len;
+        c.last_len = a->last_len;
+    } else {
+        const uint64_t first = a->tail_len + b->head_len;
+
+        c.tail_len = b->tail_len;
+        c.tail_crc = b->tail_crc;
+        c.head_len = a->ends > 0 ? a->head_len : first;
+        c.last_len = b->ends > 1 ? b->last_len : first;
+    }
+    *b = c;
+}
+
+/* The same for MPI: b[0..*count). */
+static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        join((const struct chain *)a + i, (struct chain *)b + i);
+}
+
+static struct chain chain_of(const struct piece *p)
+{
+    struct chain c = {.out = p->out, .end = p->end, .ends = p->ends};
+
+    c.head_len = p->head_len;
+    c.last_len = p->ends > 1 ? p->last_len : p->head_len;
+    c.tail_len = p->ends > 0 ? p->tail_len : p->head_len;
+    c.tail_crc = p->ends > 0 ? p->tail_crc : p->head_crc;
+    return c;
+}
+
+/* Whether the piece goes on where those before it end, and the member that ends in it is right. */
+static bool follows(const struct piece *p, const struct chain *before)
+{
+    const uint64_t len = before->tail_len + p->head_len;
+
+    if (p->start != before->end)
+        return false;
+    return p->ends == 0 || (p->stored_len == (uint32_t)len &&
+                            p->stored_crc == gz_crc32_combine((uint32_t)before->tail_crc,
+                                                              p->head_crc, p->head_len));
+}
+
+/* --- The threads ---------------------------------------------------------------------------- */
+
+/* Keeps output, as far as there is room. */
+static bool keep(void *ctx, const uint8_t *bytes, size_t len)
+{
+    struct lane *l = ctx;
+    const size_t room = l->e->keep - l->len, n = len < room ? len : room;
+
+    memcpy(l->kept + l->len, bytes, n);
+    l->len += n;
+    return true;
+}
+
+static void *lane_main(void *argument)
+{
+    struct lane *l = argument;
+
+    l->result = piece_decode(l->tools, &l->piece);
+    return NULL;
+}
+
+/* Lets the threads begin with the next wave; one that cannot be started does its work now. */
+static void start_wave(struct expansion *x, struct lane *lanes)
+{
+    const struct together *e = x->e;
+    const uint64_t stretches = (uint64_t)e->r->count * (uint64_t)e->t->threads;
+
+    for (int i = 0; i < e->t->threads; i++) {
+        const uint64_t number = (uint64_t)e->r->rank * (uint64_t)e->t->threads + (uint64_t)i;
+        const uint64_t from = x->next + number * x->stretch;
+        struct lane *l = &lanes[i];
+
+        l->piece = (struct piece){
+            .fd = e->f->in_fd,
+            .size = e->size,
+            .from = from < e->size ? from : e->size,
+            .to = from + x->stretch < e->size ? from + x->stretch : e->size,
+            .begins_at_from = from == x->first,
+            .take = e->out.is_open ? keep : NULL,
+            .ctx = l,
+        };
+        l->len = 0;
+        l->is_running = thread_start(&l->thread, lane_main, l);
+        if (!l->is_running)
+            lane_main(l);
+    }
+    x->next += stretches * x->stretch;
+}
+
+static void wait_for(struct expansion *x, struct lane *lanes)
+{
+    for (int i = 0; i < x->e->t->threads; i++) {
+        if (lanes[i].is_running)
+            pthread_join(lanes[i].thread, NULL);
+        lanes[i].is_running = false;
+    }
+}
+
+/* Says what went wrong here, if a message is to be said at all. */
+static enum expand_result judge(struct expansion *x, enum piece_result result, int error)
+{
+    struct file *f = x->e->f;
+
+    switch (result) {
+    case PIECE_READ_ERROR:
+        file_io_error(f, f->name, error);
+        return EXPAND_FAILED;
+    case PIECE_WRITE_ERROR:
+        file_io_error(f, file_output_in_messages(f), error);
+        return EXPAND_FAILED;
+    case PIECE_NO_MEMORY:
+        file_out_of_memory(f);
+        return EXPAND_FAILED;
+    case PIECE_ODD:
+        return EXPAND_NOT_HERE;
+    case PIECE_GOOD:
+    case PIECE_NONE:
+        break;
+    }
+    return EXPAND_DONE;
+}
+
+/* --- The main thread ------------------------------------------------------------------------ */
+
+/* What all ranks have come to: the worst.  An error here goes before what is for one rank. */
+static enum expand_result worst(const struct ranks *r, enum expand_result mine)
+{
+    int result = mine == EXPAND_FAILED ? 2 : mine == EXPAND_NOT_HERE ? 1 : 0, all;
+
+    MPI_Allreduce(&result, &all, 1, MPI_INT, MPI_MAX, r->comm);
+    return all == 2 ? EXPAND_FAILED : all == 1 ? EXPAND_NOT_HERE : EXPAND_DONE;
+}
+
+/* Checks that the pieces of this wave follow each other.  *before: what all pieces before this rank's
+ * come to; *total: what all do, before this wave and then after it.  `mine` is what is known to be
+ * wrong here. */
+static enum expand_result check_wave(struct expansion *x, struct lane *lanes,
+                                     enum expand_result mine, struct chain *before,
+                                     struct chain *total)
+{
+    const struct together *e = x->e;
+    struct chain own = {0}, prefix = {0}, chain;
+
+    for (int i = 0; i < e->t->threads && mine == EXPAND_DONE; i++)
+        if (lanes[i].result != PIECE_NONE) {
+            chain = chain_of(&lanes[i].piece);
+            join(&own, &chain);
+            own = chain;
+        }
+    ranks_meet(e->r);
+    MPI_Exscan(&own, &prefix, 1, x->type, x->op, e->r->comm);
+    if (e->r->rank == 0)
+        memset(&prefix, 0, sizeof(prefix));
+    *before = prefix;
+    join(total, before);
+    chain = *before;
+    for (int i = 0; i < e->t->threads && mine == EXPAND_DONE; i++) {
+        struct chain next;
+
+        if (lanes[i].result == PIECE_NONE)
+            continue;
+        if (!follows(&lanes[i].piece, &chain))
+            mine = EXPAND_NOT_HERE;
+        next = chain_of(&lanes[i].piece);
+        join(&chain, &next);
+        chain = next;
+    }
+    mine = worst(e->r, mine);
+    *total = chain;
+    MPI_Bcast(total, 1, x->type, e->r->count - 1, e->r->comm);
+    return mine;
+}
+
+/* Writes what was not kept of a piece. */
+struct rest {
+    struct together *e;
+    uint64_t at;   /* in the output */
+    uint64_t skip; /* bytes that were kept */
+};
+
+static bool write_rest(void *ctx, const uint8_t *bytes, size_t len)
+{
+    struct rest *w = ctx;
+    const size_t skipped = len < w->skip ? len : (size_t)w->skip;
+    const int error = sharedfile_write(&w->e->out, w->at, bytes + skipped, len - skipped);
+
+    w->skip -= skipped;
+    w->at += len - skipped;
+    errno = error;
+    return error == 0;
+}
+
+/* Decodes the piece again and writes what was not kept. */
+static enum expand_result decode_again(struct expansion *x, struct lane *l, uint64_t at,
+                                       struct piece_tools *tools)
+{
+    struct rest rest = {x->e, at + l->len, l->len};
+    struct piece again = l->piece;
+    enum piece_result result;
+
+    again.was_decoded = true;
+    again.take = write_rest;
+    again.ctx = &rest;
+    result = piece_decode(tools, &again);
+    if (result != PIECE_GOOD)
+        return judge(x, result, again.error);
+    /* The file has changed. */
+    if (again.end != l->piece.end || again.out != l->piece.out || again.ends != l->piece.ends ||
+        again.head_crc != l->piece.head_crc || again.tail_crc != l->piece.tail_crc)
+        return EXPAND_NOT_HERE;
+    return EXPAND_DONE;
+}
+
+/* Writes a wave, the first byte at byte `at` of the output. */
+static enum expand_result write_wave(struct expansion *x, struct lane *lanes, uint64_t at,
+                                     struct piece_tools *tools)
+{
+    enum expand_result result = EXPAND_DONE;
+
+    if (!x->e->out.is_open)
+        return result;
+    for (int i = 0; i < x->e->t->threads && result == EXPAND_DONE; i++) {
+        struct lane *l = &lanes[i];
+        int error;
+
+        if (l->result == PIECE_NONE)
+            continue;
+        error = sharedfile_write(&x->e->out, at, l->kept, l->len);
+        if (error != 0)
+            result = judge(x, PIECE_WRITE_ERROR, error);
+        else if (l->len < l->piece.out)
+            result = decode_again(x, l, at, tools);
+        at += l->piece.out;
+    }
+    return result;
+}
+
+/* Chooses how much of the input the next wave's stretches have: about what makes as much output as is
+ * kept, or half of it where pieces are long beside it.  All ranks come to the same. */
+static void choose_stretch(struct expansion *x, const struct chain *total)
+{
+    uint64_t stretch = STRETCH_FIRST;
+
+    if (total->out > 0)
+        stretch =
+            (uint64_t)((double)(x->keep - x->keep / 4) * (double)total->end / (double)total->out);
+    if (stretch < STRETCH_MIN)
+        stretch = STRETCH_MIN;
+    x->stretch = stretch < STRETCH_MAX ? stretch : STRETCH_MAX;
+    if (x->test_stretch > 0)
+        x->stretch = x->test_stretch;
+}
+
+/* All waves. */
+static enum expand_result run(struct expansion *x, struct piece_tools *tools, struct chain *total)
+{
+    enum expand_result mine = EXPAND_DONE, all = EXPAND_DONE;
+
+    *total = (struct chain){.end = x->first};
+    choose_stretch(x, total);
+    start_wave(x, x->lanes[0]);
+    for (int set = 0; all == EXPAND_DONE; set = 1 - set) {
+        struct lane *lanes = x->lanes[set];
+        const bool is_last = x->next >= x->e->size;
+        struct chain before;
+
+        wait_for(x, lanes);
+        for (int i = 0; i < x->e->t->threads && mine == EXPAND_DONE; i++)
+            mine = judge(x, lanes[i].result, lanes[i].piece.error);
+        /* The next wave begins before it is known how long this one's slowest rank takes. */
+        choose_stretch(x, total);
+        if (!is_last)
+            start_wave(x, x->lanes[1 - set]);
+        all = check_wave(x, lanes, mine, &before, total);
+        if (all == EXPAND_DONE)
+            mine = write_wave(x, lanes, before.out, tools);
+        if (is_last)
+            break;
+    }
+    wait_for(x, x->lanes[0]);
+    wait_for(x, x->lanes[1]);
+    ranks_meet(x->e->r);
+    all = worst(x->e->r, all != EXPAND_DONE ? all : mine);
+    if (all == EXPAND_DONE &&
+        (total->end != x->e->size || total->tail_len != 0 || total->ends == 0))
+        all = EXPAND_NOT_HERE;
+    x->e->out_bytes = total->out;
+    return all;
+}
+
+/* Makes what the threads need; false if memory is short. */
+static bool make_lanes(struct expansion *x)
+{
+    const int threads = x->e->t->threads;
+
+    for (int set = 0; set < SETS; set++) {
+        x->lanes[set] = calloc((size_t)threads, sizeof(*x->lanes[set]));
+        if (x->lanes[set] == NULL)
+            return false;
+        for (int i = 0; i < threads; i++) {
+            struct lane *l = &x->lanes[set][i];
+
+            l->e = x;
+            l->tools = piece_tools_new();
+            l->kept = malloc(x->keep);
+            if (l->tools == NULL || l->kept == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void free_lanes(struct expansion *x)
+{
+    for (int set = 0; set < SETS; set++) {
+        for (int i = 0; i < x->e->t->threads && x->lanes[set] != NULL; i++) {
+            piece_tools_free(x->lanes[set][i].tools);
+            free(x->lanes[set][i].kept);
+        }
+        free(x->lanes[set]);
+    }
+}
+
+bool expand_has_marks(const struct together *e, uint64_t header_len)
+{
+    struct piece_tools *tools = piece_tools_new();
+    const uint64_t to = header_len + LOOK_MAX < e->size ? header_len + LOOK_MAX : e->size;
+    const bool has_marks = tools != NULL && piece_has_mark(tools, e->f->in_fd, header_len, to);
+
+    piece_tools_free(tools);
+    return has_marks;
+}
+
+enum expand_result expand_together(struct together *e, uint64_t header_len, uint64_t *members,
+                                   uint64_t *member_bytes)
+{
+    struct expansion x = {.e = e, .first = header_len, .next = header_len};
+    const char *test = getenv("GZLZSS_TEST_STRETCH");
+    struct piece_tools *tools = piece_tools_new();
+    enum expand_result result = EXPAND_FAILED;
+    struct chain total;
+    bool ok;
+
+    x.test_stretch = test != NULL ? (uint64_t)strtoull(test, NULL, 10) : 0;
+    x.keep = KEPT_WAVES * e->t->wave / (SETS * (size_t)e->t->threads);
+    if (x.keep < KEEP_MIN && x.test_stretch == 0)
+        x.keep = KEEP_MIN;
+    ok = make_lanes(&x) && tools != NULL;
+    if (!ok)
+        file_out_of_memory(e->f);
+    if (ranks_agree(e->r, ok)) {
+        MPI_Type_contiguous((int)sizeof(struct chain), MPI_BYTE, &x.type);
+        MPI_Type_commit(&x.type);
+        MPI_Op_create(join_all, 0, &x.op);
+        result = run(&x, tools, &total);
+        *members = total.ends;
+        *member_bytes = total.last_len;
+        MPI_Op_free(&x.op);
+        MPI_Type_free(&x.type);
+    }
+    free_lanes(&x);
+    piece_tools_free(tools);
+    return result;
+}

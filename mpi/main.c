@@ -1,0 +1,88 @@
+/*
+ * main.c - gzlzss-mpi: one file, or many, compressed by the ranks of an MPI job
+ *
+ * All ranks have the same command line.  Rank 0 reads the environment for all, and is the one that
+ * prints.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mpi/operands.h"
+#include "mpi/options.h"
+#include "mpi/ranks.h"
+#include "src/cleanup.h"
+
+/* Nobody can be asked: standard input, if it is there at all, is that of rank 0 alone. */
+static void close_stdin(void)
+{
+    const int fd = open("/dev/null", O_RDONLY);
+
+    if (fd > STDIN_FILENO) {
+        dup2(fd, STDIN_FILENO);
+        close(fd);
+    }
+}
+
+/* Does what the options ask for. */
+static void run(struct options *o, struct messages *m, bool prints)
+{
+    switch (o->action) {
+    case ACTION_HELP:
+        if (prints)
+            mpi_options_help(m->program);
+        break;
+    case ACTION_VERSION:
+        if (prints)
+            options_version();
+        break;
+    case ACTION_LICENSE:
+        if (prints)
+            options_license();
+        break;
+    default:
+        if (!mpi_options_check(o, m))
+            break;
+        /* What comes now is printed by rank 0 alone. */
+        if (prints)
+            msg_flush(m);
+        cleanup_init();
+        mpi_operands_process(o, m);
+        break;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    struct messages m = {.program = slash != NULL ? slash + 1
+                                    : argc > 0    ? argv[0]
+                                                  : "gzlzss-mpi",
+                         .collect = true};
+    struct options o;
+    struct ranks all;
+
+    ranks_begin(&argc, &argv, m.program);
+    close_stdin();
+    all = ranks_all();
+    ranks_share_variable(&all, "GZIP");
+    ranks_share_variable(&all, "GZLZSS");
+    if (!ranks_have_same(&all, argv + 1, argc - 1)) {
+        msg_error(&m, "all ranks have to be started with the same options and operands");
+    } else {
+        opterr = all.rank == 0;
+        if (options_parse(&o, argc, argv, &m))
+            run(&o, &m, all.rank == 0);
+        options_free(&o);
+    }
+    if (all.rank == 0)
+        msg_flush(&m);
+    msg_discard(&m);
+    ranks_end();
+    return m.status;
+}

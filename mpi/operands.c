@@ -1,0 +1,609 @@
+/*
+ * operands.c - all files of a run, dealt to the ranks (operands.h)
+ *
+ * A file that has more than an even share of all bytes is worked on by all ranks together, one such
+ * file after the other.  The others are dealt to the ranks, the largest first, each to the rank that
+ * has least: a rank works on such a file alone, and no rank waits for another.
+ *
+ * Rank 0 decides about a file, opens its output under a temporary name, and at the end names the
+ * output and removes the input, with the code that the command has for this.  A rank that gets
+ * SIGTERM, as mpirun sends when another was killed, removes the temporary file.
+ *
+ * What is said about a file is collected, and printed by rank 0 in the order of the operands.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "compat/gunzip.h"
+#include "gpu/gpu.h"
+#include "mpi/compress.h"
+#include "mpi/expand.h"
+#include "mpi/operands.h"
+#include "pipeline/pipeline.h"
+#include "src/compress.h"
+#include "src/decompress.h"
+
+/* Bytes of input of a wave that a rank compresses, at most: so many for each thread, within bounds.
+ * Compression takes up to five times as much memory: 240 MiB.  With less, the ranks meet more often,
+ * and two runs are too little to keep all threads at work.  With more, a part of the input that takes
+ * long is one rank's. */
+#define WAVE_THREAD ((size_t)8 << 20)
+#define WAVE_MIN ((size_t)24 << 20)
+#define WAVE_MAX ((size_t)48 << 20)
+
+/* The same where a GPU may be used: it is fast, and wants much at a time. */
+#define WAVE_GPU ((size_t)192 << 20)
+
+/* With less for each rank, no GPU is looked for. */
+#define GPU_MIN ((uint64_t)32 << 20)
+
+/* Of a file of so many bytes that has no marks, -v says that one rank decompresses it. */
+#define EXPECTS_MARKS ((off_t)4 << 20)
+
+struct work {
+    const struct options *o;
+    struct messages *m;
+    struct tools tools;
+    struct ranks all;
+    int *owner;            /* of each operand: a rank, or ALL */
+    struct messages *said; /* about each operand, by this rank */
+    int printed;           /* operands about which all was printed */
+    bool is_test;          /* GZLZSS_TEST_MPI_WAVE is set */
+    bool all_together;     /* for tests: all ranks work on every file */
+};
+
+enum { ALL = -1 };
+
+/* Names are used as they are. */
+static struct directory here = {.fd = AT_FDCWD};
+
+static struct file new_file(const struct work *w, const char *operand)
+{
+    return (struct file){
+        .o = w->o,
+        .operand = operand,
+        .directory = &here,
+        .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true},
+        .name = operand,
+        .in_fd = -1,
+        .out_fd = -1,
+        .output.fd = -1,
+    };
+}
+
+/* --- A file of several ranks ---------------------------------------------------------------- */
+
+/* What rank 0 knows of the input. */
+struct input {
+    uint64_t size;
+    int64_t mtime;
+    uint64_t inode;
+};
+
+/* What a rank other than 0 has of a file. */
+struct borrowed {
+    char *name, *output_name, *temporary;
+    struct cleanup_output armed;
+};
+
+static void arm(struct borrowed *b)
+{
+    sigset_t before;
+
+    b->armed.directory = AT_FDCWD;
+    b->armed.name = b->temporary;
+    cleanup_hold(&before);
+    cleanup_arm(&b->armed);
+    cleanup_release(&before);
+}
+
+static void disarm(struct borrowed *b)
+{
+    sigset_t before;
+
+    cleanup_hold(&before);
+    cleanup_disarm(&b->armed);
+    cleanup_release(&before);
+}
+
+/* Opens what rank 0 has opened; false, with a message, if that is not there on this machine. */
+static bool open_input(struct file *f, const struct input *input)
+{
+    struct stat st;
+
+    f->in_fd = open(f->name, O_RDONLY | O_CLOEXEC);
+    if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
+        file_io_error(f, f->name, errno);
+        return false;
+    }
+    if ((uint64_t)st.st_size == input->size && (int64_t)st.st_mtim.tv_sec == input->mtime &&
+        (uint64_t)st.st_ino == input->inode)
+        return true;
+    msg_data_error(&f->m, "%s: is another file, or has changed, where another rank runs", f->name);
+    return false;
+}
+
+/* Gives the other ranks what rank 0 has opened: the input, and the output if there is one.  Whether
+ * all have both. */
+static bool share_file(struct together *c, struct borrowed *b)
+{
+    struct file *f = c->f;
+    struct input input = {0};
+    bool ok = true;
+    int error;
+
+    if (c->r->rank == 0)
+        input = (struct input){(uint64_t)f->in_stat.st_size, (int64_t)f->in_stat.st_mtim.tv_sec,
+                               (uint64_t)f->in_stat.st_ino};
+    ranks_share(c->r, &input, (int)sizeof(input));
+    b->name = ranks_share_text(c->r, f->name);
+    b->output_name = ranks_share_text(c->r, f->output_name);
+    b->temporary = ranks_share_text(c->r, f->output.temporary);
+    c->size = input.size;
+    if (c->r->rank != 0) {
+        f->name = b->name;
+        f->output_name = b->output_name;
+        if (b->temporary[0] != '\0')
+            arm(b);
+        ok = open_input(f, &input);
+    }
+    if (ok && b->temporary[0] != '\0') {
+        error = sharedfile_open(&c->out, b->temporary);
+        if (error != 0)
+            file_io_error(f, file_output_in_messages(f), error);
+        ok = error == 0;
+    }
+    return ranks_agree(c->r, ok);
+}
+
+/* Closes the output; whether all ranks are well and have written all.  What is removed afterwards
+ * must not be needed again, whatever happens to a machine. */
+static bool close_output(struct together *c, bool ok)
+{
+    const bool sync = ok && (!c->f->o->keep || c->f->o->synchronous);
+    const int error = sharedfile_close(&c->out, sync);
+
+    if (ok && error != 0)
+        file_io_error(c->f, file_output_in_messages(c->f), error);
+    return ranks_agree(c->r, ok && error == 0);
+}
+
+/* Gives back what share_file made. */
+static void end_sharing(struct together *c, struct borrowed *b)
+{
+    if (c->r->rank != 0) {
+        if (b->temporary != NULL && b->temporary[0] != '\0')
+            disarm(b);
+        if (c->f->in_fd >= 0)
+            close(c->f->in_fd);
+        c->f->in_fd = -1;
+        c->f->output_name = NULL;
+    }
+    free(b->name);
+    free(b->output_name);
+    free(b->temporary);
+}
+
+/* Ends the file on rank 0: makes the output final, or removes it. */
+static void end_file(struct file *f, bool ok)
+{
+    file_finish(f, ok);
+    if (ok && file_try_commit(f))
+        return;
+    if (ok)
+        msg_data_error(&f->m, "%s: file changed while it was read", f->name);
+    file_discard(f);
+}
+
+/* --- Compression ---------------------------------------------------------------------------- */
+
+static void compress(struct work *w, const struct ranks *r, const char *operand, struct messages *m)
+{
+    struct file f = new_file(w, operand);
+    struct together c = {.t = &w->tools, .r = r, .f = &f};
+    struct borrowed b = {0};
+    bool ok = true;
+
+    f.output.is_shared = true;
+    if (r->rank == 0)
+        ok = file_open(&f) && file_open_output(&f) && compress_make_header(&f);
+    ok = ranks_agree(r, ok);
+    if (ok) {
+        if (r->rank == 0)
+            file_announce(&f);
+        ok = share_file(&c, &b) && compress_together(&c);
+        ok = close_output(&c, ok);
+    }
+    if (r->rank == 0) {
+        if (ok)
+            file_report(&f, c.out_bytes - f.header_len - 8, c.size);
+        if (ok && w->o->verbose > 1)
+            msg_note(&f.m, "%s: %d rank%s, of %d thread%s here", f.name, r->count,
+                     r->count == 1 ? "" : "s", w->tools.threads, w->tools.threads == 1 ? "" : "s");
+        end_file(&f, ok);
+    }
+    end_sharing(&c, &b);
+    ranks_tell(r, &f.m);
+    *m = f.m;
+}
+
+/* --- Decompression -------------------------------------------------------------------------- */
+
+/* Makes the pipeline that decompresses by one rank's threads; without one, one thread does it. */
+static void need_pipeline(struct work *w)
+{
+    struct pipeline_config config = w->o->pipeline;
+    char error[GPU_ERROR_SIZE];
+    struct limits l;
+
+    if (w->tools.p != NULL || w->tools.threads == 1)
+        return;
+    limits_read(&l, "");
+    config.threads = w->tools.threads;
+    config.backend = BACKEND_CPU;
+    config.caller_works = true;
+    config.memory = l.memory;
+    config.address_space = l.address_space;
+    w->tools.p = pipeline_new(&config, error);
+}
+
+/* All of it by this rank, with the command's own code.  The input is open. */
+static void expand_here(struct work *w, struct file *f)
+{
+    need_pipeline(w);
+    decompress_file(f, w->tools.p);
+    end_file(f, f->m.status != STATUS_ERROR);
+}
+
+static void expand_alone(struct work *w, const char *operand, struct messages *m)
+{
+    struct file f = new_file(w, operand);
+
+    if (file_open(&f))
+        expand_here(w, &f);
+    else
+        file_discard(&f);
+    *m = f.m;
+}
+
+/* Reads the file from its beginning on, without moving its position. */
+struct peek {
+    int fd;
+    uint64_t at;
+    bool has_extra;
+};
+
+static ssize_t peek_read(void *ctx, void *buf, size_t len)
+{
+    struct peek *p = ctx;
+    const ssize_t n = pread(p->fd, buf, len, (off_t)p->at);
+
+    p->at += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+static int peek_write(void *ctx, const void *buf, size_t len)
+{
+    (void)ctx;
+    (void)buf;
+    (void)len;
+    return 0;
+}
+
+static void peek_extra(void *ctx, unsigned bytes)
+{
+    struct peek *p = ctx;
+
+    (void)bytes;
+    p->has_extra = true;
+}
+
+/* Whether the ranks may share the work: the file is gzip's, and there seem to be marks.  *info is
+ * what its header says. */
+static bool may_share(struct together *e, struct gz_info *info)
+{
+    struct peek peek = {.fd = e->f->in_fd};
+    struct gz_io io = {.read = peek_read, .write = peek_write, .ctx = &peek, .extra = peek_extra};
+    struct gz_stream *s;
+    bool is_plain;
+
+    if (e->r->count == 1 || !S_ISREG(e->f->in_stat.st_mode))
+        return false;
+    s = gz_open(&io, info);
+    if (s == NULL)
+        return false;
+    is_plain = gz_read_header(s) == GZ_OK && info->format == GZ_FORMAT_GZIP && !peek.has_extra;
+    gz_close(s);
+    e->size = (uint64_t)e->f->in_stat.st_size;
+    return is_plain && expand_has_marks(e, info->in_bytes);
+}
+
+/* By all ranks; *result says what came of it.  On rank 0 the input is open. */
+static enum expand_result expand_by_all(struct together *e, const struct gz_info *info)
+{
+    struct file *f = e->f;
+    uint64_t header = info->in_bytes, members = 0, last = 0;
+    enum expand_result result = EXPAND_FAILED;
+    struct borrowed b = {0};
+    bool ok = true;
+
+    if (e->r->rank == 0) {
+        f->output.is_shared = true;
+        ok = decompress_restore_name(f, info) && file_open_output(f);
+        if (ok)
+            file_announce(f);
+    }
+    if (ranks_agree(e->r, ok)) {
+        ranks_share(e->r, &header, (int)sizeof(header));
+        if (share_file(e, &b))
+            result = expand_together(e, header, &members, &last);
+        ok = close_output(e, result == EXPAND_DONE);
+        if (!ok && result == EXPAND_DONE)
+            result = EXPAND_FAILED;
+    }
+    if (e->r->rank == 0 && result != EXPAND_NOT_HERE) {
+        if (result == EXPAND_DONE)
+            file_report(f, e->size - (members == 1 ? header + 8 : 0), last);
+        end_file(f, result == EXPAND_DONE);
+    }
+    end_sharing(e, &b);
+    return result;
+}
+
+static void expand(struct work *w, const char *operand, struct messages *m)
+{
+    const struct ranks *r = &w->all;
+    struct file f = new_file(w, operand);
+    struct together e = {.t = &w->tools, .r = r, .f = &f};
+    struct gz_info info = {0};
+    enum { NOTHING, SHARE, HERE } how = NOTHING;
+    bool is_open = false, has_tried = false;
+
+    if (r->rank == 0) {
+        is_open = file_open(&f);
+        if (is_open)
+            how = may_share(&e, &info) ? SHARE : HERE;
+    }
+    ranks_share(r, &how, (int)sizeof(how));
+    if (how == SHARE && expand_by_all(&e, &info) == EXPAND_NOT_HERE) {
+        how = HERE;
+        has_tried = true;
+    }
+    if (r->rank == 0 && has_tried) {
+        /* From the start. */
+        file_finish(&f, false);
+        file_discard(&f);
+        msg_discard(&f.m);
+        f = new_file(w, operand);
+        is_open = file_open(&f);
+    }
+    if (r->rank == 0 && how == HERE && is_open) {
+        if (r->count > 1 &&
+            (w->o->verbose > 1 || (w->o->verbose > 0 && f.in_stat.st_size >= EXPECTS_MARKS)))
+            msg_note(&f.m, "%s: %s: one rank decompresses it", f.name,
+                     has_tried ? "its parts do not fit together" : "it has no marks");
+        expand_here(w, &f);
+    } else if (r->rank == 0 && !is_open) {
+        file_discard(&f);
+    }
+    ranks_tell(r, &f.m);
+    *m = f.m;
+}
+
+/* --- All of them ---------------------------------------------------------------------------- */
+
+struct weighed {
+    uint64_t size;
+    int index;
+};
+
+/* The largest first; else in their order. */
+static int compare(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* Deals the files, which have these sizes. */
+static void deal(struct work *w, const uint64_t *sizes, struct weighed *files, uint64_t *loads)
+{
+    const int count = w->o->name_count;
+    uint64_t total = 0;
+
+    for (int i = 0; i < count; i++) {
+        total += sizes[i];
+        files[i] = (struct weighed){sizes[i], i};
+    }
+    qsort(files, (size_t)count, sizeof(*files), compare);
+    for (int i = 0; i < count; i++) {
+        const uint64_t size = files[i].size;
+        bool is_large;
+        int least = 0;
+
+        for (int rank = 1; rank < w->all.count; rank++)
+            if (loads[rank] < loads[least])
+                least = rank;
+        is_large = w->all.count > 1 &&
+                   (count == 1 || w->all_together || size > total / (uint64_t)w->all.count);
+        w->owner[files[i].index] = is_large ? ALL : least;
+        /* Opening a file takes time, too. */
+        if (!is_large)
+            loads[least] += size + 65536;
+    }
+}
+
+/* What rank 0 sees of the operands' sizes. */
+static void look_at_sizes(struct work *w, uint64_t *sizes)
+{
+    struct stat st;
+
+    for (int i = 0; i < w->o->name_count && w->all.rank == 0; i++)
+        if (stat(w->o->names[i], &st) == 0 && S_ISREG(st.st_mode))
+            sizes[i] = (uint64_t)st.st_size;
+    ranks_share(&w->all, sizes, (int)((size_t)w->o->name_count * sizeof(*sizes)));
+}
+
+/* Makes the library's object; false, with a message, if there can be none. */
+static bool make_object(struct work *w, uint64_t bytes)
+{
+    gzlzss_options options = GZLZSS_OPTIONS_INIT;
+    const struct gpus_config *gpus = &w->o->pipeline.gpus;
+    char error[GPU_ERROR_SIZE] = "";
+    const int local = ranks_local();
+    gzlzss_status status;
+    int device = 0, devices = 0;
+
+    options.level = w->o->pipeline.level;
+    options.threads = w->tools.threads;
+    options.segment_size = w->o->pipeline.segment_size;
+    options.backend = w->o->pipeline.backend == BACKEND_CPU   ? GZLZSS_CPU
+                      : w->o->pipeline.backend == BACKEND_GPU ? GZLZSS_GPU
+                                                              : GZLZSS_AUTO;
+    if (options.backend == GZLZSS_AUTO && bytes / (uint64_t)w->all.count < GPU_MIN)
+        options.backend = GZLZSS_CPU;
+    if (options.backend != GZLZSS_CPU)
+        devices = gpus->count > 0 ? gpus->count : gpu_count(error);
+    if (devices > 0) {
+        device = gpus->count > 0 ? gpus->numbers[local % devices] : local % devices;
+        options.devices = &device;
+        options.device_count = 1;
+        if (!w->is_test)
+            w->tools.wave = WAVE_GPU;
+    }
+    status = gzlzss_new(&w->tools.z, &options);
+    if (status == GZLZSS_ERROR_GPU) {
+        gzlzss_no_gpu(NULL, error, sizeof(error));
+        msg_error(w->m, "cannot use a GPU: %s", error);
+    } else if (status != GZLZSS_OK) {
+        msg_error(w->m, "%s", gzlzss_status_text(status));
+    }
+    return status == GZLZSS_OK;
+}
+
+/* Prints, as rank 0, what there is to say about the operands before that one. */
+static void print_until(struct work *w, int end)
+{
+    for (; w->printed < end; w->printed++) {
+        struct messages *said = &w->said[w->printed];
+
+        if (w->all.rank == 0 && said->length > 0)
+            msg_print(w->m, "%.*s", (int)said->length, said->text);
+        msg_discard(said);
+    }
+    if (w->all.rank == 0)
+        msg_flush(w->m);
+}
+
+static void work_on(struct work *w)
+{
+    const struct ranks alone = ranks_alone();
+    const bool compresses = w->o->action == ACTION_COMPRESS;
+    const int count = w->o->name_count;
+    int *lengths = calloc((size_t)count, sizeof(*lengths));
+    int next = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (w->owner[i] == ALL && compresses)
+            compress(w, &w->all, w->o->names[i], &w->said[i]);
+        else if (w->owner[i] == ALL)
+            expand(w, w->o->names[i], &w->said[i]);
+        if (w->owner[i] == ALL && next == i)
+            print_until(w, ++next);
+    }
+    for (int i = 0; i < count; i++) {
+        if (w->owner[i] != w->all.rank)
+            continue;
+        if (compresses)
+            compress(w, &alone, w->o->names[i], &w->said[i]);
+        else
+            expand_alone(w, w->o->names[i], &w->said[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        msg_merge_status(w->m, &w->said[i]);
+        if (lengths != NULL)
+            lengths[i] = w->owner[i] == w->all.rank ? (int)w->said[i].length : 0;
+    }
+    /* Which rank has something to say about which file. */
+    if (ranks_agree(&w->all, lengths != NULL)) {
+        MPI_Allreduce(MPI_IN_PLACE, lengths, count, MPI_INT, MPI_MAX, w->all.comm);
+        for (int i = 0; i < count; i++)
+            if (w->owner[i] != ALL && lengths[i] > 0)
+                ranks_hand_over(&w->all, &w->said[i], w->owner[i]);
+    }
+    print_until(w, count);
+    free(lengths);
+}
+
+/* The worst status of all ranks. */
+static void agree_on_status(struct work *w)
+{
+    int mine = w->m->status == STATUS_ERROR ? 2 : w->m->status == STATUS_WARNING ? 1 : 0, all;
+
+    ranks_meet(&w->all);
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, w->all.comm);
+    w->m->status = all == 2 ? STATUS_ERROR : all == 1 ? STATUS_WARNING : STATUS_OK;
+}
+
+static size_t wave_of(int threads)
+{
+    const size_t wave = (size_t)threads * WAVE_THREAD;
+
+    return wave < WAVE_MIN ? WAVE_MIN : wave > WAVE_MAX ? WAVE_MAX : wave;
+}
+
+void mpi_operands_process(const struct options *o, struct messages *m)
+{
+    const char *test = getenv("GZLZSS_TEST_MPI_WAVE");
+    struct work w = {.o = o, .m = m, .all = ranks_all()};
+    const size_t count = (size_t)o->name_count;
+    uint64_t *sizes = calloc(count, sizeof(*sizes)), total = 0;
+    uint64_t *loads = calloc((size_t)w.all.count, sizeof(*loads));
+    struct weighed *files = calloc(count, sizeof(*files));
+    bool ok;
+
+    w.owner = calloc(count, sizeof(*w.owner));
+    w.said = calloc(count, sizeof(*w.said));
+    w.tools = (struct tools){
+        .o = o,
+        .threads = o->threads_given ? o->pipeline.threads : ranks_threads(),
+    };
+    w.is_test = test != NULL;
+    w.tools.wave = w.is_test ? (size_t)strtoull(test, NULL, 10) : wave_of(w.tools.threads);
+    w.all_together = w.is_test || getenv("GZLZSS_TEST_STRETCH") != NULL;
+    ok = sizes != NULL && loads != NULL && files != NULL && w.owner != NULL && w.said != NULL;
+    if (!ok)
+        msg_error(m, "memory exhausted");
+    if (ranks_agree(&w.all, ok)) {
+        look_at_sizes(&w, sizes);
+        for (size_t i = 0; i < count; i++)
+            total += sizes[i];
+        deal(&w, sizes, files, loads);
+        for (size_t i = 0; i < count; i++)
+            w.said[i] = (struct messages){.program = m->program, .collect = true};
+        ok = o->action != ACTION_COMPRESS || make_object(&w, total);
+        if (ranks_agree(&w.all, ok))
+            work_on(&w);
+        else
+            ranks_tell(&w.all, m);
+    } else {
+        ranks_tell(&w.all, m);
+    }
+    agree_on_status(&w);
+    gzlzss_free(w.tools.z);
+    if (w.tools.p != NULL)
+        pipeline_free(w.tools.p);
+    free(sizes);
+    free(loads);
+    free(files);
+    free(w.owner);
+    free(w.said);
+}

@@ -1,0 +1,69 @@
+/*
+ * options.c - which of the command's options go with ranks (options.h)
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/options.h"
+
+/* Says what does not go with ranks, and returns false. */
+static bool refuse(struct messages *m, const char *what, const char *instead)
+{
+    msg_error(m, "%s does not go with MPI: %s", what, instead);
+    return false;
+}
+
+bool mpi_options_check(struct options *o, struct messages *m)
+{
+    if (o->action == ACTION_LIST)
+        return refuse(m, "--list", "use gzlzss -l");
+    if (o->action == ACTION_LIST_DEVICES)
+        return refuse(m, "--list-devices", "use gzlzss --list-devices");
+    if (o->to_stdout)
+        return refuse(m, "--stdout", "the ranks write to a file together; use gzlzss -c");
+    if (o->recursive)
+        return refuse(m, "--recursive", "give the files, as find prints them");
+    if (o->pipeline.rsyncable)
+        return refuse(m, "--rsyncable", "segments end where the input says so; use gzlzss");
+    if (o->progress)
+        return refuse(m, "--progress", "use -v, which reports each file");
+    if (o->name_count == 0)
+        return refuse(m, "standard input", "give FILEs that all ranks can open");
+    for (int i = 0; i < o->name_count; i++)
+        if (strcmp(o->names[i], "-") == 0)
+            return refuse(m, "standard input", "give FILEs that all ranks can open");
+    /* Nobody sees half an output. */
+    o->atomic = true;
+    return true;
+}
+
+void mpi_options_help(const char *program)
+{
+    printf("Usage: mpirun -n N %s [OPTION]... FILE...\n"
+           "Compress FILEs to gzip's format, or decompress them, by all ranks of an MPI job.\n"
+           "What is written is what gzlzss writes.\n"
+           "\n"
+           "  -d, --decompress         decompress\n"
+           "  -t, --test               test the integrity of compressed files\n"
+           "  -f, --force              overwrite output; allow links\n"
+           "  -k, --keep               keep input files\n"
+           "  -S, --suffix=SUF         use suffix SUF in place of .gz\n"
+           "  -n, --no-name            do not store or restore name and time\n"
+           "  -N, --name               store or restore name and time\n"
+           "      --synchronous        sync output to disk, also with -k\n"
+           "  -1 to -12, --level=N     compress at level 1 (fastest) to 12 (smallest)\n"
+           "  -p, --processes=N        threads of a rank; default: its share of the machine\n"
+           "  -b, --blocksize=KiB      segments of KiB, 32 to 32768\n"
+           "      --backend=NAME       find matches by auto (default), cpu or gpu\n"
+           "      --device=LIST        GPUs of a machine, dealt to its ranks; default: all\n"
+           "  -v, --verbose            report each file; -vv also the ranks\n"
+           "  -q, --quiet              suppress all warnings\n"
+           "  -h, --help               give this help\n"
+           "  -V, --version            display the version number\n"
+           "\n"
+           "All ranks need the same working directory, on a file system that they share.\n"
+           "The environment variable GZLZSS may hold options; that of rank 0 counts.\n",
+           program);
+}

@@ -1,0 +1,344 @@
+/*
+ * piece.c - a piece of a .gz, from one mark to another (piece.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compat/crc.h"
+#include "compat/gzip.h"
+#include "inflate/find.h"
+#include "inflate/raw.h"
+#include "mpi/piece.h"
+
+/* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h: larger ones
+ * leave the second-level cache, smaller ones cost more system calls. */
+#define IN_SIZE ((size_t)256 << 10)
+#define OUT_SIZE ((size_t)256 << 10)
+
+/* Bytes before the reading position that are kept: a mark, and what a decoder may step back. */
+#define BACK ((size_t)32)
+
+/* Bytes behind the input and the output that a decoder may load or overwrite. */
+#define SLACK ((size_t)64)
+
+/* The longest header that is taken, names and all. */
+#define HEADER_MAX ((size_t)4096)
+
+/* No segment has more compressed bytes (-b goes up to 32 MiB): so far behind its end, a piece of a
+ * file that has marks has met one. */
+#define OVERRUN_MAX ((uint64_t)40 << 20)
+
+_Static_assert(BACK >= INF_MARK_SIZE + INF_BACK, "what is kept is enough");
+_Static_assert(IN_SIZE > INF_REST && IN_SIZE > HEADER_MAX, "what is left of the input fits");
+
+struct piece_tools {
+    struct inf_raw *raw;
+    uint8_t *in; /* BACK + IN_SIZE + SLACK bytes: in[0..len) is the file's from byte `offset` on */
+    uint64_t offset; /* of in[0] */
+    size_t len;
+    uint64_t at;  /* the byte of the file that is looked at next */
+    uint8_t *out; /* INF_WINDOW + OUT_SIZE + SLACK bytes: the window comes first, then output */
+    size_t fill;  /* bytes of output there */
+};
+
+struct piece_tools *piece_tools_new(void)
+{
+    struct piece_tools *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    t->raw = inf_open();
+    t->in = malloc(BACK + IN_SIZE + SLACK);
+    t->out = malloc(INF_WINDOW + OUT_SIZE + SLACK);
+    if (t->raw != NULL && t->in != NULL && t->out != NULL)
+        return t;
+    piece_tools_free(t);
+    return NULL;
+}
+
+void piece_tools_free(struct piece_tools *t)
+{
+    if (t == NULL)
+        return;
+    inf_close(t->raw);
+    free(t->in);
+    free(t->out);
+    free(t);
+}
+
+/* --- Input ---------------------------------------------------------------------------------- */
+
+/* Reads up to `len` bytes, fewer only at the end of the file; -1 with errno set. */
+static ssize_t read_at(int fd, uint8_t *bytes, size_t len, uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        const ssize_t n = pread(fd, bytes + done, len - done, (off_t)(offset + done));
+
+        if (n == 0)
+            break;
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+/* Reads what is around t->at, from a few bytes before.  False if that fails. */
+static bool fill(struct piece_tools *t, struct piece *p)
+{
+    const size_t back = t->at < BACK ? (size_t)t->at : BACK;
+    /* Where the file begins there is nothing before; decoders look there all the same. */
+    const size_t missing = BACK - back;
+    ssize_t n;
+
+    memset(t->in, 0, missing);
+    n = read_at(p->fd, t->in + missing, back + IN_SIZE, t->at - back);
+    if (n < 0) {
+        p->error = errno;
+        return false;
+    }
+    t->offset = t->at - BACK; /* may be before 0, where nothing is looked at */
+    t->len = missing + (size_t)n;
+    memset(t->in + t->len, 0, SLACK);
+    return true;
+}
+
+/* The bytes from t->at on, and how many there are: `least`, or as many as the file still has.
+ * NULL if reading fails. */
+static const uint8_t *look(struct piece_tools *t, struct piece *p, size_t least, size_t *len)
+{
+    const uint64_t place = t->at - t->offset;
+    const bool has_all = place >= BACK && place <= t->len &&
+                         (t->len - place >= least || t->offset + t->len >= p->size);
+
+    if (!has_all && !fill(t, p))
+        return NULL;
+    *len = t->len - (size_t)(t->at - t->offset);
+    return t->in + (t->at - t->offset);
+}
+
+/* The first mark's end in bytes [from, to) of the file; `to` if there is none; UINT64_MAX if reading
+ * failed. */
+static uint64_t find_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to)
+{
+    static const uint8_t mark[INF_MARK_SIZE] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
+
+    t->len = 0;
+    for (uint64_t at = from < INF_MARK_SIZE ? INF_MARK_SIZE : from; at < to;) {
+        /* Marks that end from `at` on begin so many bytes before. */
+        const uint64_t begin = at - INF_MARK_SIZE;
+        const uint64_t left = to - 1 - begin;
+        const ssize_t n = read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
+        const uint8_t *found;
+
+        if (n < 0)
+            return UINT64_MAX;
+        if ((size_t)n < INF_MARK_SIZE)
+            break;
+        found = memmem(t->in, (size_t)n, mark, sizeof(mark));
+        if (found != NULL)
+            return begin + (uint64_t)(found - t->in) + INF_MARK_SIZE;
+        at = begin + (uint64_t)n + 1;
+    }
+    return to;
+}
+
+bool piece_has_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to)
+{
+    return find_mark(t, fd, from, to) < to;
+}
+
+/* --- Headers -------------------------------------------------------------------------------- */
+
+/* The bytes of a gzip header that in[0..len) begins with, or 0: none that is taken. */
+static size_t header_size(const uint8_t *in, size_t len)
+{
+    enum { NAME = 8, COMMENT = 16, TAKEN = 1 | NAME | COMMENT };
+    size_t at = GZ_HEADER_SIZE;
+
+    if (len < at || in[0] != 0x1f || in[1] != 0x8b || in[2] != GZ_METHOD_DEFLATE ||
+        (in[3] & ~TAKEN) != 0)
+        return 0;
+    for (int flag = NAME; flag <= COMMENT; flag *= 2) {
+        const uint8_t *zero;
+
+        if ((in[3] & flag) == 0)
+            continue;
+        zero = memchr(in + at, 0, len - at);
+        if (zero == NULL)
+            return 0;
+        at = (size_t)(zero - in) + 1;
+    }
+    return at;
+}
+
+/* --- Decoding ------------------------------------------------------------------------------- */
+
+static uint32_t get_u32(const uint8_t *in)
+{
+    return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
+/* Of the member at hand: what was decoded in this piece. */
+struct member {
+    uint32_t crc;
+    uint64_t len;
+};
+
+/* Hands over what was just decoded, and makes room for more. */
+static bool put(struct piece_tools *t, struct piece *p, struct member *m, size_t made)
+{
+    const uint8_t *bytes = t->out + INF_WINDOW + t->fill;
+
+    m->crc = gz_crc32(m->crc, bytes, made);
+    m->len += made;
+    p->out += made;
+    if (made > 0 && p->take != NULL && !p->take(p->ctx, bytes, made)) {
+        p->error = errno;
+        return false;
+    }
+    t->fill += made;
+    if (t->fill == OUT_SIZE) {
+        memmove(t->out, t->out + t->fill, INF_WINDOW);
+        t->fill = 0;
+    }
+    return true;
+}
+
+/* Takes a trailer, and the header of the next member.  *ends: the file ends instead. */
+static enum piece_result next_member(struct piece_tools *t, struct piece *p, struct member *m,
+                                     bool *ends)
+{
+    size_t len, header;
+    const uint8_t *in = look(t, p, GZ_TRAILER_SIZE + HEADER_MAX, &len);
+
+    if (in == NULL)
+        return PIECE_READ_ERROR;
+    if (len < GZ_TRAILER_SIZE)
+        return PIECE_ODD;
+    if (p->ends == 0) {
+        p->head_crc = m->crc;
+        p->head_len = m->len;
+        p->stored_crc = get_u32(in);
+        p->stored_len = get_u32(in + 4);
+    } else if (get_u32(in) != m->crc || get_u32(in + 4) != (uint32_t)m->len) {
+        return PIECE_ODD;
+    } else {
+        p->last_len = m->len;
+    }
+    p->ends++;
+    *m = (struct member){0};
+    inf_reset(t->raw);
+    *ends = t->at + GZ_TRAILER_SIZE == p->size;
+    header = *ends ? 0 : header_size(in + GZ_TRAILER_SIZE, len - GZ_TRAILER_SIZE);
+    if (!*ends && header == 0)
+        return PIECE_ODD;
+    t->at += GZ_TRAILER_SIZE + header;
+    return PIECE_GOOD;
+}
+
+/* Whether the piece ends at byte `at` of the file, where a block starts: in[-INF_MARK_SIZE..0) is
+ * what comes before. */
+static bool ends_at(const struct piece *p, uint64_t at, const uint8_t *in)
+{
+    return at >= p->to && at > p->start && inf_is_mark(in - INF_MARK_SIZE);
+}
+
+/* Decodes from p->start to the piece's end. */
+static enum piece_result decode(struct piece_tools *t, struct piece *p, struct member *m)
+{
+    bool ends = false;
+
+    while (!ends) {
+        /* Less than a header may be left that cannot be parsed without what follows. */
+        size_t len;
+        const uint8_t *in = look(t, p, INF_REST + 1, &len);
+        struct inf_io io = {
+            .in = in,
+            .in_len = len,
+            .in_ends = t->offset + t->len >= p->size,
+            .out = t->out + INF_WINDOW + t->fill,
+            .out_len = OUT_SIZE - t->fill,
+            .window = m->len < INF_WINDOW ? (size_t)m->len : INF_WINDOW,
+            .stops = true,
+        };
+        enum inf_result result;
+
+        if (in == NULL)
+            return PIECE_READ_ERROR;
+        if (t->at > p->to + OVERRUN_MAX)
+            return PIECE_ODD;
+        result = inf_run(t->raw, &io);
+        t->at += (uint64_t)io.used;
+        if (!put(t, p, m, io.made))
+            return PIECE_WRITE_ERROR;
+        switch (result) {
+        case INF_BLOCK:
+            in += io.place / 8 - INF_BACK;
+            if (io.place % 8 == 0 && ends_at(p, t->offset + (uint64_t)(in - t->in), in)) {
+                t->at = t->offset + (uint64_t)(in - t->in);
+                return PIECE_GOOD;
+            }
+            break;
+        case INF_END: {
+            const enum piece_result next = next_member(t, p, m, &ends);
+
+            if (next != PIECE_GOOD)
+                return next;
+            break;
+        }
+        case INF_MORE:
+        case INF_CUT:
+            /* The end of the file, or a decoder that is stuck, which none should be. */
+            if (io.used == 0 && io.made == 0 && (io.in_ends || result == INF_MORE))
+                return PIECE_ODD;
+            break;
+        case INF_BAD:
+            return PIECE_ODD;
+        case INF_NO_MEMORY:
+            return PIECE_NO_MEMORY;
+        }
+    }
+    return PIECE_GOOD;
+}
+
+enum piece_result piece_decode(struct piece_tools *t, struct piece *p)
+{
+    struct member m = {0};
+    enum piece_result result;
+
+    if (!p->was_decoded)
+        p->start = p->begins_at_from ? p->from : find_mark(t, p->fd, p->from, p->to);
+    if (p->start == UINT64_MAX) {
+        p->error = errno;
+        return PIECE_READ_ERROR;
+    }
+    if (p->start >= p->to)
+        return PIECE_NONE;
+    p->out = p->ends = p->last_len = 0;
+    t->at = p->start;
+    t->len = 0;
+    t->fill = 0;
+    inf_reset(t->raw);
+    if (!inf_start(t->raw, 0, 0, t->out, 0))
+        return PIECE_NO_MEMORY;
+    result = decode(t, p, &m);
+    p->end = t->at;
+    if (p->ends == 0) {
+        p->head_crc = m.crc;
+        p->head_len = m.len;
+        p->tail_crc = 0;
+        p->tail_len = 0;
+    } else {
+        p->tail_crc = m.crc;
+        p->tail_len = m.len;
+    }
+    return result;
+}

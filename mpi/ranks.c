@@ -1,0 +1,240 @@
+/*
+ * ranks.c - the ranks: how they wait for each other, agree, and share a machine (ranks.h)
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/ranks.h"
+
+/* Between two looks at whether all are there: twice as long each time, within these.  With a longer
+ * last sleep, those that have looked wait longer for those that sleep, and MPI does not sleep then; a
+ * shorter one takes more of a processor. */
+#define SLEEP_FIRST_NS 20000L
+#define SLEEP_LAST_NS 160000L
+
+static const char *program_name;
+
+/* Ends the process, and so all of them: a rank that lacks memory for a few bytes cannot go on. */
+static _Noreturn void end_all(void)
+{
+    kill(getpid(), SIGTERM);
+    for (;;)
+        pause();
+}
+
+static void *must(void *memory)
+{
+    if (memory == NULL) {
+        fprintf(stderr, "%s: memory exhausted\n", program_name);
+        end_all();
+    }
+    return memory;
+}
+
+/* Called by MPI where ranks cannot reach each other. */
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    (void)comm;
+    MPI_Error_string(*code, text, &length);
+    fprintf(stderr, "%s: the ranks cannot reach each other: %s\n", program_name, text);
+    end_all();
+}
+
+void ranks_begin(int *argc, char ***argv, const char *program)
+{
+    MPI_Errhandler handler;
+    int provided;
+
+    program_name = program;
+    /* The main thread alone talks to MPI. */
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+}
+
+void ranks_end(void)
+{
+    const struct ranks all = ranks_all();
+
+    ranks_meet(&all);
+    MPI_Finalize();
+}
+
+struct ranks ranks_all(void)
+{
+    struct ranks r = {.comm = MPI_COMM_WORLD};
+
+    MPI_Comm_rank(r.comm, &r.rank);
+    MPI_Comm_size(r.comm, &r.count);
+    return r;
+}
+
+struct ranks ranks_alone(void)
+{
+    return (struct ranks){MPI_COMM_SELF, 0, 1};
+}
+
+void ranks_meet(const struct ranks *r)
+{
+    struct timespec sleep = {.tv_nsec = SLEEP_FIRST_NS};
+    MPI_Request request;
+    int is_done = 0;
+
+    if (r->count == 1)
+        return;
+    MPI_Ibarrier(r->comm, &request);
+    for (;;) {
+        MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+        if (is_done)
+            return;
+        nanosleep(&sleep, NULL);
+        if (sleep.tv_nsec < SLEEP_LAST_NS)
+            sleep.tv_nsec *= 2;
+    }
+}
+
+bool ranks_agree(const struct ranks *r, bool is_well)
+{
+    int well = is_well, all = 0;
+
+    ranks_meet(r);
+    MPI_Allreduce(&well, &all, 1, MPI_INT, MPI_LAND, r->comm);
+    return all != 0;
+}
+
+void ranks_share(const struct ranks *r, void *bytes, int len)
+{
+    ranks_meet(r);
+    MPI_Bcast(bytes, len, MPI_BYTE, 0, r->comm);
+}
+
+char *ranks_share_text(const struct ranks *r, const char *text)
+{
+    int size = r->rank == 0 && text != NULL ? (int)strlen(text) + 1 : 1;
+    char *copy;
+
+    ranks_share(r, &size, (int)sizeof(size));
+    copy = must(malloc((size_t)size));
+    snprintf(copy, (size_t)size, "%s", r->rank == 0 && text != NULL ? text : "");
+    ranks_share(r, copy, size);
+    return copy;
+}
+
+void ranks_share_variable(const struct ranks *r, const char *name)
+{
+    char *value = ranks_share_text(r, getenv(name));
+
+    if (r->rank != 0 && value[0] != '\0')
+        setenv(name, value, 1);
+    else if (r->rank != 0)
+        unsetenv(name);
+    free(value);
+}
+
+bool ranks_have_same(const struct ranks *r, char *const *texts, int count)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), limits[2], found[2]; /* FNV-1a */
+
+    for (int i = 0; i < count; i++)
+        for (const char *c = texts[i];; c++) {
+            hash = (hash ^ (uint64_t)(unsigned char)*c) * UINT64_C(0x100000001b3);
+            if (*c == '\0')
+                break;
+        }
+    limits[0] = hash;
+    limits[1] = ~hash;
+    ranks_meet(r);
+    MPI_Allreduce(limits, found, 2, MPI_UINT64_T, MPI_MAX, r->comm);
+    return found[0] == ~found[1];
+}
+
+void ranks_hand_over(const struct ranks *r, struct messages *m, int from)
+{
+    enum { TAG = 1 };
+    int size = (int)m->length;
+
+    if (from == 0)
+        return;
+    if (r->rank == from) {
+        MPI_Send(&size, 1, MPI_INT, 0, TAG, r->comm);
+        MPI_Send(m->text, size, MPI_BYTE, 0, TAG, r->comm);
+        msg_discard(m);
+    } else if (r->rank == 0) {
+        char *text;
+
+        MPI_Recv(&size, 1, MPI_INT, from, TAG, r->comm, MPI_STATUS_IGNORE);
+        text = must(malloc((size_t)size + 1));
+        MPI_Recv(text, size, MPI_BYTE, from, TAG, r->comm, MPI_STATUS_IGNORE);
+        text[size] = '\0';
+        msg_print(m, "%s", text);
+        free(text);
+    }
+}
+
+void ranks_tell(const struct ranks *r, struct messages *m)
+{
+    int mine = m->status != STATUS_OK ? r->rank : INT_MAX, first = INT_MAX, status;
+
+    ranks_meet(r);
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, r->comm);
+    if (first != 0 && first != INT_MAX)
+        ranks_hand_over(r, m, first);
+    if (r->rank != 0)
+        msg_discard(m);
+    status = (int)m->status;
+    MPI_Bcast(&status, 1, MPI_INT, first == INT_MAX ? 0 : first, r->comm);
+    m->status = (enum status)status;
+}
+
+/* --- The machine ---------------------------------------------------------------------------- */
+
+/* The ranks on this machine. */
+static struct ranks local_ranks(void)
+{
+    struct ranks r;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &r.comm);
+    MPI_Comm_rank(r.comm, &r.rank);
+    MPI_Comm_size(r.comm, &r.count);
+    return r;
+}
+
+int ranks_local(void)
+{
+    struct ranks local = local_ranks();
+
+    MPI_Comm_free(&local.comm);
+    return local.rank;
+}
+
+int ranks_threads(void)
+{
+    struct ranks local = local_ranks();
+    cpu_set_t mine, *all = must(calloc((size_t)local.count, sizeof(*all)));
+    int sharing = 0, threads;
+
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
+        CPU_SET(0, &mine);
+    MPI_Allgather(&mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine), MPI_BYTE, local.comm);
+    for (int i = 0; i < local.count; i++)
+        sharing += CPU_EQUAL(&mine, &all[i]) != 0;
+    free(all);
+    MPI_Comm_free(&local.comm);
+    threads = CPU_COUNT(&mine) / sharing;
+    return threads > 0 ? threads : 1;
+}

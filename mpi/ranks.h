@@ -1,0 +1,66 @@
+/*
+ * ranks.h - the ranks: how they wait for each other, agree, and share a machine
+ *
+ * MPI waits by asking again and again, which takes a processor from the threads that compress.  So
+ * the ranks meet first: ranks_meet sleeps between two looks.  What they have to say to each other is
+ * said once all are there, and then takes microseconds.
+ *
+ * An error in what the ranks say to each other is no rank's to report to the others: a message is
+ * printed, what is not final is removed, and the process ends by SIGTERM; mpirun then ends the rest.
+ */
+#ifndef GZLZSS_MPI_RANKS_H
+#define GZLZSS_MPI_RANKS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/messages.h"
+
+/* Some ranks: all of them, or one. */
+struct ranks {
+    MPI_Comm comm;
+    int rank, count;
+};
+
+/* Starts MPI; `program` is for the message about ranks that cannot reach each other. */
+void ranks_begin(int *argc, char ***argv, const char *program);
+void ranks_end(void);
+
+struct ranks ranks_all(void);
+struct ranks ranks_alone(void); /* this one */
+
+/* Returns when all of them have called it. */
+void ranks_meet(const struct ranks *r);
+
+/* Whether all are well.  All of them call it, here and below. */
+bool ranks_agree(const struct ranks *r, bool is_well);
+
+/* Gives all of them what rank 0 has there. */
+void ranks_share(const struct ranks *r, void *bytes, int len);
+
+/* The same for a text that rank 0 has, NULL counting as an empty one; the others get one of their
+ * own, to be freed.  It ends the process if memory is short. */
+char *ranks_share_text(const struct ranks *r, const char *text);
+
+/* The same for a variable of the environment.  No other thread may run. */
+void ranks_share_variable(const struct ranks *r, const char *name);
+
+/* Whether all of them have the same texts. */
+bool ranks_have_same(const struct ranks *r, char *const *texts, int count);
+
+/* If a rank's status is not STATUS_OK, gives rank 0 the messages of the first such rank in place of
+ * its own, and discards those of the others; the status becomes the same for all. */
+void ranks_tell(const struct ranks *r, struct messages *m);
+
+/* Moves the messages of rank `from` to rank 0. */
+void ranks_hand_over(const struct ranks *r, struct messages *m, int from);
+
+/* Which of the ranks on this machine this one is, from 0. */
+int ranks_local(void);
+
+/* This rank's share of the processors that it may run on: others on this machine may have the same
+ * ones.  1 or more. */
+int ranks_threads(void);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * sharedfile.c - the output, which all ranks write to (sharedfile.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sys/statvfs.h>
+
+#include "mpi/sharedfile.h"
+
+/* What is written at a time: MPI counts in int. */
+#define WRITE_MAX ((size_t)1 << 30)
+
+/* The errno of what MPI says. */
+static int error_of(const struct sharedfile *f, int code)
+{
+    struct statvfs st;
+    int class = MPI_ERR_OTHER;
+
+    MPI_Error_class(code, &class);
+    switch (class) {
+    case MPI_SUCCESS:
+        return 0;
+    case MPI_ERR_NO_SPACE:
+        return ENOSPC;
+    case MPI_ERR_QUOTA:
+        return EDQUOT;
+    case MPI_ERR_READ_ONLY:
+        return EROFS;
+    case MPI_ERR_ACCESS:
+        return EACCES;
+    case MPI_ERR_NO_SUCH_FILE:
+        return ENOENT;
+    case MPI_ERR_NO_MEM:
+        return ENOMEM;
+    default:
+        break;
+    }
+    return statvfs(f->name, &st) == 0 && st.f_bavail == 0 ? ENOSPC : EIO;
+}
+
+int sharedfile_open(struct sharedfile *f, const char *name)
+{
+    int code;
+
+    *f = (struct sharedfile){.name = name};
+    code = MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_WRONLY, MPI_INFO_NULL, &f->file);
+    if (code != MPI_SUCCESS)
+        return error_of(f, code);
+    f->is_open = true;
+    MPI_File_set_errhandler(f->file, MPI_ERRORS_RETURN);
+    return 0;
+}
+
+int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, size_t len)
+{
+    const uint8_t *from = bytes;
+
+    while (len > 0) {
+        const int some = len < WRITE_MAX ? (int)len : (int)WRITE_MAX;
+        MPI_Status status = {0};
+        int written = 0;
+        const int code =
+            MPI_File_write_at(f->file, (MPI_Offset)offset, from, some, MPI_BYTE, &status);
+
+        if (code != MPI_SUCCESS)
+            return error_of(f, code);
+        /* As with write(2), less may have been written; why, the next attempt says. */
+        MPI_Get_count(&status, MPI_BYTE, &written);
+        if (written <= 0 || written > some)
+            return error_of(f, MPI_ERR_IO);
+        offset += (uint64_t)written;
+        from += written;
+        len -= (size_t)written;
+    }
+    return 0;
+}
+
+int sharedfile_close(struct sharedfile *f, bool sync)
+{
+    int code = MPI_SUCCESS, closed;
+
+    if (!f->is_open)
+        return 0;
+    if (sync)
+        code = MPI_File_sync(f->file);
+    closed = MPI_File_close(&f->file);
+    f->is_open = false;
+    if (code == MPI_SUCCESS)
+        code = closed;
+    return error_of(f, code);
+}

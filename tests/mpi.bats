@@ -1,0 +1,290 @@
+#!/usr/bin/env bats
+# mpi.bats - gzlzss-mpi: any number of ranks writes what gzlzss writes, and reads it; whatever goes
+# wrong, the input is there
+#
+# Ranks are processes on this machine.  MPIRUN is what starts them; without it, or in a build without
+# MPI, there is nothing to test.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    MPI=$(dirname "$GZLZSS")/gzlzss-mpi
+    [ -x "$MPI" ] || skip "gzlzss-mpi was not built (configure --with-mpi)"
+    have "${MPIRUN:-mpirun}" || skip "mpirun is missing"
+    # Open MPI wants to be told that this is meant; MPICH does not care.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_MCA_hwloc_base_binding_policy=none
+    export OMPI_MCA_plm_rsh_agent=/bin/false
+    # Where MPI has its own files, whose names are long.
+    export TMPDIR=/tmp
+}
+
+teardown() {
+    if [ -d full ]; then
+        umount full 2>/dev/null || true
+    fi
+}
+
+# mpi RANKS ARGUMENT...: its standard error is left in "stderr", without what MPI adds when a status is
+# not 0.
+mpi() {
+    local ranks=$1 status=0
+    shift
+    timeout 60 "${MPIRUN:-mpirun}" -n "$ranks" "$MPI" "$@" >stdout 2>all </dev/null || status=$?
+    sed -e '/^-\{20,\}$/,/^-\{20,\}$/d' -e '/^mca_fbtl_posix/d' -e '/^=\{20,\}$/,$d' all >stderr
+    return $status
+}
+
+# mpi_ends_with STATUS RANKS ARGUMENT...
+mpi_ends_with() {
+    local expected=$1 status=0
+    shift
+    mpi "$@" || status=$?
+    [ "$status" -eq "$expected" ] || fail "exit status $status, not $expected: $*" "$(cat all)"
+}
+
+# lacks PATTERN FILE: no line of the file has it.
+lacks() {
+    if grep -E "$1" "$2"; then
+        fail "not expected"
+    fi
+}
+
+# nothing_left_but FILE...: the directory has these, and no others that begin with a dot or an x.
+nothing_left_but() {
+    local found
+    found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
+    [ "$found" = "$* " ] || fail "there is $found, not $*"
+}
+
+# Inputs around the bounds of segments of -b 32 and of waves of 64 KiB for each rank, named x.SIZE.
+make_inputs() {
+    local size
+    for size in 0 1 32767 32768 32769 65535 65536 65537 131072 262145 524288 1000001; do
+        "$GEN" mixed "$size" >"x.$size"
+    done
+    touch -d @1000000000 x.*
+}
+
+@test "any number of ranks writes what gzlzss writes, and decompresses it" {
+    local level ranks f
+    make_inputs
+    export GZLZSS_TEST_MPI_WAVE=65536
+    for level in 1 6 12; do
+        for f in x.*; do
+            "$GZLZSS" -b 32 "-$level" -c "$f" >"want-$f"
+        done
+        for ranks in 1 2 3 4 8; do
+            mpi_ends_with 0 "$ranks" -p2 -b 32 "-$level" -k x.*
+            [ ! -s stderr ] || fail "$(cat stderr)"
+            for f in x.*[0-9]; do
+                cmp "want-$f" "$f.gz"
+                mv "$f.gz" "y${f#x}.gz"
+            done
+            [ "$level" -eq 6 ] || continue
+            GZLZSS_TEST_STRETCH=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
+            # What has marks is decompressed by all: from the third size on there are some.
+            [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
+            for f in x.*; do
+                cmp "$f" "y${f#x}"
+            done
+            rm y.*
+        done
+    done
+}
+
+@test "the segments' default size, name and time, and a wave that all have a share of" {
+    "$GEN" source 9000000 >x
+    touch -d @1234567890 x
+    chmod 640 x
+    "$GZLZSS" -c x >want
+    mpi_ends_with 0 3 -p2 -v x
+    cmp want x.gz
+    grep -q '^x:.*replaced with x.gz$' stderr
+    [ "$(stat -c '%a %Y' x.gz)" = "640 1234567890" ]
+    nothing_left_but x.gz
+    mpi_ends_with 0 2 -t -v x.gz
+    grep -q '^x.gz:.* OK$' stderr
+    "$GZLZSS" -dvc x.gz 2>&1 >y | sed 's/ -- .*//' >ratio
+    mpi_ends_with 0 2 -d -v x.gz
+    grep -qF "$(cat ratio)" stderr
+    cmp x y
+    mpi_ends_with 0 2 -n --level=1 -S .z x
+    "$GZLZSS" -n1 <y | cmp - x.z
+}
+
+@test "several members, files by gzip, and by pigz if it is there" {
+    "$GEN" text 400000 >x
+    { "$GZLZSS" -b 32 -c x; "$GZLZSS" -c <x; "$GZLZSS" -b 32 -n <x; } >several.gz
+    cat x x x >want
+    GZLZSS_TEST_STRETCH=20000 mpi_ends_with 0 3 -p2 -d -k -vv several.gz
+    cmp want several
+    lacks 'one rank' stderr
+    rm several
+    if have gzip; then
+        gzip -c x >by-gzip.gz
+        mpi_ends_with 0 2 -d -vv by-gzip.gz
+        cmp x by-gzip
+        grep -q 'it has no marks: one rank decompresses it' stderr
+    fi
+    if have pigz; then
+        pigz -i -b 32 -p 2 -c x >by-pigz.gz
+        GZLZSS_TEST_STRETCH=20000 mpi_ends_with 0 2 -d -vv by-pigz.gz
+        cmp x by-pigz
+        lacks 'one rank' stderr
+    fi
+}
+
+@test "bytes like a mark that are none cost no byte" {
+    # Stored data with marks in it, a byte apart from where blocks start.
+    for _ in 1 2 3 4 5 6 7 8; do
+        "$GEN" random 20000
+        printf '\0\0\377\377\0\0\0\377\377'
+    done >x
+    "$GZLZSS" -b 32 -k x
+    cp x want
+    rm x
+    GZLZSS_TEST_STRETCH=5000 mpi_ends_with 0 3 -p2 -d -vv x.gz
+    cmp want x
+    grep -q 'its parts do not fit together: one rank decompresses it' stderr
+}
+
+@test "damaged, truncated, with garbage: what gzlzss says, and nothing is left" {
+    local damage args size
+    "$GEN" text 400000 >x
+    "$GZLZSS" -b 32 -c x >good.gz
+    size=$(stat -c %s good.gz)
+    rm x
+    for damage in crc empty garbage header length middle truncated zeros; do
+        cp good.gz "x-$damage.gz"
+    done
+    printf 'abcd' | dd of=x-crc.gz bs=1 seek=$((size - 8)) conv=notrunc status=none
+    : >x-empty.gz
+    echo garbage >>x-garbage.gz
+    printf 'X' | dd of=x-header.gz bs=1 conv=notrunc status=none
+    printf 'abcd' | dd of=x-length.gz bs=1 seek=$((size - 4)) conv=notrunc status=none
+    printf 'abcdefgh' | dd of=x-middle.gz bs=1 seek=50000 conv=notrunc status=none
+    truncate -s -1000 x-truncated.gz
+    truncate -s +1000 x-zeros.gz
+    for args in -d -t; do
+        for f in x-*.gz; do
+            "$GZLZSS" $args -k "$f" 2>&1 | sed 's/^gzlzss:/gzlzss-mpi:/'
+        done >want
+        rm -f x-garbage x-zeros
+        GZLZSS_TEST_STRETCH=20000 mpi_ends_with 1 3 -p2 $args -k x-*.gz
+        cmp want stderr || fail "$args: $(cat stderr)"
+        if [ "$args" = -d ]; then
+            nothing_left_but x-crc.gz x-empty.gz x-garbage x-garbage.gz x-header.gz x-length.gz x-middle.gz \
+                x-truncated.gz x-zeros x-zeros.gz
+            "$GEN" text 400000 | cmp - x-garbage
+            cmp x-garbage x-zeros
+            rm x-garbage x-zeros
+        fi
+    done
+    mpi_ends_with 2 2 -d x-garbage.gz
+}
+
+@test "a full file system: one message, the input stays, nothing else is left" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can make a small file system"
+    mkdir full
+    mount -t tmpfs -o size=1200k none full 2>/dev/null || skip "no file system can be mounted here"
+    "$GEN" random 1000000 >full/x
+    sha256sum full/x >sum
+    GZLZSS_TEST_MPI_WAVE=65536 mpi_ends_with 1 3 -p2 -b 32 full/x
+    stderr_is '' 'gzlzss-mpi: full/x.gz: No space left on device'
+    sha256sum -c --quiet sum
+    [ "$(ls -A full)" = x ]
+    "$GEN" zeros 3000000 | "$GZLZSS" -b 32 >full/x.gz
+    rm full/x
+    GZLZSS_TEST_STRETCH=1000 mpi_ends_with 1 3 -p2 -d full/x.gz
+    stderr_is '' 'gzlzss-mpi: full/x: No space left on device'
+    [ "$(ls -A full)" = x.gz ]
+}
+
+@test "a directory that cannot be written to" {
+    mkdir dir
+    "$GEN" text 1000 >dir/x
+    chmod 555 dir
+    if [ "$(id -u)" -eq 0 ]; then
+        mount --bind dir dir 2>/dev/null && mount -o remount,ro,bind dir 2>/dev/null ||
+            skip "root can write anywhere"
+    fi
+    status=0
+    mpi_ends_with 1 2 dir/x || status=$?
+    [ "$(id -u)" -ne 0 ] || umount dir
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <stderr)" -eq 1 ]
+    grep -q '^gzlzss-mpi: dir/x.gz: ' stderr
+    [ "$(ls -A dir)" = x ]
+}
+
+@test "an output that exists, with and without -f; a name that is not there, or has the suffix" {
+    "$GEN" text 100000 >x
+    echo old >x.gz
+    mpi_ends_with 2 2 x
+    stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
+    [ "$(cat x.gz)" = old ]
+    mpi_ends_with 0 2 -f -n x
+    absent x
+    "$GEN" text 100000 | "$GZLZSS" -n | cmp - x.gz
+    mpi_ends_with 1 2 missing
+    stderr_is 'gzlzss-mpi: missing: No such file or directory'
+    mpi_ends_with 0 2 x.gz
+    stderr_is 'gzlzss-mpi: x.gz already has .gz suffix -- unchanged'
+    nothing_left_but x.gz
+}
+
+@test "many files are dealt to the ranks, and read as if one came after the other" {
+    local i
+    for i in 1 2 3 4 5 6 7 8 9; do
+        "$GEN" text $((i * 10000)) >"x$i"
+    done
+    "$GEN" text 3000000 >x5
+    mkdir want
+    cp -p x? want
+    "$GZLZSS" -b 32 want/x?
+    mpi_ends_with 1 3 -v -b 32 x1 x2 x3 missing x4 x5 x6 x7 x8 x9
+    for i in 1 2 3 4 5 6 7 8 9; do
+        cmp "want/x$i.gz" "x$i.gz"
+    done
+    [ "$(sed 's/:.*//' stderr | tr '\n' ' ')" = 'x1 x2 x3 gzlzss-mpi x4 x5 x6 x7 x8 x9 ' ] ||
+        fail "$(cat stderr)"
+    printf 'no gzip' >x4.gz
+    mpi_ends_with 1 3 -d x?.gz
+    stderr_is '' 'gzlzss-mpi: x4.gz: not in gzip format'
+    nothing_left_but x1 x2 x3 x4.gz x5 x6 x7 x8 x9
+}
+
+@test "without mpirun it is one rank; what does not go with ranks is refused" {
+    "$GEN" text 100000 >x
+    "$GZLZSS" -k x
+    mv x.gz want
+    timeout 60 "$MPI" x </dev/null
+    cmp want x.gz
+    for option in -c -l -r --rsyncable --progress --list-devices; do
+        ends_with 1 timeout 60 "$MPI" $option x.gz
+        [ "$(wc -l <stderr)" -eq 1 ]
+        grep -q 'does not go with MPI' stderr
+    done
+    ends_with 1 timeout 60 "$MPI"
+    grep -q 'standard input does not go with MPI: give FILEs' stderr
+    mpi_ends_with 1 2 --no-such-option
+    [ "$(grep -c 'no-such-option' stderr)" -eq 1 ]
+    mpi_ends_with 0 2 --help
+    [ "$(grep -c '^Usage: mpirun' stdout)" -eq 1 ]
+    nothing_left_but x.gz
+}
+
+@test "options in GZLZSS count, and those of gzip's variable" {
+    "$GEN" text 100000 >x
+    GZLZSS='-1 -b 32 -n' mpi_ends_with 0 2 -k x
+    "$GZLZSS" -1 -b 32 -n <x | cmp - x.gz
+    GZIP=-9 mpi_ends_with 0 2 -kfn -q x
+    "$GZLZSS" -9 -n <x | cmp - x.gz
+}
+
+@test "a rank is killed at any moment: nothing is lost" {
+    run timeout 100 bash "$srcdir/tests/mpi_kill.sh" 5
+    [ "$status" -eq 0 ] || fail "$output"
+}

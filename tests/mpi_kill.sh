@@ -1,0 +1,104 @@
+#!/bin/bash
+# mpi_kill.sh - ranks of gzlzss-mpi are killed at random moments, and nothing is lost
+#
+#   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_kill.sh [TIMES]
+#
+# TIMES (50) times, compression and decompression in turns, a rank of three gets SIGKILL after a random
+# time.  Afterwards there is the input as it was, or the whole output, or both; beside these at most a
+# temporary file.  In every other run another file has the output's name, and -f is given: it is there as
+# it was, or the new one is.  MPIRUN is what starts the ranks.
+set -u
+
+times=${1-50}
+gzlzss=${GZLZSS_COMMAND:?must be the path of gzlzss}
+mpi=$(dirname "$gzlzss")/gzlzss-mpi
+mpirun=${MPIRUN:-mpirun}
+gen=${GEN:?must be the path of tests/gen}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export GZLZSS_TEST_MPI_WAVE=262144 GZLZSS_TEST_STRETCH=262144
+unset GZLZSS GZIP
+
+work=$(mktemp -d) && cd "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+
+"$gen" source 20000000 >plain
+"$gzlzss" -6 -n -b 128 -c plain >packed
+echo old >old
+plain=$(sha256sum <plain) packed=$(sha256sum <packed) old=$(sha256sum <old)
+
+# digest FILE: its digest, or nothing.
+digest() {
+    if [ -f "$1" ]; then
+        sha256sum <"$1"
+    fi
+}
+
+# ranks PID: the processes below it that are ranks.
+ranks() {
+    local child
+    cat /proc/"$1"/task/*/children 2>/dev/null | tr ' ' '\n' | while read -r child; do
+        if [ "$(readlink "/proc/$child/exe")" = "$(readlink -f "$mpi")" ]; then
+            echo "$child"
+        fi
+        ranks "$child"
+    done
+}
+
+finished=0 early=0 left=0
+for ((i = 1; i <= times; i++)); do
+    mkdir run && cd run || exit 1
+    args=(-p1 -n -b 128)
+    if [ $((i % 2)) -eq 0 ]; then
+        input=x output=x.gz in=$plain out=$packed
+        cp ../plain x
+        touch -r ../plain x
+    else
+        input=x.gz output=x in=$packed out=$plain
+        cp ../packed x.gz
+        args+=(-d)
+    fi
+    is_there=
+    if [ $((i % 4)) -ge 2 ]; then
+        cp ../old $output
+        is_there=$old
+        args+=(-f)
+    fi
+    "$mpirun" -n 3 "$mpi" "${args[@]}" $input >../log 2>&1 </dev/null &
+    job=$!
+    # Half of them soon after the start, half over the time that it all takes.
+    for ((wait = 0; wait < 200 && $(ranks $job | wc -l) < 3; wait++)); do
+        sleep 0.02
+    done
+    sleep "0.$(printf %03d $((RANDOM % (i % 3 == 0 ? 900 : 300))))"
+    victim=$(ranks $job | shuf -n 1)
+    if [ -n "$victim" ]; then
+        kill -KILL "$victim" 2>/dev/null
+    fi
+    wait $job
+    status=$?
+    # mpirun may end before the ranks do.
+    for ((wait = 0; wait < 100 && $(pgrep -cf "$mpi" || true) > 0; wait++)); do
+        sleep 0.05
+    done
+    now_in=$(digest $input) now_out=$(digest $output)
+    case "$now_in,$now_out" in
+    "$in,$is_there") early=$((early + 1)) ;;
+    "$in,$out" | ",$out" | "$out") finished=$((finished + 1)) ;;
+    *)
+        echo "run $i (${args[*]}), status $status: something is lost"
+        ls -la
+        cat ../log
+        exit 1
+        ;;
+    esac
+    if [ -n "$(find . -name '.gzlzss-*')" ]; then
+        left=$((left + 1))
+    fi
+    if [ -n "$(find . -type f ! -name x ! -name x.gz ! -name '.gzlzss-*')" ]; then
+        echo "run $i: there is something else"
+        ls -la
+        exit 1
+    fi
+    cd .. && rm -rf run
+done
+echo "$times runs: $early ended before the output was there, $finished after; $left left a temporary file"
