@@ -1,12 +1,14 @@
 /*
  * test_device_pointers.cu - what is in a GPU's memory becomes what gzlzss_compress makes of it
  *
- *   tests/gpu/test_device_pointers [quick]
+ *   tests/gpu/test_device_pointers [quick] [CHECK...]
  *
  * `make check-gpu` runs it.  `quick`, for compute-sanitizer, takes fewer levels and small inputs, and
- * leaves out what is wrong on purpose.  The program has a CUDA runtime of its own, beside the
+ * leaves out what is wrong on purpose.  CHECKs, by their names in the table at the end, are the only
+ * ones then.  The program has a CUDA runtime of its own, beside the
  * library's, as programs have.  Prints a line for each check, "ok - ..." or "not ok - ...".
  */
+#include <algorithm>
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -328,14 +330,16 @@ static void check_kinds(void)
     gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
     gzlzss *pieces = NULL;
     struct sample s = sample(cpu, 9 * SEGMENT + 5, 1), in_pieces;
+    size_t room;
 
     o.rsyncable = 1;
     HOLDS(gzlzss_new(&pieces, &o) == GZLZSS_OK);
     in_pieces = sample(pieces, 9 * SEGMENT + 5, 1);
+    room = std::max(s.packed_len, in_pieces.packed_len);
     for (int i = 0; i < KINDS; i++)
         for (int k = 0; k < KINDS; k++) {
             uint8_t *in = get((enum kind)i, s.len + 1) + 1;
-            uint8_t *out = get((enum kind)k, in_pieces.packed_len + 16) + 1;
+            uint8_t *out = get((enum kind)k, room + 16) + 1;
             uint8_t behind[15];
             size_t len = s.packed_len;
             char what[100];
@@ -895,28 +899,46 @@ static void check_failure(void)
     verdict("a kernel that fails on the stream");
 }
 
+static const struct check {
+    const char *name;
+    void (*run)(void);
+    bool is_rough; /* left out of quick runs */
+} checks[] = {
+    {"levels", check_levels, false},
+    {"kinds", check_kinds, false},
+    {"decompression", check_decompression, false},
+    {"descriptors", check_descriptors, false},
+    {"streams", check_streams, false},
+    {"capture", check_capture, false},
+    {"beside_capture", check_beside_capture, false},
+    {"cancelling", check_cancelling, false},
+    {"threads", check_threads, false},
+    {"contexts", check_contexts, false},
+    {"memory", check_memory, false},
+    {"backends", check_backends, false},
+    {"fork", check_fork, true},
+    {"failure", check_failure, true},
+};
+
+/* Whether a check is to be run: those that are named, or all. */
+static bool is_chosen(const struct check *c, char **names, int count)
+{
+    bool is_named = false;
+
+    for (int i = 0; i < count; i++)
+        is_named |= strcmp(names[i], c->name) == 0;
+    return count > 0 ? is_named : !is_quick || !c->is_rough;
+}
+
 int main(int argc, char **argv)
 {
     is_quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     find_driver();
     CUDA(cudaSetDevice(0));
     CUDA(cudaFree(0));
-    check_levels();
-    check_kinds();
-    check_decompression();
-    check_descriptors();
-    check_streams();
-    check_capture();
-    check_beside_capture();
-    check_cancelling();
-    check_threads();
-    check_contexts();
-    check_memory();
-    check_backends();
-    if (!is_quick) {
-        check_fork();
-        check_failure();
-    }
+    for (const struct check &c : checks)
+        if (is_chosen(&c, argv + 1 + is_quick, argc - 1 - is_quick))
+            c.run();
     printf("%s: %d checks failed\n", failures == 0 ? "done" : "FAILED", failures);
     return failures != 0;
 }
