@@ -262,7 +262,7 @@ make_inputs() {
     mv x.gz want
     timeout 60 "$MPI" x </dev/null
     cmp want x.gz
-    for option in -c -l -r --rsyncable --progress --list-devices; do
+    for option in -c -l -r --rsyncable; do
         ends_with 1 timeout 60 "$MPI" $option x.gz
         [ "$(wc -l <stderr)" -eq 1 ]
         grep -q 'does not go with MPI' stderr

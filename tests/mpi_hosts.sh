@@ -61,7 +61,7 @@ for ((i = 1; i <= hosts; i++)); do
 done
 run() {
     local options
-    if "$mpirun" --version 2>&1 | grep -q 'Open MPI'; then
+    if "$mpirun" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
         options="--mca plm_rsh_agent $work/agent --mca oob_tcp_if_include $net.0/24
             --mca btl_tcp_if_include $net.0/24 --host ${list//,/:2,}:2 --bind-to none"
     else
