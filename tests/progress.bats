@@ -15,11 +15,18 @@ setup() {
 # prints what arrived there.
 on_pty() {
     python3 -c '
-import fcntl, os, pty, struct, subprocess, sys, termios
+import fcntl, os, pty, signal, struct, subprocess, sys, termios, time
 main, side = pty.openpty()
 fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
 p = subprocess.Popen(sys.argv[2:], stderr=side)
 os.close(side)
+if "PAUSE" in os.environ:
+    # 400000 bytes: more than it takes to start.
+    while int(open("/proc/%d/io" % p.pid).readline().split()[1]) < 400000 and p.poll() is None:
+        pass
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(float(os.environ["PAUSE"]))
+    p.send_signal(signal.SIGCONT)
 out = b""
 while True:
     try:
@@ -31,6 +38,12 @@ while True:
     out += data
 sys.stdout.buffer.write(out)
 sys.exit(p.wait())' "$@"
+}
+
+# on_pty_at_least COLUMNS COMMAND...: the same, and the command, which reads a large file, takes long enough
+# for a line to be drawn, however fast the machine is: when it has begun, it is stopped for a while.
+on_pty_at_least() {
+    PAUSE=0.3 on_pty "$@"
 }
 
 # on_screen: what is left to be seen of standard input on a terminal.
@@ -75,8 +88,8 @@ while True:
 }
 
 @test "of a file, how much is done and how much time is left" {
-    "$GEN" text 60000000 >big
-    on_pty 100 "$GZLZSS" -9 -p1 --progress big >seen
+    "$GEN" text 8000000 >big
+    on_pty_at_least 100 "$GZLZSS" -9 -b 64 -p1 --progress big >seen
     tr '\r' '\n' <seen | grep -q '^big: [0-9]*%  [0-9.]* MiB  [0-9.]* MiB/s  ratio [0-9.]*%  0:[0-9][0-9] left  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -t big.gz
@@ -227,14 +240,14 @@ for line in lines:
         mkdir -p "$(dirname "$name")"
         ln big "$name"
         for columns in 60 100; do
-            on_pty $columns "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
+            on_pty_at_least $columns "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
             fits $columns
             drawn | grep -qa '^\.\.\..*-end: [0-9]*%'
             [ -z "$(on_screen <seen)" ]
         done
     done
     # And so in the line of a run.
-    on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
+    on_pty_at_least 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
     fits 100
     drawn | grep -qa 'left  cpu  \.\.\..*-end$'
 }
@@ -242,7 +255,7 @@ for line in lines:
 @test "a name that would move the cursor does not" {
     local name=$'new\nline \e[31mred\x80\302\233' # \302\233: a control character in UTF-8
     "$GEN" text 2000000 >"$name"
-    on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
+    on_pty_at_least 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
     fits 100
     drawn | grep -q '^new?line ?\[31mred??: [0-9]*%'
 }
