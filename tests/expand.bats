@@ -18,12 +18,18 @@ is_same() {
 # as_one FILE [OPTION...]: with any number of threads and any size of the parts, from a file and from a
 # pipe, the output, the messages and the exit status are those of one thread.
 as_one() {
-    local file=$1 threads stretch status expected
+    local file=$1 threads stretch stretches status expected
     shift
     expected=0
     "$GZLZSS" -dcv -p1 "$@" <"$file" >one 2>one.err || expected=$?
     for threads in 2 3 16; do
-        for stretch in 0 1024 7000 100000; do
+        # Each number of threads and each size of the parts, but not each with each.
+        case $threads in
+        2) stretches='0 7000' ;;
+        3) stretches='1024 100000' ;;
+        16) stretches='0 1024' ;;
+        esac
+        for stretch in $stretches; do
             status=0
             GZLZSS_TEST_STRETCH=$stretch "$GZLZSS" -dcv -p"$threads" "$@" <"$file" >many 2>many.err || status=$?
             is_same || fail "$file: -p$threads, parts of $stretch bytes: status $status, not $expected"

@@ -89,11 +89,11 @@ needs_terminal() {
 }
 
 @test "nobody else can read the output before it is done" {
-    "$GEN" text 100000000 >big
+    "$GEN" text 20000000 >big
     chmod 644 big
     (
         umask 000
-        exec "$GZLZSS" -p1 big
+        exec "$GZLZSS" -9 -p1 big
     ) 3>&- &
     pid=$!
     until [ -e big.gz ]; do
@@ -610,12 +610,12 @@ on_small_disk() {
 @test "a pipe that is closed ends it silently" {
     "$GEN" random 8000000 >big
     for p in 1 2 4 16; do
-        for _ in 1 2 3 4 5; do
+        for _ in 1 2; do
             status=0
             # At the first write, by the main thread, and at a later one, by any.
             for n in 10 5000000; do
                 {
-                    timeout 20 "$GZLZSS" -c -p "$p" big 2>stderr || echo $? >status
+                    timeout 20 "$GZLZSS" -1 -c -p "$p" big 2>stderr || echo $? >status
                 } | head -c $n >some
                 [ "$(wc -c <some)" -eq $n ]
                 # As gzip does: SIGPIPE ends it.
@@ -712,8 +712,8 @@ on_small_disk() {
 
 @test "many files and directories side by side need few descriptors" {
     mkdir d
-    "$GEN" text 8000000 >d/0
-    for i in {1..400}; do
+    "$GEN" text 4000000 >d/0
+    for i in {1..150}; do
         mkdir "d/d$i"
         cp f "d/d$i/f"
         cp f "d/f$i"
@@ -773,15 +773,14 @@ count_files() {
 }
 
 @test "-r: 12000 levels, whose paths are longer than the system takes" {
+    without_sanitizers
     make_deep 12 20
-    for p in 1 2; do
-        timeout 60 "$GZLZSS" -p $p -r deep
-        [ "$(count_files f)" -eq 0 ]
-        [ "$(count_files f.gz)" -eq 600 ]
-        timeout 60 "$GZLZSS" -p $p -dr deep
-        [ "$(count_files f)" -eq 600 ]
-        [ "$(count_files f.gz)" -eq 0 ]
-    done
+    timeout 60 "$GZLZSS" -p 1 -r deep
+    [ "$(count_files f)" -eq 0 ]
+    [ "$(count_files f.gz)" -eq 600 ]
+    timeout 60 "$GZLZSS" -p 2 -dr deep
+    [ "$(count_files f)" -eq 600 ]
+    [ "$(count_files f.gz)" -eq 0 ]
     [ "$(find deep -type f -execdir cat f \; | sort -u | wc -l)" -eq 600 ]
     # Messages have the whole name, and what is wrong with it.
     "$GZLZSS" -drv deep 2>stderr || [ $? -eq 2 ]
@@ -804,7 +803,7 @@ count_files() {
     level() {
         echo "deep$(printf '/d%.0s' $(seq 1 "$1"))"
     }
-    "$GEN" text 30000000 >"$(level 39)/big"
+    "$GEN" text 10000000 >"$(level 39)/big"
     (
         ulimit -n 64
         exec "$GZLZSS" -9 -p 1 -r deep 2>stderr
@@ -846,7 +845,7 @@ count_files() {
     for i in {1..40}; do
         head -c 300000 /dev/urandom >"d/$i"
     done
-    head -c 60000000 /dev/urandom >large
+    head -c 30000000 /dev/urandom >large
     ln -s "$PWD/large" d/link
     "$GZLZSS" -p 4 -kf d/? d/link d/* &
     most=0
@@ -888,11 +887,11 @@ count_files() {
 @test "memory does not grow with the input: 64 MiB for two threads" {
     have python3 || skip "no python3 to measure with"
     # A sanitizer's own memory is not ours.
-    if grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"; then
+    if is_sanitized; then
         skip "built with a sanitizer"
     fi
     for kind in random text; do
-        "$GEN" $kind 160000000 | python3 -c '
+        "$GEN" $kind 80000000 | python3 -c '
 import resource, subprocess, sys
 subprocess.check_call([sys.argv[1], "-p2"], stdout=subprocess.DEVNULL)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -1013,7 +1012,7 @@ sys.exit(peak > 65536)' "$GZLZSS"
 }
 
 @test "a file that takes the input's name meanwhile is not removed" {
-    "$GEN" text 30000000 >big
+    "$GEN" text 10000000 >big
     echo other >other
     "$GZLZSS" -9 -p1 big 2>stderr &
     until [ -e big.gz ]; do
@@ -1027,5 +1026,5 @@ sys.exit(peak > 65536)' "$GZLZSS"
     [ "$status" -eq 2 ]
     stderr_is "$NAME: big: replaced by another file meanwhile -- not removed"
     [ "$(cat big)" = other ]
-    "$GZLZSS" -dc big.gz | cmp - <("$GEN" text 30000000)
+    "$GZLZSS" -dc big.gz | cmp - <("$GEN" text 10000000)
 }

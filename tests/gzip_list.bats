@@ -72,10 +72,13 @@ reading=(-l -lv -lq -lN -lvN -lvq -t -tv -tq -tvq -dcv -dcq -lf -tf -lc -tc)
 writing=(-dv -dkv -dvq -dkq -dvN)
 
 @test "each file by itself" {
-    local f option
+    local f option n=0
     for f in "$inputs"/*.gz; do
         f=${f##*/}
+        n=$((n + 1))
         for option in "${reading[@]}"; do
+            # Three options together are tried with every third file.
+            [ ${#option} -lt 4 ] || [ $((n % 3)) -eq 0 ] || continue
             same_in_turn all_of_them "gzip $option $f"
         done
         same_in_turn all_of_them "gzip -l <$f" "gzip -lv <$f" "gzip -t <$f" "gzip -tv <$f" "gzip -dv <$f" \

@@ -43,6 +43,26 @@ have_gnu_gzip() {
     have gzip && gzip --version 2>/dev/null | head -n 1 | grep -q '^gzip [0-9]'
 }
 
+# Whether the command was built with AddressSanitizer or ThreadSanitizer.
+is_sanitized() {
+    grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"
+}
+
+# For tests whose code others run with sanitizers, too, with hostile data or from many threads: what they
+# compare does not depend on sanitizers.
+without_sanitizers() {
+    ! is_sanitized || skip "tells nothing more with a sanitizer"
+}
+
+# rounds NUMBER: so many, or a third of them where a sanitizer makes each several times as slow.
+rounds() {
+    if is_sanitized; then
+        echo $((($1 + 2) / 3))
+    else
+        echo "$1"
+    fi
+}
+
 # Whether the command finds a GPU that it can use.
 have_gpu() {
     echo x | "$GZLZSS" --backend=gpu >/dev/null 2>&1

@@ -15,11 +15,18 @@ setup() {
 # prints what arrived there.
 on_pty() {
     python3 -c '
-import fcntl, os, pty, struct, subprocess, sys, termios
+import fcntl, os, pty, signal, struct, subprocess, sys, termios, time
 main, side = pty.openpty()
 fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
 p = subprocess.Popen(sys.argv[2:], stderr=side)
 os.close(side)
+if "PAUSE_AT" in os.environ:
+    # The first line is "rchar: BYTES".
+    while int(open("/proc/%d/io" % p.pid).readline().split()[1]) < int(os.environ["PAUSE_AT"]):
+        pass
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGCONT)
 out = b""
 while True:
     try:
@@ -31,6 +38,13 @@ while True:
     out += data
 sys.stdout.buffer.write(out)
 sys.exit(p.wait())' "$@"
+}
+
+# on_pty_slowly BYTES COLUMNS COMMAND...: the same, and the command, which reads a file, takes long enough for
+# a line to be drawn, however fast the machine is: after so many bytes (more than 100000, which it may
+# read to start), it is stopped for a while.
+on_pty_slowly() {
+    PAUSE_AT=$1 on_pty "${@:2}"
 }
 
 # on_screen: what is left to be seen of standard input on a terminal.
@@ -75,8 +89,8 @@ while True:
 }
 
 @test "of a file, how much is done and how much time is left" {
-    "$GEN" text 60000000 >big
-    on_pty 100 "$GZLZSS" -9 -p1 --progress big >seen
+    "$GEN" text 8000000 >big
+    on_pty_slowly 4000000 100 "$GZLZSS" -9 -b 64 -p1 --progress big >seen
     tr '\r' '\n' <seen | grep -q '^big: [0-9]*%  [0-9.]* MiB  [0-9.]* MiB/s  ratio [0-9.]*%  0:[0-9][0-9] left  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -t big.gz
@@ -218,7 +232,7 @@ for line in lines:
 
 @test "long names leave the rest of the line alone" {
     local long umlauts wide name
-    "$GEN" text 2000000 >big
+    "$GEN" text 1000000 >big
     long=$(printf 'a%.0s' {1..60})
     # In UTF-8: of two bytes, of three and two columns, and of what combines with another.
     umlauts=$(printf '\303\274ber%.0s' {1..30})
@@ -227,14 +241,14 @@ for line in lines:
         mkdir -p "$(dirname "$name")"
         ln big "$name"
         for columns in 60 100; do
-            on_pty $columns "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
+            on_pty_slowly 400000 $columns "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
             fits $columns
             drawn | grep -qa '^\.\.\..*-end: [0-9]*%'
             [ -z "$(on_screen <seen)" ]
         done
     done
     # And so in the line of a run.
-    on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
+    on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
     fits 100
     drawn | grep -qa 'left  cpu  \.\.\..*-end$'
 }
@@ -242,7 +256,7 @@ for line in lines:
 @test "a name that would move the cursor does not" {
     local name=$'new\nline \e[31mred\x80\302\233' # \302\233: a control character in UTF-8
     "$GEN" text 2000000 >"$name"
-    on_pty 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
+    on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
     fits 100
     drawn | grep -q '^new?line ?\[31mred??: [0-9]*%'
 }

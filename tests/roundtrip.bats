@@ -55,16 +55,19 @@ needs() {
 }
 
 @test "gunzip" {
+    without_sanitizers
     needs gunzip
     decodes_all gunzip -c
 }
 
 @test "pigz -d" {
+    without_sanitizers
     needs pigz
     decodes_all pigz -dc
 }
 
 @test "igzip -d" {
+    without_sanitizers
     needs igzip
     for f in in/*; do
         igzip -dc "gz/${f#in/}.gz" | cmp - "$f"
@@ -73,17 +76,20 @@ needs() {
 }
 
 @test "libdeflate-gunzip" {
+    without_sanitizers
     needs libdeflate-gunzip
     decodes_all libdeflate-gunzip -c
 }
 
 @test "busybox gunzip" {
+    without_sanitizers
     needs busybox
     busybox gunzip --help >/dev/null 2>&1 || skip "this busybox has no gunzip"
     decodes_all busybox gunzip -c
 }
 
 @test "python3's gzip" {
+    without_sanitizers
     needs python3
     python3 - <<'END'
 import glob, gzip, os, sys
@@ -96,6 +102,7 @@ END
 }
 
 @test "node's zlib" {
+    without_sanitizers
     needs node
     cat >decode.js <<'END'
 const fs = require("fs"), zlib = require("zlib");
@@ -112,6 +119,7 @@ END
 }
 
 @test "perl's IO::Uncompress" {
+    without_sanitizers
     needs perl
     perl -MIO::Uncompress::Gunzip -e 1 2>/dev/null || skip "perl has no IO::Uncompress::Gunzip"
     cat >decode.pl <<'END'
@@ -131,6 +139,7 @@ END
 }
 
 @test "7z" {
+    without_sanitizers
     local seven=
     for c in 7zz 7z 7za; do
         if [ -z "$seven" ] && have "$c"; then
@@ -171,6 +180,7 @@ END
 }
 
 @test "incompressible input grows by at most 0.01 % and the header and trailer" {
+    without_sanitizers
     for n in 100003 1048576 1048577 5000000; do
         "$GEN" random "$n" >plain
         for level in 1 6 9 12; do
@@ -192,6 +202,7 @@ END
 }
 
 @test "regular input becomes very small" {
+    without_sanitizers
     for f in in/zeros-1048577 in/byte-2500000; do
         n=$(wc -c <"$f")
         size=$(wc -c <"gz/${f#in/}.gz")
@@ -200,8 +211,10 @@ END
 }
 
 @test "one output: any number of threads" {
-    for f in in/mixed-3000001 in/sources.tar in/text-1048577 in/text-1048576 in/text-1 in/text-0; do
-        for b in 32 256 1024; do
+    local files=(in/mixed-3000001 in/text-1048577 in/text-1)
+    is_sanitized || files+=(in/sources.tar in/text-1048576 in/text-0)
+    for f in "${files[@]}"; do
+        for b in 32 1024; do
             expected=$("$GZLZSS" -n -c -p 1 -b "$b" "$f" | sha)
             for p in 2 5 16; do
                 got=$("$GZLZSS" -n -c -p "$p" -b "$b" "$f" | sha)
@@ -214,9 +227,11 @@ END
 }
 
 @test "one output: file, redirection, pipe" {
-    for f in in/mixed-3000001 in/sources.tar in/text-1048576 in/text-1048577 in/text-3 in/text-0; do
+    local files=(in/mixed-3000001 in/text-1048577 in/text-0)
+    is_sanitized || files+=(in/sources.tar in/text-1048576 in/text-3)
+    for f in "${files[@]}"; do
+        expected=$("$GZLZSS" -n -c -p 1 "$f" | sha)
         for p in 1 2 16; do
-            expected=$("$GZLZSS" -n -c -p "$p" "$f" | sha)
             [ "$("$GZLZSS" -n -p "$p" <"$f" | sha)" = "$expected" ] || fail "$f: redirection"
             # shellcheck disable=SC2002 # It is to be a pipe.
             [ "$(cat "$f" | "$GZLZSS" -n -p "$p" | sha)" = "$expected" ] || fail "$f: pipe"
@@ -284,6 +299,7 @@ END
 }
 
 @test "tar -I gzlzss, and tar -xzf" {
+    without_sanitizers
     PATH=$(dirname "$GZLZSS"):$PATH
     program=$(basename "$GZLZSS")
     tar -C "$srcdir" -I "$program" -cf sources.tgz src lzss huffman compat tests/gen.c
@@ -296,6 +312,7 @@ END
 }
 
 @test "cat x | gzlzss | gunzip | cmp - x" {
+    without_sanitizers
     needs gunzip
     for f in in/mixed-3000001 in/bash.elf in/licence.txt; do
         if [ -e "$f" ]; then
@@ -328,7 +345,9 @@ END
 
 @test "segments that several threads match in parts have the same bytes" {
     # Sizes about chunks (32 KiB), parts (two chunks, up to eight) and segments.
-    for size in 98304 98305 200000 524287 1048577 2200000; do
+    local sizes=(98304 98305 524287 2200000)
+    is_sanitized || sizes+=(200000 1048577)
+    for size in "${sizes[@]}"; do
         "$GEN" mixed "$size" >"in.$size"
         for options in -1 -6 -9 "-5 -b 200"; do
             # shellcheck disable=SC2086 # These are several.

@@ -8,9 +8,13 @@ setup() {
 }
 
 @test "round trips at all levels, of all sizes" {
+    local kinds=(source random zeros)
+    if is_sanitized; then
+        kinds=(source)
+    fi
     for size in 0 1 4095 4096 4097 32767 32768 32769 65536 100000 1048577; do
-        for kind in source random zeros; do
-            "$GEN" $kind $size >plain
+        for kind in "${kinds[@]}"; do
+            "$GEN" "$kind" $size >plain
             for level in 1 2 6 9 10 12; do
                 [ $size -lt 1000000 ] || [ $level -lt 10 ] || continue
                 "$GZLZSS" --rsyncable -n -$level <plain >plain.gz
@@ -49,6 +53,7 @@ print(n)' "$1" "$2"
 }
 
 @test "after a change, the output soon is what it was" {
+    without_sanitizers
     have python3 || skip "no python3"
     "$GEN" source 3000000 >plain
     "$GZLZSS" --rsyncable -n plain
@@ -68,6 +73,7 @@ print(n)' "$1" "$2"
 }
 
 @test "it costs less than three parts in a hundred of text" {
+    without_sanitizers
     "$GEN" text 3000000 >plain
     with=$("$GZLZSS" -nc --rsyncable plain | wc -c)
     without=$("$GZLZSS" -nc plain | wc -c)
@@ -75,6 +81,7 @@ print(n)' "$1" "$2"
 }
 
 @test "what comes out is what was recorded" {
+    without_sanitizers
     while read -r digest level kind size; do
         [ "$("$GEN" "$kind" "$size" | "$GZLZSS" -n "-$level" --rsyncable | sha)" = "$digest" ] ||
             fail "differs: $kind $size, level $level"

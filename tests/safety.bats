@@ -83,7 +83,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
 }
 
 @test "a file that changes while it is read is not removed, and gives no output" {
-    "$GEN" text 2500000 >data
+    "$GEN" text 1200000 >data
     echo new >new
     for change in 'cat new >>big' 'dd if=new of=big conv=notrunc status=none' \
         'touch -r big time; dd if=new of=big conv=notrunc status=none; touch -r time big'; do
@@ -117,7 +117,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
 }
 
 @test "a change of mode or of names is no reason to keep a file" {
-    "$GEN" text 2500000 >data
+    "$GEN" text 1200000 >data
     for change in 'chmod 600 big' 'ln big other'; do
         cp data big
         "$GZLZSS" -p1 -12 big 2>stderr 3>&- &
@@ -228,14 +228,12 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
 
 # A sanitizer's own memory is not ours, and it needs any number of addresses.
 need_own_memory() {
-    if grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"; then
-        skip "built with a sanitizer"
-    fi
+    ! is_sanitized || skip "built with a sanitizer"
 }
 
 @test "with few addresses there are fewer threads, and everything is done" {
     need_own_memory
-    "$GEN" source 40000000 >big
+    "$GEN" source 20000000 >big
     "$GZLZSS" -3 -p1 -c big | sha256sum >expected
     for i in {1..12}; do
         "$GEN" text $((i * 90000)) >f"$i"
@@ -264,7 +262,7 @@ need_own_memory() {
     have python3 || skip "no python3 to measure with"
     need_own_memory
     for kind in mixed source; do
-        "$GEN" $kind 400000000 >big
+        "$GEN" $kind 300000000 >big
         python3 -c '
 import resource, subprocess, sys
 subprocess.check_call([sys.argv[1], "-1", "-c", "-p64", "big"], stdout=subprocess.DEVNULL)
@@ -309,7 +307,7 @@ in_group() {
 @test "in a control group with 100 MiB it lives" {
     need_own_memory
     new_group memory memory.limit_in_bytes 100M memory.max 100M
-    "$GEN" mixed 300000000 >big
+    "$GEN" mixed 150000000 >big
     in_group "$GZLZSS" -p64 -1 -k big
     gzip -dc big.gz | cmp - big
     rm big big.gz
@@ -327,7 +325,7 @@ in_group() {
 
 @test "there are no more threads than a control group's quota has processors" {
     new_group cpu cpu.cfs_quota_us 100000 cpu.max '100000 100000'
-    "$GEN" text 60000000 >big
+    "$GEN" text 30000000 >big
     # shellcheck disable=SC2016
     bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$GZLZSS" --backend=cpu -k big 3>&- &
     pid=$!

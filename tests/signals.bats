@@ -36,13 +36,14 @@ interrupt() {
 }
 
 @test "a large file: 48 signals" {
-    "$GEN" text 30000000 >copy
+    rounds=$(rounds 48)
+    "$GEN" text 15000000 >copy
     ln copy big
     stopped=0
-    for ((round = 0; round < 48; round++)); do
+    for ((round = 0; round < rounds; round++)); do
         signal=${signals[round % 6]}
         # A link, so that the copy stays; -f compresses it all the same.
-        interrupt "$signal" 300 -f -p $((round % 4 + 1)) big
+        interrupt "$signal" 150 -f -p $((round % 4 + 1)) big
         if [ -e big ]; then
             [ "$status" -ne 0 ]
             absent big.gz
@@ -54,19 +55,20 @@ interrupt() {
             ln copy big
         fi
     done
-    "$GEN" text 30000000 | cmp - copy
+    "$GEN" text 15000000 | cmp - copy
     echo "stopped $stopped times"
     [ "$stopped" -gt 5 ]
 }
 
 @test "decompression: 16 signals" {
-    "$GEN" text 30000000 >copy
+    rounds=$(rounds 16)
+    "$GEN" text 15000000 >copy
     "$GZLZSS" -c copy >copy.gz
     sum=$(sha <copy.gz)
-    for ((round = 0; round < 16; round++)); do
+    for ((round = 0; round < rounds; round++)); do
         ln -f copy.gz z.gz
         rm -f z
-        interrupt "${signals[round % 6]}" 150 -df z.gz
+        interrupt "${signals[round % 6]}" 80 -df z.gz
         if [ -e z.gz ]; then
             [ "$status" -ne 0 ]
             absent z
@@ -103,6 +105,7 @@ check_tree() {
 }
 
 @test "many files side by side: 36 signals" {
+    rounds=$(rounds 36)
     files=240
     "$GEN" source 3000000 >all
     mkdir tree
@@ -111,7 +114,7 @@ check_tree() {
         tail -c +$((i * 12000 + 1)) all | head -c $((i % 7 * 2000 + 10)) >tree/$((i / 40))/$i
     done
     partly=0
-    for ((round = 0; round < 36; round++)); do
+    for ((round = 0; round < rounds; round++)); do
         rm -rf work
         cp -r tree work
         interrupt "${signals[round % 6]}" 60 -r -p $((round % 4 + 1)) work

@@ -18,7 +18,7 @@ checked() {
 @test "inputs of odd sizes, at every level" {
     # From small to large: behind the end of each is what no other has set.
     local files=()
-    for size in 0 1 2 3 4 7 33 1001 32767 32769 70001; do
+    for size in 0 1 2 3 4 7 33 1001 32767 32769; do
         "$GEN" source "$size" >"in.$size"
         files+=("in.$size")
     done

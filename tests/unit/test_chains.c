@@ -351,7 +351,7 @@ static void around_chunks(void)
 /* Matches everywhere, through several chunks. */
 static void several_chunks(void)
 {
-    static uint8_t in[3 * LZ_CHUNK_SIZE + 1000];
+    static uint8_t in[2 * LZ_CHUNK_SIZE + 1000];
 
     for (size_t k = 0; k < KINDS; k++) {
         bool dense = kinds[k].kind == FEW_VALUES || kinds[k].parameter == 5;
@@ -363,7 +363,7 @@ static void several_chunks(void)
     }
 }
 
-/* A segment and a byte more: positions past 65536, whose low 16 bits recur. */
+/* Positions past 65536, whose low 16 bits recur, several times; of one kind, many times. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -371,8 +371,10 @@ static void whole_segments(void)
     for (size_t k = 0; k < KINDS; k++) {
         if (kinds[k].kind == PERIOD || (kinds[k].kind == TOKENS && kinds[k].parameter != 80))
             continue;
-        fill(in, MAX_LEN, k, 7);
-        check_segment(kinds[k].name, in, MAX_LEN, CHEAPER);
+        const size_t len = kinds[k].kind == TOKENS ? MAX_LEN : 5 * 65536 + 1;
+
+        fill(in, len, k, 7);
+        check_segment(kinds[k].name, in, len, CHEAPER);
     }
     free(in);
 }

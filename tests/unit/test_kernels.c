@@ -278,7 +278,11 @@ static void test_mixed_lengths(void)
     static const size_t large[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
     static const size_t second[] = {100, 33, 4 * KIB, 3, 32 * KIB + 1, 1, 4095, 0, 2};
 
-    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+    /* Two of each finder: one with large segments, and one without. */
+    static const int some_levels[] = {1, 2, 6, 10, 12};
+
+    for (size_t i = 0; i < sizeof(some_levels) / sizeof(some_levels[0]); i++) {
+        const int level = some_levels[i];
         struct gpu_batch *b;
         struct gpu_engine *g = open_engine(level, 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
 

@@ -632,7 +632,7 @@ static void around_chunks(void)
 /* Matches everywhere, through several chunks and units. */
 static void several_chunks(void)
 {
-    static uint8_t in[2 * LZ_CHUNK_SIZE + 1000];
+    static uint8_t in[LZ_CHUNK_SIZE + UNIT + 1000];
 
     for (size_t k = 0; k < KINDS; k++) {
         bool dense = kinds[k].kind == FEW_VALUES || kinds[k].kind == TOKENS;
@@ -912,7 +912,7 @@ static void mixtures(void)
     static uint8_t in[3 * LZ_CHUNK_SIZE];
     uint64_t state = 13;
 
-    for (unsigned round = 0; round < 12; round++) {
+    for (unsigned round = 0; round < 8; round++) {
         size_t len = unit_below(&state, sizeof(in) + 1), pos = 0;
 
         while (pos < len) {
