@@ -150,8 +150,13 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     *m = {false, 0, (void *)p};
     if (p == NULL)
         return true;
-    if (find_driver(&d))
+    if (find_driver(&d)) {
         status = d.pointer_get_attributes(4, attributes, data, (CUdeviceptr)p);
+    } else if (d.library != NULL) {
+        snprintf(error, GPU_ERROR_SIZE, "the NVIDIA driver is too old");
+        leave_driver(&d);
+        return false;
+    }
     if (status == CUDA_SUCCESS && (type == CU_MEMORYTYPE_DEVICE || is_managed)) {
         *m = {true, device >= 0 ? device : 0, NULL};
     } else if (status == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && host != NULL) {
@@ -179,6 +184,8 @@ static bool is_default(CUstream stream)
 static CUresult find_context(const struct driver *d, CUstream stream, int device,
                              CUcontext *context, bool *is_retained)
 {
+    unsigned flags;
+    int is_active = 0;
     CUresult status;
 
     *is_retained = false;
@@ -189,6 +196,10 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
     if (status == CUDA_ERROR_NOT_INITIALIZED)
         return CUDA_SUCCESS;
     if (status != CUDA_SUCCESS || *context != NULL || device < 0)
+        return status;
+    /* A context that is not there has nothing to wait for, and is not to be made. */
+    status = d->primary_get_state(device, &flags, &is_active);
+    if (status != CUDA_SUCCESS || !is_active)
         return status;
     status = d->primary_retain(context, device);
     *is_retained = status == CUDA_SUCCESS;

@@ -194,8 +194,8 @@ enum gpu_wait {
 /*
  * Waits until all is done that was queued on the stream (a cudaStream_t or CUstream) before.  NULL is
  * the legacy default stream, which waits for all blocking streams: those of the thread's current
- * context, or else of the device's primary one, or, if device is -1, none.  goes_on(ctx) is asked now and then, and false ends
- * it.  A message is in error after GPU_WAIT_FAILED.
+ * context, or else of the device's primary one if there is one, or, if device is -1, none.
+ * goes_on(ctx) is asked now and then, and false ends it.  A message is in error after GPU_WAIT_FAILED.
  */
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE]);

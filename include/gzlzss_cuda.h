@@ -17,7 +17,8 @@
  * per thread; cudaStreamPerThread is the calling thread's.  A stream that is being captured is
  * GZLZSS_ERROR_ARGUMENT.
  *
- * Where a GPU finds matches in what is in its own memory, it reads that there; what other GPUs or the
+ * Where a GPU finds matches in what is in its own memory, they do not wait for the copy to the host,
+ * which the encoder reads; what other GPUs or the
  * CPU match is copied first.  GPUs are brought up in the background once that is worth it, and kept
  * (gzlzss.h): those that `devices` and `backend` allow.  The bytes are those of gzlzss_compress in any
  * case.

@@ -116,9 +116,9 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
         c.job.out_fd = out_fd;
         status = compression_run(&c);
     }
-    operation_end(&c.operation);
     if (status == GZLZSS_OK && !is_file)
-        status = fd_compress_memory(z, out_fd, &in, device_in, in_len, call);
+        status = fd_compress_memory(z, out_fd, &in, device_in, in_len, &c.operation, call);
+    operation_end(&c.operation);
     return status;
 }
 
@@ -130,7 +130,8 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
 /* A stream, and what it goes between.  What is a GPU's goes through a buffer. */
 struct expanding {
     gzlzss_stream *stream;
-    const struct operation *operation; /* the stream's */
+    const struct operation *operation; /* the stream's, */
+    const struct operation *outer; /* and the call's, which may be cancelled before that begins */
     struct gpu_memory from, to;
     const uint8_t *next; /* of the input, */
     size_t left;         /* so much of it */
@@ -180,7 +181,7 @@ static gzlzss_status expand(struct expanding *e)
 {
     gzlzss_in in = {NULL, 0, 0};
 
-    for (;;) {
+    while (operation_goes_on(e->outer)) {
         gzlzss_out out = output(e);
         const gzlzss_directive directive = e->left == 0 ? GZLZSS_END : GZLZSS_CONTINUE;
         const gzlzss_status status = gzlzss_stream_run(e->stream, &out, &in, directive);
@@ -196,6 +197,7 @@ static gzlzss_status expand(struct expanding *e)
         if (error != GZLZSS_OK)
             return error;
     }
+    return GZLZSS_ERROR_CANCELLED;
 }
 
 /* The rest of a call, once its stream of CUDA's was waited for. */
@@ -223,7 +225,7 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
                                      size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
 {
     struct operation operation = {0};
-    struct expanding e = {.next = in, .left = in_len, .out = out};
+    struct expanding e = {.outer = &operation, .next = in, .left = in_len, .out = out};
     gzlzss_status status;
 
     if (out_len == NULL)
@@ -240,10 +242,10 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
         status = find(out, &e.to);
     if (status == GZLZSS_OK)
         status = wait_for(&operation, stream, &e.from, &e.to);
-    operation_end(&operation);
-    if (status != GZLZSS_OK)
-        return status;
-    if (!e.from.is_on_gpu && !e.to.is_on_gpu) {
+    if (status != GZLZSS_OK || (!e.from.is_on_gpu && !e.to.is_on_gpu)) {
+        operation_end(&operation);
+        if (status != GZLZSS_OK)
+            return status;
         *out_len = e.room;
         return gzlzss_decompress(z, e.to.host, out_len, e.from.host, in_len, call);
     }
@@ -252,6 +254,7 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
     if (!e.to.is_on_gpu)
         e.out = e.to.host;
     status = expand_memory(z, &e, call);
+    operation_end(&operation);
     *out_len = e.made;
     return status;
 }

@@ -33,6 +33,8 @@ struct ends {
     int in_fd, out_fd;
     /* The input, if in_fd is -1: so many bytes of this memory are left to read. */
     struct gpu_memory memory;
+    const struct operation
+        *outer; /* the call's, which may be cancelled before the stream's begins */
     const uint8_t *next;
     size_t left;
     mode_t out_mode; /* st_mode */
@@ -92,7 +94,7 @@ static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
     const size_t n = e->left < BUFFER_SIZE ? e->left : BUFFER_SIZE;
 
     *in = (gzlzss_in){e->next, n, 0};
-    if (!operation_goes_on(e->operation))
+    if (!operation_goes_on(e->operation) || !operation_goes_on(e->outer))
         return GZLZSS_ERROR_CANCELLED;
     if (e->memory.is_on_gpu) {
         if (!operation_copy(e->operation, e->memory.device, e->in, e->next, n))
@@ -211,13 +213,14 @@ static gzlzss_status pump(gzlzss *z,
 }
 
 gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory *m, const void *in,
-                                 size_t in_len, gzlzss_call *call)
+                                 size_t in_len, const struct operation *outer, gzlzss_call *call)
 {
     const void *host = in_len > 0 ? m->host : "";
     const struct ends e = {.in_fd = -1,
                            .out_fd = out_fd,
                            .wake = {-1, -1},
                            .memory = *m,
+                           .outer = outer,
                            .next = m->is_on_gpu ? in : host,
                            .left = in_len};
 

@@ -10,8 +10,9 @@
 /* Whether the object's threads may read or write it: they never wait for a regular file. */
 bool fd_is_file(int fd);
 
-/* Compresses in[0..in_len), which is memory `m`, to a descriptor that is no regular file. */
+/* Compresses in[0..in_len), which is memory `m`, to a descriptor that is no regular file.  `outer` is
+ * the caller's own operation, for the same call. */
 gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory *m, const void *in,
-                                 size_t in_len, gzlzss_call *call);
+                                 size_t in_len, const struct operation *outer, gzlzss_call *call);
 
 #endif

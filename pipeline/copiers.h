@@ -10,7 +10,7 @@
 
 #include "gpu/gpu.h"
 
-/* Copiers that nobody uses (gpu/gpu.h).  There are as many as threads have copied at a time. */
+/* Idle copiers (gpu/gpu.h).  A new one is made only when all are in use. */
 struct copiers {
     pthread_mutex_t lock;
     struct idle_copier *idle;

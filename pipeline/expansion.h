@@ -50,8 +50,8 @@ struct stretch {
     enum { WAITING, DECODING, DECODED } state;
     _Atomic bool useless; /* the consumer is past it */
     bool is_rest;         /* of one that made more output than a stretch should */
-    bool is_full;         /* decoding ended before `to`, as it made so much, */
-    bool ends_at_mark;    /* and so it did at a mark */
+    bool is_full;      /* decoding ended before `to`: it made enough, or there was no more room */
+    bool ends_at_mark; /* is_full, and it ended at a mark */
     uint8_t *room;
     struct piece **pieces;
     size_t count, size;

@@ -57,8 +57,7 @@ void gpus_free(struct gpus *g);
 bool gpus_leave(struct gpus *g);
 
 /* Starts bringing up GPUs in the background until so many were, or there are no more.  `near` is a
- * CUDA device, or -1: if it may be used and is not up yet, it comes next, and one more GPU than there
- * are is wanted, for it. */
+ * CUDA device, or -1.  If it may be used and is not up yet, it comes next, even if `count` are up. */
 void gpus_want(struct gpus *g, int count, int near);
 
 /* Waits until none is being brought up. */

@@ -39,10 +39,12 @@
  * segments are encoded.  An output buffer belongs to a worker, then to the slot that it encodes,
  * then to the pipeline (`spare`).  Segments that are read ahead are in memory of their own: the
  * place of one belongs to the thread that reads it, then to the thread that copies it to where it
- * is matched.  Of an input in a GPU's memory, a feeder says where its segments are, and the GPU takes
- * them from there, and brings them into the batch, too.  If that fails, workers read those that are
- * `is_away`, as others before.  A worker's matcher is its own, except for the room for results: while others match
+ * is matched.  A worker's matcher is its own, except for the room for results: while others match
  * chunks of its segment (struct split), each writes the results of the chunks that it took.
+ *
+ * If an input is in a GPU's memory, a feeder only says where its segments are.  The GPU takes them
+ * from there, and copies them into the batch's memory on the host, too.  If that fails, workers read
+ * these segments (they are `is_away`) before any of the batch is encoded.
  *
  * One lock protects all of this, except for
  *

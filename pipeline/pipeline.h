@@ -83,8 +83,8 @@ enum pipeline_extent {
  *
  * Compression reads its input and writes: the header, the data as DEFLATE, the trailer.  The bytes
  * written depend on the input, the level, the segment size and `rsyncable` alone.  The input is the
- * memory `in`, which may be a GPU's, or what is left of in_fd, or what pipeline_push gives.  The output goes to `put` or
- * to out_fd.  Neither descriptor is closed, and a partial output is the caller's to remove.
+ * memory `in`, which may be a GPU's, or what is left of in_fd, or what pipeline_push gives.  The
+ * output goes to `put` or to out_fd.  Neither descriptor is closed, and a partial output is the caller's to remove.
  */
 struct pipeline_job {
     /* Called when the job's turn comes, earlier jobs first, by any thread.  May be NULL.  It sets

@@ -344,7 +344,8 @@ static void cut_rest(struct expansion *e, struct expand_tools *t, struct stretch
     unlock(e->p);
     found = next.from < next.to && find_start(e, t, &next, true);
     lock(e->p);
-    if (found && next.start / 8 < k->to && !e->closing)
+    /* (A member's header would be before its start.) */
+    if (found && next.kind == AT_MARK && next.start / 8 < k->to && !e->closing)
         cut_off(e, k, next.start / 8);
 }
 

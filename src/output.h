@@ -39,8 +39,9 @@ struct output {
 };
 
 /* Creates the file, which only its owner can read.  With `atomic`, o->replaces must be set before;
- * without, a file that has the name is an error; o->is_shared may be set.  Returns 0, or an errno, and there is no file:
- * EEXIST if the name is taken (and not to be replaced), ENAMETOOLONG if it is too long. */
+ * without, a file that has the name is an error; o->is_shared may be set.  Returns 0, or an errno,
+ * and there is no file: EEXIST if the name is taken (and not to be replaced), ENAMETOOLONG if it is
+ * too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
 /* To be called when all is written: file systems report the last write errors now.  Returns 0 or

@@ -110,7 +110,9 @@ static CUresult primary_release(CUdevice device)
 static CUresult primary_get_state(CUdevice device, unsigned *flags, int *active)
 {
     *flags = 0;
-    *active = device == 1;
+    *active = device > 0;
+    if (device >= DEVICES)
+        return CUDA_ERROR_INVALID_VALUE;
     return driver.is_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
@@ -349,9 +351,12 @@ static void test_pointers(void)
     check_host(on_device, on_device);
     driver.is_there = false;
     check_host(on_device, on_device);
+    /* With one that is too old, nobody knows. */
     be_ready();
     driver.lacks = "cuStreamIsCapturing";
-    check_host(on_device, on_device);
+    CHECK(!gpu_find_memory(on_device, &m, error));
+    CHECK(strstr(error, "too old") != NULL);
+    check_tidy();
 }
 
 static void test_active(void)
@@ -454,6 +459,11 @@ static void test_default_streams(void)
     CHECK_EQ(wait_for(CU_STREAM_PER_THREAD, 2, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 2);
     CHECK_EQ(wait_for(NULL, DEVICES, error), GPU_WAIT_FAILED);
+    /* A device without a context has no streams, and gets no context. */
+    be_ready();
+    CHECK_EQ(wait_for(NULL, 0, error), GPU_WAIT_DONE);
+    CHECK_EQ(asked, 0);
+    CHECK_EQ(driver.most_retained, 0);
     /* Nothing is on a device, and nothing current: then nothing was queued. */
     CHECK_EQ(wait_for(NULL, -1, error), GPU_WAIT_DONE);
     driver.is_ready = false;
