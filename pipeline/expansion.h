@@ -3,7 +3,8 @@
  *
  *   input       what is read
  *   starts      where a stretch may start
- *   stretches   the list of stretches, and memory for them; decoding one
+ *   stretches   the list of stretches, and memory for what comes of them
+ *   decode      decoding one
  *   expand      what workers do, what the consumer does, and what others call
  *
  * All is under the pipeline's lock, except for a stretch that is being sought or decoded: that is
@@ -26,6 +27,9 @@
 #define VIEW_SIZE ((size_t)512 << 10)
 #define VIEW_PAD ((size_t)16)
 #define SCAN_SIZE ((size_t)128 << 10)
+
+/* A stretch of the input has what makes about so much output. */
+#define STRETCH_OUT ((uint64_t)2 << 20)
 
 /* A run of blocks that was decoded. */
 struct piece {
@@ -121,9 +125,6 @@ bool find_start(const struct expansion *e, struct expand_tools *t, struct stretc
 
 /* --- stretches.c --- */
 
-/* NULL if memory is short. */
-struct expand_tools *new_tools(void);
-
 /* Whether there is room for one more stretch's output; take_room takes it, or returns NULL. */
 bool has_free_room(const struct pipeline *p);
 uint8_t *take_room(struct pipeline *p);
@@ -144,11 +145,16 @@ void free_stretch(struct expansion *e, struct stretch *k);
 /* Takes off the list what the consumer, which is at that bit, cannot use any more. */
 void drop_past(struct expansion *e, uint64_t bit);
 
-/* Decodes a stretch whose start was found, into its room; without the lock. */
-void decode_stretch(struct expansion *e, struct expand_tools *t, struct stretch *k);
-
 /* Makes a stretch of what stretch k, which is full, leaves; the lock is given up meanwhile, and *k may
  * be gone afterwards. */
 void add_rest(struct expansion *e, struct expand_tools *t, struct stretch *k);
+
+/* --- decode.c --- */
+
+/* NULL if memory is short. */
+struct expand_tools *new_tools(void);
+
+/* Decodes a stretch whose start was found, into its room; without the lock. */
+void decode_stretch(struct expansion *e, struct expand_tools *t, struct stretch *k);
 
 #endif
