@@ -29,12 +29,13 @@
 #include "compat/crc.h"
 #include "mpi/expand.h"
 #include "mpi/piece.h"
+#include "src/testing.h"
 
 /* There are two sets of pieces: one is decoded while the other is written. */
 #define SETS 2
 
-/* All threads keep as much output as so many waves of compression take: what compression takes, which
- * has two buffers for input and three for output, is about as much. */
+/* All threads of a rank keep as much output as so many waves of compression take: what compression
+ * takes, which has two buffers for input and three for output, is about as much. */
 #define KEPT_WAVES 4
 
 /* A thread keeps so much output of a piece, at least: a segment's, and half of the next one's.  With
@@ -76,11 +77,13 @@ struct chain {
 
 struct expansion {
     struct together *e;
-    struct lane *lanes[SETS];
-    size_t keep;
-    uint64_t next;    /* where the next wave begins */
-    uint64_t first;   /* where the first block begins */
-    uint64_t stretch; /* bytes of a stretch of the next wave */
+    struct lane *lanes[SETS]; /* a lane for each thread of this rank */
+    uint64_t first_lane; /* the number of the first of them, and how many all ranks have: ranks */
+    uint64_t all_lanes;  /* may differ in their threads */
+    size_t keep;         /* bytes that a lane keeps, the same on all ranks */
+    uint64_t next;       /* where the next wave begins */
+    uint64_t first;      /* where the first block begins */
+    uint64_t stretch;    /* bytes of a stretch of the next wave */
     uint64_t test_stretch;
     MPI_Datatype type; /* struct chain, */
     MPI_Op op;         /* and join */
@@ -166,11 +169,8 @@ static void *lane_main(void *argument)
 static void start_wave(struct expansion *x, struct lane *lanes)
 {
     const struct together *e = x->e;
-    const uint64_t stretches = (uint64_t)e->r->count * (uint64_t)e->t->threads;
-
     for (int i = 0; i < e->t->threads; i++) {
-        const uint64_t number = (uint64_t)e->r->rank * (uint64_t)e->t->threads + (uint64_t)i;
-        const uint64_t from = x->next + number * x->stretch;
+        const uint64_t from = x->next + (x->first_lane + (uint64_t)i) * x->stretch;
         struct lane *l = &lanes[i];
 
         l->piece = (struct piece){
@@ -187,7 +187,7 @@ static void start_wave(struct expansion *x, struct lane *lanes)
         if (!l->is_running)
             lane_main(l);
     }
-    x->next += stretches * x->stretch;
+    x->next += x->all_lanes * x->stretch;
 }
 
 static void wait_for(struct expansion *x, struct lane *lanes)
@@ -391,6 +391,25 @@ static enum expand_result run(struct expansion *x, struct piece_tools *tools, st
     return all;
 }
 
+/* Numbers the lanes of all ranks, and chooses how much each keeps.  Ranks with more threads would
+ * keep less in each: the least counts for all. */
+static void number_lanes(struct expansion *x)
+{
+    const struct ranks *r = x->e->r;
+    const uint64_t mine = (uint64_t)x->e->t->threads;
+    uint64_t kept = KEPT_WAVES * x->e->t->wave / (SETS * mine), least;
+
+    if (kept < KEEP_MIN && x->test_stretch == 0)
+        kept = KEEP_MIN;
+    ranks_meet(r);
+    MPI_Exscan(&mine, &x->first_lane, 1, MPI_UINT64_T, MPI_SUM, r->comm);
+    if (r->rank == 0)
+        x->first_lane = 0;
+    MPI_Allreduce(&mine, &x->all_lanes, 1, MPI_UINT64_T, MPI_SUM, r->comm);
+    MPI_Allreduce(&kept, &least, 1, MPI_UINT64_T, MPI_MIN, r->comm);
+    x->keep = (size_t)least;
+}
+
 /* Makes what the threads need; false if memory is short. */
 static bool make_lanes(struct expansion *x)
 {
@@ -438,16 +457,13 @@ enum expand_result expand_together(struct together *e, uint64_t header_len, uint
                                    uint64_t *member_bytes)
 {
     struct expansion x = {.e = e, .first = header_len, .next = header_len};
-    const char *test = getenv("GZLZSS_TEST_STRETCH");
     struct piece_tools *tools = piece_tools_new();
     enum expand_result result = EXPAND_FAILED;
     struct chain total;
     bool ok;
 
-    x.test_stretch = test != NULL ? (uint64_t)strtoull(test, NULL, 10) : 0;
-    x.keep = KEPT_WAVES * e->t->wave / (SETS * (size_t)e->t->threads);
-    if (x.keep < KEEP_MIN && x.test_stretch == 0)
-        x.keep = KEEP_MIN;
+    x.test_stretch = testing_stretch();
+    number_lanes(&x);
     ok = make_lanes(&x) && tools != NULL;
     if (!ok)
         file_out_of_memory(e->f);

@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "compat/gunzip.h"
+#include "compat/gzip.h"
 #include "gpu/gpu.h"
 #include "mpi/compress.h"
 #include "mpi/expand.h"
@@ -28,6 +29,7 @@
 #include "pipeline/pipeline.h"
 #include "src/compress.h"
 #include "src/decompress.h"
+#include "src/testing.h"
 
 /* Bytes of input of a wave that a rank compresses, at most: so many for each thread, within bounds.
  * Compression takes up to five times as much memory: 240 MiB.  With less, the ranks meet more often,
@@ -222,7 +224,7 @@ static void compress(struct work *w, const struct ranks *r, const char *operand,
     }
     if (r->rank == 0) {
         if (ok)
-            file_report(&f, c.out_bytes - f.header_len - 8, c.size);
+            file_report(&f, c.out_bytes - f.header_len - GZ_TRAILER_SIZE, c.size);
         if (ok && w->o->verbose > 1)
             msg_note(&f.m, "%s: %d rank%s, of %d thread%s here", f.name, r->count,
                      r->count == 1 ? "" : "s", w->tools.threads, w->tools.threads == 1 ? "" : "s");
@@ -349,7 +351,7 @@ static enum expand_result expand_by_all(struct together *e, const struct gz_info
     }
     if (e->r->rank == 0 && result != EXPAND_NOT_HERE) {
         if (result == EXPAND_DONE)
-            file_report(f, e->size - (members == 1 ? header + 8 : 0), last);
+            file_report(f, e->size - (members == 1 ? header + GZ_TRAILER_SIZE : 0), last);
         end_file(f, result == EXPAND_DONE);
     }
     end_sharing(e, &b);
@@ -553,6 +555,17 @@ static void agree_on_status(struct work *w)
     w->m->status = all == 2 ? STATUS_ERROR : all == 1 ? STATUS_WARNING : STATUS_OK;
 }
 
+/* Makes the wave the same for all ranks, as each has to know where the runs of the others begin: the
+ * least of them, where machines differ in processors or in whether they have a GPU. */
+static void agree_on_wave(struct work *w)
+{
+    uint64_t mine = w->tools.wave, least;
+
+    ranks_meet(&w->all);
+    MPI_Allreduce(&mine, &least, 1, MPI_UINT64_T, MPI_MIN, w->all.comm);
+    w->tools.wave = (size_t)least;
+}
+
 static size_t wave_of(int threads)
 {
     const size_t wave = (size_t)threads * WAVE_THREAD;
@@ -578,7 +591,7 @@ void mpi_operands_process(const struct options *o, struct messages *m)
     };
     w.is_test = test != NULL;
     w.tools.wave = w.is_test ? (size_t)strtoull(test, NULL, 10) : wave_of(w.tools.threads);
-    w.all_together = w.is_test || getenv("GZLZSS_TEST_STRETCH") != NULL;
+    w.all_together = w.is_test || testing_stretch() > 0;
     ok = sizes != NULL && loads != NULL && files != NULL && w.owner != NULL && w.said != NULL;
     if (!ok)
         msg_error(m, "memory exhausted");
@@ -590,10 +603,12 @@ void mpi_operands_process(const struct options *o, struct messages *m)
         for (size_t i = 0; i < count; i++)
             w.said[i] = (struct messages){.program = m->program, .collect = true};
         ok = o->action != ACTION_COMPRESS || make_object(&w, total);
-        if (ranks_agree(&w.all, ok))
+        if (ranks_agree(&w.all, ok)) {
+            agree_on_wave(&w);
             work_on(&w);
-        else
+        } else {
             ranks_tell(&w.all, m);
+        }
     } else {
         ranks_tell(&w.all, m);
     }

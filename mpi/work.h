@@ -19,8 +19,8 @@ struct tools {
     const struct options *o;
     gzlzss *z;          /* compression: the library's object; else NULL */
     struct pipeline *p; /* decompression by one rank alone: what the command has; else NULL */
-    int threads;
-    size_t wave; /* bytes of input of a wave that a rank compresses, at most */
+    int threads;        /* of this rank: others may have more, or fewer */
+    size_t wave; /* bytes of input of a wave that a rank compresses, at most; the same for all */
 };
 
 /* A file that some ranks work on.  Rank 0 of them has it as the command would; the others have its

@@ -114,6 +114,31 @@ make_inputs() {
     "$GZLZSS" -n1 <y | cmp - x.z
 }
 
+# differ ARGUMENT...: two ranks on unequal machines.  The first has one processor, and waves of 64 KiB;
+# the other has all and, as if it had a GPU, waves of 256 KiB.
+differ() {
+    timeout 60 "${MPIRUN:-mpirun}" \
+        -n 1 env GZLZSS_TEST_MPI_WAVE=65536 taskset -c "$first_cpu" "$MPI" "$@" : \
+        -n 1 env GZLZSS_TEST_MPI_WAVE=262144 "$MPI" "$@" 2>stderr </dev/null || fail "status $?: $(cat stderr)"
+}
+
+@test "ranks on machines that differ: fewer processors, no GPU" {
+    have taskset || skip "taskset is missing"
+    first_cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+    [ "$(nproc)" -gt 1 ] || skip "there is one processor"
+    "$GEN" source 2500000 >x
+    for level in 1 6; do
+        "$GZLZSS" -n -b 32 "-$level" -c x >want
+        differ -n -k -b 32 "-$level" x
+        cmp want x.gz
+        mv x.gz y.gz
+        GZLZSS_TEST_STRETCH=20000 differ -vv -d y.gz
+        cmp x y
+        lacks 'one rank' stderr
+        rm y
+    done
+}
+
 @test "several members, files by gzip, and by pigz if it is there" {
     "$GEN" text 400000 >x
     { "$GZLZSS" -b 32 -c x; "$GZLZSS" -c <x; "$GZLZSS" -b 32 -n <x; } >several.gz
