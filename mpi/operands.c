@@ -192,10 +192,9 @@ static void end_sharing(struct together *c, struct borrowed *b)
     free(b->temporary);
 }
 
-/* Ends the file on rank 0: makes the output final, or removes it. */
+/* Ends the file on rank 0, after file_finish: makes the output final, or removes it. */
 static void end_file(struct file *f, bool ok)
 {
-    file_finish(f, ok);
     if (ok && file_try_commit(f))
         return;
     if (ok)
@@ -228,7 +227,8 @@ static void compress(struct work *w, const struct ranks *r, const char *operand,
         if (ok && w->o->verbose > 1)
             msg_note(&f.m, "%s: %d rank%s, of %d thread%s here", f.name, r->count,
                      r->count == 1 ? "" : "s", w->tools.threads, w->tools.threads == 1 ? "" : "s");
-        end_file(&f, ok);
+        file_finish(&f, ok);
+        end_file(&f, ok && f.m.status != STATUS_ERROR);
     }
     end_sharing(&c, &b);
     ranks_tell(r, &f.m);
@@ -352,7 +352,8 @@ static enum expand_result expand_by_all(struct together *e, const struct gz_info
     if (e->r->rank == 0 && result != EXPAND_NOT_HERE) {
         if (result == EXPAND_DONE)
             file_report(f, e->size - (members == 1 ? header + GZ_TRAILER_SIZE : 0), last);
-        end_file(f, result == EXPAND_DONE);
+        file_finish(f, result == EXPAND_DONE);
+        end_file(f, result == EXPAND_DONE && f->m.status != STATUS_ERROR);
     }
     end_sharing(e, &b);
     return result;
