@@ -90,18 +90,22 @@ static ssize_t read_at(int fd, uint8_t *bytes, size_t len, uint64_t offset)
     return (ssize_t)done;
 }
 
-/* Reads what is around t->at, from a few bytes before.  False if that fails. */
+/* Reads what is around t->at, from a few bytes before.  False if that fails; p->error is 0 then if the
+ * file is shorter than it was. */
 static bool fill(struct piece_tools *t, struct piece *p)
 {
     const size_t back = t->at < BACK ? (size_t)t->at : BACK;
+    const uint64_t left = p->size > t->at ? p->size - t->at : 0;
+    const size_t expected = back + (left < IN_SIZE ? (size_t)left : IN_SIZE);
     /* Where the file begins there is nothing before; decoders look there all the same. */
     const size_t missing = BACK - back;
     ssize_t n;
 
     memset(t->in, 0, missing);
-    n = read_at(p->fd, t->in + missing, back + IN_SIZE, t->at - back);
-    if (n < 0) {
-        p->error = errno;
+    n = read_at(p->fd, t->in + missing, expected, t->at - back);
+    if (n < 0 || (size_t)n < expected) {
+        p->error = n < 0 ? errno : 0;
+        t->len = 0;
         return false;
     }
     t->offset = t->at - BACK; /* may be before 0, where nothing is looked at */
@@ -111,7 +115,7 @@ static bool fill(struct piece_tools *t, struct piece *p)
 }
 
 /* The bytes from t->at on, and how many there are: `least`, or as many as the file still has.
- * NULL if reading fails. */
+ * NULL if that fails, as fill does. */
 static const uint8_t *look(struct piece_tools *t, struct piece *p, size_t least, size_t *len)
 {
     const uint64_t place = t->at - t->offset;
@@ -122,6 +126,12 @@ static const uint8_t *look(struct piece_tools *t, struct piece *p, size_t least,
         return NULL;
     *len = t->len - (size_t)(t->at - t->offset);
     return t->in + (t->at - t->offset);
+}
+
+/* What it comes to that `look` has failed: gunzip's own code has the words for a file that is cut off. */
+static enum piece_result unreadable(const struct piece *p)
+{
+    return p->error != 0 ? PIECE_READ_ERROR : PIECE_ODD;
 }
 
 /* The first mark's end in bytes [from, to) of the file; `to` if there is none; UINT64_MAX if reading
@@ -220,7 +230,7 @@ static enum piece_result next_member(struct piece_tools *t, struct piece *p, str
     const uint8_t *in = look(t, p, GZ_TRAILER_SIZE + HEADER_MAX, &len);
 
     if (in == NULL)
-        return PIECE_READ_ERROR;
+        return unreadable(p);
     if (len < GZ_TRAILER_SIZE)
         return PIECE_ODD;
     if (p->ends == 0) {
@@ -272,7 +282,7 @@ static enum piece_result decode(struct piece_tools *t, struct piece *p, struct m
         enum inf_result result;
 
         if (in == NULL)
-            return PIECE_READ_ERROR;
+            return unreadable(p);
         if (t->at > p->to + OVERRUN_MAX)
             return PIECE_ODD;
         result = inf_run(t->raw, &io);

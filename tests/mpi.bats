@@ -232,6 +232,30 @@ differ() {
     mpi_ends_with 2 2 -d x-garbage.gz
 }
 
+@test "a file that becomes shorter while the ranks decode it is for one of them" {
+    have strace || skip "strace is not installed"
+    ! is_sanitized || skip "the leak check does not go with strace"
+    strace -o /dev/null true 2>stderr || skip "strace cannot trace here"
+    "$GEN" text 400000 >x
+    "$GZLZSS" -b 32 x
+    # The threads of one rank have found a mark, and wait; when they go on, the file ends in the middle.
+    GZLZSS_TEST_STRETCH=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
+        -n 1 strace -f -o trace -P "$PWD/x.gz" -e trace=pread64 -e inject=pread64:delay_enter=2000000:when=2 \
+        "$MPI" -d -p2 -vv x.gz 2>stderr </dev/null 3>&- &
+    pid=$!
+    until grep -qs pread64 trace; do
+        kill -0 "$pid"
+        sleep 0.05
+    done
+    truncate -s 50000 x.gz
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 1 ] || fail "status $status: $(cat stderr)"
+    grep -q 'its parts do not fit together: one rank decompresses it' stderr
+    grep -q 'x.gz: unexpected end of file' stderr
+    nothing_left_but x.gz
+}
+
 @test "a full file system: one message, the input stays, nothing else is left" {
     [ "$(id -u)" -eq 0 ] || skip "only root can make a small file system"
     mkdir full
