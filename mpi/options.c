@@ -36,6 +36,8 @@ bool mpi_options_check(struct options *o, struct messages *m)
             return refuse(m, "standard input", "give FILEs that all ranks can open");
     /* Nobody sees half an output. */
     o->atomic = true;
+    /* Nobody can be asked, not even in a test of gzip's. */
+    o->presume_input_tty = false;
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "mpi/ranks.h"
 
 /* Between two looks at whether all are there: twice as long each time, within these.  With a longer
@@ -22,12 +23,14 @@
 
 static const char *program_name;
 
-/* Ends the process, and so all of them: a rank that lacks memory for a few bytes cannot go on. */
+/* Ends the process, and so all of them: a rank that lacks memory for a few bytes cannot go on.  The
+ * signal removes the temporary file; if whoever started the rank had it ignored, MPI ends the rank. */
 static _Noreturn void end_all(void)
 {
     kill(getpid(), SIGTERM);
-    for (;;)
-        pause();
+    sleep(1);
+    MPI_Abort(MPI_COMM_WORLD, (int)STATUS_ERROR);
+    _exit((int)STATUS_ERROR);
 }
 
 static void *must(void *memory)
@@ -59,6 +62,11 @@ void ranks_begin(int *argc, char ***argv, const char *program)
     program_name = program;
     /* The main thread alone talks to MPI. */
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    if (provided < MPI_THREAD_FUNNELED) {
+        fprintf(stderr, "%s: this MPI does not go with threads\n", program);
+        MPI_Abort(MPI_COMM_WORLD, (int)STATUS_ERROR);
+        exit((int)STATUS_ERROR);
+    }
     MPI_Comm_create_errhandler(on_error, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
@@ -221,20 +229,26 @@ int ranks_local(void)
     return local.rank;
 }
 
+/* The processors that a rank may run on: as many bits as Linux has processors, at most. */
+struct processors {
+    unsigned long bits[8192 / (8 * sizeof(unsigned long))];
+};
+
 int ranks_threads(void)
 {
     struct ranks local = local_ranks();
-    cpu_set_t mine, *all = must(calloc((size_t)local.count, sizeof(*all)));
-    int sharing = 0, threads;
+    struct processors mine = {{0}}, *all = must(calloc((size_t)local.count, sizeof(*all)));
+    struct limits l;
+    int sharing = 0;
 
-    CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof(mine), &mine) != 0)
-        CPU_SET(0, &mine);
+    /* Where this fails on all ranks, they count as sharing the same ones. */
+    if (sched_getaffinity(0, sizeof(mine), (cpu_set_t *)mine.bits) != 0)
+        mine = (struct processors){{0}};
     MPI_Allgather(&mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine), MPI_BYTE, local.comm);
     for (int i = 0; i < local.count; i++)
-        sharing += CPU_EQUAL(&mine, &all[i]) != 0;
+        sharing += memcmp(&mine, &all[i], sizeof(mine)) == 0;
     free(all);
     MPI_Comm_free(&local.comm);
-    threads = CPU_COUNT(&mine) / sharing;
-    return threads > 0 ? threads : 1;
+    limits_read(&l, "");
+    return l.threads > sharing ? l.threads / sharing : 1;
 }

@@ -7,6 +7,7 @@
  *
  * An error in what the ranks say to each other is no rank's to report to the others: a message is
  * printed, what is not final is removed, and the process ends by SIGTERM; mpirun then ends the rest.
+ * (A rank that was started with SIGTERM ignored removes nothing: it ends by MPI_Abort.)
  */
 #ifndef GZLZSS_MPI_RANKS_H
 #define GZLZSS_MPI_RANKS_H
@@ -49,8 +50,9 @@ void ranks_share_variable(const struct ranks *r, const char *name);
 /* Whether all of them have the same texts. */
 bool ranks_have_same(const struct ranks *r, char *const *texts, int count);
 
-/* If a rank's status is not STATUS_OK, gives rank 0 the messages of the first such rank in place of
- * its own, and discards those of the others; the status becomes the same for all. */
+/* Leaves messages with rank 0 alone.  If the status of some ranks is not STATUS_OK, rank 0 gets those
+ * of the first such rank behind its own; it has none to get if it is that rank.  All get that rank's
+ * status. */
 void ranks_tell(const struct ranks *r, struct messages *m);
 
 /* Moves the messages of rank `from` to rank 0. */
@@ -59,8 +61,8 @@ void ranks_hand_over(const struct ranks *r, struct messages *m, int from);
 /* Which of the ranks on this machine this one is, from 0. */
 int ranks_local(void);
 
-/* This rank's share of the processors that it may run on: others on this machine may have the same
- * ones.  1 or more. */
+/* This rank's share of the processors that it may use, by its affinity mask and the CPU quotas of its
+ * control groups: ranks on this machine with the same mask have equal shares.  1 or more. */
 int ranks_threads(void);
 
 #endif

@@ -296,6 +296,9 @@ differ() {
     mpi_ends_with 2 2 x
     stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
     [ "$(cat x.gz)" = old ]
+    # Nobody is asked.
+    mpi_ends_with 2 2 ---presume-input-tty x
+    stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
     mpi_ends_with 0 2 -f -n x
     absent x
     "$GEN" text 100000 | "$GZLZSS" -n | cmp - x.gz
