@@ -234,9 +234,11 @@ differ() {
 
 @test "a file that becomes shorter while the ranks decode it is for one of them" {
     have strace || skip "strace is not installed"
-    ! is_sanitized || skip "the leak check does not go with strace"
+    # With strace there is no looking for leaks.
+    ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+    export ASAN_OPTIONS
     strace -o /dev/null true 2>stderr || skip "strace cannot trace here"
-    "$GEN" text 400000 >x
+    "$GEN" random 400000 >x
     "$GZLZSS" -b 32 x
     # The threads of one rank have found a mark, and wait; when they go on, the file ends in the middle.
     GZLZSS_TEST_STRETCH=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
@@ -247,7 +249,7 @@ differ() {
         kill -0 "$pid"
         sleep 0.05
     done
-    truncate -s 50000 x.gz
+    truncate -s 90000 x.gz
     status=0
     wait "$pid" || status=$?
     [ "$status" -eq 1 ] || fail "status $status: $(cat stderr)"
