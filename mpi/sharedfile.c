@@ -4,7 +4,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "mpi/sharedfile.h"
 
@@ -39,14 +44,52 @@ static int error_of(const struct sharedfile *f, int code)
     return statvfs(f->name, &st) == 0 && st.f_bavail == 0 ? ENOSPC : EIO;
 }
 
+/* To ROMIO, which MPICH has, what comes before a colon is the name of a file system.  So the directory
+ * of such a file is opened, and goes by another name: the result, to be freed; or NULL, where `name`
+ * itself has to do. */
+static char *without_colons(struct sharedfile *f, const char *name)
+{
+    static const char format[] = "/proc/self/fd/%d/%s";
+    const char *slash = strrchr(name, '/'), *base = slash != NULL ? slash + 1 : name;
+    char *directory, *other = NULL;
+    size_t size;
+
+    if (slash == NULL || strchr(name, ':') == NULL || strchr(base, ':') != NULL)
+        return NULL;
+    directory = strndup(name, (size_t)(base - name));
+    if (directory != NULL)
+        f->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(directory);
+    if (f->directory < 0)
+        return NULL;
+    size = sizeof(format) + 3 * sizeof(int) + strlen(base);
+    other = malloc(size);
+    if (other != NULL)
+        snprintf(other, size, format, f->directory, base);
+    return other;
+}
+
+static void close_directory(struct sharedfile *f)
+{
+    if (f->directory >= 0)
+        close(f->directory);
+    f->directory = -1;
+}
+
 int sharedfile_open(struct sharedfile *f, const char *name)
 {
+    char *other;
     int code;
 
-    *f = (struct sharedfile){.name = name};
-    code = MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_WRONLY, MPI_INFO_NULL, &f->file);
-    if (code != MPI_SUCCESS)
+    *f = (struct sharedfile){.name = name, .directory = -1};
+    other = without_colons(f, name);
+    code = MPI_File_open(MPI_COMM_SELF, other != NULL ? other : name, MPI_MODE_WRONLY,
+                         MPI_INFO_NULL, &f->file);
+    free(other);
+    if (code != MPI_SUCCESS) {
+        close_directory(f);
         return error_of(f, code);
+    }
     f->is_open = true;
     MPI_File_set_errhandler(f->file, MPI_ERRORS_RETURN);
     return 0;
@@ -86,6 +129,7 @@ int sharedfile_close(struct sharedfile *f, bool sync)
         code = MPI_File_sync(f->file);
     closed = MPI_File_close(&f->file);
     f->is_open = false;
+    close_directory(f);
     if (code == MPI_SUCCESS)
         code = closed;
     return error_of(f, code);

@@ -25,6 +25,7 @@ struct sharedfile {
     MPI_File file;
     bool is_open;
     const char *name; /* the caller's */
+    int directory;    /* an open one, if the name has a colon; or -1 */
 };
 
 /* Opens a file that is there, for writing.  0 or an errno, as below. */

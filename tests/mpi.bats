@@ -139,6 +139,19 @@ differ() {
     done
 }
 
+@test "colons in a path are nothing to MPI" {
+    local dir
+    "$GEN" text 100000 >x
+    for dir in a:b ufs:c ./d:/e:f; do
+        mkdir -p "$dir"
+        cp x "$dir/x:y"
+        mpi_ends_with 0 2 -b 32 "$dir/x:y"
+        [ ! -s stderr ] || fail "$(cat stderr)"
+        mpi_ends_with 0 2 -d "$dir/x:y.gz"
+        cmp x "$dir/x:y"
+    done
+}
+
 @test "several members, files by gzip, and by pigz if it is there" {
     "$GEN" text 400000 >x
     { "$GZLZSS" -b 32 -c x; "$GZLZSS" -c <x; "$GZLZSS" -b 32 -n <x; } >several.gz
