@@ -35,6 +35,14 @@
 /* A rank's lead over the slowest one.  Each takes the memory of a run, as far as it is filled. */
 #define SLOTS (PRODUCERS + 1)
 
+/* With fewer waves than this, reading, compressing and writing hardly overlap.  (Not measured: eight
+ * ranks that had one wave and a bit were at 0.65 of their speed, mpi/README.md.) */
+#define WAVES_MIN ((uint64_t)4)
+
+/* But a thread gets no fewer segments of a run: the threads wait for the last of them, and with less
+ * to do between two meetings, the ranks wait for each other. */
+#define THREAD_SEGMENTS ((uint64_t)4)
+
 /* This rank's output of a wave. */
 struct slot {
     uint8_t *bytes;
@@ -105,14 +113,28 @@ static uint64_t run_segments(const struct compression *k)
     return (wave + ranks - 1) / ranks;
 }
 
-/* Chooses as few waves as the memory allows. */
+/* The fewest waves of at most so many segments for each rank. */
+static uint64_t waves_of(const struct compression *k, uint64_t run)
+{
+    const uint64_t wave = run * (uint64_t)k->c->r->count;
+
+    return (k->segments + wave - 1) / wave;
+}
+
+/* Chooses as few waves as the memory allows; or WAVES_MIN, or as many as leave each thread enough to
+ * do.  (Of all ranks, the one with the most threads counts.) */
 static void plan_waves(struct compression *k)
 {
     const uint64_t most = k->c->t->wave / k->segment > 0 ? k->c->t->wave / k->segment : 1;
-    const uint64_t wave = most * (uint64_t)k->c->r->count;
+    uint64_t least = THREAD_SEGMENTS * (uint64_t)k->c->t->most_threads, more;
 
     k->segments = k->c->size == 0 ? 1 : (k->c->size + k->segment - 1) / k->segment;
-    k->waves = (k->segments + wave - 1) / wave;
+    k->waves = waves_of(k, most);
+    if (least < most / WAVES_MIN)
+        least = most / WAVES_MIN; /* as a GPU wants much at a time */
+    more = waves_of(k, least < most ? least : most);
+    if (k->waves < WAVES_MIN)
+        k->waves = more < WAVES_MIN ? more : WAVES_MIN;
     k->run_max = (size_t)run_segments(k) * k->segment;
     if (k->run_max > k->c->size)
         k->run_max = (size_t)k->c->size;

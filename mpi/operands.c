@@ -556,15 +556,17 @@ static void agree_on_status(struct work *w)
     w->m->status = all == 2 ? STATUS_ERROR : all == 1 ? STATUS_WARNING : STATUS_OK;
 }
 
-/* Makes the wave the same for all ranks, as each has to know where the runs of the others begin: the
- * least of them, where machines differ in processors or in whether they have a GPU. */
-static void agree_on_wave(struct work *w)
+/* Makes what each rank has to know of the others the same for all: it has to know where their runs
+ * begin.  Of waves, the least counts, where machines differ in processors or in whether they have a
+ * GPU. */
+static void agree_on_tools(struct work *w)
 {
     uint64_t mine = w->tools.wave, least;
 
     ranks_meet(&w->all);
     MPI_Allreduce(&mine, &least, 1, MPI_UINT64_T, MPI_MIN, w->all.comm);
     w->tools.wave = (size_t)least;
+    MPI_Allreduce(&w->tools.threads, &w->tools.most_threads, 1, MPI_INT, MPI_MAX, w->all.comm);
 }
 
 static size_t wave_of(int threads)
@@ -605,7 +607,7 @@ void mpi_operands_process(const struct options *o, struct messages *m)
             w.said[i] = (struct messages){.program = m->program, .collect = true};
         ok = o->action != ACTION_COMPRESS || make_object(&w, total);
         if (ranks_agree(&w.all, ok)) {
-            agree_on_wave(&w);
+            agree_on_tools(&w);
             work_on(&w);
         } else {
             ranks_tell(&w.all, m);

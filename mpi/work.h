@@ -20,6 +20,7 @@ struct tools {
     gzlzss *z;          /* compression: the library's object; else NULL */
     struct pipeline *p; /* decompression by one rank alone: what the command has; else NULL */
     int threads;        /* of this rank: others may have more, or fewer */
+    int most_threads;   /* of any rank */
     size_t wave; /* bytes of input of a wave that a rank compresses, at most; the same for all */
 };
 
