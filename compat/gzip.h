@@ -26,4 +26,11 @@ size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level
 /* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
 
+/*
+ * For who looks for members in the middle of data: bytes of the header that in[0..len) starts with,
+ * where a good block follows; 0 if it does not seem to be one, or not all of it is there.  Its CRC
+ * is not looked at.  Up to 8 bytes after in + len are read, and not used.
+ */
+size_t gz_member_header(const uint8_t *in, size_t len);
+
 #endif

@@ -138,23 +138,23 @@ static enum piece_result unreadable(const struct piece *p)
  * failed. */
 static uint64_t find_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to)
 {
-    static const uint8_t mark[INF_MARK_SIZE] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
-
     t->len = 0;
     for (uint64_t at = from < INF_MARK_SIZE ? INF_MARK_SIZE : from; at < to;) {
         /* Marks that end from `at` on begin so many bytes before. */
         const uint64_t begin = at - INF_MARK_SIZE;
         const uint64_t left = to - 1 - begin;
         const ssize_t n = read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
-        const uint8_t *found;
+        size_t end;
 
         if (n < 0)
             return UINT64_MAX;
         if ((size_t)n < INF_MARK_SIZE)
             break;
-        found = memmem(t->in, (size_t)n, mark, sizeof(mark));
-        if (found != NULL)
-            return begin + (uint64_t)(found - t->in) + INF_MARK_SIZE;
+        end = (size_t)n - INF_MARK_SIZE + 1;
+        for (size_t i = 0; (i = inf_find_hint(t->in, i, end)) < end; i += INF_HINT_SIZE)
+            for (size_t k = i; k < i + INF_HINT_SIZE && k < end; k++)
+                if (inf_is_mark(t->in + k))
+                    return begin + k + INF_MARK_SIZE;
         at = begin + (uint64_t)n + 1;
     }
     return to;
@@ -167,26 +167,15 @@ bool piece_has_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to)
 
 /* --- Headers -------------------------------------------------------------------------------- */
 
-/* The bytes of a gzip header that in[0..len) begins with, or 0: none that is taken. */
+/* The bytes of a gzip header that in[0..len) begins with, or 0: none that is taken.  What gunzip has words
+ * about is not: an extra field, and a CRC of the header. */
 static size_t header_size(const uint8_t *in, size_t len)
 {
-    enum { NAME = 8, COMMENT = 16, TAKEN = 1 | NAME | COMMENT };
-    size_t at = GZ_HEADER_SIZE;
+    enum { TEXT = 1, COMMENT = 16 };
 
-    if (len < at || in[0] != 0x1f || in[1] != 0x8b || in[2] != GZ_METHOD_DEFLATE ||
-        (in[3] & ~TAKEN) != 0)
+    if (len < GZ_HEADER_SIZE || (in[3] & ~(TEXT | GZ_FLAG_NAME | COMMENT)) != 0)
         return 0;
-    for (int flag = NAME; flag <= COMMENT; flag *= 2) {
-        const uint8_t *zero;
-
-        if ((in[3] & flag) == 0)
-            continue;
-        zero = memchr(in + at, 0, len - at);
-        if (zero == NULL)
-            return 0;
-        at = (size_t)(zero - in) + 1;
-    }
-    return at;
+    return gz_member_header(in, len);
 }
 
 /* --- Decoding ------------------------------------------------------------------------------- */

@@ -294,11 +294,11 @@ static bool next_member(struct at *a)
     if (trailer_end < v->offset || trailer_end > v->offset + v->len)
         view_begin(v, trailer_end);
     at = (size_t)(trailer_end - v->offset);
-    header = at < v->len ? member_header(v->in + at, v->len - at) : 0;
+    header = at < v->len ? gz_member_header(v->in + at, v->len - at) : 0;
     if (header == 0) {
         if (!view_more(a->e, v, &at))
             return false;
-        header = member_header(v->in + at, v->len - at);
+        header = gz_member_header(v->in + at, v->len - at);
     }
     a->k->is_full = header > 0 && a->k->count >= PIECES_MAX;
     if (header == 0 || a->k->is_full)

@@ -114,10 +114,6 @@ struct expansion {
 
 /* --- starts.c --- */
 
-/* Bytes of the gzip header (RFC 1952) that in[0..len) starts with; 0 if it does not seem to be one,
- * or not all of it is there.  VIEW_PAD bytes behind it are read. */
-size_t member_header(const uint8_t *in, size_t len);
-
 /* Looks for a start in the stretch: a mark or member, else another unless `marks_only`.  Without the
  * lock. */
 bool find_start(const struct expansion *e, struct expand_tools *t, struct stretch *k,

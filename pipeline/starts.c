@@ -5,42 +5,12 @@
 
 #include <string.h>
 
-#include "inflate/blockheader.h"
+#include "compat/gzip.h"
 #include "inflate/find.h"
 #include "pipeline/expansion.h"
 
 /* How much of the next input is looked at together with what may be a start. */
 #define SCAN_AFTER ((size_t)1 << 10)
-
-size_t member_header(const uint8_t *in, size_t len)
-{
-    enum { HEADER_CRC = 2, EXTRA = 4, NAME = 8, COMMENT = 16, RESERVED = 0xe0, FIXED = 10 };
-    struct inf_block block;
-    size_t at = FIXED;
-
-    if (len < FIXED + 1 || in[0] != 0x1f || in[1] != 0x8b || in[2] != 8 || (in[3] & RESERVED) != 0)
-        return 0;
-    if ((in[3] & EXTRA) != 0) {
-        if (len < at + 2)
-            return 0;
-        at += 2 + (size_t)(in[at] | in[at + 1] << 8);
-    }
-    for (int flag = NAME; flag <= COMMENT; flag *= 2) {
-        const uint8_t *zero;
-
-        if ((in[3] & flag) == 0)
-            continue;
-        zero = at < len ? memchr(in + at, 0, len - at) : NULL;
-        if (zero == NULL)
-            return 0;
-        at = (size_t)(zero - in) + 1;
-    }
-    if ((in[3] & HEADER_CRC) != 0)
-        at += 2;
-    if (at >= len || inf_check_block(0, 0, in + at, len - at, &block) == INF_BLOCK_BAD)
-        return 0;
-    return at;
-}
 
 /* What was found in some input: places in it, or SIZE_MAX. */
 struct finds {
@@ -55,7 +25,7 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     for (size_t at = 0; (at = inf_find_hint(in, at, to)) < to; at += INF_HINT_SIZE) {
         for (size_t i = at; i < at + INF_HINT_SIZE && i < to; i++) {
             if (in[i] == 0x1f && i >= from) {
-                const size_t header = member_header(in + i, len - i);
+                const size_t header = gz_member_header(in + i, len - i);
 
                 if (header > 0) {
                     f->member = i + header;
