@@ -365,6 +365,21 @@ differ() {
     nothing_left_but x.gz
 }
 
+@test "a quota of processors counts, as for gzlzss" {
+    local mount
+    [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
+    [ "$(nproc)" -gt 1 ] || skip "there is one processor"
+    # What is mounted over the control groups says the same in the words of both versions: one processor.
+    mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' /proc/self/mountinfo | head -n 1)
+    [ -n "$mount" ] || skip "there are no control groups"
+    "$GEN" text 100000 >x
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount -t tmpfs none "$0" && cd "$0" && echo 100000 100000 >cpu.max &&
+        echo 100000 >cpu.cfs_quota_us && echo 100000 >cpu.cfs_period_us && cd - >/dev/null && exec "$@"' \
+        "$mount" timeout 60 "$MPI" -vv -k x 2>stderr </dev/null || skip "no mounts can be made here"
+    grep -q 'x: 1 rank, of 1 thread here' stderr || fail "$(cat stderr)"
+}
+
 @test "options in GZLZSS count, and those of gzip's variable" {
     "$GEN" text 100000 >x
     GZLZSS='-1 -b 32 -n' mpi_ends_with 0 2 -k x
