@@ -134,13 +134,8 @@ static int write_fd(void *ctx, const void *buf, size_t len)
 /* Takes a decompressor that nobody uses, or makes one; NULL if memory is short. */
 static struct decompressor *take(gzlzss *z, const struct gz_io *io)
 {
-    struct decompressor *d;
+    struct decompressor *d = (struct decompressor *)shelves_take(&z->idle);
 
-    pthread_mutex_lock(&z->lock);
-    d = z->idle;
-    if (d != NULL)
-        z->idle = d->next;
-    pthread_mutex_unlock(&z->lock);
     if (d == NULL)
         d = calloc(1, sizeof(*d));
     if (d == NULL)
@@ -153,14 +148,6 @@ static struct decompressor *take(gzlzss *z, const struct gz_io *io)
         return d;
     free(d);
     return NULL;
-}
-
-static void leave(gzlzss *z, struct decompressor *d)
-{
-    pthread_mutex_lock(&z->lock);
-    d->next = z->idle;
-    z->idle = d;
-    pthread_mutex_unlock(&z->lock);
 }
 
 enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, int *error)
@@ -179,7 +166,7 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     if (status == GZ_OK)
         status = gz_run(d->stream);
     *error = errno;
-    leave(z, d);
+    shelves_leave(&z->idle, &d->kept);
     return status;
 }
 

@@ -174,9 +174,19 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
         snprintf(trouble, sizeof(trouble), "%s", error);
         return GZLZSS_ERROR_GPU;
     }
-    pthread_mutex_init(&made->lock, NULL);
+    for (unsigned i = 0; i < SHELVES; i++)
+        pthread_mutex_init(&made->calls[i].lock, NULL);
+    shelves_init(&made->idle);
     *z = made;
     return GZLZSS_OK;
+}
+
+static void free_decompressor(struct shelved *kept)
+{
+    struct decompressor *d = (struct decompressor *)kept;
+
+    gz_close(d->stream);
+    free(d);
 }
 
 void gzlzss_free(gzlzss *z)
@@ -186,12 +196,9 @@ void gzlzss_free(gzlzss *z)
     /* Another process has its threads, and cannot end them here. */
     if (z->owner == getpid())
         pipeline_free(z->pipeline);
-    for (struct decompressor *d = z->idle, *next; d != NULL; d = next) {
-        next = d->next;
-        gz_close(d->stream);
-        free(d);
-    }
-    pthread_mutex_destroy(&z->lock);
+    shelves_free(&z->idle, free_decompressor);
+    for (unsigned i = 0; i < SHELVES; i++)
+        pthread_mutex_destroy(&z->calls[i].lock);
     free(z);
 }
 
@@ -233,27 +240,28 @@ gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
         call->in_bytes = 0;
         call->out_bytes = 0;
     }
-    pthread_mutex_lock(&z->lock);
-    o->next = z->first;
-    if (z->first != NULL)
-        z->first->previous = o;
-    z->first = o;
-    pthread_mutex_unlock(&z->lock);
+    o->list = &z->calls[shelves_here()];
+    pthread_mutex_lock(&o->list->lock);
+    o->next = o->list->first;
+    if (o->next != NULL)
+        o->next->previous = o;
+    o->list->first = o;
+    pthread_mutex_unlock(&o->list->lock);
     return GZLZSS_OK;
 }
 
 void operation_end(struct operation *o)
 {
-    gzlzss *z = o->z;
+    struct calls *list = o->list;
 
-    pthread_mutex_lock(&z->lock);
+    pthread_mutex_lock(&list->lock);
     if (o->previous != NULL)
         o->previous->next = o->next;
     else
-        z->first = o->next;
+        list->first = o->next;
     if (o->next != NULL)
         o->next->previous = o->previous;
-    pthread_mutex_unlock(&z->lock);
+    pthread_mutex_unlock(&list->lock);
 }
 
 /* Cancels one; with the lock held. */
@@ -270,11 +278,15 @@ void gzlzss_cancel(gzlzss *z, const gzlzss_call *call)
 {
     if (z == NULL || z->owner != getpid())
         return;
-    pthread_mutex_lock(&z->lock);
-    for (struct operation *o = z->first; o != NULL; o = o->next)
-        if (call == NULL || o->call == call)
-            cancel(o);
-    pthread_mutex_unlock(&z->lock);
+    for (unsigned i = 0; i < SHELVES; i++) {
+        struct calls *list = &z->calls[i];
+
+        pthread_mutex_lock(&list->lock);
+        for (struct operation *o = list->first; o != NULL; o = o->next)
+            if (call == NULL || o->call == call)
+                cancel(o);
+        pthread_mutex_unlock(&list->lock);
+    }
 }
 
 bool operation_goes_on(const struct operation *o)

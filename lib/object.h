@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/shelves.h"
 #include "compat/gunzip.h"
 #include "include/gzlzss.h"
 #include "pipeline/pipeline.h"
@@ -24,12 +25,21 @@ struct operation {
     struct pipeline_job *job;             /* of compression, or NULL */
     void (*wake_up)(struct operation *o); /* it was cancelled: ends waiting for it; or NULL */
     atomic_bool is_cancelled;
-    struct operation *previous, *next; /* under the object's lock */
+    struct calls *list;                /* where it is, */
+    struct operation *previous, *next; /* under the list's lock */
+};
+
+/* Some of the calls that are under way: those that began on one processor, as threads on different
+ * ones are not to wait for each other. */
+struct calls {
+    pthread_mutex_t lock;
+    struct operation *first;
+    char apart[SHELVES_APART];
 };
 
 /* What a decompression needs, kept for the next. */
 struct decompressor {
-    struct decompressor *next;
+    struct shelved kept;
     struct gz_stream *stream; /* NULL at first */
     struct gz_info info;
 };
@@ -41,9 +51,8 @@ struct gzlzss {
     size_t segment_size;
     bool is_rsyncable;
 
-    pthread_mutex_t lock; /* of the lists */
-    struct operation *first;
-    struct decompressor *idle; /* that nobody uses */
+    struct calls calls[SHELVES];
+    struct shelves idle; /* struct decompressor, that nobody uses */
 };
 
 /* Whether `call`, which may be NULL, is a struct that this library can read. */

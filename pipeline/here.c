@@ -28,13 +28,8 @@ bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *o
 /* Takes memory that nobody uses, or makes some; NULL if memory is short. */
 static struct tools *take_tools(struct pipeline *p)
 {
-    struct tools *t;
+    struct tools *t = (struct tools *)shelves_take(&p->here);
 
-    lock(p);
-    t = p->here;
-    if (t != NULL)
-        p->here = t->next;
-    unlock(p);
     if (t != NULL)
         return t;
     t = tools_new(p->level, HERE_MAX);
@@ -45,14 +40,6 @@ static struct tools *take_tools(struct pipeline *p)
         return t;
     tools_free(t);
     return NULL;
-}
-
-static void leave_tools(struct pipeline *p, struct tools *t)
-{
-    lock(p);
-    t->next = p->here;
-    p->here = t;
-    unlock(p);
 }
 
 /* Matches and encodes; returns the bytes in t->out.  The CPU's matches are right. */
@@ -100,15 +87,17 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *of)
             of->error_number = errno;
         }
     }
-    leave_tools(p, t);
+    shelves_leave(&p->here, &t->kept);
     of->is_over = true;
     return true;
 }
 
+static void give_back(struct shelved *kept)
+{
+    tools_free((struct tools *)kept);
+}
+
 void here_free(struct pipeline *p)
 {
-    for (struct tools *t = p->here, *next; t != NULL; t = next) {
-        next = t->next;
-        tools_free(t);
-    }
+    shelves_free(&p->here, give_back);
 }

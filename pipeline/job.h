@@ -84,6 +84,7 @@
 
 #include <pthread.h>
 
+#include "base/shelves.h"
 #include "huffman/huffman.h"
 #include "inflate/find.h"
 #include "pipeline/pipeline.h"
@@ -91,7 +92,7 @@
 
 /* A worker's memory.  It carries nothing from one segment to the next. */
 struct tools {
-    struct tools *next; /* of those that nobody uses */
+    struct shelved kept; /* of those that nobody uses, for here.c */
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
     uint8_t *in;  /* a segment and LZ_INPUT_PAD */
@@ -284,7 +285,7 @@ struct pipeline {
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
 
-    struct tools *here;     /* memory that nobody uses, for here.c */
+    struct shelves here;    /* struct tools that nobody uses, for here.c */
     struct copiers copiers; /* they have a lock of their own */
 
     /* Decompression (expand.c): */

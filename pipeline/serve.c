@@ -166,6 +166,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     }
     p->workers[0].pipeline = p;
     pthread_mutex_init(&p->lock, NULL);
+    shelves_init(&p->here);
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
     pthread_cond_init(&p->can_free, NULL);
