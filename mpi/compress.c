@@ -8,7 +8,7 @@
  *     the main thread         waits for the run, meets the other ranks, adds up where the runs go
  *                             (MPI_Exscan), and writes this rank's
  *
- * There are three buffers for output.  A rank may be ahead of the others by as many waves; no thread
+ * There are some buffers for output.  A rank may be ahead of the others by as many waves; no thread
  * waits for the slowest rank of each wave.  A rank that fails says so when the ranks meet next; all
  * give up then.
  *
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hugepages.h"
 #include "base/thread.h"
 #include "compat/gzip.h"
 #include "mpi/compress.h"
@@ -32,16 +33,17 @@
  * it reads, and for each other at the end of every run. */
 #define PRODUCERS 2
 
-/* A rank's lead over the slowest one.  Each takes the memory of a run, as far as it is filled. */
-#define SLOTS (PRODUCERS + 1)
+/* A rank's lead over the slowest one, in waves.  Each takes the memory of a run, as far as it is
+ * filled: with large runs, there are fewer. */
+#define SLOTS_MIN (PRODUCERS + 1)
+#define SLOTS_MAX 6
+#define SLOTS_MEMORY ((size_t)144 << 20)
 
-/* With fewer waves than this, reading, compressing and writing hardly overlap.  (Not measured: eight
- * ranks that had one wave and a bit were at 0.65 of their speed, mpi/README.md.) */
+/* With fewer waves than this, reading, compressing and writing hardly overlap. */
 #define WAVES_MIN ((uint64_t)4)
 
-/* But a thread gets no fewer segments of a run: the threads wait for the last of them, and with less
- * to do between two meetings, the ranks wait for each other. */
-#define THREAD_SEGMENTS ((uint64_t)4)
+/* But a thread gets no fewer segments of a run. */
+#define THREAD_SEGMENTS ((uint64_t)2)
 
 /* This rank's output of a wave. */
 struct slot {
@@ -59,7 +61,8 @@ struct compression {
 
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t changed;
-    struct slot slots[SLOTS];
+    struct slot slots[SLOTS_MAX];
+    unsigned slot_count;
     uint64_t next; /* the wave whose run is produced next */
     bool stops;
     gzlzss_status status; /* the first error, */
@@ -217,13 +220,13 @@ static void produce(struct compression *k, uint64_t wave, struct slot *slot, uin
 static void *producer_main(void *argument)
 {
     struct compression *k = argument;
-    uint8_t *in = malloc(k->run_max + 1);
+    uint8_t *in = hugepages_alloc(k->run_max + 1);
 
     if (in == NULL)
         fail(k, GZLZSS_ERROR_MEMORY, 0);
     pthread_mutex_lock(&k->lock);
     for (;;) {
-        struct slot *slot = &k->slots[k->next % SLOTS];
+        struct slot *slot = &k->slots[k->next % k->slot_count];
         uint64_t wave;
 
         if (k->stops || k->next == k->waves)
@@ -256,8 +259,13 @@ static bool make_slots(struct compression *k)
 {
     const size_t room = gzlzss_bound(k->c->t->z, k->run_max) + k->c->f->header_len;
 
-    for (uint64_t i = 0; i < SLOTS && i < k->waves; i++) {
-        k->slots[i].bytes = malloc(room);
+    k->slot_count = (unsigned)(SLOTS_MEMORY / room);
+    if (k->slot_count > SLOTS_MAX)
+        k->slot_count = SLOTS_MAX;
+    if (k->slot_count < SLOTS_MIN)
+        k->slot_count = SLOTS_MIN;
+    for (uint64_t i = 0; i < k->slot_count && i < k->waves; i++) {
+        k->slots[i].bytes = hugepages_alloc(room);
         if (k->slots[i].bytes == NULL)
             return false;
     }
@@ -267,7 +275,7 @@ static bool make_slots(struct compression *k)
 /* Waits for this rank's output of a wave. */
 static struct slot *wait_for(struct compression *k, uint64_t wave)
 {
-    struct slot *slot = &k->slots[wave % SLOTS];
+    struct slot *slot = &k->slots[wave % k->slot_count];
 
     pthread_mutex_lock(&k->lock);
     while (!slot->is_taken || !slot->is_done)
@@ -303,16 +311,14 @@ static bool write_waves(struct compression *k)
     for (uint64_t wave = 0; wave < k->waves; wave++) {
         struct slot *slot = wait_for(k, wave);
         /* Bytes, and whether this rank has failed. */
-        uint64_t mine[2] = {slot->len, !is_well(k)}, all[2], before = 0;
+        const uint64_t mine[2] = {slot->len, !is_well(k)};
+        uint64_t all[2], before;
         int error;
 
-        ranks_meet(r);
-        MPI_Exscan(mine, &before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
-        MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, r->comm);
+        ranks_add_up(r, mine, 2, &before, all);
         if (all[1] > 0)
             return false;
-        error = sharedfile_write(&k->c->out, base + (r->rank == 0 ? 0 : before), slot->bytes,
-                                 slot->len);
+        error = sharedfile_write(&k->c->out, base + before, slot->bytes, slot->len);
         give_back(k, slot);
         if (error != 0)
             fail(k, GZLZSS_ERROR_WRITE, error);
@@ -395,7 +401,7 @@ bool compress_together(struct together *c)
     if (ok)
         write_trailer(&k);
     report(&k);
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < SLOTS_MAX; i++)
         free(k.slots[i].bytes);
     pthread_cond_destroy(&k.changed);
     pthread_mutex_destroy(&k.lock);

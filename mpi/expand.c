@@ -34,9 +34,10 @@
 /* There are two sets of pieces: one is decoded while the other is written. */
 #define SETS 2
 
-/* All threads of a rank keep as much output as so many waves of compression take: what compression
- * takes, which has two buffers for input and three for output, is about as much. */
-#define KEPT_WAVES 4
+/* All threads of a rank keep as much output as so many waves of compression take, but no more than
+ * this: about what compression takes. */
+#define KEPT_WAVES 8
+#define KEPT_MAX ((uint64_t)192 << 20)
 
 /* A thread keeps so much output of a piece, at least: a segment's, and half of the next one's.  With
  * less, more is decoded twice. */
@@ -397,7 +398,8 @@ static void number_lanes(struct expansion *x)
 {
     const struct ranks *r = x->e->r;
     const uint64_t mine = (uint64_t)x->e->t->threads;
-    uint64_t kept = KEPT_WAVES * x->e->t->wave / (SETS * mine), least;
+    const uint64_t all = KEPT_WAVES * (uint64_t)x->e->t->wave;
+    uint64_t kept = (all < KEPT_MAX ? all : KEPT_MAX) / (SETS * mine), least;
 
     if (kept < KEEP_MIN && x->test_stretch == 0)
         kept = KEEP_MIN;

@@ -12,14 +12,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "mpi/ranks.h"
 
 /* Between two looks at whether all are there: twice as long each time, within these.  With a longer
- * last sleep, those that have looked wait longer for those that sleep, and MPI does not sleep then; a
- * shorter one takes more of a processor. */
+ * last sleep, the ranks wait longer for one that sleeps; a shorter one takes more of a processor. */
 #define SLEEP_FIRST_NS 20000L
 #define SLEEP_LAST_NS 160000L
+
+/* Before that, ranks look again and again for so long: at the start, they meet a dozen times, and are
+ * there at once. */
+#define LOOK_SECONDS 100e-6
 
 static const char *program_name;
 
@@ -96,23 +100,47 @@ struct ranks ranks_alone(void)
     return (struct ranks){MPI_COMM_SELF, 0, 1};
 }
 
-void ranks_meet(const struct ranks *r)
+/* Waits for one or two requests without taking a processor for it. */
+static void wait_for(MPI_Request *requests, int count)
 {
+    MPI_Status statuses[2];
     struct timespec sleep = {.tv_nsec = SLEEP_FIRST_NS};
-    MPI_Request request;
-    int is_done = 0;
+    const double begin = clock_seconds();
+    int are_done = 0;
 
-    if (r->count == 1)
-        return;
-    MPI_Ibarrier(r->comm, &request);
     for (;;) {
-        MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
-        if (is_done)
+        MPI_Testall(count, requests, &are_done, statuses);
+        if (are_done)
             return;
+        if (clock_seconds() - begin < LOOK_SECONDS)
+            continue;
         nanosleep(&sleep, NULL);
         if (sleep.tv_nsec < SLEEP_LAST_NS)
             sleep.tv_nsec *= 2;
     }
+}
+
+void ranks_meet(const struct ranks *r)
+{
+    MPI_Request request;
+
+    if (r->count == 1)
+        return;
+    MPI_Ibarrier(r->comm, &request);
+    wait_for(&request, 1);
+}
+
+void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
+                  uint64_t *all)
+{
+    MPI_Request requests[2];
+
+    *before = 0;
+    MPI_Iexscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm, &requests[0]);
+    MPI_Iallreduce(mine, all, count, MPI_UINT64_T, MPI_SUM, r->comm, &requests[1]);
+    wait_for(requests, 2);
+    if (r->rank == 0)
+        *before = 0; /* MPI leaves it undefined */
 }
 
 bool ranks_agree(const struct ranks *r, bool is_well)

@@ -3,7 +3,8 @@
  *
  * MPI waits by asking again and again, which takes a processor from the threads that compress.  So
  * the ranks meet first: ranks_meet sleeps between two looks.  What they have to say to each other is
- * said once all are there, and then takes microseconds.
+ * said once all are there, and then takes microseconds; where it takes less to say it and meet in one
+ * (ranks_add_up), that sleeps, too.
  *
  * An error in what the ranks say to each other is no rank's to report to the others: a message is
  * printed, what is not final is removed, and the process ends by SIGTERM; mpirun then ends the rest.
@@ -33,6 +34,11 @@ struct ranks ranks_alone(void); /* this one */
 
 /* Returns when all of them have called it. */
 void ranks_meet(const struct ranks *r);
+
+/* Adds up what all of them have in mine[0..count): all[0..count) becomes the sums, and *before the sum of
+ * mine[0] over the ranks before this one.  Returns when all have called it, and sleeps until then. */
+void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
+                  uint64_t *all);
 
 /* Whether all are well.  All of them call it, here and below. */
 bool ranks_agree(const struct ranks *r, bool is_well);
