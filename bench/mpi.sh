@@ -4,7 +4,7 @@
 #   bench/mpi.sh [-p THREADS] [-n "RANKS..."] [-l LEVEL] [-r REPEATS] FILE
 #
 # Compresses FILE by 1, 2, 4, 8 ranks of 2 threads (-n, -p), and by gzlzss with the threads that these
-# have in all; then decompresses it.  Prints for each the seconds (the best of 3 runs, -r; without what
+# have in all; then decompresses it.  Prints for each the seconds (the best of 3 rounds, -r; without what
 # it takes to start as many ranks that do nothing), GB of FILE a second, and the efficiency: the speed-up
 # over the first row divided by how many times as many threads there are.  Every output is compared with
 # gzlzss's.  FILE should be in the page cache, and in a directory that takes its output: a tmpfs, so that
@@ -45,14 +45,14 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_hwloc_base_binding_policy=none
 
 size=$(stat -c %s "$file")
-want=$("$gzlzss" "-$level" -nc "$file" | sha256sum)
-data=$(sha256sum <"$file")
-out=$file.gz
+out=$file.gz want=$file.mpi-want plain=$file.mpi-bench
 if [ -e "$out" ]; then
     echo "mpi.sh: $out is in the way" >&2
     exit 2
 fi
-trap 'rm -f "$out" "$file.mpi-bench" "$file.mpi-bench.gz"' EXIT
+trap 'rm -f "$out" "$want" "$plain" "$plain.gz"' EXIT
+"$gzlzss" "-$level" -nc "$file" >"$want"
+cp "$want" "$plain.gz"
 
 # seconds COMMAND...: the seconds that it takes.
 seconds() {
@@ -63,18 +63,18 @@ seconds() {
     awk -v b="$begin" -v e="$end" 'BEGIN { print e - b }'
 }
 
-# best OUTPUT DIGEST COMMAND...: the least of several.  After each, OUTPUT, if it is not empty, is compared
-# and removed.
-best() {
-    local i output=$1 digest=$2
-    shift 2
-    for ((i = 0; i < repeats; i++)); do
-        seconds "$@"
-        if [ -n "$output" ] && [ "$(sha256sum <"$output")" != "$digest" ]; then
-            echo "mpi.sh: $output is not what it should be: $*" >&2
-        fi
+# run KEY OUTPUT WANT COMMAND...: keeps the least seconds so far in least[KEY].  OUTPUT, if it is not
+# empty, is compared with WANT and removed.
+declare -A least
+run() {
+    local key=$1 output=$2 wanted=$3 took
+    shift 3
+    took=$(seconds "$@")
+    if [ -n "$output" ]; then
+        cmp "$output" "$wanted" >&2 || echo "mpi.sh: that was: $*" >&2
         rm -f "$output"
-    done | sort -g | head -n 1
+    fi
+    least[$key]=$(printf '%s\n' "$took" "${least[$key]:-$took}" | sort -g | head -n 1)
 }
 
 # row WHAT THREADS SECONDS START: prints it; $first is the speed of one thread in the first row.
@@ -87,34 +87,34 @@ row() {
         'BEGIN { printf "%-26s %7d %8.3f %8.3f %8.3f %10.2f\n", w, n, t - o, o, s, s / n / f }'
 }
 
-heading() {
-    printf '\n%s of %s, %s bytes, level %s; %s\n' "$1" "${file##*/}" "$size" "$level" "$(nproc) processors"
+# table WHAT OPTION...: measures all and prints the table.  Once all had their turn, all have the next:
+# the machine may be faster at one time than at another.
+table() {
+    local what=$1 input=$file output=$out wanted=$want n i
+    shift
+    if [ "$what" = decompression ]; then
+        input=$plain.gz output=$plain wanted=$file
+    fi
+    least=()
+    for ((i = 0; i < repeats; i++)); do
+        for n in $ranks; do
+            run "mpi $n" "$output" "$wanted" "${mpirun[@]}" -n "$n" "$mpi" "-p$threads" "$@" "$input"
+            run "start $n" "" "" "${mpirun[@]}" -n "$n" "$mpi" --version
+            run "one $n" "$output" "$wanted" "$gzlzss" "-p$((n * threads))" "$@" "$input"
+        done
+    done
+    printf '\n%s of %s, %s bytes, level %s; %s processors\n' \
+        "$what" "${file##*/}" "$size" "$level" "$(nproc)"
     printf '%-26s %7s %8s %8s %8s %10s\n' what threads seconds start GB/s efficiency
+    first=
+    for n in $ranks; do
+        row "gzlzss-mpi, $n x -p$threads" $((n * threads)) "${least[mpi $n]}" "${least[start $n]}"
+    done
+    first=
+    for n in $ranks; do
+        row "gzlzss -p$((n * threads))" $((n * threads)) "${least[one $n]}" 0
+    done
 }
 
-plain=$file.mpi-bench
-heading compression
-for n in $ranks; do
-    row "gzlzss-mpi, $n x -p$threads" $((n * threads)) \
-        "$(best "$out" "$want" "${mpirun[@]}" -n "$n" "$mpi" "-p$threads" "-$level" --backend=cpu -nk "$file")" \
-        "$(best "" "" "${mpirun[@]}" -n "$n" "$mpi" --version)"
-done
-first=
-for n in $ranks; do
-    row "gzlzss -p$((n * threads))" $((n * threads)) \
-        "$(best "$out" "$want" "$gzlzss" "-p$((n * threads))" "-$level" --backend=cpu -nk "$file")" 0
-done
-
-"$gzlzss" "-$level" -nc "$file" >"$plain.gz"
-heading decompression
-first=
-for n in $ranks; do
-    row "gzlzss-mpi -d, $n x -p$threads" $((n * threads)) \
-        "$(best "$plain" "$data" "${mpirun[@]}" -n "$n" "$mpi" "-p$threads" -dk "$plain.gz")" \
-        "$(best "" "" "${mpirun[@]}" -n "$n" "$mpi" --version)"
-done
-first=
-for n in $ranks; do
-    row "gzlzss -d -p$((n * threads))" $((n * threads)) \
-        "$(best "$plain" "$data" "$gzlzss" "-p$((n * threads))" -dk "$plain.gz")" 0
-done
+table compression "-$level" --backend=cpu -nk
+table decompression -dk
