@@ -392,76 +392,102 @@ faults() {
     verdict "three files, the GPU fails at the second"
 }
 
-# --- The kernels themselves ---------------------------------------------------------------------
+# --- The kernels themselves, under compute-sanitizer ---------------------------------------------
 
-sanitizer() {
-    if command -v compute-sanitizer >/dev/null 2>&1; then
-        mkdir sanitize
-        "$GEN" text 100000 >sanitize/text
-        "$GEN" zeros 40000 >sanitize/zeros
-        "$GEN" binary 100000 >sanitize/binary
-        for tool in memcheck racecheck; do
-            for options in "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
-                status=0
-                # shellcheck disable=SC2086 # These are several.
-                compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
-                    "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
-                    sanitize/binary >out 2>messages || status=$?
-                if [ "$status" -ne 0 ]; then
-                    problem "exit status $status"
-                    tail -n 30 sanitizer.log messages >>problems
-                fi
-                grep -q 'SUMMARY: 0 \(errors\|hazards\)' sanitizer.log ||
-                    problem "no summary: $(tail -n 3 sanitizer.log)"
-                expect_gpu_alone "under $tool"
-                for f in text zeros binary; do
-                    # shellcheck disable=SC2086
-                    "$command" -n $options --backend=cpu <"sanitize/$f" |
-                        cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
-                done
-                verdict "compute-sanitizer $tool, $options"
-            done
-        done
-    else
-        echo "skipped - compute-sanitizer is not installed"
+# has_sanitizer: whether it is there; says so if not.
+has_sanitizer() {
+    command -v compute-sanitizer >/dev/null 2>&1 && return
+    echo "skipped - compute-sanitizer is not installed"
+    return 1
+}
+
+# sanitized TOOL COMMAND...: runs it under the tool, its output in "messages"; a problem if there is one.
+sanitized() {
+    tool=$1
+    shift
+    status=0
+    compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log "$@" \
+        >messages 2>&1 || status=$?
+    if [ "$status" -ne 0 ]; then
+        problem "exit status $status"
+        grep -v '^ok' messages | tail -n 30 >>problems
+        tail -n 30 sanitizer.log >>problems
     fi
+    grep -q 'SUMMARY: 0 \(errors\|hazards\)' sanitizer.log ||
+        problem "no summary: $(tail -n 3 sanitizer.log)"
+}
+
+# kernels TOOL: every finder's, and the copies.
+kernels() {
+    has_sanitizer || return 0
+    mkdir sanitize
+    "$GEN" text 100000 >sanitize/text
+    "$GEN" zeros 40000 >sanitize/zeros
+    "$GEN" binary 100000 >sanitize/binary
+    for options in "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
+        # shellcheck disable=SC2086 # These are several.
+        sanitized "$1" "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
+            sanitize/binary
+        expect_gpu_alone "under $1"
+        for f in text zeros binary; do
+            # shellcheck disable=SC2086
+            "$command" -n $options --backend=cpu <"sanitize/$f" |
+                cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
+        done
+        verdict "compute-sanitizer $1, $options"
+    done
+}
+
+memcheck() {
+    kernels memcheck
+}
+
+racecheck() {
+    kernels racecheck
 }
 
 # --- Device pointers ----------------------------------------------------------------------------
 
-# What "make check-gpu" built beside the command: the example, and, under the sanitizer, the test.
-device_pointers() {
-    programs=$(dirname "$command")/tests/gpu
-    if [ ! -x "$programs/device" ] || [ ! -x "$programs/test_device_pointers" ]; then
-        problem "$programs has no device or test_device_pointers: make check-gpu builds them"
-        verdict "programs for device pointers"
-        return
-    fi
+# has_program NAME: that "make check-gpu" has built it, beside the command; leaves its place in $program.
+has_program() {
+    program=$(dirname "$command")/tests/gpu/$1
+    [ -x "$program" ] && return
+    problem "there is no $program: make check-gpu builds it"
+    verdict "programs for device pointers"
+    return 1
+}
+
+example() {
+    has_program device || return 0
     seq -f %08.0f 0 2999999 >expected
-    "$programs/device" numbers.gz 3000000 >problems 2>&1 || problem "examples/device.cu: exit status $?"
+    "$program" numbers.gz 3000000 >problems 2>&1 || problem "examples/device.cu: exit status $?"
     gzip -dc numbers.gz | cmp - expected >>problems 2>&1
     "$command" -n <expected | cmp - numbers.gz >>problems 2>&1
     verdict "examples/device.cu"
-    if command -v compute-sanitizer >/dev/null 2>&1; then
-        for tool in memcheck racecheck; do
-            status=0
-            compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log \
-                "$programs/test_device_pointers" quick >messages 2>&1 || status=$?
-            if [ "$status" -ne 0 ]; then
-                problem "exit status $status"
-                grep -v '^ok' messages | tail -n 30 >>problems
-                tail -n 30 sanitizer.log >>problems
-            fi
-            verdict "compute-sanitizer $tool, device pointers"
-        done
-    else
-        echo "skipped - compute-sanitizer is not installed"
-    fi
+}
+
+# device_pointers TOOL: what tests/gpu/test_device_pointers does, under the sanitizer.
+device_pointers() {
+    has_program test_device_pointers && has_sanitizer || return 0
+    sanitized "$1" "$program" quick
+    verdict "compute-sanitizer $1, device pointers"
+}
+
+device_pointers_memcheck() {
+    device_pointers memcheck
+}
+
+device_pointers_racecheck() {
+    device_pointers racecheck
 }
 
 # --- All of them --------------------------------------------------------------------------------
 
-for section in recorded kinds sizes options named_files levels limits faults sanitizer device_pointers; do
+sections="recorded kinds sizes options named_files levels limits faults memcheck racecheck example
+    device_pointers_memcheck device_pointers_racecheck"
+number=0
+for section in $sections; do
+    number=$((number + 1))
     mkdir "$section"
     (
         cd "$section" || exit 1
@@ -474,6 +500,6 @@ done
 wait
 passed=$(cat ./*.log | grep -c '^ok - ')
 failed=$(cat ./*.log | grep -c '^not ok - ')
-broken_off=$((10 - $(cat ./*.log | grep -c '^ok - .*: done$')))
+broken_off=$((number - $(cat ./*.log | grep -c '^ok - .*: done$')))
 echo "$passed passed, $failed failed, $broken_off sections broken off"
 [ "$failed" -eq 0 ] && [ "$broken_off" -eq 0 ]
