@@ -273,7 +273,8 @@ struct caller {
     double seconds;     /* to go on for */
     pthread_barrier_t *start;
     uint8_t *out;
-    double per_second; /* result: calls */
+    size_t calls; /* results: how many, */
+    double begin, end;
 };
 
 /* Calls for one buffer after another. */
@@ -281,13 +282,12 @@ static void *caller_main(void *argument)
 {
     struct caller *c = argument;
     const struct buffers *b = c->b;
-    size_t calls = 0;
-    double begin, end;
 
+    c->calls = 0;
     pthread_barrier_wait(c->start);
-    begin = now();
+    c->begin = now();
     do {
-        const size_t i = (c->first + calls * c->step) % b->count;
+        const size_t i = (c->first + c->calls * c->step) % b->count;
         size_t n;
 
         if (c->decompresses)
@@ -296,10 +296,9 @@ static void *caller_main(void *argument)
             n = c->library->compress(c->z, c->out, b->room, b->data + i * b->size, b->size);
         if (n == 0 || (c->decompresses && n != b->size))
             die("a call failed");
-        calls++;
-        end = now();
-    } while (end - begin < c->seconds);
-    c->per_second = (double)calls / (end - begin);
+        c->calls++;
+        c->end = now();
+    } while (c->end - c->begin < c->seconds);
     return NULL;
 }
 
@@ -338,12 +337,14 @@ static void way_close(struct way *w)
     free(w->c);
 }
 
-/* Microseconds a call; with several threads, until one more call is done. */
+/* Microseconds a call: from when the first thread begins to when the last has ended, by the calls of
+ * all. */
 static double way_run(struct way *w, double seconds)
 {
     pthread_t threads[THREADS_MAX];
     pthread_barrier_t start;
-    double per_second = 0;
+    double begin = 0, end = 0;
+    size_t calls = 0;
 
     pthread_barrier_init(&start, NULL, (unsigned)w->callers);
     for (int i = 0; i < w->callers; i++) {
@@ -354,10 +355,14 @@ static double way_run(struct way *w, double seconds)
     }
     for (int i = 0; i < w->callers; i++) {
         pthread_join(threads[i], NULL);
-        per_second += w->c[i].per_second;
+        if (i == 0 || w->c[i].begin < begin)
+            begin = w->c[i].begin;
+        if (i == 0 || w->c[i].end > end)
+            end = w->c[i].end;
+        calls += w->c[i].calls;
     }
     pthread_barrier_destroy(&start);
-    return 1e6 / per_second;
+    return (end - begin) * 1e6 / (double)calls;
 }
 
 static int compare(const void *a, const void *b)

@@ -32,6 +32,12 @@ static bool is_quick;
 static int failures; /* of checks */
 static int problems; /* of the check that is under way */
 
+/* Bytes of some segments: few for compute-sanitizer, whose racecheck is slow. */
+static size_t some(void)
+{
+    return (is_quick ? 3 : 9) * SEGMENT + 5;
+}
+
 /* Checks that it holds; a check has many of these. */
 #define HOLDS(condition) holds((condition), __LINE__, #condition)
 
@@ -258,11 +264,11 @@ static void check_levels(void)
         uint8_t *in = get(DEVICE, most + 8);
         char what[100];
 
-        for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i += is_quick ? 2 : 1) {
             struct sample s = sample(cpu, sizes[i], (uint64_t)level);
             uint8_t *out = (uint8_t *)need(malloc(s.packed_len));
 
-            for (unsigned k = 0; k < 4; k++) {
+            for (unsigned k = 0; k < 4; k += is_quick ? 2 : 1) {
                 size_t len = s.packed_len;
 
                 if (s.len > 0)
@@ -286,7 +292,7 @@ static void check_levels(void)
 static void check_backends(void)
 {
     static const gzlzss_backend backends[] = {GZLZSS_CPU, GZLZSS_AUTO, GZLZSS_GPU};
-    const size_t most = is_quick ? (size_t)5 << 20 : (size_t)300 << 20;
+    const size_t most = is_quick ? (size_t)1 << 20 : (size_t)300 << 20;
     gzlzss *cpu = object(6, GZLZSS_CPU, 0);
     uint8_t *in = get(DEVICE, most);
 
@@ -329,12 +335,12 @@ static void check_kinds(void)
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
     gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
     gzlzss *pieces = NULL;
-    struct sample s = sample(cpu, 9 * SEGMENT + 5, 1), in_pieces;
+    struct sample s = sample(cpu, some(), 1), in_pieces;
     size_t room;
 
     o.rsyncable = 1;
     HOLDS(gzlzss_new(&pieces, &o) == GZLZSS_OK);
-    in_pieces = sample(pieces, 9 * SEGMENT + 5, 1);
+    in_pieces = sample(pieces, some(), 1);
     room = std::max(s.packed_len, in_pieces.packed_len);
     for (int i = 0; i < KINDS; i++)
         for (int k = 0; k < KINDS; k++) {
@@ -353,7 +359,7 @@ static void check_kinds(void)
             len = in_pieces.packed_len;
             HOLDS(gzlzss_cuda_compress(pieces, out, &len, in, s.len, 0, NULL) == GZLZSS_OK);
             HOLDS(is_packed(&in_pieces, out, len));
-            for (size_t less = 1; less < s.packed_len; less = less * 9 + 1) {
+            for (size_t less = 1; less < s.packed_len; less = less * (is_quick ? 99 : 9) + 1) {
                 memset(behind, 0x77, sizeof(behind));
                 put(out + s.packed_len - less, behind, sizeof(behind));
                 len = s.packed_len - less;
@@ -381,7 +387,7 @@ static void check_kinds(void)
 static void check_decompression(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
-    struct sample s = sample(cpu, (is_quick ? 9 : 90) * SEGMENT + 5, 7);
+    struct sample s = sample(cpu, (is_quick ? 3 : 90) * SEGMENT + 5, 7);
     const CUcontext before = current();
 
     for (int i = 0; i < KINDS; i++)
@@ -441,7 +447,7 @@ static void *drain(void *argument)
 
 static void check_descriptors(void)
 {
-    const size_t len = is_quick ? 9 * SEGMENT + 5 : (size_t)40 << 20;
+    const size_t len = is_quick ? some() : (size_t)40 << 20;
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
     gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
     struct sample s = sample(cpu, len, 2);
@@ -516,7 +522,7 @@ static void check_streams(void)
     gzlzss *cpu = object(1, GZLZSS_CPU, SEGMENT);
     gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
     cudaStream_t blocking, other, filler, streams[7];
-    struct sample s = sample(cpu, 9 * SEGMENT + 5, 3);
+    struct sample s = sample(cpu, some(), 3);
     uint8_t *source = get(DEVICE, s.len), *in = get(DEVICE, s.len);
     uint8_t *out = get(DEVICE, s.packed_len), *copy = get(PINNED, s.packed_len);
 
@@ -583,7 +589,7 @@ static void check_beside_capture(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
     gzlzss *gpu = object(6, GZLZSS_GPU, SEGMENT);
-    struct sample s = sample(cpu, 9 * SEGMENT + 5, 8);
+    struct sample s = sample(cpu, some(), 8);
     cudaStream_t captured;
     cudaGraph_t graph;
     struct caller c;
@@ -817,7 +823,7 @@ static void check_memory(void)
 {
     gzlzss *cpu = object(1, GZLZSS_CPU, SEGMENT);
     gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
-    struct sample s = sample(cpu, 9 * SEGMENT + 5, 6);
+    struct sample s = sample(cpu, some(), 6);
     uint8_t *in = get(DEVICE, s.len), *out = get(DEVICE, s.packed_len);
     size_t before = 0, after = 0, total;
 
