@@ -98,7 +98,7 @@ int main(int argc, char **argv)
         break;
     default:
         leave_prepare();
-        choose_queues(lz_level(o.pipeline.level));
+        choose_queues(pipeline_level(&o.pipeline));
         testing_configure(&o.pipeline);
         cleanup_init();
         may_exit = operands_process(&o, &m);

@@ -584,7 +584,7 @@ static bool ready_for_side_by_side(struct work *w)
 
         w->most =
             (size_t)pipeline_threads(&w->config) *
-            (lz_level(w->config.level)->finder->is_slow ? FILES_PER_THREAD_SLOW : FILES_PER_THREAD);
+            (pipeline_level(&w->config)->finder->is_slow ? FILES_PER_THREAD_SLOW : FILES_PER_THREAD);
         if (w->most > most_waiting)
             w->most = most_waiting;
         w->counts = calloc(1, sizeof(*w->counts));
