@@ -89,11 +89,14 @@ typedef struct gzlzss_options {
     int rsyncable;       /* not 0: as gzip --rsyncable; segment_size does not count then */
     const int *devices;  /* numbers of the CUDA devices that may be used, copied; NULL: all */
     size_t device_count; /* 0 to 16 */
+    const char
+        *matcher; /* as the command's --matcher: NAME[,KEY=VALUE]..., finds matches in place of
+                            the level's way; NULL: nothing does */
 } gzlzss_options;
 
-#define GZLZSS_OPTIONS_INIT                                                         \
-    {                                                                               \
-        sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0 \
+#define GZLZSS_OPTIONS_INIT                                                               \
+    {                                                                                     \
+        sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0, NULL \
     }
 
 typedef struct gzlzss gzlzss;

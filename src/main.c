@@ -93,6 +93,9 @@ int main(int argc, char **argv)
     case ACTION_LICENSE:
         options_license();
         break;
+    case ACTION_LIST_MATCHERS:
+        options_matchers();
+        break;
     case ACTION_LIST_DEVICES:
         gpu_list_devices(print_line, NULL);
         break;
