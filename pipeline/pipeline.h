@@ -84,7 +84,7 @@ enum pipeline_extent {
  * pipeline_is_over says so, it is the pipeline's.
  *
  * Compression reads its input and writes: the header, the data as DEFLATE, the trailer.  The bytes
- * written depend on the input, the level, the segment size and `rsyncable` alone.  The input is the
+ * written depend on the input, the level or own_level, the segment size and `rsyncable` alone.  The input is the
  * memory `in`, which may be a GPU's, or what is left of in_fd, or what pipeline_push gives.  The
  * output goes to `put` or to out_fd.  Neither descriptor is closed, and a partial output is the caller's to remove.
  */
