@@ -93,6 +93,6 @@ const struct paper_method paper_culzss = {
     .summary = "the longest match in a small window, by comparing with all of it",
     .source = "A. Ozsoy, M. Swamy: CULZSS: LZSS Lossless Data Compression on CUDA, CLUSTER 2011",
     .finder = &finder,
-    .core_guess = 20e6,
+    .core_guess = 12e6,
     .keys = keys,
 };

@@ -18,7 +18,10 @@ extern "C" {
 #endif
 
 /* Names as in C.  NAME.c defines paper_NAME, and NAME.cu gpu_finder_NAME. */
-#define PAPER_METHODS(X) X(culzss)
+/* clang-format off */
+#define PAPER_METHODS(X) \
+    X(culzss)
+/* clang-format on */
 
 /* A parameter of a method. */
 struct paper_key {
@@ -37,7 +40,9 @@ struct paper_method {
     const char *summary; /* what it finds, in a line */
     const char *source;  /* the paper */
     const struct lz_finder *finder;
-    double core_guess;            /* see struct lz_level; with the usual values */
+    /* See struct lz_level; with the usual values.  It is level 6's, as much smaller as -vv says that
+     * matching takes longer than at level 6. */
+    double core_guess;
     const struct paper_key *keys; /* at most LZ_PARAMS; keys[i]'s value becomes param[i] */
 };
 
