@@ -3,6 +3,8 @@
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
+ * LEVEL is 1 to 12, or what --matcher takes.
+ *
  * Default: 8 batches of 16 MiB, of segments of 2048 KiB, on device 0 alone; with DEVICES, on so
  * many devices, each with so many batches.
  *
@@ -25,6 +27,7 @@
 
 #include "base/clock.h"
 #include "gpu/gpu.h"
+#include "papers/papers.h"
 
 #define WARM_UP 1.0
 #define SECONDS 2.0
@@ -111,6 +114,19 @@ static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
     return sequences;
 }
 
+/* The row of a level, or of a method. */
+static struct lz_level level_of(const char *text)
+{
+    struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);
+    char error[PAPER_ERROR_SIZE];
+
+    if (atoi(text) >= LZ_LEVEL_MIN && atoi(text) <= LZ_LEVEL_MAX)
+        level = *lz_level(atoi(text));
+    else if (!paper_parse(text, &level, error))
+        die(error);
+    return level;
+}
+
 int main(int argc, char **argv)
 {
     const size_t batch_size = (size_t)(argc > 3 ? atoi(argv[3]) : 16) << 20;
@@ -121,6 +137,7 @@ int main(int argc, char **argv)
     struct gpu_engine *engines[MAX_DEVICES];
     char error[GPU_ERROR_SIZE], queues[16];
     struct gpu_times sum = {0, 0, 0};
+    struct lz_level level;
     unsigned long rounds = 0;
     unsigned long long bytes;
     size_t sequences = 0;
@@ -128,13 +145,13 @@ int main(int argc, char **argv)
     int count = 0;
     FILE *f;
 
-    if (argc < 3 || atoi(argv[2]) < LZ_LEVEL_MIN || atoi(argv[2]) > LZ_LEVEL_MAX || batches < 1 ||
-        batches > MAX_BATCHES || devices < 1 || devices > MAX_DEVICES)
+    if (argc < 3 || batches < 1 || batches > MAX_BATCHES || devices < 1 || devices > MAX_DEVICES)
         die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]");
+    level = level_of(argv[2]);
     f = fopen(argv[1], "rb");
     if (f == NULL)
         die("cannot open the input");
-    snprintf(queues, sizeof(queues), "%d", gpu_queues(lz_level(atoi(argv[2]))));
+    snprintf(queues, sizeof(queues), "%d", gpu_queues(&level));
     if (strcmp(queues, "0") != 0)
         setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues, 0);
     if (gpu_count(error) < devices)
@@ -142,8 +159,8 @@ int main(int argc, char **argv)
     start = clock_seconds();
     for (int d = 0; d < devices; d++) {
         rewind(f);
-        engines[d] = gpu_open(d, lz_level(atoi(argv[2])), segment_size, batch_size, batches,
-                              &(struct gpu_options){0}, error);
+        engines[d] =
+            gpu_open(d, &level, segment_size, batch_size, batches, &(struct gpu_options){0}, error);
         if (engines[d] == NULL)
             die(error);
         for (int i = 0; i < gpu_batches(engines[d]); i++) {

@@ -21,10 +21,11 @@ huffman base lzss
 inflate base
 compat base inflate
 gpu base lzss
+papers base lzss gpu
 pipeline base lzss huffman inflate compat gpu
 include
-lib include base lzss huffman inflate compat gpu pipeline
-src base lzss huffman inflate compat gpu pipeline
+lib include base lzss huffman inflate compat gpu papers pipeline
+src base lzss huffman inflate compat gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
 # Calls that are the command's alone; stdout and stderr are not even to be mentioned.

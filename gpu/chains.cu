@@ -449,7 +449,7 @@ static __global__ void __launch_bounds__(WARP)
     }
 }
 
-size_t gpu_scratch_chains(const struct lz_level *level)
+static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
     return sizeof(struct scratch);
@@ -476,7 +476,7 @@ static cudaError_t queue_search(const gpu_view &v, const search_limits &limits, 
     return cudaGetLastError();
 }
 
-cudaError_t gpu_find_chains(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const search_limits limits = {level->depth, level->long_depth, level->nice, level->near3};
     cudaError_t status = cudaFuncSetAttribute(
@@ -490,8 +490,10 @@ cudaError_t gpu_find_chains(const gpu_view &v, const struct lz_level *level, cud
     return status == cudaSuccess ? queue_search(v, limits, stream) : status;
 }
 
-cudaError_t gpu_parse_chains(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     parse_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice, level->lazy);
     return cudaGetLastError();
 }
+
+const struct gpu_finder gpu_finder_chains = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};

@@ -29,11 +29,6 @@
 #include "gpu/internal.cuh"
 #include "lzss/optimal.h"
 
-/* A batch has room for one sequence for every so many input bytes.  Matches of level 1 have four
- * bytes or more.  If a batch has more sequences all the same, chunks that find no room are marked.
- * The caller's check then fails for their segments, and the CPU matches them. */
-#define BYTES_A_SEQUENCE 4
-
 /* Bytes of the smallest pages there may be. */
 #define SMALL_PAGE 4096
 
@@ -82,19 +77,6 @@ struct gpu_engine {
     std::atomic<long> submissions_left;
 };
 
-/* The level's match finder. */
-struct finder {
-    size_t (*scratch)(const struct lz_level *);
-    cudaError_t (*find)(const gpu_view &, const struct lz_level *, cudaStream_t);
-    cudaError_t (*parse)(const gpu_view &, const struct lz_level *, cudaStream_t);
-};
-
-static const struct finder finders[] = {
-#define GPU_FINDER_ENTRY(name) {gpu_scratch_##name, gpu_find_##name, gpu_parse_##name},
-    LZ_FINDERS(GPU_FINDER_ENTRY)
-#undef GPU_FINDER_ENTRY
-};
-
 static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SIZE])
 {
     if (status == cudaSuccess)
@@ -113,13 +95,15 @@ static size_t chunks_for(size_t capacity, size_t segment_size)
 }
 
 /* Device memory that such a batch takes, and 1 MiB for rounding. */
-static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
+static size_t device_bytes(size_t capacity, size_t segment_size, const struct lz_level *level)
 {
+    const struct gpu_finder *finder = level->finder->gpu;
+
     return capacity + GPU_INPUT_PAD +
            chunks_for(capacity, segment_size) *
                (LZ_CHUNK_SIZE * sizeof(uint16_t) + sizeof(struct gpu_span) +
-                sizeof(struct gpu_result) + scratch) +
-           capacity / BYTES_A_SEQUENCE * sizeof(struct lz_sequence) + (1 << 20);
+                sizeof(struct gpu_result) + finder->scratch(level)) +
+           capacity / finder->bytes_a_sequence * sizeof(struct lz_sequence) + (1 << 20);
 }
 
 /*
@@ -127,14 +111,14 @@ static size_t device_bytes(size_t capacity, size_t segment_size, size_t scratch)
  * shrink, and then *batches does, until all take half of the `available` device memory at most,
  * since others use the device too; the last one may take more.
  */
-static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size, size_t scratch,
-                          size_t available)
+static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size,
+                          const struct lz_level *level, size_t available)
 {
     size_t capacity =
         batch_size < segment_size ? segment_size : batch_size / segment_size * segment_size;
 
     while (*batches > 1 &&
-           (size_t)*batches * device_bytes(capacity, segment_size, scratch) > available / 2) {
+           (size_t)*batches * device_bytes(capacity, segment_size, level) > available / 2) {
         if (capacity > segment_size)
             capacity = (capacity / 2 + segment_size - 1) / segment_size * segment_size;
         else
@@ -196,8 +180,9 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     const unsigned number = g->made++;
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
-    size_t sequences = capacity / BYTES_A_SEQUENCE;
-    size_t scratch = finders[g->level->finder->id].scratch(g->level);
+    const struct gpu_finder *finder = g->level->finder->gpu;
+    size_t sequences = capacity / finder->bytes_a_sequence;
+    size_t scratch = finder->scratch(g->level);
     uint8_t *input = NULL;
     struct gpu_span *spans = NULL;
     cudaError_t status = cudaErrorMemoryAllocation;
@@ -348,9 +333,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->shared_size =
         (uint32_t)limited(properties.sharedMemPerBlockOptin - GPU_SHARED_STATIC, options->shared);
     g->batches = batches;
-    g->capacity =
-        fit_batches(&g->batches, batch_size, segment_size,
-                    finders[level->finder->id].scratch(level), limited(available, options->memory));
+    g->capacity = fit_batches(&g->batches, batch_size, segment_size, level,
+                              limited(available, options->memory));
     g->is_wrong = options->is_wrong;
     g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
@@ -513,7 +497,7 @@ static bool give_up(struct gpu_engine *g, struct device_batch *d)
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
-    const struct finder *finder = &finders[g->level->finder->id];
+    const struct gpu_finder *finder = g->level->finder->gpu;
 
     lay_out(b);
     d->is_brought = false;

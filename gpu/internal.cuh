@@ -66,20 +66,27 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
     return {span.x, span.y, span.z, span.w};
 }
 
-/*
- * Every finder has these three: the bytes of scratch memory it needs for a chunk; what queues the
- * kernels that do the bulk of the work; and what queues those that come after them and fill the
- * batch's tags, one walk along each chunk, which take long but leave most of the device free for
- * other batches.
- */
-#define GPU_FINDER_DECLARE(name)                                                  \
-    size_t gpu_scratch_##name(const struct lz_level *level);                      \
-    cudaError_t gpu_find_##name(const gpu_view &v, const struct lz_level *level,  \
-                                cudaStream_t stream);                             \
-    cudaError_t gpu_parse_##name(const gpu_view &v, const struct lz_level *level, \
-                                 cudaStream_t stream);
-LZ_FINDERS(GPU_FINDER_DECLARE)
-#undef GPU_FINDER_DECLARE
+/* The levels' finders' room: most of their matches have four bytes or more. */
+#define GPU_BYTES_A_SEQUENCE 4
+
+/* A match finder's part of the work on a batch; gpu/NAME.cu defines the one of that name as
+ * gpu_finder_NAME. */
+struct gpu_finder {
+    /* The bytes of scratch memory that it needs for a chunk. */
+    size_t (*scratch)(const struct lz_level *level);
+
+    /* Queues the kernels that do the bulk of the work. */
+    cudaError_t (*find)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
+
+    /* Queues those that come after them and fill the batch's tags: one walk along each chunk, which
+     * take long but leave most of the device free for other batches. */
+    cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
+
+    /* A batch has room for one sequence for every so many input bytes; LZ_MIN_MATCH is always
+     * enough.  If a batch has more sequences all the same, chunks that find no room are marked.  The
+     * caller's check then fails for their segments, and the CPU matches them. */
+    uint32_t bytes_a_sequence;
+};
 
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);

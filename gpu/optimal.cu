@@ -616,13 +616,13 @@ template <bool LAST> static __global__ void __launch_bounds__(WARP) walk_chunks(
     }
 }
 
-size_t gpu_scratch_optimal(const struct lz_level *level)
+static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
     return sizeof(struct scratch);
 }
 
-cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
@@ -642,9 +642,11 @@ cudaError_t gpu_find_optimal(const gpu_view &v, const struct lz_level *level, cu
     return cudaGetLastError();
 }
 
-cudaError_t gpu_parse_optimal(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)level;
     walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v);
     return cudaGetLastError();
 }
+
+const struct gpu_finder gpu_finder_optimal = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};

@@ -159,22 +159,24 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
     }
 }
 
-size_t gpu_scratch_tagging(const struct lz_level *level)
+static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
     return 0;
 }
 
-cudaError_t gpu_find_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)level;
     look_up<<<v.chunks, TABLE_THREADS, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
     return cudaGetLastError();
 }
 
-cudaError_t gpu_parse_tagging(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)level;
     walk<<<v.chunks, WARP, 0, stream>>>(v);
     return cudaGetLastError();
 }
+
+const struct gpu_finder gpu_finder_tagging = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};

@@ -15,9 +15,9 @@
  *     gzlzss_free(z);
  *
  * What is compressed becomes one gzip member (RFC 1952).  Its bytes depend on the input, the level,
- * the segment size and `rsyncable` alone: not on threads, GPUs, or how the input is given.  They are
- * those that `gzlzss -n` writes with the same options.  What can be decompressed is all that gunzip
- * reads: one or more members, and the formats older than gzip.
+ * the segment size, `rsyncable` and `matcher` alone: not on threads, GPUs, or how the input is given.
+ * They are those that `gzlzss -n` writes with the same options.  What can be decompressed is all that
+ * gunzip reads: one or more members, and the formats older than gzip.
  *
  * Every function returns a status and does nothing else to say that something is wrong: it prints
  * nothing, ends no process, and leaves signals as they are.  An object belongs to the process that
@@ -89,11 +89,12 @@ typedef struct gzlzss_options {
     int rsyncable;       /* not 0: as gzip --rsyncable; segment_size does not count then */
     const int *devices;  /* numbers of the CUDA devices that may be used, copied; NULL: all */
     size_t device_count; /* 0 to 16 */
+    const char *matcher; /* as the command's --matcher=NAME[,KEY=VALUE]...; NULL: the level's way */
 } gzlzss_options;
 
-#define GZLZSS_OPTIONS_INIT                                                         \
-    {                                                                               \
-        sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0 \
+#define GZLZSS_OPTIONS_INIT                                                               \
+    {                                                                                     \
+        sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0, NULL \
     }
 
 typedef struct gzlzss gzlzss;

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "lib/object.h"
 #include "lzss/lzss.h"
+#include "papers/papers.h"
 
 #define THREADS_MAX 1024
 #define SEGMENT_UNIT 1024
@@ -113,9 +114,12 @@ static bool are_valid(const gzlzss_options *o)
            (o->backend == GZLZSS_GPU && !o->rsyncable);
 }
 
-/* The pipeline's configuration; the system's limits count. */
-static struct pipeline_config configuration(const gzlzss_options *o)
+/* Makes the pipeline's configuration; the system's limits count.  False if there is no matcher like
+ * the one that is asked for. */
+static bool configure(struct pipeline_config *config, const gzlzss_options *o)
 {
+    struct lz_level own_level = *lz_level(o->level);
+    char error[PAPER_ERROR_SIZE];
     struct pipeline_config c = {
         .level = o->level,
         .threads = o->threads,
@@ -136,7 +140,13 @@ static struct pipeline_config configuration(const gzlzss_options *o)
     c.address_space = l.address_space;
     for (size_t i = 0; i < o->device_count; i++)
         c.gpus.numbers[i] = o->devices[i];
-    return c;
+    if (o->matcher != NULL) {
+        if (!paper_parse(o->matcher, &own_level, error))
+            return false;
+        c.own_level = own_level;
+    }
+    *config = c;
+    return true;
 }
 
 /* Why this thread's gzlzss_new last failed for want of a GPU. */
@@ -156,12 +166,11 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     if (options != NULL && !is_known(options, options->size, OPTIONS_SIZE_MIN, sizeof(o)))
         return GZLZSS_ERROR_ARGUMENT;
     o = known_options(options);
-    if (!are_valid(&o))
+    if (!are_valid(&o) || !configure(&c, &o))
         return GZLZSS_ERROR_ARGUMENT;
     made = calloc(1, sizeof(*made));
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
-    c = configuration(&o);
     made->owner = getpid();
     made->level = o.level;
     made->segment_size = c.segment_size;

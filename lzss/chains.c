@@ -213,7 +213,7 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
 
 const struct lz_finder lz_finder_chains = {
     .name = "chains",
-    .id = LZ_FINDER_chains,
+    .gpu = &gpu_finder_chains,
     .in_parts = true,
     .find = find,
 };

@@ -69,11 +69,17 @@ struct lz_chunk {
 struct lz_matcher;
 struct lz_level;
 
-/* A match finder: a method to choose a segment's matches.  finders.h lists them all, and
+/* A match finder on the GPU: the twin of a struct lz_finder.  Only gpu/ and the twins themselves
+ * see into it (gpu/internal.cuh). */
+struct gpu_finder;
+
+/* A match finder: a method to choose a segment's matches.  finders.h lists those of the levels, and
  * lzss/NAME.c describes the one of that name.  Its parameters are in struct lz_level. */
 struct lz_finder {
     const char *name;
-    unsigned id; /* its place in the list: gpu/engine.cu has a table by it */
+
+    /* What finds the same on a GPU; in a build without CUDA there is nothing in it. */
+    const struct gpu_finder *gpu;
 
     /* lz_match_chunks works: what is found in one chunk does not depend on what was chosen in
      * others. */
@@ -85,15 +91,19 @@ struct lz_finder {
     /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.
      * Says how many bytes that takes, and frees it.  These three are NULL for a finder that needs
      * none. */
-    void *(*new_state)(size_t segment_size);
-    size_t (*state_size)(size_t segment_size);
+    void *(*new_state)(const struct lz_level *level, size_t segment_size);
+    size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
 
     /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 };
 
-/* One row of the level table (levels.c).  chains.h and optimal.h say what the parameters do. */
+/* Parameters that a finder may have beside those that are named in struct lz_level. */
+#define LZ_PARAMS 8
+
+/* One row of the level table (levels.c), or such a row with another finder.  chains.h and optimal.h
+ * say what the parameters do. */
 struct lz_level {
     const struct lz_finder *finder;
     uint16_t depth;         /* candidates to look at by four bytes */
@@ -104,7 +114,9 @@ struct lz_level {
     uint8_t lazy;   /* chains: positions of look-ahead, 0, 1 or 2 */
     uint8_t passes; /* optimal: passes over the shortest path, 1 or more */
     uint16_t split; /* bytes between places where a block may end (huffman.h) */
-    uint32_t segment_default; /* bytes of a segment without --blocksize */
+    uint32_t segment_default;  /* bytes of a segment without --blocksize */
+    double core_guess;         /* bytes that a core matches in a second, before that is measured */
+    uint32_t param[LZ_PARAMS]; /* of finders that have others than these; they say what they are */
 };
 
 #define LZ_LEVEL_MIN 1

@@ -18,7 +18,7 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
     if (m->finder->new_state != NULL)
-        m->state = m->finder->new_state(segment_size);
+        m->state = m->finder->new_state(level, segment_size);
     if (m->chunks == NULL || m->sequences == NULL ||
         (m->finder->new_state != NULL && m->state == NULL)) {
         lz_matcher_free(m);
@@ -34,7 +34,7 @@ size_t lz_matcher_size(const struct lz_level *level, size_t segment_size)
 
     return sizeof(*m) + LZ_CHUNKS(segment_size) * sizeof(*m->chunks) +
            LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences) +
-           (f->state_size != NULL ? f->state_size(segment_size) : 0);
+           (f->state_size != NULL ? f->state_size(level, segment_size) : 0);
 }
 
 void lz_matcher_free(struct lz_matcher *m)

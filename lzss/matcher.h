@@ -1,5 +1,5 @@
 /*
- * matcher.h - what a CPU match finder has to work with; private to lzss/
+ * matcher.h - what a CPU match finder has to work with; private to lzss/ and papers/
  */
 #ifndef GZLZSS_LZSS_MATCHER_H
 #define GZLZSS_LZSS_MATCHER_H

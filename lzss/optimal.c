@@ -58,10 +58,11 @@ static size_t group_size(size_t segment_size)
     return segment_size < size ? segment_size : size;
 }
 
-static size_t state_size(size_t segment_size)
+static size_t state_size(const struct lz_level *level, size_t segment_size)
 {
     const struct state *o = NULL;
 
+    (void)level;
     return sizeof(*o) + group_size(segment_size) * LZ_MAX_MATCHES * sizeof(*o->matches) +
            (group_size(segment_size) + 1) * sizeof(*o->starts);
 }
@@ -75,10 +76,11 @@ static void free_state(void *state)
     free(o);
 }
 
-static void *new_state(size_t segment_size)
+static void *new_state(const struct lz_level *level, size_t segment_size)
 {
     struct state *o = calloc(1, sizeof(*o));
 
+    (void)level;
     if (o == NULL)
         return NULL;
     o->group_size = group_size(segment_size);
@@ -629,7 +631,7 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
 
 const struct lz_finder lz_finder_optimal = {
     .name = "optimal",
-    .id = LZ_FINDER_optimal,
+    .gpu = &gpu_finder_optimal,
     .is_slow = true,
     .new_state = new_state,
     .state_size = state_size,

@@ -97,7 +97,7 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
 
 const struct lz_finder lz_finder_tagging = {
     .name = "tagging",
-    .id = LZ_FINDER_tagging,
+    .gpu = &gpu_finder_tagging,
     .in_parts = true,
     .find = find,
 };

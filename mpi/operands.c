@@ -466,6 +466,7 @@ static bool make_object(struct work *w, uint64_t bytes)
     int device = 0, devices = 0;
 
     options.level = w->o->pipeline.level;
+    options.matcher = w->o->matcher;
     options.threads = w->tools.threads;
     options.segment_size = w->o->pipeline.segment_size;
     options.backend = w->o->pipeline.backend == BACKEND_CPU   ? GZLZSS_CPU

@@ -21,6 +21,8 @@ bool mpi_options_check(struct options *o, struct messages *m)
         return refuse(m, "--list", "use gzlzss -l");
     if (o->action == ACTION_LIST_DEVICES)
         return refuse(m, "--list-devices", "use gzlzss --list-devices");
+    if (o->action == ACTION_LIST_MATCHERS)
+        return refuse(m, "--matcher=help", "use gzlzss --matcher=help");
     if (o->to_stdout)
         return refuse(m, "--stdout", "the ranks write to a file together; use gzlzss -c");
     if (o->recursive)
@@ -60,6 +62,7 @@ void mpi_options_help(const char *program)
            "  -b, --blocksize=KiB      segments of KiB, 32 to 32768\n"
            "      --backend=NAME       find matches by auto (default), cpu or gpu\n"
            "      --device=LIST        GPUs of a machine, dealt to its ranks; default: all\n"
+           "      --matcher=NAME       find matches as a paper does\n"
            "  -v, --verbose            report each file; -vv also the ranks\n"
            "  -q, --quiet              suppress all warnings\n"
            "  -h, --help               give this help\n"

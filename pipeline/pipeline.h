@@ -19,7 +19,9 @@
 #include "pipeline/policy.h"
 
 struct pipeline_config {
-    int level;           /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
+    int level; /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
+    /* What takes the place of the level's row in its table; no finder in it: nothing does. */
+    struct lz_level own_level;
     int threads;         /* 1 or more; there are fewer where memory is short */
     bool caller_works;   /* one thread makes all calls, and works as the crew's first while it waits
                             for a job; otherwise, who waits sleeps: what others have asked for may
@@ -82,7 +84,7 @@ enum pipeline_extent {
  * pipeline_is_over says so, it is the pipeline's.
  *
  * Compression reads its input and writes: the header, the data as DEFLATE, the trailer.  The bytes
- * written depend on the input, the level, the segment size and `rsyncable` alone.  The input is the
+ * written depend on the input, the level or own_level, the segment size and `rsyncable` alone.  The input is the
  * memory `in`, which may be a GPU's, or what is left of in_fd, or what pipeline_push gives.  The
  * output goes to `put` or to out_fd.  Neither descriptor is closed, and a partial output is the caller's to remove.
  */
@@ -130,6 +132,9 @@ struct pipeline_job {
     pthread_cond_t *waits; /* and so is this, */
     _Atomic bool is_over;  /* and this */
 };
+
+/* What the configuration's segments are matched and encoded by: its own_level, or the level's row. */
+const struct lz_level *pipeline_level(const struct pipeline_config *config);
 
 /* A crew, its memory, and GPUs. */
 struct pipeline;

@@ -30,21 +30,6 @@
  * first: that costs a tenth of what it takes to match one at level 6, and a third at level 1. */
 #define PART_MAX 8
 
-/*
- * MB/s: what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source code.
- * The first segments show what it is here and now.  (On that machine, the CPU took as long as CPU
- * and GPU together for 150 to 200 MB at level 6, 100 at level 9 and 600 to 800 at level 1;
- * policy_gpu_min says 237, 166 and 770.)
- */
-double policy_core_guess(int level)
-{
-    static const double guess[] = {0, 172, 105, 102, 83, 60, 53, 43, 40, 37, 6.3, 5, 4.2};
-
-    _Static_assert(sizeof(guess) / sizeof(guess[0]) == LZ_LEVEL_MAX + 1, "one for every level");
-
-    return guess[level] * 1e6;
-}
-
 /* Seconds of matching, by each worker on average, after which what they took counts. */
 #define STEADY_SECONDS 0.03
 

@@ -27,7 +27,7 @@ struct policy_facts {
     /* The same for the whole run: */
     enum backend backend;
     int threads;         /* workers that there may be */
-    double core_guess;   /* a core's rate of matching before any was measured (policy_core_guess) */
+    double core_guess;   /* a core's rate of matching before any was measured (struct lz_level) */
     bool is_slow;        /* a core takes most of a second for a segment of the default size */
     bool in_parts;       /* several workers can match one segment */
     size_t segment_size; /* the largest that a segment can be */
@@ -51,9 +51,6 @@ struct policy_facts {
     int matching;       /* workers that match a segment */
     bool reads_ahead;   /* one reads ahead */
 };
-
-/* What one core does at a level from 1 to 12, before that is measured. */
-double policy_core_guess(int level);
 
 /* Seconds that one thread takes to match so many bytes: by what was measured, once that is a
  * segment's bytes, or else the guess. */

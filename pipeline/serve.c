@@ -84,9 +84,14 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return gpus_state(p->gpus) == GPUS_READY;
 }
 
+const struct lz_level *pipeline_level(const struct pipeline_config *config)
+{
+    return config->own_level.finder != NULL ? &config->own_level : lz_level(config->level);
+}
+
 int pipeline_threads(const struct pipeline_config *config)
 {
-    const struct lz_level *level = lz_level(config->level);
+    const struct lz_level *level = pipeline_level(config);
     const size_t size = config->segment_size;
     /* What is read, and up to two outputs: data that cannot be compressed fills these. */
     const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
@@ -116,8 +121,8 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
         p->config.backend = BACKEND_CPU;
     p->segment_size = p->config.segment_size;
     p->threads = p->config.threads = pipeline_threads(&p->config);
-    p->level = lz_level(config->level);
-    p->core_guess = policy_core_guess(config->level);
+    p->level = pipeline_level(&p->config);
+    p->core_guess = p->level->core_guess;
     p->batch_size = p->level->finder->is_slow ? BATCH_SIZE_SLOW : BATCH_SIZE;
     p->batch_size = p->batch_size < p->segment_size
                         ? p->segment_size
@@ -496,7 +501,7 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
     snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
 #else
     const struct policy_facts facts = {.threads = asked->threads,
-                                       .core_guess = policy_core_guess(asked->level),
+                                       .core_guess = pipeline_level(asked)->core_guess,
                                        .segment_size = asked->segment_size};
 
     if (asked->backend == BACKEND_CPU)

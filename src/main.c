@@ -93,12 +93,15 @@ int main(int argc, char **argv)
     case ACTION_LICENSE:
         options_license();
         break;
+    case ACTION_LIST_MATCHERS:
+        options_matchers();
+        break;
     case ACTION_LIST_DEVICES:
         gpu_list_devices(print_line, NULL);
         break;
     default:
         leave_prepare();
-        choose_queues(lz_level(o.pipeline.level));
+        choose_queues(pipeline_level(&o.pipeline));
         testing_configure(&o.pipeline);
         cleanup_init();
         may_exit = operands_process(&o, &m);

@@ -582,9 +582,9 @@ static bool ready_for_side_by_side(struct work *w)
         const long share = w->descriptors / DESCRIPTORS_SHARE;
         const size_t most_waiting = (size_t)(share / (w->o->atomic ? 2 : 1) + 1);
 
-        w->most =
-            (size_t)pipeline_threads(&w->config) *
-            (lz_level(w->config.level)->finder->is_slow ? FILES_PER_THREAD_SLOW : FILES_PER_THREAD);
+        w->most = (size_t)pipeline_threads(&w->config) *
+                  (pipeline_level(&w->config)->finder->is_slow ? FILES_PER_THREAD_SLOW
+                                                               : FILES_PER_THREAD);
         if (w->most > most_waiting)
             w->most = most_waiting;
         w->counts = calloc(1, sizeof(*w->counts));

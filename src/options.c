@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
 
@@ -25,6 +26,7 @@ enum {
     OPTION_DEVICE,
     OPTION_LEVEL,
     OPTION_LIST_DEVICES,
+    OPTION_MATCHER,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
     OPTION_SYNCHRONOUS,
@@ -74,6 +76,13 @@ static const struct option_row rows[] = {
     {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
     {OPTION_DEVICE, "device", "LIST", "use GPUs with these numbers, as 0,2; default: all"},
     {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
+    {OPTION_MATCHER, "matcher", "NAME",
+#ifdef HAVE_PAPERS
+     "find matches as a paper does; help: list the papers"
+#else
+     "find matches as a paper does: not in this build"
+#endif
+    },
 
     {0, NULL, NULL, "What to say:"},
     {'v', "verbose", NULL, "report each file; -vv also times and engine"},
@@ -259,6 +268,12 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
     case OPTION_LIST_DEVICES:
         o->action = ACTION_LIST_DEVICES;
         break;
+    case OPTION_MATCHER:
+        if (strcmp(argument, "help") == 0)
+            o->action = ACTION_LIST_MATCHERS;
+        else
+            o->matcher = argument;
+        break;
     case OPTION_PROGRESS:
         o->progress = true;
         break;
@@ -272,8 +287,9 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
 /* What the options seen so far say about what to do; gzip lets one imply another. */
 struct wishes {
     bool ascii, decompress, test, list;
-    int no_name, no_time;      /* -1: as is usual for what is done */
-    const char *suffix_source; /* where -S came from, as in struct messages */
+    int no_name, no_time;       /* -1: as is usual for what is done */
+    const char *suffix_source;  /* where -S came from, as in struct messages, */
+    const char *matcher_source; /* and --matcher */
 };
 
 /* Applies one option; false, with a message printed, if it or its argument makes no sense. */
@@ -358,6 +374,9 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
     case OPTION_SYNCHRONOUS:
         o->synchronous = true;
         break;
+    case OPTION_MATCHER:
+        w->matcher_source = m->source;
+        return apply_own(o, id, argument, m);
     default:
         return apply_own(o, id, argument, m);
     }
@@ -529,6 +548,24 @@ static void apply_program_name(struct options *o, struct wishes *w, const char *
     w->decompress = is_cat || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
 }
 
+/* Puts what --matcher asks for in the place of the level's match finder; false, with a message
+ * printed, if there is no such thing. */
+static bool choose_matcher(struct options *o, const char *source, struct messages *m)
+{
+    struct lz_level level = *lz_level(o->pipeline.level);
+    char error[PAPER_ERROR_SIZE];
+
+    if (o->matcher == NULL)
+        return true;
+    if (!paper_parse(o->matcher, &level, error)) {
+        m->source = source;
+        msg_error(m, "invalid matcher '%s': %s", o->matcher, error);
+        return false;
+    }
+    o->pipeline.own_level = level;
+    return true;
+}
+
 /* Draws the conclusions once all options are known. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
 {
@@ -547,12 +584,14 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
         msg_error(m, "--rsyncable does not go with --backend=gpu");
         return false;
     }
+    if (!choose_matcher(o, w->matcher_source, m))
+        return false;
     if (w->ascii && !m->quiet)
         msg_note(m, "option --ascii ignored on this system");
     if (o->pipeline.threads == 0)
         o->pipeline.threads = default_threads();
     if (o->pipeline.segment_size == 0)
-        o->pipeline.segment_size = lz_level(o->pipeline.level)->segment_default;
+        o->pipeline.segment_size = pipeline_level(&o->pipeline)->segment_default;
     return true;
 }
 
@@ -635,6 +674,43 @@ void options_help(const char *program)
     }
     printf("\nWith no FILE, or when FILE is -, read standard input.  The environment variable\n"
            "GZLZSS may hold options.\n");
+}
+
+/* Prints what values a method's parameter may have. */
+static void print_values(const struct paper_key *key)
+{
+    if (key->words == NULL) {
+        printf("%s%u to %u", key->is_power ? "powers of two from " : "", key->least, key->most);
+        return;
+    }
+    for (size_t i = 0; key->words[i] != NULL; i++)
+        printf("%s%s", i > 0 ? " or " : "", key->words[i]);
+}
+
+void options_matchers(void)
+{
+    if (paper_methods[0] == NULL) {
+        printf("This gzlzss was built without the papers' match finders.\n");
+        return;
+    }
+    printf("--matcher=NAME[,KEY=VALUE]... finds matches as a paper does, in place of the level's\n"
+           "way.  Keys are shown with the values that they have by default, the papers'.\n");
+    for (size_t i = 0; paper_methods[i] != NULL; i++) {
+        const struct paper_method *p = paper_methods[i];
+
+        printf("\n%s: %s\n  (%s)\n", p->name, p->summary, p->source);
+        for (const struct paper_key *key = p->keys; key->name != NULL; key++) {
+            char usual[64];
+
+            if (key->words == NULL)
+                snprintf(usual, sizeof(usual), "%s=%u", key->name, key->usual);
+            else
+                snprintf(usual, sizeof(usual), "%s=%s", key->name, key->words[key->usual]);
+            printf("    %-18s %s; ", usual, key->help);
+            print_values(key);
+            putchar('\n');
+        }
+    }
 }
 
 void options_license(void)

@@ -17,6 +17,7 @@ enum action {
     ACTION_LIST,
     /* From here on, something is printed and no operand is looked at. */
     ACTION_LIST_DEVICES,
+    ACTION_LIST_MATCHERS,
     ACTION_HELP,
     ACTION_VERSION,
     ACTION_LICENSE,
@@ -37,11 +38,12 @@ struct options {
     bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */
     int verbose;            /* times -v was given */
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
+    const char *matcher;    /* what --matcher asks for (papers/papers.h), or NULL */
     struct pipeline_config pipeline; /* its memory is not known yet (limits.h) */
     bool threads_given;              /* by an option; else as many as the affinity mask allows */
     char **names; /* the operands, in argv; "-" is standard input, which none at all means too */
     int name_count;
-    char *variables[2]; /* copies of GZIP and GZLZSS, which suffix may point into, or NULL */
+    char *variables[2]; /* copies of GZIP and GZLZSS, which the above may point into, or NULL */
 };
 
 /*
@@ -53,8 +55,9 @@ struct options {
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 void options_free(struct options *o);
 
-/* Prints what --help, --version and --license print. */
+/* Prints what --help, --matcher=help, --version and --license print. */
 void options_help(const char *program);
+void options_matchers(void);
 void options_version(void);
 void options_license(void);
 

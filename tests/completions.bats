@@ -63,6 +63,11 @@ offers() {
     offers --backend=cpu
     complete_words gzlzss --level 1
     offers 1 10 11 12
+    complete_words gzlzss --matcher=hel
+    offers --matcher=help
+    complete_words gzlzss --matcher ''
+    # shellcheck disable=SC2046 # Names are words.
+    offers help $(matchers)
     complete_words gzlzss -b 20
     offers 2048
     complete_words gzlzss -kb 20
@@ -146,6 +151,8 @@ fish_offers() {
     have fish || skip "fish is not installed"
     fish_offers 'gzlzss --de' --decompress --device
     fish_offers 'gzlzss --backend ' auto cpu gpu
+    # shellcheck disable=SC2046 # Names are words.
+    fish_offers 'gzlzss --matcher ' help $(matchers)
     fish_offers 'gzlzss -1' -1 -10 -11 -12
     fish_offers 'gzlzss p' packed.gz plain.txt
     fish_offers 'gzlzss -d ' archive.zip packed.gz old.Z mail.tgz sub/

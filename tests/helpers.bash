@@ -63,6 +63,11 @@ rounds() {
     fi
 }
 
+# The names of the match finders that --matcher takes; none in a build without them.
+matchers() {
+    "$GZLZSS" --matcher=help | sed -n 's/^\([a-z0-9-]*\): .*/\1/p'
+}
+
 # Whether the command finds a GPU that it can use.
 have_gpu() {
     echo x | "$GZLZSS" --backend=gpu >/dev/null 2>&1
@@ -236,6 +241,27 @@ golden_digest() {
         [ "$2" != default ] || block=()
         golden_input "$3" "$4" | "$GZLZSS" --backend=cpu -n "-$1" "${block[@]}" | sha
     fi
+}
+
+# Of papers.sha256, a line says:
+#
+#     DIGEST MATCHER KIND SIZE    of `gen KIND SIZE | gzlzss -n --matcher=MATCHER`, or of a file, as above
+
+# paper_digest MATCHER KIND SIZE
+paper_digest() {
+    golden_input "$2" "$3" | "$GZLZSS" --backend=cpu -n "--matcher=$1" | sha
+}
+
+# Prints papers.sha256 anew.
+papers_update() {
+    local digest matcher kind size
+    while read -r digest matcher kind size; do
+        if [ "$digest" = '#' ]; then
+            echo "$digest $matcher $kind $size"
+        else
+            echo "$(paper_digest "$matcher" "$kind" "$size") $matcher $kind $size"
+        fi
+    done <"$srcdir/tests/data/papers.sha256"
 }
 
 # Prints golden.sha256 anew, with the digests that the command gives now (tests/data/README).

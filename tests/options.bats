@@ -20,6 +20,7 @@ value_of() {
     threads) echo 2 ;;
     device) echo 0 ;;
     level) echo 3 ;;
+    matcher) echo help ;;
     backend) echo cpu ;;
     *) fail "no value for --$1 in options.bats" ;;
     esac

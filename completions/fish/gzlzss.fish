@@ -20,6 +20,11 @@ function __gzlzss_devices
     gzlzss --list-devices 2>/dev/null | string replace -rf '^ *([0-9]+): *(.*)' '$1\t$2'
 end
 
+function __gzlzss_matchers
+    printf 'help\tList them\n'
+    gzlzss --matcher=help 2>/dev/null | string replace -rf '^([a-z0-9-]+): (.*)' '$1\t$2'
+end
+
 complete -c gzlzss -n __gzlzss_decompresses -f -a '(__gzlzss_compressed_files)'
 
 for level in (seq 12)
@@ -53,4 +58,5 @@ complete -c gzlzss -s V -l version -d 'Print the version'
 complete -c gzlzss -l backend -x -a 'auto\t"GPU and CPU, for large inputs" cpu\t"The CPU alone" gpu\t"Nothing but a GPU"' -d 'What finds repetitions'
 complete -c gzlzss -l device -x -a '(__gzlzss_devices)' -d 'Numbers of the CUDA devices to use'
 complete -c gzlzss -l list-devices -d 'List the GPUs that can be used'
+complete -c gzlzss -l matcher -x -a '(__gzlzss_matchers)' -d 'Find repetitions as a paper does'
 complete -c gzlzss -l progress -d 'Show how far the work has come'

@@ -147,6 +147,63 @@ recorded() {
     used_gpu
 }
 
+# --- The papers' match finders ------------------------------------------------------------------
+
+# The names of those that there are.
+matchers() {
+    "$command" --matcher=help | sed -n 's/^\([a-z0-9-]*\): .*/\1/p'
+}
+
+# All recorded inputs of a method, with certain values, go through one process; the same for the mixed mode.
+papers_golden() {
+    rm -rf golden
+    mkdir golden
+    while read -r digest m kind size; do
+        if [ "$m" = "$1" ]; then
+            if [ "$kind" = file ]; then
+                cp "$srcdir/tests/data/$size" "golden/$kind-$size"
+            else
+                "$GEN" "$kind" "$size" >"golden/$kind-$size"
+            fi
+            echo "$digest  golden/$kind-$size.gz" >>golden.list
+        fi
+    done <"$srcdir/tests/data/papers.sha256"
+    compress -k "--matcher=$1" --backend=gpu golden/*
+    expect_gpu_alone "--matcher=$1"
+    sha256sum -c --quiet golden.list >>problems 2>&1 || problem "recorded digests do not match"
+    verdict "recorded digests, gpu, --matcher=$1: $(wc -l <golden.list)"
+    rm golden/*.gz
+    GZLZSS_TEST_GPU_MIN=0
+    export GZLZSS_TEST_GPU_MIN
+    compress -k -p2 "--matcher=$1" golden/*
+    unset GZLZSS_TEST_GPU_MIN
+    auto_segments=$((auto_segments + $(count 2)))
+    sha256sum -c --quiet golden.list >>problems 2>&1 || problem "recorded digests do not match"
+    verdict "recorded digests, auto, --matcher=$1: $(wc -l <golden.list)"
+    rm -f golden.list
+}
+
+# Every method, with all that is recorded, and on every kind of data and the files named.
+papers() {
+    matchers >names
+    if [ ! -s names ]; then
+        echo "skipped - this is a build without the papers' match finders"
+        return
+    fi
+    grep -v '^#' "$srcdir/tests/data/papers.sha256" | cut -d ' ' -f 2 | sort -u >recorded
+    while read -r text; do
+        papers_golden "$text"
+    done <recorded
+    used_gpu
+    while read -r name; do
+        on_every_kind "method $name" "--matcher=$name" "$@"
+    done <names
+    "$GEN" mixed 20000003 >input
+    while read -r name; do
+        same "mixed 20000003 --matcher=$name" input "--matcher=$name"
+    done <names
+}
+
 # --- Every engine, number of threads and way to read: the same bytes ----------------------------
 
 # same NAME FILE [OPTION...]: all outputs of the file are the same, and gunzip gives it back.
@@ -229,9 +286,13 @@ named_files() {
     done
 }
 
-# Every level on every kind of data and the files named, in one process each.
-levels() {
-    rm -rf by-cpu
+# on_every_kind NAME OPTION [FILE...]: with the option, every kind of data and the files named, in one
+# process for each engine.
+on_every_kind() {
+    what=$1
+    option=$2
+    shift 2
+    rm -rf by-cpu by-gpu
     mkdir by-cpu
     for kind in $("$GEN" kinds); do
         "$GEN" "$kind" 1500007 >"by-cpu/$kind"
@@ -246,16 +307,20 @@ levels() {
         head -c 50000000 "$file" >"by-cpu/file-$n"
     done
     cp -r by-cpu by-gpu
+    compress -k "$option" --backend=cpu by-cpu/*
+    compress -k "$option" --backend=gpu by-gpu/*
+    expect_gpu_alone "$what"
+    for file in by-cpu/*.gz; do
+        cmp "$file" "by-gpu/${file#by-cpu/}" >>problems 2>&1
+        gzip -t "$file" >>problems 2>&1
+    done
+    verdict "every kind of data, $what"
+}
+
+levels() {
     level=1
     while [ "$level" -le 12 ]; do
-        compress -kf "-$level" --backend=cpu by-cpu/*[!z]
-        compress -kf "-$level" --backend=gpu by-gpu/*[!z]
-        expect_gpu_alone "level $level"
-        for file in by-cpu/*.gz; do
-            cmp "$file" "by-gpu/${file#by-cpu/}" >>problems 2>&1
-            gzip -t "$file" >>problems 2>&1
-        done
-        verdict "every kind of data, level $level"
+        on_every_kind "level $level" "-$level" "$@"
         level=$((level + 1))
     done
 }
@@ -417,33 +482,58 @@ sanitized() {
         problem "no summary: $(tail -n 3 sanitizer.log)"
 }
 
-# kernels TOOL: every finder's, and the copies.
+# kernels TOOL OPTIONS...: a run for each of these options.
 kernels() {
     has_sanitizer || return 0
+    tool=$1
+    shift
     mkdir sanitize
     "$GEN" text 100000 >sanitize/text
     "$GEN" zeros 40000 >sanitize/zeros
     "$GEN" binary 100000 >sanitize/binary
-    for options in "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"; do
+    for options in "$@"; do
         # shellcheck disable=SC2086 # These are several.
-        sanitized "$1" "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
+        sanitized "$tool" "$command" -nkf -vv $options --backend=gpu sanitize/text sanitize/zeros \
             sanitize/binary
-        expect_gpu_alone "under $1"
+        expect_gpu_alone "under $tool"
         for f in text zeros binary; do
             # shellcheck disable=SC2086
             "$command" -n $options --backend=cpu <"sanitize/$f" |
                 cmp - "sanitize/$f.gz" >>problems 2>&1 || problem "$f differs"
         done
-        verdict "compute-sanitizer $1, $options"
+        verdict "compute-sanitizer $tool, $options"
     done
 }
 
+# levels_under TOOL: every level's finder, and the copies.
+levels_under() {
+    kernels "$1" "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"
+}
+
+# papers_under TOOL: every method of a paper.
+papers_under() {
+    under=$1
+    set --
+    for matcher in $(matchers); do
+        set -- "$@" "--matcher=$matcher"
+    done
+    kernels "$under" "$@"
+}
+
 memcheck() {
-    kernels memcheck
+    levels_under memcheck
 }
 
 racecheck() {
-    kernels racecheck
+    levels_under racecheck
+}
+
+papers_memcheck() {
+    papers_under memcheck
+}
+
+papers_racecheck() {
+    papers_under racecheck
 }
 
 # --- Device pointers ----------------------------------------------------------------------------
@@ -483,8 +573,8 @@ device_pointers_racecheck() {
 
 # --- All of them --------------------------------------------------------------------------------
 
-sections="recorded kinds sizes options named_files levels limits faults memcheck racecheck example
-    device_pointers_memcheck device_pointers_racecheck"
+sections="recorded papers kinds sizes options named_files levels limits faults memcheck racecheck
+    papers_memcheck papers_racecheck example device_pointers_memcheck device_pointers_racecheck"
 number=0
 for section in $sections; do
     number=$((number + 1))

@@ -8,162 +8,20 @@
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "gpu/gpu.h"
-#include "tests/unit/inputs.h"
-
-#define KIB ((size_t)1 << 10)
-
-static bool is_same(const struct lz_chunk *a, const struct lz_chunk *b)
-{
-    return a->count == b->count && (a->count == 0 || memcmp(a->sequences, b->sequences,
-                                                            a->count * sizeof(*a->sequences)) == 0);
-}
-
-/* Whether the engine says that it has no sequences for the chunk. */
-static bool is_given_up(const struct lz_chunk *c)
-{
-    return c->count == 1 && c->sequences[0].length == 0;
-}
-
-/* A segment to be matched. */
-struct segment {
-    const uint8_t *in;
-    size_t len;
-    size_t added; /* bytes that it is added with, if more: then it turns out shorter */
-    bool is_away; /* it is not put into the batch: the engine takes it from where it is */
-};
-
-/* Has the batch match these segments, and returns how many of their chunks are not as the CPU
- * engine has them; *given_up: chunks that the engine gave up, which do not count. */
-static size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
-                             const struct segment *segments, unsigned count,
-                             const struct lz_level *level, size_t segment_size, size_t *given_up)
-{
-    struct lz_matcher *m = unit_need(lz_matcher_new(level, segment_size));
-    uint8_t *alone = unit_need(malloc(segment_size + LZ_INPUT_PAD));
-    char error[GPU_ERROR_SIZE] = "";
-    size_t wrong = 0, length = 0;
-
-    gpu_batch_clear(b);
-    for (unsigned i = 0, index; i < count; i++) {
-        const struct segment *s = &segments[i];
-        const size_t added = s->added > s->len ? s->added : s->len;
-        uint8_t *in;
-
-        CHECK(gpu_batch_fits(b, added));
-        in = unit_need(gpu_batch_add(b, added, &index));
-        CHECK_EQ(index, i);
-        CHECK_EQ((uintptr_t)in % 16, 0);
-        if (s->is_away)
-            gpu_batch_set_source(b, index, s->in);
-        else
-            memcpy(in, s->in, s->len);
-        if (s->len < added)
-            gpu_batch_set_length(b, index, s->len);
-        length += s->len;
-    }
-    CHECK_EQ(b->count, count);
-    CHECK_EQ(b->length, length);
-    *given_up = 0;
-    if (!CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error)))
-        printf("# %s\n", error);
-    for (unsigned i = 0; i < count; i++) {
-        const size_t len = segments[i].len;
-        const struct lz_chunk *found = gpu_batch_chunks(b, i), *expected;
-
-        CHECK(len == 0 || memcmp(b->input + b->segments[i].start, segments[i].in, len) == 0);
-        memcpy(alone, segments[i].in, len);
-        memset(alone + len, 0, LZ_INPUT_PAD);
-        expected = lz_match_segment(m, level, alone, len);
-        for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
-            if (is_given_up(&found[c]))
-                (*given_up)++;
-            else
-                wrong += !is_same(&found[c], &expected[c]);
-        }
-    }
-    free(alone);
-    lz_matcher_free(m);
-    return wrong;
-}
-
-/* The same for in[0..len), cut into segments of `segment_size` bytes. */
-static size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
-                    const struct lz_level *level, size_t segment_size, size_t *given_up)
-{
-    struct segment segments[16] = {{NULL, 0, 0, false}};
-    unsigned count = 0;
-
-    for (size_t start = 0; start < len && count < 16; start += segment_size)
-        segments[count++] = (struct segment){
-            in + start, len - start < segment_size ? len - start : segment_size, 0, false};
-    return match_segments(g, b, segments, count, level, segment_size, given_up);
-}
-
-/* What engines are asked for. */
-static struct gpu_options options;
-
-/* An engine, and a batch for `len` bytes. */
-static struct gpu_engine *open_engine(int level, size_t len, size_t segment_size,
-                                      struct gpu_batch **b)
-{
-    const size_t segments = (len + segment_size - 1) / segment_size;
-    char error[GPU_ERROR_SIZE] = "";
-    struct gpu_engine *g =
-        gpu_open(0, lz_level(level), segment_size, segments * segment_size, 1, &options, error);
-
-    *b = g == NULL ? NULL : gpu_new_batch(g, error);
-    if (!CHECK(*b != NULL) || !CHECK(len <= (*b)->capacity)) {
-        printf("# %s\n", error);
-        abort();
-    }
-    return g;
-}
-
-/* Matches in[0..len) at a level, in segments of `segment_size` bytes, as one batch of the engine's,
- * and by the CPU engine. */
-static void compare(const uint8_t *in, size_t len, int level, size_t segment_size)
-{
-    size_t given_up;
-    struct gpu_batch *b;
-    struct gpu_engine *g = open_engine(level, len, segment_size, &b);
-
-    if (!CHECK_EQ(match(g, b, in, len, lz_level(level), segment_size, &given_up), 0) ||
-        !CHECK_EQ(given_up, 0))
-        printf("# level %d, %zu bytes in segments of %zu\n", level, len, segment_size);
-    gpu_free_batch(g, b);
-    gpu_close(g);
-}
-
-static void compare_kind(size_t len, const struct input_kind *k, int level, size_t segment_size)
-{
-    uint8_t *in = unit_need(malloc(len));
-
-    fill_kind(in, len, k, LONGEST_TOKEN, 1);
-    compare(in, len, level, segment_size);
-    free(in);
-}
-
-static const struct input_kind zeros = {"zeros", ZEROS, 0};
-static const struct input_kind period = {"period", PERIOD, 37};
-static const struct input_kind random_bytes = {"random", RANDOM, 0};
-static const struct input_kind tokens = {"tokens", TOKENS, 200};
-static const struct input_kind words = {"words", WORDS, 0};
+#include "tests/unit/kernels.h"
 
 /* Two segments: a whole one, of several chunks, and one that is short, as is its last chunk. */
 static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
-        compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, level, 64 * KIB);
+        compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level), 64 * KIB);
 }
 
 /* One whose positions go beyond 16 bits. */
 static void test_long_segment(void)
 {
     for (int level = 1; level <= 2; level++)
-        compare_kind(300 * KIB, &tokens, level, 512 * KIB);
+        compare_kind(300 * KIB, &tokens, lz_level(level), 512 * KIB);
 }
 
 /* Nothing is left of the batch's memory, and a segment is no whole number of chunks. */
@@ -172,15 +30,15 @@ static void test_full_batch(void)
     static const int some_levels[] = {1, 6, 9, 12};
 
     for (size_t i = 0; i < 4; i++) {
-        compare_kind(66 * KIB, &tokens, some_levels[i], 33 * KIB);
-        compare_kind(32 * KIB, &words, some_levels[i], 32 * KIB);
+        compare_kind(66 * KIB, &tokens, lz_level(some_levels[i]), 33 * KIB);
+        compare_kind(32 * KIB, &words, lz_level(some_levels[i]), 32 * KIB);
     }
 }
 
 static void test_smallest_segments(void)
 {
     for (int level = 1; level <= 10; level += 3)
-        compare_kind(70 * KIB, &words, level, 32 * KIB);
+        compare_kind(70 * KIB, &words, lz_level(level), 32 * KIB);
 }
 
 static void test_kinds(void)
@@ -189,7 +47,7 @@ static void test_kinds(void)
     static const int some_levels[] = {1, 6, 9, 12};
 
     for (size_t i = 0; i < 12; i++)
-        compare_kind(66 * KIB - 3, kinds[i % 3], some_levels[i / 3], 2048 * KIB);
+        compare_kind(66 * KIB - 3, kinds[i % 3], lz_level(some_levels[i / 3]), 2048 * KIB);
 }
 
 static void test_short_inputs(void)
@@ -199,7 +57,7 @@ static void test_short_inputs(void)
 
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
         for (size_t l = 0; l < 3; l++)
-            compare_kind(lengths[i], &zeros, some_levels[l], 32 * KIB);
+            compare_kind(lengths[i], &zeros, lz_level(some_levels[l]), 32 * KIB);
 }
 
 /* Matches that reach beyond a chunk, and that are as far as they may be, and further. */
@@ -217,7 +75,7 @@ static void test_edges(void)
     for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
         memcpy(in + copies[i].start, in + copies[i].start - copies[i].distance, copies[i].length);
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
-        compare(in, len, level, 128 * KIB);
+        compare(in, len, lz_level(level), 128 * KIB);
     free(in);
 }
 
@@ -228,48 +86,13 @@ static void test_less_shared_memory(void)
 
     for (size_t i = 0; i < 2; i++) {
         options.shared = sizes[i];
-        compare_kind(70 * KIB, &tokens, 6, 128 * KIB);
-        compare_kind(70 * KIB, &tokens, 9, 128 * KIB);
+        compare_kind(70 * KIB, &tokens, lz_level(6), 128 * KIB);
+        compare_kind(70 * KIB, &tokens, lz_level(9), 128 * KIB);
     }
     options.shared = 0;
 }
 
 /* --- Segments of all lengths in one batch --- */
-
-/* The engine's, three chunks, of which the last is short. */
-#define MIXED_SEGMENT (80 * KIB)
-
-/* Fills all of a batch's memory, so that these bytes lie between the segments. */
-static void fill_gaps(struct gpu_batch *b, const struct input_kind *k)
-{
-    fill_kind(b->input, b->capacity + LZ_INPUT_PAD, k, LONGEST_TOKEN, 7);
-}
-
-/* Has the batch match segments of these lengths, of all kinds of data, with `gaps` between them. */
-static void compare_mixed(struct gpu_engine *g, struct gpu_batch *b, int level,
-                          const size_t *lengths, unsigned count, const struct input_kind *gaps,
-                          bool are_shorter)
-{
-    static const struct input_kind *const kinds[] = {&words, &zeros, &tokens,      &period,
-                                                     &zeros, &zeros, &random_bytes};
-    struct segment segments[16] = {{NULL, 0, 0, false}};
-    uint8_t *data[16] = {NULL};
-    size_t given_up;
-
-    for (unsigned i = 0; i < count; i++) {
-        data[i] = unit_need(malloc(lengths[i] + 1));
-        fill_kind(data[i], lengths[i], kinds[(i + count) % 7], LONGEST_TOKEN, i + 1);
-        segments[i] =
-            (struct segment){data[i], lengths[i], are_shorter ? lengths[i] + i * 111 : 0, false};
-    }
-    fill_gaps(b, gaps);
-    if (!CHECK_EQ(match_segments(g, b, segments, count, lz_level(level), MIXED_SEGMENT, &given_up),
-                  0) ||
-        !CHECK_EQ(given_up, 0))
-        printf("# level %d, %u segments in one batch, gaps: %s\n", level, count, gaps->name);
-    for (unsigned i = 0; i < count; i++)
-        free(data[i]);
-}
 
 /* Each gets what it gets alone, whatever lies beside it, and whatever the batch had before. */
 static void test_mixed_lengths(void)
@@ -284,13 +107,13 @@ static void test_mixed_lengths(void)
     for (size_t i = 0; i < sizeof(some_levels) / sizeof(some_levels[0]); i++) {
         const int level = some_levels[i];
         struct gpu_batch *b;
-        struct gpu_engine *g = open_engine(level, 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
+        struct gpu_engine *g = open_engine(lz_level(level), 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
 
         if (level == 1 || level == 6 || level == 12)
-            compare_mixed(g, b, level, large, 8, &random_bytes, false);
+            compare_mixed(g, b, lz_level(level), large, 8, &random_bytes, false);
         else
-            compare_mixed(g, b, level, first, 9, &zeros, false);
-        compare_mixed(g, b, level, second, 9, &period, true);
+            compare_mixed(g, b, lz_level(level), first, 9, &zeros, false);
+        compare_mixed(g, b, lz_level(level), second, 9, &period, true);
         gpu_free_batch(g, b);
         gpu_close(g);
     }
@@ -305,7 +128,7 @@ static void test_neighbours(void)
                                        {in + 64 * KIB, 32 * KIB, 0, false},
                                        {in + 96 * KIB, 64 * KIB, 0, false}};
     struct gpu_batch *b;
-    struct gpu_engine *g = open_engine(10, 160 * KIB, 64 * KIB, &b);
+    struct gpu_engine *g = open_engine(lz_level(10), 160 * KIB, 64 * KIB, &b);
     size_t given_up;
 
     fill_kind(in, 160 * KIB, &tokens, 6, 4);
@@ -320,7 +143,7 @@ static void test_neighbours(void)
 static void test_room(void)
 {
     struct gpu_batch *b;
-    struct gpu_engine *g = open_engine(6, 3 * 33 * KIB, 33 * KIB, &b);
+    struct gpu_engine *g = open_engine(lz_level(6), 3 * 33 * KIB, 33 * KIB, &b);
     char error[GPU_ERROR_SIZE] = "";
     unsigned index = 77;
     uint8_t *before;
@@ -367,7 +190,7 @@ static void test_second_use(void)
     uint8_t *in = unit_need(malloc(len));
     size_t given_up;
     struct gpu_batch *b;
-    struct gpu_engine *g = open_engine(6, len, 32 * KIB, &b);
+    struct gpu_engine *g = open_engine(lz_level(6), len, 32 * KIB, &b);
 
     fill_kind(in, len, &words, 0, 3);
     CHECK_EQ(match(g, b, in, len, lz_level(6), 32 * KIB, &given_up), 0);
@@ -388,7 +211,7 @@ static void test_no_room(void)
     uint64_t state = 5;
     size_t given_up;
     struct gpu_batch *b;
-    struct gpu_engine *g = open_engine(6, len, 32 * KIB, &b);
+    struct gpu_engine *g = open_engine(lz_level(6), len, 32 * KIB, &b);
 
     for (size_t i = 0; i < sizeof(words_of_three); i++)
         words_of_three[i / 3][i % 3] = (uint8_t)unit_rand(&state);
@@ -423,7 +246,7 @@ static void test_sources(void)
         uint8_t *data[COUNT], *all = NULL, *next = NULL;
         size_t sum = 0, given_up;
         struct gpu_batch *b;
-        struct gpu_engine *g = open_engine(level, 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
+        struct gpu_engine *g = open_engine(lz_level(level), 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
 
         for (unsigned i = 0; i < COUNT; i++)
             sum += lengths[i];

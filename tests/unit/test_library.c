@@ -157,6 +157,39 @@ static void test_room(void)
     gzlzss_free(z);
 }
 
+/* A match finder of a paper, whose parameters count, or, in a build without them, an error. */
+static void test_matcher(void)
+{
+    static const char *const matchers[] = {NULL, "culzss", "culzss,window=16"};
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    const size_t len = 300000;
+    size_t lens[3] = {0, 0, 0};
+
+    o.backend = GZLZSS_CPU;
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t *out;
+        gzlzss *z;
+
+        o.matcher = matchers[i];
+#ifndef HAVE_PAPERS
+        if (i > 0) {
+            CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+            continue;
+        }
+#endif
+        CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+        lens[i] = gzlzss_bound(z, len);
+        out = unit_need(malloc(lens[i]));
+        CHECK_EQ(gzlzss_compress(z, out, &lens[i], input, len, NULL), GZLZSS_OK);
+        CHECK(is_member_of(out, lens[i], input, len));
+        free(out);
+        gzlzss_free(z);
+    }
+#ifdef HAVE_PAPERS
+    CHECK(lens[0] < lens[1] && lens[1] < lens[2]);
+#endif
+}
+
 static void test_arguments(void)
 {
     struct {
@@ -182,6 +215,16 @@ static void test_arguments(void)
     o.threads = 1025;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
     o.threads = 1;
+    o.matcher = "nothing";
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.matcher = "help";
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    /* A program that does not know the member has something else there. */
+    o.size = offsetof(gzlzss_options, matcher);
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    gzlzss_free(z);
+    o.size = sizeof(o);
+    o.matcher = NULL;
     o.segment_size = 32767;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
     o.segment_size = (SEGMENT << 10) + 1024;
@@ -1013,6 +1056,7 @@ int main(void)
     RUN(test_sizes);
     RUN(test_bound);
     RUN(test_room);
+    RUN(test_matcher);
     RUN(test_arguments);
     RUN(test_header);
     RUN(test_damage);

@@ -409,13 +409,13 @@ TEXTBOOK void match_group(const struct lz_level *level, const uint8_t *in, size_
 /* Rows that the level table does not have, but could. */
 static const struct lz_level strange[] = {
     /* clang-format off */
-    {&lz_finder_optimal,  1,  1,  1,  12,    0, 0, 1, 0, 0},
-    {&lz_finder_optimal,  2,  3,  5,  16, 4096, 2, 2, 0, 0},
-    {&lz_finder_optimal,  4,  1,  9,  33,    0, 0, 3, 0, 0},
-    {&lz_finder_optimal,  5,  9,  2, 258,    0, 0, 1, 0, 0},
-    {&lz_finder_optimal,  9,  0,  0, 100,    0, 0, 2, 0, 0},
-    {&lz_finder_optimal,  1,  0, 11, 257,   32, 1, 1, 0, 0},
-    {&lz_finder_optimal, 10,  2,  1,  13,    0, 0, 3, 0, 0},
+    {&lz_finder_optimal,  1,  1,  1,  12,    0, 0, 1, 0, 0, 0, {0}},
+    {&lz_finder_optimal,  2,  3,  5,  16, 4096, 2, 2, 0, 0, 0, {0}},
+    {&lz_finder_optimal,  4,  1,  9,  33,    0, 0, 3, 0, 0, 0, {0}},
+    {&lz_finder_optimal,  5,  9,  2, 258,    0, 0, 1, 0, 0, 0, {0}},
+    {&lz_finder_optimal,  9,  0,  0, 100,    0, 0, 2, 0, 0, 0, {0}},
+    {&lz_finder_optimal,  1,  0, 11, 257,   32, 1, 1, 0, 0, 0, {0}},
+    {&lz_finder_optimal, 10,  2,  1,  13,    0, 0, 3, 0, 0, 0, {0}},
     /* clang-format on */
 };
 

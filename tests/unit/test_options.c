@@ -450,6 +450,32 @@ static void gzip_variable(void)
     CHECK(unsetenv("GZIP") == 0);
 }
 
+/* --matcher, which the level does not undo; tests/matcher.bats has more. */
+static void matchers(void)
+{
+#ifdef HAVE_PAPERS
+    const struct options *o = good("p --matcher=culzss,window=99 -12 f");
+
+    CHECK_EQ(o->pipeline.level, 12);
+    CHECK(strcmp(o->matcher, "culzss,window=99") == 0);
+    CHECK(strcmp(pipeline_level(&o->pipeline)->finder->name, "culzss") == 0);
+    CHECK_EQ(pipeline_level(&o->pipeline)->param[0], 99);
+    CHECK_EQ(pipeline_level(&o->pipeline)->split, lz_level(12)->split);
+    CHECK_EQ(o->pipeline.segment_size, 4 << 20);
+    bad("p --matcher=x f", "p: invalid matcher 'x': there is no match finder 'x'\n");
+    bad("p --matcher=culzss,x=1 f", "p: invalid matcher 'culzss,x=1': culzss has no key 'x'\n");
+    CHECK(setenv("GZLZSS", "--matcher=x", 1) == 0);
+    bad("p f", "p: GZLZSS: invalid matcher 'x': there is no match finder 'x'\n");
+    CHECK(strcmp(good("p --matcher=culzss f")->matcher, "culzss") == 0);
+    CHECK(unsetenv("GZLZSS") == 0);
+#else
+    bad("p --matcher=culzss f", "p: invalid matcher 'culzss': "
+                                "this gzlzss was built without the papers' match finders\n");
+#endif
+    CHECK(pipeline_level(&good("p -3 f")->pipeline) == lz_level(3));
+    CHECK_EQ(good("p --matcher=help --matcher=x f")->action, ACTION_LIST_MATCHERS);
+}
+
 int main(void)
 {
     if (unsetenv("GZIP") != 0 || unsetenv("GZLZSS") != 0 || unsetenv("POSIXLY_CORRECT") != 0)
@@ -467,6 +493,7 @@ int main(void)
     RUN(wrong_options);
     RUN(own_variable);
     RUN(gzip_variable);
+    RUN(matchers);
     options_free(&parse("p")->o);
     return unit_done();
 }

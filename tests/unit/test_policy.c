@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "lzss/lzss.h"
 #include "pipeline/policy.h"
 #include "tests/unit/unit.h"
 
@@ -49,8 +50,8 @@ static void test_match_seconds(void)
     CHECK(policy_match_seconds(&f, (double)(4 * MIB)) == 2);
     f.match.bytes--;
     CHECK(policy_match_seconds(&f, 100 * MB) == 2);
-    for (int level = 2; level <= 12; level++)
-        CHECK(policy_core_guess(level) < policy_core_guess(level - 1));
+    for (int level = 2; level <= LZ_LEVEL_MAX; level++)
+        CHECK(lz_level(level)->core_guess < lz_level(level - 1)->core_guess);
 }
 
 static void test_gpu_min(void)

@@ -1,0 +1,133 @@
+/*
+ * culzss.cu - CULZSS on the GPU (culzss.c says what it finds)
+ *
+ * Two kernels:
+ *
+ * - longest: a block for TILE positions of a chunk, four for each thread.  The bytes that these
+ *   positions may have to do with are brought to shared memory first.  From one place in the window
+ *   to the next, a thread reads one more byte and shifts it into those that it has; three have to
+ *   be equal before it compares more.
+ * - walk: a warp for a packet.
+ */
+#include "gpu/internal.cuh"
+#include "gpu/warp.cuh"
+#include "papers/culzss.h"
+#include "papers/greedy.cuh"
+#include "papers/papers.h"
+
+#define THREADS 256
+#define TILE 1024
+#define TILES (LZ_CHUNK_SIZE / TILE)
+
+/* The words that lengths are read in reach so far behind the last byte that counts. */
+#define BEHIND 8
+
+static_assert(TILE + LZ_MAX_MATCH + BEHIND + sizeof(uint32_t) <= GPU_INPUT_PAD,
+              "reads behind a batch");
+
+/* The method's parameters. */
+struct numbers {
+    uint32_t window, packet, length;
+};
+
+/* How many bytes from `here` on are those `distance` back, up to `limit`, of which three are. */
+static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t here,
+                                                  uint32_t distance, uint32_t limit)
+{
+    for (uint32_t n = LZ_MIN_MATCH; n < limit; n += 4) {
+        const uint32_t same =
+            common_bytes(load32(data, here + n), load32(data, here + n - distance));
+
+        if (same < 4)
+            return min(n + same, limit);
+    }
+    return limit;
+}
+
+/* Leaves the length of every position's match, or 0, and its distance in the tags. */
+static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, numbers k)
+{
+    extern __shared__ uint4 shared[];
+    uint32_t *words = (uint32_t *)shared;
+    const shared_words data = {words};
+    const uint8_t *bytes = (const uint8_t *)shared;
+    const uint32_t chunk = blockIdx.x / TILES, tile = blockIdx.x % TILES * TILE;
+    const gpu_span span = gpu_chunk_span(v, chunk);
+    const uint32_t size = span.end - span.start;
+    const uint32_t *input = (const uint32_t *)(v.input + span.start);
+    const uint32_t first = tile < k.window ? 0 : (tile - k.window) / 4;
+    const uint32_t behind = (tile + TILE + k.length + BEHIND) / 4;
+    uint16_t *lengths = (uint16_t *)v.scratch + (size_t)chunk * LZ_CHUNK_SIZE;
+    uint16_t *distances = v.tags + (size_t)chunk * LZ_CHUNK_SIZE;
+
+    if (tile >= size)
+        return;
+    for (uint32_t i = first + threadIdx.x; i < behind; i += THREADS)
+        words[i - first] = word_at(input, i);
+    __syncthreads();
+    for (uint32_t at = tile + threadIdx.x; at < min(tile + TILE, size); at += THREADS) {
+        const uint32_t here = at - 4 * first;
+        const uint32_t reach = culzss_reach(at, k.window, k.packet);
+        const uint32_t most = min(culzss_left(at, size, k.packet), k.length);
+        uint32_t best = 0, distance = 0;
+
+        if (most >= LZ_MIN_MATCH && reach >= LZ_MIN_MATCH) {
+            const uint32_t want = load32(data, here);
+            uint32_t there = load32(data, here - (LZ_MIN_MATCH - 1));
+
+            for (uint32_t d = LZ_MIN_MATCH; d <= reach && best < most; d++) {
+                uint32_t length;
+
+                there = there << 8 | bytes[here - d];
+                if ((there ^ want) << 8 != 0 || bytes[here + best] != bytes[here + best - d])
+                    continue;
+                length = extend(data, here, d, culzss_limit(most, d));
+                if (length > best) {
+                    best = length;
+                    distance = d;
+                }
+            }
+        }
+        lengths[at] = (uint16_t)best;
+        distances[at] = (uint16_t)distance;
+    }
+}
+
+/* Puts tags in the place of the distances. */
+static __global__ void __launch_bounds__(WARP) walk(gpu_view v, uint32_t packet)
+{
+    const uint32_t packets = LZ_CHUNK_SIZE / packet;
+    const uint32_t chunk = blockIdx.x / packets, begin = blockIdx.x % packets * packet;
+    const gpu_span span = gpu_chunk_span(v, chunk);
+    const uint32_t size = span.end - span.start;
+
+    if (begin < size)
+        paper_walk_greedily((const uint16_t *)v.scratch + (size_t)chunk * LZ_CHUNK_SIZE,
+                            v.tags + (size_t)chunk * LZ_CHUNK_SIZE, begin,
+                            min(begin + packet, size));
+}
+
+static size_t scratch_size(const struct lz_level *level)
+{
+    (void)level;
+    return LZ_CHUNK_SIZE * sizeof(uint16_t);
+}
+
+static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const numbers k = {level->param[CULZSS_WINDOW], level->param[CULZSS_CHUNK],
+                       level->param[CULZSS_LENGTH]};
+
+    longest<<<v.chunks * TILES, THREADS, k.window + TILE + k.length + BEHIND + 8, stream>>>(v, k);
+    return cudaGetLastError();
+}
+
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const uint32_t packet = level->param[CULZSS_CHUNK];
+
+    walk<<<v.chunks *(LZ_CHUNK_SIZE / packet), WARP, 0, stream>>>(v, packet);
+    return cudaGetLastError();
+}
+
+const struct gpu_finder gpu_finder_culzss = {scratch_size, find, parse, LZ_MIN_MATCH};

@@ -1,0 +1,55 @@
+/*
+ * method.h - what the methods share on the CPU
+ */
+#ifndef GZLZSS_PAPERS_METHOD_H
+#define GZLZSS_PAPERS_METHOD_H
+
+#include "lzss/emit.h"
+#include "lzss/matcher.h"
+#include "papers/papers.h"
+
+/* A match: 0 bytes, or LZ_MIN_MATCH and more, `distance` back. */
+struct paper_match {
+    uint32_t length, distance;
+};
+
+/* The match at in[pos] that the method takes if its walk comes there.  The chunk is
+ * in[start..end), `start` is a multiple of LZ_CHUNK_SIZE, and the match ends there at the latest;
+ * LZ_INPUT_PAD bytes behind it can be read. */
+typedef struct paper_match paper_match_at(const struct lz_level *level, const uint8_t *in,
+                                          size_t start, size_t pos, size_t end);
+
+/*
+ * A finder's `find` for methods in which chunks do not depend on each other, and that take matches
+ * greedily: from a chunk's start on, the match at a position, if there is one, and go on behind it.
+ * Matches side by side at one distance become one (lz_continues).
+ */
+static inline void paper_find_greedily(const struct lz_matcher *m, const struct lz_level *level,
+                                       const uint8_t *in, size_t len, paper_match_at *match_at)
+{
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+
+    for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
+        const size_t end = LZ_CHUNK_END(start, len);
+        struct lz_pending p = {0, 0, 0, 0};
+
+        result->sequences = out;
+        for (size_t pos = start; pos < end;) {
+            const struct paper_match match = match_at(level, in, start, pos, end);
+            const int32_t at = (int32_t)(pos - start);
+
+            if (match.length == 0) {
+                pos++;
+                continue;
+            }
+            if (!lz_join(&p, at, match.length, match.distance))
+                out = lz_emit_next(out, &p, at, match.length, match.distance);
+            pos += match.length;
+        }
+        out = lz_emit_next(out, &p, 0, 0, 0);
+        result->count = (uint32_t)(out - result->sequences);
+    }
+}
+
+#endif

@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# matcher.bats - --matcher: the match finders of published papers
+#
+# The tests go through the list that --matcher=help prints.
+
+# shellcheck disable=SC2154 # srcdir comes from the build.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    names=$(matchers)
+}
+
+# For tests of what there is only with the papers' match finders.
+with_papers() {
+    [ -n "$names" ] || skip "this is a build without the papers' match finders"
+}
+
+# refused TEXT MESSAGE: --matcher=TEXT is an error, and the message says why.
+refused() {
+    ends_with 1 "$GZLZSS" "--matcher=$1" -c /dev/null
+    [ ! -s stdout ]
+    grep -qxF "gzlzss: invalid matcher '$1': $2" stderr || fail "$1: $(cat stderr)"
+}
+
+# keys NAME: the keys of a method, one a line: the key, its value by default, the least and the most,
+# or the words that it may be.
+keys() {
+    "$GZLZSS" --matcher=help | awk -v name="$1" '
+        /^[a-z0-9-]*: / { found = $1 == name ":" }
+        found && /^    / {
+            split($1, pair, "=")
+            sub(/.*; /, "")
+            sub(/powers of two from /, "")
+            gsub(/ (to|or) /, " ")
+            print pair[1], pair[2], $0
+        }'
+}
+
+@test "help lists methods, with their papers and keys, and does nothing else" {
+    with_papers
+    "$GZLZSS" --matcher=help -d nothing >help
+    for name in $names; do
+        grep -A1 "^$name: ." help | tail -n 1 | grep -qE '^  \(.+, .*[0-9]{4}\)$' || fail "$name has no source"
+    done
+    keys culzss >found
+    printf '%s\n' 'window 128 3 4096' 'chunk 4096 512 32768' 'length 128 3 258' | cmp - found
+    cmp help <("$GZLZSS" --matcher help)
+    cmp help <(env GZLZSS=--matcher=help "$GZLZSS")
+}
+
+@test "a build without the papers' match finders says so" {
+    [ -z "$names" ] || skip "this is a build with them"
+    "$GZLZSS" --matcher=help >help
+    grep -q "built without the papers' match finders" help
+    "$GZLZSS" --help | grep -q -- '--matcher=NAME *find matches as a paper does: not in this build'
+    refused culzss "this gzlzss was built without the papers' match finders"
+    refused '' "this gzlzss was built without the papers' match finders"
+}
+
+@test "names that are none" {
+    with_papers
+    refused nothing "there is no match finder 'nothing'"
+    refused '' "there is no match finder ''"
+    refused , "there is no match finder ''"
+    refused CULZSS "there is no match finder 'CULZSS'"
+    refused lazy,window=3 "there is no match finder 'lazy'"
+    # Also where nothing is compressed.
+    ends_with 1 "$GZLZSS" --matcher=nothing -d </dev/null
+    ends_with 1 "$GZLZSS" --matcher
+    ends_with 1 env GZLZSS=--matcher=nothing "$GZLZSS" -c /dev/null
+    grep -qF "GZLZSS: invalid matcher 'nothing'" stderr || fail "$(cat stderr)"
+    ends_with 1 env GZIP=--matcher=culzss "$GZLZSS" -c /dev/null
+    grep -qF 'option not valid in GZIP' stderr
+}
+
+@test "keys that are none, and values that are out of range" {
+    with_papers
+    for name in $names; do
+        refused "$name," "$name has no key ''"
+        refused "$name,nothing=3" "$name has no key 'nothing'"
+        keys "$name" >found
+        while read -r key usual least most; do
+            for value in '' x -1 1.5 99999999999999999999; do
+                ends_with 1 "$GZLZSS" "--matcher=$name,$key=$value" -c /dev/null
+                grep -qF "invalid matcher '$name,$key=$value': give $key " stderr || fail "$(cat stderr)"
+            done
+            ends_with 1 "$GZLZSS" "--matcher=$name,$key=$usual,$key=$usual" -c /dev/null
+            grep -qF "': $key is given twice" stderr
+            case $least in
+            [0-9]*)
+                for value in $((least - 1)) $((most + 1)); do
+                    ends_with 1 "$GZLZSS" "--matcher=$name,$key=$value" -c /dev/null
+                done
+                ;;
+            esac
+        done <found
+    done
+    refused culzss,window=2 'give window 3 to 4096'
+    refused culzss,chunk=4095 'give chunk a power of two, 512 to 32768'
+    refused culzss,window 'give window 3 to 4096'
+}
+
+@test "values by default are the same as none, and others are taken" {
+    with_papers
+    "$GEN" source 100000 >plain
+    for name in $names; do
+        "$GZLZSS" -nc --matcher="$name" plain >usual.gz
+        keys "$name" >found
+        all=
+        while read -r key usual least most; do
+            "$GZLZSS" -nc --matcher="$name,$key=$usual" plain | cmp - usual.gz
+            all=$all,$key=$usual
+            for value in $least $most; do
+                "$GZLZSS" -nc --matcher="$name,$key=$value" plain | gzip -dc | cmp - plain ||
+                    fail "$name,$key=$value"
+            done
+        done <found
+        "$GZLZSS" -nc --matcher="$name$all" plain | cmp - usual.gz
+    done
+    # Parameters have an effect.
+    "$GZLZSS" -nc --matcher=culzss plain >128.gz
+    "$GZLZSS" -nc --matcher=culzss,window=1024 plain >1024.gz
+    [ "$(wc -c <1024.gz)" -lt "$(wc -c <128.gz)" ]
+}
+
+@test "every method: what gunzip makes of it is the input" {
+    with_papers
+    local kind size kinds=(text zeros random binary mixed)
+    if is_sanitized; then
+        kinds=(text zeros)
+    fi
+    for name in $names; do
+        for kind in "${kinds[@]}"; do
+            for size in 0 1 2 3 32768 32769 1000003; do
+                "$GEN" "$kind" $size >plain
+                "$GZLZSS" --matcher="$name" -n <plain >plain.gz
+                gzip -dc plain.gz | cmp - plain || fail "$name, $kind $size"
+            done
+        done
+        # The last one's is not what the level would have made.
+        ! "$GZLZSS" -n <plain | cmp -s - plain.gz || fail "$name changes nothing"
+    done
+}
+
+@test "every method: the same bytes with any number of threads, from a file and from a pipe" {
+    with_papers
+    "$GEN" mixed 3000001 >plain
+    for name in $names; do
+        for block in '' -b64 -b8192; do
+            "$GZLZSS" --matcher="$name" -n $block -p1 -c plain >one.gz
+            for p in 1 2 5; do
+                "$GZLZSS" --matcher="$name" -n $block -p$p -c plain | cmp - one.gz
+                # shellcheck disable=SC2002 # It is to be a pipe.
+                cat plain | "$GZLZSS" --matcher="$name" -n $block -p$p | cmp - one.gz
+            done
+        done
+        gzip -dc one.gz | cmp - plain
+    done
+}
+
+@test "every method: with --rsyncable" {
+    with_papers
+    "$GEN" source 1000003 >plain
+    for name in $names; do
+        "$GZLZSS" --matcher="$name" -n --rsyncable -p1 -c plain >one.gz
+        "$GZLZSS" --matcher="$name" -n --rsyncable -p3 <plain | cmp - one.gz
+        gzip -dc one.gz | cmp - plain
+    done
+}
+
+@test "the level is still the encoder's and the segments'" {
+    with_papers
+    "$GEN" text 5000000 >plain
+    for name in $names; do
+        "$GZLZSS" -n --matcher="$name" -6 <plain >six.gz
+        # The order of the options does not count.
+        "$GZLZSS" -n -6 --matcher="$name" <plain | cmp - six.gz
+        "$GZLZSS" -n -12 --matcher="$name" -vv <plain >twelve.gz 2>stderr
+        grep -q ' 2 segments' stderr || fail "$(cat stderr)"
+        "$GZLZSS" -n -12 --matcher="$name" -b 2048 <plain >blocks.gz
+        ! cmp -s six.gz blocks.gz || fail "$name: places where a block may end are the same"
+    done
+}
+
+@test "the last --matcher counts" {
+    with_papers
+    "$GEN" source 100000 >plain
+    cmp <("$GZLZSS" -n --matcher=culzss,window=8 --matcher=culzss <plain) <("$GZLZSS" -n --matcher=culzss <plain)
+    cmp <(env GZLZSS=--matcher=culzss,window=8 "$GZLZSS" -n --matcher=culzss <plain) \
+        <("$GZLZSS" -n --matcher=culzss <plain)
+}
+
+@test "what comes out is what was recorded" {
+    with_papers
+    without_sanitizers
+    while read -r digest matcher kind size; do
+        [ "$(paper_digest "$matcher" "$kind" "$size")" = "$digest" ] || fail "differs: $matcher, $kind $size"
+    done < <(grep -v '^#' "$srcdir/tests/data/papers.sha256")
+}
+
+@test "every method is recorded, on all that is, and also with other values" {
+    with_papers
+    for name in $names; do
+        for input in 'text 1300007' 'zeros 1300007' 'random 300007' 'binary 1300007' 'mixed 5000011' \
+            'file prose.txt' 'file source.txt' 'file object.bin'; do
+            grep -qE "^[0-9a-f]{64} $name $input\$" "$srcdir/tests/data/papers.sha256" || fail "not recorded: $name $input"
+        done
+        [ -z "$(keys "$name")" ] || grep -qE "^[0-9a-f]{64} $name,[^ ]+ " "$srcdir/tests/data/papers.sha256" ||
+            fail "$name is not recorded with other values"
+    done
+}

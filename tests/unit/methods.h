@@ -1,0 +1,94 @@
+/*
+ * methods.h - what the tests of the papers' match finders share: each method, with all kinds of values
+ */
+#ifndef GZLZSS_METHODS_H
+#define GZLZSS_METHODS_H
+
+#include "papers/papers.h"
+#include "tests/unit/inputs.h"
+
+/* How many values of a key are tried. */
+static inline unsigned values_of(const struct paper_key *key)
+{
+    unsigned count = 0;
+
+    if (key->words == NULL)
+        return 2;
+    while (key->words[count] != NULL)
+        count++;
+    return count;
+}
+
+/* Makes level 6's row that of the method in its n-th variant, from 0: with the usual values, or with
+ * one of them in its place: the least, the most, or a word.  False: there are no more. */
+static inline bool make_variant(const struct paper_method *method, unsigned n,
+                                struct lz_level *level)
+{
+    *level = *lz_level(6);
+    paper_use(method, level);
+    if (n-- == 0)
+        return true;
+    for (size_t i = 0; method->keys[i].name != NULL; i++) {
+        const struct paper_key *key = &method->keys[i];
+
+        if (n < values_of(key)) {
+            level->param[i] = key->words != NULL ? n : n == 0 ? key->least : key->most;
+            return true;
+        }
+        n -= values_of(key);
+    }
+    return false;
+}
+
+/* Says what was being tried. */
+static inline void print_variant(const struct paper_method *method, const struct lz_level *level)
+{
+    printf("# %s", method->name);
+    for (size_t i = 0; method->keys[i].name != NULL; i++)
+        printf(", %s=%u", method->keys[i].name, level->param[i]);
+    printf("\n");
+}
+
+/* A length or a distance at which something ends for a method: a value of a key, or one of DEFLATE's
+ * limits; or one less, or one more.  At most `most`. */
+static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
+                             size_t most, uint64_t *state)
+{
+    static const size_t limits[] = {1, 2, 3, 4, 8, 16, 32, 128, LZ_MAX_MATCH, 4096, LZ_WINDOW_SIZE};
+    size_t keys = 0, n, edge;
+
+    while (method->keys[keys].name != NULL)
+        keys++;
+    n = unit_below(state, keys + sizeof(limits) / sizeof(limits[0]));
+    edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3) - 1;
+    return edge < 1 ? 1 : edge > most ? most : edge;
+}
+
+/* Fills out[0..len) with noise and copies of what lies before them, of lengths and at distances at
+ * which something ends. */
+static inline void fill_edges(uint8_t *out, size_t len, const struct paper_method *method,
+                              const struct lz_level *level, uint64_t seed)
+{
+    uint64_t state = seed;
+
+    for (size_t i = 0; i < len;) {
+        const size_t length = edge_of(method, level, len - i, &state);
+        const bool is_copy = i > 0 && unit_below(&state, 4) > 0;
+        const size_t distance = is_copy ? edge_of(method, level, i, &state) : 0;
+        const size_t n = is_copy ? length : length < 9 ? length : 9;
+
+        for (size_t j = 0; j < n; j++, i++)
+            out[i] = is_copy ? out[i - distance] : (uint8_t)unit_rand(&state);
+    }
+}
+
+/* Fills out[0..len) with noise that comes again `distance` bytes, 1 or more, later. */
+static inline void fill_period(uint8_t *out, size_t len, size_t distance)
+{
+    uint64_t state = distance;
+
+    for (size_t i = 0; i < len; i++)
+        out[i] = i < distance ? (uint8_t)unit_rand(&state) : out[i - distance];
+}
+
+#endif

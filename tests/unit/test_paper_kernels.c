@@ -1,0 +1,166 @@
+/*
+ * test_paper_kernels.c - the GPU engine finds what the CPU engine finds, by the methods of papers/
+ *
+ * As test_kernels.c, and as slow: on an emulated device, or, as tests/gpu/test_paper_kernels, on a real
+ * one.  The tests go through the list of methods.
+ */
+#include "config.h"
+
+#include "tests/unit/kernels.h"
+#include "tests/unit/methods.h"
+
+/* Calls test(level) for every method with its usual values. */
+static void for_each_method(void (*test)(const struct lz_level *level))
+{
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++) {
+        make_variant(paper_methods[p], 0, &level);
+        test(&level);
+    }
+}
+
+/* Two segments: a whole one, of several chunks, and one that is short, as is its last chunk. */
+static void compare_kinds(const struct lz_level *level)
+{
+    static const struct input_kind *const kinds[] = {&zeros, &period, &random_bytes, &tokens,
+                                                     &words};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        compare_kind(84 * KIB + 77, kinds[i], level, 64 * KIB);
+}
+
+static void test_kinds(void)
+{
+    for_each_method(compare_kinds);
+}
+
+/* One whose positions go beyond 16 bits. */
+static void compare_long_segment(const struct lz_level *level)
+{
+    compare_kind(140 * KIB, &words, level, 256 * KIB);
+}
+
+static void test_long_segment(void)
+{
+    for_each_method(compare_long_segment);
+}
+
+/* Nothing is left of the batch's memory, and a segment is no whole number of chunks. */
+static void compare_full_batch(const struct lz_level *level)
+{
+    compare_kind(66 * KIB, &tokens, level, 33 * KIB);
+    compare_kind(32 * KIB, &words, level, 32 * KIB);
+}
+
+static void test_full_batch(void)
+{
+    for_each_method(compare_full_batch);
+}
+
+static void compare_short_inputs(const struct lz_level *level)
+{
+    static const size_t lengths[] = {1, 2, 3, 4, 5, 9, 31, 257, 4097};
+
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        compare_kind(lengths[i], &zeros, level, 32 * KIB);
+        compare_kind(lengths[i], &words, level, 32 * KIB);
+    }
+}
+
+static void test_short_inputs(void)
+{
+    for_each_method(compare_short_inputs);
+}
+
+/* Each segment gets what it gets alone, whatever lies beside it, and whatever the batch had before.
+ */
+static void compare_in_one_batch(const struct lz_level *level)
+{
+    static const size_t first[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
+    static const size_t second[] = {100, 33, 4 * KIB, 3, 32 * KIB + 1, 1, 4095, 0, 2};
+    struct gpu_batch *b;
+    struct gpu_engine *g = open_engine(level, 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
+
+    compare_mixed(g, b, level, first, 8, &random_bytes, false);
+    compare_mixed(g, b, level, second, 9, &zeros, true);
+    compare_mixed(g, b, level, second, 9, &period, true);
+    gpu_free_batch(g, b);
+    gpu_close(g);
+}
+
+static void test_mixed_lengths(void)
+{
+    for_each_method(compare_in_one_batch);
+}
+
+/* As many sequences as there can be, of matches of three: a batch has room for what the method
+ * finds. */
+static void compare_threes(const struct lz_level *level)
+{
+    const size_t len = 64 * KIB;
+    uint8_t *in = unit_need(malloc(len + 3));
+    uint64_t state = 5;
+
+    /* Of 20 words of three bytes, all different. */
+    for (size_t i = 0; i < len; i += 3) {
+        const uint8_t word = (uint8_t)(3 * unit_below(&state, 20));
+
+        in[i] = word;
+        in[i + 1] = (uint8_t)(word + 1);
+        in[i + 2] = (uint8_t)(word + 2);
+    }
+    compare(in, len, level, 32 * KIB);
+    free(in);
+}
+
+static void test_threes(void)
+{
+    for_each_method(compare_threes);
+}
+
+/* Every variant, with matches that are as long, and as far, as they may be. */
+static void test_edges(void)
+{
+    const size_t len = 34 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++) {
+            fill_edges(in, len, paper_methods[p], &level, n);
+            if (!compare(in, len, &level, 64 * KIB))
+                print_variant(paper_methods[p], &level);
+        }
+    free(in);
+}
+
+/* Nothing but matches at a distance that is a key's value. */
+static void test_periods(void)
+{
+    const size_t len = 34 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            for (size_t i = 0; paper_methods[p]->keys[i].name != NULL; i++) {
+                fill_period(in, len, level.param[i] > 0 ? level.param[i] : 1);
+                if (!compare(in, len, &level, 64 * KIB))
+                    print_variant(paper_methods[p], &level);
+            }
+    free(in);
+}
+
+int main(void)
+{
+    RUN(test_kinds);
+    RUN(test_long_segment);
+    RUN(test_full_batch);
+    RUN(test_short_inputs);
+    RUN(test_mixed_lengths);
+    RUN(test_threes);
+    RUN(test_edges);
+    RUN(test_periods);
+    return unit_done();
+}

@@ -1,0 +1,347 @@
+/*
+ * test_papers.c - each method of papers/ finds what its oracle does (oracles.h), and is asked for
+ * in the right words
+ *
+ * The tests go through the list of methods: one that is added there is tested, once it has an
+ * oracle.  test_paper_kernels.c compares the GPU engine with the CPU engine.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "lzss/tags.h"
+#include "tests/unit/methods.h"
+#include "tests/unit/oracles.h"
+
+#define KIB ((size_t)1 << 10)
+
+static oracle *const oracles[] = {
+#define ORACLE_ENTRY(name) oracle_##name,
+    PAPER_METHODS(ORACLE_ENTRY)
+#undef ORACLE_ENTRY
+};
+
+/* --- The words --- */
+
+/* What --matcher=help says of each method can be written, and is in range. */
+static void test_list(void)
+{
+    for (size_t p = 0; paper_methods[p] != NULL; p++) {
+        const struct paper_method *method = paper_methods[p];
+        size_t keys = 0;
+
+        CHECK(strspn(method->name, "abcdefghijklmnopqrstuvwxyz0123456789-") ==
+              strlen(method->name));
+        CHECK(strcmp(method->finder->name, method->name) == 0);
+        CHECK(method->finder->gpu != NULL);
+        CHECK(method->core_guess > 0);
+        for (size_t q = 0; q < p; q++)
+            CHECK(strcmp(method->name, paper_methods[q]->name) != 0);
+        for (const struct paper_key *key = method->keys; key->name != NULL; key++, keys++) {
+            if (key->words == NULL)
+                CHECK(key->least <= key->usual && key->usual <= key->most);
+            else
+                CHECK(key->usual < values_of(key));
+            for (size_t q = 0; q < keys; q++)
+                CHECK(strcmp(key->name, method->keys[q].name) != 0);
+        }
+        CHECK(keys <= LZ_PARAMS);
+    }
+}
+
+/* A method with a key of each sort. */
+static const char *const fruits[] = {"apple", "pear", NULL};
+static const struct paper_key test_keys[] = {
+    {.name = "size", .usual = 7, .least = 5, .most = 4000000000},
+    {.name = "power", .usual = 16, .least = 8, .most = 64, .is_power = true},
+    {.name = "fruit", .usual = 1, .words = fruits},
+    {.name = NULL},
+};
+static const struct lz_finder test_finder = {.name = "test"};
+static const struct paper_method test_method = {
+    .name = "test", .finder = &test_finder, .core_guess = 12e6, .keys = test_keys};
+
+static void test_use(void)
+{
+    struct lz_level level = *lz_level(9);
+
+    level.param[3] = 5;
+    paper_use(&test_method, &level);
+    CHECK(level.finder == &test_finder);
+    CHECK(level.core_guess == 12e6);
+    /* What is encoded how is the level's. */
+    CHECK_EQ(level.split, lz_level(9)->split);
+    CHECK_EQ(level.segment_default, lz_level(9)->segment_default);
+    CHECK_EQ(level.param[0], 7);
+    CHECK_EQ(level.param[1], 16);
+    CHECK_EQ(level.param[2], 1);
+    CHECK_EQ(level.param[3], 0);
+}
+
+static void test_keys_and_values(void)
+{
+    static const struct {
+        const char *text;
+        uint32_t size, power, fruit;
+    } good[] = {
+        {"size=5", 5, 16, 1},      {"size=4000000000", 4000000000, 16, 1},
+        {"power=8", 7, 8, 1},      {"power=64", 7, 64, 1},
+        {"fruit=apple", 7, 16, 0}, {"fruit=pear,size=006,power=32", 6, 32, 1},
+    };
+    static const struct {
+        const char *text, *error;
+    } bad[] = {
+        {"", "test has no key ''"},
+        {"colour=red", "test has no key 'colour'"},
+        {"siz=6", "test has no key 'siz'"},
+        {"sizes=6", "test has no key 'sizes'"},
+        {"size=6,", "test has no key ''"},
+        {"size", "give size 5 to 4000000000"},
+        {"size=", "give size 5 to 4000000000"},
+        {"size=4", "give size 5 to 4000000000"},
+        {"size=4000000001", "give size 5 to 4000000000"},
+        {"size=4294967302", "give size 5 to 4000000000"}, /* 2^32 + 6 */
+        {"size=18446744073709551622", "give size 5 to 4000000000"},
+        {"size=-6", "give size 5 to 4000000000"},
+        {"size= 6", "give size 5 to 4000000000"},
+        {"size=6k", "give size 5 to 4000000000"},
+        {"size=6=6", "give size 5 to 4000000000"},
+        {"power=4", "give power a power of two, 8 to 64"},
+        {"power=24", "give power a power of two, 8 to 64"},
+        {"power=128", "give power a power of two, 8 to 64"},
+        {"fruit=plum", "give fruit one of: apple pear"},
+        {"fruit=app", "give fruit one of: apple pear"},
+        {"fruit", "give fruit one of: apple pear"},
+        {"size=6,power=8,size=6", "size is given twice"},
+    };
+    struct lz_level level;
+    char error[PAPER_ERROR_SIZE];
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        paper_use(&test_method, &level);
+        CHECK(paper_set(&test_method, good[i].text, &level, error));
+        CHECK_EQ(level.param[0], good[i].size);
+        CHECK_EQ(level.param[1], good[i].power);
+        CHECK_EQ(level.param[2], good[i].fruit);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        paper_use(&test_method, &level);
+        error[0] = '\0';
+        if (!CHECK(!paper_set(&test_method, bad[i].text, &level, error)) ||
+            !CHECK(strcmp(error, bad[i].error) == 0))
+            printf("# %s: \"%s\"\n", bad[i].text, error);
+    }
+}
+
+/* Every method by its name, alone and with a key; and what leaves the row as it was. */
+static void test_names(void)
+{
+    static const char *const bad[] = {"", ",", "Culzss", "nothing", "nothing,window=8"};
+    struct lz_level level = *lz_level(3);
+    char error[PAPER_ERROR_SIZE], text[128];
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++) {
+        const struct paper_method *method = paper_methods[p];
+        const struct paper_key *key = &method->keys[0];
+
+        CHECK(paper_parse(method->name, &level, error) && level.finder == method->finder);
+        snprintf(text, sizeof(text), "%s,", method->name);
+        CHECK(!paper_parse(text, &level, error));
+        snprintf(text, sizeof(text), "%sx", method->name);
+        CHECK(!paper_parse(text, &level, error));
+        if (key->name == NULL)
+            continue;
+        if (key->words == NULL)
+            snprintf(text, sizeof(text), "%s,%s=%u", method->name, key->name, key->most);
+        else
+            snprintf(text, sizeof(text), "%s,%s=%s", method->name, key->name, key->words[0]);
+        CHECK(paper_parse(text, &level, error));
+        CHECK_EQ(level.param[0], key->words == NULL ? key->most : 0);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        level = *lz_level(3);
+        CHECK(!paper_parse(bad[i], &level, error));
+        CHECK(strncmp(error, "there is no match finder '", 26) == 0);
+        CHECK(level.finder == lz_level(3)->finder);
+    }
+}
+
+/* --- What is found --- */
+
+static struct lz_sequence expected[LZ_CHUNK_MAX_SEQUENCES];
+
+/* Whether these are the sequences that the chunk's tags stand for. */
+static bool are_tags(const struct lz_chunk *chunk, const uint16_t *tags, size_t len)
+{
+    const size_t count = lz_tags_to_sequences(tags, len, expected);
+
+    return chunk->count == count &&
+           (count == 0 || memcmp(chunk->sequences, expected, count * sizeof(*expected)) == 0);
+}
+
+/* Compares the sequences of a segment with the oracle's tags, from chunk `first` on. */
+static bool is_found(const struct lz_chunk *chunks, const uint16_t *tags, size_t len, size_t first)
+{
+    for (size_t c = first; c < LZ_CHUNKS(len); c++) {
+        const size_t start = c * LZ_CHUNK_SIZE;
+
+        if (!CHECK(are_tags(&chunks[c], tags + start, LZ_CHUNK_END(start, len) - start))) {
+            printf("# chunk %zu\n", c);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Has another matcher match parts of the segment. */
+static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
+                            const struct lz_level *level, const uint8_t *in, size_t len,
+                            const uint16_t *tags)
+{
+    const size_t chunks = LZ_CHUNKS(len);
+
+    if (!level->finder->in_parts || chunks < 2)
+        return true;
+    lz_match_chunks(m, level, in, len, 0, chunks / 2, m);
+    lz_match_chunks(helper, level, in, len, chunks / 2, chunks - chunks / 2, m);
+    return is_found(lz_chunks(m), tags, len, 0);
+}
+
+/* Compares what the method finds in in[0..len), as a segment, with its oracle: whatever lies behind
+ * it, with a matcher that has seen others, in parts, and behind a preset dictionary. */
+static void compare(size_t p, const struct lz_level *level, const uint8_t *in, size_t len)
+{
+    struct lz_matcher *m = unit_need(lz_matcher_new(level, len + 1));
+    struct lz_matcher *helper = unit_need(lz_matcher_new(level, len + 1));
+    uint16_t *tags = unit_need(malloc((len + 1) * sizeof(*tags)));
+    bool ok = true;
+
+    oracles[p](in, len, level->param, tags);
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        uint8_t *copy = padded(in, len, goes_on == 1);
+
+        ok = ok && is_found(lz_match_segment(m, level, copy, len), tags, len, 0);
+        ok = ok && are_parts_found(m, helper, level, copy, len, tags);
+        if (level->finder->in_parts && len >= LZ_CHUNK_SIZE)
+            ok = ok && is_found(lz_match_after(m, level, copy, len), tags, len, 1);
+        free(copy);
+    }
+    if (!ok) {
+        print_variant(paper_methods[p], level);
+        printf("# %zu bytes\n", len);
+    }
+    free(tags);
+    lz_matcher_free(helper);
+    lz_matcher_free(m);
+}
+
+static const struct input_kind kinds[] = {
+    {"zeros", ZEROS, 0},         {"period 2", PERIOD, 2}, {"period 37", PERIOD, 37},
+    {"period 200", PERIOD, 200}, {"random", RANDOM, 0},   {"4 letters", FEW_VALUES, 4},
+    {"tokens", TOKENS, 200},     {"words", WORDS, 0},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* Every kind of data, with every variant. */
+static void test_kinds(void)
+{
+    const size_t len = 34 * KIB + 5;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            for (size_t k = 0; k < KINDS; k++) {
+                fill_kind(in, len, &kinds[k], LONGEST_TOKEN, n);
+                compare(p, &level, in, len);
+            }
+    free(in);
+}
+
+/* Matches that are as long, and as far, as they may be, and those that are a byte more or less. */
+static void test_edges(void)
+{
+    const size_t len = 70 * KIB;
+    const uint64_t rounds = UNIT_SANITIZED ? 1 : 4;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            for (uint64_t seed = 0; seed < rounds; seed++) {
+                fill_edges(in, len, paper_methods[p], &level, seed);
+                compare(p, &level, in, len);
+            }
+    free(in);
+}
+
+/* Nothing but matches at a distance that is a key's value, or one byte more. */
+static void test_periods(void)
+{
+    const size_t len = 40 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            for (size_t i = 0; paper_methods[p]->keys[i].name != NULL; i++)
+                for (size_t distance = level.param[i]; distance < level.param[i] + 2U; distance++) {
+                    fill_period(in, len, distance > 0 ? distance : 1);
+                    compare(p, &level, in, len);
+                }
+    free(in);
+}
+
+static void test_sizes(void)
+{
+    static const size_t sizes[] = {0,    1,    2,    3,     4,     5,     8,     127,  512,
+                                   4095, 4096, 4097, 32767, 32768, 32769, 65536, 65537};
+    uint8_t *in = unit_need(malloc(65537));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++) {
+        make_variant(paper_methods[p], 0, &level);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            fill_kind(in, sizes[i], &kinds[i % 2 == 0 ? 0 : 7], LONGEST_TOKEN, i);
+            compare(p, &level, in, sizes[i]);
+        }
+    }
+    free(in);
+}
+
+static void test_real_files(void)
+{
+    static const char *const names[] = {"prose.txt", "source.txt", "object.bin"};
+    const char *srcdir = getenv("srcdir");
+    const size_t most = 200 * KIB;
+    uint8_t *in = unit_need(malloc(most));
+    struct lz_level level;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char name[4096];
+        size_t len;
+
+        snprintf(name, sizeof(name), "%s/tests/data/%s", srcdir != NULL ? srcdir : ".", names[i]);
+        len = unit_read_file(name, in, most);
+        CHECK(len > 0);
+        for (size_t p = 0; paper_methods[p] != NULL; p++)
+            for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+                compare(p, &level, in, len);
+    }
+    free(in);
+}
+
+int main(void)
+{
+    RUN(test_list);
+    RUN(test_use);
+    RUN(test_keys_and_values);
+    RUN(test_names);
+    RUN(test_kinds);
+    RUN(test_edges);
+    RUN(test_periods);
+    RUN(test_sizes);
+    RUN(test_real_files);
+    return unit_done();
+}
