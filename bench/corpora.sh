@@ -57,4 +57,7 @@ make wordnet.tar tar_of unpacked/wordnet-base/usr/share/wordnet
 unpack libllvm14
 make lib.tar tar_of unpacked/libllvm14/usr/lib
 
-ls -l linux.tar linux200 gcc.tar cldr.tar gcide wordnet.tar lib.tar
+unpack bowtie-examples
+make ecoli gzip -dc unpacked/bowtie-examples/usr/share/doc/bowtie/examples/genomes/NC_008253.fna.gz
+
+ls -l linux.tar linux200 gcc.tar cldr.tar gcide wordnet.tar lib.tar ecoli

@@ -26,8 +26,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "bench/level.h"
 #include "gpu/gpu.h"
-#include "papers/papers.h"
 
 #define WARM_UP 1.0
 #define SECONDS 2.0
@@ -112,19 +112,6 @@ static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
         left -= len;
     }
     return sequences;
-}
-
-/* The row of a level, or of a method. */
-static struct lz_level level_of(const char *text)
-{
-    struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);
-    char error[PAPER_ERROR_SIZE];
-
-    if (atoi(text) >= LZ_LEVEL_MIN && atoi(text) <= LZ_LEVEL_MAX)
-        level = *lz_level(atoi(text));
-    else if (!paper_parse(text, &level, error))
-        die(error);
-    return level;
 }
 
 int main(int argc, char **argv)

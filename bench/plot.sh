@@ -1,12 +1,12 @@
 #!/bin/bash
-# plot.sh - draws what bench/bench.sh and bench/decompress.sh measured, as PNG and SVG
+# plot.sh - draws what bench/bench.sh, bench/decompress.sh and bench/papers.sh measured, as PNG and SVG
 #
 #   bench/plot.sh DIR
 #
 # DIR/results.csv and DIR/time.csv become, as far as there is something in them, DIR/pareto-FILE
 # (speed against ratio), DIR/size (throughput against input size), DIR/threads and DIR/devices (scaling),
 # and DIR/time-FILE (where the wall time goes), each .png and .svg; and what bench/decompress.sh -o DIR
-# measured, DIR/decompress.csv, becomes DIR/decompress.  The measuring need not have been done on this
+# measured, DIR/decompress.csv, becomes DIR/decompress, and bench/papers.sh's DIR/papers.csv DIR/papers.  The measuring need not have been done on this
 # machine.  Needs gnuplot (apt-get install gnuplot-nox) and awk.
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -17,8 +17,8 @@ fail() {
     exit 1
 }
 
-[ $# -eq 1 ] || fail "wants the directory that bench.sh or decompress.sh has written"
-if [ ! -r "$1/decompress.csv" ]; then
+[ $# -eq 1 ] || fail "wants the directory that bench.sh, decompress.sh or papers.sh has written"
+if [ ! -r "$1/decompress.csv" ] && [ ! -r "$1/papers.csv" ]; then
     [ -r "$1/results.csv" ] || fail "there is no $1/results.csv"
     [ -r "$1/time.csv" ] || fail "there is no $1/time.csv"
 fi
@@ -40,6 +40,10 @@ trap 'rm -f "$script"' EXIT
     fi
     if [ -r decompress.csv ]; then
         awk -v png="$png" -f "$here/decompress.awk" decompress.csv >"$script"
+        gnuplot "$script"
+    fi
+    if [ -r papers.csv ]; then
+        awk -v png="$png" -f "$here/papers.awk" papers.csv >"$script"
         gnuplot "$script"
     fi
 )

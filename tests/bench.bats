@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# bench.bats - the benchmark works: what it writes is well-formed, and it finds a wrong output
+# bench.bats - the benchmarks work: what they write is well-formed, and a wrong output is found
 #
-# What it measures here means nothing.
+# What they measure here means nothing.
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -262,4 +262,23 @@ END
     figure=$(sed -n 's/^words,gzip-6,gzip,1,\([0-9.]*\),.*/\1/p' out/decompress.csv)
     grep -q "^| gzip | $figure |" table || fail "not in the table: $figure" "$(cat table)"
     [ "$(grep -c '^words,gzip-6,[a-z]*,2,' out/decompress.csv)" -ge 1 ] || fail "$(cat out/decompress.csv)"
+}
+
+@test "methods of papers: a line for each, and its own coding's size" {
+    local name
+    local -i methods=0
+    "$GZLZSS" --matcher=help >help 2>/dev/null || skip "this build has no methods of papers"
+    GZLZSS=$GZLZSS ends_with 0 "$srcdir/bench/papers.sh" -m 1 -r 1 -o out -w culzss,window=40 words
+    awk -F , '{ sub(/"[^"]*"/, "") } NF != 11 { exit 1 }' out/papers.csv || fail "$(cat out/papers.csv)"
+    for name in $(sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p' help) culzss,window=40; do
+        methods+=1
+        grep -q "^words,100000,\"$name\",$("$GZLZSS" -nc "--matcher=$name" words | wc -c),[0-9]\+,[0-9]" out/papers.csv ||
+            fail "$name:" "$(cat out/papers.csv)"
+        grep -q "^| $name | [0-9.]* | [0-9.]* |" out/papers.md || fail "$name:" "$(cat out/papers.md)"
+    done
+    [ "$methods" -gt 1 ] || fail "$(cat help)"
+    grep -q "^words,100000,\"9\",$("$GZLZSS" -9nc words | wc -c),,[0-9]" out/papers.csv || fail "$(cat out/papers.csv)"
+    have gnuplot || return 0
+    ends_with 0 "$srcdir/bench/plot.sh" out
+    [ "$(hex out/papers.png 0 4)" = 89504e47 ] || fail "papers.png is none"
 }

@@ -1,0 +1,82 @@
+/*
+ * codings.c - what the papers' own codings make of the matches that their methods find (codings.h)
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "bench/codings.h"
+
+/* The places of the keys that count here, as papers/NAME.h has them. */
+enum { CULZSS_LENGTH = 2 };
+
+/* --- CULZSS ---------------------------------------------------------------------------------- */
+
+/* A flag bit and a byte. */
+static void culzss_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
+{
+    (void)in;
+    (void)at;
+    sum->bits += 9 * (uint64_t)count;
+}
+
+/* A flag bit, a byte for the distance and one for the length.  What a match repeats lies whole in the
+ * window, so it is no longer than its distance: a longer one is several. */
+static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
+                         size_t distance)
+{
+    const size_t most = sum->level->param[CULZSS_LENGTH];
+    const size_t one = most < distance ? most : distance;
+
+    (void)in;
+    (void)at;
+    sum->bits += 17 * (uint64_t)((length + one - 1) / one);
+}
+
+/* --- All ------------------------------------------------------------------------------------- */
+
+static const struct coding codings[] = {
+    {"culzss", culzss_literals, culzss_match, NULL},
+};
+
+const struct coding *coding_of(const char *method)
+{
+    for (size_t i = 0; i < sizeof(codings) / sizeof(codings[0]); i++)
+        if (strcmp(codings[i].method, method) == 0)
+            return &codings[i];
+    return NULL;
+}
+
+uint64_t coding_bits(const struct coding *coding, const struct lz_level *level, const uint8_t *in,
+                     size_t len, const struct lz_chunk *chunks)
+{
+    struct coding_sum sum = {.level = level};
+
+    for (size_t start = 0; start < len; start += LZ_CHUNK_SIZE) {
+        const struct lz_chunk *c = &chunks[start / LZ_CHUNK_SIZE];
+        const size_t end = LZ_CHUNK_END(start, len);
+        size_t at = start;
+
+        for (uint32_t i = 0; i < c->count;) {
+            const struct lz_sequence *s = &c->sequences[i];
+            const size_t distance = s->distance;
+            size_t length = s->length;
+
+            if (s->literals > 0)
+                coding->literals(&sum, in, at, s->literals);
+            at += s->literals;
+            /* A match that was cut for DEFLATE is one again. */
+            for (i++; i < c->count && c->sequences[i].literals == 0 &&
+                      c->sequences[i].distance == distance;
+                 i++)
+                length += c->sequences[i].length;
+            coding->match(&sum, in, at, length, distance);
+            at += length;
+        }
+        if (at < end)
+            coding->literals(&sum, in, at, end - at);
+    }
+    if (coding->end != NULL)
+        coding->end(&sum, len);
+    return sum.bits;
+}

@@ -1,0 +1,90 @@
+/*
+ * paper_stage.c - what one core makes of a file by a level or by the method of a paper, and what the
+ * paper's own coding makes of that
+ *
+ *   bench/paper_stage FILE LEVEL|METHOD[,KEY=VALUE]... [MIB]
+ *
+ * Default: at most 128 MiB of FILE.
+ *
+ * Prints the MB of input that a core matches in a second of its time, how many sequences there are, which
+ * part of the input the matches cover, and the bytes that the paper's coding takes; "-" for a level, which
+ * has none.  bench/papers.sh runs it.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "bench/codings.h"
+#include "bench/level.h"
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void die(const char *what)
+{
+    fprintf(stderr, "paper_stage: %s\n", what);
+    exit(1);
+}
+
+static void *need(void *p)
+{
+    if (p == NULL)
+        die("out of memory");
+    return p;
+}
+
+int main(int argc, char **argv)
+{
+    const size_t most = (size_t)(argc > 3 ? atoi(argv[3]) : 128) << 20;
+    uint64_t sequences = 0, matched = 0, bits = 0;
+    const struct coding *coding;
+    struct lz_level level;
+    struct lz_matcher *m;
+    double seconds = 0;
+    char own[32] = "-";
+    uint8_t *in;
+    size_t len;
+    FILE *f;
+
+    if (argc < 3)
+        die("usage: paper_stage FILE LEVEL|METHOD[,KEY=VALUE]... [MIB]");
+    level = level_of(argv[2]);
+    f = fopen(argv[1], "rb");
+    if (f == NULL)
+        die("cannot open the input");
+    in = need(malloc(most + LZ_INPUT_PAD));
+    len = fread(in, 1, most, f);
+    fclose(f);
+    memset(in + len, 0, LZ_INPUT_PAD);
+    m = need(lz_matcher_new(&level, level.segment_default));
+    coding = coding_of(level.finder->name);
+    for (size_t at = 0; at < len; at += level.segment_default) {
+        const size_t left = len - at,
+                     some = left < level.segment_default ? left : level.segment_default;
+        const double begin = cpu_seconds();
+        const struct lz_chunk *chunks = lz_match_segment(m, &level, in + at, some);
+
+        seconds += cpu_seconds() - begin;
+        for (size_t c = 0; c < LZ_CHUNKS(some); c++)
+            for (uint32_t i = 0; i < chunks[c].count; i++) {
+                sequences++;
+                matched += chunks[c].sequences[i].length;
+            }
+        if (coding != NULL)
+            bits += coding_bits(coding, &level, in + at, some, chunks);
+    }
+    if (coding != NULL)
+        snprintf(own, sizeof(own), "%llu", (unsigned long long)((bits + 7) / 8));
+    printf("%.1f MB/s, %llu sequences, %.2f %% matched, own coding %s of %zu bytes\n",
+           (double)len / seconds * 1e-6, (unsigned long long)sequences,
+           100.0 * (double)matched / (double)len, own, len);
+    lz_matcher_free(m);
+    free(in);
+    return 0;
+}

@@ -1,0 +1,141 @@
+#!/bin/bash
+# papers.sh - all methods of papers, and levels 1, 6 and 9, on several kinds of data, in one table
+#
+#   bench/papers.sh [-m MIB] [-o DIR] [-r RUNS] [-w MATCHER]... [FILE...]
+#
+# The data are FILEs, or: text, source, XML, binaries and DNA out of Debian packages (bench/corpora.sh), and
+# arrays of counters, of a field and of quantization codes (bench/arrays.c), each cut to MIB (default: 96); what
+# is shorter, like the DNA, comes over and over again.
+# DIR (default: the current one) gets papers.csv, and papers.md with a table for each; bench/plot.sh DIR draws
+# ratio against speed.  -w adds a method with other parameters, like -w lzss,hash=djb2.
+#
+# For each there is: the .gz in bytes, which gzip has to read; what the paper's own coding takes, computed from
+# the sequences (bench/codings.c); the MB that a core matches in a second; the GB that the GPU stage does
+# (where there is a GPU that the command can use); and the command's time with all cores and, there, with the
+# GPU, the best of RUNS (default: 3) in turn.  The outputs of both have to be equal.
+#
+# GZLZSS names the command to measure (default: ./gzlzss); make builds bench/paper_stage, bench/gpu_stage and
+# bench/arrays beside it.
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
+
+mib=96 dir=. runs=3 more=()
+while getopts m:o:r:w: option; do
+    case $option in
+    m) mib=$OPTARG ;;
+    o) dir=$OPTARG ;;
+    r) runs=$OPTARG ;;
+    w) more+=("$OPTARG") ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+mkdir -p "$dir"
+csv=$dir/papers.csv
+
+programs=$(dirname "$(command -v "${gzlzss[0]}")")/bench
+[ -x "$programs/paper_stage" ] || fail "there is no $programs/paper_stage: make bench/paper_stage"
+has_gpu=
+if echo x | "${gzlzss[@]}" --backend=gpu >"$work/out" 2>/dev/null; then
+    [ -x "$programs/gpu_stage" ] || fail "there is no $programs/gpu_stage: make bench/gpu_stage"
+    has_gpu=1
+fi
+
+# The methods, by what the command says of them, and the levels.
+mapfile -t matchers < <("${gzlzss[@]}" --matcher=help | sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p')
+[ ${#matchers[@]} -gt 0 ] || fail "this gzlzss has no methods of papers"
+matchers+=("${more[@]}" 1 6 9)
+
+# cut NAME COMMAND...: $work/data/NAME of the beginning of what the command prints.
+mkdir "$work/data"
+data=()
+cut_to() {
+    local name=$1
+    shift
+    # The command may find that nobody reads on.
+    { "$@" || :; } 2>/dev/null | head -c $((mib << 20)) >"$work/data/$name"
+    data+=("$name")
+}
+
+# over_again FILE prints it as often as it takes.  No match goes so far back as from one to the next.
+over_again() {
+    local i
+    for ((i = 0; i <= (mib << 20) / $(stat -Lc %s "$1"); i++)); do
+        cat "$1"
+    done
+}
+
+if [ $# -gt 0 ]; then
+    for file; do
+        [ -r "$file" ] || fail "cannot read $file"
+        cut_to "${file##*/}" cat "$file"
+    done
+else
+    [ -x "$programs/arrays" ] || fail "there is no $programs/arrays: make bench/arrays"
+    for pair in text:gcide source:linux200 xml:cldr.tar binaries:lib.tar dna:ecoli; do
+        file=$corpora/${pair#*:}
+        [ -r "$file" ] || fail "there is no $file; bench/corpora.sh fetches it"
+        cut_to "${pair%%:*}" over_again "$file"
+    done
+    for kind in counters field codes; do
+        cut_to "$kind" "$programs/arrays" "$kind" $((mib << 20))
+    done
+fi
+
+# options MATCHER leaves the command's options for it in $chosen.
+options() {
+    case $1 in
+    [0-9]*) chosen=("-$1") ;;
+    *) chosen=("--matcher=$1") ;;
+    esac
+}
+
+# command ENGINE FILE: one run of the command; leaves the least of the runs so far in best[ENGINE].
+declare -A best
+run() {
+    timed "${gzlzss[@]}" -n "${chosen[@]}" "--backend=$1" -c "$2" || fail "failed: ${chosen[*]}, $1, $2"
+    if [ -z "${best[$1]:-}" ] || [ "$usec" -lt "${best[$1]}" ]; then
+        best[$1]=$usec
+    fi
+}
+
+# line DATA MATCHER: measures, and adds a line to the table.
+line() {
+    local file=$work/data/$1 size gz own core stage sequences matched i words
+    size=$(stat -c %s "$file")
+    options "$2"
+    words=$("$programs/paper_stage" "$file" "$2" "$mib") || fail "paper_stage failed: $2"
+    read -r core _ sequences _ matched _ _ _ _ own _ <<<"$words"
+    stage=
+    if [ -n "$has_gpu" ]; then
+        words=$("$programs/gpu_stage" "$file" "$2" 16 $((size >= 8 << 24 ? 8 : (size + (1 << 24) - 1) >> 24))) ||
+            fail "gpu_stage failed: $2"
+        stage=$(grep -o '[0-9.]* GB/s' <<<"$words" | sed -n '1s/ .*//p')
+    fi
+    best=()
+    for ((i = 0; i < runs; i++)); do
+        run cpu "$file"
+        if [ "$i" -eq 0 ]; then
+            verify "$file" || fail "gzip does not read it back: $2, $1"
+            mv "$work/out" "$work/first"
+        fi
+        if [ -n "$has_gpu" ]; then
+            run gpu "$file"
+            cmp "$work/out" "$work/first" || fail "the GPU's output differs: $2, $1"
+        fi
+    done
+    gz=$(stat -c %s "$work/first")
+    echo "$1,$size,\"$2\",$gz,${own/-/},$sequences,$matched,$core,$stage,${best[cpu]},${best[gpu]:-}" >>"$csv"
+}
+
+echo 'data,bytes,matcher,gz_bytes,own_bytes,sequences,matched_percent,core_mbs,gpu_stage_gbs,cpu_usec,gpu_usec' >"$csv"
+for name in "${data[@]}"; do
+    for matcher in "${matchers[@]}"; do
+        line "$name" "$matcher"
+    done
+done
+{
+    about "methods of papers, up to $mib MiB of each file"
+    awk -f "$here/papers_table.awk" "$csv"
+} | tee "$dir/papers.md"

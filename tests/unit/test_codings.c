@@ -1,0 +1,63 @@
+/*
+ * test_codings.c - the sizes in the papers' own codings are what the papers' words give by hand
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "bench/codings.h"
+#include "lzss/lzss.h"
+#include "papers/papers.h"
+#include "tests/unit/unit.h"
+
+/* The bits that this text takes, which is a segment. */
+static uint64_t bits_of(const char *matcher, const void *text, size_t len)
+{
+    uint8_t *in = unit_need(calloc(1, len + LZ_INPUT_PAD));
+    struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);
+    char error[PAPER_ERROR_SIZE];
+    const struct coding *coding;
+    struct lz_matcher *m;
+    uint64_t bits = 0;
+
+    memcpy(in, text, len);
+    if (!CHECK(paper_parse(matcher, &level, error)))
+        abort();
+    coding = coding_of(level.finder->name);
+    m = unit_need(lz_matcher_new(&level, level.segment_default));
+    if (CHECK(coding != NULL))
+        bits = coding_bits(coding, &level, in, len, lz_match_segment(m, &level, in, len));
+    lz_matcher_free(m);
+    free(in);
+    return bits;
+}
+
+static uint64_t bits(const char *matcher, const char *text)
+{
+    return bits_of(matcher, text, strlen(text));
+}
+
+/* A literal takes 9 bits, a match 17; none is longer than its distance. */
+static void test_culzss(void)
+{
+    CHECK_EQ(bits("culzss", "abcde"), 5 * 9);
+    CHECK_EQ(bits("culzss", "abcdeabcde"), 5 * 9 + 17);
+    CHECK_EQ(bits("culzss", "aaaaaaaa"), 3 * 9 + 17 + 2 * 9);
+    CHECK_EQ(bits("culzss", "abcdabcdabcd"), 4 * 9 + 2 * 17);
+    CHECK_EQ(bits("culzss,length=3", "abcdefabcdef"), 6 * 9 + 2 * 17);
+}
+
+/* There is a coding for every method. */
+static void test_all(void)
+{
+    for (size_t i = 0; paper_methods[i] != NULL; i++)
+        CHECK(coding_of(paper_methods[i]->finder->name) != NULL);
+    CHECK(coding_of("chains") == NULL);
+}
+
+int main(void)
+{
+    RUN(test_culzss);
+    RUN(test_all);
+    return unit_done();
+}
