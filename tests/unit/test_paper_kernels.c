@@ -135,6 +135,33 @@ static void test_edges(void)
     free(in);
 }
 
+/* Matches about as far back as DEFLATE reaches, in segments of an odd and of an even number of
+ * chunks. */
+static void compare_far(const struct lz_level *level)
+{
+    const size_t len = 150 * KIB, segment = 98 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    uint64_t state = 7;
+
+    for (size_t i = 0; i < len;) {
+        const size_t distance = LZ_WINDOW_SIZE + unit_below(&state, 3) - 1;
+        const size_t end = i + 1 + unit_below(&state, 300);
+        const bool is_copy = i >= distance && unit_below(&state, 8) > 0;
+
+        if (!is_copy)
+            in[i++] = (uint8_t)unit_rand(&state);
+        for (; is_copy && i < end && i < len; i++)
+            in[i] = in[i - distance];
+    }
+    compare(in, len, level, segment);
+    free(in);
+}
+
+static void test_far(void)
+{
+    for_each_method(compare_far);
+}
+
 /* Nothing but matches at a distance that is a key's value. */
 static void test_periods(void)
 {
@@ -161,6 +188,7 @@ int main(void)
     RUN(test_mixed_lengths);
     RUN(test_threes);
     RUN(test_edges);
+    RUN(test_far);
     RUN(test_periods);
     return unit_done();
 }
