@@ -60,6 +60,6 @@ const struct paper_method paper_glzss_basic = {
     .summary = "the match at the last stop with the same hash, in chunks of 64 KiB",
     .source = "Y. Zu, B. Hua: GLZSS: LZSS Lossless Data Compression Can Be Faster, GPGPU-7, 2014",
     .finder = &finder,
-    .core_guess = 100e6,
+    .core_guess = 240e6,
     .keys = glzss_keys,
 };

@@ -21,7 +21,8 @@ extern "C" {
 /* clang-format off */
 #define PAPER_METHODS(X) \
     X(culzss) \
-    X(glzss_basic)
+    X(glzss_basic) \
+    X(glzss_tagging)
 /* clang-format on */
 
 /* A parameter of a method. */
