@@ -135,25 +135,17 @@ static void test_edges(void)
     free(in);
 }
 
-/* Matches about as far back as DEFLATE reaches, in segments of an odd and of an even number of
- * chunks. */
+/* Matches as far back as DEFLATE reaches, and a byte less or more, in segments of an even and of an
+ * odd number of chunks. */
 static void compare_far(const struct lz_level *level)
 {
-    const size_t len = 150 * KIB, segment = 98 * KIB;
+    const size_t len = 163 * KIB;
     uint8_t *in = unit_need(malloc(len));
-    uint64_t state = 7;
 
-    for (size_t i = 0; i < len;) {
-        const size_t distance = LZ_WINDOW_SIZE + unit_below(&state, 3) - 1;
-        const size_t end = i + 1 + unit_below(&state, 300);
-        const bool is_copy = i >= distance && unit_below(&state, 8) > 0;
-
-        if (!is_copy)
-            in[i++] = (uint8_t)unit_rand(&state);
-        for (; is_copy && i < end && i < len; i++)
-            in[i] = in[i - distance];
+    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+        fill_far(in, len, distance);
+        compare(in, len, level, 98 * KIB);
     }
-    compare(in, len, level, segment);
     free(in);
 }
 
