@@ -91,4 +91,17 @@ static inline void fill_period(uint8_t *out, size_t len, size_t distance)
         out[i] = i < distance ? (uint8_t)unit_rand(&state) : out[i - distance];
 }
 
+/* Fills out[0..len) with zeros and, at every multiple of `distance`, 64 bytes of noise, always the
+ * same: whatever a method keeps of what it has seen, it keeps these from one time to the next. */
+static inline void fill_far(uint8_t *out, size_t len, size_t distance)
+{
+    uint64_t state = distance;
+
+    for (size_t i = 0; i < len; i++) {
+        const size_t at = i % distance;
+
+        out[i] = at >= 64 ? 0 : i < distance ? (uint8_t)unit_rand(&state) : out[i - distance];
+    }
+}
+
 #endif

@@ -135,6 +135,25 @@ static void test_edges(void)
     free(in);
 }
 
+/* Matches as far back as DEFLATE reaches, and a byte less or more, in segments of an even and of an
+ * odd number of chunks. */
+static void compare_far(const struct lz_level *level)
+{
+    const size_t len = 163 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+
+    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+        fill_far(in, len, distance);
+        compare(in, len, level, 98 * KIB);
+    }
+    free(in);
+}
+
+static void test_far(void)
+{
+    for_each_method(compare_far);
+}
+
 /* Nothing but matches at a distance that is a key's value. */
 static void test_periods(void)
 {
@@ -161,6 +180,7 @@ int main(void)
     RUN(test_mixed_lengths);
     RUN(test_threes);
     RUN(test_edges);
+    RUN(test_far);
     RUN(test_periods);
     return unit_done();
 }

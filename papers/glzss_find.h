@@ -1,0 +1,138 @@
+/*
+ * glzss_find.h - what the GLZSS methods share on the CPU: the keys and the walk
+ */
+#ifndef GZLZSS_PAPERS_GLZSS_FIND_H
+#define GZLZSS_PAPERS_GLZSS_FIND_H
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "papers/glzss.h"
+#include "papers/method.h"
+
+static const struct paper_key glzss_keys[] = {
+    {.name = "table",
+     .help = "entries of the hash table",
+     .usual = 4096,
+     .least = GLZSS_TABLE_MIN,
+     .most = GLZSS_TABLE_MAX,
+     .is_power = true},
+    {.name = "chunk",
+     .help = "bytes of the chunks, which no match leaves",
+     .usual = 65536,
+     .least = GLZSS_PACKET_MIN,
+     .most = GLZSS_PACKET_MAX,
+     .is_power = true},
+    {.name = NULL},
+};
+
+/* The hash table, of any size that it may have. */
+static inline size_t glzss_state_size(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return GLZSS_TABLE_MAX * sizeof(uint16_t);
+}
+
+static inline void *glzss_new_state(const struct lz_level *level, size_t segment_size)
+{
+    return malloc(glzss_state_size(level, segment_size));
+}
+
+/* A packet of the input, and its table. */
+struct glzss_packet {
+    const uint8_t *bytes;
+    uint16_t *table;
+    uint32_t bits;
+};
+
+static inline uint16_t *glzss_entry(const struct glzss_packet *packet, uint32_t at)
+{
+    return &packet->table[glzss_hash(load32(packet->bytes + at), packet->bits)];
+}
+
+/* What glzss-tagging enters into the table beside the stop `at`, whose candidate is `pre`. */
+static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t at, uint32_t pre,
+                                    uint32_t length)
+{
+    uint32_t side = pre + 4;
+
+    if (length > 0) {
+        const uint32_t last = glzss_before_last_step(length);
+
+        for (uint32_t step = 4; step <= last; step += 4)
+            *glzss_entry(packet, at + step) = (uint16_t)(at + step);
+        side += last;
+    } else if (!glzss_is_passed(side, at)) {
+        return;
+    }
+    *glzss_entry(packet, side) = (uint16_t)side;
+}
+
+/* Walks the packet's positions [at, end), which lie in one chunk.  `before` is where the packet
+ * starts, counted from the chunk's start.  Returns where the next sequence goes; the last match
+ * stays pending. */
+static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, uint32_t at,
+                                             uint32_t end, int32_t before, bool is_tagging,
+                                             struct lz_pending *p, struct lz_sequence *out)
+{
+    while (at + GLZSS_MIN_MATCH <= end) {
+        const uint8_t *const here = packet->bytes + at;
+        uint16_t *const entry = glzss_entry(packet, at);
+        const uint32_t pre = *entry, distance = at - pre;
+        uint32_t length = 0;
+
+        *entry = (uint16_t)at;
+        if (load32(here) == load32(here - distance) && glzss_is_near(distance))
+            length = (uint32_t)match_length(here, here - distance, GLZSS_MIN_MATCH, end - at);
+        if (is_tagging)
+            glzss_enter_more(packet, at, pre, length);
+        if (length == 0) {
+            at++;
+            continue;
+        }
+        if (!lz_join(p, before + (int32_t)at, length, distance))
+            out = lz_emit_next(out, p, before + (int32_t)at, length, distance);
+        at += length;
+    }
+    return out;
+}
+
+/*
+ * A finder's `find`.  A packet may have two chunks, and a part of a segment begin with the second.
+ * The first is then walked for the sake of the table: its sequences are written where those of the
+ * second will be.  Not so if the table has been through it already: a walk ends with its chunk.
+ */
+static inline void glzss_find(const struct lz_matcher *m, const struct lz_level *level,
+                              const uint8_t *in, size_t len, bool is_tagging)
+{
+    const size_t size = level->param[GLZSS_CHUNK];
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+    struct glzss_packet packet = {NULL, m->state, both_log2(level->param[GLZSS_TABLE])};
+
+    for (size_t start = m->goes_on ? m->begin : m->begin & ~(size - 1); start < m->end;
+         start += LZ_CHUNK_SIZE) {
+        const size_t end = LZ_CHUNK_END(start, len);
+        struct lz_sequence *to = out;
+        struct lz_pending p = {0, 0, 0, 0};
+
+        for (size_t first = start & ~(size - 1); first < end; first += size) {
+            const uint32_t from = first < start ? (uint32_t)(start - first) : 1;
+            const uint32_t until =
+                glzss_end(from, (uint32_t)(end - first < size ? end - first : size));
+
+            packet.bytes = in + first;
+            if (first >= start)
+                memset(packet.table, 0, sizeof(*packet.table) << packet.bits);
+            to = glzss_walk(&packet, from, until, (int32_t)(first - start), is_tagging, &p, to);
+        }
+        to = lz_emit_next(to, &p, 0, 0, 0);
+        if (start < m->begin)
+            continue;
+        m->to_chunks[start / LZ_CHUNK_SIZE] =
+            (struct lz_chunk){.sequences = out, .count = (uint32_t)(to - out)};
+        out = to;
+    }
+}
+
+#endif

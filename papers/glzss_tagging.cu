@@ -1,0 +1,29 @@
+/*
+ * glzss_tagging.cu - GLZSS-tagging on the GPU (glzss_tagging.c says what it finds, glzss.cuh how)
+ */
+#include "papers/glzss.cuh"
+#include "papers/papers.h"
+
+static __global__ void __launch_bounds__(WARP) tag(gpu_view v, uint32_t bits, uint32_t packet)
+{
+    extern __shared__ uint4 shared[];
+
+    glzss_tag<true>(v, shared, bits, packet);
+}
+
+/* On a device whose blocks cannot have the table in shared memory, this fails, and the CPU does the
+ * work.  The largest table has 128 KiB. */
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const glzss_launch launch = glzss_launch_for(v, level);
+    const cudaError_t status = cudaFuncSetAttribute(
+        tag, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.shared_size);
+
+    if (status != cudaSuccess)
+        return status;
+    tag<<<launch.blocks, WARP, launch.shared_size, stream>>>(v, launch.bits, launch.packet);
+    return cudaGetLastError();
+}
+
+const struct gpu_finder gpu_finder_glzss_tagging = {glzss_scratch, glzss_find, parse,
+                                                    GLZSS_MIN_MATCH};
