@@ -47,6 +47,25 @@ static void test_culzss(void)
     CHECK_EQ(bits("culzss,length=3", "abcdefabcdef"), 6 * 9 + 2 * 17);
 }
 
+/* A literal takes 9 bits, a match 25, a chunk 64. */
+static void test_glzss(void)
+{
+    static const char *const both[] = {"glzss-basic", "glzss-tagging"};
+
+    for (int i = 0; i < 2; i++) {
+        char matcher[64];
+        char text[8192];
+
+        CHECK_EQ(bits(both[i], "abcdefg"), 7 * 9 + 64);
+        /* All entries are the chunk's first position at first. */
+        CHECK_EQ(bits(both[i], "abcdabcdabcd"), 4 * 9 + 25 + 64);
+        memset(text, 'a', sizeof(text));
+        snprintf(matcher, sizeof(matcher), "%s,chunk=4096", both[i]);
+        /* A literal and a match of 4095 bytes, which is 16 of up to 259, twice. */
+        CHECK_EQ(bits_of(matcher, text, sizeof(text)), 2 * (9 + 16 * 25 + 64));
+    }
+}
+
 /* There is a coding for every method. */
 static void test_all(void)
 {
@@ -58,6 +77,7 @@ static void test_all(void)
 int main(void)
 {
     RUN(test_culzss);
+    RUN(test_glzss);
     RUN(test_all);
     return unit_done();
 }
