@@ -32,6 +32,24 @@ ssize_t io_read(int fd, void *buf, size_t len)
     return n;
 }
 
+ssize_t io_read_at(int fd, void *buf, size_t len, uint64_t offset)
+{
+    uint8_t *const bytes = buf;
+    size_t done = 0;
+
+    while (done < len) {
+        const ssize_t n = pread(fd, bytes + done, len - done, (off_t)(offset + done));
+
+        if (n == 0)
+            break;
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
 bool io_write(int fd, const void *buf, size_t len)
 {
     struct iovec part = {(void *)buf, len}; /* only read; writev just lacks the const */

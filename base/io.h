@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -13,7 +14,11 @@
  * 0 at the end, or -1 with errno set. */
 ssize_t io_read(int fd, void *buf, size_t len);
 
-/* Writes all of it, likewise; returns false with errno set. */
+/* Reads a file from `offset` on, wherever it stands: `len` bytes, fewer only at its end; or -1 with errno
+ * set. */
+ssize_t io_read_at(int fd, void *buf, size_t len, uint64_t offset);
+
+/* Writes all of it, as io_read reads; returns false with errno set. */
 bool io_write(int fd, const void *buf, size_t len);
 
 /* The same for `count` pieces, IOV_MAX at most, by one system call if possible.  The array is

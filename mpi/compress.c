@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/hugepages.h"
+#include "base/io.h"
 #include "base/thread.h"
 #include "compat/gzip.h"
 #include "mpi/compress.h"
@@ -158,20 +159,9 @@ static void fail(struct compression *k, gzlzss_status status, int error)
 /* Reads that part of the input.  Returns 0 or an errno, ENODATA if the file is shorter now. */
 static int read_run(const struct compression *k, uint8_t *bytes, uint64_t offset, size_t len)
 {
-    while (len > 0) {
-        const ssize_t n = pread(k->c->f->in_fd, bytes, len, (off_t)offset);
+    const ssize_t n = io_read_at(k->c->f->in_fd, bytes, len, offset);
 
-        if (n == 0)
-            return ENODATA;
-        if (n < 0 && errno != EINTR)
-            return errno;
-        if (n > 0) {
-            bytes += n;
-            offset += (uint64_t)n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
+    return n < 0 ? errno : (size_t)n < len ? ENODATA : 0;
 }
 
 /* Bytes before the first run's data: the header. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
@@ -72,24 +73,6 @@ void piece_tools_free(struct piece_tools *t)
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* Reads up to `len` bytes, fewer only at the end of the file; -1 with errno set. */
-static ssize_t read_at(int fd, uint8_t *bytes, size_t len, uint64_t offset)
-{
-    size_t done = 0;
-
-    while (done < len) {
-        const ssize_t n = pread(fd, bytes + done, len - done, (off_t)(offset + done));
-
-        if (n == 0)
-            break;
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0)
-            done += (size_t)n;
-    }
-    return (ssize_t)done;
-}
-
 /* Reads what is around t->at, from a few bytes before.  False if that fails; p->error is 0 then if the
  * file is shorter than it was. */
 static bool fill(struct piece_tools *t, struct piece *p)
@@ -102,7 +85,7 @@ static bool fill(struct piece_tools *t, struct piece *p)
     ssize_t n;
 
     memset(t->in, 0, missing);
-    n = read_at(p->fd, t->in + missing, expected, t->at - back);
+    n = io_read_at(p->fd, t->in + missing, expected, t->at - back);
     if (n < 0 || (size_t)n < expected) {
         p->error = n < 0 ? errno : 0;
         t->len = 0;
@@ -143,7 +126,7 @@ static uint64_t find_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t
         /* Marks that end from `at` on begin so many bytes before. */
         const uint64_t begin = at - INF_MARK_SIZE;
         const uint64_t left = to - 1 - begin;
-        const ssize_t n = read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
+        const ssize_t n = io_read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
         size_t end;
 
         if (n < 0)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "pipeline/input.h"
 
 /* For so many seconds input_read_at waits for a pipe. */
@@ -322,21 +323,12 @@ static size_t read_memory_at(const struct input *in, uint64_t offset, uint8_t *t
 
 static size_t read_file_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
-    size_t done = 0;
+    ssize_t n;
 
     if (in->memory != NULL)
         return read_memory_at(in, offset, to, len);
-
-    while (done < len) {
-        const ssize_t n = pread(in->fd, to + done, len - done, (off_t)(in->base + offset + done));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    return done;
+    n = io_read_at(in->fd, to, len, in->base + offset);
+    return n < 0 ? 0 : (size_t)n;
 }
 
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)

@@ -115,16 +115,11 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
             return -1;
         return (ssize_t)have;
     }
+    if (s->random_access > 0)
+        return io_read_at(s->fd, buf, len, s->base + offset);
     while (have < len) {
-        ssize_t n;
+        const ssize_t n = wait_readable(s) ? read_some(s, buf + have, len - have) : -1;
 
-        if (s->random_access > 0) {
-            n = pread(s->fd, buf + have, len - have, (off_t)(s->base + offset + have));
-            if (n < 0 && errno == EINTR)
-                continue;
-        } else {
-            n = wait_readable(s) ? read_some(s, buf + have, len - have) : -1;
-        }
         if (n < 0)
             return -1;
         if (n == 0)
