@@ -10,7 +10,8 @@
  *     codes     uint16: what an error-bounded compressor (SZ) makes of that field: how many times twice
  *               the error bound a point is away from what its neighbours predict (Lorenzo), plus 512
  *
- * Little-endian, and the same on every machine but for what its sine function does in the last bit.
+ * Little-endian; the same on every machine of one kind, but for what rounding and its sine function do in
+ * the last bit.
  */
 #include <math.h>
 #include <stdint.h>

@@ -16,8 +16,11 @@ static inline struct lz_level level_of(const char *text)
     struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);
     char error[PAPER_ERROR_SIZE];
 
-    if (atoi(text) >= LZ_LEVEL_MIN && atoi(text) <= LZ_LEVEL_MAX) {
-        level = *lz_level(atoi(text));
+    char *end;
+    const long number = strtol(text, &end, 10);
+
+    if (*end == '\0' && number >= LZ_LEVEL_MIN && number <= LZ_LEVEL_MAX) {
+        level = *lz_level((int)number);
     } else if (!paper_parse(text, &level, error)) {
         fprintf(stderr, "%s\n", error);
         exit(1);

@@ -503,6 +503,8 @@ static int read_list(const char *text, size_t *list)
 
     do {
         list[count++] = strtoul(text, &end, 10);
+        if (list[count - 1] == 0)
+            die("a list is wrong");
         text = end + 1;
     } while (*end == ',' && count < LIST_MAX);
     if (*end != '\0')
@@ -535,8 +537,10 @@ static uint8_t *read_file(const char *name, size_t *len)
 
 int main(int argc, char **argv)
 {
-    struct settings s = {
-        .threads = (int)sysconf(_SC_NPROCESSORS_ONLN), .rounds = 5, .seconds = 0.2};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct settings s = {.threads = (int)(processors < THREADS_MAX ? processors : THREADS_MAX),
+                         .rounds = 5,
+                         .seconds = 0.2};
     size_t levels[LIST_MAX] = {1, 6}, sizes[LIST_MAX] = {4096, 65536, 1048576, 100000000}, len;
     int level_count = 2, size_count = 4, option;
     uint8_t *data;

@@ -7,7 +7,7 @@
 # have in all; then decompresses it.  Prints for each the seconds (the best of 3 rounds, -r; without what
 # it takes to start as many ranks that do nothing), GB of FILE a second, and the efficiency: the speed-up
 # over the first row divided by how many times as many threads there are.  Every output is compared with
-# gzlzss's.  FILE should be in the page cache, and in a directory that takes its output: a tmpfs, so that
+# gzlzss's.  FILE should be in the page cache, and in a directory that takes two more copies of it: a tmpfs, so that
 # the file system is not what is measured.
 #
 # GZLZSS is the command, gzlzss-mpi beside it; MPIRUN is what starts the ranks, with its options.  Where MPI
@@ -46,10 +46,12 @@ export OMPI_MCA_hwloc_base_binding_policy=none
 
 size=$(stat -c %s "$file")
 out=$file.gz want=$file.mpi-want plain=$file.mpi-bench
-if [ -e "$out" ]; then
-    echo "mpi.sh: $out is in the way" >&2
-    exit 2
-fi
+for name in "$out" "$want" "$plain" "$plain.gz"; do
+    if [ -e "$name" ]; then
+        echo "mpi.sh: $name is in the way" >&2
+        exit 2
+    fi
+done
 trap 'rm -f "$out" "$want" "$plain" "$plain.gz"' EXIT
 "$gzlzss" "-$level" -nc "$file" >"$want"
 cp "$want" "$plain.gz"
@@ -71,7 +73,7 @@ run() {
     shift 3
     took=$(seconds "$@")
     if [ -n "$output" ]; then
-        cmp "$output" "$wanted" >&2 || echo "mpi.sh: that was: $*" >&2
+        cmp "$output" "$wanted" >&2 || { echo "mpi.sh: that was: $*" >&2 && exit 1; }
         rm -f "$output"
     fi
     least[$key]=$(printf '%s\n' "$took" "${least[$key]:-$took}" | sort -g | head -n 1)

@@ -60,6 +60,10 @@ int main(int argc, char **argv)
         die("cannot open the input");
     in = need(malloc(most + LZ_INPUT_PAD));
     len = fread(in, 1, most, f);
+    if (ferror(f))
+        die("cannot read the input");
+    if (len == 0)
+        die("the input is empty");
     fclose(f);
     memset(in + len, 0, LZ_INPUT_PAD);
     m = need(lz_matcher_new(&level, level.segment_default));

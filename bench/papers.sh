@@ -7,7 +7,7 @@
 # arrays of counters, of a field and of quantization codes (bench/arrays.c), each cut to MIB (default: 96); what
 # is shorter, like the DNA, comes over and over again.
 # DIR (default: the current one) gets papers.csv, and papers.md with a table for each; bench/plot.sh DIR draws
-# ratio against speed.  -w adds a method with other parameters, like -w lzss,hash=djb2.
+# ratio against speed.  -w adds a method with other parameters, like -w culzss,window=64.
 #
 # For each there is: the .gz in bytes, which gzip has to read; what the paper's own coding takes, computed from
 # the sequences (bench/codings.c); the MB that a core matches in a second; the GB that the GPU stage does
@@ -38,8 +38,11 @@ programs=$(dirname "$(command -v "${gzlzss[0]}")")/bench
 [ -x "$programs/paper_stage" ] || fail "there is no $programs/paper_stage: make bench/paper_stage"
 has_gpu=
 if echo x | "${gzlzss[@]}" --backend=gpu >"$work/out" 2>/dev/null; then
-    [ -x "$programs/gpu_stage" ] || fail "there is no $programs/gpu_stage: make bench/gpu_stage"
-    has_gpu=1
+    if [ -x "$programs/gpu_stage" ]; then
+        has_gpu=1
+    else
+        echo "papers.sh: there is no $programs/gpu_stage, so the GPU is left out: make bench/gpu_stage" >&2
+    fi
 fi
 
 # The methods, by what the command says of them, and the levels.
@@ -47,14 +50,19 @@ mapfile -t matchers < <("${gzlzss[@]}" --matcher=help | sed -n 's/^\([a-z][a-z0-
 [ ${#matchers[@]} -gt 0 ] || fail "this gzlzss has no methods of papers"
 matchers+=("${more[@]}" 1 6 9)
 
-# cut NAME COMMAND...: $work/data/NAME of the beginning of what the command prints.
+# cut_to NAME COMMAND...: $work/data/NAME of the beginning of what the command prints.
 mkdir "$work/data"
 data=()
 cut_to() {
-    local name=$1
+    local name=$1 status=0
     shift
-    # The command may find that nobody reads on.
-    { "$@" || :; } 2>/dev/null | head -c $((mib << 20)) >"$work/data/$name"
+    [ ! -e "$work/data/$name" ] || fail "there are two files $name"
+    "$@" 2>"$work/cut" > >(head -c $((mib << 20)) >"$work/data/$name") || status=$?
+    wait "$!"
+    # It may find that nobody reads on.
+    [ "$status" -eq 0 ] || [ "$(stat -c %s "$work/data/$name")" -eq $((mib << 20)) ] ||
+        fail "failed: $*: $(cat "$work/cut")"
+    [ -s "$work/data/$name" ] || fail "$name is empty"
     data+=("$name")
 }
 
@@ -91,7 +99,7 @@ options() {
     esac
 }
 
-# command ENGINE FILE: one run of the command; leaves the least of the runs so far in best[ENGINE].
+# run ENGINE FILE: one run of the command; leaves the least of the runs so far in best[ENGINE].
 declare -A best
 run() {
     timed "${gzlzss[@]}" -n "${chosen[@]}" "--backend=$1" -c "$2" || fail "failed: ${chosen[*]}, $1, $2"

@@ -157,7 +157,8 @@ gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
 /* Cancels the calls that were made with `call`, or all, if it is NULL: they end soon, with
- * GZLZSS_ERROR_CANCELLED, unless they are over before.  Any thread; not a signal handler. */
+ * GZLZSS_ERROR_CANCELLED, unless they are over before.  So may calls that begin before this one
+ * returns.  Any thread; not a signal handler. */
 void gzlzss_cancel(gzlzss *z, const gzlzss_call *call);
 
 /* --- Streams -------------------------------------------------------------------------------- */

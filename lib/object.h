@@ -1,7 +1,7 @@
 /*
  * object.h - what the files of the library share: an object, and the calls that are under way
  *
- * An object is a pipeline (pipeline/pipeline.h), which any thread may use, and a list of the calls
+ * An object is a pipeline (pipeline/pipeline.h), which any thread may use, and lists of the calls
  * that are under way on it, for those who cancel them.  A call is a struct operation on the stack of
  * the thread that made it, or in a stream.
  */
@@ -51,6 +51,7 @@ struct gzlzss {
     size_t segment_size;
     bool is_rsyncable;
 
+    char apart[SHELVES_APART]; /* what is above is read by all and changed by nobody */
     struct calls calls[SHELVES];
     struct shelves idle; /* struct decompressor, that nobody uses */
 };

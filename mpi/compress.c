@@ -6,7 +6,7 @@
  *     two producers, threads  read this rank's run of a wave and have the library compress it; while
  *                             one waits for the last threads of its run, the other's run has begun
  *     the main thread         waits for the run, meets the other ranks, adds up where the runs go
- *                             (MPI_Exscan), and writes this rank's
+ *                             (ranks_add_up), and writes this rank's
  *
  * There are some buffers for output.  A rank may be ahead of the others by as many waves; no thread
  * waits for the slowest rank of each wave.  A rank that fails says so when the ranks meet next; all
@@ -38,13 +38,13 @@
  * filled: with large runs, there are fewer. */
 #define SLOTS_MIN (PRODUCERS + 1)
 #define SLOTS_MAX 6
-#define SLOTS_MEMORY ((size_t)144 << 20)
+#define SLOTS_MEMORY ((size_t)145 << 20)
 
 /* With fewer waves than this, reading, compressing and writing hardly overlap. */
 #define WAVES_MIN ((uint64_t)4)
 
 /* But a thread gets no fewer segments of a run. */
-#define THREAD_SEGMENTS ((uint64_t)2)
+#define THREAD_SEGMENTS ((uint64_t)1)
 
 /* This rank's output of a wave. */
 struct slot {
@@ -249,7 +249,7 @@ static bool make_slots(struct compression *k)
 {
     const size_t room = gzlzss_bound(k->c->t->z, k->run_max) + k->c->f->header_len;
 
-    k->slot_count = (unsigned)(SLOTS_MEMORY / room);
+    k->slot_count = (unsigned)(SLOTS_MEMORY / (k->run_max + 1));
     if (k->slot_count > SLOTS_MAX)
         k->slot_count = SLOTS_MAX;
     if (k->slot_count < SLOTS_MIN)

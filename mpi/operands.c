@@ -32,9 +32,9 @@
 #include "src/testing.h"
 
 /* Bytes of input of a wave that a rank compresses, at most: so many for each thread, within bounds.
- * Compression takes up to eight times as much memory, or 240 MiB (SLOTS_MEMORY in compress.c).  With less,
- * two runs are too little to keep all threads at work.  With more, a part of the input that takes long is one
- * rank's: with twice as much, eight ranks took 4 % longer. */
+ * Compression has two buffers for input and three to six for output of as much (SLOTS_MEMORY in
+ * compress.c).  With less, two runs are too little to keep all threads at work.  With more, a part of
+ * the input that takes long is one rank's: with twice as much, eight ranks took 4 % longer. */
 #define WAVE_THREAD ((size_t)4 << 20)
 #define WAVE_MIN ((size_t)12 << 20)
 #define WAVE_MAX ((size_t)48 << 20)

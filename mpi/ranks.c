@@ -17,7 +17,8 @@
 #include "mpi/ranks.h"
 
 /* Between two looks at whether all are there: twice as long each time, within these.  With a longer
- * last sleep, the ranks wait longer for one that sleeps; a shorter one takes more of a processor. */
+ * last sleep, those that have looked wait longer for those that sleep, and MPI does not sleep then; a
+ * shorter one takes more of a processor. */
 #define SLEEP_FIRST_NS 20000L
 #define SLEEP_LAST_NS 160000L
 
@@ -100,17 +101,19 @@ struct ranks ranks_alone(void)
     return (struct ranks){MPI_COMM_SELF, 0, 1};
 }
 
-/* Waits for one or two requests without taking a processor for it. */
-static void wait_for(MPI_Request *requests, int count)
+void ranks_meet(const struct ranks *r)
 {
-    MPI_Status statuses[2];
     struct timespec sleep = {.tv_nsec = SLEEP_FIRST_NS};
     const double begin = clock_seconds();
-    int are_done = 0;
+    MPI_Request request;
+    int is_done = 0;
 
+    if (r->count == 1)
+        return;
+    MPI_Ibarrier(r->comm, &request);
     for (;;) {
-        MPI_Testall(count, requests, &are_done, statuses);
-        if (are_done)
+        MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+        if (is_done)
             return;
         if (clock_seconds() - begin < LOOK_SECONDS)
             continue;
@@ -120,27 +123,15 @@ static void wait_for(MPI_Request *requests, int count)
     }
 }
 
-void ranks_meet(const struct ranks *r)
-{
-    MPI_Request request;
-
-    if (r->count == 1)
-        return;
-    MPI_Ibarrier(r->comm, &request);
-    wait_for(&request, 1);
-}
-
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all)
 {
-    MPI_Request requests[2];
-
-    *before = 0;
-    MPI_Iexscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm, &requests[0]);
-    MPI_Iallreduce(mine, all, count, MPI_UINT64_T, MPI_SUM, r->comm, &requests[1]);
-    wait_for(requests, 2);
+    /* Not MPI_Iexscan: in Open MPI, that is a chain of all ranks, each of which may be asleep. */
+    ranks_meet(r);
+    MPI_Exscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
     if (r->rank == 0)
         *before = 0; /* MPI leaves it undefined */
+    MPI_Allreduce(mine, all, count, MPI_UINT64_T, MPI_SUM, r->comm);
 }
 
 bool ranks_agree(const struct ranks *r, bool is_well)

@@ -3,8 +3,7 @@
  *
  * MPI waits by asking again and again, which takes a processor from the threads that compress.  So
  * the ranks meet first: ranks_meet sleeps between two looks.  What they have to say to each other is
- * said once all are there, and then takes microseconds; where it takes less to say it and meet in one
- * (ranks_add_up), that sleeps, too.
+ * said once all are there, and then takes microseconds.
  *
  * An error in what the ranks say to each other is no rank's to report to the others: a message is
  * printed, what is not final is removed, and the process ends by SIGTERM; mpirun then ends the rest.
@@ -36,7 +35,7 @@ struct ranks ranks_alone(void); /* this one */
 void ranks_meet(const struct ranks *r);
 
 /* Adds up what all of them have in mine[0..count): all[0..count) becomes the sums, and *before the sum of
- * mine[0] over the ranks before this one.  Returns when all have called it, and sleeps until then. */
+ * mine[0] over the ranks before this one.  They meet first. */
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all);
 

@@ -285,6 +285,7 @@ struct pipeline {
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
 
+    char apart[SHELVES_APART];
     struct shelves here;    /* struct tools that nobody uses, for here.c */
     struct copiers copiers; /* they have a lock of their own */
 

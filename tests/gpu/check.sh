@@ -7,7 +7,7 @@
 #
 # Needs only a shell, the core utilities, gzip and the built tree.  FILEs are more inputs to compare
 # the engines on.  Takes some minutes, nearly all of it for bringing up the GPU in every process.
-# With SIDE_BY_SIDE=1 the sections run at the same time: for a GPU with some 30 GB of memory.
+# With SIDE_BY_SIDE=1 the sections run at the same time: for a GPU with 80 GB of memory.
 # What is checked is that one input has one output, whatever engine made it.
 
 # Files named on the command line are found from where we were called.
@@ -149,9 +149,18 @@ recorded() {
 
 # --- The papers' match finders ------------------------------------------------------------------
 
-# The names of those that there are.
+# matchers: the names of those that there are, in the file "names"; says so if there are none.
 matchers() {
-    "$command" --matcher=help | sed -n 's/^\([a-z0-9-]*\): .*/\1/p'
+    : >names
+    if ! "$command" --matcher=help >help 2>&1; then
+        echo "skipped - this is a build without the papers' match finders"
+        return 1
+    fi
+    sed -n 's/^\([a-z0-9-]*\): .*/\1/p' help >names
+    [ -s names ] && return
+    problem "--matcher=help lists none"
+    verdict "methods of papers"
+    return 1
 }
 
 # All recorded inputs of a method, with certain values, go through one process; the same for the mixed mode.
@@ -185,11 +194,7 @@ papers_golden() {
 
 # Every method, with all that is recorded, and on every kind of data and the files named.
 papers() {
-    matchers >names
-    if [ ! -s names ]; then
-        echo "skipped - this is a build without the papers' match finders"
-        return
-    fi
+    matchers || return 0
     grep -v '^#' "$srcdir/tests/data/papers.sha256" | cut -d ' ' -f 2 | sort -u >recorded
     while read -r text; do
         papers_golden "$text"
@@ -513,10 +518,11 @@ levels_under() {
 # papers_under TOOL: every method of a paper.
 papers_under() {
     under=$1
+    matchers || return 0
     set --
-    for matcher in $(matchers); do
+    while read -r matcher; do
         set -- "$@" "--matcher=$matcher"
-    done
+    done <names
     kernels "$under" "$@"
 }
 

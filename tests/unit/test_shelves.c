@@ -35,7 +35,30 @@ static void give_back(struct shelved *kept)
     free(kept);
 }
 
-/* Goes to another processor, if it may; false if it may not. */
+/* The first and the last processor that this thread may use; false if it cannot be told to be on
+ * one. */
+static bool find_processors(int processors[2])
+{
+#ifdef HAVE_SCHED_GETCPU
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        return false;
+    processors[0] = -1;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) {
+            if (processors[0] < 0)
+                processors[0] = i;
+            processors[1] = i;
+        }
+    return processors[0] >= 0;
+#else
+    (void)processors;
+    return false;
+#endif
+}
+
+/* Goes to a processor; whether it is there. */
 static bool move_to(int processor)
 {
 #ifdef HAVE_SCHED_GETCPU
@@ -43,40 +66,66 @@ static bool move_to(int processor)
 
     CPU_ZERO(&set);
     CPU_SET(processor, &set);
-    return sched_setaffinity(0, sizeof(set), &set) == 0;
+    return sched_setaffinity(0, sizeof(set), &set) == 0 && sched_getcpu() == processor;
 #else
     (void)processor;
     return false;
 #endif
 }
 
-static void test_last_in_first_out(void)
+static void test_take(void)
 {
     struct shelves s;
     struct thing *a = make(), *b = make();
+    struct shelved *first, *second;
 
     shelves_init(&s);
     CHECK(shelves_take(&s) == NULL);
-    /* Wherever this thread is meanwhile. */
-    for (int i = 0; i < 2; i++) {
-        struct shelved *first, *second;
-
-        move_to(0);
-        shelves_leave(&s, &a->kept);
-        shelves_leave(&s, &b->kept);
-        move_to(i);
-        first = shelves_take(&s);
-        second = shelves_take(&s);
-        CHECK(first == &b->kept);
-        CHECK(second == &a->kept);
-        CHECK(shelves_take(&s) == NULL);
-    }
     shelves_leave(&s, &a->kept);
-    move_to(0);
+    shelves_leave(&s, &b->kept);
+    first = shelves_take(&s);
+    second = shelves_take(&s);
+    CHECK(first != NULL && second != NULL && first != second);
+    CHECK(shelves_take(&s) == NULL);
+    shelves_leave(&s, &a->kept);
     shelves_leave(&s, &b->kept);
     freed = 0;
     shelves_free(&s, give_back);
     CHECK_EQ(freed, 2);
+}
+
+/* On one processor, what was left last is taken first; on another, what is left here is found, too. */
+static void test_processors(void)
+{
+    struct shelves s;
+    struct thing *a = make(), *b = make(), *c = make();
+    int processors[2];
+
+    shelves_init(&s);
+    if (find_processors(processors) && move_to(processors[0])) {
+        const unsigned here = shelves_here();
+
+        shelves_leave(&s, &a->kept);
+        shelves_leave(&s, &b->kept);
+        CHECK(shelves_take(&s) == &b->kept);
+        CHECK(shelves_take(&s) == &a->kept);
+        shelves_leave(&s, &a->kept);
+        if (move_to(processors[1]) && shelves_here() != here) {
+            shelves_leave(&s, &c->kept);
+            CHECK(shelves_take(&s) == &c->kept);
+            CHECK(shelves_take(&s) == &a->kept);
+            CHECK(shelves_take(&s) == NULL);
+            shelves_leave(&s, &c->kept);
+            shelves_leave(&s, &a->kept);
+            move_to(processors[0]);
+            CHECK(shelves_take(&s) == &a->kept);
+            CHECK(shelves_take(&s) == &c->kept);
+        }
+        CHECK(shelves_take(&s) == NULL || shelves_here() == here);
+    }
+    shelves_free(&s, give_back);
+    free(b);
+    free(c);
 }
 
 static void *use(void *argument)
@@ -111,13 +160,15 @@ static void test_threads(void)
         pthread_join(threads[i], NULL);
     CHECK_EQ(seen_twice, 0);
     shelves_free(&s, give_back);
-    CHECK(made > 0);
+    /* Most were used again. */
+    CHECK(made > 0 && made < ROUNDS);
     CHECK_EQ(freed, made);
 }
 
 int main(void)
 {
+    RUN(test_take);
     RUN(test_threads);
-    RUN(test_last_in_first_out);
+    RUN(test_processors);
     return unit_done();
 }
