@@ -10,8 +10,9 @@
  * So that a long match is met again at its next step, each stop also enters the position four bytes
  * behind its candidate, and does so after it has entered itself.
  *
- * In effect, a match is as long as it would be in GLZSS-basic.  Each four bytes of it are entered,
- * and so is what follows the last four of its candidate; in GLZSS-basic, its first byte alone is.
+ * In effect, a match is as long as in GLZSS-basic with the same candidate.  Every fourth position of
+ * it is entered, as far as four of its bytes are left there, and then the position four bytes behind
+ * the candidate of the last of these.  In GLZSS-basic, its first position alone is entered.
  *
  * Packets, and the parameters, are as in glzss_basic.c.
  *
