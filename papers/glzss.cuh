@@ -26,6 +26,15 @@
 static_assert(3 * WARP + 8 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LZ_CHUNK_SIZE % WARP == 0, "a window lies in one chunk");
 
+/* Where a match at position `at` of a packet of `size` bytes ends at the latest: no match leaves its
+ * chunk. */
+static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
+{
+    const uint32_t end = (at | (LZ_CHUNK_SIZE - 1)) + 1;
+
+    return end < size ? end : size;
+}
+
 /* What all lanes know of a packet. */
 struct glzss_packet {
     const uint32_t *data;

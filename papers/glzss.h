@@ -30,15 +30,6 @@ BOTH_INLINE uint32_t glzss_hash(uint32_t four_bytes, uint32_t bits)
     return (four_bytes * 2654435761u) >> (32 - bits);
 }
 
-/* Where a match at position `at` of a packet of `size` bytes ends at the latest: no match leaves its
- * chunk. */
-BOTH_INLINE uint32_t glzss_end(uint32_t at, uint32_t size)
-{
-    const uint32_t end = (at | (LZ_CHUNK_SIZE - 1)) + 1;
-
-    return end < size ? end : size;
-}
-
 /* Whether a match may lie so far back. */
 BOTH_INLINE bool glzss_is_near(uint32_t distance)
 {

@@ -13,28 +13,28 @@
  * Here the paper's chunks are called packets, as a chunk is something else in this program.  The
  * table's size, of which section 6.4 takes 4096, and the packet's are parameters.
  *
- * Where this differs from the paper, and why:
+ * Where this differs from the paper, and why (measured on the first 200 MB of linux-source-6.1's
+ * tar file, of which the paper's Algorithm 1 has 88.3 % in matches):
  *
- * - Its coding is DEFLATE's.  The paper has literals in a row as their number and the bytes, and a
- *   match as offset and length.  So matches side by side at one distance are one match
- *   (lzss/common.h): the paper's Algorithm 1 has a pair for each.
+ * - Its coding is DEFLATE's.
  * - A candidate more than 32 KiB back is none, and the walk goes on by one byte.  The paper reaches as
- *   far as its chunk, but DEFLATE does not.
+ *   far as its chunk, but DEFLATE does not.  That leaves 87.8 % in matches.
  * - No match goes beyond a chunk of this program, so that one that would is cut in the middle of a
- *   packet of 64 KiB.  Where a chunk or a packet has fewer than four bytes left, there are no stops
- *   any more; Algorithm 1 does not say what it reads there.
+ *   packet of 64 KiB: about half of the packets have one.  Where a chunk or a packet has fewer than four
+ *   bytes left, there are no stops any more; Algorithm 1 does not say what it reads there.
  * - The paper names no hash function.  This one is level 1's (lzss/hashes.h).
- * - A match's length has no limit in the paper, nor here; lz_emit cuts what DEFLATE cannot say.
  *
- * In the paper, a warp's lanes do the same work at one stop, so there is no race for an entry: the
- * stops are entered in the order of the walk.  On the GPU, this program takes several stops at a
- * time, and has their order all the same (glzss.cuh).
+ * A match's length has no limit in the paper, nor here; lz_emit cuts what DEFLATE cannot say.  In the
+ * paper, all of a warp's threads are at one stop, so there is no race for an entry: the stops are
+ * entered in the order of the walk.  On the GPU, this program takes several stops at a time, and has
+ * their order all the same (glzss.cuh).
  *
- * What the paper's own coding would take follows from the sequences: each run of literals is a pair
- * of its length and the bytes, each match a pair of an offset of 16 bits and its length, and each
- * packet has 8 bytes of header (section 6.5).  Sequences without literals at the distance of the one
- * before continue its match.  The paper does not say how wide a length is, nor what tells the two
- * sorts of pairs apart.
+ * What the paper's own coding takes follows from the sequences: each run of literals is a pair of its
+ * length and the bytes, each match a pair of an offset of 16 bits and its length, and each packet has
+ * 8 bytes of header (section 6.5).  A sequence without literals, at the distance of the one before,
+ * continues its match.  The paper does not say how wide a length is, nor what tells the two sorts of
+ * pairs apart.  With three bytes for a match and one for a run, that file is 2.60 times as large as
+ * its pairs; the paper has 2.55 for linux-2.4.5.
  */
 #include "config.h"
 

@@ -69,12 +69,12 @@ static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t 
     *glzss_entry(packet, side) = (uint16_t)side;
 }
 
-/* Walks the packet's positions [at, end), which lie in one chunk.  `before` is where the packet
- * starts, counted from the chunk's start.  Returns where the next sequence goes; the last match
- * stays pending. */
+/* Walks the packet's positions [at, end), which lie in one chunk, and writes their sequences; returns
+ * where the next one goes.  *literals is where the literals before the next match start.  Nothing has
+ * to be joined (lz_continues): a match goes on as far as bytes are equal. */
 static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, uint32_t at,
-                                             uint32_t end, int32_t before, bool is_tagging,
-                                             struct lz_pending *p, struct lz_sequence *out)
+                                             uint32_t end, bool is_tagging,
+                                             const uint8_t **literals, struct lz_sequence *out)
 {
     while (at + GLZSS_MIN_MATCH <= end) {
         const uint8_t *const here = packet->bytes + at;
@@ -91,9 +91,9 @@ static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, 
             at++;
             continue;
         }
-        if (!lz_join(p, before + (int32_t)at, length, distance))
-            out = lz_emit_next(out, p, before + (int32_t)at, length, distance);
+        out = lz_emit(out, (size_t)(here - *literals), length, distance);
         at += length;
+        *literals = here + length;
     }
     return out;
 }
@@ -113,20 +113,18 @@ static inline void glzss_find(const struct lz_matcher *m, const struct lz_level 
     for (size_t start = m->goes_on ? m->begin : m->begin & ~(size - 1); start < m->end;
          start += LZ_CHUNK_SIZE) {
         const size_t end = LZ_CHUNK_END(start, len);
+        const uint8_t *literals = in + start;
         struct lz_sequence *to = out;
-        struct lz_pending p = {0, 0, 0, 0};
 
         for (size_t first = start & ~(size - 1); first < end; first += size) {
             const uint32_t from = first < start ? (uint32_t)(start - first) : 1;
-            const uint32_t until =
-                glzss_end(from, (uint32_t)(end - first < size ? end - first : size));
+            const size_t until = end - first < size ? end - first : size;
 
             packet.bytes = in + first;
             if (first >= start)
                 memset(packet.table, 0, sizeof(*packet.table) << packet.bits);
-            to = glzss_walk(&packet, from, until, (int32_t)(first - start), is_tagging, &p, to);
+            to = glzss_walk(&packet, from, (uint32_t)until, is_tagging, &literals, to);
         }
-        to = lz_emit_next(to, &p, 0, 0, 0);
         if (start < m->begin)
             continue;
         m->to_chunks[start / LZ_CHUNK_SIZE] =

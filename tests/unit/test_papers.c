@@ -222,8 +222,11 @@ static void compare(size_t p, const struct lz_level *level, const uint8_t *in, s
 
         ok = ok && is_found(lz_match_segment(m, level, copy, len), tags, len, 0);
         ok = ok && are_parts_found(m, helper, level, copy, len, tags);
-        if (level->finder->in_parts && len >= LZ_CHUNK_SIZE)
-            ok = ok && is_found(lz_match_after(m, level, copy, len), tags, len, 1);
+        if (level->finder->in_parts && len >= LZ_CHUNK_SIZE) {
+            const struct lz_chunk *chunks = lz_match_after(m, level, copy, len);
+
+            ok = ok && CHECK_EQ(chunks[0].count, 0) && is_found(chunks, tags, len, 1);
+        }
         free(copy);
     }
     if (!ok) {
