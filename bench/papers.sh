@@ -54,13 +54,16 @@ matchers+=("${more[@]}" 1 6 9)
 mkdir "$work/data"
 data=()
 cut_to() {
-    local name=$1 status=0
+    local name=$1
     shift
     [ ! -e "$work/data/$name" ] || fail "there are two files $name"
-    "$@" 2>"$work/cut" > >(head -c $((mib << 20)) >"$work/data/$name") || status=$?
-    wait "$!"
+    {
+        status=0
+        "$@" 2>"$work/cut" || status=$?
+        echo "$status" >"$work/status"
+    } | head -c $((mib << 20)) >"$work/data/$name"
     # It may find that nobody reads on.
-    [ "$status" -eq 0 ] || [ "$(stat -c %s "$work/data/$name")" -eq $((mib << 20)) ] ||
+    [ "$(cat "$work/status")" -eq 0 ] || [ "$(stat -c %s "$work/data/$name")" -eq $((mib << 20)) ] ||
         fail "failed: $*: $(cat "$work/cut")"
     [ -s "$work/data/$name" ] || fail "$name is empty"
     data+=("$name")
