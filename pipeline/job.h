@@ -145,7 +145,8 @@ struct split {
     struct lz_matcher *matcher; /* the owner's; NULL: nothing is split */
     unsigned next, end;         /* the chunks that nobody has taken: from `next`, before `end` */
     unsigned busy;              /* workers that match some */
-    double seconds;             /* that these took, all together */
+    double seconds;             /* that these took, all together, */
+    uint64_t counters[LZ_COUNTERS]; /* and what they counted */
     struct split *link;         /* the next in the list */
 };
 

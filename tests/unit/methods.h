@@ -60,8 +60,9 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     while (method->keys[keys].name != NULL)
         keys++;
     n = unit_below(state, keys + sizeof(limits) / sizeof(limits[0]));
-    edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3) - 1;
-    return edge < 1 ? 1 : edge > most ? most : edge;
+    edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3);
+    edge = edge > 1 ? edge - 1 : 1;
+    return edge > most ? most : edge;
 }
 
 /* Fills out[0..len) with noise and copies of what lies before them, of lengths and at distances at
