@@ -129,6 +129,8 @@ static struct paper_match search_at(struct search *s, uint32_t pos)
             s->collisions++;
             continue;
         }
+        if (here[best.length] != (here - (pos - there))[best.length])
+            continue;
         n = (uint32_t)match_length(here, s->base + there, LZ_MIN_MATCH, most);
         if (n > best.length)
             best = (struct paper_match){n, pos - there};
@@ -274,6 +276,6 @@ const struct paper_method paper_lzss = {
     .summary = "the longest match in a window, by hash chains, and the best of the next few",
     .source = "M. Mathur: Analysis of Parallel Lempel-Ziv Compression Using CUDA, DTU Delhi, 2013",
     .finder = &finder,
-    .core_guess = 12e6,
+    .core_guess = 16e6,
     .keys = keys,
 };

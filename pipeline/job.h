@@ -147,7 +147,7 @@ struct split {
     unsigned busy;              /* workers that match some */
     double seconds;             /* that these took, all together, */
     uint64_t counters[LZ_COUNTERS]; /* and what they counted */
-    struct split *link;         /* the next in the list */
+    struct split *link;             /* the next in the list */
 };
 
 struct worker {

@@ -21,9 +21,9 @@
 
 /* What became of a segment. */
 struct result {
-    bool ok;              /* false: the CPU's matches did not pass the check */
-    bool is_redone;       /* the GPU's did not */
-    double match, encode; /* seconds, of all threads together */
+    bool ok;                        /* false: the CPU's matches did not pass the check */
+    bool is_redone;                 /* the GPU's did not */
+    double match, encode;           /* seconds, of all threads together */
     uint64_t counters[LZ_COUNTERS]; /* what the CPU's match finder counted */
 };
 
