@@ -23,8 +23,11 @@
  * - A search ahead sees all positions of the window before its own position.  In the pseudocode, it
  *   sees those before the walk's; then what is found would depend on the walk, and could not be
  *   found at all positions at a time.
- * - What the best choice is, the paper does not say.  By default, it is the longest match, the first
- *   of equals; with choice=gain, the greatest difference of its length and the bytes that it skips.
+ * - What the best choice is, the paper does not say.  By default, it is the longest match; with
+ *   choice=saving, the one that saves most in the paper's coding for each byte that the walk goes on.
+ *   The first of equals wins.  Of 4 MiB of source code, the paper's coding makes 1.88 MB by the
+ *   former, 1.68 MB by the latter, and 1.60 MB with ahead=0: what is skipped costs more than longer
+ *   matches gain.
  * - Of matches of equal length, the nearest wins; the paper does not say which.
  * - The size of the table is not in the paper.  A quarter of the window is what M. Dipperstein's LZSS
  *   has, which it refers to [4].
@@ -33,7 +36,9 @@
  *   a search instead, after so many of the nearest positions.
  * - The code of DJB2 (16.2) takes four bytes, against its comment and the text, which say three.
  *   Here it is three: with four, a match of three would mostly not be found.
- * - The first three bytes are not written before the walk begins: nothing could match there anyway.
+ * - The walk begins with the first byte, and a match may begin with the second: what it repeats may
+ *   reach into the match itself, as window and look-ahead are one buffer in the paper's code, too.
+ *   The pseudocode writes three bytes before it looks for matches.
  *
  * The size in the paper's coding: a byte for itself is 9 bits, and a pair is 17, with 12 bits for the
  * distance and 4 for the length (figure 4).  So the size is 9 bits for each literal, and, for each
@@ -129,7 +134,8 @@ static struct paper_match search_at(struct search *s, uint32_t pos)
             s->collisions++;
             continue;
         }
-        if (here[best.length] != (here - (pos - there))[best.length])
+        /* Only what is longer counts. */
+        if (here[best.length] != s->base[there + best.length])
             continue;
         n = (uint32_t)match_length(here, s->base + there, LZ_MIN_MATCH, most);
         if (n > best.length)
