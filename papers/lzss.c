@@ -282,6 +282,6 @@ const struct paper_method paper_lzss = {
     .summary = "the longest match in a window, by hash chains, and the best of the next few",
     .source = "M. Mathur: Analysis of Parallel Lempel-Ziv Compression Using CUDA, DTU Delhi, 2013",
     .finder = &finder,
-    .core_guess = 16e6,
+    .core_guess = 14e6,
     .keys = keys,
 };

@@ -359,6 +359,7 @@ static void test_counts(void)
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
         /* def is ahead, and then the walk comes to it. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
+        {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},
         {"culzss", "abcabcabc", {0, 0}},
     };
