@@ -113,7 +113,7 @@ static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu
 }
 
 /* How many different values the chunk's first LZ_SAMPLE bytes have; for a whole block. */
-static __device__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
+static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
 {
     __shared__ uint32_t seen[8];
     const gpu_span span = gpu_chunk_span(v, index);

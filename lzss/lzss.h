@@ -73,6 +73,9 @@ struct lz_level;
  * see into it (gpu/internal.cuh). */
 struct gpu_finder;
 
+/* Numbers that a finder may count as it works. */
+#define LZ_COUNTERS 2
+
 /* A match finder: a method to choose a segment's matches.  finders.h lists those of the levels, and
  * lzss/NAME.c describes the one of that name.  Its parameters are in struct lz_level. */
 struct lz_finder {
@@ -97,6 +100,10 @@ struct lz_finder {
 
     /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
+
+    /* What it counts, in the plural; NULL if it counts nothing.  The numbers depend on the segment's
+     * bytes and the level alone.  GPUs do not count. */
+    const char *const *counter_names;
 };
 
 /* Parameters that a finder may have beside those that are named in struct lz_level. */
@@ -166,6 +173,9 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_leve
  */
 void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                      size_t len, size_t first, size_t count, struct lz_matcher *to);
+
+/* Adds to sums what m has counted since it was made, or since the last call. */
+void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS]);
 
 /* The LZ_CHUNKS(len) chunks of the last segment, once all of them were matched; valid until the
  * next call with m. */

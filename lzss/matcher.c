@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lzss/matcher.h"
 
@@ -15,6 +16,7 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
         return NULL;
     m->finder = level->finder;
     m->state = NULL;
+    memset(m->counters, 0, sizeof(m->counters));
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
     if (m->finder->new_state != NULL)
@@ -105,6 +107,14 @@ void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const u
     m->to_chunks = to->chunks;
     m->to_sequences = to->sequences;
     find(m, level, in, len);
+}
+
+void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS])
+{
+    for (size_t i = 0; i < LZ_COUNTERS; i++) {
+        sums[i] += m->counters[i];
+        m->counters[i] = 0;
+    }
 }
 
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m)

@@ -20,6 +20,7 @@
 struct lz_matcher {
     const struct lz_finder *finder; /* of the level that it was made for */
     void *state;                    /* this finder's own, or NULL */
+    uint64_t counters[LZ_COUNTERS]; /* a finder that counts adds to them */
 
     /* This matcher's results: room for all chunks' sequences, one chunk's after another's. */
     struct lz_chunk *chunks;

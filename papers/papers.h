@@ -22,7 +22,8 @@ extern "C" {
 #define PAPER_METHODS(X) \
     X(culzss) \
     X(glzss_basic) \
-    X(glzss_tagging)
+    X(glzss_tagging) \
+    X(lzss)
 /* clang-format on */
 
 /* A parameter of a method. */

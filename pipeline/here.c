@@ -82,6 +82,7 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *of)
         of->stats.in_bytes = of->in_len;
         of->stats.out_bytes = of->header_len + out_len;
         of->stats.cpu_segments = 1;
+        lz_take_counters(t->matcher, of->stats.counters);
         if (!write_parts(of, parts, n)) {
             of->status = PIPELINE_WRITE_ERROR;
             of->error_number = errno;

@@ -146,8 +146,9 @@ struct split {
     struct lz_matcher *matcher; /* the owner's; NULL: nothing is split */
     unsigned next, end;         /* the chunks that nobody has taken: from `next`, before `end` */
     unsigned busy;              /* workers that match some */
-    double seconds;             /* that these took, all together */
-    struct split *link;         /* the next in the list */
+    double seconds;             /* that these took, all together, */
+    uint64_t counters[LZ_COUNTERS]; /* and what they counted */
+    struct split *link;             /* the next in the list */
 };
 
 struct worker {

@@ -61,6 +61,7 @@ void match_some(struct worker *w, struct split *split)
     seconds += clock_seconds();
     lock(p);
     split->seconds += seconds;
+    lz_take_counters(w->tools->matcher, split->counters);
     if (--split->busy == 0 && split->next == split->end)
         pthread_cond_broadcast(&p->can_join);
 }

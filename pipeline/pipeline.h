@@ -50,6 +50,7 @@ struct pipeline_stats {
     uint64_t redone_segments;     /* of these, how many did not pass the check */
     uint64_t split_segments;      /* matched by the CPU, by several threads if these were free */
     double read, match, encode, write; /* `read` and `write` include waiting for the other end */
+    uint64_t counters[LZ_COUNTERS];    /* what the CPU's match finder counted (lzss.h) */
     struct gpu_times gpu;              /* a batch's, for the bytes of it that were this job's */
     bool cpu_kept_up; /* with a pipe that might have been worth a GPU, so that it was not */
     bool wanted_gpus; /* at some time, they were worth bringing up */

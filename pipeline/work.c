@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "compat/crc.h"
@@ -20,9 +21,10 @@
 
 /* What became of a segment. */
 struct result {
-    bool ok;              /* false: the CPU's matches did not pass the check */
-    bool is_redone;       /* the GPU's did not */
-    double match, encode; /* seconds, of all threads together */
+    bool ok;                        /* false: the CPU's matches did not pass the check */
+    bool is_redone;                 /* the GPU's did not */
+    double match, encode;           /* seconds, of all threads together */
+    uint64_t counters[LZ_COUNTERS]; /* what the CPU's match finder counted */
 };
 
 /* Pieces of --rsyncable refer to what comes before them, other segments do not. */
@@ -75,6 +77,10 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
     if (s->chunks == NULL || r->is_redone)
         r->ok = match_and_encode(w, s, in_parts, &matched);
     s->crc = gz_crc32(0, s->in + s->before, s->len);
+    if (in_parts)
+        memcpy(r->counters, w->split.counters, sizeof(r->counters));
+    else
+        lz_take_counters(w->tools->matcher, r->counters);
     r->match = in_parts ? w->split.seconds : matched - start;
     r->encode = clock_seconds() - matched;
 }
@@ -94,6 +100,8 @@ static void measure(struct pipeline *p, const struct slot *s, const struct resul
         p->match.bytes += (double)s->len;
         p->match.seconds += r->match;
     }
+    for (size_t i = 0; i < LZ_COUNTERS; i++)
+        stats->counters[i] += r->counters[i];
     stats->match += r->match;
     stats->encode += r->encode;
     p->encode.bytes += (double)s->len;

@@ -13,6 +13,21 @@
 #include "src/compress.h"
 #include "src/names.h"
 
+/* What -vv adds, for a match finder that counts something. */
+static void report_counters(struct file *f, const struct pipeline_stats *s)
+{
+    const char *const *names = pipeline_level(&f->o->pipeline)->finder->counter_names;
+    char counted[LZ_COUNTERS * 64];
+    size_t used = 0;
+
+    if (names == NULL || s->cpu_segments + s->redone_segments == 0)
+        return;
+    for (size_t i = 0; i < LZ_COUNTERS; i++)
+        used += (size_t)snprintf(counted + used, sizeof(counted) - used, "%s%llu %.32s",
+                                 i > 0 ? ", " : "", (unsigned long long)s->counters[i], names[i]);
+    msg_note(&f->m, "%s: matching by CPU: %s", f->name, counted);
+}
+
 /* What -vv adds: why no GPU helped, which engine did how much, and the seconds of all threads. */
 static void report_work(struct file *f, struct pipeline *p, const struct pipeline_stats *s)
 {
@@ -45,6 +60,7 @@ static void report_work(struct file *f, struct pipeline *p, const struct pipelin
              "seconds: read %.*f, match %.*f, encode %.*f, write %.*f%s",
              f->name, segments, segments == 1 ? "" : "s", engines, redone, parts, digits, s->read,
              digits, s->match, digits, s->encode, digits, s->write, gpu);
+    report_counters(f, s);
 }
 
 /* The time to store, 0 if there is none. */

@@ -192,6 +192,24 @@ keys() {
         <("$GZLZSS" -n --matcher=culzss <plain)
 }
 
+@test "a method that counts: -vv tells, and the same with any number of threads" {
+    with_papers
+    printf abcxbacxabc | "$GZLZSS" -nvv --backend=cpu --matcher=lzss,hash=djb2,buckets=16 2>&1 >/dev/null |
+        grep -qxF 'gzlzss: stdin: matching by CPU: 6 probes, 5 collisions'
+    printf abcxbacxabc | "$GZLZSS" -nv --matcher=lzss 2>&1 >/dev/null | (! grep probes)
+    printf abcxbacxabc | "$GZLZSS" -nvv --matcher=culzss 2>&1 >/dev/null | (! grep 'matching by CPU')
+    "$GEN" mixed 5000011 >plain
+    "$GZLZSS" -nvvc --backend=cpu -p1 --matcher=lzss plain 2>&1 >/dev/null | grep probes >one
+    for options in -p2 -p5 '-p5 -b4096'; do
+        # shellcheck disable=SC2086 # It is words.
+        "$GZLZSS" -nvvc --backend=cpu $options --matcher=lzss plain 2>&1 >/dev/null | grep probes >more
+        case $options in
+        *-b*) ! cmp -s one more ;;
+        *) cmp one more ;;
+        esac
+    done
+}
+
 @test "what comes out is what was recorded" {
     with_papers
     without_sanitizers

@@ -19,8 +19,31 @@ static inline unsigned values_of(const struct paper_key *key)
     return count;
 }
 
-/* Makes level 6's row that of the method in its n-th variant, from 0: with the usual values, or with
- * one of them in its place: the least, the most, or a word.  False: there are no more. */
+/* Variants with more than one value that is not the usual. */
+static const char *const more_variants[] = {
+    "lzss,hash=djb2,chain=3",
+    "lzss,hash=murmur3,chain=3,buckets=64",
+    "lzss,choice=saving,ahead=16,length=258,window=32768",
+    NULL,
+};
+
+/* The n-th of them, from 0, that are the method's. */
+static inline bool make_more(const struct paper_method *method, unsigned n, struct lz_level *level)
+{
+    char error[PAPER_ERROR_SIZE];
+
+    for (size_t i = 0; more_variants[i] != NULL; i++) {
+        *level = *lz_level(6);
+        if (paper_parse(more_variants[i], level, error) && level->finder == method->finder &&
+            n-- == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Makes level 6's row that of the method in its n-th variant, from 0: with the usual values; with
+ * one of them in its place: the least, the most, or a word; or one of the list above.  False: there
+ * are no more. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
@@ -37,7 +60,7 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
         }
         n -= values_of(key);
     }
-    return false;
+    return make_more(method, n, level);
 }
 
 /* Says what was being tried. */
@@ -60,8 +83,9 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     while (method->keys[keys].name != NULL)
         keys++;
     n = unit_below(state, keys + sizeof(limits) / sizeof(limits[0]));
-    edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3) - 1;
-    return edge < 1 ? 1 : edge > most ? most : edge;
+    edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3);
+    edge = edge > 1 ? edge - 1 : 1;
+    return edge > most ? most : edge;
 }
 
 /* Fills out[0..len) with noise and copies of what lies before them, of lengths and at distances at

@@ -171,6 +171,19 @@ static void test_periods(void)
     free(in);
 }
 
+/* Where a block has less shared memory than it could do with. */
+static void compare_with_less(const struct lz_level *level)
+{
+    options.shared = 1024;
+    compare_kind(70 * KIB, &words, level, 96 * KIB);
+    options.shared = 0;
+}
+
+static void test_less_shared_memory(void)
+{
+    for_each_method(compare_with_less);
+}
+
 int main(void)
 {
     RUN(test_kinds);
@@ -182,5 +195,6 @@ int main(void)
     RUN(test_edges);
     RUN(test_far);
     RUN(test_periods);
+    RUN(test_less_shared_memory);
     return unit_done();
 }

@@ -351,6 +351,95 @@ static void test_real_files(void)
     free(in);
 }
 
+/* --- What is counted --- */
+
+/* Has the methods that count do so in a few bytes, for which it is easy to see what they do. */
+static void test_counts(void)
+{
+    static const struct {
+        const char *matcher, *in;
+        uint64_t counts[LZ_COUNTERS];
+    } cases[] = {
+        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits.  So cxb meets bcx,
+         * bac meets abc, cxa meets acx, xab meets xba, and abc meets bac and at last abc. */
+        {"lzss,hash=djb2,buckets=16", "abcxbacxabc", {6, 5}},
+        {"lzss,hash=djb2,buckets=16,ahead=0", "abcxbacxabc", {6, 5}},
+        {"lzss,hash=djb2,buckets=16,chain=1", "abcxbacxabc", {5, 5}},
+        {"lzss,hash=djb2,buckets=16,window=7", "abcxbacxabc", {5, 5}},
+        {"lzss,hash=djb2,buckets=16,window=3", "abcxbacxabc", {2, 2}},
+        /* Only abc meets anything. */
+        {"lzss,hash=murmur3,buckets=32768", "abcxbacxabc", {1, 0}},
+        {"lzss,hash=djb2,buckets=32768", "abcxbacxabc", {1, 0}},
+        /* abc; then, ahead of it, bcd, cde; a match of 18 is not looked beyond. */
+        {"lzss,ahead=0,buckets=32768", "bcdeabcxabcde", {1, 0}},
+        {"lzss,ahead=1,buckets=32768", "bcdeabcxabcde", {2, 0}},
+        {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
+        {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
+        {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
+        /* def is ahead, and then the walk comes to it. */
+        {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
+        {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
+        {"lzss", "ab", {0, 0}},
+        {"culzss", "abcabcabc", {0, 0}},
+    };
+    struct lz_level level;
+    char error[PAPER_ERROR_SIZE];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const size_t len = strlen(cases[i].in);
+        uint8_t *in = padded((const uint8_t *)cases[i].in, len, true);
+        uint64_t counts[LZ_COUNTERS] = {0};
+        struct lz_matcher *m;
+
+        level = *lz_level(6);
+        CHECK(paper_parse(cases[i].matcher, &level, error));
+        m = unit_need(lz_matcher_new(&level, len));
+        lz_match_segment(m, &level, in, len);
+        lz_take_counters(m, counts);
+        for (size_t k = 0; k < LZ_COUNTERS; k++)
+            if (!CHECK_EQ(counts[k], cases[i].counts[k]))
+                printf("# %s: %s\n", cases[i].matcher, cases[i].in);
+        lz_matcher_free(m);
+        free(in);
+    }
+}
+
+/* Whoever matches what of a segment, the sums are the same; what was taken is not taken again. */
+static void test_counts_in_parts(void)
+{
+    const size_t len = 150 * KIB + 5, chunks = LZ_CHUNKS(len);
+    uint8_t *plain = unit_need(malloc(len)), *in;
+    struct lz_level level;
+
+    fill_kind(plain, len, &kinds[KINDS - 1], LONGEST_TOKEN, 3);
+    in = padded(plain, len, false);
+    for (size_t p = 0; paper_methods[p] != NULL; p++) {
+        struct lz_matcher *m, *helper;
+        uint64_t whole[LZ_COUNTERS] = {0}, parts[LZ_COUNTERS] = {0};
+
+        make_variant(paper_methods[p], 0, &level);
+        if (!level.finder->in_parts)
+            continue;
+        m = unit_need(lz_matcher_new(&level, len));
+        helper = unit_need(lz_matcher_new(&level, len));
+        lz_match_segment(m, &level, in, len);
+        lz_take_counters(m, whole);
+        lz_match_chunks(m, &level, in, len, 0, 1, m);
+        lz_match_chunks(helper, &level, in, len, 1, chunks - 1, m);
+        lz_take_counters(m, parts);
+        lz_take_counters(helper, parts);
+        lz_take_counters(helper, parts);
+        for (size_t i = 0; i < LZ_COUNTERS; i++) {
+            CHECK_EQ(parts[i], whole[i]);
+            CHECK((whole[i] > 0) == (level.finder->counter_names != NULL));
+        }
+        lz_matcher_free(helper);
+        lz_matcher_free(m);
+    }
+    free(in);
+    free(plain);
+}
+
 int main(void)
 {
     RUN(test_list);
@@ -363,5 +452,7 @@ int main(void)
     RUN(test_far);
     RUN(test_sizes);
     RUN(test_real_files);
+    RUN(test_counts);
+    RUN(test_counts_in_parts);
     return unit_done();
 }

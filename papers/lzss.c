@@ -1,0 +1,287 @@
+/*
+ * lzss.c - LZSS with hash chains: the longest match in a window, and the best of the next few
+ *
+ * After M. Mathur, "Analysis of Parallel Lempel-Ziv Compression Using CUDA", M.Tech. dissertation,
+ * Delhi Technological University 2013: LZSS (section 6) with the DJB2 hash (6.2) or, which the
+ * dissertation proposes, with Murmur3 (7).  All positions of the window, the 4 KiB before a position,
+ * are in a hash table by their first three bytes; a bucket's positions form a chain.  A search goes
+ * through the chain and takes the longest match, of 3 to 18 bytes.  Where a search finds one, the
+ * matches at the next 8 positions are looked at, and the best is taken (the pseudocode of section 6).
+ * The bytes before it stand for themselves.  The walk goes on behind the match.
+ *
+ * What is counted, for segments that the CPU matches: probes, the positions in chains that searches
+ * looked at, and collisions, those of them whose three bytes are others than the search's.  The
+ * dissertation compares the two hashes by collisions (11.1.5, 12.1.5), in its serial programs.  A
+ * position is searched once at most, and only if the walk comes there or looks at it.
+ *
+ * Where this differs from the paper, and why:
+ *
+ * - Its coding is DEFLATE's.  So matches side by side at one distance are one match (lzss/common.h).
+ * - The parallel version (10) cuts the input into chunks, of 1 MiB in its code (16.1), each of which
+ *   starts with an empty window.  This program's segments are that.  Besides, no match crosses the
+ *   end of one of this program's chunks, 32 KiB: those are worked on side by side.
+ * - A search ahead sees all positions of the window before its own position.  In the pseudocode, it
+ *   sees those before the walk's; then what is found would depend on the walk, and could not be
+ *   found at all positions at a time.
+ * - What the best choice is, the paper does not say.  By default, it is the longest match; with
+ *   choice=saving, the one that saves most in the paper's coding for each byte that the walk goes on.
+ *   The first of equals wins.  Of 4 MiB of source code, the paper's coding makes 1.88 MB by the
+ *   former, 1.68 MB by the latter, and 1.60 MB with ahead=0: what is skipped costs more than longer
+ *   matches gain.
+ * - Of matches of equal length, the nearest wins; the paper does not say which.
+ * - The size of the table is not in the paper.  A quarter of the window is what M. Dipperstein's LZSS
+ *   has, which it refers to [4].
+ * - Chains have no limit by default, as in section 6.  The code in 16.1, for LZ4, has buckets of a
+ *   fixed number of places, and drops what has none; it does not say how many.  The key `chain` stops
+ *   a search instead, after so many of the nearest positions.
+ * - The code of DJB2 (16.2) takes four bytes, against its comment and the text, which say three.
+ *   Here it is three: with four, a match of three would mostly not be found.
+ * - The walk begins with the first byte, and a match may begin with the second: what it repeats may
+ *   reach into the match itself, as window and look-ahead are one buffer in the paper's code, too.
+ *   The pseudocode writes three bytes before it looks for matches.
+ *
+ * The size in the paper's coding: a byte for itself is 9 bits, and a pair is 17, with 12 bits for the
+ * distance and 4 for the length (figure 4).  So the size is 9 bits for each literal, and, for each
+ * match with what continues it at the same distance, 17 bits for every 18 bytes or part of that.  The
+ * latter holds with an unlimited chain, as a match then ends before its greatest length only where
+ * the bytes differ, or at the end of a chunk.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "papers/lzss.h"
+#include "papers/method.h"
+
+/* Matches that are remembered, by the low bits of their positions. */
+#define REMEMBERED 32
+
+_Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
+
+/* Positions are counted from the start of the history, so that 16 bits hold them. */
+struct state {
+    uint16_t table[LZSS_BUCKETS_MAX];               /* the last position in each bucket */
+    uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE]; /* how far back the one before is, or 0 */
+    struct paper_match found[REMEMBERED];
+};
+
+/* In an empty bucket.  No position comes after this one, if it is one. */
+#define NOWHERE 0xffff
+
+/* What a chunk's searches have to do with. */
+struct search {
+    struct state *state;
+    const uint32_t *param;
+    const uint8_t *base; /* position 0 */
+    uint32_t end;
+    uint32_t known; /* matches before this position, and not before the walk's, are remembered */
+    uint64_t probes, collisions;
+};
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return malloc(sizeof(struct state));
+}
+
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return sizeof(struct state);
+}
+
+/* Enters all positions before s->end. */
+static void make_links(const struct search *s)
+{
+    const uint32_t window = s->param[LZSS_WINDOW], hash = s->param[LZSS_HASH];
+    const uint32_t buckets = s->param[LZSS_BUCKETS];
+
+    memset(s->state->table, 0xff, buckets * sizeof(s->state->table[0]));
+    for (uint32_t pos = 0; pos < s->end; pos++) {
+        uint16_t *const entry = &s->state->table[lzss_hash(load32(s->base + pos), hash, buckets)];
+        const uint32_t distance = pos - *entry;
+
+        s->state->links[pos] = (uint16_t)(distance - 1 < window ? distance : 0);
+        *entry = (uint16_t)pos;
+    }
+}
+
+/* The longest match at a position. */
+static struct paper_match search_at(struct search *s, uint32_t pos)
+{
+    const uint32_t length = s->param[LZSS_LENGTH], window = s->param[LZSS_WINDOW];
+    const uint32_t most = s->end - pos < length ? s->end - pos : length;
+    const uint8_t *const here = s->base + pos;
+    const uint32_t want = load32(here) << 8;
+    struct paper_match best = {0, 0};
+    uint32_t left = s->param[LZSS_CHAIN], there = pos;
+
+    if (most < LZ_MIN_MATCH)
+        return best;
+    for (; left > 0 && best.length < most; left--) {
+        const uint32_t link = s->state->links[there];
+        uint32_t n;
+
+        there -= link;
+        if (link == 0 || pos - there > window)
+            break;
+        s->probes++;
+        if (load32(s->base + there) << 8 != want) {
+            s->collisions++;
+            continue;
+        }
+        /* Only what is longer counts. */
+        if (here[best.length] != s->base[there + best.length])
+            continue;
+        n = (uint32_t)match_length(here, s->base + there, LZ_MIN_MATCH, most);
+        if (n > best.length)
+            best = (struct paper_match){n, pos - there};
+    }
+    return best;
+}
+
+/* The same, if it is not remembered; for positions in a row. */
+static struct paper_match match_at(struct search *s, uint32_t pos)
+{
+    struct paper_match *const found = &s->state->found[pos % REMEMBERED];
+
+    if (pos >= s->known) {
+        *found = search_at(s, pos);
+        s->known = pos + 1;
+    }
+    return *found;
+}
+
+/* The best match from `pos` on, where there is one; *skipped: bytes before it. */
+static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipped)
+{
+    const uint32_t choice = s->param[LZSS_CHOICE];
+    struct paper_match best = match_at(s, pos);
+    uint32_t score;
+
+    *skipped = 0;
+    if (best.length == 0)
+        return best;
+    score = lzss_score(best.length, 0, choice);
+    /* None that comes later is better than one of the greatest length would be here. */
+    for (uint32_t k = 1; k <= s->param[LZSS_AHEAD] && pos + k < s->end &&
+                         lzss_score(s->param[LZSS_LENGTH], k, choice) > score;
+         k++) {
+        const struct paper_match next = match_at(s, pos + k);
+
+        if (next.length > 0 && lzss_score(next.length, k, choice) > score) {
+            score = lzss_score(next.length, k, choice);
+            best = next;
+            *skipped = k;
+        }
+    }
+    return best;
+}
+
+/* Matches the chunk from position `begin` on; returns where its sequences end. */
+static struct lz_sequence *walk(struct search *s, uint32_t begin, struct lz_sequence *out)
+{
+    struct lz_pending p = {0, 0, 0, 0};
+
+    s->known = begin;
+    for (uint32_t pos = begin; pos < s->end;) {
+        uint32_t skipped;
+        const struct paper_match match = choose(s, pos, &skipped);
+        int32_t at;
+
+        if (match.length == 0) {
+            pos++;
+            continue;
+        }
+        at = (int32_t)(pos + skipped - begin);
+        if (!lz_join(&p, at, match.length, match.distance))
+            out = lz_emit_next(out, &p, at, match.length, match.distance);
+        pos += skipped + match.length;
+    }
+    return lz_emit_next(out, &p, 0, 0, 0);
+}
+
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+{
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+    struct search s = {.state = m->state, .param = level->param};
+
+    for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
+        const size_t window = level->param[LZSS_WINDOW];
+        const size_t history = start < window ? start : window;
+
+        s.base = in + start - history;
+        s.end = (uint32_t)(LZ_CHUNK_END(start, len) - start + history);
+        make_links(&s);
+        result->sequences = out;
+        out = walk(&s, (uint32_t)history, out);
+        result->count = (uint32_t)(out - result->sequences);
+    }
+    m->counters[0] += s.probes;
+    m->counters[1] += s.collisions;
+}
+
+static const char *const counter_names[LZ_COUNTERS] = {"probes", "collisions"};
+
+static const struct lz_finder finder = {
+    .name = "lzss",
+    .gpu = &gpu_finder_lzss,
+    .in_parts = true,
+    .new_state = new_state,
+    .state_size = state_size,
+    .free_state = free,
+    .find = find,
+    .counter_names = counter_names,
+};
+
+static const char *const hashes[] = {"djb2", "murmur3", NULL};
+static const char *const choices[] = {"longest", "saving", NULL};
+
+static const struct paper_key keys[] = {
+    {.name = "window",
+     .help = "bytes before a position that are searched",
+     .usual = 4096,
+     .least = 1,
+     .most = LZ_WINDOW_SIZE},
+    {.name = "length",
+     .help = "bytes of the longest match",
+     .usual = 18,
+     .least = LZ_MIN_MATCH,
+     .most = LZ_MAX_MATCH},
+    {.name = "hash", .help = "hash of three bytes", .usual = LZSS_MURMUR3, .words = hashes},
+    {.name = "buckets",
+     .help = "buckets of the hash table",
+     .usual = 1024,
+     .least = LZSS_BUCKETS_MIN,
+     .most = LZSS_BUCKETS_MAX,
+     .is_power = true},
+    {.name = "chain",
+     .help = "positions of a bucket that a search looks at",
+     .usual = LZ_WINDOW_SIZE,
+     .least = 1,
+     .most = LZ_WINDOW_SIZE},
+    {.name = "ahead",
+     .help = "positions after a match's start at which one may be better",
+     .usual = 8,
+     .least = 0,
+     .most = LZSS_AHEAD_MAX},
+    {.name = "choice",
+     .help = "which match is the best, of these",
+     .usual = LZSS_LONGEST,
+     .words = choices},
+    {.name = NULL},
+};
+
+const struct paper_method paper_lzss = {
+    .name = "lzss",
+    .summary = "the longest match in a window, by hash chains, and the best of the next few",
+    .source = "M. Mathur: Analysis of Parallel Lempel-Ziv Compression Using CUDA, DTU Delhi, 2013",
+    .finder = &finder,
+    .core_guess = 14e6,
+    .keys = keys,
+};
