@@ -8,7 +8,7 @@
 #include "bench/codings.h"
 
 /* The places of the keys that count here, as papers/NAME.h has them. */
-enum { CULZSS_LENGTH = 2, GLZSS_CHUNK = 1 };
+enum { CULZSS_LENGTH = 2, GLZSS_CHUNK = 1, LZSS_LENGTH = 1 };
 
 /* A flag bit and a byte for each. */
 static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
@@ -57,12 +57,27 @@ static void glzss_end(struct coding_sum *sum, size_t len)
     sum->bits += 64 * (uint64_t)((len + chunk - 1) / chunk);
 }
 
+/* --- Mathur's LZSS --------------------------------------------------------------------------- */
+
+/* A flag bit, 12 bits for the distance and 4 for the length. */
+static void lzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
+                       size_t distance)
+{
+    const size_t most = sum->level->param[LZSS_LENGTH];
+
+    (void)in;
+    (void)at;
+    (void)distance;
+    sum->bits += 17 * (uint64_t)((length + most - 1) / most);
+}
+
 /* --- All ------------------------------------------------------------------------------------- */
 
 static const struct coding codings[] = {
     {"culzss", flagged_literals, culzss_match, NULL},
     {"glzss-basic", flagged_literals, glzss_match, glzss_end},
     {"glzss-tagging", flagged_literals, glzss_match, glzss_end},
+    {"lzss", flagged_literals, lzss_match, NULL},
 };
 
 const struct coding *coding_of(const char *method)

@@ -66,6 +66,14 @@ static void test_glzss(void)
     }
 }
 
+/* A literal takes 9 bits, a match of up to 18 bytes 17. */
+static void test_lzss(void)
+{
+    CHECK_EQ(bits("lzss", "abcdefg"), 7 * 9);
+    CHECK_EQ(bits("lzss", "abcdabcd"), 4 * 9 + 17);
+    CHECK_EQ(bits("lzss", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 9 + 3 * 17);
+}
+
 /* There is a coding for every method. */
 static void test_all(void)
 {
@@ -78,6 +86,7 @@ int main(void)
 {
     RUN(test_culzss);
     RUN(test_glzss);
+    RUN(test_lzss);
     RUN(test_all);
     return unit_done();
 }
