@@ -293,6 +293,22 @@ static void test_periods(void)
     free(in);
 }
 
+/* Nothing but matches as far back as DEFLATE has them, or a byte farther. */
+static void test_window(void)
+{
+    const size_t len = 70 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+                fill_period(in, len, distance);
+                compare(p, &level, in, len);
+            }
+    free(in);
+}
+
 static void test_sizes(void)
 {
     static const size_t sizes[] = {0,    1,    2,    3,     4,     5,     8,     127,  512,
@@ -341,6 +357,7 @@ int main(void)
     RUN(test_kinds);
     RUN(test_edges);
     RUN(test_periods);
+    RUN(test_window);
     RUN(test_sizes);
     RUN(test_real_files);
     return unit_done();
