@@ -21,7 +21,8 @@ extern "C" {
 /* clang-format off */
 #define PAPER_METHODS(X) \
     X(culzss) \
-    X(lz4)
+    X(lz4) \
+    X(position_lists)
 /* clang-format on */
 
 /* A parameter of a method. */

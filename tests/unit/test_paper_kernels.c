@@ -119,10 +119,23 @@ static void test_threes(void)
     for_each_method(compare_threes);
 }
 
+/* Where a block has less shared memory, some methods have less in it. */
+static void compare_with_less(const struct lz_level *level)
+{
+    options.shared = 60000;
+    compare_kind(70 * KIB, &tokens, level, 128 * KIB);
+    options.shared = 0;
+}
+
+static void test_less_shared_memory(void)
+{
+    for_each_method(compare_with_less);
+}
+
 /* Every variant, with matches that are as long, and as far, as they may be. */
 static void test_edges(void)
 {
-    const size_t len = 34 * KIB;
+    const size_t len = 34 * KIB + 5;
     uint8_t *in = unit_need(malloc(len));
     struct lz_level level;
 
@@ -160,6 +173,7 @@ int main(void)
     RUN(test_short_inputs);
     RUN(test_mixed_lengths);
     RUN(test_threes);
+    RUN(test_less_shared_memory);
     RUN(test_edges);
     RUN(test_periods);
     return unit_done();
