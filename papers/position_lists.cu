@@ -116,6 +116,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     const uint16_t *before = s->before + p.begin;
     const uint32_t mask = position_lists_mask(k.hash);
 
+    if (p.size == 0)
+        return;
     for (uint32_t i = threadIdx.x; i < (p.size + BEHIND) / sizeof(uint4); i += SEARCH_THREADS)
         shared[i] = __ldg((const uint4 *)p.data + i);
     if (LINKS) {
