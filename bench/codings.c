@@ -71,6 +71,72 @@ static void lzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, siz
     sum->bits += 17 * (uint64_t)((length + most - 1) / most);
 }
 
+/* --- LZ4 ------------------------------------------------------------------------------------- */
+
+/* Bytes beside a token for a number of which it has no more than 15. */
+static uint64_t lz4_more(size_t number)
+{
+    return number < 15 ? 0 : (number - 15) / 255 + 1;
+}
+
+/* They wait for the token of the match that follows. */
+static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
+{
+    (void)in;
+    (void)at;
+    sum->state[0] += (uint32_t)count;
+}
+
+/* A token's worth of literals. */
+static uint64_t lz4_take_literals(struct coding_sum *sum)
+{
+    const uint64_t bytes = 1 + lz4_more(sum->state[0]) + sum->state[0];
+
+    sum->state[0] = 0;
+    return bytes;
+}
+
+static void lz4_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
+                      size_t distance)
+{
+    (void)in;
+    (void)at;
+    (void)distance;
+    sum->bits += 8 * (lz4_take_literals(sum) + 2 + lz4_more(length - 4));
+}
+
+/* A segment is a block, which ends with literals; those of LZ4 have at least five. */
+static void lz4_end(struct coding_sum *sum, size_t len)
+{
+    (void)len;
+    sum->bits += 8 * lz4_take_literals(sum);
+}
+
+/* --- Lists of positions ---------------------------------------------------------------------- */
+
+/* What goes into the paper's range coder: a byte for a literal, two numbers of 32 bits for a match, and
+ * two more where a row of matches begins.  What the coder makes of that is left out. */
+static void position_lists_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
+                                    size_t count)
+{
+    (void)in;
+    (void)at;
+    sum->bits += 8 * (uint64_t)count;
+    sum->state[0] = 0;
+}
+
+static void position_lists_match(struct coding_sum *sum, const uint8_t *in, size_t at,
+                                 size_t length, size_t distance)
+{
+    (void)in;
+    (void)at;
+    (void)distance;
+    if (sum->state[0] == 0)
+        sum->bits += 64;
+    sum->state[0] = 1;
+    sum->bits += 64 * (uint64_t)((length + 257) / 258);
+}
+
 /* --- All ------------------------------------------------------------------------------------- */
 
 static const struct coding codings[] = {
@@ -78,6 +144,8 @@ static const struct coding codings[] = {
     {"glzss-basic", flagged_literals, glzss_match, glzss_end},
     {"glzss-tagging", flagged_literals, glzss_match, glzss_end},
     {"lzss", flagged_literals, lzss_match, NULL},
+    {"lz4", lz4_literals, lz4_match, lz4_end},
+    {"position-lists", position_lists_literals, position_lists_match, NULL},
 };
 
 const struct coding *coding_of(const char *method)

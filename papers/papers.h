@@ -23,7 +23,9 @@ extern "C" {
     X(culzss) \
     X(glzss_basic) \
     X(glzss_tagging) \
-    X(lzss)
+    X(lzss) \
+    X(lz4) \
+    X(position_lists)
 /* clang-format on */
 
 /* A parameter of a method. */

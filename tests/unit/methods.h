@@ -7,11 +7,19 @@
 #include "papers/papers.h"
 #include "tests/unit/inputs.h"
 
+/* Whether a key has so few values that all are tried. */
+static inline bool has_few_values(const struct paper_key *key)
+{
+    return key->words == NULL && !key->is_power && key->most - key->least < 4;
+}
+
 /* How many values of a key are tried. */
 static inline unsigned values_of(const struct paper_key *key)
 {
     unsigned count = 0;
 
+    if (has_few_values(key))
+        return key->most - key->least + 1;
     if (key->words == NULL)
         return 2;
     while (key->words[count] != NULL)
@@ -42,8 +50,8 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
 }
 
 /* Makes level 6's row that of the method in its n-th variant, from 0: with the usual values; with
- * one of them in its place: the least, the most, or a word; or one of the list above.  False: there
- * are no more. */
+ * one of them in its place: the least, the most, any of a few, or a word; or one of the list above.
+ * False: there are no more. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
@@ -55,7 +63,10 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
         const struct paper_key *key = &method->keys[i];
 
         if (n < values_of(key)) {
-            level->param[i] = key->words != NULL ? n : n == 0 ? key->least : key->most;
+            level->param[i] = key->words != NULL    ? n
+                              : has_few_values(key) ? key->least + n
+                              : n == 0              ? key->least
+                                                    : key->most;
             return true;
         }
         n -= values_of(key);

@@ -74,6 +74,28 @@ static void test_lzss(void)
     CHECK_EQ(bits("lzss", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 9 + 3 * 17);
 }
 
+/* A token with up to 14 literals and matches of up to 18 bytes, more bytes for more, two for the
+ * distance; literals at the end have a token, too. */
+static void test_lz4(void)
+{
+    char text[600];
+
+    CHECK_EQ(bits("lz4", "abcdefg"), 8 * 8);
+    CHECK_EQ(bits("lz4", "abcdefghijklmno"), (1 + 1 + 15) * 8);
+    CHECK_EQ(bits("lz4", "abcdefabcdef"), (1 + 6 + 2 + 1) * 8);
+    memset(text, 'a', sizeof(text));
+    /* A literal, and 599 bytes: 4 + 15 + 255 + 255 + 70. */
+    CHECK_EQ(bits_of("lz4", text, sizeof(text)), (1 + 1 + 2 + 3 + 1) * 8);
+}
+
+/* A literal takes a byte, a match eight, and eight more if the one before was a literal. */
+static void test_position_lists(void)
+{
+    CHECK_EQ(bits("position-lists", "abcdefg"), 7 * 8);
+    CHECK_EQ(bits("position-lists", "abcdefghabcdefgh"), 8 * 8 + 128);
+    CHECK_EQ(bits("position-lists", "abcdefghijklmnopijklmnopabcdefgh"), 16 * 8 + 64 + 2 * 64);
+}
+
 /* There is a coding for every method. */
 static void test_all(void)
 {
@@ -87,6 +109,8 @@ int main(void)
     RUN(test_culzss);
     RUN(test_glzss);
     RUN(test_lzss);
+    RUN(test_lz4);
+    RUN(test_position_lists);
     RUN(test_all);
     return unit_done();
 }

@@ -122,7 +122,7 @@ static void test_threes(void)
 /* Every variant, with matches that are as long, and as far, as they may be. */
 static void test_edges(void)
 {
-    const size_t len = 34 * KIB;
+    const size_t len = 34 * KIB + 5;
     uint8_t *in = unit_need(malloc(len));
     struct lz_level level;
 
@@ -176,6 +176,8 @@ static void compare_with_less(const struct lz_level *level)
 {
     options.shared = 1024;
     compare_kind(70 * KIB, &words, level, 96 * KIB);
+    options.shared = 60000;
+    compare_kind(70 * KIB, &tokens, level, 128 * KIB);
     options.shared = 0;
 }
 

@@ -312,6 +312,62 @@ static void test_far(void)
     free(in);
 }
 
+/* Nothing but matches as far back as DEFLATE has them, or a byte farther. */
+static void test_window(void)
+{
+    const size_t len = 70 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+                fill_period(in, len, distance);
+                compare(p, &level, in, len);
+            }
+    free(in);
+}
+
+/* Compares what the method finds that a text asks for. */
+static void compare_text(const char *text, const uint8_t *in, size_t len)
+{
+    struct lz_level level = *lz_level(6);
+    char error[PAPER_ERROR_SIZE];
+
+    if (!CHECK(paper_parse(text, &level, error))) {
+        printf("# %s\n", error);
+        return;
+    }
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        if (paper_methods[p]->finder == level.finder)
+            compare(p, &level, in, len);
+}
+
+/* Keys that count together. */
+static void test_together(void)
+{
+    const size_t len = 40 * KIB + 3;
+    uint8_t *in = unit_need(malloc(len));
+
+    /* Three bytes are left in a block, and with the next block's first they would be four that came
+     * before. */
+    fill_kind(in, len, &kinds[4], LONGEST_TOKEN, 1);
+    for (size_t i = 0; i + 4 <= len; i += 4096) {
+        memcpy(in + i, "abca", 4);
+        if (i > 0)
+            memcpy(in + i - 3, "abc", 3);
+    }
+    compare_text("position-lists,hash=4,threshold=3,block=4096", in, len);
+    compare_text("position-lists,hash=3,threshold=3,block=4096", in, len);
+
+    /* Steps that grow with each try, and begin long. */
+    fill_kind(in, len, &kinds[6], LONGEST_TOKEN, 1);
+    compare_text("lz4,table=256,skip=0", in, len);
+    compare_text("lz4,table=256,skip=0,acceleration=7", in, len);
+    compare_text("lz4,skip=1,acceleration=3,chunk=8k", in, len);
+    free(in);
+}
+
 static void test_sizes(void)
 {
     static const size_t sizes[] = {0,    1,    2,    3,     4,     5,     8,     127,  512,
@@ -450,6 +506,8 @@ int main(void)
     RUN(test_edges);
     RUN(test_periods);
     RUN(test_far);
+    RUN(test_window);
+    RUN(test_together);
     RUN(test_sizes);
     RUN(test_real_files);
     RUN(test_counts);

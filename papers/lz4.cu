@@ -1,0 +1,206 @@
+/*
+ * lz4.cu - LZ4 on the GPU (lz4.c says what it finds)
+ *
+ * LZ4's search is serial, as each try changes the table for the next.  So a warp walks along a
+ * packet, with the table in shared memory, and many packets are worked on side by side.  The warp
+ * does at once what the walk does one after another:
+ *
+ * - Positions to try are known ahead, up to the next match.  So 32 of them are looked up at once.
+ *   A lane whose hash some lane before it has too takes that one's position instead of the
+ *   table's.  The first lane with a match wins, and only positions up to its own get into the
+ *   table: the table is as if they had been tried one by one.
+ * - A match is made longer 128 bytes at a time to the back, and 32 to the front.
+ * - The lanes share in writing its tags.
+ *
+ * For the position that a match enters two bytes before its end, the next 32 have a lane that does
+ * not try.  So a match costs one more wait for memory, and not two.
+ */
+#include "gpu/internal.cuh"
+#include "gpu/warp.cuh"
+#include "papers/lz4.h"
+#include "papers/papers.h"
+
+static_assert(sizeof(uint16_t) * LZ4_TABLE_MAX <= 48 << 10, "more has to be asked for");
+static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
+              "reads behind a batch");
+
+/* The method's parameters.  Of what kernels are given, no two files may call different things by one
+ * name: C++ takes the templates that these are arguments of for the same. */
+struct lz4_numbers {
+    uint32_t bits, acceleration, skip, packet;
+    bool has_history;
+};
+
+/* A packet, and the walk's table.  Positions are counted from `data`. */
+struct packet {
+    const uint32_t *data;
+    uint16_t *table;
+    uint32_t bits;
+    uint32_t first, begin, end; /* the first byte that a match may repeat, and its own bytes */
+};
+
+/* The lanes below this one. */
+static __device__ __forceinline__ uint32_t lanes_below(void)
+{
+    return (1u << threadIdx.x) - 1;
+}
+
+/* Enters `pos` for the lanes that have one: of those that are the same entry, the highest lane's.
+ * same: the lanes that have the entry, this one among them. */
+static __device__ __forceinline__ void enter(const packet &k, bool has_one, uint32_t same,
+                                             uint32_t entry, uint32_t pos)
+{
+    if (has_one && same >> threadIdx.x == 1)
+        k.table[entry] = (uint16_t)pos;
+    __syncwarp();
+}
+
+/* Fills the table: with the positions before the packet. */
+static __device__ __forceinline__ void fill_table(const packet &k)
+{
+    const uint32_t both = k.first | k.first << 16;
+
+    for (uint32_t i = threadIdx.x; i < (sizeof(uint16_t) << k.bits) / sizeof(uint4); i += WARP)
+        ((uint4 *)k.table)[i] = make_uint4(both, both, both, both);
+    __syncwarp();
+    for (uint32_t from = k.first; from + LZ4_MIN_MATCH <= k.begin; from += LZ4_STRIDE * WARP) {
+        const uint32_t pos = from + LZ4_STRIDE * threadIdx.x;
+        const bool is_before = pos + LZ4_MIN_MATCH <= k.begin;
+        const uint32_t entry = is_before ? lz4_hash(load32(k.data, pos), k.bits) : 1u << k.bits;
+
+        enter(k, is_before, __match_any_sync(ALL_LANES, entry), entry, pos);
+    }
+}
+
+/* How many bytes from `pos` on are those `distance` back, up to `limit`. */
+static __device__ __forceinline__ uint32_t same_behind(const packet &k, uint32_t pos,
+                                                       uint32_t distance, uint32_t limit)
+{
+    for (uint32_t n = 0;; n += 4 * WARP) {
+        const uint32_t mine = n + 4 * threadIdx.x;
+        uint32_t same = 0, ends;
+
+        if (mine < limit)
+            same =
+                min(common_bytes(load32(k.data, pos + mine), load32(k.data, pos + mine - distance)),
+                    limit - mine);
+        ends = __ballot_sync(ALL_LANES, same < 4);
+        if (ends != 0) {
+            const int first = __ffs((int)ends) - 1;
+
+            return n + 4 * (uint32_t)first + __shfl_sync(ALL_LANES, same, first);
+        }
+    }
+}
+
+/* How many bytes before `pos` are those `distance` back, up to `limit`. */
+static __device__ __forceinline__ uint32_t same_before(const packet &k, uint32_t pos,
+                                                       uint32_t distance, uint32_t limit)
+{
+    const uint8_t *bytes = (const uint8_t *)k.data;
+
+    for (uint32_t n = 0;; n += WARP) {
+        const uint32_t mine = pos - 1 - n - threadIdx.x;
+        const bool is_same =
+            n + threadIdx.x < limit && __ldg(bytes + mine) == __ldg(bytes + mine - distance);
+        const uint32_t ends = __ballot_sync(ALL_LANES, !is_same);
+
+        if (ends != 0)
+            return n + (uint32_t)__ffs((int)ends) - 1;
+    }
+}
+
+/* Walks along the packet.  tags: of position 0 on; there are 0s at the packet's. */
+static __device__ __forceinline__ void walk_along(const packet &k, const lz4_numbers &by,
+                                                  uint16_t *tags)
+{
+    const uint32_t lane = threadIdx.x;
+    uint32_t behind = k.begin; /* the last match */
+    int32_t misses = 0;        /* of lane 0's position; -1: it is to be entered alone */
+
+    for (;;) {
+        const int32_t mine = misses + (int32_t)lane;
+        const uint32_t pos =
+            mine < 0 ? behind - 2 : behind + lz4_way((uint32_t)mine, by.acceleration, by.skip);
+        const bool is_entered = pos + LZ4_MIN_MATCH <= k.end;
+        const uint32_t bytes = is_entered ? load32(k.data, pos) : 0;
+        const uint32_t entry = is_entered ? lz4_hash(bytes, k.bits) : 1u << k.bits;
+        const uint32_t same = __match_any_sync(ALL_LANES, entry);
+        const uint32_t below = same & lanes_below();
+        const uint32_t last = __shfl_sync(ALL_LANES, pos, below != 0 ? 31 - __clz((int)below) : 0);
+        const uint32_t there = !is_entered ? pos : below != 0 ? last : k.table[entry];
+        const bool is_match =
+            is_entered && mine >= 0 && lz4_reaches(pos, there) && load32(k.data, there) == bytes;
+        const uint32_t matches = __ballot_sync(ALL_LANES, is_match);
+        const uint32_t winner = matches != 0 ? (uint32_t)__ffs((int)matches) - 1 : WARP - 1;
+
+        /* The ballot is after all reads. */
+        enter(k, is_entered, same & ((2u << winner) - 1), entry, pos);
+        if (matches != 0) {
+            const uint32_t at = __shfl_sync(ALL_LANES, pos, (int)winner);
+            const uint32_t distance = at - __shfl_sync(ALL_LANES, there, (int)winner);
+            const uint32_t before =
+                same_before(k, at, distance, min(at - behind, at - distance - k.first));
+            const uint32_t end =
+                at + LZ4_MIN_MATCH +
+                same_behind(k, at + LZ4_MIN_MATCH, distance, k.end - at - LZ4_MIN_MATCH);
+
+            for (uint32_t i = at - before + lane; i < end; i += WARP)
+                tags[i] = (uint16_t)distance;
+            behind = end;
+            misses = -1;
+        } else {
+            misses += WARP;
+        }
+        if (behind + lz4_way((uint32_t)max(misses, 0), by.acceleration, by.skip) + LZ4_MIN_MATCH >
+            k.end)
+            break;
+    }
+}
+
+static __global__ void __launch_bounds__(WARP) compress(gpu_view v, lz4_numbers by)
+{
+    extern __shared__ uint4 shared[];
+    const uint32_t packets = LZ_CHUNK_SIZE / by.packet;
+    const uint32_t chunk = blockIdx.x / packets;
+    const gpu_span span = gpu_chunk_span(v, chunk);
+    const uint32_t history = by.has_history ? span.history : 0;
+    const uint32_t end = history + span.end - span.start;
+    packet k;
+
+    k.data = (const uint32_t *)(v.input + span.start - history);
+    k.table = (uint16_t *)shared;
+    k.bits = by.bits;
+    k.begin = history + blockIdx.x % packets * by.packet;
+    k.first = history > 0 ? 0 : k.begin;
+    k.end = min(k.begin + by.packet, end);
+    if (k.begin + LZ4_MIN_MATCH > end)
+        return;
+    fill_table(k);
+    walk_along(k, by, v.tags + (size_t)chunk * LZ_CHUNK_SIZE - history);
+}
+
+static size_t scratch_size(const struct lz_level *level)
+{
+    (void)level;
+    return 0;
+}
+
+static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    (void)level;
+    return cudaMemsetAsync(v.tags, 0, v.chunks * sizeof(uint16_t) * LZ_CHUNK_SIZE, stream);
+}
+
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const lz4_numbers by = {both_log2(level->param[LZ4_TABLE]), level->param[LZ4_ACCELERATION],
+                            level->param[LZ4_SKIP], lz4_packet(level->param[LZ4_CHUNK]),
+                            level->param[LZ4_CHUNK] == 0};
+
+    compress<<<v.chunks *(LZ_CHUNK_SIZE / by.packet), WARP, sizeof(uint16_t) << by.bits, stream>>>(
+        v, by);
+    return cudaGetLastError();
+}
+
+const struct gpu_finder gpu_finder_lz4 = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};

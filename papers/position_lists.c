@@ -1,0 +1,185 @@
+/*
+ * position_lists.c - parallel LZMA's dictionary stage: the longest match among the last few positions
+ * with the same first bytes, if it saves space
+ *
+ * After "Parallel Data Compression Using LZMA", International Journal of Advanced Computational
+ * Engineering and Networking, 2013, section III, A to C.  The input is cut into blocks of one size,
+ * which are worked on side by side.  The first two bytes at a position are hashed.  Each hash has a
+ * list of the positions that had it, the last one first.  The list's length is bounded: "more
+ * elements, more compression", and more time.  At a position, all in the list are compared with it,
+ * and the longest match wins.  If that has eight bytes or more, as a pair of distance and length
+ * takes eight bytes, the pair takes the bytes' place, and the search goes on behind them.  If not,
+ * the byte there stays as it is.  All positions get into the lists.
+ *
+ * Here the paper's blocks are called packets, as a block is something else in this program.  The
+ * paper says that three or four bytes may be hashed, and gives no number for a list's length or a
+ * block's size; these and the eight bytes are keys.
+ *
+ * Where this differs from the paper, and why:
+ *
+ * - The paper codes what comes of this by an arithmetic coder whose model is the frequency of each
+ *   byte (III, D and E; it calls that a range encoder, too).  That cannot be DEFLATE: it is
+ *   DEFLATE's Huffman codes here.  Its own coding before that stage follows from the sequences, if
+ *   those without literals at the distance of the one before are joined.  A literal is a byte, a
+ *   match is a pair, eight bytes, and each row of pairs without literals between them has an entry
+ *   in an index, with the row's place and number of pairs; as two of the paper's integers, that is
+ *   eight bytes.  What the arithmetic coder makes of these bytes is their entropy, byte by byte.
+ * - A block is 32 KiB at most, this program's chunk.  The paper's positions have 32 bits.
+ * - A match has 258 bytes at most, as in DEFLATE.  Without a bound, a GPU, which searches all
+ *   positions, would compare most bytes of long matches thousands of times.
+ * - Of matches of equal length, the nearest wins; the paper does not say which.
+ * - The paper has it that the hash is another one for other bytes.  Tables of three and four bytes
+ *   would be too large for that, so entries are shared, and a list has the positions of the same
+ *   bytes all the same: those of others do not count.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "papers/method.h"
+#include "papers/position_lists.h"
+
+#define TABLE_BITS 15
+
+/* A packet's lists.  Positions are counted from its start. */
+struct state {
+    uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
+    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the last one before it of its entry */
+};
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return malloc(sizeof(struct state));
+}
+
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return sizeof(struct state);
+}
+
+static void make_lists(struct state *s, const uint8_t *packet, uint32_t size, uint32_t hash)
+{
+    memset(s->last, 0xff, sizeof(s->last));
+    for (uint32_t pos = 0; pos + hash <= size; pos++) {
+        uint16_t *const last =
+            &s->last[position_lists_entry(load32(packet + pos), hash, TABLE_BITS)];
+
+        s->before[pos] = *last;
+        *last = (uint16_t)pos;
+    }
+}
+
+/* The match at `pos` of the packet. */
+static struct paper_match match_at(const struct state *s, const struct lz_level *level,
+                                   const uint8_t *packet, uint32_t pos, uint32_t size)
+{
+    const uint32_t hash = level->param[POSITION_LISTS_HASH];
+    const uint32_t threshold = level->param[POSITION_LISTS_THRESHOLD];
+    const uint32_t mask = position_lists_mask(hash);
+    const uint32_t most = position_lists_most(size - pos, hash, threshold);
+    const uint8_t *const here = packet + pos;
+    const uint32_t want = load32(here);
+    uint32_t left = level->param[POSITION_LISTS_LIST], longest = threshold - 1;
+    struct paper_match best = {0, 0};
+
+    if (most == 0)
+        return best;
+    for (uint32_t at = s->before[pos]; at != POSITION_LISTS_NONE; at = s->before[at]) {
+        const uint8_t *const there = packet + at;
+
+        if (((load32(there) ^ want) & mask) != 0)
+            continue;
+        if (here[longest] == there[longest]) {
+            const uint32_t length = (uint32_t)match_length(here, there, 0, most);
+
+            if (length > longest) {
+                best = (struct paper_match){length, pos - at};
+                longest = length;
+            }
+        }
+        if (--left == 0 || longest == most)
+            break;
+    }
+    return best;
+}
+
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+{
+    const uint32_t packet = level->param[POSITION_LISTS_BLOCK];
+    struct state *const s = m->state;
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+
+    for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
+        const uint32_t end = (uint32_t)(LZ_CHUNK_END(start, len) - start);
+        struct lz_pending p = {0, 0, 0, 0};
+
+        result->sequences = out;
+        for (uint32_t begin = 0; begin < end; begin += packet) {
+            const uint8_t *const bytes = in + start + begin;
+            const uint32_t size = end - begin < packet ? end - begin : packet;
+
+            make_lists(s, bytes, size, level->param[POSITION_LISTS_HASH]);
+            for (uint32_t pos = 0; pos < size;) {
+                const struct paper_match match = match_at(s, level, bytes, pos, size);
+                const int32_t at = (int32_t)(begin + pos);
+
+                if (match.length == 0) {
+                    pos++;
+                    continue;
+                }
+                /* One that goes on at the last one's distance follows 258 bytes: it is a piece. */
+                out = lz_emit_next(out, &p, at, match.length, match.distance);
+                pos += match.length;
+            }
+        }
+        out = lz_emit_next(out, &p, 0, 0, 0);
+        result->count = (uint32_t)(out - result->sequences);
+    }
+}
+
+static const struct lz_finder finder = {
+    .name = "position-lists",
+    .gpu = &gpu_finder_position_lists,
+    .in_parts = true,
+    .new_state = new_state,
+    .state_size = state_size,
+    .free_state = free,
+    .find = find,
+};
+
+static const struct paper_key keys[] = {
+    {.name = "hash", .help = "bytes that are hashed", .usual = 2, .least = 2, .most = 4},
+    {.name = "list",
+     .help = "positions with the same bytes that are compared",
+     .usual = 16,
+     .least = 1,
+     .most = 4096},
+    {.name = "threshold",
+     .help = "bytes of the shortest match",
+     .usual = 8,
+     .least = LZ_MIN_MATCH,
+     .most = LZ_MAX_MATCH},
+    {.name = "block",
+     .help = "bytes of the blocks, which no match leaves",
+     .usual = LZ_CHUNK_SIZE,
+     .least = POSITION_LISTS_PACKET_MIN,
+     .most = LZ_CHUNK_SIZE,
+     .is_power = true},
+    {.name = NULL},
+};
+
+const struct paper_method paper_position_lists = {
+    .name = "position-lists",
+    .summary = "the longest match among the last positions of the same bytes, if it saves space",
+    .source = "Parallel Data Compression Using LZMA, IJACEN 1 (2), 2013",
+    .finder = &finder,
+    .core_guess = 52e6,
+    .keys = keys,
+};
