@@ -20,7 +20,8 @@ extern "C" {
 /* Names as in C.  NAME.c defines paper_NAME, and NAME.cu gpu_finder_NAME. */
 /* clang-format off */
 #define PAPER_METHODS(X) \
-    X(culzss)
+    X(culzss) \
+    X(gpulz)
 /* clang-format on */
 
 /* A parameter of a method. */
