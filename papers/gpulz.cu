@@ -60,13 +60,15 @@ struct alignas(16) block_memory {
  *
  * A run is packed in the same way, so that of two runs the better one is the larger number: the longer
  * one, or the farther of equal ones.  Nothing stops a run where the packet ends.  But the search ends
- * less than STRIDE places later, and no other run gets as long as that before.
+ * less than STRIDE places later, and no other run gets as long as that before.  A match that is too long
+ * by that does no harm, as the walk ends, too.  Where less than STRIDE symbols are left, the search ends
+ * at once.
  */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t reach,
                                                       uint32_t left)
 {
-    uint32_t distance = reach, run = reach, best = 0, length;
+    uint32_t distance = reach, run = reach, best = 0;
     Symbol wanted = x[0];
     const auto compare = [&](Symbol symbol, uint32_t next_distance) {
         run = symbol == wanted ? run + (1u << 8) : next_distance;
@@ -87,8 +89,7 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
             compare(there[i], distance - i - 1);
         distance -= STRIDE;
     }
-    length = min(best >> 8, left);
-    return length < gpulz_least(sizeof(Symbol)) ? 0 : length << 8 | (best & 255);
+    return best >> 8 < gpulz_least(sizeof(Symbol)) ? 0 : best;
 }
 
 /* Finds out where walks from a group's positions go; for a warp. */

@@ -21,7 +21,8 @@ extern "C" {
 /* clang-format off */
 #define PAPER_METHODS(X) \
     X(culzss) \
-    X(gpulz)
+    X(gpulz) \
+    X(dklzss)
 /* clang-format on */
 
 /* A parameter of a method. */
