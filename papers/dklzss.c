@@ -2,14 +2,15 @@
  * dklzss.c - DKLZSS: the longest match in all of a chunk so far, by a growing failure table
  *
  * After V. Tulsyan et al., "DKLZSS - A Dynamic KMP String Matching Method for Parallel LZSS
- * Compression on GPGPUs".  The input is cut into chunks that know nothing of each other (section 6).
- * A walk goes through a chunk (5.3, Algorithm 3).  For each position that it comes to, what follows
- * there is looked for in all of the chunk before, as Knuth, Morris and Pratt look for a pattern in a
- * text (5.4, Algorithm 2): where a match fails, the failure table says how much of it is the start of
- * another one, and no byte of the text has to be read again.  The table is dynamic: an entry is
- * computed when a match of that length fails for the first time (5.1, Algorithm 1).  The longest match
- * wins, if it has three bytes or more, and the first in the text, which is the farthest, of equal
- * ones.  It ends before the position, so that it is never longer than its distance.
+ * Compression on GPGPUs", which has no date, and references up to 2014.  The input is cut into chunks
+ * that know nothing of each other (section 6).  A walk goes through a chunk (5.3, Algorithm 3).  For
+ * each position that it comes to, what follows there is looked for in all of the chunk before, as
+ * Knuth, Morris and Pratt look for a pattern in a text (5.4, Algorithm 2): where a match fails, the
+ * failure table says how much of its end may be the start of another one, and no byte of the text has
+ * to be read again.  The table is dynamic: an entry is computed when a match of that length, or a longer
+ * one, fails for the first time (5.1, Algorithm 1).  The longest match wins, if it has three bytes or
+ * more, and the first in the text, which is the farthest, of equal ones.  It ends before the position,
+ * so that it is never longer than its distance.
  *
  * Here the paper's chunks are called packets, as a chunk is something else in this program.
  *
@@ -109,8 +110,8 @@ static const struct paper_key keys[] = {
 const struct paper_method paper_dklzss = {
     .name = "dklzss",
     .summary = "the longest match in all of a chunk so far, by a growing failure table",
-    .source = "V. Tulsyan, A. Sarode, A. Vasishta, T. Notani, A.R. Sharma: DKLZSS - A Dynamic KMP "
-              "String Matching Method for Parallel LZSS Compression on GPGPUs",
+    .source = "V. Tulsyan et al.: DKLZSS - A Dynamic KMP String Matching Method for Parallel LZSS "
+              "Compression on GPGPUs, not before 2014",
     .finder = &finder,
     .core_guess = 3e6,
     .keys = keys,

@@ -17,11 +17,11 @@ enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 #define DKLZSS_LENGTH_MAX (DKLZSS_PACKET_MAX / 2)
 
 /*
- * The failure table of the pattern that starts at a position.  Entry n is for the pattern's first n
- * bytes, 1 or more: so many of them, fewer than n, are both at their start and at their end, at most.
- * It grows when a longer match fails, and then no further than that match needs.
+ * Algorithm 1: adds entry known + 1 to a failure table that has entries 1 to `known`.
  *
- * Algorithm 1: adds the entry after the last one, `known`, of the table. */
+ * Entry n is for the pattern's first n bytes: the most of them, fewer than n, that are both at their
+ * start and at their end.
+ */
 BOTH_INLINE void dklzss_add_failure(uint16_t *table, uint32_t known, const uint8_t *pattern)
 {
     uint32_t n = known;
