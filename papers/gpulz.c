@@ -19,7 +19,8 @@
  * `symbol=auto` selects the width as the paper does (3.2.3): wide symbols are of no use where they make
  * data less than 1.5 times smaller, and symbols have one byte there.
  *
- * The paper's coding takes a flag bit, and S bytes for a literal symbol or two bytes for a match.
+ * The paper's coding takes a flag bit, and S bytes for a literal symbol or two bytes for a match; and,
+ * for each chunk, two numbers that say where its flags, in whole bytes, and its codes are (3.3.3).
  * Its size follows from the sequences.  Those with no literals before them and at the distance of
  * the one before belong to one match.  A match of n bytes at distance d is n / d matches of the
  * paper, rounded up: matches side by side at one distance are joined here (lzss/common.h), and all
