@@ -54,8 +54,9 @@ static struct paper_match match_at(const struct lz_level *level, const uint8_t *
     uint16_t failures[DKLZSS_LENGTH_MAX + 1];
     uint32_t known = 0, match = 0;
 
+    /* What matches now is never longer than the best match. */
     while (best.length < most && at + best.length < pattern) {
-        if (match < most && at + match < pattern && at[match] == pattern[match]) {
+        if (at[match] == pattern[match]) {
             match++;
             if (match > best.length)
                 best = (struct paper_match){match, (uint32_t)(pattern - at)};
