@@ -5,10 +5,13 @@
 
 #include <string.h>
 
+#include "base/both.h"
 #include "bench/codings.h"
-
-/* The places of the keys that count here, as papers/NAME.h has them. */
-enum { CULZSS_LENGTH = 2, GLZSS_CHUNK = 1, LZSS_LENGTH = 1 };
+#include "papers/culzss.h"
+#include "papers/dklzss.h"
+#include "papers/glzss.h"
+#include "papers/gpulz.h"
+#include "papers/lzss.h"
 
 /* A flag bit and a byte for each. */
 static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
@@ -50,11 +53,11 @@ static void glzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
 }
 
 /* 8 bytes for each chunk (section 6.5). */
-static void glzss_end(struct coding_sum *sum, size_t len)
+static void glzss_end(struct coding_sum *sum)
 {
     const size_t chunk = sum->level->param[GLZSS_CHUNK];
 
-    sum->bits += 64 * (uint64_t)((len + chunk - 1) / chunk);
+    sum->bits += 64 * (uint64_t)((sum->len + chunk - 1) / chunk);
 }
 
 /* --- Mathur's LZSS --------------------------------------------------------------------------- */
@@ -106,9 +109,8 @@ static void lz4_match(struct coding_sum *sum, const uint8_t *in, size_t at, size
 }
 
 /* A segment is a block, which ends with literals; those of LZ4 have at least five. */
-static void lz4_end(struct coding_sum *sum, size_t len)
+static void lz4_end(struct coding_sum *sum)
 {
-    (void)len;
     sum->bits += 8 * lz4_take_literals(sum);
 }
 
@@ -137,6 +139,84 @@ static void position_lists_match(struct coding_sum *sum, const uint8_t *in, size
     sum->bits += 64 * (uint64_t)((length + 257) / 258);
 }
 
+/* --- gpuLZ ----------------------------------------------------------------------------------- */
+
+/* What sum->state has. */
+enum { GPULZ_FLAGS, GPULZ_PACKETS, GPULZ_WIDTH, GPULZ_CHUNKS };
+
+/* A chunk of the paper ends: its flags take whole bytes, and it has two numbers of 32 bits. */
+static void gpulz_end(struct coding_sum *sum)
+{
+    const uint32_t flags = sum->state[GPULZ_FLAGS];
+
+    if (flags > 0)
+        sum->bits += (8 - flags % 8) % 8 + 64;
+    sum->state[GPULZ_FLAGS] = 0;
+}
+
+/* Comes to in[at]; returns the bytes of a symbol there. */
+static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t at)
+{
+    const uint32_t packets = (uint32_t)(at / sum->level->param[GPULZ_CHUNK]) + 1;
+    const uint32_t chunks = (uint32_t)(at / LZ_CHUNK_SIZE) + 1;
+
+    if (packets != sum->state[GPULZ_PACKETS])
+        gpulz_end(sum);
+    sum->state[GPULZ_PACKETS] = packets;
+    if (chunks != sum->state[GPULZ_CHUNKS]) {
+        const size_t start = at / LZ_CHUNK_SIZE * LZ_CHUNK_SIZE;
+
+        sum->state[GPULZ_CHUNKS] = chunks;
+        sum->state[GPULZ_WIDTH] = gpulz_choose_width(
+            sum->level, in + start, (uint32_t)(LZ_CHUNK_END(start, sum->len) - start));
+    }
+    return sum->state[GPULZ_WIDTH];
+}
+
+/* A flag bit and a symbol for each. */
+static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
+{
+    const size_t packet = sum->level->param[GPULZ_CHUNK];
+
+    while (count > 0) {
+        const size_t left = packet - at % packet, some = count < left ? count : left;
+        const uint32_t width = gpulz_come_to(sum, in, at);
+        const uint32_t symbols = ((uint32_t)some + width - 1) / width;
+
+        sum->bits += symbols + 8 * (uint64_t)some;
+        sum->state[GPULZ_FLAGS] += symbols;
+        at += some;
+        count -= some;
+    }
+}
+
+/* A flag bit, a byte for the length and one for the distance.  No match is longer than its distance. */
+static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
+                        size_t distance)
+{
+    const uint32_t matches = (uint32_t)((length + distance - 1) / distance);
+
+    (void)gpulz_come_to(sum, in, at);
+    sum->bits += 17 * (uint64_t)matches;
+    sum->state[GPULZ_FLAGS] += matches;
+}
+
+/* --- DKLZSS ---------------------------------------------------------------------------------- */
+
+/* The paper says nothing of its coding.  A flag bit, and as many bits for distance and length each as
+ * positions in a chunk take.  No match is longer than its distance. */
+static void dklzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
+                         size_t distance)
+{
+    const size_t most = sum->level->param[DKLZSS_LOOKAHEAD];
+    const size_t one = most < distance ? most : distance;
+
+    (void)in;
+    (void)at;
+    sum->bits +=
+        (1 + 2 * both_log2(sum->level->param[DKLZSS_CHUNK])) * (uint64_t)((length + one - 1) / one);
+}
+
 /* --- All ------------------------------------------------------------------------------------- */
 
 static const struct coding codings[] = {
@@ -146,6 +226,8 @@ static const struct coding codings[] = {
     {"lzss", flagged_literals, lzss_match, NULL},
     {"lz4", lz4_literals, lz4_match, lz4_end},
     {"position-lists", position_lists_literals, position_lists_match, NULL},
+    {"gpulz", gpulz_literals, gpulz_match, gpulz_end},
+    {"dklzss", flagged_literals, dklzss_match, NULL},
 };
 
 const struct coding *coding_of(const char *method)
@@ -159,7 +241,7 @@ const struct coding *coding_of(const char *method)
 uint64_t coding_bits(const struct coding *coding, const struct lz_level *level, const uint8_t *in,
                      size_t len, const struct lz_chunk *chunks)
 {
-    struct coding_sum sum = {.level = level};
+    struct coding_sum sum = {.level = level, .len = len};
 
     for (size_t start = 0; start < len; start += LZ_CHUNK_SIZE) {
         const struct lz_chunk *c = &chunks[start / LZ_CHUNK_SIZE];
@@ -186,6 +268,6 @@ uint64_t coding_bits(const struct coding *coding, const struct lz_level *level, 
             coding->literals(&sum, in, at, end - at);
     }
     if (coding->end != NULL)
-        coding->end(&sum, len);
+        coding->end(&sum);
     return sum.bits;
 }

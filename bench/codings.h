@@ -12,6 +12,7 @@
 /* Adds up the bits of literals and matches, in order. */
 struct coding_sum {
     const struct lz_level *level;
+    size_t len; /* of the segment */
     uint64_t bits;
     uint32_t state[4]; /* the coding's: 0 where a segment begins */
 };
@@ -25,8 +26,8 @@ struct coding {
      * 258 bytes, perhaps. */
     void (*match)(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                   size_t distance);
-    /* The segment ends, after `len` bytes; or NULL. */
-    void (*end)(struct coding_sum *sum, size_t len);
+    /* The segment ends; or NULL. */
+    void (*end)(struct coding_sum *sum);
 };
 
 /* The coding of this method's paper; NULL if there is none. */

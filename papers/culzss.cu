@@ -26,7 +26,7 @@ static_assert(TILE + LZ_MAX_MATCH + BEHIND + sizeof(uint32_t) <= GPU_INPUT_PAD,
               "reads behind a batch");
 
 /* The method's parameters. */
-struct numbers {
+struct culzss_numbers {
     uint32_t window, packet, length;
 };
 
@@ -45,7 +45,7 @@ static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t he
 }
 
 /* Leaves the length of every position's match, or 0, and its distance in the tags. */
-static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, numbers k)
+static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_numbers k)
 {
     extern __shared__ uint4 shared[];
     uint32_t *words = (uint32_t *)shared;
@@ -115,8 +115,8 @@ static size_t scratch_size(const struct lz_level *level)
 
 static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    const numbers k = {level->param[CULZSS_WINDOW], level->param[CULZSS_CHUNK],
-                       level->param[CULZSS_LENGTH]};
+    const culzss_numbers k = {level->param[CULZSS_WINDOW], level->param[CULZSS_CHUNK],
+                              level->param[CULZSS_LENGTH]};
 
     longest<<<v.chunks * TILES, THREADS, k.window + TILE + k.length + BEHIND + 8, stream>>>(v, k);
     return cudaGetLastError();

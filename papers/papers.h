@@ -25,7 +25,9 @@ extern "C" {
     X(glzss_tagging) \
     X(lzss) \
     X(lz4) \
-    X(position_lists)
+    X(position_lists) \
+    X(gpulz) \
+    X(dklzss)
 /* clang-format on */
 
 /* A parameter of a method. */

@@ -84,7 +84,7 @@ static inline void print_variant(const struct paper_method *method, const struct
 }
 
 /* A length or a distance at which something ends for a method: a value of a key, or one of DEFLATE's
- * limits; or one less, or one more.  At most `most`. */
+ * limits; or one less, or one more; in bytes, or in symbols of two or four.  At most `most`. */
 static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
                              size_t most, uint64_t *state)
 {
@@ -96,6 +96,8 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     n = unit_below(state, keys + sizeof(limits) / sizeof(limits[0]));
     edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3);
     edge = edge > 1 ? edge - 1 : 1;
+    if (unit_below(state, 4) == 0)
+        edge <<= 1 + unit_below(state, 2);
     return edge > most ? most : edge;
 }
 

@@ -96,6 +96,32 @@ static void test_position_lists(void)
     CHECK_EQ(bits("position-lists", "abcdefghijklmnopijklmnopabcdefgh"), 16 * 8 + 64 + 2 * 64);
 }
 
+/* A literal takes a bit and a symbol, a match 17 bits; the bits in front fill up a byte, and a chunk has
+ * 64 bits more. */
+static void test_gpulz(void)
+{
+    char text[8192];
+
+    CHECK_EQ(bits("gpulz,symbol=1", "abcdefgh"), 8 * 9 + 64);
+    CHECK_EQ(bits("gpulz,symbol=1", "abcdabcd"), 4 * 9 + 17 + 3 + 64);
+    CHECK_EQ(bits("gpulz,symbol=2", "abcdabcd"), 2 * 17 + 17 + 5 + 64);
+    CHECK_EQ(bits("gpulz,symbol=4", "abcdabcd"), 33 + 17 + 6 + 64);
+    CHECK_EQ(bits("gpulz,symbol=4", "abcdabcdabcdx"), 33 + 2 * 17 + 9 + 4 + 64);
+    /* In each chunk of 2048 bytes, a symbol and one match for each of the other 511. */
+    memset(text, 'a', sizeof(text));
+    CHECK_EQ(bits_of("gpulz,symbol=4,window=32", text, 2048),
+             33 + 17 * (5 + 15) + 64 + (8 - (1 + 5 + 15) % 8));
+}
+
+/* A literal takes 9 bits, a match 25, and is never longer than its distance. */
+static void test_dklzss(void)
+{
+    CHECK_EQ(bits("dklzss", "abcdefg"), 7 * 9);
+    CHECK_EQ(bits("dklzss", "abcdabcd"), 4 * 9 + 25);
+    CHECK_EQ(bits("dklzss", "aaaaaaaa"), 5 * 9 + 25);
+    CHECK_EQ(bits("dklzss,chunk=512", "abcdabcd"), 4 * 9 + 19);
+}
+
 /* There is a coding for every method. */
 static void test_all(void)
 {
@@ -111,6 +137,8 @@ int main(void)
     RUN(test_lzss);
     RUN(test_lz4);
     RUN(test_position_lists);
+    RUN(test_gpulz);
+    RUN(test_dklzss);
     RUN(test_all);
     return unit_done();
 }

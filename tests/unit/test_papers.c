@@ -385,6 +385,32 @@ static void test_sizes(void)
     free(in);
 }
 
+/* Short segments of few symbols, of one, two or four bytes: several ways to say them are as good. */
+static void test_few_symbols(void)
+{
+    const uint64_t rounds = UNIT_SANITIZED ? 200 : 4000;
+    uint8_t in[4 * 64];
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++) {
+        make_variant(paper_methods[p], 0, &level);
+        for (uint64_t seed = 0; seed < rounds; seed++) {
+            uint64_t state = seed;
+            const size_t width = (size_t)1 << unit_below(&state, 3);
+            const size_t len = unit_below(&state, sizeof(in) + 1);
+            const uint64_t values = 2 + unit_below(&state, 8);
+
+            for (size_t i = 0; i < sizeof(in); i += width) {
+                const uint64_t value = unit_below(&state, values);
+
+                for (size_t j = 0; j < width; j++)
+                    in[i + j] = (uint8_t)(value * (j + 1));
+            }
+            compare(p, &level, in, len);
+        }
+    }
+}
+
 static void test_real_files(void)
 {
     static const char *const names[] = {"prose.txt", "source.txt", "object.bin"};
@@ -509,6 +535,7 @@ int main(void)
     RUN(test_window);
     RUN(test_together);
     RUN(test_sizes);
+    RUN(test_few_symbols);
     RUN(test_real_files);
     RUN(test_counts);
     RUN(test_counts_in_parts);

@@ -1,0 +1,166 @@
+/*
+ * dklzss.cu - DKLZSS on the GPU (dklzss.c says what it finds)
+ *
+ * One kernel, a warp for a packet, whose bytes it has in shared memory.  The warp walks through the
+ * packet.  At each position that it comes to, its lanes share the text in pieces: a lane looks for
+ * matches that start in its own.  It looks at four places at a time for the pattern's first three
+ * bytes; from there on it goes by the failure table.  That is one table in
+ * shared memory, since all lanes have the same pattern.  A lane computes what it needs, and if others
+ * need the same, all write the same.
+ *
+ * Pieces are an odd number of words, so that the lanes, which go through them side by side, are in
+ * different banks of the shared memory.
+ */
+#include "gpu/internal.cuh"
+#include "gpu/warp.cuh"
+#include "papers/dklzss.h"
+#include "papers/papers.h"
+
+static_assert(sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
+static_assert(DKLZSS_PACKET_MAX <= 1 << 16, "lengths and places have 16 bits");
+static_assert(DKLZSS_PACKET_MAX + sizeof(uint4) + (DKLZSS_LENGTH_MAX + 1) * sizeof(uint16_t) <=
+                  48 << 10,
+              "shared memory that any device has");
+
+/* The method's parameters. */
+struct numbers {
+    uint32_t window, lookahead, packet;
+};
+
+/* Of two matches, packed, the better one is the smaller number: the longer, or the earlier of equal
+ * ones. */
+#define LONGEST 0xffffu
+#define NO_MATCH (LONGEST << 16)
+
+static __device__ __forceinline__ uint32_t pack(uint32_t length, uint32_t place)
+{
+    return (LONGEST - length) << 16 | place;
+}
+
+static __device__ __forceinline__ uint32_t length_of(uint32_t packed)
+{
+    return LONGEST - (packed >> 16);
+}
+
+/* The best match for the warp. */
+static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
+{
+#pragma unroll
+    for (int i = WARP / 2; i > 0; i /= 2)
+        packed = min(packed, __shfl_xor_sync(ALL_LANES, packed, i));
+    return packed;
+}
+
+/* The first place from `at` on, below `end`, where three bytes are those at the start of `want`;
+ * otherwise, `end` or more. */
+static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uint32_t at,
+                                                      uint32_t end, uint32_t want)
+{
+    uint32_t i = at / 4 + 1, last = words[i];
+    uint32_t there = __funnelshift_r(words[i - 1], last, at * 8);
+
+    for (; at < end; at += 4) {
+        const uint32_t further = words[++i], next = __funnelshift_r(last, further, at * 8);
+        uint32_t places = 0;
+
+#pragma unroll
+        for (uint32_t p = 0; p < 4; p++)
+            places |= (uint32_t)((__funnelshift_r(there, next, 8 * p) ^ want) << 8 == 0) << p;
+        if (places != 0)
+            return at + (uint32_t)__ffs((int)places) - 1;
+        there = next;
+        last = further;
+    }
+    return at;
+}
+
+/* This lane's best match for the pattern at `pos`, of up to `most` bytes, of those that start in
+ * bytes[begin..end), and end before pos. */
+static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_t *failures,
+                                                  uint32_t begin, uint32_t end, uint32_t pos,
+                                                  uint32_t most)
+{
+    const uint8_t *bytes = (const uint8_t *)words, *pattern = bytes + pos;
+    const uint32_t want = load32(shared_words{words}, pos);
+    uint32_t at = begin, match = 0, length = LZ_MIN_MATCH - 1, place = 0, known = 0;
+
+    /* A match that starts at pos - length is not longer. */
+    while (at < min(end, pos - min(pos, length)) && length < most) {
+        if (match == 0) {
+            at = find_three(words, at, min(end, pos - length), want);
+            if (at >= min(end, pos - length))
+                break;
+            match = LZ_MIN_MATCH;
+        }
+        while (match < most && at + match < pos && bytes[at + match] == pattern[match])
+            match++;
+        if (match > length) {
+            length = match;
+            place = at;
+        }
+        for (; known < match; known++)
+            dklzss_add_failure(failures, known, pattern);
+        at += match - failures[match];
+        match = failures[match];
+    }
+    return length < LZ_MIN_MATCH ? NO_MATCH : pack(length, place);
+}
+
+static __global__ void __launch_bounds__(WARP) match(gpu_view v, numbers k)
+{
+    extern __shared__ uint4 shared[];
+    const uint32_t lane = threadIdx.x, packets = LZ_CHUNK_SIZE / k.packet;
+    const uint32_t chunk = blockIdx.x / packets, first = blockIdx.x % packets * k.packet;
+    const gpu_span span = gpu_chunk_span(v, chunk);
+    const uint32_t left = span.end - span.start;
+    const uint32_t size = first < left ? min(k.packet, left - first) : 0;
+    const uint4 *input = (const uint4 *)(v.input + span.start + first);
+    uint16_t *failures = (uint16_t *)(shared + k.packet / sizeof(uint4) + 1);
+    uint16_t *tags = v.tags + (size_t)chunk * LZ_CHUNK_SIZE + first;
+
+    /* A few bytes behind the packet are read, and change nothing. */
+    for (uint32_t i = lane; i < size / sizeof(uint4) + 1; i += WARP)
+        shared[i] = __ldg(input + i);
+    __syncwarp();
+    for (uint32_t pos = 0; pos < size;) {
+        const uint32_t begin = pos - min(pos, k.window);
+        const uint32_t piece = ((pos - begin + 4 * WARP - 1) / (4 * WARP) | 1) * 4;
+        const uint32_t mine = begin + lane * piece;
+        const uint32_t best =
+            best_of_warp(search((const uint32_t *)shared, failures, mine, min(mine + piece, pos),
+                                pos, min(size - pos, k.lookahead)));
+        const uint32_t length = best == NO_MATCH ? 1 : length_of(best);
+        const uint32_t tag = best == NO_MATCH ? 0 : pos - (best & 0xffff);
+
+        for (uint32_t i = lane; i < length; i += WARP)
+            tags[pos + i] = (uint16_t)tag;
+        pos += length;
+    }
+}
+
+static size_t scratch_size(const struct lz_level *level)
+{
+    (void)level;
+    return 0;
+}
+
+static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const numbers k = {level->param[DKLZSS_WINDOW], level->param[DKLZSS_LOOKAHEAD],
+                       level->param[DKLZSS_CHUNK]};
+    const size_t size = k.packet + sizeof(uint4) + (k.packet / 2 + 1) * sizeof(uint16_t);
+
+    match<<<v.chunks *(LZ_CHUNK_SIZE / k.packet), WARP, size, stream>>>(v, k);
+    return cudaGetLastError();
+}
+
+/* The walks are done already. */
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    (void)v;
+    (void)level;
+    (void)stream;
+    return cudaSuccess;
+}
+
+const struct gpu_finder gpu_finder_dklzss = {scratch_size, find, parse, LZ_MIN_MATCH};

@@ -1,0 +1,213 @@
+/*
+ * gpulz.c - gpuLZ: matches of symbols of one, two or four bytes in a small window, found in one pass
+ *
+ * After B. Zhang et al., "GPULZ: Optimizing LZSS Lossless Compression for Multi-byte Data on Modern
+ * GPUs", ICS 2023.  The input is cut into chunks of 2 KiB that know nothing of each other (section
+ * 3.3.1), and is read as symbols of S bytes (3.2.3): lengths and distances are multiples of S.  For
+ * each symbol, a pointer goes through the window, the W symbols before, from the farthest on
+ * (3.3.2, Listing 1).  While the symbols there are those that follow the position, a run grows.  The
+ * first symbol that differs ends it, and the search for the next run goes on behind that symbol. So
+ * no symbol of the window is looked at twice, and what is found is not always the longest match: a
+ * run that starts within another one is not seen.  Of the runs that are seen, the longest one wins,
+ * and the farthest of equal ones.  A run ends where the position is, so that a match is never longer
+ * than its distance, and both fit in a byte.  Of all positions' matches, those are taken that a walk
+ * from the chunk's start meets.
+ *
+ * Here the paper's chunks are called packets, as a chunk is something else in this program.  Their
+ * size is in bytes: the combinations that the paper's Table 1 has no room for tell that.
+ *
+ * `symbol=auto` selects the width as the paper does (3.2.3): wide symbols are of no use where they make
+ * data less than 1.5 times smaller, and symbols have one byte there.
+ *
+ * The paper's coding takes a flag bit, and S bytes for a literal symbol or two bytes for a match; and,
+ * for each chunk, two numbers that say where its flags, in whole bytes, and its codes are (3.3.3).
+ * Its size follows from the sequences.  Those with no literals before them and at the distance of
+ * the one before belong to one match.  A match of n bytes at distance d is n / d matches of the
+ * paper, rounded up: matches side by side at one distance are joined here (lzss/common.h), and all
+ * but the last of them are as long as their distance.  All else are literals, S bytes each.
+ *
+ * Where this differs from the paper, and why:
+ *
+ * - The coding is DEFLATE's, by the CPU.  The kernel that matches, selects and encodes writes tags in
+ *   place of codes, and the local prefix sum counts nothing but the runs of these (gpu/compact.cu).
+ *   What is left of the global one is an addition that gives a chunk its room, in any order.
+ * - Of symbols of one byte, a match has three or more, and of two bytes, two or more.  The authors'
+ *   code takes two and one, but DEFLATE has no matches of two bytes.  They would save the paper's
+ *   coding one bit and none.
+ * - The paper knows the type of its data, which says how wide symbols are as long as they are of use,
+ *   and watches the ratio from one field of the data to the next.  The type of a file's data is not
+ *   known.  So `auto` takes the first 2 KiB of every 32 KiB in symbols of each width.  The width whose
+ *   coding is the smallest is taken for the type's.
+ * - A packet may have up to 32 KiB.  The paper goes up to 16, where its arrays fit in shared memory.
+ * - What is left at a segment's end, if it is less than a symbol, are literal bytes.
+ */
+#include "config.h"
+
+#include "base/bytes.h"
+#include "papers/gpulz.h"
+#include "papers/method.h"
+
+/* A packet, and how it is read. */
+struct packet {
+    const uint8_t *in;
+    uint32_t size;   /* in symbols, as all that follows */
+    uint32_t window; /* how far a match lies back at most */
+};
+
+/* How many of the symbols at p, of which all of eight bytes are looked at, come before the first that
+ * is the one at `here`. */
+static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint32_t width)
+{
+    const uint64_t ones = UINT64_MAX / (UINT64_MAX >> (64 - 8 * width));
+    const uint64_t symbol = load64(here) & UINT64_MAX >> (64 - 8 * width);
+    const uint64_t diff = load64(p) ^ symbol * ones;
+    /* The highest bit of the first symbol in which nothing differs; later ones may be wrong. */
+    const uint64_t same = (diff - ones) & ~diff & ones << (8 * width - 1);
+
+    return same == 0 ? 8 / width : (uint32_t)__builtin_ctzll(same) / (8 * width);
+}
+
+/* The match at position `at` of the packet, in symbols.  `width` is a constant to the compiler. */
+static inline struct paper_match match_at(const struct packet *p, uint32_t at, uint32_t width)
+{
+    const uint8_t *const here = p->in + at * width;
+    const uint32_t left = p->size - at;
+    struct paper_match best = {0, 0};
+    uint32_t distance = at < p->window ? at : p->window;
+
+    /* A run has at most as many symbols as lie between it and the position. */
+    while (distance > best.length && best.length < left) {
+        const uint8_t *const there = here - distance * width;
+        const uint32_t others = other_symbols(there, here, width);
+        uint32_t run;
+
+        if (others > 0) {
+            distance = others < distance ? distance - others : 0;
+            continue;
+        }
+        run = distance < left ? distance : left;
+        run = (uint32_t)match_length(here, there, width, run * width) / width;
+        if (run > best.length)
+            best = (struct paper_match){run, distance};
+        distance = run < distance ? distance - run - 1 : 0;
+    }
+    if (best.length < gpulz_least(width))
+        best.length = 0;
+    return best;
+}
+
+/* Where the matches of a chunk go. */
+struct out {
+    struct lz_sequence *sequences; /* the next one, or NULL: they are only counted */
+    struct lz_pending pending;
+    uint32_t literals, matches; /* of the paper's */
+};
+
+/* Walks through the packet, which starts at byte `start` of its chunk. */
+static inline void match_packet(const struct packet *p, uint32_t start, uint32_t width,
+                                struct out *out)
+{
+    for (uint32_t at = 0; at < p->size;) {
+        const struct paper_match match = match_at(p, at, width);
+        const int32_t pos = (int32_t)(start + at * width);
+        const uint32_t length = match.length * width, distance = match.distance * width;
+
+        if (length == 0) {
+            out->literals++;
+            at++;
+            continue;
+        }
+        out->matches++;
+        if (out->sequences != NULL && !lz_join(&out->pending, pos, length, distance))
+            out->sequences = lz_emit_next(out->sequences, &out->pending, pos, length, distance);
+        at += match.length;
+    }
+}
+
+/* Walks through the packets of in[0..size), the start of a chunk. */
+static void match_packets(const struct lz_level *level, const uint8_t *in, uint32_t size,
+                          uint32_t width, struct out *out)
+{
+    const uint32_t most = level->param[GPULZ_CHUNK];
+
+    for (uint32_t start = 0; start < size; start += most) {
+        const uint32_t bytes = size - start < most ? size - start : most;
+        const struct packet p = {in + start, bytes / width, level->param[GPULZ_WINDOW]};
+
+        if (width == 1)
+            match_packet(&p, start, 1, out);
+        else if (width == 2)
+            match_packet(&p, start, 2, out);
+        else
+            match_packet(&p, start, 4, out);
+    }
+}
+
+uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size)
+{
+    const uint32_t sample = size < GPULZ_SAMPLE ? size : GPULZ_SAMPLE;
+    struct out by1 = {.sequences = NULL}, by2 = by1, by4 = by1;
+
+    if (level->param[GPULZ_SYMBOL] != GPULZ_AUTO)
+        return gpulz_width(level->param[GPULZ_SYMBOL]);
+    match_packets(level, in, sample, 1, &by1);
+    match_packets(level, in, sample, 2, &by2);
+    match_packets(level, in, sample, 4, &by4);
+    return gpulz_choose(sample, gpulz_bits(by1.literals, by1.matches, 1),
+                        gpulz_bits(by2.literals, by2.matches, 2),
+                        gpulz_bits(by4.literals, by4.matches, 4));
+}
+
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+{
+    struct out out = {
+        .sequences = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES,
+    };
+
+    for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
+        const uint32_t size = (uint32_t)(LZ_CHUNK_END(start, len) - start);
+
+        result->sequences = out.sequences;
+        out.pending = (struct lz_pending){0, 0, 0, 0};
+        match_packets(level, in + start, size, gpulz_choose_width(level, in + start, size), &out);
+        out.sequences = lz_emit_next(out.sequences, &out.pending, 0, 0, 0);
+        result->count = (uint32_t)(out.sequences - result->sequences);
+    }
+}
+
+static const struct lz_finder finder = {
+    .name = "gpulz",
+    .gpu = &gpu_finder_gpulz,
+    .in_parts = true,
+    .find = find,
+};
+
+/* In the order of GPULZ_AUTO and so on. */
+static const char *const symbols[] = {"auto", "1", "2", "4", NULL};
+
+static const struct paper_key keys[] = {
+    {.name = "symbol", .help = "bytes of a symbol", .usual = GPULZ_AUTO, .words = symbols},
+    {.name = "window",
+     .help = "symbols before a position that are searched",
+     .usual = 128,
+     .least = GPULZ_WINDOW_MIN,
+     .most = GPULZ_WINDOW_MAX},
+    {.name = "chunk",
+     .help = "bytes of the chunks, which no match leaves",
+     .usual = 2048,
+     .least = GPULZ_PACKET_MIN,
+     .most = LZ_CHUNK_SIZE,
+     .is_power = true},
+    {.name = NULL},
+};
+
+const struct paper_method paper_gpulz = {
+    .name = "gpulz",
+    .summary = "matches of symbols of 1, 2 or 4 bytes in a small window, found in one pass",
+    .source = "B. Zhang et al.: GPULZ: Optimizing LZSS Lossless Compression for Multi-byte Data on "
+              "Modern GPUs, ICS 2023",
+    .finder = &finder,
+    .core_guess = 8e6,
+    .keys = keys,
+};
