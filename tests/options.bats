@@ -357,7 +357,7 @@ works() {
     "$GEN" text 6000000 >large
     # However fast the machine is, it takes a second to match the first segment: it is stopped then.
     "$GZLZSS" -vvkf -p1 -12 --backend=cpu large 2>stderr 3>&- &
-    until awk '/^rchar/ { exit $2 < 2000000 }' /proc/$!/io; do
+    until awk '/^rchar/ { exit $2 < 4194304 }' /proc/$!/io; do
         kill -0 $!
     done
     kill -STOP $!
