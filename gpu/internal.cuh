@@ -88,6 +88,23 @@ struct gpu_finder {
     uint32_t bytes_a_sequence;
 };
 
+/*
+ * Lets blocks of a kernel have `size` bytes of shared memory, which need not be the same for all
+ * levels; an error if a device's blocks cannot have as much.  What is allowed holds for all who launch
+ * the kernel on the device.  So it is the most there is: an engine with smaller blocks does not take from
+ * others what they need.
+ */
+template <typename Kernel>
+static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, size_t size)
+{
+    if (size <= 48 << 10)
+        return cudaSuccess; /* as always */
+    if (size > v.shared_size)
+        return cudaErrorInvalidValue;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                (int)v.shared_size);
+}
+
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 

@@ -66,7 +66,7 @@ static struct paper_match match_at(const struct lz_level *level, const uint8_t *
                 break;
         } else {
             for (; known < match; known++)
-                dklzss_add_failure(failures, known, pattern);
+                dklzss_add_failure(failures, 1, known, pattern);
             at += match - failures[match];
             match = failures[match];
         }

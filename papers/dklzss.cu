@@ -4,9 +4,9 @@
  * One kernel, a warp for a packet, whose bytes it has in shared memory.  The warp walks through the
  * packet.  At each position that it comes to, its lanes share the text in pieces: a lane looks for
  * matches that start in its own.  It looks at four places at a time for the pattern's first three
- * bytes; from there on it goes by the failure table.  That is one table in
- * shared memory, since all lanes have the same pattern.  A lane computes what it needs, and if others
- * need the same, all write the same.
+ * bytes; from there on it goes by a failure table of its own, of the pattern's first bytes alone.
+ * Where more have matched, it goes on as if no more had: it skips less, but no place at which a longer
+ * match could start, as at those that it does skip fewer bytes match than did here.
  *
  * Pieces are an odd number of words, so that the lanes, which go through them side by side, are in
  * different banks of the shared memory.
@@ -18,12 +18,16 @@
 
 static_assert(sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(DKLZSS_PACKET_MAX <= 1 << 16, "lengths and places have 16 bits");
-static_assert(DKLZSS_PACKET_MAX + sizeof(uint4) + (DKLZSS_LENGTH_MAX + 1) * sizeof(uint16_t) <=
-                  48 << 10,
+
+/* The entries of a lane's failure table: 1 to this. */
+#define ENTRIES 32u
+#define TABLES_SIZE ((ENTRIES + 1) * WARP * sizeof(uint16_t))
+
+static_assert(DKLZSS_PACKET_MAX + sizeof(uint4) + TABLES_SIZE <= 48 << 10,
               "shared memory that any device has");
 
 /* The method's parameters. */
-struct numbers {
+struct dklzss_numbers {
     uint32_t window, lookahead, packet;
 };
 
@@ -75,7 +79,7 @@ static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uin
 }
 
 /* This lane's best match for the pattern at `pos`, of up to `most` bytes, of those that start in
- * bytes[begin..end), and end before pos. */
+ * bytes[begin..end), and end before pos.  The lane's failure table has every WARP-th number. */
 static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_t *failures,
                                                   uint32_t begin, uint32_t end, uint32_t pos,
                                                   uint32_t most)
@@ -98,15 +102,16 @@ static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_
             length = match;
             place = at;
         }
+        match = min(match, ENTRIES);
         for (; known < match; known++)
-            dklzss_add_failure(failures, known, pattern);
-        at += match - failures[match];
-        match = failures[match];
+            dklzss_add_failure(failures, WARP, known, pattern);
+        at += match - failures[match * WARP];
+        match = failures[match * WARP];
     }
     return length < LZ_MIN_MATCH ? NO_MATCH : pack(length, place);
 }
 
-static __global__ void __launch_bounds__(WARP) match(gpu_view v, numbers k)
+static __global__ void __launch_bounds__(WARP) match(gpu_view v, dklzss_numbers k)
 {
     extern __shared__ uint4 shared[];
     const uint32_t lane = threadIdx.x, packets = LZ_CHUNK_SIZE / k.packet;
@@ -115,9 +120,11 @@ static __global__ void __launch_bounds__(WARP) match(gpu_view v, numbers k)
     const uint32_t left = span.end - span.start;
     const uint32_t size = first < left ? min(k.packet, left - first) : 0;
     const uint4 *input = (const uint4 *)(v.input + span.start + first);
-    uint16_t *failures = (uint16_t *)(shared + k.packet / sizeof(uint4) + 1);
+    uint16_t *failures = (uint16_t *)(shared + k.packet / sizeof(uint4) + 1) + lane;
     uint16_t *tags = v.tags + (size_t)chunk * LZ_CHUNK_SIZE + first;
 
+    if (size == 0)
+        return;
     /* A few bytes behind the packet are read, and change nothing. */
     for (uint32_t i = lane; i < size / sizeof(uint4) + 1; i += WARP)
         shared[i] = __ldg(input + i);
@@ -146,9 +153,9 @@ static size_t scratch_size(const struct lz_level *level)
 
 static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    const numbers k = {level->param[DKLZSS_WINDOW], level->param[DKLZSS_LOOKAHEAD],
-                       level->param[DKLZSS_CHUNK]};
-    const size_t size = k.packet + sizeof(uint4) + (k.packet / 2 + 1) * sizeof(uint16_t);
+    const dklzss_numbers k = {level->param[DKLZSS_WINDOW], level->param[DKLZSS_LOOKAHEAD],
+                              level->param[DKLZSS_CHUNK]};
+    const size_t size = k.packet + sizeof(uint4) + TABLES_SIZE;
 
     match<<<v.chunks *(LZ_CHUNK_SIZE / k.packet), WARP, size, stream>>>(v, k);
     return cudaGetLastError();

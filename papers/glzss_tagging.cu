@@ -16,8 +16,7 @@ static __global__ void __launch_bounds__(WARP) tag(gpu_view v, uint32_t bits, ui
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const glzss_launch launch = glzss_launch_for(v, level);
-    const cudaError_t status = cudaFuncSetAttribute(
-        tag, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.shared_size);
+    const cudaError_t status = gpu_allow_shared(tag, v, launch.shared_size);
 
     if (status != cudaSuccess)
         return status;

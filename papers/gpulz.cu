@@ -35,7 +35,7 @@ static_assert((GPULZ_WINDOW_MAX + 1) * sizeof(uint32_t) + sizeof(uint4) <= GPU_I
 static_assert(GPULZ_WINDOW_MAX < 256, "lengths and distances have eight bits");
 
 /* The method's parameters. */
-struct numbers {
+struct gpulz_numbers {
     uint32_t symbol, window, packet;
 };
 
@@ -203,7 +203,7 @@ static __device__ __forceinline__ void write_tags(block_memory *b, const uint8_t
         tags[i] = 0;
 }
 
-static __global__ void __launch_bounds__(THREADS) match(gpu_view v, numbers k)
+static __global__ void __launch_bounds__(THREADS) match(gpu_view v, gpulz_numbers k)
 {
     extern __shared__ uint4 shared[];
     block_memory *b = (block_memory *)shared;
@@ -228,7 +228,7 @@ static __global__ void __launch_bounds__(THREADS) match(gpu_view v, numbers k)
 /* The bits that the paper's coding takes for a chunk's sample; to all threads. */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uint8_t *in,
-                                                      uint32_t sample, numbers k)
+                                                      uint32_t sample, gpulz_numbers k)
 {
     __syncthreads();
     if (threadIdx.x == 0)
@@ -253,7 +253,7 @@ static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uin
 }
 
 /* Leaves the width of a chunk's symbols in the scratch memory. */
-static __global__ void __launch_bounds__(THREADS) choose(gpu_view v, numbers k)
+static __global__ void __launch_bounds__(THREADS) choose(gpu_view v, gpulz_numbers k)
 {
     extern __shared__ uint4 shared[];
     block_memory *b = (block_memory *)shared;
@@ -276,8 +276,8 @@ static size_t scratch_size(const struct lz_level *level)
 
 static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    const numbers k = {level->param[GPULZ_SYMBOL], level->param[GPULZ_WINDOW],
-                       level->param[GPULZ_CHUNK]};
+    const gpulz_numbers k = {level->param[GPULZ_SYMBOL], level->param[GPULZ_WINDOW],
+                             level->param[GPULZ_CHUNK]};
     const uint32_t width = k.symbol == GPULZ_AUTO ? 4 : gpulz_width(k.symbol);
     const size_t size = sizeof(block_memory) + (TILE + 2 * k.window) * width + 2 * sizeof(uint4);
 

@@ -134,7 +134,7 @@ static __device__ __forceinline__ void walk_along(const packet &k, const lz4_num
         const uint32_t matches = __ballot_sync(ALL_LANES, is_match);
         const uint32_t winner = matches != 0 ? (uint32_t)__ffs((int)matches) - 1 : WARP - 1;
 
-        /* The ballot is after all reads. */
+        __syncwarp(); /* all have read the table */
         enter(k, is_entered, same & ((2u << winner) - 1), entry, pos);
         if (matches != 0) {
             const uint32_t at = __shfl_sync(ALL_LANES, pos, (int)winner);

@@ -355,11 +355,6 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct lzss_scratch);
 }
 
-static cudaError_t allow_shared(void (*kernel)(gpu_view, lzss_numbers), size_t size)
-{
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)size);
-}
-
 /* Queues the kernel with as much in shared memory as there is. */
 static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
@@ -371,7 +366,7 @@ static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaSt
         kernel = search_tiles<false>;
         size = 0;
     }
-    status = allow_shared(kernel, size);
+    status = gpu_allow_shared(kernel, v, size);
     if (status != cudaSuccess)
         return status;
     kernel<<<v.chunks * TILES, SEARCH_THREADS, size, stream>>>(v, k);
@@ -382,7 +377,7 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
-    cudaError_t status = allow_shared(link_chunks, table);
+    cudaError_t status = gpu_allow_shared(link_chunks, v, table);
 
     if (status != cudaSuccess)
         return status;

@@ -193,8 +193,7 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
         search<false><<<packets, SEARCH_THREADS, data_size, stream>>>(v, k);
         return cudaGetLastError();
     }
-    status = cudaFuncSetAttribute(search<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)both_size);
+    status = gpu_allow_shared(search<true>, v, both_size);
     if (status != cudaSuccess)
         return status;
     search<true><<<packets, SEARCH_THREADS, both_size, stream>>>(v, k);

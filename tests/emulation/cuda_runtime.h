@@ -31,8 +31,9 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 /* One block runs at a time, and all its threads are coroutines of one thread; this, unlike
- * `static`, may also stand behind `extern`. */
-#define __shared__ thread_local
+ * `static`, may also stand behind `extern`.  (Where the address is a constant to gcc 12, it asks flags
+ * that nothing has set whether it is 0, with its sanitizer for null pointers.) */
+#define __shared__ thread_local __attribute__((tls_model("global-dynamic")))
 
 struct emulated_index {
     uint32_t x;

@@ -515,11 +515,14 @@ levels_under() {
     kernels "$1" "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"
 }
 
-# papers_under TOOL: every method of a paper.
+# papers_under TOOL: every method of a paper; with what its kernels do otherwise by other values; and with
+# segments whose last chunk is a short one.
 papers_under() {
     under=$1
     matchers || return 0
-    set --
+    set -- "--matcher=gpulz,symbol=1 -b 33" --matcher=gpulz,symbol=2 --matcher=gpulz,symbol=4 \
+        --matcher=lz4,chunk=4k "--matcher=glzss-tagging,chunk=4096 -b 33" "--matcher=dklzss,chunk=512 -b 33" \
+        "--matcher=lzss,window=32768,chain=8 -b 33" "--matcher=position-lists,hash=3,threshold=3 -b 33"
     while read -r matcher; do
         set -- "$@" "--matcher=$matcher"
     done <names

@@ -101,6 +101,33 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     return edge > most ? most : edge;
 }
 
+/* Fills out[0..len) with noise and, in every 4 KiB, one long text several times, each time behind a part of
+ * it that has its beginning once more at the end: a search that skips what has matched there must not
+ * skip that. */
+static inline void fill_prefixes(uint8_t *out, size_t len)
+{
+    uint64_t state = 11;
+
+    for (size_t i = 0; i < len; i++)
+        out[i] = (uint8_t)(2 + unit_below(&state, 254));
+    for (size_t start = 0; start + 4096 <= len; start += 4096) {
+        uint8_t text[80], part[48];
+        const size_t run = 24 + unit_below(&state, 17);
+
+        /* A run, something else, a shorter run, and noise; of it, all but the noise. */
+        memset(text, 0, sizeof(text));
+        text[run] = 1;
+        for (size_t i = run + 9; i < sizeof(text); i++)
+            text[i] = (uint8_t)(2 + unit_below(&state, 254));
+        memcpy(part, text, run + 1);
+        for (size_t at = start; at + 400 < start + 4096; at += 200 + unit_below(&state, 150)) {
+            memcpy(out + at, part, run + 1);
+            memcpy(out + at + run + 1, text, sizeof(text));
+        }
+        memcpy(out + start + 4096 - sizeof(text), text, sizeof(text));
+    }
+}
+
 /* Fills out[0..len) with noise and copies of what lies before them, of lengths and at distances at
  * which something ends. */
 static inline void fill_edges(uint8_t *out, size_t len, const struct paper_method *method,

@@ -154,6 +154,22 @@ static void test_far(void)
     for_each_method(compare_far);
 }
 
+/* Long matches behind long parts of them. */
+static void compare_prefixes(const struct lz_level *level)
+{
+    const size_t len = 36 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+
+    fill_prefixes(in, len);
+    compare(in, len, level, 64 * KIB);
+    free(in);
+}
+
+static void test_prefixes(void)
+{
+    for_each_method(compare_prefixes);
+}
+
 /* Nothing but matches at a distance that is a key's value. */
 static void test_periods(void)
 {
@@ -196,6 +212,7 @@ int main(void)
     RUN(test_threes);
     RUN(test_edges);
     RUN(test_far);
+    RUN(test_prefixes);
     RUN(test_periods);
     RUN(test_less_shared_memory);
     return unit_done();

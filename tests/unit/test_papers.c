@@ -296,6 +296,20 @@ static void test_periods(void)
     free(in);
 }
 
+/* Long matches behind long parts of them. */
+static void test_prefixes(void)
+{
+    const size_t len = 36 * KIB;
+    uint8_t *in = unit_need(malloc(len));
+    struct lz_level level;
+
+    fill_prefixes(in, len);
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            compare(p, &level, in, len);
+    free(in);
+}
+
 /* Matches as far back as DEFLATE reaches, and a byte less or more. */
 static void test_far(void)
 {
@@ -531,6 +545,7 @@ int main(void)
     RUN(test_kinds);
     RUN(test_edges);
     RUN(test_periods);
+    RUN(test_prefixes);
     RUN(test_far);
     RUN(test_window);
     RUN(test_together);
