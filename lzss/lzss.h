@@ -93,10 +93,13 @@ struct lz_finder {
 
     /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.
      * Says how many bytes that takes, and frees it.  These three are NULL for a finder that needs
-     * none. */
+     * none, or a plain state. */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
+
+    /* Bytes of a plain state: one piece of memory, whose values do not matter at first.  Otherwise 0. */
+    size_t plain_state;
 
     /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);

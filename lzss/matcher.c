@@ -21,8 +21,10 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
     if (m->finder->new_state != NULL)
         m->state = m->finder->new_state(level, segment_size);
+    else if (m->finder->plain_state > 0)
+        m->state = malloc(m->finder->plain_state);
     if (m->chunks == NULL || m->sequences == NULL ||
-        (m->finder->new_state != NULL && m->state == NULL)) {
+        (m->state == NULL && (m->finder->new_state != NULL || m->finder->plain_state > 0))) {
         lz_matcher_free(m);
         return NULL;
     }
@@ -36,14 +38,16 @@ size_t lz_matcher_size(const struct lz_level *level, size_t segment_size)
 
     return sizeof(*m) + LZ_CHUNKS(segment_size) * sizeof(*m->chunks) +
            LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences) +
-           (f->state_size != NULL ? f->state_size(level, segment_size) : 0);
+           (f->state_size != NULL ? f->state_size(level, segment_size) : f->plain_state);
 }
 
 void lz_matcher_free(struct lz_matcher *m)
 {
     if (m == NULL)
         return;
-    if (m->state != NULL)
+    if (m->finder->free_state == NULL)
+        free(m->state);
+    else if (m->state != NULL)
         m->finder->free_state(m->state);
     free(m->sequences);
     free(m->chunks);

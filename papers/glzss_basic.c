@@ -49,9 +49,7 @@ static const struct lz_finder finder = {
     .name = "glzss-basic",
     .gpu = &gpu_finder_glzss_basic,
     .in_parts = true,
-    .new_state = glzss_new_state,
-    .state_size = glzss_state_size,
-    .free_state = free,
+    .plain_state = GLZSS_STATE_SIZE,
     .find = find,
 };
 

@@ -4,8 +4,6 @@
 #ifndef GZLZSS_PAPERS_GLZSS_FIND_H
 #define GZLZSS_PAPERS_GLZSS_FIND_H
 
-#include <stdlib.h>
-
 #include "base/bytes.h"
 #include "papers/glzss.h"
 #include "papers/method.h"
@@ -26,18 +24,8 @@ static const struct paper_key glzss_keys[] = {
     {.name = NULL},
 };
 
-/* The hash table, of any size that it may have. */
-static inline size_t glzss_state_size(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return GLZSS_TABLE_MAX * sizeof(uint16_t);
-}
-
-static inline void *glzss_new_state(const struct lz_level *level, size_t segment_size)
-{
-    return malloc(glzss_state_size(level, segment_size));
-}
+/* The state: the hash table, of any size that it may have. */
+#define GLZSS_STATE_SIZE (GLZSS_TABLE_MAX * sizeof(uint16_t))
 
 /* A packet of the input, and its table. */
 struct glzss_packet {

@@ -49,9 +49,7 @@ static const struct lz_finder finder = {
     .name = "glzss-tagging",
     .gpu = &gpu_finder_glzss_tagging,
     .in_parts = true,
-    .new_state = glzss_new_state,
-    .state_size = glzss_state_size,
-    .free_state = free,
+    .plain_state = GLZSS_STATE_SIZE,
     .find = find,
 };
 

@@ -42,7 +42,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -52,20 +51,6 @@
 struct state {
     uint16_t table[LZ4_TABLE_MAX];
 };
-
-static void *new_state(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return malloc(sizeof(struct state));
-}
-
-static size_t state_size(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return sizeof(struct state);
-}
 
 /* A walk.  Positions are counted from `base`. */
 struct walk {
@@ -160,9 +145,7 @@ static const struct lz_finder finder = {
     .name = "lz4",
     .gpu = &gpu_finder_lz4,
     .in_parts = true,
-    .new_state = new_state,
-    .state_size = state_size,
-    .free_state = free,
+    .plain_state = sizeof(struct state),
     .find = find,
 };
 

@@ -48,7 +48,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -79,20 +78,6 @@ struct search {
     uint32_t known; /* matches before this position, and not before the walk's, are remembered */
     uint64_t probes, collisions;
 };
-
-static void *new_state(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return malloc(sizeof(struct state));
-}
-
-static size_t state_size(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return sizeof(struct state);
-}
 
 /* Enters all positions before s->end. */
 static void make_links(const struct search *s)
@@ -232,9 +217,7 @@ static const struct lz_finder finder = {
     .name = "lzss",
     .gpu = &gpu_finder_lzss,
     .in_parts = true,
-    .new_state = new_state,
-    .state_size = state_size,
-    .free_state = free,
+    .plain_state = sizeof(struct state),
     .find = find,
     .counter_names = counter_names,
 };

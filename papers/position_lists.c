@@ -34,7 +34,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -48,20 +47,6 @@ struct state {
     uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
     uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the last one before it of its entry */
 };
-
-static void *new_state(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return malloc(sizeof(struct state));
-}
-
-static size_t state_size(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return sizeof(struct state);
-}
 
 static void make_lists(struct state *s, const uint8_t *packet, uint32_t size, uint32_t hash)
 {
@@ -148,9 +133,7 @@ static const struct lz_finder finder = {
     .name = "position-lists",
     .gpu = &gpu_finder_position_lists,
     .in_parts = true,
-    .new_state = new_state,
-    .state_size = state_size,
-    .free_state = free,
+    .plain_state = sizeof(struct state),
     .find = find,
 };
 
