@@ -296,49 +296,39 @@ static void test_periods(void)
     free(in);
 }
 
+/* Compares what every variant finds. */
+static void compare_all(const uint8_t *in, size_t len)
+{
+    struct lz_level level;
+
+    for (size_t p = 0; paper_methods[p] != NULL; p++)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
+            compare(p, &level, in, len);
+}
+
 /* Long matches behind long parts of them. */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
     uint8_t *in = unit_need(malloc(len));
-    struct lz_level level;
 
     fill_prefixes(in, len);
-    for (size_t p = 0; paper_methods[p] != NULL; p++)
-        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
-            compare(p, &level, in, len);
+    compare_all(in, len);
     free(in);
 }
 
-/* Matches as far back as DEFLATE reaches, and a byte less or more. */
+/* Matches as far back as DEFLATE reaches, and a byte less or more: some, and nothing else. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;
     uint8_t *in = unit_need(malloc(len));
-    struct lz_level level;
 
-    for (size_t p = 0; paper_methods[p] != NULL; p++)
-        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
-            for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
-                fill_far(in, len, distance);
-                compare(p, &level, in, len);
-            }
-    free(in);
-}
-
-/* Nothing but matches as far back as DEFLATE has them, or a byte farther. */
-static void test_window(void)
-{
-    const size_t len = 70 * KIB;
-    uint8_t *in = unit_need(malloc(len));
-    struct lz_level level;
-
-    for (size_t p = 0; paper_methods[p] != NULL; p++)
-        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n++)
-            for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
-                fill_period(in, len, distance);
-                compare(p, &level, in, len);
-            }
+    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+        fill_far(in, len, distance);
+        compare_all(in, len);
+        fill_period(in, len, distance);
+        compare_all(in, len);
+    }
     free(in);
 }
 
@@ -547,7 +537,6 @@ int main(void)
     RUN(test_periods);
     RUN(test_prefixes);
     RUN(test_far);
-    RUN(test_window);
     RUN(test_together);
     RUN(test_sizes);
     RUN(test_few_symbols);
