@@ -8,46 +8,47 @@
 
 /*
  * Takes matches greedily at a chunk's positions [begin, end), of which no match leaves; for a warp.
- * At each position, `lengths` has a match's length, or 0, and `tags` its distance, in place of which
- * tags are put.
+ * At each position, `matches` has a match's length, or 0, and `tags` its distance, in place of which
+ * tags are put.  From bit SKIPPED on, it has how many positions farther on the match starts.
  *
  * The walk goes from one match to the next, and its state is the same in all lanes, so that nothing
  * diverges.  It waits for memory once for every WARP_STEP positions.
  */
-static __device__ __forceinline__ void paper_walk_greedily(const uint16_t *lengths, uint16_t *tags,
+template <int SKIPPED = 16>
+static __device__ __forceinline__ void paper_walk_greedily(const uint16_t *matches, uint16_t *tags,
                                                            uint32_t begin, uint32_t end)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    uint32_t covered = begin, covered_tag = 0;
+    uint32_t start = begin, covered = begin, covered_tag = 0; /* of the last match */
 
     for (uint32_t step = begin; step < end; step += WARP_STEP) {
-        uint32_t length[GROUPS], distance[GROUPS];
+        uint32_t match[GROUPS], distance[GROUPS];
 
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
             const uint32_t at = step + g * WARP + lane;
 
-            length[g] = at < end ? lengths[at] : 0;
+            match[g] = at < end ? matches[at] : 0;
             distance[g] = at < end ? tags[at] : 0;
         }
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
             const uint32_t group = step + g * WARP, at = group + lane;
-            uint32_t tag = at < covered ? covered_tag : 0;
+            uint32_t tag = at >= start && at < covered ? covered_tag : 0;
 
             if (covered < group + WARP) {
-                uint32_t matches = __ballot_sync(ALL_LANES, length[g] > 0 && at >= covered);
+                uint32_t left = __ballot_sync(ALL_LANES, match[g] > 0 && at >= covered);
 
-                while (matches != 0) {
-                    const uint32_t first = (uint32_t)__ffs((int)matches) - 1;
-                    const uint32_t start = group + first;
+                while (left != 0) {
+                    const uint32_t first = (uint32_t)__ffs((int)left) - 1;
+                    const uint32_t taken = __shfl_sync(ALL_LANES, match[g], (int)first);
 
                     covered_tag = __shfl_sync(ALL_LANES, distance[g], (int)first);
-                    covered = start + __shfl_sync(ALL_LANES, length[g], (int)first);
+                    start = group + first + (taken >> SKIPPED);
+                    covered = start + (taken & ((1u << SKIPPED) - 1));
                     if (at >= start && at < covered)
                         tag = covered_tag;
-                    matches =
-                        covered < group + WARP ? matches & (ALL_LANES << (covered - group)) : 0;
+                    left = covered < group + WARP ? left & (ALL_LANES << (covered - group)) : 0;
                 }
             }
             if (at < end)

@@ -15,6 +15,7 @@
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
 #include "gpu/warp.cuh"
+#include "papers/greedy.cuh"
 #include "papers/lzss.h"
 #include "papers/papers.h"
 
@@ -291,54 +292,14 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS) choose(gpu_view v, lzss
     v.tags[(size_t)chunk * LZ_CHUNK_SIZE + at] = (uint16_t)best;
 }
 
-/*
- * Puts tags in the place of the distances.  As paper_walk_greedily (greedy.cuh), but that a match
- * starts some bytes after the position that it was chosen at.
- */
+/* Puts tags in the place of the distances. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
 {
-    const uint32_t lane = threadIdx.x;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
-    const uint32_t size = span.end - span.start;
-    const uint16_t *choices = ((const struct lzss_scratch *)v.scratch + blockIdx.x)->links;
-    uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
-    /* The last match; the walk is at its end. */
-    uint32_t begin = 0, end = 0, match_tag = 0;
 
-    for (uint32_t step = 0; step < size; step += WARP_STEP) {
-        uint32_t chosen[GROUPS], distance[GROUPS];
-
-#pragma unroll
-        for (uint32_t g = 0; g < GROUPS; g++) {
-            const uint32_t at = step + g * WARP + lane;
-
-            chosen[g] = at < size ? choices[at] : 0;
-            distance[g] = at < size ? tags[at] : 0;
-        }
-#pragma unroll
-        for (uint32_t g = 0; g < GROUPS; g++) {
-            const uint32_t group = step + g * WARP, at = group + lane;
-            uint32_t tag = at >= begin && at < end ? match_tag : 0;
-
-            if (end < group + WARP) {
-                uint32_t matches = __ballot_sync(ALL_LANES, chosen[g] > 0 && at >= end);
-
-                while (matches != 0) {
-                    const uint32_t first = (uint32_t)__ffs((int)matches) - 1;
-                    const uint32_t match = __shfl_sync(ALL_LANES, chosen[g], (int)first);
-
-                    match_tag = __shfl_sync(ALL_LANES, distance[g], (int)first);
-                    begin = group + first + (match >> SKIPPED_SHIFT);
-                    end = begin + (match & ((1u << SKIPPED_SHIFT) - 1));
-                    if (at >= begin && at < end)
-                        tag = match_tag;
-                    matches = end < group + WARP ? matches & (ALL_LANES << (end - group)) : 0;
-                }
-            }
-            if (at < size)
-                tags[at] = (uint16_t)tag;
-        }
-    }
+    paper_walk_greedily<SKIPPED_SHIFT>(((const struct lzss_scratch *)v.scratch + blockIdx.x)->links,
+                                       v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE, 0,
+                                       span.end - span.start);
 }
 
 static lzss_numbers numbers_of(const struct lz_level *level)
