@@ -10,8 +10,9 @@
  *
  * Input in pinned memory to sequences in pinned memory: a thread for each batch submits and
  * collects it over and over, for some seconds after a warm-up; nothing is read, encoded or written
- * meanwhile.  What is matched is the first BATCH_MIB x BATCHES of FILE, on every device: to measure
- * more than the GPU's cache, make that several times its size.
+ * meanwhile.  What is matched is the first BATCH_MIB x BATCHES of FILE, on every device; a shorter
+ * file comes over and over again.  To measure more than the GPU's cache, make that several times its
+ * size.
  *
  * Prints the throughput of the whole stage, and the means of what the device's clock says of one
  * batch's copies and kernels (which overlap with other batches').
@@ -29,8 +30,8 @@
 #include "bench/level.h"
 #include "gpu/gpu.h"
 
-#define WARM_UP 1.0
-#define SECONDS 2.0
+#define WARM_UP 0.5
+#define SECONDS 1.5
 
 enum { MAX_BATCHES = 64, MAX_DEVICES = 16 };
 
@@ -85,19 +86,25 @@ static unsigned long long sum_bytes(struct turn *turns, int count)
     return sum;
 }
 
-/* Fills a batch with segments of the file; false if there are none left. */
-static bool fill(struct gpu_batch *b, size_t segment_size, FILE *f)
+/* Fills a batch with segments of the file, which is read over and over. */
+static void fill(struct gpu_batch *b, size_t segment_size, FILE *f)
 {
     while (gpu_batch_fits(b, segment_size)) {
         unsigned index;
         uint8_t *in = gpu_batch_add(b, segment_size, &index);
-        const size_t len = fread(in, 1, segment_size, f);
+        size_t len = 0;
 
+        while (len < segment_size) {
+            const size_t more = fread(in + len, 1, segment_size - len, f);
+
+            if (more == 0 && (ferror(f) || ftell(f) == 0))
+                die("cannot read the input, or there is nothing in it");
+            if (more == 0)
+                rewind(f);
+            len += more;
+        }
         gpu_batch_set_length(b, index, len);
-        if (len < segment_size)
-            break;
     }
-    return b->length > 0;
 }
 
 static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
@@ -157,8 +164,7 @@ int main(int argc, char **argv)
             t->batch = gpu_new_batch(engines[d], error);
             if (t->batch == NULL)
                 die(error);
-            if (!fill(t->batch, segment_size, f))
-                die("the input is too small");
+            fill(t->batch, segment_size, f);
         }
     }
     opened = clock_seconds() - start;

@@ -120,8 +120,7 @@ line() {
     read -r core _ sequences _ matched _ _ _ _ own _ <<<"$words"
     stage=
     if [ -n "$has_gpu" ]; then
-        words=$("$programs/gpu_stage" "$file" "$2" 16 $((size >= 8 << 24 ? 8 : (size + (1 << 24) - 1) >> 24))) ||
-            fail "gpu_stage failed: $2"
+        words=$("$programs/gpu_stage" "$file" "$2") || fail "gpu_stage failed: $2"
         stage=$(grep -o '[0-9.]* GB/s' <<<"$words" | sed -n '1s/ .*//p')
     fi
     best=()

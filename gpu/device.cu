@@ -14,8 +14,13 @@
  */
 #define FEW_QUEUES 4
 
+/* For finders that have PARSERS_MAX streams for parsing (engine.cu). */
+#define MANY_QUEUES 16
+
 int gpu_queues(const struct lz_level *level)
 {
+    if (level->finder->gpu->find == NULL)
+        return MANY_QUEUES;
     return level->finder->is_slow ? 0 : FEW_QUEUES;
 }
 

@@ -37,10 +37,12 @@
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* Streams for finding: FINDERS_MAX for slow finders, FINDERS for others.  For these, a third costs
- * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: with two,
- * level 1 is a tenth slower. */
+ * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: PARSERS; with two,
+ * level 1 is a tenth slower.  PARSERS_MAX if parsing is all there is: each of these walks is long, and it
+ * takes those of many batches to fill the device. */
 #define FINDERS_MAX 4
 #define FINDERS 2
+#define PARSERS_MAX 8
 #define PARSERS 3
 
 /* One batch's private part. */
@@ -68,9 +70,10 @@ struct gpu_engine {
     cudaStream_t copying;  /* input and sequences */
     cudaStream_t bringing; /* to the host, what only a GPU has */
     cudaStream_t finding[FINDERS_MAX];
-    unsigned finders;              /* so many of these */
-    cudaStream_t parsing[PARSERS]; /* of higher priority */
-    std::atomic<unsigned> made;    /* batches so far, which says what streams the next one gets */
+    unsigned finders;                  /* so many of these */
+    cudaStream_t parsing[PARSERS_MAX]; /* of higher priority */
+    unsigned parsers;                  /* so many of these */
+    std::atomic<unsigned> made; /* batches so far, which says what streams the next one gets */
 
     /* What tests ask for: to give wrong sequences, and to fail when this is 0, not below. */
     bool is_wrong;
@@ -198,7 +201,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     d->view.shared_size = g->shared_size;
 
     d->finding = g->finding[number % g->finders];
-    d->parsing = g->parsing[number % PARSERS];
+    d->parsing = g->parsing[number % g->parsers];
 
     status = cudaSuccess;
     for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
@@ -288,11 +291,12 @@ static cudaError_t make_streams(struct gpu_engine *g)
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
     g->finders = g->level->finder->is_slow ? FINDERS_MAX : FINDERS;
+    g->parsers = g->level->finder->gpu->find == NULL ? PARSERS_MAX : PARSERS;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
-    for (unsigned i = 0; i < PARSERS && status == cudaSuccess; i++)
+    for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
     /* The last one, so that the others share the device's queues as they would without it. */
     if (status == cudaSuccess)
@@ -352,7 +356,7 @@ void gpu_close(struct gpu_engine *g)
     for (unsigned i = 0; i < g->finders; i++)
         if (g->finding[i] != NULL)
             cudaStreamDestroy(g->finding[i]);
-    for (unsigned i = 0; i < PARSERS; i++)
+    for (unsigned i = 0; i < g->parsers; i++)
         if (g->parsing[i] != NULL)
             cudaStreamDestroy(g->parsing[i]);
     if (g->bringing != NULL)
@@ -523,7 +527,8 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
         failed(cudaEventRecord(d->events[FINDING], d->finding), g->name, error) ||
         failed(cudaMemsetAsync(d->view.used, 0, sizeof(*d->view.used), d->finding), g->name,
                error) ||
-        failed(finder->find(d->view, g->level, d->finding), g->name, error) ||
+        (finder->find != NULL &&
+         failed(finder->find(d->view, g->level, d->finding), g->name, error)) ||
         failed(cudaEventRecord(d->events[FOUND], d->finding), g->name, error) ||
         failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
         failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||

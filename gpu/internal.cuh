@@ -75,7 +75,7 @@ struct gpu_finder {
     /* The bytes of scratch memory that it needs for a chunk. */
     size_t (*scratch)(const struct lz_level *level);
 
-    /* Queues the kernels that do the bulk of the work. */
+    /* Queues the kernels that do the bulk of the work.  NULL: `parse` does all. */
     cudaError_t (*find)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
     /* Queues those that come after them and fill the batch's tags: one walk along each chunk, which

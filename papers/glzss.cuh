@@ -39,27 +39,40 @@ static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
 struct glzss_packet {
     const uint32_t *data;
     uint16_t *table;
+    uint32_t *marks; /* GLZSS_MARKS (glzss_clashes) */
     uint32_t bits;
 };
 
-/* The eight bytes at a position, and their first four's entry. */
+/* Words behind the table: a power of two.  With more, fewer packets' tables are on the device at a
+ * time. */
+#define GLZSS_MARKS 1024
+
+/* The words that the eight bytes at a position are in.  What is asked for a window ahead stays in this
+ * form till then: putting the bytes together would wait for it. */
+struct glzss_words {
+    uint32_t a, b, c;
+};
+
+static __device__ __forceinline__ glzss_words glzss_load(const uint32_t *data, uint32_t at)
+{
+    return {word_at(data, at / 4), word_at(data, at / 4 + 1), word_at(data, at / 4 + 2)};
+}
+
+/* The first four of the eight bytes, and the others. */
 struct glzss_bytes {
     uint32_t low, high;
 };
 
-static __device__ __forceinline__ glzss_bytes glzss_load(const uint32_t *data, uint32_t at)
+static __device__ __forceinline__ glzss_bytes glzss_join(glzss_words words, uint32_t at)
 {
-    const uint32_t a = word_at(data, at / 4), b = word_at(data, at / 4 + 1),
-                   c = word_at(data, at / 4 + 2);
-
-    return {__funnelshift_r(a, b, at * 8), __funnelshift_r(b, c, at * 8)};
+    return {__funnelshift_r(words.a, words.b, at * 8), __funnelshift_r(words.b, words.c, at * 8)};
 }
 
-/* A lane's position of a window: its bytes, its entry, the candidate in it, and the bytes there. */
+/* A lane's position of a window: its bytes, its entry, the candidate in it, and the words there. */
 struct glzss_stop {
     glzss_bytes here;
     uint32_t hash, pre;
-    glzss_bytes there;
+    glzss_words there;
 };
 
 static __device__ __forceinline__ glzss_stop glzss_look_up(const glzss_packet &packet,
@@ -96,36 +109,66 @@ static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, ui
     }
 }
 
-/* Enters the lanes' positions, those that have one, into the table, as if in the lanes' order. */
-static __device__ __forceinline__ void glzss_enter(const glzss_packet &packet, bool has,
-                                                   uint32_t hash, uint32_t at)
+/*
+ * Of the lanes of `lanes`, at least those that share an entry with one that has a lower number; for a
+ * warp.  A lane has the entry `hash` and, if there are SIDES, `also`, which may be the same.  Numbers
+ * differ, and are lower than in the calls before: if not, more lanes seem to share entries.
+ *
+ * Each lane leaves its number at its entries' marks, where the lowest stays.  Entries that share a mark
+ * count as one.
+ */
+template <bool SIDES>
+static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &packet, uint32_t lanes,
+                                                         uint32_t hash, uint32_t also,
+                                                         uint32_t number)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    /* No hash has the highest bit. */
-    const uint32_t same = __match_any_sync(ALL_LANES, has ? hash : 1u << 31 | lane);
+    const uint32_t left = (lanes & 1u << lane) != 0 ? number : UINT32_MAX;
+    uint32_t *const mark = packet.marks + hash % GLZSS_MARKS;
+    uint32_t *const other = packet.marks + also % GLZSS_MARKS;
+    uint32_t lowest;
 
-    if (has && same >> lane == 1)
-        packet.table[hash] = (uint16_t)at;
+    atomicMin(mark, left);
+    if constexpr (SIDES)
+        atomicMin(other, left);
     __syncwarp();
+    lowest = *mark;
+    if constexpr (SIDES)
+        lowest = min(lowest, *other);
+    return __ballot_sync(ALL_LANES, lowest < number) & lanes;
 }
 
 /* glzss-tagging: enters the stops within a match, but for its first, and what the last one finds
- * behind its candidate. */
+ * behind its candidate, `pre`; `after` is the second four bytes there, `number` as for glzss_clashes. */
 static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &packet, uint32_t at,
-                                                         uint32_t length, uint32_t pre)
+                                                         uint32_t length, uint32_t pre,
+                                                         uint32_t after, uint32_t number)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const uint32_t last = glzss_before_last_step(length), side = pre + last + 4;
+    const uint32_t side_bytes = last == 0 ? after : load32(packet.data, side);
 
     for (uint32_t first = 4; first <= last; first += 4 * WARP) {
         const uint32_t step = first + 4 * lane;
         const bool has = step <= last;
         const uint32_t bytes = has ? load32(packet.data, at + step) : 0;
+        const uint32_t hash = glzss_hash(bytes, packet.bits);
+        uint32_t same = 1u << lane;
 
-        glzss_enter(packet, has, glzss_hash(bytes, packet.bits), at + step);
+        /* Of steps with one entry, the last is left.  To find them takes ten times as long as to see
+         * that there are none. */
+        if (first < last) {
+            const uint32_t steps = __ballot_sync(ALL_LANES, has);
+
+            if (glzss_clashes<false>(packet, steps, hash, hash, number) != 0)
+                same = __match_any_sync(ALL_LANES, has ? hash : 1u << 31 | lane);
+        }
+        if (has && same >> lane == 1)
+            packet.table[hash] = (uint16_t)(at + step);
+        __syncwarp();
     }
     if (lane == 0)
-        packet.table[glzss_hash(load32(packet.data, side), packet.bits)] = (uint16_t)side;
+        packet.table[glzss_hash(side_bytes, packet.bits)] = (uint16_t)side;
     __syncwarp();
 }
 
@@ -141,61 +184,52 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
                                                   uint32_t size)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    glzss_bytes bytes = glzss_load(packet.data, WARP + lane);
-    glzss_stop next = glzss_look_up(packet, glzss_load(packet.data, lane));
-    uint32_t walked = 1, covered = 0, covered_tag = 0;
+    glzss_words words = glzss_load(packet.data, WARP + lane);
+    glzss_stop next = glzss_look_up(packet, glzss_join(glzss_load(packet.data, lane), lane));
+    uint32_t walked = 1, covered = 0, covered_tag = 0, lowest = UINT32_MAX & ~(WARP - 1u);
 
     for (uint32_t window = 0; window < size; window += WARP) {
         const uint32_t at = window + lane, end = glzss_end(window, size);
         const bool is_open = at + GLZSS_MIN_MATCH <= end;
         const uint32_t open = __ballot_sync(ALL_LANES, is_open);
         glzss_stop s = next;
-        const uint32_t same = __match_any_sync(ALL_LANES, s.hash);
         uint32_t tag = at < covered ? covered_tag : 0;
 
-        next = glzss_look_up(packet, bytes);
-        bytes = glzss_load(packet.data, at + 2 * WARP);
+        next = glzss_look_up(packet, glzss_join(words, at));
+        words = glzss_load(packet.data, at + 2 * WARP);
         while (walked < window + WARP) {
             const uint32_t left = open & glzss_lanes_from(walked - window);
             const uint32_t pre = packet.table[s.hash];
-            uint32_t length = 0, matches, run, first, ahead;
-            uint32_t side = 0, side_hash = 0;
-            bool has_side = false, clashes;
+            uint32_t length, matches, run, first, ahead, side, side_hash;
+            bool is_match, has_side;
+            glzss_bytes there;
 
             if (s.pre != pre) {
                 s.pre = pre;
                 s.there = glzss_load(packet.data, s.pre);
             }
-            __syncwarp();
-            if (s.here.low == s.there.low && glzss_is_near(at - s.pre))
-                length = min(4 + common_bytes(s.here.high, s.there.high), end - at);
-            matches = __ballot_sync(ALL_LANES, length > 0) & left;
+            there = glzss_join(s.there, s.pre);
+            is_match = s.here.low == there.low && glzss_is_near(at - s.pre);
+            length = min(4 + common_bytes(s.here.high, there.high), end - at);
+            matches = __ballot_sync(ALL_LANES, is_match) & left;
             first = (uint32_t)__ffs((int)matches) - 1; /* of none, no lane's number */
             run = matches != 0 ? left & (2 * (matches & (0 - matches)) - 1) : left;
 
-            /* Of the run's lanes, those that a stop before them in the run gets in the way of. */
-            clashes = (same & run & ((1u << lane) - 1)) != 0;
-            if constexpr (TAGGING) {
-                side = s.pre + 4;
-                side_hash = glzss_hash(s.there.high, packet.bits);
-                has_side = lane != first && glzss_is_passed(side, at);
-                for (uint32_t j = walked - window; j < WARP && run >> j > 1; j++) {
-                    const uint32_t theirs =
-                        __shfl_sync(ALL_LANES, has_side ? side_hash : UINT32_MAX, (int)j);
-
-                    clashes = clashes || (lane > j && theirs == s.hash);
-                }
-            }
-            ahead = __ballot_sync(ALL_LANES, clashes) & run;
+            side = s.pre + 4;
+            side_hash = glzss_hash(there.high, packet.bits);
+            has_side = TAGGING && lane != first && glzss_is_passed(side, at);
+            lowest -= WARP;
+            ahead = glzss_clashes<TAGGING>(packet, run, s.hash, has_side ? side_hash : s.hash,
+                                           lowest + lane);
             if (ahead != 0)
                 run &= (ahead & (0 - ahead)) - 1;
 
             /* The run's stops have different entries. */
-            if ((run >> lane & 1) != 0)
+            if ((run & 1u << lane) != 0)
                 packet.table[s.hash] = (uint16_t)at;
+            if (has_side && (run & 1u << lane) != 0)
+                packet.table[side_hash] = (uint16_t)side;
             __syncwarp();
-            if constexpr (TAGGING)
-                glzss_enter(packet, has_side && (run >> lane & 1) != 0, side_hash, side);
 
             if (ahead != 0) {
                 walked = window + (uint32_t)__ffs((int)ahead) - 1;
@@ -211,8 +245,11 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
                 walked = covered = start + match_length;
                 if (at >= start && at < covered)
                     tag = covered_tag;
+                lowest -= WARP;
                 if constexpr (TAGGING)
-                    glzss_enter_match(packet, start, match_length, start - covered_tag);
+                    glzss_enter_match(packet, start, match_length, start - covered_tag,
+                                      __shfl_sync(ALL_LANES, there.high, (int)first),
+                                      lowest + lane);
             }
         }
         if (at < size)
@@ -249,7 +286,7 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     return size;
 }
 
-/* Fills in tags; for a block of a warp, with room for a table of 2^bits.  A block has a packet; where
+/* Fills in tags; for a block of a warp, with room for a table of 2^bits, and the marks.  A block has a packet; where
  * packets have two chunks, every other block has none. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table, uint32_t bits,
@@ -258,6 +295,7 @@ static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table
     const uint32_t packets = packet < LZ_CHUNK_SIZE ? LZ_CHUNK_SIZE / packet : 1;
     const uint32_t chunk = blockIdx.x / packets, begin = blockIdx.x % packets * packet;
     const gpu_span span = gpu_chunk_span(v, chunk);
+    uint32_t *const marks = (uint32_t *)table + (sizeof(uint16_t) << bits) / sizeof(uint32_t);
     uint32_t size;
 
     if (packet > LZ_CHUNK_SIZE)
@@ -268,24 +306,19 @@ static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table
         return;
     for (uint32_t i = threadIdx.x; i < (sizeof(uint16_t) << bits) / sizeof(uint4); i += WARP)
         table[i] = make_uint4(0, 0, 0, 0);
+    for (uint32_t i = threadIdx.x; i < GLZSS_MARKS; i += WARP)
+        marks[i] = UINT32_MAX;
     __syncwarp();
-    glzss_walk<TAGGING>({(const uint32_t *)(v.input + span.start + begin), (uint16_t *)table, bits},
-                        v.tags + (size_t)chunk * LZ_CHUNK_SIZE + begin, size);
+    glzss_walk<TAGGING>(
+        {(const uint32_t *)(v.input + span.start + begin), (uint16_t *)table, marks, bits},
+        v.tags + (size_t)chunk * LZ_CHUNK_SIZE + begin, size);
 }
 
-/* For struct gpu_finder: all is done by `parse`. */
+/* For struct gpu_finder. */
 static size_t glzss_scratch(const struct lz_level *level)
 {
     (void)level;
     return 0;
-}
-
-static cudaError_t glzss_find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
-{
-    (void)v;
-    (void)level;
-    (void)stream;
-    return cudaSuccess;
 }
 
 /* How the kernel is queued that calls glzss_tag. */
@@ -299,7 +332,8 @@ static glzss_launch glzss_launch_for(const gpu_view &v, const struct lz_level *l
     const uint32_t table = level->param[GLZSS_TABLE], packet = level->param[GLZSS_CHUNK];
     const uint32_t packets = packet < LZ_CHUNK_SIZE ? LZ_CHUNK_SIZE / packet : 1;
 
-    return {v.chunks * packets, both_log2(table), packet, table * sizeof(uint16_t)};
+    return {v.chunks * packets, both_log2(table), packet,
+            table * sizeof(uint16_t) + GLZSS_MARKS * sizeof(uint32_t)};
 }
 
 #endif

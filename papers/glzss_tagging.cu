@@ -24,5 +24,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_glzss_tagging = {glzss_scratch, glzss_find, parse,
-                                                    GLZSS_MIN_MATCH};
+const struct gpu_finder gpu_finder_glzss_tagging = {glzss_scratch, NULL, parse, GLZSS_MIN_MATCH};

@@ -186,21 +186,19 @@ static size_t scratch_size(const struct lz_level *level)
     return 0;
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
-{
-    (void)level;
-    return cudaMemsetAsync(v.tags, 0, v.chunks * sizeof(uint16_t) * LZ_CHUNK_SIZE, stream);
-}
-
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const lz4_numbers by = {both_log2(level->param[LZ4_TABLE]), level->param[LZ4_ACCELERATION],
                             level->param[LZ4_SKIP], lz4_packet(level->param[LZ4_CHUNK]),
                             level->param[LZ4_CHUNK] == 0};
+    const cudaError_t status =
+        cudaMemsetAsync(v.tags, 0, v.chunks * sizeof(uint16_t) * LZ_CHUNK_SIZE, stream);
 
+    if (status != cudaSuccess)
+        return status;
     compress<<<v.chunks *(LZ_CHUNK_SIZE / by.packet), WARP, sizeof(uint16_t) << by.bits, stream>>>(
         v, by);
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_lz4 = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_lz4 = {scratch_size, NULL, parse, GPU_BYTES_A_SEQUENCE};

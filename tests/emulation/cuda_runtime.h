@@ -142,6 +142,14 @@ template <typename T, typename U> static inline T atomicAdd(T *p, U value)
     return before;
 }
 
+template <typename T, typename U> static inline T atomicMin(T *p, U value)
+{
+    const T before = *p;
+
+    *p = value < before ? value : before;
+    return before;
+}
+
 template <typename T, typename U> static inline T atomicOr(T *p, U value)
 {
     const T before = *p;
