@@ -12,13 +12,14 @@
  * Here the paper's chunks are called packets, as a chunk is something else in this program.  Window,
  * packet and the greatest length, which the authors' code has as 128, are parameters.
  *
- * Where this differs from the paper, and why:
+ * Where this differs from the paper, and why (measured on 32 MiB of the dictionary and of the kernel
+ * source that bench/papers.sh takes):
  *
  * - Its coding (a flag bit, then a byte, or a byte each for offset and length) is DEFLATE's.  So
  *   matches side by side at one distance are one match (lzss/common.h): the paper's pairs are had
  *   by cutting it, from its start on, at every min(distance, greatest length) bytes.
  * - Of matches of equal length, the nearest wins; the descriptions do not say which.  DEFLATE says
- *   small distances in fewer bits.
+ *   small distances in fewer bits: with the farthest, the .gz is 0.16 and 0.19 % larger.
  * - The window is empty where a packet starts.  The authors' code fills it with blanks first, but
  *   DEFLATE has nothing before a file's first byte.
  * - The walk is done by the GPU, a warp for each packet, where the paper's is the CPU's: all

@@ -19,7 +19,9 @@
  * as large.  The key `chunk` has smaller ones instead, which know nothing of each other and are
  * called packets here, as a chunk is something else in this program.
  *
- * Where this differs from the paper and from LZ4, and why:
+ * Where this differs from the paper and from LZ4, and why.  All of it together: 32 MiB of the
+ * dictionary and of the kernel source that bench/papers.sh takes are 17.75 and 11.39 MB in LZ4's
+ * coding, and 17.83 and 11.08 MB by `lz4 -1 -B7 -BD` (1.9.4).
  *
  * - LZ4's window is 64 KiB, DEFLATE's is half of that.
  * - LZ4's coding (a byte for the numbers of literals and of repeated bytes, two for the distance,

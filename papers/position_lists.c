@@ -15,7 +15,8 @@
  * paper says that three or four bytes may be hashed, and gives no number for a list's length or a
  * block's size; these and the eight bytes are keys.
  *
- * Where this differs from the paper, and why:
+ * Where this differs from the paper, and why (measured on 32 MiB of the dictionary and of the kernel
+ * source that bench/papers.sh takes):
  *
  * - The paper codes what comes of this by an arithmetic coder whose model is the frequency of each
  *   byte (III, D and E; it calls that a range encoder, too).  That cannot be DEFLATE: it is
@@ -24,10 +25,12 @@
  *   match is a pair, eight bytes, and each row of pairs without literals between them has an entry
  *   in an index, with the row's place and number of pairs; as two of the paper's integers, that is
  *   eight bytes.  What the arithmetic coder makes of these bytes is their entropy, byte by byte.
- * - A block is 32 KiB at most, this program's chunk.  The paper's positions have 32 bits.
+ * - A block is 32 KiB at most, this program's chunk.  The paper's positions have 32 bits.  What
+ *   larger ones would gain is not measured; blocks of 8 KiB make the .gz 5 and 13 % larger.
  * - A match has 258 bytes at most, as in DEFLATE.  Without a bound, a GPU, which searches all
  *   positions, would compare most bytes of long matches thousands of times.
- * - Of matches of equal length, the nearest wins; the paper does not say which.
+ * - Of matches of equal length, the nearest wins; the paper does not say which.  With the farthest,
+ *   the .gz is 0.6 and 0.8 % larger.
  * - The paper has it that the hash is another one for other bytes.  Tables of three and four bytes
  *   would be too large for that, so entries are shared, and a list has the positions of the same
  *   bytes all the same: those of others do not count.
