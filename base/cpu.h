@@ -11,6 +11,9 @@
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
 
+/* For a version of a function that is to have all registers. */
+#define NOINLINE __attribute__((noinline))
+
 #if defined(__x86_64__) && !defined(PORTABLE)
 #define HAVE_AVX2_PATH
 #define AVX2_PATH __attribute__((target("avx2,bmi2")))

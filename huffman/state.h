@@ -27,7 +27,6 @@
  * AVX-512, lanes.h does most of the work, and the loops do the sequences around a part's end.
  */
 #define LOOP static inline __attribute__((always_inline))
-#define NOINLINE __attribute__((noinline))
 
 /* How often each symbol occurs in a block, and the number of extra bits of all of them.  The arrays
  * are as large as the alphabets of fixed blocks, so that loops over them take whole vectors. */

@@ -11,6 +11,9 @@
 #include "lzss/links.h"
 #include "lzss/lzss.h"
 
+/* Chunks that the tagging finder walks in turn. */
+#define TAGGING_CHUNKS 4
+
 /*
  * A finder is called to match bytes [begin, end) of a segment.  It fills in to_chunks for the
  * chunks there.  The sequences of chunk c start at to_sequences + c * LZ_CHUNK_MAX_SEQUENCES or, if
@@ -40,9 +43,11 @@ struct lz_matcher {
      */
     bool goes_on;
 
-    /* tagging: the position last seen under each hash, and one chunk's candidates. */
+    /* tagging: the position last seen under each hash; some chunks' candidates, with room for what is
+     * read behind them; and a bit for each position that a match starts at, and one more. */
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
-    uint16_t distances[LZ_CHUNK_SIZE];
+    uint16_t distances[TAGGING_CHUNKS][LZ_CHUNK_SIZE + 16];
+    uint64_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 64 + 1];
 
     /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
     struct links by3, by4, by7, by12;
