@@ -33,9 +33,11 @@
 #define LZ_TAGGING_HASH_BITS 14
 
 /* Fibonacci hashing of four input bytes read as a little-endian number. */
+#define LZ_TAGGING_FACTOR 2654435761u
+
 LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 {
-    return (four_bytes * 2654435761u) >> (32 - LZ_TAGGING_HASH_BITS);
+    return (four_bytes * LZ_TAGGING_FACTOR) >> (32 - LZ_TAGGING_HASH_BITS);
 }
 
 /* --- Hash chains (chains.h, optimal.h) --- */

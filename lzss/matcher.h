@@ -46,7 +46,7 @@ struct lz_matcher {
     /* tagging: the position last seen under each hash; some chunks' candidates, with room for what is
      * read behind them; and a bit for each position that a match starts at, and one more. */
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
-    uint16_t distances[TAGGING_CHUNKS][LZ_CHUNK_SIZE + 16];
+    uint16_t candidates[TAGGING_CHUNKS][LZ_CHUNK_SIZE + 16];
     uint64_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 64 + 1];
 
     /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
