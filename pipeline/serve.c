@@ -216,12 +216,17 @@ bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, s
 void pipeline_free(struct pipeline *p)
 {
     struct gpu_thread program;
+    bool has_gpus;
 
     end_threads(p);
-    gpu_save_thread(&program);
+    /* Without one, CUDA's driver is not even looked for, which takes longer than a small file. */
+    has_gpus = p->copiers.idle != NULL || (p->gpus != NULL && !gpus_leave(p->gpus));
+    if (has_gpus)
+        gpu_save_thread(&program);
     copiers_free(&p->copiers);
     gpus_free(p->gpus);
-    gpu_restore_thread(&program);
+    if (has_gpus)
+        gpu_restore_thread(&program);
     if (p->config.caller_works) {
         lock(p);
         crew_leave(&p->workers[0]);

@@ -397,6 +397,19 @@ works() {
     cmp stdout plain
 }
 
+@test "what the CPU does alone, it does without looking for CUDA's driver" {
+    LD_DEBUG=libs "$GZLZSS" --list-devices >stdout 2>stderr || true
+    grep -q 'find library=libcuda' stderr || skip "built without CUDA, or the loader does not tell"
+    for options in -c '-c --backend=cpu' '-c -1 -p2' '-c -12 --backend=cpu -p2'; do
+        # shellcheck disable=SC2086 # The command's words.
+        LD_DEBUG=libs "$GZLZSS" $options plain >stdout 2>stderr
+        gzip -t <stdout
+        ! grep 'libcuda' stderr || fail "$options"
+    done
+    LD_DEBUG=libs "$GZLZSS" -dc plain.z >stdout 2>stderr
+    ! grep 'libcuda' stderr || fail -dc
+}
+
 @test "without a GPU: auto works and says nothing" {
     if have_gpu; then
         skip "there is a GPU"
