@@ -13,6 +13,10 @@
 
 #ifdef HAVE_ISAL
 #include <isa-l/crc.h>
+
+/* The first call of ISA-L's asks the processor what it can do, which takes longer in a virtual machine
+ * than zlib takes for so few bytes. */
+#define SMALL 1024
 #endif
 
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
@@ -23,14 +27,14 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
     if (len == 0)
         return crc;
 #ifdef HAVE_ISAL
-    return crc32_gzip_refl(crc, p, len);
-#else
+    if (len > SMALL)
+        return crc32_gzip_refl(crc, p, len);
+#endif
     /* zlib counts in unsigned int, so more than 4 GiB would lose its high bits. */
     const uInt step = 1u << 30;
     for (; len > step; p += step, len -= step)
         crc = (uint32_t)crc32(crc, p, step);
     return (uint32_t)crc32(crc, p, (uInt)len);
-#endif
 }
 
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
