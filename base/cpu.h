@@ -11,7 +11,7 @@
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
 
-/* For a version of a function that is to have all registers. */
+/* Keeps a function out of its caller, so that it has all registers. */
 #define NOINLINE __attribute__((noinline))
 
 #if defined(__x86_64__) && !defined(PORTABLE)

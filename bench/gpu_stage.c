@@ -97,7 +97,7 @@ static void fill(struct gpu_batch *b, size_t segment_size, FILE *f)
         while (len < segment_size) {
             const size_t more = fread(in + len, 1, segment_size - len, f);
 
-            if (more == 0 && (ferror(f) || ftell(f) == 0))
+            if (more == 0 && (ferror(f) || ftell(f) <= 0))
                 die("cannot read the input, or there is nothing in it");
             if (more == 0)
                 rewind(f);

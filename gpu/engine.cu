@@ -37,9 +37,9 @@
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* Streams for finding: FINDERS_MAX for slow finders, FINDERS for others.  For these, a third costs
- * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: PARSERS; with two,
- * level 1 is a tenth slower.  PARSERS_MAX if parsing is all there is: each of these walks is long, and it
- * takes those of many batches to fill the device. */
+ * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: PARSERS (with two,
+ * level 1 is a tenth slower), or PARSERS_MAX for finders without `find`: their walks are long, and only
+ * those of many batches fill the device. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS_MAX 8

@@ -43,8 +43,9 @@ struct lz_matcher {
      */
     bool goes_on;
 
-    /* tagging: the position last seen under each hash; some chunks' candidates, with room for what is
-     * read behind them; and a bit for each position that a match starts at, and one more. */
+    /* tagging: the position last seen under each hash, and a chunk's candidates.  With AVX-512, those of
+     * several chunks, with what is read behind them; and a bit for each position that a match starts
+     * at, and for the chunk's end. */
     uint16_t table[1 << LZ_TAGGING_HASH_BITS];
     uint16_t candidates[TAGGING_CHUNKS][LZ_CHUNK_SIZE + 16];
     uint64_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 64 + 1];

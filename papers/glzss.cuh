@@ -6,7 +6,8 @@
  * a window, at a time.  Each lane reads its position's entry, and the bytes there, as if no other
  * position of the window were a stop.  Then the warp takes runs of stops: from where the walk is,
  * every position is a stop up to the first with a match.  A lane of the run whose entry a stop of the
- * run would have written before it ends the run early, in front of it.  All stops left have read the
+ * run would have written before it, or that seems so (glzss_clashes), ends the run early, in front of
+ * it.  All stops left have read the
  * right entries.  They are entered into the table, and the match, if the run got to it, is measured
  * by the whole warp.  The next run begins by reading the entries again; a lane whose entry is another
  * now fetches the bytes there.
@@ -112,7 +113,8 @@ static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, ui
 /*
  * Of the lanes of `lanes`, at least those that share an entry with one that has a lower number; for a
  * warp.  A lane has the entry `hash` and, if there are SIDES, `also`, which may be the same.  Numbers
- * differ, and are lower than in the calls before: if not, more lanes seem to share entries.
+ * differ, and are lower than in the calls before.  If not, more lanes seem to share entries, even a
+ * run's first, and a walk would not get on.
  *
  * Each lane leaves its number at its entries' marks, where the lowest stays.  Entries that share a mark
  * count as one.
@@ -139,7 +141,8 @@ static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &pac
 }
 
 /* glzss-tagging: enters the stops within a match, but for its first, and what the last one finds
- * behind its candidate, `pre`; `after` is the second four bytes there, `number` as for glzss_clashes. */
+ * behind its candidate, `pre`; `after` is the second four bytes there.  `number` is as for
+ * glzss_clashes; a long match uses it several times, which does no harm here. */
 static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &packet, uint32_t at,
                                                          uint32_t length, uint32_t pre,
                                                          uint32_t after, uint32_t number)
@@ -286,8 +289,8 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     return size;
 }
 
-/* Fills in tags; for a block of a warp, with room for a table of 2^bits, and the marks.  A block has a packet; where
- * packets have two chunks, every other block has none. */
+/* Fills in tags; for a block of a warp, with room for a table of 2^bits, and the marks.  A block has
+ * a packet; where packets have two chunks, every other block has none. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table, uint32_t bits,
                                                  uint32_t packet)

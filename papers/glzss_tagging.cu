@@ -11,8 +11,8 @@ static __global__ void __launch_bounds__(WARP) tag(gpu_view v, uint32_t bits, ui
     glzss_tag<true>(v, shared, bits, packet);
 }
 
-/* On a device whose blocks cannot have the table in shared memory, this fails, and the CPU does the
- * work.  The largest table has 128 KiB. */
+/* On a device whose blocks cannot have the table and the marks in shared memory, this fails, and the
+ * CPU does the work.  The largest take 132 KiB. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const glzss_launch launch = glzss_launch_for(v, level);

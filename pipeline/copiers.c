@@ -20,6 +20,11 @@ void copiers_init(struct copiers *c)
     c->idle = NULL;
 }
 
+bool copiers_are_used(const struct copiers *c)
+{
+    return c->idle != NULL;
+}
+
 void copiers_free(struct copiers *c)
 {
     for (struct idle_copier *i = c->idle, *next; i != NULL; i = next) {

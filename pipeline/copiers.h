@@ -18,6 +18,9 @@ struct copiers {
 
 void copiers_init(struct copiers *c);
 
+/* Whether one was made; nobody may be copying. */
+bool copiers_are_used(const struct copiers *c);
+
 /* Frees them all; nobody may be copying. */
 void copiers_free(struct copiers *c);
 

@@ -52,8 +52,9 @@ bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
  * under way.  g may be NULL. */
 void gpus_free(struct gpus *g);
 
-/* In place of gpus_free, for a program that ends now.  Returns false if a GPU was brought up or is
- * about to be: there are threads of the driver's then, or one that is about to start them. */
+/* Whether there is nothing of a GPU to free: none was brought up or is about to be.  If so, its threads
+ * have ended.  If not, there are threads of the driver's, or one that is about to start them.  A program
+ * that ends now may do without gpus_free then. */
 bool gpus_leave(struct gpus *g);
 
 /* Starts bringing up GPUs in the background until so many were, or there are no more.  `near` is a

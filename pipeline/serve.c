@@ -220,7 +220,7 @@ void pipeline_free(struct pipeline *p)
 
     end_threads(p);
     /* Without one, CUDA's driver is not even looked for, which takes longer than a small file. */
-    has_gpus = p->copiers.idle != NULL || (p->gpus != NULL && !gpus_leave(p->gpus));
+    has_gpus = copiers_are_used(&p->copiers) || (p->gpus != NULL && !gpus_leave(p->gpus));
     if (has_gpus)
         gpu_save_thread(&program);
     copiers_free(&p->copiers);

@@ -10,6 +10,8 @@
 #include "config.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "lzss/common.h"
 #include "lzss/lzss.h"
@@ -404,7 +406,7 @@ static void after_a_chunk(void)
  * as from one matcher, where the finder can match in parts. */
 static void in_parts(void)
 {
-    const size_t most = 7 * LZ_CHUNK_SIZE;
+    const size_t most = 14 * LZ_CHUNK_SIZE;
     struct lz_matcher *helper = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), most));
     struct lz_matcher *alone = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), most));
     uint8_t *in = unit_need(calloc(most + LZ_INPUT_PAD, 1));
@@ -424,7 +426,7 @@ static void in_parts(void)
             size_t next = 0, end = LZ_CHUNKS(len);
 
             while (next < end) {
-                size_t n = 1 + unit_below(&state, 3);
+                size_t n = 1 + unit_below(&state, k % 2 == 0 ? 3 : 9);
 
                 n = n < end - next ? n : end - next;
                 if (unit_below(&state, 3) == 0) {
@@ -442,6 +444,33 @@ static void in_parts(void)
     free(in);
     lz_matcher_free(alone);
     lz_matcher_free(helper);
+}
+
+/* Nothing before a segment is read, whatever a longer one has left behind. */
+static void nothing_before(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 6 * LZ_CHUNK_SIZE;
+    uint8_t *const all =
+        mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *const in = all + page;
+    uint64_t state = 3;
+
+    if (!CHECK(all != MAP_FAILED))
+        return;
+    CHECK_EQ(mprotect(all, page, PROT_NONE), 0);
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        struct lz_matcher *m = unit_need(lz_matcher_new(lz_level(level), size));
+
+        for (size_t len = 1; len < 3 * page; len += len < 40 ? 1 : 301) {
+            for (size_t i = 0; len % 8 == 1 && i < size; i++)
+                in[i] = (uint8_t)unit_below(&state, 4);
+            if (len % 8 == 1)
+                lz_match_segment(m, lz_level(level), in, size - LZ_INPUT_PAD);
+            CHECK(are_matches(lz_match_segment(m, lz_level(level), in, len), in, len));
+        }
+        lz_matcher_free(m);
+    }
+    munmap(all, page + size);
 }
 
 /* Whatever a level's method, what it finds are matches, and what is after the segment does not
@@ -490,6 +519,7 @@ int main(void)
     RUN(nothing_carried_over);
     RUN(after_a_chunk);
     RUN(in_parts);
+    RUN(nothing_before);
     RUN(every_level);
     lz_matcher_free(matcher);
     return unit_done();
