@@ -222,7 +222,7 @@ AVX512_PATH NOINLINE static void walk_512(struct walk *all, unsigned count)
     if (count == TAGGING_CHUNKS) {
         struct walk a = all[0], b = all[1], c = all[2], d = all[3];
 
-        while (step(&a) & step(&b) & step(&c) & step(&d))
+        while (step(&a) && step(&b) && step(&c) && step(&d))
             ;
         all[0] = a, all[1] = b, all[2] = c, all[3] = d;
     }
