@@ -28,7 +28,8 @@ struct links {
 };
 
 /* links_at(l)[p], for p from -LZ_CHUNK_SIZE up to the chunk's last position, is the distance to the
- * position before p in p's chain; 0 ends a chain. */
+ * position before p in p's chain.  One that leads out of reach, by more than LZ_CHAINS_WINDOW from where
+ * a search began, ends the chain: that from p alone does if there is no position before. */
 static inline uint16_t *links_at(struct links *l)
 {
     return l->links + LZ_CHUNK_SIZE;
@@ -44,23 +45,23 @@ static inline void links_start(struct links *l)
 /* The chunk is done; the next follows. */
 static inline void links_next_chunk(struct links *l)
 {
-    /* The compiler makes this a saturating subtraction, many entries at a time. */
+    /* entry - LZ_CHUNK_SIZE, or NONE if it was negative, in operations that vectors of 16 bits have. */
     for (size_t i = 0; i < (size_t)1 << LZ_CHAINS_HASH_BITS; i++) {
-        int32_t entry = l->table[i] - LZ_CHUNK_SIZE;
+        int16_t entry = l->table[i];
 
-        l->table[i] = (int16_t)(entry < LINKS_NONE ? LINKS_NONE : entry);
+        l->table[i] = (int16_t)((entry & ~(entry >> 15)) | LINKS_NONE);
     }
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
-/* Enters position `pos` under its hash, and returns the distance to the one before, or 0 if that
- * lies more than `farthest` bytes back.  (A distance is at most 65535.) */
-static inline uint16_t links_enter(int16_t *entry, int32_t pos, int32_t farthest)
+/* Enters position `pos` under its hash, and returns the distance to the one before, 1 to 65535; it is
+ * above LZ_CHAINS_WINDOW if there is none, as NONE lies 32768 back from a chunk's first position. */
+static inline uint16_t links_enter(int16_t *entry, int32_t pos)
 {
     int32_t distance = pos - *entry;
 
     *entry = (int16_t)pos;
-    return (uint16_t)(distance <= farthest ? distance : 0);
+    return (uint16_t)distance;
 }
 
 /* The hash of the first `bytes` (3, 4, 7 or 12) bytes at p. */
@@ -85,7 +86,7 @@ links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in,
     uint16_t *links = links_at(l);
 
     for (int32_t i = 0; i < size; i++)
-        links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i, LZ_CHAINS_WINDOW);
+        links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i);
 }
 
 /* The same for two at a time, so that the one's misses of the cache overlap with the other's. */
@@ -100,8 +101,8 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
         int16_t *a_entry = &a->table[links_hash(in + i, a_bytes)];
         int16_t *b_entry = &b->table[links_hash(in + i, b_bytes)];
 
-        a_links[i] = links_enter(a_entry, i, LZ_CHAINS_WINDOW);
-        b_links[i] = links_enter(b_entry, i, LZ_CHAINS_WINDOW);
+        a_links[i] = links_enter(a_entry, i);
+        b_links[i] = links_enter(b_entry, i);
     }
 }
 

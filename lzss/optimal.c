@@ -123,19 +123,23 @@ gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, 
        uint32_t depth, uint32_t enough, uint64_t mask, uint32_t known)
 {
     const uint64_t first = load64(here);
-    uint32_t best = l->best, distance = l->distance, count = l->count;
+    const ptrdiff_t farthest = pos - LZ_CHAINS_WINDOW;
+    ptrdiff_t at = pos - (ptrdiff_t)l->distance, next = at - links[at];
+    uint32_t best = l->best, count = l->count;
     uint32_t last = load32(here + best - 3);
 
     l->ended = false;
     for (; depth > 0; depth--) {
-        uint32_t link = links[pos - (int32_t)distance];
+        uint32_t distance;
         const uint8_t *there;
 
-        distance += link;
-        if (link == 0 || distance > LZ_CHAINS_WINDOW) {
+        if (next < farthest) {
             l->ended = true;
             break;
         }
+        at = next;
+        next = at - links[at];
+        distance = (uint32_t)(pos - at);
         there = here - distance;
         if (load32(there + best - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, known, max);
@@ -152,7 +156,7 @@ gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, 
         }
     }
     l->best = best;
-    l->distance = distance;
+    l->distance = (uint32_t)(pos - at);
     l->count = count;
 }
 
@@ -161,10 +165,8 @@ static inline void gather_three(struct list *l, const uint16_t *links, const uin
                                 int32_t pos)
 {
     for (uint32_t depth = LZ_OPTIMAL_DEPTH3, distance = 0; depth > 0; depth--) {
-        uint32_t link = links[pos - (int32_t)distance];
-
-        distance += link;
-        if (link == 0 || distance > LZ_CHAINS_WINDOW)
+        distance += links[pos - (int32_t)distance];
+        if (distance > LZ_CHAINS_WINDOW)
             return;
         if (((load32(here - distance) ^ load32(here)) & 0xffffff) == 0) {
             l->matches[l->count++] = lz_pack_match(LZ_MIN_MATCH, distance);
