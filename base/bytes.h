@@ -36,8 +36,9 @@ static inline uint64_t load64(const uint8_t *p)
 
 /*
  * How many bytes at a and b agree, up to `max`, when the first `known` are known to.  Reads up to 15
- * bytes past the end of the comparison.  Where there are vectors on every machine, 16 bytes are compared
- * at a time: matches of more than 8 and of less are hard to foretell, and those of 16 are few.
+ * bytes past the end of the comparison.  With SSE2, which every x86-64 has, 16 bytes are compared at a
+ * time: a branch on whether a match is longer than 8 bytes is often mispredicted, and few are longer
+ * than 16.
  */
 static inline size_t match_length(const uint8_t *a, const uint8_t *b, size_t known, size_t max)
 {

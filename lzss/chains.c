@@ -53,7 +53,7 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
         const uint32_t distance = (uint32_t)(pos - at);
         const uint8_t *there = here - distance;
 
-        /* Loaded before it is known whether it is wanted: each waits for the one before. */
+        /* The next link is loaded early, wanted or not: each load has to wait for the one before. */
         next = at - links[at];
         if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, 4, max);
@@ -78,8 +78,8 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
 /*
  * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
  * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the
- * search leaves out only candidates that cannot be preferred.  (gcc's -O2, which distributions build
- * with, would not put all three calls of it into parse: 15 % slower.)
+ * search leaves out only candidates that cannot be preferred.  (always_inline: gcc -O2, which
+ * distributions use, would inline only some of the three calls in parse, which is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
 search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,

@@ -28,8 +28,8 @@ struct links {
 };
 
 /* links_at(l)[p], for p from -LZ_CHUNK_SIZE up to the chunk's last position, is the distance to the
- * position before p in p's chain.  One that leads out of reach, by more than LZ_CHAINS_WINDOW from where
- * a search began, ends the chain: that from p alone does if there is no position before. */
+ * position before p in p's chain.  If there is none, the link is longer than LZ_CHAINS_WINDOW.  A search
+ * ends at the first position that lies more than LZ_CHAINS_WINDOW before where it began. */
 static inline uint16_t *links_at(struct links *l)
 {
     return l->links + LZ_CHUNK_SIZE;
@@ -54,8 +54,8 @@ static inline void links_next_chunk(struct links *l)
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
-/* Enters position `pos` under its hash, and returns the distance to the one before, 1 to 65535; it is
- * above LZ_CHAINS_WINDOW if there is none, as NONE lies 32768 back from a chunk's first position. */
+/* Enters position `pos` under its hash, and returns the distance to the one before, 1 to 65535.  Without
+ * one, the distance is above LZ_CHAINS_WINDOW: NONE lies 32768 back from a chunk's first position. */
 static inline uint16_t links_enter(int16_t *entry, int32_t pos)
 {
     int32_t distance = pos - *entry;

@@ -1,0 +1,115 @@
+#!/bin/bash
+# front.sh - on one core, by CPU time: each level beside every level of the peers, and which are dominated
+#
+#   bench/front.sh [-r RUNS] [-l "LEVEL..."] [FILE...]
+#
+# FILEs are those of bench/corpora.sh by default, and LEVELs of gzlzss 1 to 12.  The peers are gzip,
+# pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is what is installed under the name),
+# at all of their levels but pigz -11; those that are not installed are left out.  GZLZSS names the
+# command to measure (default: ./gzlzss); it runs with -p1 --backend=cpu.  All take turns, RUNS times
+# (default 1), output to a file in memory; the least user and system time of a run counts.  Every output
+# of gzlzss is decompressed by gzip and compared.
+#
+# Prints, as Markdown, MB of input for every second of CPU time and the ratio, for every file and for
+# their sum (all bytes by all seconds, all bytes by all bytes); then the levels of gzlzss that are dominated
+# on the sum: some peer has a level that is as fast or faster, and its output as small or smaller.
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
+
+runs=1
+levels="1 2 3 4 5 6 7 8 9 10 11 12"
+while getopts r:l: option; do
+    case $option in
+    r) runs=$OPTARG ;;
+    l) levels=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- "${corpus_files[@]}"
+
+about "front.sh: least CPU time of $runs runs"
+tools=()
+for level in $levels; do
+    tools+=("gzlzss -$level")
+done
+# peer COMMAND LEVEL...: it takes part, if it is installed.
+peer() {
+    local name=$1 level
+    shift
+    command -v "${name%% *}" >/dev/null || {
+        echo "${name%% *} is not installed and was left out."
+        return
+    }
+    for level; do
+        tools+=("$name -$level")
+    done
+}
+peer gzip 1 2 3 4 5 6 7 8 9
+peer "pigz -p1" 1 2 3 4 5 6 7 8 9
+peer igzip 0 1 2 3
+peer libdeflate-gzip 1 2 3 4 5 6 7 8 9 10 11 12
+peer minigzip 1 2 3 4 5 6 7 8 9
+
+# measure TOOL FILE: adds a line of TOOL, FILE, BYTES, SIZE and CPU seconds to $work/figures.
+TIMEFORMAT='%U %S'
+measure() {
+    local words user system
+    read -ra words <<<"$1"
+    if [ "${words[0]}" = gzlzss ]; then
+        words=("${gzlzss[@]}" -n -p1 --backend=cpu "${words[@]:1}")
+    fi
+    { time "${words[@]}" -c <"$2" >"$work/out" 2>/dev/null; } 2>"$work/time" || fail "$1 failed on $2"
+    if [ "${1%% *}" = gzlzss ]; then
+        verify "$2" || fail "$1 made something else of $2"
+    fi
+    read -r user system <"$work/time"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$1" "${2##*/}" "$(stat -Lc %s "$2")" "$(stat -c %s "$work/out")" \
+        "$(awk -v u="$user" -v s="$system" 'BEGIN { print u + s }')" >>"$work/figures"
+}
+
+for ((run = 0; run < runs; run++)); do
+    for file; do
+        cat "$file" >/dev/null
+        for tool in "${tools[@]}"; do
+            measure "$tool" "$file"
+        done
+    done
+done
+
+awk -F'\t' '
+{
+    if (!($1 in is_tool)) { is_tool[$1] = 1; tool[++tools] = $1 }
+    if (!($2 in bytes)) file[++files] = $2
+    bytes[$2] = $3
+    size[$1, $2] = $4
+    if (!(($1, $2) in least) || $5 < least[$1, $2]) least[$1, $2] = $5
+}
+END {
+    printf "\n|"
+    for (f = 1; f <= files; f++) printf " | %s", file[f]
+    printf " | sum |\n|---|"
+    for (f = 0; f <= files; f++) printf "---|"
+    print ""
+    for (t = 1; t <= tools; t++) {
+        in_all = out_all = seconds = 0
+        printf "| %s |", tool[t]
+        for (f = 1; f <= files; f++) {
+            b = bytes[file[f]]; z = size[tool[t], file[f]]; s = least[tool[t], file[f]]
+            printf " %.1f, %.3f |", b / s / 1e6, b / z
+            in_all += b; out_all += z; seconds += s
+        }
+        speed[t] = in_all / seconds / 1e6; out[t] = out_all
+        printf " %.1f, %.4f |\n", speed[t], in_all / out_all
+    }
+    print ""
+    for (t = 1; t <= tools; t++) {
+        if (tool[t] !~ /^gzlzss/) continue
+        for (p = 1; p <= tools; p++)
+            if (tool[p] !~ /^gzlzss/ && speed[p] >= speed[t] && out[p] <= out[t]) {
+                printf "- %s is dominated by %s\n", tool[t], tool[p]; dominated++
+            }
+    }
+    if (!dominated) print "No level of gzlzss is dominated."
+}' "$work/figures"
