@@ -20,8 +20,8 @@
  * The guess is what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source
  * code.  The first segments show what it is here and now.  (On that machine, the CPU took as long as
  * CPU and GPU together for 150 to 200 MB at level 6, 100 at level 9 and 600 to 800 at level 1;
- * policy_gpu_min says 237, 166 and 770.)  Since these were measured, levels 2 to 9 have become 5 to 11 %
- * faster on a CPU, and levels 5 and 6 their present rows. */
+ * policy_gpu_min says 237, 166 and 770.)  Since then, levels 2 to 9 have become 5 to 11 % faster
+ * on a CPU, and levels 5 and 6 have got their present rows. */
 static const struct lz_level levels[] = {
     /* clang-format off */
     /*                           depths       nice  near3 lazy passes split  segment  guess */
