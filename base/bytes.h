@@ -1,5 +1,5 @@
 /*
- * bytes.h - unaligned loads and match lengths for host code
+ * bytes.h - unaligned loads and stores, and match lengths, for host code
  */
 #ifndef GZLZSS_BASE_BYTES_H
 #define GZLZSS_BASE_BYTES_H
@@ -32,6 +32,15 @@ static inline uint64_t load64(const uint8_t *p)
     v = __builtin_bswap64(v);
 #endif
     return v;
+}
+
+/* A little-endian store to any address. */
+static inline void store64(uint8_t *p, uint64_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    memcpy(p, &v, sizeof(v));
 }
 
 /*

@@ -11,7 +11,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/bytes.h"
 
 #define BITWRITER_ROOM 56
 #define BITWRITER_SLACK 8
@@ -32,12 +33,7 @@ static inline void bits_put(struct bitwriter *w, uint64_t value, unsigned count)
 /* Writes the whole bytes that are pending. */
 static inline void bits_flush(struct bitwriter *w)
 {
-    uint64_t v = w->bits;
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    memcpy(w->next, &v, sizeof(v));
+    store64(w->next, w->bits);
     w->next += w->count >> 3;
     w->bits >>= w->count & ~7u;
     w->count &= 7;

@@ -154,15 +154,34 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
 }
 
 #ifdef HAVE_AVX512_PATH
+/* Puts up to four literals. */
+LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uint8_t *in,
+                  unsigned n)
+{
+    static const uint32_t masks[8] = {~0u, ~0u, ~0u, ~0u, 0, 0, 0, 0};
+    const uint32_t bytes = load32(in), *const mask = masks + 4 - n;
+    const uint32_t a = codes->literal[bytes & 255] & mask[0];
+    const uint32_t b = codes->literal[bytes >> 8 & 255] & mask[1];
+    const uint32_t c = codes->literal[bytes >> 16 & 255] & mask[2];
+    const uint32_t d = codes->literal[bytes >> 24] & mask[3];
+
+    bits_put(w, (uint64_t)(b >> 8) << (a & 63) | a >> 8, (a + b) & 63);
+    bits_flush(w);
+    bits_put(w, (uint64_t)(d >> 8) << (c & 63) | c >> 8, (c + d) & 63);
+    bits_flush(w);
+}
+
 /* Writes a sequence that huff_lanes_encode has marked as special, whose last literals are at
  * `last`, and of which it made `count` bits. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {
     const unsigned n = s.literals < HUFF_LANES_LITERALS ? s.literals : HUFF_LANES_LITERALS;
-    const unsigned more = s.literals - n;
+    unsigned more = s.literals - n;
 
-    write_literals(w, &e->codes, last - more, more);
+    for (; more > 4; more -= 4)
+        put_few(w, &e->codes, last - more, 4);
+    put_few(w, &e->codes, last - more, more);
     if (count <= BITWRITER_ROOM) {
         bits_put(w, bits, count);
     } else {

@@ -43,12 +43,12 @@ struct lz_matcher {
      */
     bool goes_on;
 
-    /* tagging: the position last seen under each hash, and a chunk's candidates.  With AVX-512, those of
-     * several chunks, with what is read behind them; and a bit for each position that a match starts
-     * at, and for the chunk's end. */
-    uint16_t table[1 << LZ_TAGGING_HASH_BITS];
-    uint16_t candidates[TAGGING_CHUNKS][LZ_CHUNK_SIZE + 16];
-    uint64_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 64 + 1];
+    /* tagging: the position last seen under each hash, with some of the bytes there; and of several
+     * chunks the distances to the candidates, a bit for each position that a match may start at, and
+     * one for the chunk's end. */
+    uint32_t table[1 << LZ_TAGGING_HASH_BITS];
+    uint16_t distances[TAGGING_CHUNKS][LZ_CHUNK_SIZE];
+    uint8_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 8 + 64];
 
     /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
     struct links by3, by4, by7, by12;

@@ -1,28 +1,29 @@
 /*
  * tagging.c - the tagging match finder on the CPU (tagging.h says what it finds)
  *
- * Two passes over each chunk.  The first enters every position into the hash table and notes how
- * far back the position it displaced lies: no branch depends on the data, so it runs at the speed
- * of its loads and stores.  The second walks the chunk and compares bytes only where it stops.
- * Sequences are written straight away: going through a tag array, as the GPU does, gives the same
- * ones (tests/unit/test_matcher.c holds it to that) at 0.55 times the speed.
+ * In two passes over four chunks.  The first enters every position into the hash table, finds how far
+ * back the position it displaces lies, and leaves a bit for each that a match seems to start at.  No
+ * branch in it depends on the data.  That four bytes agree is seen from the table alone: an entry has
+ * those of the position's bytes that its bucket does not tell.  To look at the candidate's bytes instead
+ * takes half as long again with vectors of 64 bytes, which can gather them, and more without.
  *
- * With vectors of 64 bytes, the same sequences come in three passes over four chunks.  The first is
- * as above, but hashes 16 positions at a time, and notes the displaced position itself, as that takes
- * two thirds of the time.  The second compares four bytes at every position and
- * leaves a bit for each whose candidate has the same: 16 at a time, without a branch.  The third walks
- * from bit to bit.  One walk is a chain of loads, each of which waits for the one before: the bits, the
- * candidate, the bytes there.  So four chunks are walked in turn, a sequence of each, until one of them
- * ends.  On an EPYC, a sequence takes 6.5 ns in place of 14.7, and 11 if walks come one after another.
- * On a Xeon, matching has 1.3 times the speed on source and 1.6 to 1.7 on text and binaries.  Where
- * there are no such vectors, the bits cost more than they save.
+ * The second walks from bit to bit, and there compares bytes.  One walk is a chain of loads, each of
+ * which waits for the one before: the bits, the distance, the bytes there.  So four chunks are walked in
+ * turn, a sequence of each, until one of them ends.
+ *
+ * Sequences are written straight away: going through a tag array, as the GPU does, gives the same
+ * ones (tests/unit/test_matcher.c holds it to that).
+ *
+ * There are three versions of the steps, with the same results: with vectors of 64 bytes, of 32, and in
+ * plain C.  On an EPYC, matching takes 0.75 to 1.1 ns a byte, 0.9 to 1.15, and 1.8 to 2.1 (text,
+ * source, XML, machine code).
  *
  * One table serves all chunks of a segment, since it holds every position seen, or at least every
- * one in reach.  An entry is a position modulo 65536.  That loses nothing: if the entry is older
+ * one in reach.  A position is kept modulo 65536.  That loses nothing: if the entry is older
  * than 65536 bytes, or was never written, it names some other position in the window; were the four
  * bytes there equal to those here, that position would have the same hash and would have displaced
- * the entry.  So a stale entry never passes the comparison, and the table needs no marks for
- * "empty" or "too old".
+ * the entry.  So the walk, which compares the bytes, passes over a stale entry, and the table needs no
+ * marks for "empty" or "too old".
  */
 #include "config.h"
 
@@ -36,58 +37,281 @@
 
 _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 
-/* distances[i] becomes the distance, modulo 65536, from in[start + i] to the candidate for it. */
-static void find_candidates(uint16_t *restrict table, uint16_t *restrict distances,
-                            const uint8_t *restrict in, size_t start, size_t end)
+/* Positions that are entered, and then compared, at a time: what is noted of them stays in the
+ * first-level cache. */
+#define BLOCK 256
+
+_Static_assert(BLOCK % 64 == 0 && LZ_CHUNK_SIZE % BLOCK == 0, "whole words of stops");
+
+/* An entry has a position, modulo 65536, in its lower half, and in its upper half some of the four bytes
+ * there: the lower half of the hash's product, of which the upper bits are the hash.  Two entries of a
+ * bucket then differ above the position unless their four bytes agree, but for one in 65536. */
+struct block {
+    _Alignas(64) uint32_t hashes[BLOCK];
+    uint32_t now[BLOCK];    /* the positions' entries, */
+    uint32_t before[BLOCK]; /* and those that they displace */
+};
+
+/* A chunk that is walked; places are counted from its start. */
+struct walk {
+    const uint8_t *in; /* the chunk's first byte */
+    const uint16_t *distances;
+    const uint8_t *stops;
+    size_t at, literals, size;
+    struct lz_sequence *out;
+};
+
+/* The steps, with vectors of some length, or without. */
+struct steps {
+    /* Hashes in[0..n), the first being at position `pos`, and makes entries.  n is up to BLOCK.  Reads
+     * up to LZ_INPUT_PAD bytes behind the end. */
+    void (*hash)(struct block *b, const uint8_t *in, uint32_t pos, size_t n);
+
+    /* Distances, modulo 65536, from entries to those before, and a bit for each that is in reach and
+     * whose four bytes seem to agree; in numbers of 64. */
+    void (*compare)(const struct block *b, size_t n, uint16_t *restrict distances,
+                    uint8_t *restrict stops);
+
+    /* Walks `count` chunks, and writes their sequences. */
+    void (*walk)(struct walk *chunks, unsigned count);
+};
+
+/*
+ * Enters in[start..end) into the table.  distances[i] becomes the distance, modulo 65536, from
+ * in[start + i] to the candidate for it, and bit i of stops, whether a match seems to start there; and
+ * there is a bit at the end, for the walk to stop at.
+ */
+static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *restrict distances,
+                  uint8_t *restrict stops, const uint8_t *restrict in, size_t start, size_t end)
 {
-    size_t i = start;
+    const size_t size = end - start;
+    struct block b;
 
-    /* Five hashes can be had from one load of eight bytes; four positions make a round number. */
-    for (; i + 4 <= end; i += 4) {
-        uint64_t bytes = load64(in + i);
+    for (size_t i = 0; i < size; i += BLOCK) {
+        const size_t n = size - i < BLOCK ? size - i : BLOCK;
 
-        for (int k = 0; k < 4; k++) {
-            uint16_t *entry = &table[lz_tagging_hash((uint32_t)(bytes >> (8 * k)))];
-            uint16_t pos = (uint16_t)(i + (size_t)k);
+        by->hash(&b, in + start + i, (uint32_t)(start + i), n);
+#pragma GCC unroll 8
+        for (size_t k = 0; k < n; k++) {
+            uint32_t *const entry = &table[b.hashes[k]];
 
-            distances[i - start + (size_t)k] = (uint16_t)(pos - *entry);
-            *entry = pos;
+            b.before[k] = *entry;
+            *entry = b.now[k];
         }
+        by->compare(&b, n, distances + i, stops + i / 8);
     }
-    for (; i < end; i++) {
-        uint16_t *entry = &table[lz_tagging_hash(load32(in + i))];
+    stops[size / 8] = (uint8_t)((stops[size / 8] & ((1u << size % 8) - 1)) | 1u << size % 8);
+    store64(stops + size / 8 + 1, 0); /* read, but not looked at */
+}
 
-        distances[i - start] = (uint16_t)(i - *entry);
-        *entry = (uint16_t)i;
+/* The first place with a bit from `at` on.  Mostly it is among the 57 that one load has at the least. */
+static inline size_t next_stop(const struct walk *s, size_t at)
+{
+    uint64_t stops = load64(s->stops + at / 8) >> at % 8;
+
+    while (stops == 0) {
+        at = at / 8 * 8 + 64;
+        stops = load64(s->stops + at / 8);
+    }
+    return at + (size_t)__builtin_ctzll(stops);
+}
+
+/* Takes the match at `at`, of `length` bytes or as many as are left; false if that is none: the end is
+ * near, or four bytes only seemed to agree, or are those of a candidate that is out of reach. */
+static inline bool take(struct walk *s, size_t at, size_t length, size_t distance)
+{
+    const size_t left = s->size - at;
+
+    length = length < left ? length : left;
+    if (__builtin_expect(length < LZ_TAGGING_MIN_MATCH, 0))
+        return false;
+    s->out = lz_emit(s->out, at - s->literals, length, distance);
+    s->at = s->literals = at + length;
+    return true;
+}
+
+/* Walks chunks in turn, each by its next match, until one of them ends; then one after the other.
+ * next(chunk) is whether it had one. */
+static inline __attribute__((always_inline)) void walk_in_turn(struct walk *chunks, unsigned count,
+                                                               bool (*next)(struct walk *))
+{
+    if (count == TAGGING_CHUNKS) {
+        struct walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
+
+        while (next(&a) && next(&b) && next(&c) && next(&d))
+            ;
+        chunks[0] = a, chunks[1] = b, chunks[2] = c, chunks[3] = d;
+    }
+    for (unsigned i = 0; i < count; i++)
+        while (next(&chunks[i]))
+            ;
+}
+
+/* --- Without vectors --- */
+
+static void hash_plain(struct block *b, const uint8_t *in, uint32_t pos, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const uint32_t product = load32(in + k) * LZ_TAGGING_FACTOR;
+
+        b->hashes[k] = product >> (32 - LZ_TAGGING_HASH_BITS);
+        b->now[k] = product << 16 | (uint16_t)(pos + k);
     }
 }
 
-/* Walks in[start..end) and writes its sequences to out; returns where they end. */
-static struct lz_sequence *walk(const uint16_t *restrict distances, const uint8_t *in, size_t start,
-                                size_t end, struct lz_sequence *restrict out)
+static void compare_plain(const struct block *b, size_t n, uint16_t *restrict distances,
+                          uint8_t *restrict stops)
 {
-    size_t pos = start, literals = start;
+    for (size_t k = 0; k < n; k += 64) {
+        uint8_t flags[64];
+        uint64_t bits = 0;
 
-    while (pos + LZ_TAGGING_MIN_MATCH <= end) {
-        size_t distance = distances[pos - start];
-        size_t farthest = pos < LZ_WINDOW_SIZE ? pos : LZ_WINDOW_SIZE;
-        size_t length;
+        for (size_t j = 0; j < 64; j++) {
+            const uint32_t now = b->now[k + j], before = b->before[k + j];
 
-        /* A distance of 0 wraps around and is too far as well. */
-        if (distance - 1 >= farthest || load32(in + pos) != load32(in + pos - distance)) {
-            pos++;
-            continue;
+            distances[k + j] = (uint16_t)(now - before);
+            /* A distance of 0 wraps around and is too far.  None reaches before the segment: an entry that
+             * was never written is 0, its first position. */
+            flags[j] = ((now ^ before) <= UINT16_MAX) &
+                       ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
         }
-        length = match_length(in + pos, in + pos - distance, LZ_TAGGING_MIN_MATCH, end - pos);
-        out = lz_emit(out, pos - literals, length, distance);
-        pos += length;
-        literals = pos;
+        /* The product has the lowest bit of each of eight bytes in its highest byte. */
+        for (size_t j = 0; j < 64; j += 8)
+            bits |= (load64(flags + j) * UINT64_C(0x0102040810204080) >> 56) << j;
+        store64(stops + k / 8, bits);
     }
-    return out;
 }
+
+static inline bool next_plain(struct walk *s)
+{
+    size_t at = s->at;
+
+    for (; (at = next_stop(s, at)) < s->size; at++) {
+        const uint8_t *here = s->in + at;
+        const size_t distance = s->distances[at];
+
+        if (take(s, at, match_length(here, here - distance, 0, s->size - at), distance))
+            return true;
+    }
+    return false;
+}
+
+static void walk_plain(struct walk *chunks, unsigned count)
+{
+    walk_in_turn(chunks, count, next_plain);
+}
+
+static const struct steps steps_plain = {hash_plain, compare_plain, walk_plain};
+
+#ifdef HAVE_AVX2_PATH
+
+/* --- With vectors of 32 bytes --- */
+
+#include <immintrin.h>
+
+/* 8 numbers of the four bytes at p, p + 1 and so on.  Reads 16 bytes. */
+AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
+{
+    const __m256i places = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
+                                             0x07060504, 0x08070605, 0x09080706, 0x0a090807);
+
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)p)),
+                               places);
+}
+
+AVX2_PATH NOINLINE static void hash_avx2(struct block *b, const uint8_t *in, uint32_t pos, size_t n)
+{
+    __m256i positions =
+        _mm256_add_epi32(_mm256_set1_epi32((int)pos), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+
+    for (size_t k = 0; k < n; k += 8) {
+        const __m256i product =
+            _mm256_mullo_epi32(load_eight(in + k), _mm256_set1_epi32((int)LZ_TAGGING_FACTOR));
+
+        _mm256_store_si256((void *)(b->hashes + k),
+                           _mm256_srli_epi32(product, 32 - LZ_TAGGING_HASH_BITS));
+        _mm256_store_si256((void *)(b->now + k),
+                           _mm256_blend_epi16(_mm256_slli_epi32(product, 16), positions, 0x55));
+        positions = _mm256_add_epi32(positions, _mm256_set1_epi32(8));
+    }
+}
+
+/* Eight distances, modulo 65536, from now[0..8) to before[0..8); *near becomes those of a match. */
+AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_t *before,
+                                              __m256i *near)
+{
+    const __m256i a = _mm256_load_si256((const void *)now),
+                  b = _mm256_load_si256((const void *)before);
+    const __m256i distance =
+        _mm256_and_si256(_mm256_sub_epi32(a, b), _mm256_set1_epi32(UINT16_MAX));
+    const __m256i same =
+        _mm256_cmpeq_epi32(_mm256_srli_epi32(_mm256_xor_si256(a, b), 16), _mm256_setzero_si256());
+
+    *near = _mm256_and_si256(
+        same,
+        _mm256_and_si256(_mm256_cmpgt_epi32(distance, _mm256_setzero_si256()),
+                         _mm256_cmpgt_epi32(_mm256_set1_epi32(LZ_WINDOW_SIZE + 1), distance)));
+    return distance;
+}
+
+AVX2_PATH NOINLINE static void compare_avx2(const struct block *b, size_t n,
+                                            uint16_t *restrict distances, uint8_t *restrict stops)
+{
+    for (size_t k = 0; k < n; k += 64) {
+        uint64_t bits = 0;
+
+        for (size_t j = 0; j < 64; j += 16) {
+            const size_t i = k + j;
+            __m256i low_near, high_near;
+            const __m256i low = compare_eight(b->now + i, b->before + i, &low_near);
+            const __m256i high = compare_eight(b->now + i + 8, b->before + i + 8, &high_near);
+            /* Sixteen numbers of 16 bits, and of 8: packing goes by halves of the vectors. */
+            const __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+            const __m256i near =
+                _mm256_permute4x64_epi64(_mm256_packs_epi32(low_near, high_near), 0xd8);
+            const __m128i bytes =
+                _mm_packs_epi16(_mm256_castsi256_si128(near), _mm256_extracti128_si256(near, 1));
+
+            _mm256_storeu_si256((void *)(distances + i), both);
+            bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << j;
+        }
+        store64(stops + k / 8, bits);
+    }
+}
+
+AVX2_PATH static inline __m256i load_bytes32(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const void *)p);
+}
+
+AVX2_PATH static inline bool next_avx2(struct walk *s)
+{
+    size_t at = s->at;
+
+    for (; (at = next_stop(s, at)) < s->size; at++) {
+        const uint8_t *here = s->in + at;
+        const size_t distance = s->distances[at];
+        const uint32_t differ = ~(uint32_t)_mm256_movemask_epi8(
+            _mm256_cmpeq_epi8(load_bytes32(here), load_bytes32(here - distance)));
+        const size_t length = differ == 0 ? match_length(here, here - distance, 32, s->size - at)
+                                          : (size_t)__builtin_ctz(differ);
+
+        if (take(s, at, length, distance))
+            return true;
+    }
+    return false;
+}
+
+AVX2_PATH NOINLINE static void walk_avx2(struct walk *chunks, unsigned count)
+{
+    walk_in_turn(chunks, count, next_avx2);
+}
+
+static const struct steps steps_avx2 = {hash_avx2, compare_avx2, walk_avx2};
 
 #ifdef HAVE_AVX512_PATH
-#include <immintrin.h>
+
+/* --- With vectors of 64 bytes --- */
 
 /* 16 numbers of the four bytes at p, p + 1 and so on.  Reads 32 bytes. */
 AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
@@ -102,141 +326,100 @@ AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
     return _mm512_permutexvar_epi8(_mm512_add_epi8(quad, place), _mm512_castsi256_si512(bytes));
 }
 
-/* lz_tagging_hash of 16 numbers, in 16 bits each. */
-AVX512_PATH static inline __m256i hash_sixteen(__m512i numbers)
+AVX512_PATH NOINLINE static void hash_512(struct block *b, const uint8_t *in, uint32_t pos,
+                                          size_t n)
 {
-    const __m512i product = _mm512_mullo_epi32(numbers, _mm512_set1_epi32((int)LZ_TAGGING_FACTOR));
+    __m512i positions =
+        _mm512_add_epi32(_mm512_set1_epi32((int)pos),
+                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(product, 32 - LZ_TAGGING_HASH_BITS));
+    for (size_t k = 0; k < n; k += 16) {
+        const __m512i product =
+            _mm512_mullo_epi32(load_sixteen(in + k), _mm512_set1_epi32((int)LZ_TAGGING_FACTOR));
+
+        _mm512_store_si512(b->hashes + k, _mm512_srli_epi32(product, 32 - LZ_TAGGING_HASH_BITS));
+        _mm512_store_si512(b->now + k, _mm512_mask_blend_epi16(
+                                           0x55555555, _mm512_slli_epi32(product, 16), positions));
+        positions = _mm512_add_epi32(positions, _mm512_set1_epi32(16));
+    }
 }
 
-/* before[i] becomes the candidate for in[start + i], modulo 65536.  The 16 positions behind
- * the end have themselves: that is no distance, and so no match. */
-AVX512_PATH NOINLINE static void find_candidates_512(uint16_t *restrict table,
-                                                     uint16_t *restrict before,
-                                                     const uint8_t *restrict in, size_t start,
-                                                     size_t end)
+AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
+                                             uint16_t *restrict distances, uint8_t *restrict stops)
 {
-    _Alignas(64) uint16_t hashes[32];
-    size_t i = start;
+    const __m512i low = _mm512_set1_epi32(UINT16_MAX);
 
-    for (; i + 32 <= end; i += 32) {
-        _mm256_store_si256((void *)hashes, hash_sixteen(load_sixteen(in + i)));
-        _mm256_store_si256((void *)(hashes + 16), hash_sixteen(load_sixteen(in + i + 16)));
-#pragma GCC unroll 4
-        for (size_t k = 0; k < 32; k++) {
-            uint16_t *const entry = &table[hashes[k]];
+    for (size_t k = 0; k < n; k += 64) {
+        uint64_t bits = 0;
 
-            before[i - start + k] = *entry;
-            *entry = (uint16_t)(i + k);
+        for (size_t j = 0; j < 64; j += 16) {
+            const __m512i now = _mm512_load_si512(b->now + k + j),
+                          before = _mm512_load_si512(b->before + k + j);
+            const __m512i distance = _mm512_and_si512(_mm512_sub_epi32(now, before), low);
+            const __mmask16 same = _mm512_cmple_epu32_mask(_mm512_xor_si512(now, before), low);
+            /* A distance of 0 wraps around and is too far.  */
+            const __mmask16 near =
+                _mm512_mask_cmplt_epu32_mask(same, _mm512_sub_epi32(distance, _mm512_set1_epi32(1)),
+                                             _mm512_set1_epi32(LZ_WINDOW_SIZE));
+
+            _mm256_storeu_si256((void *)(distances + k + j), _mm512_cvtepi32_epi16(distance));
+            bits |= (uint64_t)near << j;
         }
+        store64(stops + k / 8, bits);
     }
-    for (; i < end; i++) {
-        uint16_t *const entry = &table[lz_tagging_hash(load32(in + i))];
-
-        before[i - start] = *entry;
-        *entry = (uint16_t)i;
-    }
-    for (size_t k = 0; k < 16; k++)
-        before[end - start + k] = (uint16_t)(end + k);
 }
 
-/*
- * Bit i of stops becomes whether a match starts at in[start + i] or, for the last few that are too
- * short for one, 0; and there is a bit at the end, for the walk to stop at.  Reads LZ_INPUT_PAD bytes
- * behind the end.
- */
-AVX512_PATH NOINLINE static void find_stops(uint64_t *restrict stops,
-                                            const uint16_t *restrict before,
-                                            const uint8_t *restrict in, size_t start, size_t end)
+AVX512_PATH static inline bool next_512(struct walk *s)
 {
-    const size_t size = end - start;
-    const size_t open = size < LZ_TAGGING_MIN_MATCH ? 0 : size - LZ_TAGGING_MIN_MATCH + 1;
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i window = _mm512_set1_epi32(LZ_WINDOW_SIZE), one = _mm512_set1_epi32(1),
-                  low = _mm512_set1_epi32(UINT16_MAX);
+    size_t at = s->at;
 
-    memset(stops, 0, (size / 64 + 1) * sizeof(*stops));
-    for (size_t i = 0; i < open; i += 16) {
-        const size_t pos = start + i;
-        const __m512i candidate =
-            _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(before + i)));
-        const __m512i distance = _mm512_and_epi32(
-            _mm512_sub_epi32(_mm512_add_epi32(_mm512_set1_epi32((uint16_t)pos), lanes), candidate),
-            low);
-        /* A distance of 0 wraps around and is too far.  None reaches before the segment: an entry that
-         * was never written is 0, its first position. */
-        const __mmask16 near = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(distance, one), window);
-        const __m512i here = load_sixteen(in + pos);
-        const __m512i there =
-            _mm512_mask_i32gather_epi32(here, near, _mm512_sub_epi32(lanes, distance), in + pos, 1);
+    for (; (at = next_stop(s, at)) < s->size; at++) {
+        const uint8_t *here = s->in + at;
+        const size_t distance = s->distances[at];
+        const uint64_t differ =
+            _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(here), _mm512_loadu_si512(here - distance));
+        const size_t length = differ == 0 ? match_length(here, here - distance, 64, s->size - at)
+                                          : (size_t)__builtin_ctzll(differ);
 
-        stops[i / 64] |= (uint64_t)_mm512_mask_cmpeq_epi32_mask(near, here, there) << i % 64;
+        if (take(s, at, length, distance))
+            return true;
     }
-    stops[open / 64] &= ~(UINT64_MAX << open % 64);
-    stops[size / 64] |= (uint64_t)1 << size % 64;
+    return false;
 }
 
-/* A chunk that is walked; places are counted from its start. */
-struct walk {
-    const uint8_t *in; /* the chunk's first byte, */
-    uint16_t start;    /* its place in the segment, modulo 65536, */
-    const uint16_t *before;
-    const uint64_t *stops;
-    size_t at, literals, size;
-    struct lz_sequence *out;
-};
-
-/* Walks to the next match and past it, and writes its sequence; false if there is none. */
-AVX512_PATH static inline bool step(struct walk *s)
+AVX512_PATH NOINLINE static void walk_512(struct walk *chunks, unsigned count)
 {
-    size_t at = s->at, length, distance;
-    uint64_t stops = s->stops[at / 64] >> at % 64;
-    uint32_t differ;
-
-    while (stops == 0) {
-        at = (at / 64 + 1) * 64;
-        stops = s->stops[at / 64];
-    }
-    at += (size_t)__builtin_ctzll(stops);
-    if (at >= s->size)
-        return false;
-    distance = (uint16_t)(s->start + at - s->before[at]);
-    differ = ~(uint32_t)_mm256_movemask_epi8(
-        _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)(s->in + at)),
-                          _mm256_loadu_si256((const void *)(s->in + at - distance))));
-    if (differ != 0) {
-        length = (size_t)__builtin_ctz(differ);
-        length = length < s->size - at ? length : s->size - at;
-    } else {
-        length = match_length(s->in + at, s->in + at - distance, 32, s->size - at);
-    }
-    s->out = lz_emit(s->out, at - s->literals, length, distance);
-    s->at = s->literals = at + length;
-    return true;
+    walk_in_turn(chunks, count, next_512);
 }
 
-AVX512_PATH NOINLINE static void walk_512(struct walk *all, unsigned count)
-{
-    if (count == TAGGING_CHUNKS) {
-        struct walk a = all[0], b = all[1], c = all[2], d = all[3];
+static const struct steps steps_512 = {hash_512, compare_512, walk_512};
+#endif
+#endif
 
-        while (step(&a) && step(&b) && step(&c) && step(&d))
-            ;
-        all[0] = a, all[1] = b, all[2] = c, all[3] = d;
-    }
-    for (unsigned i = 0; i < count; i++)
-        while (step(&all[i]))
-            ;
+static const struct steps *choose_steps(void)
+{
+#ifdef HAVE_AVX512_PATH
+    if (cpu_has_avx512_path())
+        return &steps_512;
+#endif
+#ifdef HAVE_AVX2_PATH
+    if (cpu_has_avx2_path())
+        return &steps_avx2;
+#endif
+    return &steps_plain;
 }
 
-AVX512_PATH static void find_512(struct lz_matcher *m, const uint8_t *in, size_t len)
+static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
+    const struct steps *const by = choose_steps();
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     size_t start = m->enter;
 
+    (void)level;
+    if (!m->goes_on)
+        memset(m->table, 0, sizeof(m->table));
     if (start < m->begin) {
-        find_candidates_512(m->table, m->candidates[0], in, start, m->begin);
+        enter(by, m->table, m->distances[0], m->stops[0], in, start, m->begin);
         start = m->begin;
     }
     while (start < m->end) {
@@ -249,16 +432,14 @@ AVX512_PATH static void find_512(struct lz_matcher *m, const uint8_t *in, size_t
         for (; count < TAGGING_CHUNKS && start < m->end; count++, start += LZ_CHUNK_SIZE) {
             const size_t end = LZ_CHUNK_END(start, len);
 
-            find_candidates_512(m->table, m->candidates[count], in, start, end);
-            find_stops(m->stops[count], m->candidates[count], in, start, end);
+            enter(by, m->table, m->distances[count], m->stops[count], in, start, end);
             walks[count] = (struct walk){.in = in + start,
-                                         .start = (uint16_t)start,
-                                         .before = m->candidates[count],
+                                         .distances = m->distances[count],
                                          .stops = m->stops[count],
                                          .size = end - start,
                                          .out = out + count * LZ_CHUNK_MAX_SEQUENCES};
         }
-        walk_512(walks, count);
+        by->walk(walks, count);
         from = out;
         for (unsigned i = 0; i < count; i++, from += LZ_CHUNK_MAX_SEQUENCES) {
             result[i].sequences = out;
@@ -266,33 +447,6 @@ AVX512_PATH static void find_512(struct lz_matcher *m, const uint8_t *in, size_t
             memmove(out, from, result[i].count * sizeof(*out));
             out += result[i].count;
         }
-    }
-}
-#endif
-
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
-{
-    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-
-    (void)level;
-    if (!m->goes_on)
-        memset(m->table, 0, sizeof(m->table));
-#ifdef HAVE_AVX512_PATH
-    if (cpu_has_avx512_path()) {
-        find_512(m, in, len);
-        return;
-    }
-#endif
-    for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE) {
-        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
-        size_t end = LZ_CHUNK_END(start, len);
-
-        find_candidates(m->table, m->candidates[0], in, start, end);
-        if (start < m->begin)
-            continue;
-        result->sequences = out;
-        out = walk(m->candidates[0], in, start, end, out);
-        result->count = (uint32_t)(out - result->sequences);
     }
 }
 

@@ -114,14 +114,6 @@ static inline struct string extend(struct string string, uint32_t code, uint8_t 
     return string;
 }
 
-static inline void store64(uint8_t *p, uint64_t v)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    memcpy(p, &v, sizeof v);
-}
-
 /* Writes the string to `to`, and anything up to PART - 1 bytes behind it. */
 static inline void write_string(const struct lzw *z, struct string string, uint8_t *to)
 {
