@@ -248,7 +248,7 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
 #define SYMBOLS_A_LANE ((LZ_SYMBOLS + WARP - 1) / WARP)
 
 /* The size of a block, to all lanes. */
-static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE])
+static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE], uint32_t header_cost)
 {
     uint32_t litlens = 0, distances = 0, litlen, distance;
     uint64_t size = 0;
@@ -265,7 +265,8 @@ static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE])
 #pragma unroll
     for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++)
         size += lz_symbol_size(counts[i],
-                               threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance);
+                               threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance,
+                               header_cost);
     return warp_sum(size);
 }
 
@@ -297,8 +298,8 @@ static __device__ void clear_tally(tally &t)
     __syncwarp();
 }
 
-/* Hands the units' counts, and their sizes, to the next split. */
-static __device__ void store_tally(struct scratch *s, const tally &t)
+/* Hands the units' counts, and their sizes, to the split of `pass`. */
+static __device__ void store_tally(struct scratch *s, const tally &t, uint32_t pass)
 {
     __syncwarp();
     for (uint32_t unit = 0; unit < UNITS; unit++) {
@@ -306,7 +307,7 @@ static __device__ void store_tally(struct scratch *s, const tally &t)
         uint64_t size;
 
         load_counts(counts, t.counts[unit]);
-        size = estimate(counts);
+        size = estimate(counts, lz_header_cost(pass));
         store_counts(s->counts[unit], counts);
         if (threadIdx.x == 0)
             s->unit_size[unit] = size;
@@ -395,14 +396,14 @@ static __global__ void __launch_bounds__(WARP)
                       1);
     }
     count_match(t, p);
-    store_tally(s, t);
+    store_tally(s, t, 1);
 }
 
 /* --- Costs --- */
 
 /* Joins the units of the group that starts with this chunk, if one does; a block's counts are
  * stored where its first unit's are. */
-static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v)
+static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
     const uint32_t first = blockIdx.x;
     const uint32_t chunks = gpu_chunk_span(v, first).group;
@@ -425,7 +426,7 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v)
 #pragma unroll
         for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
             both[k] = open[k] + own[k];
-        both_size = estimate(both);
+        both_size = estimate(both, lz_header_cost(pass));
         if (i > 0 && lz_joins_block(open_size, own_size, both_size)) {
 #pragma unroll
             for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
@@ -562,8 +563,9 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     }
 }
 
-/* Walks the path, and counts; the last time, writes tags instead. */
-template <bool LAST> static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v)
+/* Walks the path of `pass`, and counts; the last time, writes tags instead. */
+template <bool LAST>
+static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t pass)
 {
     __shared__ tally t;
     const uint32_t lane = threadIdx.x;
@@ -612,7 +614,7 @@ template <bool LAST> static __global__ void __launch_bounds__(WARP) walk_chunks(
     }
     if (!LAST) {
         count_match(t, p);
-        store_tally(s, t);
+        store_tally(s, t, pass + 1);
     }
 }
 
@@ -634,18 +636,17 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
                                                            level->longest_depth, level->nice);
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);
     for (unsigned pass = 1; pass <= level->passes; pass++) {
-        split_groups<<<v.chunks, WARP, 0, stream>>>(v);
+        split_groups<<<v.chunks, WARP, 0, stream>>>(v, pass);
         path_chunks<<<v.chunks, WARP, 0, stream>>>(v);
         if (pass < level->passes)
-            walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v);
+            walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v, pass);
     }
     return cudaGetLastError();
 }
 
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
-    (void)level;
-    walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v);
+    walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v, level->passes);
     return cudaGetLastError();
 }
 

@@ -337,20 +337,22 @@ static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uin
 }
 
 /* A block's size, in 1/256 bits. */
-static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS])
+static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost)
 {
     uint32_t litlen, distance;
     uint64_t size = 0;
 
     log2_totals(counts, &litlen, &distance);
     for (unsigned i = 0; i < LZ_SYMBOLS; i++)
-        size += lz_symbol_size(counts[i], i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance);
+        size +=
+            lz_symbol_size(counts[i], i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance, header_cost);
     return size;
 }
 
 /* Joins the group's units to blocks: o->block_of and o->blocks. */
-static void split(struct state *o, unsigned units)
+static void split(struct state *o, unsigned units, unsigned pass)
 {
+    const uint32_t header_cost = lz_header_cost(pass);
     unsigned blocks = 0;
     uint64_t open_size = 0;
 
@@ -360,7 +362,7 @@ static void split(struct state *o, unsigned units)
 
         for (unsigned i = 0; i < LZ_SYMBOLS; i++)
             own[i] = o->counts[u][i];
-        own_size = estimate(own);
+        own_size = estimate(own, header_cost);
         if (blocks > 0) {
             uint32_t *open = o->blocks[blocks - 1];
             uint32_t both[LZ_SYMBOLS];
@@ -368,7 +370,7 @@ static void split(struct state *o, unsigned units)
 
             for (unsigned i = 0; i < LZ_SYMBOLS; i++)
                 both[i] = open[i] + own[i];
-            both_size = estimate(both);
+            both_size = estimate(both, header_cost);
             if (lz_joins_block(open_size, own_size, both_size)) {
                 memcpy(open, both, sizeof(both));
                 open_size = both_size;
@@ -593,7 +595,7 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
     for (unsigned pass = 1; pass <= level->passes; pass++) {
         const bool last = pass == level->passes;
 
-        split(o, units);
+        split(o, units, pass);
         o->costs_of = LZ_UNITS_A_GROUP;
         memset(o->counts, 0, sizeof(o->counts[0]) * units);
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {

@@ -22,7 +22,7 @@
 
 #define GROUP ((size_t)4 << 20)
 #define MAX_LEN (GROUP + 2 * LZ_CHUNK_SIZE + 5)
-#define UNIT 8192
+#define UNIT 4096
 #define WINDOW 32767
 #define LIST 8
 #define SYMBOLS (286 + 30)
@@ -280,19 +280,20 @@ TEXTBOOK void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *di
     *distance = totals[1] > 0 ? lz_log2_256(totals[1]) : 0;
 }
 
-TEXTBOOK uint64_t estimate(const uint32_t *counts)
+/* A symbol in use costs 5.5 bits of header, and four times that in the first pass. */
+TEXTBOOK uint64_t estimate(const uint32_t *counts, unsigned pass)
 {
     uint32_t litlen, distance;
     uint64_t size = 0;
 
     log2_totals(counts, &litlen, &distance);
     for (unsigned i = 0; i < SYMBOLS; i++)
-        size += lz_symbol_size(counts[i], i < 286 ? litlen : distance);
+        size += lz_symbol_size(counts[i], i < 286 ? litlen : distance, pass == 1 ? 5632 : 1408);
     return size;
 }
 
 /* Joins the first `count` units to blocks. */
-TEXTBOOK void make_blocks(unsigned count)
+TEXTBOOK void make_blocks(unsigned count, unsigned pass)
 {
     unsigned b = 0;
 
@@ -303,7 +304,7 @@ TEXTBOOK void make_blocks(unsigned count)
 
         for (unsigned i = 0; i < SYMBOLS; i++)
             both[i] = blocks[b][i] + units[u][i];
-        if (estimate(blocks[b]) + estimate(units[u]) >= estimate(both))
+        if (estimate(blocks[b], pass) + estimate(units[u], pass) >= estimate(both, pass))
             memcpy(blocks[b], both, sizeof(both));
         else
             memcpy(blocks[++b], units[u], sizeof(both));
@@ -379,7 +380,7 @@ TEXTBOOK void match_group(const struct lz_level *level, const uint8_t *in, size_
 
     for (unsigned pass = 0; pass <= level->passes; pass++) {
         if (pass > 0)
-            make_blocks(count);
+            make_blocks(count, pass);
         memset(units, 0, count * sizeof(units[0]));
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
             size_t first = start - begin;
@@ -524,14 +525,14 @@ static void symbols(void)
     for (size_t t = 0; t < sizeof(totals) / sizeof(*totals); t++) {
         const uint32_t total = totals[t], log2_total = lz_log2_256(total);
 
-        CHECK_EQ(lz_symbol_size(0, log2_total), 0);
+        CHECK_EQ(lz_symbol_size(0, log2_total, 1408), 0);
         for (unsigned i = 0; i <= 300; i++) {
             uint32_t count = i == 0    ? total
                              : i < 100 ? 1 + (uint32_t)unit_below(&state, total)
                                        : 1 + (uint32_t)unit_below(&state, total < 99 ? total : 99);
             double bits = log2_of(total) - log2_of(count);
             double size = count * bits + 5.5, cost = bits < 15 ? 16 * bits : 240;
-            double got = (double)lz_symbol_size(count, log2_total) / 256;
+            double got = (double)lz_symbol_size(count, log2_total, 1408) / 256;
 
             CHECK(got < size + count / 256.0 + 0.01 && got > size - count / 256.0 - 0.01);
             CHECK(lz_symbol_cost(count, log2_total) < cost + 0.1);
