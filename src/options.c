@@ -108,8 +108,8 @@ static const struct option_row rows[] = {
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* Letters of options without a long name: gzip's -H is -h, -m and -M are the time's part of -n and
- * -N; -? is wrong, but not worth a message; levels; and digits that are part of a level of two. */
-static const char other_letters[] = "?HmM02345678";
+ * -N; levels; and digits that are part of a level of two. */
+static const char other_letters[] = "HmM02345678";
 
 /* A source of options: the command line, or an environment variable. */
 struct source_of_options {
@@ -430,13 +430,47 @@ static bool is_gzip_variable(const struct source_of_options *from)
     return from->variable != NULL && strcmp(from->variable, "GZIP") == 0;
 }
 
+/* Says what is wrong with the option in this argument, after getopt_long has set optopt.  The words are
+ * those of glibc's getopt_long, and so gzip's; musl's has others. */
+static void say_wrong_option(const char *word, const char *letters,
+                             const struct option *long_options, struct messages *m)
+{
+    const size_t length = strcspn(word + 2, "=");
+    const char *letter = strchr(letters, optopt), *found = NULL;
+    char possible[32 * ROWS] = "";
+
+    if (optopt == '?')
+        return; /* -? is wrong, but not worth a message */
+    if (strncmp(word, "--", 2) != 0) {
+        msg_error(m,
+                  letter != NULL && letter[1] == ':' ? "option requires an argument -- '%c'"
+                                                     : "invalid option -- '%c'",
+                  optopt);
+        return;
+    }
+    for (const struct option *o = long_options; o->name != NULL; o++) {
+        if (strncmp(o->name, word + 2, length) != 0)
+            continue;
+        if (found == NULL || o->name[length] == '\0')
+            found = o->name;
+        snprintf(possible + strlen(possible), sizeof(possible) - strlen(possible), " '--%s'",
+                 o->name);
+    }
+    if (found == NULL)
+        msg_error(m, "unrecognized option '%s'", word);
+    else if (optopt == 0)
+        msg_error(m, "option '%s' is ambiguous; possibilities:%s", word, possible);
+    else if (word[2 + length] == '=')
+        msg_error(m, "option '--%s' doesn't allow an argument", found);
+    else
+        msg_error(m, "option '--%s' requires an argument", found);
+}
+
 /* Applies what getopt_long has found, by its long name or, if that is NULL, by its letter; false,
  * with a message printed, if it is no option, or not one for this source. */
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
                         int id, const char *name, struct messages *m)
 {
-    if (id == '?') /* getopt_long has said what is wrong */
-        return try_help(m);
     if (id == '0') {
         msg_error(m, "invalid option -- '0'");
         return try_help(m);
@@ -463,12 +497,17 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     int names = 0;
 
     make_tables(long_options, letters);
+    opterr = 0; /* say_wrong_option has the words */
     optind = 0; /* start anew */
     for (;;) {
         const int argument = optind > 0 ? optind : 1;
         int row = -1;
         int id = getopt_long(from->argc, from->argv, letters, long_options, &row);
-
+        if (id == -1 && optind == argument && optind < from->argc) {
+            /* To musl, an operand "-" is the end of the options, as "--" is. */
+            optarg = from->argv[optind++];
+            id = OPERAND;
+        }
         if (id == -1)
             break;
         if (id == OPERAND && from->variable == NULL) {
@@ -486,6 +525,10 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
             o->pipeline.level = 10 + id - '0';
             after_one = false;
             continue;
+        }
+        if (id == '?') {
+            say_wrong_option(from->argv[argument], letters, long_options, m);
+            return try_help(m);
         }
         after_one = id == '1' && row < 0 && optind == argument;
         if (!apply_found(o, w, from, id, row >= 0 ? long_options[row].name : NULL, m))
@@ -512,27 +555,23 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
 }
 
 /* Splits what an environment variable holds into words, which stay in *copy, to be freed as argv
- * is.  argv[0] is what getopt_long starts its messages with.  False if memory is short. */
-static bool split_variable(struct source_of_options *from, const char *program, char **copy)
+ * is.  argv[0] is none of them, as on a command line.  False if memory is short. */
+static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
     /* gzip does not take a line's end for a blank. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
-    char *words;
 
     if (value == NULL)
         value = "";
     from->argc = 1;
     /* There are at most half as many words as bytes, rounded up, and a null pointer ends them. */
     from->argv = calloc(strlen(value) / 2 + 3, sizeof(*from->argv));
-    *copy = malloc(strlen(program) + strlen(from->variable) + strlen(value) + 4);
+    *copy = strdup(value);
     if (from->argv == NULL || *copy == NULL)
         return false;
-    from->argv[0] = *copy;
-    words = *copy + 1 +
-            sprintf(*copy, is_gzip_variable(from) ? "%s" : "%s: %s", program, from->variable);
-    strcpy(words, value);
-    for (char *word = strtok(words, blanks); word != NULL; word = strtok(NULL, blanks))
+    from->argv[0] = (char *)from->variable;
+    for (char *word = strtok(*copy, blanks); word != NULL; word = strtok(NULL, blanks))
         from->argv[from->argc++] = word;
     return true;
 }
@@ -599,8 +638,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 static bool parse_variables(struct options *o, struct wishes *w, struct messages *m)
 {
     struct source_of_options gzip = {.variable = "GZIP"}, own = {.variable = "GZLZSS"};
-    bool ok = split_variable(&gzip, m->program, &o->variables[0]) &&
-              split_variable(&own, m->program, &o->variables[1]);
+    bool ok = split_variable(&gzip, &o->variables[0]) && split_variable(&own, &o->variables[1]);
 
     if (!ok)
         msg_error(m, "memory exhausted");
@@ -628,7 +666,6 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
         .suffix = NAMES_SUFFIX_DEFAULT,
         .pipeline = {.level = LZ_LEVEL_DEFAULT, .backend = BACKEND_AUTO},
     };
-    argv[0] = (char *)m->program; /* getopt_long starts its messages with this */
     apply_program_name(o, &w, m->program);
     if (!parse_variables(o, &w, m) || (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
         return false;

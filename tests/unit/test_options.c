@@ -360,6 +360,11 @@ static void wrong_options(void)
     bad("p -S", "p: option requires an argument -- 'S'\nTry `p --help' for more information.\n");
     bad("p --keep=1",
         "p: option '--keep' doesn't allow an argument\nTry `p --help' for more information.\n");
+    bad("p --suf",
+        "p: option '--suffix' requires an argument\nTry `p --help' for more information.\n");
+    bad("p --n=1", "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name'\n"
+                   "Try `p --help' for more information.\n");
+    bad("p -k-", "p: invalid option -- '-'\nTry `p --help' for more information.\n");
     bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
     bad("p -?", "Try `p --help' for more information.\n");
     /* What gzip takes for one option stays that, though there are more names that begin so. */
