@@ -87,12 +87,19 @@ static char *next_word(char **rest, const char *blanks)
 /* The hierarchies that say something about this process. */
 enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
 
-/* Finds the process's groups. */
-static void find_groups(struct hierarchy all[HIERARCHIES], const char *root)
-{
-    char text[FILE_SIZE], *lines = text, *line;
+/* What would be much on a small stack: musl's threads have 128 KiB. */
+struct tables {
+    struct hierarchy all[HIERARCHIES];
+    char text[FILE_SIZE]; /* a file's */
+};
 
-    if (!read_file(root, "/proc/self/cgroup", false, text, sizeof(text)))
+/* Finds the process's groups. */
+static void find_groups(struct tables *t, const char *root)
+{
+    struct hierarchy *const all = t->all;
+    char *lines = t->text, *line;
+
+    if (!read_file(root, "/proc/self/cgroup", false, t->text, sizeof(t->text)))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
         const char *number = strsep(&line, ":");
@@ -107,11 +114,12 @@ static void find_groups(struct hierarchy all[HIERARCHIES], const char *root)
 }
 
 /* Finds where the hierarchies are mounted. */
-static void find_mounts(struct hierarchy all[HIERARCHIES], const char *root)
+static void find_mounts(struct tables *t, const char *root)
 {
-    char text[FILE_SIZE], *lines = text, *line;
+    struct hierarchy *const all = t->all;
+    char *lines = t->text, *line;
 
-    if (!read_file(root, "/proc/self/mountinfo", false, text, sizeof(text)))
+    if (!read_file(root, "/proc/self/mountinfo", false, t->text, sizeof(t->text)))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
         /* ID, parent, device, root, mount point, options, perhaps more, "-", type, what, options */
@@ -229,10 +237,7 @@ static void apply_groups(struct limits *l, const struct hierarchy *h, const char
 
 void limits_read(struct limits *l, const char *root)
 {
-    struct hierarchy all[HIERARCHIES] = {
-        [V1_CPU].controller = "cpu",
-        [V1_MEMORY].controller = "memory",
-    };
+    struct tables *t;
     const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
     struct rlimit limit;
     cpu_set_t set;
@@ -244,10 +249,17 @@ void limits_read(struct limits *l, const char *root)
     l->address_space = UINT64_MAX;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         l->address_space = limit.rlim_cur;
-    find_groups(all, root);
-    find_mounts(all, root);
-    apply_groups(l, &all[V2], root, apply_quota);
-    apply_groups(l, &all[V2], root, apply_memory);
-    apply_groups(l, &all[V1_CPU], root, apply_quota);
-    apply_groups(l, &all[V1_MEMORY], root, apply_memory);
+    t = malloc(sizeof(*t));
+    if (t == NULL)
+        return;
+    memset(t->all, 0, sizeof(t->all));
+    t->all[V1_CPU].controller = "cpu";
+    t->all[V1_MEMORY].controller = "memory";
+    find_groups(t, root);
+    find_mounts(t, root);
+    apply_groups(l, &t->all[V2], root, apply_quota);
+    apply_groups(l, &t->all[V2], root, apply_memory);
+    apply_groups(l, &t->all[V1_CPU], root, apply_quota);
+    apply_groups(l, &t->all[V1_MEMORY], root, apply_memory);
+    free(t);
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,8 +218,36 @@ static void address_space(void)
     limit = before;
     limit.rlim_cur = (rlim_t)1 << 46;
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    /* An emulator of processors (qemu-user) has no use for it. */
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
+        return;
     CHECK(machine().address_space == (uint64_t)1 << 46);
     CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+}
+
+static void *read_main(void *l)
+{
+    limits_read(l, tree);
+    return NULL;
+}
+
+/* A thread of musl's has a stack of 128 KiB, and the library is called in its caller's thread. */
+static void small_stack(void)
+{
+    struct limits l = {0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    new_tree();
+    put("/proc/self/cgroup", "0::/a/b\n");
+    put("/proc/self/mountinfo", V2_MOUNT);
+    put("/sys/fs/cgroup/a/memory.max", "4096\n");
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, (size_t)64 << 10) == 0);
+    if (CHECK(pthread_create(&thread, &attributes, read_main, &l) == 0))
+        CHECK(pthread_join(thread, NULL) == 0);
+    CHECK_EQ(l.memory, 4096);
+    pthread_attr_destroy(&attributes);
 }
 
 /* How many threads a pipeline has with so many MiB of memory, and of addresses. */
@@ -267,6 +296,7 @@ int main(void)
     RUN(version_1);
     RUN(odd_files);
     RUN(address_space);
+    RUN(small_stack);
     RUN(threads_of_a_pipeline);
     snprintf(command, sizeof(command), "rm -r %s", root);
     CHECK(system(command) == 0);
