@@ -8,8 +8,13 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-/* pthread_create for a thread that blocks all signals; returns true if the thread was started. */
+/* A stack of so many bytes is enough for any thread of ours. */
+#define THREAD_STACK_SIZE ((size_t)1 << 20)
+
+/* pthread_create for a thread that blocks all signals and has at least THREAD_STACK_SIZE; returns true if
+ * the thread was started. */
 bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
 
 #endif

@@ -140,10 +140,6 @@ const struct lz_level *pipeline_level(const struct pipeline_config *config);
 /* A crew, its memory, and GPUs. */
 struct pipeline;
 
-/* A stack of so many bytes is enough for a pipeline's threads; pipeline_threads counts it where
- * addresses are limited. */
-#define PIPELINE_STACK_SIZE ((size_t)1 << 20)
-
 /* The threads that a pipeline has with this configuration: as many as its memory allows, or
  * fewer. */
 int pipeline_threads(const struct pipeline_config *config);

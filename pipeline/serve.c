@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "pipeline/crew.h"
 #include "pipeline/expand.h"
 #include "pipeline/feed.h"
@@ -96,7 +97,7 @@ int pipeline_threads(const struct pipeline_config *config)
     /* What is read, and up to two outputs: data that cannot be compressed fills these. */
     const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
     const uint64_t mapped = lz_matcher_size(level, size) + size + 2 * huff_bound(size) +
-                            PIPELINE_STACK_SIZE + WORKER_SIZE;
+                            THREAD_STACK_SIZE + WORKER_SIZE;
     uint64_t threads = (uint64_t)config->threads;
 
     if (config->memory > 0 && config->memory / MEMORY_SHARE / filled < threads)

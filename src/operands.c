@@ -37,6 +37,7 @@
 #include "src/decompress.h"
 #include "src/files.h"
 #include "base/limits.h"
+#include "base/thread.h"
 #include "src/list.h"
 #include "src/messages.h"
 #include "src/names.h"
@@ -223,7 +224,7 @@ static void save_addresses(void)
     mallopt(M_ARENA_MAX, 1);
     if (pthread_attr_init(&attributes) != 0)
         return;
-    pthread_attr_setstacksize(&attributes, PIPELINE_STACK_SIZE);
+    pthread_attr_setstacksize(&attributes, THREAD_STACK_SIZE);
     pthread_setattr_default_np(&attributes);
     pthread_attr_destroy(&attributes);
 #endif
