@@ -184,8 +184,10 @@ writing=(-dv -dkv -dvq -dkq -dvN)
 
 @test "to which of the outputs" {
     same_but_sizes good_ones 'gzip -l text.gz 2>/dev/null' 'gzip -l text.gz missing >/dev/null' 'gzip -tv text.gz 2>/dev/null' 'gzip -tv text.gz >/dev/null' 'gzip -dv text.gz 2>/dev/null' 'gzip -dv text.gz >/dev/null' 'gzip -dcv text.gz 2>/dev/null' \
-        'gzip -dcv text.gz 2>&1' 'gzip -dcv empty.gz 2>&1' 'gzip -lv text.gz missing other.gz 2>&1' 'gzip -l text.gz nothing other.gz 2>&1' 'gzip -tv text.gz missing other.gz 2>&1' 'gzip -l text.gz 2>&1 >/dev/full' 'gzip -l text.gz >&-' 'gzip -lv text.gz other.gz >&-' \
+        'gzip -dcv text.gz 2>&1' 'gzip -dcv empty.gz 2>&1' 'gzip -tv text.gz missing other.gz 2>&1' 'gzip -l text.gz 2>&1 >/dev/full' 'gzip -l text.gz >&-' 'gzip -lv text.gz other.gz >&-' \
         'gzip -t text.gz >&-' 'gzip -tv text.gz >&-' 'gzip -t text.gz >/dev/full' 'gzip -tv text.gz 2>&-' 'gzip -tv text.gz 2>/dev/full' 'gzip -l text.gz | head -n 1' 'gzip -dv one.gz 2>/dev/full' 'gzip -dv one.gz 2>&-'
+    # musl writes the first lines of a list before the end, whatever it writes to.
+    has_musl || same_but_sizes good_ones 'gzip -lv text.gz missing other.gz 2>&1' 'gzip -l text.gz nothing other.gz 2>&1'
 }
 
 # It takes a minute to make and read it, as both programs decompress all of it for -l.

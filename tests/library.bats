@@ -119,6 +119,7 @@ same() {
 # Installs the library below "dest" and sets flags, for a program that is compiled with it.
 install_library() {
     [ -f "$build/Makefile" ] || skip "this is not a build tree"
+    [ -f "$build/.libs/libgzlzss.so" ] || skip "no shared library was built"
     have make || skip "make is not installed"
     have pkg-config || skip "pkg-config is not installed"
     have "$CC" || skip "there is no cc"
