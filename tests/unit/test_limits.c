@@ -243,7 +243,7 @@ static void small_stack(void)
     put("/proc/self/mountinfo", V2_MOUNT);
     put("/sys/fs/cgroup/a/memory.max", "4096\n");
     CHECK(pthread_attr_init(&attributes) == 0);
-    CHECK(pthread_attr_setstacksize(&attributes, (size_t)64 << 10) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, (size_t)128 << 10) == 0);
     if (CHECK(pthread_create(&thread, &attributes, read_main, &l) == 0))
         CHECK(pthread_join(thread, NULL) == 0);
     CHECK_EQ(l.memory, 4096);

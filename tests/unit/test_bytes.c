@@ -1,0 +1,62 @@
+/*
+ * test_bytes.c - loads and match lengths, which processors of different kinds have in different ways
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "tests/unit/unit.h"
+
+/* The longest comparison, and how far it may read beyond its end. */
+#define MOST 70
+#define BEYOND 15
+
+static uint8_t a[16 + MOST + BEYOND], b[16 + MOST + BEYOND];
+
+static void loads(void)
+{
+    for (unsigned i = 0; i < sizeof(a); i++)
+        a[i] = (uint8_t)(0xf1 + i);
+    for (unsigned at = 0; at < 16; at++) {
+        uint64_t value = 0;
+
+        for (unsigned i = 8; i-- > 0;)
+            value = value << 8 | a[at + i];
+        CHECK_EQ(load64(a + at), value);
+        CHECK_EQ(load32(a + at), (uint32_t)value);
+    }
+}
+
+/* Any first difference, by any bit, at any place of a comparison that starts anywhere; what lies beyond
+ * its end does not count. */
+static void lengths(void)
+{
+    uint64_t random = 1;
+
+    for (size_t max = 0; max <= MOST; max++) {
+        for (size_t known = 0; known <= max; known++) {
+            for (size_t first = known; first <= max + BEYOND - 1; first++) {
+                const uint64_t r = unit_rand(&random);
+                const size_t at = r % 16, other = r / 16 % 16;
+
+                memset(a, (int)(r >> 16 & 0xff), sizeof(a));
+                memset(b, (int)(r >> 16 & 0xff), sizeof(b));
+                b[other + first] ^= (uint8_t)(1 << (r >> 24 & 7));
+                /* Later ones are hidden by the first. */
+                for (size_t i = first + 1; i < max + BEYOND; i++)
+                    b[other + i] ^= (uint8_t)(unit_rand(&random) & 1);
+                if (!CHECK_EQ(match_length(a + at, b + other, known, max),
+                              first < max ? first : max))
+                    return;
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    RUN(loads);
+    RUN(lengths);
+    return unit_done();
+}
