@@ -56,7 +56,11 @@ check_lines() {
 }
 
 @test "the near-optimal levels" {
-    check_lines '1[012] (1024|4096|8192) '
+    check_lines '1[012] (1024|4096|8192) [a-z0-9]+ [0-9]+$'
+}
+
+@test "real files at the near-optimal levels" {
+    check_lines '1[012] 1024 file '
 }
 
 # Of all levels, a segment of the default size and what follows it, also where none was asked for.
