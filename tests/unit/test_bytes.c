@@ -1,5 +1,5 @@
 /*
- * test_bytes.c - loads and match lengths, which processors of different kinds have in different ways
+ * test_bytes.c - loads, stores and match lengths, which processors of different kinds have in different ways
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 static uint8_t a[16 + MOST + BEYOND], b[16 + MOST + BEYOND];
 
-static void loads(void)
+static void loads_and_stores(void)
 {
     for (unsigned i = 0; i < sizeof(a); i++)
         a[i] = (uint8_t)(0xf1 + i);
@@ -25,6 +25,8 @@ static void loads(void)
             value = value << 8 | a[at + i];
         CHECK_EQ(load64(a + at), value);
         CHECK_EQ(load32(a + at), (uint32_t)value);
+        store64(b + at, value);
+        CHECK(memcmp(a + at, b + at, 8) == 0);
     }
 }
 
@@ -56,7 +58,7 @@ static void lengths(void)
 
 int main(void)
 {
-    RUN(loads);
+    RUN(loads_and_stores);
     RUN(lengths);
     return unit_done();
 }
