@@ -19,25 +19,25 @@
  * code, and take 5 to 9 % of the time of encoding; from level 10 on, 4 KiB gain as much again.
  *
  * The guess is what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source
- * code.  The first segments show what it is here and now.  (On that machine, the CPU took as long as
- * CPU and GPU together for 150 to 200 MB at level 6, 100 at level 9 and 600 to 800 at level 1;
- * policy_gpu_min says 237, 166 and 770.)  Since then, levels 2 to 9 have become 5 to 11 % faster
- * on a CPU, and levels 5 and 6 have got their present rows. */
+ * code.  The first segments show what it is here and now.  (At level 1 it does 310 MB/s, but the CPU
+ * took as long as CPU and GPU together for 1.2 GB; at level 6 for 200 to 250 MB, at level 9 for 130 to
+ * 200.  policy_gpu_min says 1210, 255 and 184.)
+ */
 static const struct lz_level levels[] = {
     /* clang-format off */
     /*                           depths       nice  near3 lazy passes split  segment  guess */
-    [1]  = {&lz_finder_tagging,   0,   0,   0,   0,     0, 0, 0,  8192, 2 * MIB, 172e6, {0}}, /* fastest */
-    [2]  = {&lz_finder_chains,    4,   0,   0,  16,     0, 0, 0,  8192, 2 * MIB, 105e6, {0}}, /* greedy */
-    [3]  = {&lz_finder_chains,    8,   0,   0,  24,     0, 0, 0,  8192, 2 * MIB, 102e6, {0}}, /* greedy, deeper */
-    [4]  = {&lz_finder_chains,   10,   0,   0,  24,     0, 1, 0,  8192, 2 * MIB, 83e6,  {0}}, /* lazy */
-    [5]  = {&lz_finder_chains,   20,   0,   0,  50,  4096, 1, 0,  8192, 2 * MIB, 60e6,  {0}}, /* with threes */
-    [6]  = {&lz_finder_chains,   36,   0,   0,  65,  4096, 1, 0,  8192, 2 * MIB, 53e6,  {0}}, /* the default */
-    [7]  = {&lz_finder_chains,   12,  24,   0, 130,  4096, 2, 0,  8192, 2 * MIB, 43e6,  {0}}, /* long first */
-    [8]  = {&lz_finder_chains,   24,  32,   0, 258,  4096, 2, 0,  8192, 2 * MIB, 40e6,  {0}},
-    [9]  = {&lz_finder_chains,  100,  40,   0, 258,  4096, 2, 0,  8192, 2 * MIB, 37e6,  {0}},
-    [10] = {&lz_finder_optimal,  16,  20,  20, 258,     0, 0, 2,  4096, 4 * MIB, 6.3e6, {0}}, /* by costs */
-    [11] = {&lz_finder_optimal,  16,  32,  32, 160,     0, 0, 3,  4096, 4 * MIB, 5e6,   {0}},
-    [12] = {&lz_finder_optimal,  24,  64,  64, 258,     0, 0, 4,  4096, 4 * MIB, 4.2e6, {0}}, /* smallest */
+    [1]  = {&lz_finder_tagging,   0,   0,   0,   0,     0, 0, 0,  8192, 2 * MIB, 270e6, {0}}, /* fastest */
+    [2]  = {&lz_finder_chains,    4,   0,   0,  16,     0, 0, 0,  8192, 2 * MIB, 135e6, {0}}, /* greedy */
+    [3]  = {&lz_finder_chains,    8,   0,   0,  24,  4096, 0, 0,  8192, 2 * MIB, 120e6, {0}}, /* with threes */
+    [4]  = {&lz_finder_chains,    9,   0,   0,  24,  4096, 1, 0,  8192, 2 * MIB, 85e6,  {0}}, /* lazy */
+    [5]  = {&lz_finder_chains,   20,   0,   0,  50,  4096, 1, 0,  8192, 2 * MIB, 75e6,  {0}}, /* deeper */
+    [6]  = {&lz_finder_chains,   36,   0,   0,  65,  4096, 1, 0,  8192, 2 * MIB, 57e6,  {0}}, /* the default */
+    [7]  = {&lz_finder_chains,   12,  24,   0, 130,  4096, 2, 0,  8192, 2 * MIB, 48e6,  {0}}, /* long first */
+    [8]  = {&lz_finder_chains,   24,  32,   0, 258,  4096, 2, 0,  8192, 2 * MIB, 43e6,  {0}},
+    [9]  = {&lz_finder_chains,  100,  40,   0, 258,  4096, 2, 0,  8192, 2 * MIB, 41e6,  {0}},
+    [10] = {&lz_finder_optimal,  16,  20,  20, 258,     0, 0, 2,  4096, 4 * MIB, 6.5e6, {0}}, /* by costs */
+    [11] = {&lz_finder_optimal,  16,  32,  32, 160,     0, 0, 3,  4096, 4 * MIB, 5.5e6, {0}},
+    [12] = {&lz_finder_optimal,  24,  64,  64, 258,     0, 0, 4,  4096, 4 * MIB, 4.3e6, {0}}, /* smallest */
     /* clang-format on */
 };
 
