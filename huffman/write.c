@@ -154,7 +154,8 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
 }
 
 #ifdef HAVE_AVX512_PATH
-/* Puts up to four literals. */
+/* Puts in[0..n), n from 0 to 4, after a flush, and flushes; without a branch on n.  4 bytes at `in` must
+ * be readable. */
 LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uint8_t *in,
                   unsigned n)
 {
@@ -164,6 +165,8 @@ LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uin
     const uint32_t b = codes->literal[bytes >> 8 & 255] & mask[1];
     const uint32_t c = codes->literal[bytes >> 16 & 255] & mask[2];
     const uint32_t d = codes->literal[bytes >> 24] & mask[3];
+
+    _Static_assert(2 * DEFLATE_MAX_CODE <= BITWRITER_ROOM, "two literals between flushes");
 
     bits_put(w, (uint64_t)(b >> 8) << (a & 63) | a >> 8, (a + b) & 63);
     bits_flush(w);
@@ -179,6 +182,10 @@ LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const
     const unsigned n = s.literals < HUFF_LANES_LITERALS ? s.literals : HUFF_LANES_LITERALS;
     unsigned more = s.literals - n;
 
+    if (more > 32) {
+        write_literals(w, &e->codes, last - more, more - 4);
+        more = 4;
+    }
     for (; more > 4; more -= 4)
         put_few(w, &e->codes, last - more, 4);
     put_few(w, &e->codes, last - more, more);

@@ -15,8 +15,9 @@
  * At level 6, depth is worth more than looking two positions ahead, but for text (0.3 to 0.5 % larger),
  * and costs most on text of few letters, where a core does a seventh of what it does on source.  From
  * level 7 on, long prefixes come first: each step costs more, and gains less, until a parse by costs
- * takes over.  Parts of 8 KiB instead of 16 make outputs 0.02 % smaller on source and 0.4 % on machine
- * code, and take 5 to 9 % of the time of encoding; from level 10 on, 4 KiB gain as much again.
+ * takes over.  Parts of 8 KiB instead of 16 make outputs 0.01 to 0.03 % smaller on source and 0.1 to 0.4
+ * on machine code, and take 5 to 9 % of the time of encoding; from level 10 on, where that is little,
+ * 4 KiB gain another 0.02 and 0.1 %.
  *
  * The guess is what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source
  * code.  The first segments show what it is here and now.  (At level 1 it does 310 MB/s, but the CPU

@@ -36,8 +36,8 @@ extern "C" {
 #define LZ_SEGMENT_MIN ((size_t)32 << 10)
 #define LZ_SEGMENT_MAX ((size_t)32 << 20)
 
-/* Bytes past the end of a segment that must be readable (their values do not matter): positions are
- * hashed by up to 12 bytes, and the encoder compares matches 32 bytes at a time. */
+/* Bytes past the end of a segment that must be readable (their values do not matter): level 1
+ * compares 64 bytes at a time, from any byte on. */
 #define LZ_INPUT_PAD 64
 
 /* Sequences one chunk can have at most. */

@@ -44,11 +44,11 @@ struct lz_matcher {
     bool goes_on;
 
     /* tagging: the position last seen under each hash, with some of the bytes there; and of several
-     * chunks the distances to the candidates, a bit for each position that a match may start at, and
-     * one for the chunk's end. */
+     * chunks the distances to the candidates, a bit for each position that a match may start at, one for
+     * the chunk's end, and what is read behind it. */
     uint32_t table[1 << LZ_TAGGING_HASH_BITS];
     uint16_t distances[TAGGING_CHUNKS][LZ_CHUNK_SIZE];
-    uint8_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 8 + 64];
+    uint8_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
 
     /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
     struct links by3, by4, by7, by12;

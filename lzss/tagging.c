@@ -4,7 +4,7 @@
  * In two passes over four chunks.  The first enters every position into the hash table, finds how far
  * back the position it displaces lies, and leaves a bit for each that a match seems to start at.  No
  * branch in it depends on the data.  That four bytes agree is seen from the table alone: an entry has
- * those of the position's bytes that its bucket does not tell.  To look at the candidate's bytes instead
+ * 16 of the 18 bits of the hash's product that its bucket does not tell.  To look at the candidate's bytes instead
  * takes half as long again with vectors of 64 bytes, which can gather them, and more without.
  *
  * The second walks from bit to bit, and there compares bytes.  One walk is a chain of loads, each of
@@ -42,10 +42,12 @@ _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 #define BLOCK 256
 
 _Static_assert(BLOCK % 64 == 0 && LZ_CHUNK_SIZE % BLOCK == 0, "whole words of stops");
+_Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on");
 
-/* An entry has a position, modulo 65536, in its lower half, and in its upper half some of the four bytes
- * there: the lower half of the hash's product, of which the upper bits are the hash.  Two entries of a
- * bucket then differ above the position unless their four bytes agree, but for one in 65536. */
+/* An entry has a position, modulo 65536, in its lower half, and in its upper half the lower half of the
+ * hash's product there.  The product's upper bits are the hash, and no two numbers have the same product:
+ * entries of a bucket differ above the position unless their four bytes agree, but for one pair in
+ * 87,000. */
 struct block {
     _Alignas(64) uint32_t hashes[BLOCK];
     uint32_t now[BLOCK];    /* the positions' entries, */
@@ -64,11 +66,12 @@ struct walk {
 /* The steps, with vectors of some length, or without. */
 struct steps {
     /* Hashes in[0..n), the first being at position `pos`, and makes entries.  n is up to BLOCK.  Reads
-     * up to LZ_INPUT_PAD bytes behind the end. */
+     * up to 31 bytes behind the end. */
     void (*hash)(struct block *b, const uint8_t *in, uint32_t pos, size_t n);
 
     /* Distances, modulo 65536, from entries to those before, and a bit for each that is in reach and
-     * whose four bytes seem to agree; in numbers of 64. */
+     * whose four bytes seem to agree.  n is rounded up to a multiple of 64; what is found from n on does
+     * not matter. */
     void (*compare)(const struct block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
@@ -98,6 +101,8 @@ static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *re
             b.before[k] = *entry;
             *entry = b.now[k];
         }
+        memset(b.now + n, 0, -n % 64 * sizeof(b.now[0]));
+        memset(b.before + n, 0, -n % 64 * sizeof(b.before[0]));
         by->compare(&b, n, distances + i, stops + i / 8);
     }
     stops[size / 8] = (uint8_t)((stops[size / 8] & ((1u << size % 8) - 1)) | 1u << size % 8);
@@ -117,7 +122,8 @@ static inline size_t next_stop(const struct walk *s, size_t at)
 }
 
 /* Takes the match at `at`, of `length` bytes or as many as are left; false if that is none: the end is
- * near, or four bytes only seemed to agree, or are those of a candidate that is out of reach. */
+ * near, or four bytes only seemed to agree, or the entry is older than 65536 bytes and leads to another
+ * position. */
 static inline bool take(struct walk *s, size_t at, size_t length, size_t distance)
 {
     const size_t left = s->size - at;
@@ -171,7 +177,7 @@ static void compare_plain(const struct block *b, size_t n, uint16_t *restrict di
 
             distances[k + j] = (uint16_t)(now - before);
             /* A distance of 0 wraps around and is too far.  None reaches before the segment: an entry that
-             * was never written is 0, its first position. */
+             * was never written names the last multiple of 65536, which lies in it. */
             flags[j] = ((now ^ before) <= UINT16_MAX) &
                        ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
         }
@@ -357,7 +363,7 @@ AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
                           before = _mm512_load_si512(b->before + k + j);
             const __m512i distance = _mm512_and_si512(_mm512_sub_epi32(now, before), low);
             const __mmask16 same = _mm512_cmple_epu32_mask(_mm512_xor_si512(now, before), low);
-            /* A distance of 0 wraps around and is too far.  */
+            /* A distance of 0 wraps around and is too far. */
             const __mmask16 near =
                 _mm512_mask_cmplt_epu32_mask(same, _mm512_sub_epi32(distance, _mm512_set1_epi32(1)),
                                              _mm512_set1_epi32(LZ_WINDOW_SIZE));

@@ -27,7 +27,7 @@
 #define SPLIT_SECONDS 0.005
 
 /* Others take so many chunks of it at a time at most.  They have to index the chunk before these
- * first: that costs a tenth of what it takes to match one at level 6, and a third at level 1. */
+ * first: that costs a tenth of what it takes to match one at level 6, and half at level 1. */
 #define PART_MAX 8
 
 /* Seconds of matching, by each worker on average, after which what they took counts. */

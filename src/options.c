@@ -437,6 +437,7 @@ static void say_wrong_option(const char *word, const char *letters,
 {
     const size_t length = strcspn(word + 2, "=");
     const char *letter = strchr(letters, optopt), *found = NULL;
+    const struct option *first = NULL;
     char possible[32 * ROWS] = "";
 
     if (optopt == '?')
@@ -451,7 +452,11 @@ static void say_wrong_option(const char *word, const char *letters,
     for (const struct option *o = long_options; o->name != NULL; o++) {
         if (strncmp(o->name, word + 2, length) != 0)
             continue;
-        if (found == NULL || o->name[length] == '\0')
+        if (first == NULL)
+            first = o;
+        else if (o->name[length] != '\0' && o->val == first->val && o->has_arg == first->has_arg)
+            continue; /* another name of it */
+        if (o == first || o->name[length] == '\0')
             found = o->name;
         snprintf(possible + strlen(possible), sizeof(possible) - strlen(possible), " '--%s'",
                  o->name);
@@ -503,6 +508,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         const int argument = optind > 0 ? optind : 1;
         int row = -1;
         int id = getopt_long(from->argc, from->argv, letters, long_options, &row);
+
         if (id == -1 && optind == argument && optind < from->argc) {
             /* To musl, an operand "-" is the end of the options, as "--" is. */
             optarg = from->argv[optind++];

@@ -2,11 +2,11 @@
  * test_matcher.c - level 1 finds what lzss/tagging.h defines, and every level's matches are matches
  *
  * The CPU engine's tagging finder carries one table of 16-bit positions through a segment, takes
- * all candidates of a chunk, and some of their bytes, from it before it compares any at their place, and
- * writes sequences without a tag array.  The
- * textbook method below does none of that: it walks as the paper does, eight bytes at a time, looks
- * up a table made anew for each chunk, which holds positions in full or nothing, and fills a tag
- * array, which lz_tags_to_sequences converts.  Both must give the same sequences, to the last one.
+ * all candidates of a chunk, and some of their bytes, from the table before it compares any in place,
+ * and writes sequences without a tag array.  The textbook method below does none of that: it walks as
+ * the paper does, eight bytes at a time, looks up a table made anew for each chunk, which holds
+ * positions in full or nothing, and fills a tag array, which lz_tags_to_sequences converts.  Both must
+ * give the same sequences, to the last one.
  */
 #include "config.h"
 

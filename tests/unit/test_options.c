@@ -364,6 +364,9 @@ static void wrong_options(void)
         "p: option '--suffix' requires an argument\nTry `p --help' for more information.\n");
     bad("p --n=1", "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name'\n"
                    "Try `p --help' for more information.\n");
+    bad("p --li",
+        "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--license'\n"
+        "Try `p --help' for more information.\n");
     bad("p -k-", "p: invalid option -- '-'\nTry `p --help' for more information.\n");
     bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
     bad("p -?", "Try `p --help' for more information.\n");
