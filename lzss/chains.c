@@ -176,7 +176,8 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
 
     if (!goes_on) {
         links_start(&m->by4);
-        links_start(&m->by7);
+        if (level->long_depth > 0)
+            links_start(&m->by7);
     }
     for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, goes_on = true) {
         struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
