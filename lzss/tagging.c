@@ -136,20 +136,37 @@ static inline bool take(struct walk *s, size_t at, size_t length, size_t distanc
     return true;
 }
 
-/* Walks chunks in turn, each by its next match, until one of them ends; then one after the other.
- * next(chunk) is whether it had one. */
+/* How many bytes at a and b agree, up to `max`; it may be more if what follows agrees, too. */
+typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
+
+/* Walks to the next match and past it, and writes its sequence; false if there is none. */
+static inline __attribute__((always_inline)) bool next(struct walk *s, agreeing *agree)
+{
+    size_t at = s->at;
+
+    for (; (at = next_stop(s, at)) < s->size; at++) {
+        const uint8_t *here = s->in + at;
+        const size_t distance = s->distances[at];
+
+        if (take(s, at, agree(here, here - distance, s->size - at), distance))
+            return true;
+    }
+    return false;
+}
+
+/* Walks chunks in turn, each by its next match, until one of them ends; then one after the other. */
 static inline __attribute__((always_inline)) void walk_in_turn(struct walk *chunks, unsigned count,
-                                                               bool (*next)(struct walk *))
+                                                               agreeing *agree)
 {
     if (count == TAGGING_CHUNKS) {
         struct walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
 
-        while (next(&a) && next(&b) && next(&c) && next(&d))
+        while (next(&a, agree) && next(&b, agree) && next(&c, agree) && next(&d, agree))
             ;
         chunks[0] = a, chunks[1] = b, chunks[2] = c, chunks[3] = d;
     }
     for (unsigned i = 0; i < count; i++)
-        while (next(&chunks[i]))
+        while (next(&chunks[i], agree))
             ;
 }
 
@@ -188,23 +205,14 @@ static void compare_plain(const struct block *b, size_t n, uint16_t *restrict di
     }
 }
 
-static inline bool next_plain(struct walk *s)
+static inline size_t agree_plain(const uint8_t *a, const uint8_t *b, size_t max)
 {
-    size_t at = s->at;
-
-    for (; (at = next_stop(s, at)) < s->size; at++) {
-        const uint8_t *here = s->in + at;
-        const size_t distance = s->distances[at];
-
-        if (take(s, at, match_length(here, here - distance, 0, s->size - at), distance))
-            return true;
-    }
-    return false;
+    return match_length(a, b, 0, max);
 }
 
 static void walk_plain(struct walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, next_plain);
+    walk_in_turn(chunks, count, agree_plain);
 }
 
 static const struct steps steps_plain = {hash_plain, compare_plain, walk_plain};
@@ -290,27 +298,17 @@ AVX2_PATH static inline __m256i load_bytes32(const uint8_t *p)
     return _mm256_loadu_si256((const void *)p);
 }
 
-AVX2_PATH static inline bool next_avx2(struct walk *s)
+AVX2_PATH static inline size_t agree_avx2(const uint8_t *a, const uint8_t *b, size_t max)
 {
-    size_t at = s->at;
+    const uint32_t differ =
+        ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_bytes32(a), load_bytes32(b)));
 
-    for (; (at = next_stop(s, at)) < s->size; at++) {
-        const uint8_t *here = s->in + at;
-        const size_t distance = s->distances[at];
-        const uint32_t differ = ~(uint32_t)_mm256_movemask_epi8(
-            _mm256_cmpeq_epi8(load_bytes32(here), load_bytes32(here - distance)));
-        const size_t length = differ == 0 ? match_length(here, here - distance, 32, s->size - at)
-                                          : (size_t)__builtin_ctz(differ);
-
-        if (take(s, at, length, distance))
-            return true;
-    }
-    return false;
+    return differ == 0 ? match_length(a, b, 32, max) : (size_t)__builtin_ctz(differ);
 }
 
 AVX2_PATH NOINLINE static void walk_avx2(struct walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, next_avx2);
+    walk_in_turn(chunks, count, agree_avx2);
 }
 
 static const struct steps steps_avx2 = {hash_avx2, compare_avx2, walk_avx2};
@@ -375,27 +373,16 @@ AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
     }
 }
 
-AVX512_PATH static inline bool next_512(struct walk *s)
+AVX512_PATH static inline size_t agree_512(const uint8_t *a, const uint8_t *b, size_t max)
 {
-    size_t at = s->at;
+    const uint64_t differ = _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 
-    for (; (at = next_stop(s, at)) < s->size; at++) {
-        const uint8_t *here = s->in + at;
-        const size_t distance = s->distances[at];
-        const uint64_t differ =
-            _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(here), _mm512_loadu_si512(here - distance));
-        const size_t length = differ == 0 ? match_length(here, here - distance, 64, s->size - at)
-                                          : (size_t)__builtin_ctzll(differ);
-
-        if (take(s, at, length, distance))
-            return true;
-    }
-    return false;
+    return differ == 0 ? match_length(a, b, 64, max) : (size_t)__builtin_ctzll(differ);
 }
 
 AVX512_PATH NOINLINE static void walk_512(struct walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, next_512);
+    walk_in_turn(chunks, count, agree_512);
 }
 
 static const struct steps steps_512 = {hash_512, compare_512, walk_512};
