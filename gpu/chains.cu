@@ -39,6 +39,9 @@ struct alignas(16) scratch {
     uint32_t distinct; /* different bytes in the chunk's first LZ_SAMPLE */
 };
 
+/* The blocks of a chunk: two for halves of the links by four and seven bytes, and one for those by three. */
+#define LINK_BLOCKS 3
+
 static __global__ void __launch_bounds__(TABLE_THREADS)
     link_chunks(gpu_view v, bool by_long, uint32_t near3)
 {
@@ -48,13 +51,15 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
     struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
     const uint32_t distinct = count_distinct(v, blockIdx.x);
 
-    if (threadIdx.x == 0)
-        s->distinct = distinct;
-    make_links<4>(s->links, table, c, LZ_CHAINS_WINDOW);
-    if (by_long)
-        make_links<LZ_LONG>(s->long_links, table, c, LZ_CHAINS_WINDOW);
-    if (lz_wants_length3(distinct, near3))
+    if (blockIdx.y < 2) {
+        if (threadIdx.x == 0 && blockIdx.y == 0)
+            s->distinct = distinct;
+        make_links<4>(s->links, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
+        if (by_long)
+            make_links<LZ_LONG>(s->long_links, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
+    } else if (lz_wants_length3(distinct, near3)) {
         make_links<3>(s->links3, table, c, near3);
+    }
 }
 
 /* The level's numbers that searches want. */
@@ -484,8 +489,8 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<v.chunks, TABLE_THREADS, LINKS_SHARED, stream>>>(v, level->long_depth > 0,
-                                                                   level->near3);
+    link_chunks<<<dim3(v.chunks, LINK_BLOCKS), TABLE_THREADS, LINKS_SHARED, stream>>>(
+        v, level->long_depth > 0, level->near3);
     status = cudaGetLastError();
     return status == cudaSuccess ? queue_search(v, limits, stream) : status;
 }

@@ -4,6 +4,10 @@
  * A block works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu.  For every
  * position, it finds the distance to the nearest position before it with the same hash.  It makes
  * the chunk's own links only: the links of its history belong to the chunk before it.
+ *
+ * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries.  Twice as many, for hashes of four and seven bytes, would leave
+ * room for one block on a multiprocessor where there are three.  So one block enters the positions with an even
+ * hash, and another those with an odd one.
  */
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH
@@ -18,7 +22,9 @@
 #define LINKS_NONE 0xffffu
 
 /* Bytes of shared memory that making links takes. */
-#define LINKS_SHARED (sizeof(uint16_t) << LZ_CHAINS_HASH_BITS)
+#define LINKS_SHARED (sizeof(uint16_t) << LZ_CHAINS_HASH_BITS_FEW)
+
+static_assert(LZ_CHAINS_HASH_BITS == LZ_CHAINS_HASH_BITS_FEW + 1, "halves");
 
 /* A chunk as searches see it: positions are counted from the start of its history. */
 struct gpu_chunk {
@@ -55,34 +61,40 @@ static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &b
 }
 
 /* Makes the links of a chunk, by the first BYTES bytes, to positions at most `farthest` back; for
- * a block of TABLE_THREADS, with `table` in shared memory. */
+ * a block of TABLE_THREADS, with `table` in shared memory.  By four or seven bytes, those of positions with an
+ * even hash (half 0) or an odd one (1). */
 template <unsigned BYTES>
-static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest)
+static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest,
+                                  uint32_t half = 0)
 {
+    constexpr bool IN_HALVES = BYTES == 4 || BYTES == LZ_LONG;
     /* Whole steps, from the first position that can be reached. */
     const uint32_t reach = min(c.history, (farthest + STEP - 1) / STEP * STEP);
     uint32_t pos = c.history - reach + place_in_step();
     step_bytes<BYTES> bytes;
 
     bytes.load(c.data, pos);
-    clear_table(table, LZ_CHAINS_HASH_BITS, LINKS_NONE);
+    clear_table(table, LZ_CHAINS_HASH_BITS_FEW, LINKS_NONE);
     for (uint32_t step = c.history - reach; step < c.end; step += STEP, pos += STEP) {
-        uint32_t hash[GROUPS], before[GROUPS];
+        uint32_t entry[GROUPS], before[GROUPS];
 
 #pragma unroll
-        for (uint32_t g = 0; g < GROUPS; g++)
-            hash[g] = links_hash<BYTES>(bytes, pos, g);
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            entry[g] = links_hash<BYTES>(bytes, pos, g);
+            if (IN_HALVES)
+                entry[g] = (entry[g] & 1) == half ? entry[g] >> 1 : NO_ENTRY;
+        }
         /* The last time, this reads bytes behind the chunk (GPU_INPUT_PAD), and nothing uses them.
          */
         bytes.load(c.data, pos + STEP);
-        replace(table, hash, pos, before);
+        replace(table, entry, pos, before);
         if (step < c.history)
             continue;
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
             const uint32_t distance = pos + g * WARP - before[g];
 
-            if (pos + g * WARP < c.end)
+            if (pos + g * WARP < c.end && entry[g] != NO_ENTRY)
                 links[pos + g * WARP - c.history] =
                     (uint16_t)(distance - 1 < farthest ? distance : LINKS_NONE);
         }

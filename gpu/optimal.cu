@@ -71,6 +71,9 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
     return x;
 }
 
+/* The blocks of a chunk: two for halves of the links by four and seven bytes, and one each for the others. */
+#define LINK_BLOCKS 4
+
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 {
     extern __shared__ uint4 shared[];
@@ -78,10 +81,14 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
 
-    make_links<3>(s->links3, table, c, LZ_CHAINS_WINDOW);
-    make_links<4>(s->links4, table, c, LZ_CHAINS_WINDOW);
-    make_links<LZ_LONG>(s->links7, table, c, LZ_CHAINS_WINDOW);
-    make_links<LZ_LONGEST>(s->links12, table, c, LZ_CHAINS_WINDOW);
+    if (blockIdx.y < 2) {
+        make_links<4>(s->links4, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
+        make_links<LZ_LONG>(s->links7, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
+    } else if (blockIdx.y == 2) {
+        make_links<3>(s->links3, table, c, LZ_CHAINS_WINDOW);
+    } else {
+        make_links<LZ_LONGEST>(s->links12, table, c, LZ_CHAINS_WINDOW);
+    }
 }
 
 /* A list as it grows; see optimal.c. */
@@ -631,7 +638,7 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<v.chunks, TABLE_THREADS, LINKS_SHARED, stream>>>(v);
+    link_chunks<<<dim3(v.chunks, LINK_BLOCKS), TABLE_THREADS, LINKS_SHARED, stream>>>(v);
     gather_chunks<<<v.chunks, GATHER_THREADS, 0, stream>>>(v, level->depth, level->long_depth,
                                                            level->longest_depth, level->nice);
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);

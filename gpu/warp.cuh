@@ -66,11 +66,46 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
     return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
 }
 
+/* Marks of a warp's lanes for lanes_with_same.  With so many, three of five groups have no two lanes at one. */
+#define MARKS 1024
+
+/* A position that is not to be entered. */
+#define NO_ENTRY UINT32_MAX
+
+/*
+ * For each of a warp's groups, the lanes that have the same entry as this one.  __match_any_sync tells, but takes
+ * the longer the more entries differ, and mostly all do.  So each lane first leaves its mark where its entry's low
+ * bits say; if all find their own again, there are no two.
+ */
+static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[GROUPS],
+                                                       uint32_t (&same)[GROUPS])
+{
+    __shared__ uint8_t all_marks[TABLE_WARPS][MARKS];
+    uint8_t *const marks = all_marks[threadIdx.x / WARP];
+    const uint32_t lane = threadIdx.x % WARP;
+    bool is_alone[GROUPS];
+
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+        uint8_t *const mark = marks + entry[g] % MARKS;
+
+        if (entry[g] != NO_ENTRY)
+            *mark = (uint8_t)lane;
+        __syncwarp();
+        is_alone[g] = entry[g] == NO_ENTRY || *mark == lane;
+        __syncwarp();
+    }
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+        same[g] =
+            __all_sync(ALL_LANES, is_alone[g]) ? 1u << lane : __match_any_sync(ALL_LANES, entry[g]);
+}
+
 /*
  * Enters a step's positions into a table; for a block of TABLE_THREADS.  They rise by one from lane
  * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is
  * this thread's in its first group, and are above all that were entered before.  entry[g] is where
- * the thread's position of group g belongs.  before[g] becomes the position that was last under
+ * the thread's position of group g belongs, or NO_ENTRY.  before[g] becomes the position that was last under
  * that entry before this one, and the highest position is left under each.
  *
  * A group's reads come before its writes, and these before the next group's reads, because a warp's
@@ -84,16 +119,15 @@ static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (
     const uint32_t lane = threadIdx.x % WARP;
     uint32_t same[GROUPS];
 
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++)
-        same[g] = __match_any_sync(ALL_LANES, entry[g]);
+    lanes_with_same(entry, same);
     for (uint32_t turn = 0; turn < TABLE_WARPS; turn++) {
         if (turn == threadIdx.x / WARP) {
 #pragma unroll
             for (int g = 0; g < GROUPS; g++) {
-                before[g] = table[entry[g]];
+                if (entry[g] != NO_ENTRY)
+                    before[g] = table[entry[g]];
                 __syncwarp();
-                if (same[g] >> lane == 1)
+                if (entry[g] != NO_ENTRY && same[g] >> lane == 1)
                     table[entry[g]] = (uint16_t)(pos + (uint32_t)g * WARP);
                 __syncwarp();
             }

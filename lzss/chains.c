@@ -27,7 +27,7 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
 {
     uint16_t *links = links_at(l);
 
-    links_start(l);
+    links_start(l, 3);
     for (int32_t i = -before; i < 0; i++)
         l->table[lz_hash3(load32(in + i))] = (int16_t)i;
     for (int32_t i = 0; i < size; i++)
@@ -75,6 +75,18 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
     return best;
 }
 
+/* Whether there is a position before `pos`, in reach, whose first four bytes have the same hash; and whether
+ * there is one near enough whose first three have. */
+static inline bool has_candidate4(const struct chunk *c, int32_t pos)
+{
+    return c->links[pos] <= LZ_CHAINS_WINDOW;
+}
+
+static inline bool has_candidate3(const struct chunk *c, const struct lz_level *level, int32_t pos)
+{
+    return c->links3 != NULL && c->links3[pos] <= level->near3;
+}
+
 /*
  * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
  * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the
@@ -118,10 +130,10 @@ search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_
         max = max < LZ_LONG - 1 ? max : LZ_LONG - 1;
         enough = enough < max ? enough : max;
     }
-    if (max > LZ_MIN_MATCH)
+    if (max > LZ_MIN_MATCH && has_candidate4(c, pos))
         best = follow(c->links, here, pos, LZ_MIN_MATCH, LZ_SCORE_MIN, max, level->depth >> less,
                       enough, UINT32_MAX);
-    if (best.length == 0 && c->links3 != NULL && c->links3[pos] <= level->near3 &&
+    if (best.length == 0 && has_candidate3(c, level, pos) &&
         ((load32(here - c->links3[pos]) ^ load32(here)) & 0xffffff) == 0) {
         best.length = LZ_MIN_MATCH;
         best.distance = c->links3[pos];
@@ -139,8 +151,15 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
     int32_t pos = 0;
 
     while (pos < c->size) {
-        struct lz_match match = search(c, level, pos, least, LZ_SCORE_MIN, 0);
+        struct lz_match match;
 
+        /* In machine code, many positions have nothing to search.  (What agrees in more than four bytes has a
+         * link by four.) */
+        if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
+            pos++;
+            continue;
+        }
+        match = search(c, level, pos, least, LZ_SCORE_MIN, 0);
         if (match.length == 0) {
             pos++;
             continue;
@@ -175,9 +194,9 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
     bool goes_on = m->goes_on;
 
     if (!goes_on) {
-        links_start(&m->by4);
+        links_start(&m->by4, 4);
         if (level->long_depth > 0)
-            links_start(&m->by7);
+            links_start(&m->by7, LZ_LONG);
     }
     for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, goes_on = true) {
         struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
@@ -189,10 +208,10 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
         };
 
         if (goes_on)
-            links_next_chunk(&m->by4);
+            links_next_chunk(&m->by4, 4);
         if (level->long_depth > 0) {
             if (goes_on)
-                links_next_chunk(&m->by7);
+                links_next_chunk(&m->by7, LZ_LONG);
             links_make_two(&m->by4, 4, &m->by7, LZ_LONG, chunk.in, chunk.size);
         } else {
             links_make(&m->by4, 4, chunk.in, chunk.size);

@@ -49,9 +49,15 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
  */
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
-/* Size of the hash tables, in bits.  More bits put fewer strangers into a chain, whose candidates
- * use up depth; fewer let more chunks share a GPU's shared memory. */
-#define LZ_CHAINS_HASH_BITS 15
+/*
+ * Bits of the hashes.  More of them put fewer strangers into a chain, which take time and use up depth;
+ * fewer let tables stay in a core's nearest caches.  By four and seven bytes, 15, as many as a window has
+ * positions, take 3 % longer at levels 2 to 6, on machine code up to 9 %, and 9 % at levels 7 to 9; 17 take 2
+ * to 4 % longer.  By three bytes, where only near candidates count, and by twelve, of which few are
+ * looked at, 15 do.  (A GPU's tables have 15 bits in any case: gpu/links.cuh.)
+ */
+#define LZ_CHAINS_HASH_BITS 16
+#define LZ_CHAINS_HASH_BITS_FEW 15
 
 /*
  * Bytes of the prefixes that have chains, beside those of three and four.  Longer ones have fewer
@@ -63,14 +69,14 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 #define LZ_LONGEST 12
 
 /* Hashes of the first 3, 4, 7 and 12 bytes of four-byte little-endian words. */
+LZ_INLINE uint32_t lz_hash3(uint32_t a)
+{
+    return ((a << 8) * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
+}
+
 LZ_INLINE uint32_t lz_hash4(uint32_t a)
 {
     return (a * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS);
-}
-
-LZ_INLINE uint32_t lz_hash3(uint32_t a)
-{
-    return lz_hash4(a << 8);
 }
 
 LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
@@ -80,7 +86,7 @@ LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
 
 LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
 {
-    return (a * 2654435761u + b * 2246822519u + c * 3266489917u) >> (32 - LZ_CHAINS_HASH_BITS);
+    return (a * 2654435761u + b * 2246822519u + c * 3266489917u) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
 }
 
 #endif

@@ -21,7 +21,8 @@
 
 _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");
 
-/* One set of chains: the table, and the links of the chunk before, then of the chunk at hand. */
+/* One set of chains: the table, and the links of the chunk before, then of the chunk at hand.  Chains by
+ * three and twelve bytes use only the first part of the table. */
 struct links {
     int16_t table[1 << LZ_CHAINS_HASH_BITS];
     uint16_t links[2 * LZ_CHUNK_SIZE];
@@ -35,18 +36,28 @@ static inline uint16_t *links_at(struct links *l)
     return l->links + LZ_CHUNK_SIZE;
 }
 
-/* Forgets everything: a segment starts. */
-static inline void links_start(struct links *l)
+/* How many entries of the table are used, by so many (3, 4, 7 or 12) bytes. */
+static inline size_t links_entries(unsigned bytes)
 {
-    for (size_t i = 0; i < (size_t)1 << LZ_CHAINS_HASH_BITS; i++)
+    return (size_t)1 << (bytes == 4 || bytes == 7 ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW);
+}
+
+/* Forgets everything: a segment starts. */
+static inline void links_start(struct links *l, unsigned bytes)
+{
+    const size_t entries = links_entries(bytes);
+
+    for (size_t i = 0; i < entries; i++)
         l->table[i] = LINKS_NONE;
 }
 
 /* The chunk is done; the next follows. */
-static inline void links_next_chunk(struct links *l)
+static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
+    const size_t entries = links_entries(bytes);
+
     /* entry - LZ_CHUNK_SIZE, or NONE if it was negative, in operations that vectors of 16 bits have. */
-    for (size_t i = 0; i < (size_t)1 << LZ_CHAINS_HASH_BITS; i++) {
+    for (size_t i = 0; i < entries; i++) {
         int16_t entry = l->table[i];
 
         l->table[i] = (int16_t)((entry & ~(entry >> 15)) | LINKS_NONE);
