@@ -100,6 +100,38 @@ links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in,
         links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i);
 }
 
+/* Segments of at most so many bytes have a table of as many entries, instead of one that takes longer to empty,
+ * and on a new process's first pages to get, than such a segment to match. */
+#define LINKS_FEW_BITS 12
+#define LINKS_FEW (1 << LINKS_FEW_BITS)
+
+/*
+ * Makes the links that links_start and links_make would, of a segment in[0..size) of at most LINKS_FEW bytes.
+ * Several hashes share an entry; which of its positions has the same one, is looked for.  They are on lists, in the
+ * place of the chunk before, which there is not.  (No list is long for many: a position is passed over at most
+ * once for each other hash that shares the entry.)
+ */
+static inline __attribute__((always_inline)) void links_make_few(struct links *l, unsigned bytes,
+                                                                 const uint8_t *in, int32_t size)
+{
+    const int shift =
+        (bytes == 4 || bytes == 7 ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW) - LINKS_FEW_BITS;
+    uint16_t *links = links_at(l), *before = l->links;
+
+    for (int32_t i = 0; i < LINKS_FEW; i++)
+        l->table[i] = LINKS_NONE;
+    for (int32_t i = 0; i < size; i++) {
+        const uint32_t hash = links_hash(in + i, bytes);
+        int16_t at = l->table[hash >> shift];
+
+        before[i] = (uint16_t)at;
+        l->table[hash >> shift] = (int16_t)i;
+        while (at != LINKS_NONE && links_hash(in + at, bytes) != hash)
+            at = (int16_t)before[at];
+        links[i] = (uint16_t)(i - at);
+    }
+}
+
 /* The same for two at a time, so that the one's misses of the cache overlap with the other's. */
 static inline __attribute__((always_inline)) void
 links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,

@@ -100,7 +100,9 @@ int main(int argc, char **argv)
         gpu_list_devices(print_line, NULL);
         break;
     default:
+#ifdef HAVE_CUDA
         leave_prepare();
+#endif
         choose_queues(pipeline_level(&o.pipeline));
         testing_configure(&o.pipeline);
         cleanup_init();

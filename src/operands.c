@@ -287,6 +287,12 @@ static void need_limits(struct work *w)
 
 /* --- Files that are worked on alone --- */
 
+/* The size of a regular file; 0 of anything else. */
+static uint64_t regular_size(const struct file *f)
+{
+    return S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0;
+}
+
 /* Makes the status of a file that is final count. */
 static void account(struct work *w, const struct file *f)
 {
@@ -296,18 +302,22 @@ static void account(struct work *w, const struct file *f)
     }
     msg_merge_status(w->m, &f->m);
     w->m->stop |= f->m.stop;
-    progress_file_done(&w->progress, &f->shown,
-                       S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0, f->in_bytes,
-                       f->out_bytes);
+    progress_file_done(&w->progress, &f->shown, regular_size(f), f->in_bytes, f->out_bytes);
 }
 
-/* Makes the pipeline if it is not there yet; false, with a message, if there can be none. */
-static bool need_pipeline(struct work *w)
+/* Makes the pipeline if it is not there yet; false, with a message, if there can be none.  `size` is that of
+ * the regular file for which it is needed, 0 if it is for something else. */
+static bool need_pipeline(struct work *w, uint64_t size)
 {
+    const bool is_only = w->o->name_count <= 1 && !w->o->recursive;
     char error[GPU_ERROR_SIZE];
 
     if (w->pipeline != NULL)
         return true;
+    /* One small file has the same bytes with segments of any size, and memory for larger ones takes a new
+     * process 30 us to map and to give back.  (Files of /proc are not empty, though their size is 0.) */
+    if (is_only && size > 0 && size <= LZ_CHUNK_SIZE && w->o->action == ACTION_COMPRESS)
+        w->config.segment_size = LZ_CHUNK_SIZE;
     w->pipeline = pipeline_new(&w->config, error);
     if (w->pipeline != NULL)
         return true;
@@ -375,7 +385,7 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
 
     if (is_open && !minor)
         need_limits(w);
-    if (is_open && (!needs_crew(w, &f, minor) || need_pipeline(w))) {
+    if (is_open && (!needs_crew(w, &f, minor) || need_pipeline(w, regular_size(&f)))) {
         process_alone(w, &f);
     } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
@@ -576,7 +586,7 @@ static bool has_output(const struct work *w, const char *name, const struct dire
 }
 
 /* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
-static bool ready_for_side_by_side(struct work *w)
+static bool ready_for_side_by_side(struct work *w, uint64_t size)
 {
     need_limits(w);
     if (w->most == 0) {
@@ -591,7 +601,7 @@ static bool ready_for_side_by_side(struct work *w)
         w->counts = calloc(1, sizeof(*w->counts));
         w->side_by_side = w->side_by_side && w->counts != NULL;
     }
-    return w->side_by_side && need_pipeline(w);
+    return w->side_by_side && need_pipeline(w, size);
 }
 
 /* The entry for a file; NULL if memory is short. */
@@ -631,7 +641,7 @@ static bool submit(struct work *w, const char *name, struct directory *directory
 {
     struct entry *e;
 
-    if (!ready_for_side_by_side(w))
+    if (!ready_for_side_by_side(w, size))
         return false;
     e = new_entry(w, name, directory, size);
     if (e == NULL)
@@ -1002,7 +1012,7 @@ bool operands_process(const struct options *o, struct messages *m)
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (w.config.backend == BACKEND_GPU) {
         need_limits(&w);
-        if (!need_pipeline(&w))
+        if (!need_pipeline(&w, 0))
             return true;
     }
     progress_start(&w.progress, &(struct progress_run){

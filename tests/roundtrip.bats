@@ -240,6 +240,25 @@ END
     done
 }
 
+@test "one output: a small file alone, beside another, and from a pipe" {
+    # Alone, it gets memory for its size only.
+    for n in 1 1000 4096 4097 32767 32768 32769 100000; do
+        head -c $n in/sources.tar >x
+        cp x y
+        for level in 1 6 9 12; do
+            # shellcheck disable=SC2002 # It is to be a pipe.
+            expected=$(cat x | "$GZLZSS" -n -"$level" | sha)
+            [ "$("$GZLZSS" -n -"$level" <x | sha)" = "$expected" ] || fail "$n: redirection"
+            [ "$("$GZLZSS" -n -"$level" -c x | sha)" = "$expected" ] || fail "$n: -c"
+            "$GZLZSS" -n -"$level" -k x
+            [ "$(sha <x.gz)" = "$expected" ] || fail "$n: alone"
+            "$GZLZSS" -n -"$level" -kf x y
+            [ "$(sha <x.gz)" = "$expected" ] || fail "$n: beside another"
+            rm x.gz y.gz
+        done
+    done
+}
+
 @test "one output: a slow pipe, in pieces of odd sizes" {
     f=in/mixed-3000001
     for p in 1 5; do

@@ -14,6 +14,7 @@
 
 #include "lzss/chains.h"
 #include "lzss/finders.h"
+#include "lzss/links.h"
 #include "lzss/lzss.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/textbook.h"
@@ -379,6 +380,29 @@ static void whole_segments(void)
     free(in);
 }
 
+/* Segments that have a small table (links_make_few), just long enough, and just too long. */
+static void few_positions(void)
+{
+    static const char *const files[] = {"tests/data/source.txt", "tests/data/prose.txt",
+                                        "tests/data/object.bin"};
+    static uint8_t in[LINKS_FEW + 1];
+    const char *srcdir = getenv("srcdir");
+
+    for (size_t k = 0; k < KINDS; k++) {
+        fill(in, sizeof(in), k, 13);
+        for (size_t len = LINKS_FEW - 1; len <= LINKS_FEW + 1; len++)
+            check_segment(kinds[k].name, in, len, CHEAP);
+    }
+    for (size_t i = 0; srcdir != NULL && i < sizeof(files) / sizeof(*files); i++) {
+        char name[4096];
+
+        snprintf(name, sizeof(name), "%s/%s", srcdir, files[i]);
+        CHECK_EQ(unit_read_file(name, in, sizeof(in)), sizeof(in));
+        for (size_t len = LINKS_FEW - 3; len <= LINKS_FEW + 1; len++)
+            check_segment(files[i], in, len, ALL);
+    }
+}
+
 /* Files there are wherever this is built: an executable, this one, and our own sources, one after
  * the other in one segment. */
 static void real_files(void)
@@ -672,6 +696,7 @@ int main(void)
     by_seven = unit_need(malloc(sizeof(*by_seven)));
     RUN(shortest);
     RUN(around_chunks);
+    RUN(few_positions);
     RUN(several_chunks);
     RUN(whole_segments);
     RUN(real_files);
