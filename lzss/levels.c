@@ -37,7 +37,7 @@ static const struct lz_level levels[] = {
     [8]  = {&lz_finder_chains,   24,  32,   0, 258,  4096, 2, 0,  8192, 2 * MIB, 43e6,  {0}},
     [9]  = {&lz_finder_chains,  100,  40,   0, 258,  4096, 2, 0,  8192, 2 * MIB, 41e6,  {0}},
     [10] = {&lz_finder_optimal,  16,  20,  20, 258,     0, 0, 2,  4096, 4 * MIB, 6.5e6, {0}}, /* by costs */
-    [11] = {&lz_finder_optimal,  12,  24,  24, 160,     0, 0, 3,  4096, 4 * MIB, 5.5e6, {0}},
+    [11] = {&lz_finder_optimal,  24,  64,  64, 160,     0, 0, 3,  4096, 4 * MIB, 4.8e6, {0}},
     [12] = {&lz_finder_optimal,  24,  64,  64, 258,     0, 0, 4,  4096, 4 * MIB, 4.3e6, {0}}, /* smallest */
     /* clang-format on */
 };
