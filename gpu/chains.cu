@@ -39,7 +39,8 @@ struct alignas(16) scratch {
     uint32_t distinct; /* different bytes in the chunk's first LZ_SAMPLE */
 };
 
-/* The blocks of a chunk: two for halves of the links by four and seven bytes, and one for those by three. */
+/* The blocks of a chunk: two for halves of the links by four and seven bytes, and one for those by three if the
+ * level has any. */
 #define LINK_BLOCKS 3
 
 static __global__ void __launch_bounds__(TABLE_THREADS)
@@ -484,13 +485,14 @@ static cudaError_t queue_search(const gpu_view &v, const search_limits &limits, 
 static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const search_limits limits = {level->depth, level->long_depth, level->nice, level->near3};
+    const dim3 blocks(v.chunks, level->near3 > 0 ? LINK_BLOCKS : LINK_BLOCKS - 1);
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<dim3(v.chunks, LINK_BLOCKS), TABLE_THREADS, LINKS_SHARED, stream>>>(
-        v, level->long_depth > 0, level->near3);
+    link_chunks<<<blocks, TABLE_THREADS, LINKS_SHARED, stream>>>(v, level->long_depth > 0,
+                                                                 level->near3);
     status = cudaGetLastError();
     return status == cudaSuccess ? queue_search(v, limits, stream) : status;
 }

@@ -33,7 +33,7 @@ static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk b
 #define GPU_INPUT_PAD 4096
 
 /* Of a block's shared memory, what kernels have beside what they ask for when they are queued. */
-#define GPU_SHARED_STATIC 5120
+#define GPU_SHARED_STATIC 1024
 
 /* One chunk of a batch: an entry of the table that the host makes for the kernels.  Chunks of one
  * segment are side by side in it, in order. */

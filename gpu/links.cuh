@@ -5,9 +5,9 @@
  * position, it finds the distance to the nearest position before it with the same hash.  It makes
  * the chunk's own links only: the links of its history belong to the chunk before it.
  *
- * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries.  Twice as many, for hashes of four and seven bytes, would leave
- * room for one block on a multiprocessor where there are three.  So one block enters the positions with an even
- * hash, and another those with an odd one.
+ * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries.  On an H100, a multiprocessor has room for three blocks with such
+ * tables, but only for one with tables of 16 bits.  So, by four and seven bytes, one block enters the positions
+ * with an even hash, and another those with an odd one.
  */
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH

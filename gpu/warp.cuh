@@ -66,20 +66,25 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
     return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
 }
 
-/* Marks of a warp's lanes for lanes_with_same.  With so many, three of five groups have no two lanes at one. */
+/* Marks of a warp.  32 random entries have 32 different marks in three of five groups, 16 in nine of ten. */
 #define MARKS 1024
+
+static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
 
 /* A position that is not to be entered. */
 #define NO_ENTRY UINT32_MAX
 
 /*
- * For each of a warp's groups, the lanes that have the same entry as this one.  __match_any_sync tells, but takes
- * the longer the more entries differ, and mostly all do.  So each lane first leaves its mark where its entry's low
- * bits say; if all find their own again, there are no two.
+ * For each of a warp's groups: the lanes that have the same entry as this lane.  __match_any_sync finds them,
+ * but takes longer the more entries differ, and mostly all of them do.  So every lane first writes its number to
+ * the mark that its entry's low bits name, and then reads that mark.  If lanes share a mark, one of their numbers
+ * is left (CUDA does not say whose), and the others see that.  If every lane reads its own number, all
+ * entries differ.
  */
 static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[GROUPS],
                                                        uint32_t (&same)[GROUPS])
 {
+#if __CUDA_ARCH__ >= 800
     __shared__ uint8_t all_marks[TABLE_WARPS][MARKS];
     uint8_t *const marks = all_marks[threadIdx.x / WARP];
     const uint32_t lane = threadIdx.x % WARP;
@@ -99,13 +104,19 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
     for (int g = 0; g < GROUPS; g++)
         same[g] =
             __all_sync(ALL_LANES, is_alone[g]) ? 1u << lane : __match_any_sync(ALL_LANES, entry[g]);
+#else
+    /* Blocks have 64 KiB at most there, and a table may take all of it. */
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+        same[g] = __match_any_sync(ALL_LANES, entry[g]);
+#endif
 }
 
 /*
  * Enters a step's positions into a table; for a block of TABLE_THREADS.  They rise by one from lane
  * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is
  * this thread's in its first group, and are above all that were entered before.  entry[g] is where
- * the thread's position of group g belongs, or NO_ENTRY.  before[g] becomes the position that was last under
+ * the thread's position of group g belongs, or NO_ENTRY if it is not to be entered; before[g] then means nothing.  Else before[g] becomes the position that was last under
  * that entry before this one, and the highest position is left under each.
  *
  * A group's reads come before its writes, and these before the next group's reads, because a warp's

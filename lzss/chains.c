@@ -153,8 +153,8 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
     while (pos < c->size) {
         struct lz_match match;
 
-        /* In machine code, many positions have nothing to search.  (What agrees in more than four bytes has a
-         * link by four.) */
+        /* In machine code, many positions have nothing to search.  (A match of more than four bytes implies a
+         * link by four: its first four bytes have the same hash.) */
         if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
             pos++;
             continue;
@@ -188,33 +188,25 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
     return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
-/* Makes the chunk's links by four bytes, and those by LZ_LONG if the level has any; it follows the chunk whose
- * positions are in the tables, or is a segment's first. */
+/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG.  `follows`: the tables have the
+ * positions of the chunk before it.  If not, it is a segment's first. */
 static void make_links(struct lz_matcher *m, const struct lz_level *level, const struct chunk *c,
                        bool follows)
 {
+    links_start_chunk(&m->by4, 4, follows);
     if (level->long_depth == 0) {
-        if (follows)
-            links_next_chunk(&m->by4, 4);
-        else
-            links_start(&m->by4, 4);
         links_make(&m->by4, 4, c->in, c->size);
         return;
     }
-    if (follows) {
-        links_next_chunk(&m->by4, 4);
-        links_next_chunk(&m->by7, LZ_LONG);
-    } else {
-        links_start(&m->by4, 4);
-        links_start(&m->by7, LZ_LONG);
-    }
+    links_start_chunk(&m->by7, LZ_LONG, follows);
     links_make_two(&m->by4, 4, &m->by7, LZ_LONG, c->in, c->size);
 }
 
 static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    const bool is_few = len <= LINKS_FEW && !m->goes_on;
+    const bool is_small =
+        len <= LINKS_SMALL; /* so it is one chunk, and the matching starts there */
     bool follows = m->goes_on;
 
     for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, follows = true) {
@@ -226,21 +218,21 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
             .long_links = links_at(&m->by7),
         };
 
-        if (!is_few) {
+        if (!is_small) {
             make_links(m, level, &chunk, follows);
         } else {
-            links_make_few(&m->by4, 4, chunk.in, chunk.size);
+            links_make_small(&m->by4, 4, chunk.in, chunk.size);
             if (level->long_depth > 0)
-                links_make_few(&m->by7, LZ_LONG, chunk.in, chunk.size);
+                links_make_small(&m->by7, LZ_LONG, chunk.in, chunk.size);
         }
         if (start < m->begin)
             continue;
         chunk.distinct = lz_count_distinct(chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->near3)) {
-            if (!is_few)
+            if (!is_small)
                 make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0);
             else
-                links_make_few(&m->by3, 3, chunk.in, chunk.size);
+                links_make_small(&m->by3, 3, chunk.in, chunk.size);
             chunk.links3 = links_at(&m->by3);
         }
         result->sequences = out;

@@ -11,6 +11,7 @@
 #ifndef GZLZSS_LZSS_LINKS_H
 #define GZLZSS_LZSS_LINKS_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -36,16 +37,16 @@ static inline uint16_t *links_at(struct links *l)
     return l->links + LZ_CHUNK_SIZE;
 }
 
-/* How many entries of the table are used, by so many (3, 4, 7 or 12) bytes. */
-static inline size_t links_entries(unsigned bytes)
+/* The bits of the hash of the first `bytes` (3, 4, 7 or 12) bytes. */
+static inline int links_hash_bits(unsigned bytes)
 {
-    return (size_t)1 << (bytes == 4 || bytes == 7 ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW);
+    return bytes == 4 || bytes == LZ_LONG ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW;
 }
 
 /* Forgets everything: a segment starts. */
 static inline void links_start(struct links *l, unsigned bytes)
 {
-    const size_t entries = links_entries(bytes);
+    const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
     for (size_t i = 0; i < entries; i++)
         l->table[i] = LINKS_NONE;
@@ -54,7 +55,7 @@ static inline void links_start(struct links *l, unsigned bytes)
 /* The chunk is done; the next follows. */
 static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
-    const size_t entries = links_entries(bytes);
+    const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
     /* entry - LZ_CHUNK_SIZE, or NONE if it was negative, in operations that vectors of 16 bits have. */
     for (size_t i = 0; i < entries; i++) {
@@ -63,6 +64,15 @@ static inline void links_next_chunk(struct links *l, unsigned bytes)
         l->table[i] = (int16_t)((entry & ~(entry >> 15)) | LINKS_NONE);
     }
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
+}
+
+/* A chunk starts: a segment's first, or the one that follows the chunk whose positions are in the table. */
+static inline void links_start_chunk(struct links *l, unsigned bytes, bool follows)
+{
+    if (follows)
+        links_next_chunk(l, bytes);
+    else
+        links_start(l, bytes);
 }
 
 /* Enters position `pos` under its hash, and returns the distance to the one before, 1 to 65535.  Without
@@ -100,38 +110,6 @@ links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in,
         links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i);
 }
 
-/* Segments of at most so many bytes have a table of as many entries, instead of one that takes longer to empty,
- * and on a new process's first pages to get, than such a segment to match. */
-#define LINKS_FEW_BITS 12
-#define LINKS_FEW (1 << LINKS_FEW_BITS)
-
-/*
- * Makes the links that links_start and links_make would, of a segment in[0..size) of at most LINKS_FEW bytes.
- * Several hashes share an entry; which of its positions has the same one, is looked for.  They are on lists, in the
- * place of the chunk before, which there is not.  (No list is long for many: a position is passed over at most
- * once for each other hash that shares the entry.)
- */
-static inline __attribute__((always_inline)) void links_make_few(struct links *l, unsigned bytes,
-                                                                 const uint8_t *in, int32_t size)
-{
-    const int shift =
-        (bytes == 4 || bytes == 7 ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW) - LINKS_FEW_BITS;
-    uint16_t *links = links_at(l), *before = l->links;
-
-    for (int32_t i = 0; i < LINKS_FEW; i++)
-        l->table[i] = LINKS_NONE;
-    for (int32_t i = 0; i < size; i++) {
-        const uint32_t hash = links_hash(in + i, bytes);
-        int16_t at = l->table[hash >> shift];
-
-        before[i] = (uint16_t)at;
-        l->table[hash >> shift] = (int16_t)i;
-        while (at != LINKS_NONE && links_hash(in + at, bytes) != hash)
-            at = (int16_t)before[at];
-        links[i] = (uint16_t)(i - at);
-    }
-}
-
 /* The same for two at a time, so that the one's misses of the cache overlap with the other's. */
 static inline __attribute__((always_inline)) void
 links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,
@@ -146,6 +124,41 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
 
         a_links[i] = links_enter(a_entry, i);
         b_links[i] = links_enter(b_entry, i);
+    }
+}
+
+/* Segments of at most this many bytes have a table of this many entries.  To clear the large table, and to get
+ * its pages from the system in a new process, takes longer than to match such a segment. */
+#define LINKS_SMALL_BITS 12
+#define LINKS_SMALL (1 << LINKS_SMALL_BITS)
+
+/*
+ * Does the same as links_start and links_make, for a segment in[0..size) of at most LINKS_SMALL bytes.
+ * An entry of the small table is shared by several hashes.  It has the last position of a list, which has all
+ * positions of these hashes.  The search for the last one with the same hash goes back along the list.  Lists are
+ * kept in the memory for the links of the chunk before, as there is no such chunk.
+ * The time is bounded: a position that was passed over for a hash lies behind a position with that hash from
+ * then on, where the next search for it ends.  So it is passed over at most once for each of the 7 or 15
+ * other hashes.
+ */
+static inline __attribute__((always_inline)) void links_make_small(struct links *l, unsigned bytes,
+                                                                   const uint8_t *in, int32_t size)
+{
+    const int shift = links_hash_bits(bytes) - LINKS_SMALL_BITS;
+    uint16_t *links = links_at(l), *before = l->links;
+
+    for (int32_t i = 0; i < LINKS_SMALL; i++)
+        l->table[i] = LINKS_NONE;
+    for (int32_t i = 0; i < size; i++) {
+        const uint32_t hash = links_hash(in + i, bytes);
+        int16_t *const last = &l->table[hash >> shift];
+        int16_t at = *last;
+
+        before[i] = (uint16_t)at;
+        *last = (int16_t)i;
+        while (at != LINKS_NONE && links_hash(in + at, bytes) != hash)
+            at = (int16_t)before[at];
+        links[i] = (uint16_t)(i - at);
     }
 }
 

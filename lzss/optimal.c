@@ -557,12 +557,8 @@ static NOINLINE void link_chunk(struct lz_matcher *m, const struct chunk *c, boo
     struct links *chains[] = {&m->by3, &m->by4, &m->by7, &m->by12};
     static const unsigned bytes[] = {3, 4, LZ_LONG, LZ_LONGEST};
 
-    for (int i = 0; i < 4; i++) {
-        if (first)
-            links_start(chains[i], bytes[i]);
-        else
-            links_next_chunk(chains[i], bytes[i]);
-    }
+    for (int i = 0; i < 4; i++)
+        links_start_chunk(chains[i], bytes[i], !first);
     links_make_two(&m->by3, 3, &m->by4, 4, c->in, c->size);
     links_make_two(&m->by7, LZ_LONG, &m->by12, LZ_LONGEST, c->in, c->size);
 }

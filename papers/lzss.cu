@@ -338,7 +338,8 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
-    cudaError_t status = gpu_allow_shared(link_chunks, v, table);
+    cudaError_t status = cudaFuncSetAttribute(
+        link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
     if (status != cudaSuccess)
         return status;

@@ -24,7 +24,8 @@
 #define BEHIND 16
 
 static_assert(POSITION_LISTS_PACKET_MIN % STEP == 0, "a packet is whole steps");
-static_assert(sizeof(uint16_t) << TABLE_BITS <= 48 << 10 && LZ_CHUNK_SIZE + BEHIND <= 48 << 10,
+static_assert((sizeof(uint16_t) << TABLE_BITS) + TABLE_WARPS * MARKS <= 48 << 10 &&
+                  LZ_CHUNK_SIZE + BEHIND <= 48 << 10,
               "more has to be asked for");
 static_assert(BEHIND <= GPU_INPUT_PAD, "reads behind a batch");
 

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
         gpu_list_devices(print_line, NULL);
         break;
     default:
-#ifdef HAVE_CUDA
+#ifdef HAVE_CUDA /* without it, leave is never called (pipeline_leave) */
         leave_prepare();
 #endif
         choose_queues(pipeline_level(&o.pipeline));

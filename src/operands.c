@@ -120,6 +120,12 @@ struct entry {
 
 static void drain(struct work *w);
 
+/* Whether the command line names one file, or standard input. */
+static bool has_one_operand(const struct options *o)
+{
+    return o->name_count <= 1 && !o->recursive;
+}
+
 /* The end, for want of memory.  What is under way comes first. */
 static void out_of_memory(struct work *w)
 {
@@ -205,7 +211,7 @@ static bool is_minor(const struct work *w, const struct file *f)
     struct rlimit addresses;
     int ready;
 
-    if (w->o->name_count > 1 || w->o->recursive || getrlimit(RLIMIT_AS, &addresses) != 0 ||
+    if (!has_one_operand(w->o) || getrlimit(RLIMIT_AS, &addresses) != 0 ||
         addresses.rlim_cur != RLIM_INFINITY)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
@@ -309,15 +315,16 @@ static void account(struct work *w, const struct file *f)
  * the regular file for which it is needed, 0 if it is for something else. */
 static bool need_pipeline(struct work *w, uint64_t size)
 {
-    const bool is_only = w->o->name_count <= 1 && !w->o->recursive;
     char error[GPU_ERROR_SIZE];
 
     if (w->pipeline != NULL)
         return true;
-    /* One small file has the same bytes with segments of any size, and memory for larger ones takes a new
-     * process 30 us to map and to give back.  (Files of /proc are not empty, though their size is 0.) */
-    if (is_only && size > 0 && size <= LZ_CHUNK_SIZE && w->o->action == ACTION_COMPRESS)
-        w->config.segment_size = LZ_CHUNK_SIZE;
+    /* One file of up to the smallest segment's size has the same output with any segment size.  Memory for
+     * larger segments takes a new process 30 us to map and to give back.  (If the file grows before it is
+     * read, the output is right, but up to a tenth larger.  Size 0 says nothing: files of /proc have it.) */
+    if (has_one_operand(w->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
+        w->o->action == ACTION_COMPRESS)
+        w->config.segment_size = LZ_SEGMENT_MIN;
     w->pipeline = pipeline_new(&w->config, error);
     if (w->pipeline != NULL)
         return true;
@@ -586,7 +593,7 @@ static bool has_output(const struct work *w, const char *name, const struct dire
 }
 
 /* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
-static bool ready_for_side_by_side(struct work *w, uint64_t size)
+static bool ready_for_side_by_side(struct work *w)
 {
     need_limits(w);
     if (w->most == 0) {
@@ -601,7 +608,7 @@ static bool ready_for_side_by_side(struct work *w, uint64_t size)
         w->counts = calloc(1, sizeof(*w->counts));
         w->side_by_side = w->side_by_side && w->counts != NULL;
     }
-    return w->side_by_side && need_pipeline(w, size);
+    return w->side_by_side && need_pipeline(w, 0);
 }
 
 /* The entry for a file; NULL if memory is short. */
@@ -641,7 +648,7 @@ static bool submit(struct work *w, const char *name, struct directory *directory
 {
     struct entry *e;
 
-    if (!ready_for_side_by_side(w, size))
+    if (!ready_for_side_by_side(w))
         return false;
     e = new_entry(w, name, directory, size);
     if (e == NULL)
@@ -970,7 +977,7 @@ static void walk(struct work *w)
 /* Whether files may be worked on side by side at all. */
 static bool may_be_side_by_side(const struct options *o)
 {
-    const bool one_file = o->name_count <= 1 && !o->recursive;
+    const bool one_file = has_one_operand(o);
     const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
     /* A stored name may be any: nobody knows which file could be another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
@@ -1007,7 +1014,7 @@ bool operands_process(const struct options *o, struct messages *m)
     w.config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
         w.config.backend = BACKEND_CPU;
-    if (o->action != ACTION_COMPRESS && (o->name_count > 1 || o->recursive))
+    if (o->action != ACTION_COMPRESS && !has_one_operand(o))
         keep_memory();
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (w.config.backend == BACKEND_GPU) {
@@ -1033,8 +1040,7 @@ bool operands_process(const struct options *o, struct messages *m)
     drain(&w);
     progress_erase(&w.progress);
     m->progress = NULL;
-    if (o->action == ACTION_COMPRESS && o->verbose > 1 && w.pipeline != NULL &&
-        (o->name_count > 1 || o->recursive))
+    if (o->action == ACTION_COMPRESS && o->verbose > 1 && w.pipeline != NULL && !has_one_operand(o))
         compress_report_run(m, w.pipeline);
     if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)
         list_print_totals(&w.list);

@@ -36,20 +36,30 @@
 #define __shared__ thread_local __attribute__((tls_model("global-dynamic")))
 
 struct emulated_index {
-    uint32_t x;
+    uint32_t x, y;
+};
+
+/* How many blocks there are in each direction. */
+struct dim3 {
+    uint32_t x, y;
+
+    dim3(uint32_t across, uint32_t down = 1) : x(across), y(down)
+    {
+    }
 };
 
 extern emulated_index threadIdx, blockIdx, blockDim;
 
-/* Runs blocks of so many threads, each of which calls thread(argument), for this kernel. */
-void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size_t shared_size,
+/* Runs so many blocks of so many threads, each of which calls thread(argument), for this kernel. */
+void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument);
 
 /* kernel<<<blocks, threads, shared_size, stream>>>(argument...) has become
  * emulated_kernel(kernel, blocks, threads, shared_size, stream)(argument...). */
 template <typename Kernel> struct emulated_call {
     Kernel kernel;
-    uint32_t blocks, threads;
+    dim3 blocks;
+    uint32_t threads;
     size_t shared_size;
 
     template <typename... Arguments> void operator()(Arguments... arguments) const
@@ -63,8 +73,8 @@ template <typename Kernel> struct emulated_call {
 };
 
 template <typename Kernel>
-static inline emulated_call<Kernel> emulated_kernel(Kernel kernel, uint32_t blocks,
-                                                    uint32_t threads, size_t shared_size, void *)
+static inline emulated_call<Kernel> emulated_kernel(Kernel kernel, dim3 blocks, uint32_t threads,
+                                                    size_t shared_size, void *)
 {
     return {kernel, blocks, threads, shared_size};
 }
@@ -98,6 +108,11 @@ static inline uint32_t __ballot_sync(uint32_t lanes, bool predicate)
     for (int i = 0; i < 32; i++)
         result |= (uint32_t)all[i] << i;
     return result;
+}
+
+static inline bool __all_sync(uint32_t lanes, bool predicate)
+{
+    return __ballot_sync(lanes, predicate) == lanes;
 }
 
 static inline uint32_t __match_any_sync(uint32_t lanes, uint32_t value)

@@ -92,7 +92,7 @@ static struct {
 
 static void fail(const char *what)
 {
-    fprintf(stderr, "emulated block %u: %s\n", blockIdx.x, what);
+    fprintf(stderr, "emulated block %u, %u: %s\n", blockIdx.x, blockIdx.y, what);
     abort();
 }
 
@@ -173,7 +173,7 @@ static void run_warp(uint32_t first, bool backward)
 
 static void run_block(uint32_t threads)
 {
-    bool backward = blockIdx.x % 2 != 0;
+    bool backward = (blockIdx.x + blockIdx.y) % 2 != 0;
 
     for (uint32_t i = 0; i < threads; i++) {
         begin_at(&block.threads[i], block.stacks + i * STACK_STEP, run_thread);
@@ -217,11 +217,11 @@ cudaError_t emulated_allow_shared(const void *kernel, size_t size)
     return size <= EMULATED_SHARED_SIZE ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size_t shared_size,
+void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument)
 {
-    if (blocks == 0 || threads == 0 || threads % LANES != 0 || threads > THREADS_MAX ||
-        shared_size > shared_allowed(kernel))
+    if (blocks.x == 0 || blocks.y == 0 || threads == 0 || threads % LANES != 0 ||
+        threads > THREADS_MAX || shared_size > shared_allowed(kernel))
         fail("there are no such blocks");
     if (block.stacks == NULL)
         block.stacks = (char *)malloc(THREADS_MAX * STACK_STEP);
@@ -230,13 +230,14 @@ void emulated_launch(const void *kernel, uint32_t blocks, uint32_t threads, size
     block.thread = thread;
     block.argument = argument;
     blockDim.x = threads;
-    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
+    for (uint32_t i = 0; i < blocks.x * blocks.y; i++) {
         const uint8_t *bytes = (const uint8_t *)shared;
 
+        blockIdx = {i % blocks.x, i / blocks.x};
         memset(shared, FILLER, sizeof(shared));
         run_block(threads);
-        for (size_t i = shared_size; i < sizeof(shared); i++)
-            if (bytes[i] != FILLER)
+        for (size_t at = shared_size; at < sizeof(shared); at++)
+            if (bytes[at] != FILLER)
                 fail("wrote to more shared memory than was asked for");
     }
 }

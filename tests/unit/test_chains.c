@@ -380,17 +380,17 @@ static void whole_segments(void)
     free(in);
 }
 
-/* Segments that have a small table (links_make_few), just long enough, and just too long. */
-static void few_positions(void)
+/* Segments just short enough for the small table (links_make_small), and one byte too long. */
+static void small_tables(void)
 {
     static const char *const files[] = {"tests/data/source.txt", "tests/data/prose.txt",
                                         "tests/data/object.bin"};
-    static uint8_t in[LINKS_FEW + 1];
+    static uint8_t in[LINKS_SMALL + 1];
     const char *srcdir = getenv("srcdir");
 
     for (size_t k = 0; k < KINDS; k++) {
         fill(in, sizeof(in), k, 13);
-        for (size_t len = LINKS_FEW - 1; len <= LINKS_FEW + 1; len++)
+        for (size_t len = LINKS_SMALL - 1; len <= LINKS_SMALL + 1; len++)
             check_segment(kinds[k].name, in, len, CHEAP);
     }
     for (size_t i = 0; srcdir != NULL && i < sizeof(files) / sizeof(*files); i++) {
@@ -398,7 +398,7 @@ static void few_positions(void)
 
         snprintf(name, sizeof(name), "%s/%s", srcdir, files[i]);
         CHECK_EQ(unit_read_file(name, in, sizeof(in)), sizeof(in));
-        for (size_t len = LINKS_FEW - 3; len <= LINKS_FEW + 1; len++)
+        for (size_t len = LINKS_SMALL - 3; len <= LINKS_SMALL + 1; len++)
             check_segment(files[i], in, len, ALL);
     }
 }
@@ -696,7 +696,7 @@ int main(void)
     by_seven = unit_need(malloc(sizeof(*by_seven)));
     RUN(shortest);
     RUN(around_chunks);
-    RUN(few_positions);
+    RUN(small_tables);
     RUN(several_chunks);
     RUN(whole_segments);
     RUN(real_files);
