@@ -18,9 +18,9 @@
  * takes over.
  *
  * Where a block may end every 8 KiB instead of every 16, outputs are 0.01 to 0.03 % smaller on source and 0.1 to
- * 0.4 on machine code, and encoding takes 5 to 9 % longer.  With 4 KiB, machine code gets another 0.7 % smaller, and
- * all else stays as it is; level 1 as a whole would take 7 % longer, level 2 and 4 1 to 2 %, level 7 no longer.  So a search
- * that is a fifth less deep makes level 6 as small as before, and 8 % faster.
+ * 0.4 on machine code, and encoding takes 5 to 9 % longer.  With 4 KiB, machine code gets another 0.2 to 0.7 %
+ * smaller, and all else stays as it is; level 1 as a whole would take 7 % longer, level 2 and 4 take 1 to 2 %, level 7
+ * no longer.  So level 6, with a fifth less depth than before, is as small, and 6 to 8 % faster.
  *
  * The guess is what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source
  * code.  The first segments show what it is here and now.  (At level 1 it does 310 MB/s, but the CPU
