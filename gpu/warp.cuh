@@ -71,7 +71,7 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
 
 static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
 
-/* A position that is not to be entered. */
+/* The entry of a position that is not to be entered. */
 #define NO_ENTRY UINT32_MAX
 
 /*
@@ -116,8 +116,9 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
  * Enters a step's positions into a table; for a block of TABLE_THREADS.  They rise by one from lane
  * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is
  * this thread's in its first group, and are above all that were entered before.  entry[g] is where
- * the thread's position of group g belongs, or NO_ENTRY if it is not to be entered; before[g] then means nothing.  Else before[g] becomes the position that was last under
- * that entry before this one, and the highest position is left under each.
+ * the thread's position of group g belongs.  before[g] becomes the position that was last under
+ * that entry before this one, and the highest position is left under each.  A position whose entry is
+ * NO_ENTRY is not entered, and its before[g] means nothing.
  *
  * A group's reads come before its writes, and these before the next group's reads, because a warp's
  * accesses to shared memory are done in order; none of them has to wait for the one before it to

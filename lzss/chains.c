@@ -202,11 +202,20 @@ static void make_links(struct lz_matcher *m, const struct lz_level *level, const
     links_make_two(&m->by4, 4, &m->by7, LZ_LONG, c->in, c->size);
 }
 
+/* The same for a small segment's only chunk. */
+static void make_small_links(struct lz_matcher *m, const struct lz_level *level,
+                             const struct chunk *c)
+{
+    links_make_small(&m->by4, 4, c->in, c->size);
+    if (level->long_depth > 0)
+        links_make_small(&m->by7, LZ_LONG, c->in, c->size);
+}
+
 static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    const bool is_small =
-        len <= LINKS_SMALL; /* so it is one chunk, and the matching starts there */
+    /* Such a segment is one chunk, and matching starts there. */
+    const bool is_small = len <= LINKS_SMALL;
     bool follows = m->goes_on;
 
     for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, follows = true) {
@@ -218,21 +227,18 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
             .long_links = links_at(&m->by7),
         };
 
-        if (!is_small) {
+        if (is_small)
+            make_small_links(m, level, &chunk);
+        else
             make_links(m, level, &chunk, follows);
-        } else {
-            links_make_small(&m->by4, 4, chunk.in, chunk.size);
-            if (level->long_depth > 0)
-                links_make_small(&m->by7, LZ_LONG, chunk.in, chunk.size);
-        }
         if (start < m->begin)
             continue;
         chunk.distinct = lz_count_distinct(chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->near3)) {
-            if (!is_small)
-                make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0);
-            else
+            if (is_small)
                 links_make_small(&m->by3, 3, chunk.in, chunk.size);
+            else
+                make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0);
             chunk.links3 = links_at(&m->by3);
         }
         result->sequences = out;

@@ -338,6 +338,7 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
+    /* Not by gpu_allow_shared: the marks of replace take some of what it would allow. */
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 

@@ -531,13 +531,17 @@ static bool is_reported(const struct file *f)
     return f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST;
 }
 
+uint64_t file_regular_size(const struct file *f)
+{
+    return S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0;
+}
+
 void file_announce(struct file *f)
 {
     if (is_reported(f))
         msg_print(&f->m, "%s:\t", f->name);
     if (!f->m.collect)
-        progress_file(f->progress, f->name,
-                      S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0);
+        progress_file(f->progress, f->name, file_regular_size(f));
 }
 
 void file_announce_again(struct file *f)

@@ -112,6 +112,9 @@ void file_discard(struct file *f);
  * false.  The file may be worked on again after file_discard. */
 bool file_try_commit(struct file *f);
 
+/* The input's size in bytes before anything was read, after file_open; 0 if it is no regular file. */
+uint64_t file_regular_size(const struct file *f);
+
 /* --- For compress.c and decompress.c --- */
 
 /* The work follows a file_open that returned true, and ends with file_finish.  A function that

@@ -293,12 +293,6 @@ static void need_limits(struct work *w)
 
 /* --- Files that are worked on alone --- */
 
-/* The size of a regular file; 0 of anything else. */
-static uint64_t regular_size(const struct file *f)
-{
-    return S_ISREG(f->in_stat.st_mode) ? (uint64_t)f->in_stat.st_size : 0;
-}
-
 /* Makes the status of a file that is final count. */
 static void account(struct work *w, const struct file *f)
 {
@@ -308,7 +302,7 @@ static void account(struct work *w, const struct file *f)
     }
     msg_merge_status(w->m, &f->m);
     w->m->stop |= f->m.stop;
-    progress_file_done(&w->progress, &f->shown, regular_size(f), f->in_bytes, f->out_bytes);
+    progress_file_done(&w->progress, &f->shown, file_regular_size(f), f->in_bytes, f->out_bytes);
 }
 
 /* Makes the pipeline if it is not there yet; false, with a message, if there can be none.  `size` is that of
@@ -392,7 +386,7 @@ static void do_alone(struct work *w, const char *operand, struct directory *dire
 
     if (is_open && !minor)
         need_limits(w);
-    if (is_open && (!needs_crew(w, &f, minor) || need_pipeline(w, regular_size(&f)))) {
+    if (is_open && (!needs_crew(w, &f, minor) || need_pipeline(w, file_regular_size(&f)))) {
         process_alone(w, &f);
     } else if (f.is_directory && w->o->recursive && operand == w->path) {
         const int fd = f.in_fd;
