@@ -51,10 +51,10 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 
 /*
  * Bits of the hashes.  With more bits, fewer strangers share a chain; strangers take time and use up depth.
- * With fewer, tables stay in a core's nearest caches.  By four and seven bytes, 15 bits, that is as many entries as
- * a window has positions, take 3 % longer at levels 2 to 6, on machine code up to 9 %, and 9 % at levels
- * 7 to 9; 17 bits take 2 to 4 % longer.  For three bytes, where only near candidates count, and for twelve,
- * where few are looked at, 15 are enough.  (A GPU's tables have 15 bits in any case: gpu/links.cuh.)
+ * With fewer, tables stay in a core's nearest caches.  By four and seven bytes, 15 bits give as many entries as a
+ * window has positions: levels 2 to 6 take 3 % longer with them, on machine code up to 9 %, and levels 7 to 9
+ * take 9 % longer.  17 bits take 2 to 3 % longer than 16.  For three bytes, where only near candidates count, and
+ * for twelve, where few are looked at, 15 are enough.  (A GPU's tables have 15 bits in any case: gpu/links.cuh.)
  */
 #define LZ_CHAINS_HASH_BITS 16
 #define LZ_CHAINS_HASH_BITS_FEW 15

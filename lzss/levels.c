@@ -13,14 +13,15 @@
 
 /* Chosen by what bench/levels.sh and bench/worst.sh print; the figures are in bench/levels.md.
  * At level 6, depth is worth more than looking two positions ahead, but for text (0.3 to 0.5 % larger),
- * and costs most on text of few letters, where a core does a seventh of what it does on source.  From
+ * and costs most on text of few letters, where a core does a fifth of what it does on source.  From
  * level 7 on, long prefixes come first: each step costs more, and gains less, until a parse by costs
  * takes over.
  *
  * Where a block may end every 8 KiB instead of every 16, outputs are 0.01 to 0.03 % smaller on source and 0.1 to
- * 0.4 on machine code, and encoding takes 5 to 9 % longer.  With 4 KiB, machine code gets another 0.2 to 0.7 %
- * smaller, and all else stays as it is; level 1 as a whole would take 7 % longer, level 2 and 4 take 1 to 2 %, level 7
- * no longer.  So level 6, with a fifth less depth than before, is as small, and 6 to 8 % faster.
+ * 0.4 on machine code, and encoding takes 5 to 9 % longer.  With 4 KiB, machine code gets another 0.1 to 0.2 %
+ * smaller (the first 40 MB of a /usr/bin 0.7), and other data stays within 0.04 %.  Level 1 as a whole would take 7 %
+ * longer, levels 2 and 4 take 1 to 2 %, level 7 no longer.  So level 6 needs a fifth less depth for the same size of
+ * machine code.
  *
  * The guess is what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source
  * code.  The first segments show what it is here and now.  (At level 1 it does 310 MB/s, but the CPU
