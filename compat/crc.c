@@ -1,5 +1,5 @@
 /*
- * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where configure found it, else by zlib
+ * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it is, else by zlib
  *
  * Both libraries compute the same function; ISA-L folds with carry-less multiplication and is
  * several times faster.  Joining two CRCs is zlib's in either case.  What is ours is that lengths
@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #ifdef HAVE_ISAL
-#include <isa-l/crc.h>
+#include "base/isal.h"
 
 /* The first call of ISA-L's asks the processor what it can do, which takes longer in a virtual machine
  * than zlib takes for so few bytes. */
@@ -27,8 +27,9 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
     if (len == 0)
         return crc;
 #ifdef HAVE_ISAL
-    if (len > SMALL)
-        return crc32_gzip_refl(crc, p, len);
+    const struct isal *isal = len > SMALL ? isal_for(len) : NULL;
+    if (isal != NULL)
+        return isal->crc32_gzip_refl(crc, p, len);
 #endif
     /* zlib counts in unsigned int, so more than 4 GiB would lose its high bits. */
     const uInt step = 1u << 30;

@@ -1,5 +1,5 @@
 /*
- * crc.h - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where configure found it, else by zlib
+ * crc.h - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it is, else by zlib
  */
 #ifndef GZLZSS_CRC_H
 #define GZLZSS_CRC_H

@@ -1,5 +1,5 @@
 /*
- * raw.c - raw DEFLATE, by ISA-L where configure found it, else by zlib
+ * raw.c - raw DEFLATE, by ISA-L where it is, else by zlib
  *
  * A back end only turns raw DEFLATE (RFC 1951) into bytes.  There are two: zlib's inflate, and
  * ISA-L's isal_inflate, which is several times faster.  Which one is used must not show, and zlib
@@ -27,9 +27,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#ifdef HAVE_ISAL
-#include <isa-l/igzip_lib.h>
-#endif
+#include "base/isal.h"
 
 /* --- zlib ----------------------------------------------------------------------------------- */
 
@@ -44,6 +42,13 @@ static void give_bits(z_stream *z, const uint8_t *byte, unsigned skip)
 {
     if (skip != 0)
         inflatePrime(z, (int)(8 - skip), *byte >> skip);
+}
+
+/* inf_start by zlib. */
+static bool zlib_start(z_stream *z, uint8_t byte, unsigned skip, const uint8_t *window, size_t len)
+{
+    give_bits(z, &byte, skip);
+    return len == 0 || inflateSetDictionary(z, window, (uInt)len) == Z_OK;
 }
 
 static enum inf_result zlib_run(z_stream *z, struct inf_io *io)
@@ -110,6 +115,7 @@ enum {
 _Static_assert(INF_WINDOW == WINDOW, "the caller keeps a window");
 
 struct inf_raw {
+    const struct isal *isal;    /* NULL: zlib decodes all data */
     struct inflate_state state; /* 90 KB */
     struct inf_block block;
     bool in_block;        /* behind that block's header, and its end has not been reached */
@@ -125,13 +131,22 @@ struct inf_raw {
     z_stream zlib;
 };
 
-static bool raw_open(struct inf_raw *raw)
+static void begin(struct inf_raw *raw)
 {
-    isal_inflate_init(&raw->state);
+    raw->isal->inflate_init(&raw->state);
     raw->in_block = false;
     raw->block_len = 0;
     raw->replay = false;
     raw->use_zlib = false;
+}
+
+static bool raw_open(struct inf_raw *raw)
+{
+    raw->isal = isal_open();
+    raw->use_zlib = raw->isal == NULL;
+    if (raw->use_zlib)
+        return zlib_open(&raw->zlib);
+    begin(raw);
     return true;
 }
 
@@ -143,8 +158,12 @@ static void raw_close(struct inf_raw *raw)
 
 void inf_reset(struct inf_raw *raw)
 {
-    raw_close(raw);
-    raw_open(raw);
+    if (raw->isal == NULL) {
+        inflateReset(&raw->zlib);
+    } else {
+        raw_close(raw);
+        begin(raw);
+    }
 }
 
 static size_t in_left(const struct inf_io *io)
@@ -338,8 +357,8 @@ static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
 
 bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *window, size_t len)
 {
-    (void)window;
-    (void)len;
+    if (raw->isal == NULL)
+        return zlib_start(&raw->zlib, byte, skip, window, len);
     if (skip > 0) {
         raw->state.read_in = (uint64_t)byte >> skip;
         raw->state.read_in_length = 8 - (int32_t)skip;
@@ -369,7 +388,7 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
         state->avail_in = (uint32_t)in_left(io);
         state->next_out = out;
         state->avail_out = (uint32_t)(again + room);
-        if (isal_inflate(state) < 0) {
+        if (raw->isal->inflate(state) < 0) {
             io->made += old; /* what was decoded before the call, and nothing else */
             return hand_over(raw, io, place);
         }
@@ -430,8 +449,7 @@ void inf_reset(struct inf_raw *raw)
 
 bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *window, size_t len)
 {
-    give_bits(&raw->z, &byte, skip);
-    return len == 0 || inflateSetDictionary(&raw->z, window, (uInt)len) == Z_OK;
+    return zlib_start(&raw->z, byte, skip, window, len);
 }
 
 enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/isal.h"
 #include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
@@ -568,9 +569,9 @@ static bool split_variable(struct source_of_options *from, char **copy)
     /* gzip does not take a line's end for a blank. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
 
-    if (value == NULL)
-        value = "";
     from->argc = 1;
+    if (value == NULL)
+        return true;
     /* There are at most half as many words as bytes, rounded up, and a null pointer ends them. */
     from->argv = calloc(strlen(value) / 2 + 3, sizeof(*from->argv));
     *copy = strdup(value);
@@ -767,6 +768,11 @@ void options_license(void)
 
 void options_version(void)
 {
+    const char *inflate = "zlib";
+
+#ifdef HAVE_ISAL
+    inflate = isal_open() != NULL ? "ISA-L" : "zlib (ISA-L was not found)";
+#endif
     printf("%s\n"
            "CUDA: %s.  CRC-32 and inflate: %s.\n",
            PACKAGE_STRING,
@@ -775,10 +781,5 @@ void options_version(void)
 #else
            "no",
 #endif
-#ifdef HAVE_ISAL
-           "ISA-L"
-#else
-           "zlib"
-#endif
-    );
+           inflate);
 }

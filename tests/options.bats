@@ -320,6 +320,67 @@ works() {
     done
 }
 
+# Whoever asks for ISA-L with this loaded is told that there is none.
+no_isal() {
+    cat >no_isal.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+void *dlopen(const char *name, int flags)
+{
+    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    return name != NULL && strstr(name, "isal") != NULL ? NULL : next(name, flags);
+}
+END
+    "${CC:-cc}" -shared -fPIC no_isal.c -o no_isal.so
+}
+
+@test "where ISA-L is not installed, zlib does its work, to the same bytes and messages" {
+    have "${CC:-cc}" || skip "there is no cc"
+    "$GZLZSS" -V | grep -q 'inflate: ISA-L\.$' || skip "built without ISA-L"
+    no_isal
+    export LD_PRELOAD=$PWD/no_isal.so
+    "$GZLZSS" -V | grep -q 'inflate: zlib (ISA-L was not found)\.$' || skip "built with ISA-L linked"
+    unset LD_PRELOAD
+    "$GEN" mixed 9000000 >in
+    for options in -p1 -p4; do
+        "$GZLZSS" -nc $options in >expected.gz
+        "$GZLZSS" -nc plain | cat expected.gz - expected.gz >two.gz
+        head -c 1500000 expected.gz >cut.gz
+        { head -c 1000000 expected.gz && printf '\377\377\377\377' && tail -c +1000005 expected.gz; } >bad.gz
+        for name in two cut bad; do
+            status=0
+            "$GZLZSS" -dc $options $name.gz >$name.out 2>$name.err || status=$?
+            echo "$status" >>$name.err
+        done
+        export LD_PRELOAD=$PWD/no_isal.so
+        "$GZLZSS" -nc $options in | cmp - expected.gz
+        for name in two cut bad; do
+            status=0
+            "$GZLZSS" -dc $options $name.gz >out 2>err || status=$?
+            echo "$status" >>err
+            cmp out $name.out
+            cmp err $name.err
+        done
+        unset LD_PRELOAD
+        cat in plain in | cmp - two.out
+        [ "$(tail -n 1 bad.err) $(tail -n 1 cut.err)" = "1 1" ]
+    done
+}
+
+@test "a small file is compressed without loading ISA-L, a larger one is not" {
+    "$GZLZSS" -V | grep -q 'inflate: ISA-L\.$' || skip "built without ISA-L"
+    have ldd && ldd "$GZLZSS" | grep -q isal && skip "built with ISA-L linked"
+    "$GEN" text 1000000 >in
+    LD_DEBUG=files "$GZLZSS" -nc in 2>log >in.gz
+    grep -q libz log || skip "this C library does not tell what it loads"
+    grep -q libisal log
+    LD_DEBUG=files "$GZLZSS" -nc plain 2>log >plain.gz
+    grep -q libz log
+    ! grep libisal log || fail "a small file"
+}
+
 @test "help to a full disk fails" {
     [ -c /dev/full ] || skip "there is no /dev/full"
     status=0
