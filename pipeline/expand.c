@@ -384,6 +384,17 @@ static bool is_large(const struct expansion *e)
     return (size == UINT64_MAX ? e->cursor : size) >= PIPELINE_EXPAND_MIN;
 }
 
+/* Makes the finder that all expansions share, if it is not there yet; false if memory is short. */
+static bool need_finder(struct pipeline *p)
+{
+    if (p->finder != NULL)
+        return true;
+    p->finder = malloc(sizeof(*p->finder));
+    if (p->finder != NULL)
+        inf_finder_init(p->finder);
+    return p->finder != NULL;
+}
+
 /* Lets workers take part, once it is certain that this is worth starting them. */
 static void consider_beginning(struct expansion *e)
 {
@@ -392,14 +403,11 @@ static void consider_beginning(struct expansion *e)
     if (e->has_begun || !e->may_begin || (e->fixed_stretch == 0 && !is_large(e)))
         return;
     e->tools = new_tools();
-    if (e->tools == NULL) {
+    lock(p);
+    if (e->tools == NULL || !need_finder(p)) {
+        unlock(p);
         e->may_begin = false;
         return;
-    }
-    lock(p);
-    if (!p->has_finder) {
-        inf_finder_init(&p->finder);
-        p->has_finder = true;
     }
     e->has_begun = true;
     e->next = p->expansions;

@@ -20,7 +20,7 @@
 
 bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *of)
 {
-    return of->in != NULL && !of->is_on_gpu && of->in_len <= HERE_MAX &&
+    return p->here != NULL && of->in != NULL && !of->is_on_gpu && of->in_len <= HERE_MAX &&
            of->in_len <= p->segment_size && of->begin == NULL && !p->config.rsyncable &&
            !p->wait_for_gpu;
 }
@@ -28,7 +28,7 @@ bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *o
 /* Takes memory that nobody uses, or makes some; NULL if memory is short. */
 static struct tools *take_tools(struct pipeline *p)
 {
-    struct tools *t = (struct tools *)shelves_take(&p->here);
+    struct tools *t = (struct tools *)shelves_take(p->here);
 
     if (t != NULL)
         return t;
@@ -88,7 +88,7 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *of)
             of->error_number = errno;
         }
     }
-    shelves_leave(&p->here, &t->kept);
+    shelves_leave(p->here, &t->kept);
     of->is_over = true;
     return true;
 }
@@ -100,5 +100,7 @@ static void give_back(struct shelved *kept)
 
 void here_free(struct pipeline *p)
 {
-    shelves_free(&p->here, give_back);
+    if (p->here != NULL)
+        shelves_free(p->here, give_back);
+    free(p->here);
 }

@@ -286,8 +286,7 @@ struct pipeline {
     int readers;            /* that read for a feeder */
     struct split *splits;   /* segments with chunks that nobody has taken */
 
-    char apart[SHELVES_APART];
-    struct shelves here;    /* struct tools that nobody uses, for here.c */
+    struct shelves *here; /* struct tools that nobody uses, for here.c; NULL if the caller works */
     struct copiers copiers; /* they have a lock of their own */
 
     /* Decompression (expand.c): */
@@ -295,9 +294,8 @@ struct pipeline {
     struct expansion *expansions; /* files at it */
     struct room *rooms;           /* memory for output that is free */
     int rooms_made, rooms_max;
-    int rooms_lent;           /* more than that, while expansions have stalled */
-    struct inf_finder finder; /* once has_finder */
-    bool has_finder;
+    int rooms_lent;            /* more than that, while expansions have stalled */
+    struct inf_finder *finder; /* NULL before the first of them has begun */
 
     /* GPUs: */
     struct feeder *feeders;    /* GPUS_BATCHES for every GPU there may be */

@@ -67,7 +67,7 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const bool is_test = p->config.is_test;
 
-    p->feeders = calloc(GPUS_MAX * GPUS_BATCHES, sizeof(*p->feeders));
+    p->feeders = malloc(GPUS_MAX * GPUS_BATCHES * sizeof(*p->feeders));
     p->gpus = gpus_new(&p->config.gpus, p->level, p->segment_size, p->batch_size,
                        (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
     if (p->feeders == NULL || p->gpus == NULL) {
@@ -164,15 +164,22 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
     if (p != NULL) {
         configure(p, config);
         p->workers = calloc((size_t)p->threads, sizeof(*p->workers));
+        if (!config->caller_works)
+            p->here = malloc(sizeof(*p->here));
     }
-    if (p == NULL || p->workers == NULL) {
+    if (p == NULL || p->workers == NULL || (!config->caller_works && p->here == NULL)) {
+        if (p != NULL) {
+            free(p->workers);
+            free(p->here);
+        }
         free(p);
         snprintf(error, GPU_ERROR_SIZE, "out of memory");
         return NULL;
     }
     p->workers[0].pipeline = p;
     pthread_mutex_init(&p->lock, NULL);
-    shelves_init(&p->here);
+    if (p->here != NULL)
+        shelves_init(p->here);
     pthread_cond_init(&p->can_work, NULL);
     pthread_cond_init(&p->can_feed, NULL);
     pthread_cond_init(&p->can_free, NULL);
@@ -254,6 +261,7 @@ void pipeline_free(struct pipeline *p)
     pthread_cond_destroy(&p->can_expand);
     expand_free_rooms(p);
     here_free(p);
+    free(p->finder);
     free(p->feeders);
     free(p->workers);
     free(p);

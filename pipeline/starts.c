@@ -73,7 +73,7 @@ bool find_start(const struct expansion *e, struct expand_tools *t, struct stretc
         if (sync == INF_NOWHERE && f.sync != SIZE_MAX)
             sync = 8 * (offset + f.sync);
         if (any == INF_NOWHERE && sync == INF_NOWHERE) {
-            any = inf_find_dynamic(&e->p->finder, t->scan, len, 8 * before, 8 * (uint64_t)end);
+            any = inf_find_dynamic(e->p->finder, t->scan, len, 8 * before, 8 * (uint64_t)end);
             if (any != INF_NOWHERE)
                 any += 8 * offset;
         }

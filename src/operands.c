@@ -87,9 +87,9 @@ struct work {
     struct messages *m;
     struct list list;
     struct progress progress;
-    struct pipeline *pipeline;   /* made when it is needed first */
-    bool side_by_side;           /* files may be worked on so (may_be_side_by_side) */
-    bool may_ask;                /* the user may be asked whether a file is to be overwritten */
+    struct pipeline *pipeline; /* made when it is needed first */
+    bool side_by_side;         /* files may be worked on so (may_be_side_by_side) */
+    bool may_ask;              /* then, the user may be asked whether a file is to be overwritten */
     struct entry *first, *last;  /* those under way, in order, */
     size_t count, most;          /* how many, and how many there may be; 0: not known yet */
     struct counts *counts;       /* of these; NULL until there may be some */
@@ -171,12 +171,12 @@ static struct directory *new_directory(int fd)
 }
 
 /* Opens the directory that an operand is in, unless it is that of the operand before.  w owns
- * it; whoever keeps it must count as a user.  NULL if memory is short. */
+ * it; whoever keeps it must count as a user.  Standard input is in none.  NULL if memory is short. */
 static struct directory *directory_of(struct work *w, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
     /* A name that ends with a slash is a directory's, if anything's, and used as a whole. */
-    const bool is_whole = operand[length] == '\0';
+    const bool is_whole = operand[length] == '\0' || strcmp(operand, "-") == 0;
     char *name;
     int fd = -1;
 
@@ -1000,10 +1000,10 @@ bool operands_process(const struct options *o, struct messages *m)
                      .m = m,
                      .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
                      .side_by_side = may_be_side_by_side(o),
-                     .may_ask = !o->force && (o->presume_input_tty || isatty(STDIN_FILENO)),
                      .to_come = (uint64_t)o->name_count};
     bool may_exit = true;
 
+    w.may_ask = w.side_by_side && !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
     w.again_end = &w.again;
     w.config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
