@@ -1,10 +1,10 @@
 /*
- * isal.h - ISA-L, opened when there is enough for it to do
+ * isal.h - ISA-L, loaded when there is enough for it to do
  *
- * Whatever a process is linked with is loaded before main(); ISA-L takes 70 us of it, and a tenth of
- * the time that compressing 1 KB takes.  So neither the command nor the library is linked with ISA-L,
- * unless configure was told so (--with-isal=linked): the first who has enough work opens it.  Where it
- * is not installed, zlib does all of its work, and the output is the same.
+ * What a program is linked with is loaded before main(), and for ISA-L that takes 70 us, a tenth of the time
+ * that 1 KB takes in all.  So neither the command nor the library is linked with it, unless configure was
+ * told so (--with-isal=linked): it is loaded when there is enough for it to do.  Where it is not installed,
+ * zlib does all of its work, and what comes out is the same.
  */
 #ifndef GZLZSS_ISAL_H
 #define GZLZSS_ISAL_H
@@ -22,11 +22,10 @@ struct isal {
     __typeof__(&isal_inflate) inflate;
 };
 
-/* ISA-L, opened if it is not open; NULL if it is not on this machine.  Any thread may ask. */
+/* ISA-L, loaded if it is not yet; NULL if it cannot be, which is not tried again.  Any thread may ask. */
 const struct isal *isal_open(void);
 
-/* ISA-L if it is open, or if `len` bytes, with those of the calls before, are worth opening it for; else
- * NULL.  Any thread may ask. */
+/* ISA-L if it is loaded, or if the CRC of `len` bytes is worth loading it; else NULL.  Any thread may ask. */
 const struct isal *isal_for(size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it is, else by zlib
+ * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it can be loaded, else by zlib
  *
  * Both libraries compute the same function; ISA-L folds with carry-less multiplication and is
  * several times faster.  Joining two CRCs is zlib's in either case.  What is ours is that lengths
@@ -36,6 +36,13 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
     for (; len > step; p += step, len -= step)
         crc = (uint32_t)crc32(crc, p, step);
     return (uint32_t)crc32(crc, p, (uInt)len);
+}
+
+void gz_crc32_prepare(void)
+{
+#ifdef HAVE_ISAL
+    isal_open();
+#endif
 }
 
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)

@@ -1,5 +1,5 @@
 /*
- * crc.h - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it is, else by zlib
+ * crc.h - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it can be loaded, else by zlib
  */
 #ifndef GZLZSS_CRC_H
 #define GZLZSS_CRC_H
@@ -10,6 +10,9 @@
 /* The CRC of what gave `crc` (0 for nothing) followed by buf[0..len).  Any length; buf may be NULL
  * if len is 0. */
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
+
+/* Loads what is fastest, before there are many calls: without this, the first for some 100 KB does. */
+void gz_crc32_prepare(void);
 
 /* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);

@@ -1,5 +1,5 @@
 /*
- * raw.c - raw DEFLATE, by ISA-L where it is, else by zlib
+ * raw.c - raw DEFLATE, by ISA-L where it can be loaded, else by zlib
  *
  * A back end only turns raw DEFLATE (RFC 1951) into bytes.  There are two: zlib's inflate, and
  * ISA-L's isal_inflate, which is several times faster.  Which one is used must not show, and zlib
@@ -115,7 +115,7 @@ enum {
 _Static_assert(INF_WINDOW == WINDOW, "the caller keeps a window");
 
 struct inf_raw {
-    const struct isal *isal;    /* NULL: zlib decodes all data */
+    const struct isal *isal;    /* NULL: zlib decodes all data, and use_zlib is always true */
     struct inflate_state state; /* 90 KB */
     struct inf_block block;
     bool in_block;        /* behind that block's header, and its end has not been reached */

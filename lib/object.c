@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "compat/crc.h"
 #include "lib/object.h"
 #include "lzss/lzss.h"
 #include "papers/papers.h"
@@ -171,6 +172,8 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made = calloc(1, sizeof(*made));
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
+    /* Here and not in a thread: the caller may be loading a library, and hold the loader's lock. */
+    gz_crc32_prepare();
     made->owner = getpid();
     made->level = o.level;
     made->segment_size = c.segment_size;

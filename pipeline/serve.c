@@ -67,6 +67,7 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const bool is_test = p->config.is_test;
 
+    /* Each is set when it is started. */
     p->feeders = malloc(GPUS_MAX * GPUS_BATCHES * sizeof(*p->feeders));
     p->gpus = gpus_new(&p->config.gpus, p->level, p->segment_size, p->batch_size,
                        (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
@@ -157,22 +158,30 @@ static bool start_first(struct pipeline *p)
     return p->started == 1;
 }
 
-struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
+/* Memory for a pipeline that is configured so; NULL if it is short. */
+static struct pipeline *allocate(const struct pipeline_config *config)
 {
     struct pipeline *p = calloc(1, sizeof(*p));
 
-    if (p != NULL) {
-        configure(p, config);
-        p->workers = calloc((size_t)p->threads, sizeof(*p->workers));
-        if (!config->caller_works)
-            p->here = malloc(sizeof(*p->here));
-    }
-    if (p == NULL || p->workers == NULL || (!config->caller_works && p->here == NULL)) {
-        if (p != NULL) {
-            free(p->workers);
-            free(p->here);
-        }
-        free(p);
+    if (p == NULL)
+        return NULL;
+    configure(p, config);
+    p->workers = calloc((size_t)p->threads, sizeof(*p->workers));
+    if (!config->caller_works)
+        p->here = malloc(sizeof(*p->here));
+    if (p->workers != NULL && (config->caller_works || p->here != NULL))
+        return p;
+    free(p->workers);
+    free(p->here);
+    free(p);
+    return NULL;
+}
+
+struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
+{
+    struct pipeline *p = allocate(config);
+
+    if (p == NULL) {
         snprintf(error, GPU_ERROR_SIZE, "out of memory");
         return NULL;
     }

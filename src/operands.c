@@ -33,6 +33,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "compat/crc.h"
 #include "src/compress.h"
 #include "src/decompress.h"
 #include "src/files.h"
@@ -87,9 +88,9 @@ struct work {
     struct messages *m;
     struct list list;
     struct progress progress;
-    struct pipeline *pipeline; /* made when it is needed first */
-    bool side_by_side;         /* files may be worked on so (may_be_side_by_side) */
-    bool may_ask;              /* then, the user may be asked whether a file is to be overwritten */
+    struct pipeline *pipeline;   /* made when it is needed first */
+    bool side_by_side;           /* files may be worked on so (may_be_side_by_side) */
+    bool may_ask;                /* then: the user, whether a file is to be overwritten */
     struct entry *first, *last;  /* those under way, in order, */
     size_t count, most;          /* how many, and how many there may be; 0: not known yet */
     struct counts *counts;       /* of these; NULL until there may be some */
@@ -1008,8 +1009,11 @@ bool operands_process(const struct options *o, struct messages *m)
     w.config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
         w.config.backend = BACKEND_CPU;
-    if (o->action != ACTION_COMPRESS && !has_one_operand(o))
-        keep_memory();
+    if (!has_one_operand(o)) {
+        gz_crc32_prepare();
+        if (o->action != ACTION_COMPRESS)
+            keep_memory();
+    }
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (w.config.backend == BACKEND_GPU) {
         need_limits(&w);

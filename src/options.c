@@ -771,7 +771,7 @@ void options_version(void)
     const char *inflate = "zlib";
 
 #ifdef HAVE_ISAL
-    inflate = isal_open() != NULL ? "ISA-L" : "zlib (ISA-L was not found)";
+    inflate = isal_open() != NULL ? "ISA-L" : "zlib (ISA-L could not be loaded)";
 #endif
     printf("%s\n"
            "CUDA: %s.  CRC-32 and inflate: %s.\n",
