@@ -18,9 +18,9 @@ const struct isal *isal_open(void)
     return &linked;
 }
 
-const struct isal *isal_for(size_t len)
+const struct isal *isal_for(uint64_t bytes)
 {
-    (void)len;
+    (void)bytes;
     return &linked;
 }
 
@@ -33,7 +33,7 @@ const struct isal *isal_for(size_t len)
 
 /* Loading ISA-L takes 70 us on an EPYC, in which zlib 1.2.13 sums up 500 KB there, and less on a slower
  * machine.  With less than this, small files take longer; with more, larger ones do. */
-#define ENOUGH ((size_t)256 << 10)
+#define ENOUGH ((uint64_t)256 << 10)
 
 /* Found out once for the process, and then the same for all, as what the processor can do.  ISA-L is never
  * unloaded. */
@@ -63,11 +63,11 @@ const struct isal *isal_open(void)
     return atomic_load_explicit(&loaded, memory_order_acquire);
 }
 
-const struct isal *isal_for(size_t len)
+const struct isal *isal_for(uint64_t bytes)
 {
     const struct isal *isal = atomic_load_explicit(&loaded, memory_order_acquire);
 
-    return isal != NULL || len < ENOUGH ? isal : isal_open();
+    return isal != NULL || bytes < ENOUGH ? isal : isal_open();
 }
 
 #endif

@@ -3,8 +3,8 @@
  *
  * What a program is linked with is loaded before main(), and for ISA-L that takes 70 us, a tenth of the time
  * that 1 KB takes in all.  So neither the command nor the library is linked with it, unless configure was
- * told so (--with-isal=linked): it is loaded when there is enough for it to do.  Where it is not installed,
- * zlib does all of its work, and what comes out is the same.
+ * told so (--with-isal=linked).  Where it is not installed, zlib does all of its work, and what comes out is
+ * the same.
  */
 #ifndef GZLZSS_ISAL_H
 #define GZLZSS_ISAL_H
@@ -13,7 +13,7 @@
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
-#include <stddef.h>
+#include <stdint.h>
 
 /* ISA-L's functions of these names. */
 struct isal {
@@ -25,8 +25,9 @@ struct isal {
 /* ISA-L, loaded if it is not yet; NULL if it cannot be, which is not tried again.  Any thread may ask. */
 const struct isal *isal_open(void);
 
-/* ISA-L if it is loaded, or if the CRC of `len` bytes is worth loading it; else NULL.  Any thread may ask. */
-const struct isal *isal_for(size_t len);
+/* ISA-L if it is loaded, or if the CRC of so many bytes is worth loading it; else NULL.  Any thread may
+ * ask. */
+const struct isal *isal_for(uint64_t bytes);
 
 #endif
 

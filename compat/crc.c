@@ -38,10 +38,12 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
     return (uint32_t)crc32(crc, p, (uInt)len);
 }
 
-void gz_crc32_prepare(void)
+void gz_crc32_prepare(uint64_t bytes)
 {
 #ifdef HAVE_ISAL
-    isal_open();
+    isal_for(bytes);
+#else
+    (void)bytes;
 #endif
 }
 

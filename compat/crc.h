@@ -11,8 +11,9 @@
  * if len is 0. */
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
 
-/* Loads what is fastest, before there are many calls: without this, the first for some 100 KB does. */
-void gz_crc32_prepare(void);
+/* Before calls for so many bytes in all, UINT64_MAX if nobody knows: loads ISA-L if that is worth it.  Without
+ * this, a single call decides by its own bytes alone. */
+void gz_crc32_prepare(uint64_t bytes);
 
 /* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);

@@ -24,7 +24,7 @@
 #include "huffman/write.h"
 
 /* Fills the tables a symbol at a time, whose lengths, or distances, are neighbours: a new process does so in
- * less time than length by length.  Symbol 284 has the length of 285, too, which comes behind it.
+ * less time than length by length.  Symbol 284's extra bits reach the length of 285, which is filled after it.
  * What of distance_symbols stands for no distance (0, 257, 258) stays as it is. */
 static void fill_symbols(struct huff_encoder *e)
 {

@@ -173,7 +173,7 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
     /* Here and not in a thread: the caller may be loading a library, and hold the loader's lock. */
-    gz_crc32_prepare();
+    gz_crc32_prepare(UINT64_MAX);
     made->owner = getpid();
     made->level = o.level;
     made->segment_size = c.segment_size;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "compat/crc.h"
 #include "compat/gunzip.h"
 #include "compat/gzip.h"
 #include "gpu/gpu.h"
@@ -252,6 +253,7 @@ static void need_pipeline(struct work *w)
     config.caller_works = true;
     config.memory = l.memory;
     config.address_space = l.address_space;
+    gz_crc32_prepare(UINT64_MAX);
     w->tools.p = pipeline_new(&config, error);
 }
 

@@ -201,8 +201,9 @@ void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *job, bool (*
                            void *ctx);
 
 /* Whether pipeline_compress_here can do all of a job that is not submitted (never with caller_works);
- * whether it has done so: it has not if memory is short.  The calling thread works alone, and gets memory of its own, which
- * the pipeline keeps for the next such call.  For an input of some KB, all else takes longer. */
+ * whether it has done so: it has not if memory is short.  The calling thread works alone, and gets
+ * memory of its own, which the pipeline keeps for the next such call.  For an input of some KB, all
+ * else takes longer. */
 bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *job);
 bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *job);
 

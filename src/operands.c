@@ -90,7 +90,7 @@ struct work {
     struct progress progress;
     struct pipeline *pipeline;   /* made when it is needed first */
     bool side_by_side;           /* files may be worked on so (may_be_side_by_side) */
-    bool may_ask;                /* then: the user, whether a file is to be overwritten */
+    bool may_ask;                /* if so: the user, whether a file is to be overwritten */
     struct entry *first, *last;  /* those under way, in order, */
     size_t count, most;          /* how many, and how many there may be; 0: not known yet */
     struct counts *counts;       /* of these; NULL until there may be some */
@@ -320,6 +320,7 @@ static bool need_pipeline(struct work *w, uint64_t size)
     if (has_one_operand(w->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
         w->o->action == ACTION_COMPRESS)
         w->config.segment_size = LZ_SEGMENT_MIN;
+    gz_crc32_prepare(has_one_operand(w->o) && size > 0 ? size : UINT64_MAX);
     w->pipeline = pipeline_new(&w->config, error);
     if (w->pipeline != NULL)
         return true;
@@ -1009,11 +1010,8 @@ bool operands_process(const struct options *o, struct messages *m)
     w.config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
         w.config.backend = BACKEND_CPU;
-    if (!has_one_operand(o)) {
-        gz_crc32_prepare();
-        if (o->action != ACTION_COMPRESS)
-            keep_memory();
-    }
+    if (o->action != ACTION_COMPRESS && !has_one_operand(o))
+        keep_memory();
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (w.config.backend == BACKEND_GPU) {
         need_limits(&w);

@@ -5,6 +5,8 @@
 
 #include "base/isal.h"
 
+#include <stddef.h>
+
 #ifdef HAVE_ISAL
 
 const struct isal *isal_open(void)
@@ -12,9 +14,9 @@ const struct isal *isal_open(void)
     return NULL;
 }
 
-const struct isal *isal_for(size_t len)
+const struct isal *isal_for(uint64_t bytes)
 {
-    (void)len;
+    (void)bytes;
     return NULL;
 }
 

@@ -133,5 +133,9 @@ int main(void)
     RUN(continued);
     RUN(combine_splits);
     RUN(combine_long);
+    /* So far, where ISA-L is not linked with, by zlib. */
+    gz_crc32_prepare(UINT64_MAX);
+    RUN(by_bits);
+    RUN(continued);
     return unit_done();
 }

@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "base/isal.h"
 #include "compat/gzip.h"
 #include "compat/stream.h"
 #include "tests/unit/blocks.h"
@@ -389,8 +390,19 @@ static void last_bits(void)
     show_seen();
 }
 
+#if defined(HAVE_ISAL) && !defined(NO_ISAL)
+/* Otherwise, all the rest is about zlib. */
+static void isal_is_there(void)
+{
+    CHECK(isal_open() != NULL);
+}
+#endif
+
 int main(void)
 {
+#if defined(HAVE_ISAL) && !defined(NO_ISAL)
+    RUN(isal_is_there);
+#endif
     RUN(small_streams);
     RUN(large_streams);
     RUN(streams_of_short_blocks);
