@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -27,6 +28,9 @@ static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static bool is_foreground;
 
+/* The longest sleep between two looks at whether a thread is still inside, in milliseconds. */
+#define SLEEP_MAX 10
+
 static void take_lock(void)
 {
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
@@ -45,11 +49,19 @@ static void ending_signals(sigset_t *set)
         sigaddset(set, ending[i]);
 }
 
+/* Returns when no thread is inside.  A thread there may be in a system call that takes seconds, as on
+ * a slow file system.  The handler sleeps between two looks, so that it takes no processor meanwhile.
+ * (poll may be called by a signal handler.) */
+static void wait_until_all_are_out(void)
+{
+    for (int sleep = 0; atomic_load(&inside) > 0; sleep += sleep < SLEEP_MAX)
+        poll(NULL, 0, sleep);
+}
+
 static void on_signal(int signal_number)
 {
     atomic_store(&is_ending, true);
-    while (atomic_load(&inside) > 0)
-        sched_yield();
+    wait_until_all_are_out();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
         unlinkat(o->directory, o->name, 0);
     /* Die by the same signal, as whoever sent it expects; it comes as the handler returns. */

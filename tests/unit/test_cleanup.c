@@ -1,0 +1,91 @@
+/*
+ * test_cleanup.c - a signal waits for a thread that creates or removes a file, and takes no
+ * processor meanwhile
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "src/cleanup.h"
+#include "tests/unit/unit.h"
+
+/* The child says by `inside` that its thread is between hold and release, where the thread stays until
+ * there is something to read from `leave`. */
+static int inside[2], leave[2];
+
+static void *hold_and_wait(void *argument)
+{
+    static struct cleanup_output output = {.directory = AT_FDCWD};
+    sigset_t before;
+    char c;
+
+    output.name = argument;
+    cleanup_hold(&before);
+    cleanup_arm(&output);
+    if (write(inside[1], "i", 1) != 1 || read(leave[0], &c, 1) != 1)
+        _exit(1);
+    cleanup_release(&before);
+    return NULL;
+}
+
+/* The child: its thread is inside when the signal comes. */
+static _Noreturn void run_child(char *name)
+{
+    pthread_t thread;
+
+    signal(SIGINT, SIG_DFL);
+    cleanup_init();
+    if (!thread_start(&thread, hold_and_wait, name))
+        _exit(2);
+    for (;;)
+        pause();
+}
+
+/* Seconds of processor time that the process has taken. */
+static double cpu_seconds(pid_t pid)
+{
+    struct timespec t = {0};
+    clockid_t clock;
+
+    CHECK(clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void test_waits_asleep(void)
+{
+    char name[] = "test_cleanup.XXXXXX", c;
+    const int file = mkstemp(name);
+    int status = -1;
+    double before;
+    pid_t pid;
+
+    if (!CHECK(file >= 0) || !CHECK(pipe(inside) == 0) || !CHECK(pipe(leave) == 0))
+        return;
+    close(file);
+    pid = fork();
+    if (pid == 0)
+        run_child(name);
+    if (!CHECK(pid > 0) || !CHECK(read(inside[0], &c, 1) == 1))
+        return;
+    before = cpu_seconds(pid);
+    CHECK(kill(pid, SIGINT) == 0);
+    usleep(500000);
+    CHECK(waitpid(pid, &status, WNOHANG) == 0);
+    CHECK(access(name, F_OK) == 0);
+    CHECK(cpu_seconds(pid) - before < 0.05);
+    CHECK(write(leave[1], "l", 1) == 1);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    CHECK(access(name, F_OK) != 0);
+    unlink(name);
+}
+
+int main(void)
+{
+    RUN(test_waits_asleep);
+    return unit_done();
+}
