@@ -1034,7 +1034,7 @@ bool operands_process(const struct options *o, struct messages *m)
     for (int i = 0; i < o->name_count && !m->stop; i++)
         do_operand(&w, o->names[i]);
     drain(&w);
-    progress_erase(&w.progress);
+    progress_end(&w.progress);
     m->progress = NULL;
     if (o->action == ACTION_COMPRESS && o->verbose > 1 && w.pipeline != NULL && !has_one_operand(o))
         compress_report_run(m, w.pipeline);

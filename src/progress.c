@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,6 +20,9 @@
 #define INTERVAL_AFTER_MESSAGE 0.05
 #define PATIENCE 2.0
 
+/* Milliseconds that the end waits for a terminal that takes nothing more, to remove the line. */
+#define PATIENCE_AT_END 100
+
 /* Columns when the terminal does not say, and the most that are used. */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
@@ -31,6 +36,7 @@
 /* Bytes of a character at most, and of all but the name. */
 #define CHARACTER_MAX 4
 #define FIGURES_MAX 256
+#define LINE_MAX_BYTES (CHARACTER_MAX * WIDTH_MAX + FIGURES_MAX + 8)
 
 /* "512 B", "1.5 MiB": a size in the unit that suits it. */
 static void format_size(char text[32], double bytes)
@@ -155,18 +161,15 @@ static void format_figures(char text[FIGURES_MAX], const struct progress *p, dou
              is_short || engine[0] == '\0' ? "" : "  ", is_short ? "" : engine);
 }
 
-/* Draws the line, if its time has come; with the lock. */
-static void draw(struct progress *p, const char *engine)
+/* Makes the line, `elapsed` seconds after the start, with the lock.  Returns its columns. */
+static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, double elapsed,
+                      const char *engine)
 {
-    const double t = clock_seconds(), elapsed = t - p->start;
     const bool is_one = p->found <= 1;
-    char line[CHARACTER_MAX * WIDTH_MAX + FIGURES_MAX + 8], figures[FIGURES_MAX];
-    char name[CHARACTER_MAX * WIDTH_MAX + 1] = "";
-    size_t room, width, of_figures, of_name = 0;
+    char figures[FIGURES_MAX], name[CHARACTER_MAX * WIDTH_MAX + 1] = "";
+    const size_t room = terminal_columns();
+    size_t width, of_figures, of_name = 0;
 
-    if (elapsed < p->delay || t - p->shown < (p->width == 0 ? INTERVAL_AFTER_MESSAGE : INTERVAL))
-        return;
-    room = terminal_columns();
     format_figures(figures, p, elapsed, engine, false);
     if (strlen(figures) + NAME_MIN > room)
         format_figures(figures, p, elapsed, engine, true);
@@ -177,18 +180,68 @@ static void draw(struct progress *p, const char *engine)
         of_name = fit_name(name, p->name, of_figures + least < room ? room - of_figures : least);
     }
     if (is_one)
-        snprintf(line, sizeof(line), "%s:%s", name, figures);
+        snprintf(line, LINE_MAX_BYTES, "%s:%s", name, figures);
     else
-        snprintf(line, sizeof(line), "%s%s%s", figures, of_name > 0 ? "  " : "", name);
+        snprintf(line, LINE_MAX_BYTES, "%s%s%s", figures, of_name > 0 ? "  " : "", name);
     /* Only figures can be too much, and they have a column for each byte. */
     width = of_name + strlen(line) - strlen(name);
     if (width > room) {
         line[strlen(line) - (width - room)] = '\0';
         width = room;
     }
-    fprintf(stderr, "\r%s%*s", line, (int)(p->width > width ? p->width - width : 0), "");
-    p->shown = t;
-    p->width = width;
+    return width;
+}
+
+/* --- The terminal --- */
+
+/* Opens standard error once more, for writing without waiting.  O_NONBLOCK for descriptor 2 itself
+ * would hold for all processes that have it from the same shell.  Where standard error is neither a
+ * terminal nor a pipe, or cannot be opened, the result is descriptor 2. */
+static int open_again(void)
+{
+    struct stat st;
+    int fd = -1;
+
+    if (isatty(STDERR_FILENO) || (fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode)))
+        fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd >= 0 ? fd : STDERR_FILENO;
+}
+
+/* Writes what there is room for, waiting so many milliseconds at most until there is some.  Returns the
+ * bytes; less than 1 if there is no room. */
+static ssize_t write_at_once(const struct progress *p, const char *text, int milliseconds)
+{
+    struct pollfd terminal = {.fd = p->fd, .events = POLLOUT};
+
+    return poll(&terminal, 1, milliseconds) > 0 ? write(p->fd, text, strlen(text)) : 0;
+}
+
+/* Draws the line, if its time has come and no other thread prints. */
+static void draw(struct progress *p, const char *engine)
+{
+    char line[LINE_MAX_BYTES], text[LINE_MAX_BYTES + WIDTH_MAX + 1];
+    double t, elapsed;
+    ssize_t written;
+    size_t width;
+
+    if (pthread_mutex_trylock(&p->line_lock) != 0)
+        return;
+    t = clock_seconds();
+    elapsed = t - p->start;
+    if (elapsed >= p->delay &&
+        t - p->shown >= (p->width == 0 ? INTERVAL_AFTER_MESSAGE : INTERVAL)) {
+        pthread_mutex_lock(&p->lock);
+        width = compose(line, p, elapsed, engine);
+        pthread_mutex_unlock(&p->lock);
+        snprintf(text, sizeof(text), "\r%s%*s", line,
+                 (int)(p->width > width ? p->width - width : 0), "");
+        p->shown = t;
+        written = write_at_once(p, text, 0);
+        /* Of a line that was cut, the rest of the one before may still be there. */
+        if (written == (ssize_t)strlen(text) || (written > 0 && p->width < width))
+            p->width = width;
+    }
+    pthread_mutex_unlock(&p->line_lock);
 }
 
 /* Whether there is anything to show. */
@@ -197,7 +250,7 @@ static bool is_shown(const struct progress *p)
     return p != NULL && p->is_wanted;
 }
 
-/* Removes the line, with the lock. */
+/* Removes the line, with its lock. */
 static bool erase(struct progress *p)
 {
     if (p->width == 0)
@@ -213,9 +266,9 @@ bool progress_erase(struct progress *p)
 
     if (!is_shown(p))
         return false;
-    pthread_mutex_lock(&p->lock);
+    pthread_mutex_lock(&p->line_lock);
     was_there = erase(p);
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&p->line_lock);
     return was_there;
 }
 
@@ -223,14 +276,14 @@ void progress_pause(struct progress *p)
 {
     if (!is_shown(p))
         return;
-    pthread_mutex_lock(&p->lock);
+    pthread_mutex_lock(&p->line_lock);
     erase(p);
 }
 
 void progress_resume(struct progress *p)
 {
     if (is_shown(p))
-        pthread_mutex_unlock(&p->lock);
+        pthread_mutex_unlock(&p->line_lock);
 }
 
 /* --- What it is about --- */
@@ -262,13 +315,32 @@ void progress_start(struct progress *p, const struct progress_run *run)
         return;
     *p = (struct progress){
         .is_wanted = true,
-        .lock = PTHREAD_MUTEX_INITIALIZER,
         .expanding = run->expanding,
         .delay = run->asked ? INTERVAL : PATIENCE,
         .start = clock_seconds(),
+        .line_lock = PTHREAD_MUTEX_INITIALIZER,
+        .fd = open_again(),
+        .lock = PTHREAD_MUTEX_INITIALIZER,
         .found = run->name_count == 0 ? 1 : (unsigned long)run->name_count,
         .total = run->name_count > 1 ? operands_total(run) : 0,
     };
+}
+
+void progress_end(struct progress *p)
+{
+    char text[WIDTH_MAX + 3];
+
+    if (!is_shown(p))
+        return;
+    pthread_mutex_lock(&p->line_lock);
+    snprintf(text, sizeof(text), "\r%*s\r", (int)p->width, "");
+    if (p->width > 0)
+        write_at_once(p, text, PATIENCE_AT_END);
+    p->width = 0;
+    p->is_wanted = false;
+    if (p->fd != STDERR_FILENO)
+        close(p->fd);
+    pthread_mutex_unlock(&p->line_lock);
 }
 
 void progress_found(struct progress *p, long files)
@@ -300,22 +372,25 @@ void progress_update(struct progress *p, struct progress_part *part, uint64_t in
     p->passed += in - part->in;
     p->out += out - part->out;
     *part = (struct progress_part){in, out};
-    draw(p, engine);
     pthread_mutex_unlock(&p->lock);
+    draw(p, engine);
 }
 
 void progress_file_done(struct progress *p, const struct progress_part *part, uint64_t size,
                         uint64_t in, uint64_t out)
 {
+    bool is_one;
+
     if (!is_shown(p))
         return;
     pthread_mutex_lock(&p->lock);
+    is_one = p->found <= 1;
     p->name = NULL;
     p->done++;
     p->passed += size - part->in;
     p->in += in - part->in;
     p->out += out - part->out;
-    if (p->found > 1)
-        draw(p, "");
     pthread_mutex_unlock(&p->lock);
+    if (!is_one)
+        draw(p, "");
 }

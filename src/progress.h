@@ -4,6 +4,10 @@
  * A run has one line.  For one file, it has the file's name; for several, how many are done of
  * those found so far.  Whoever prints something else on the terminal removes the line first
  * (progress_erase), as messages.c does.  The next update draws it again.
+ *
+ * A terminal may be stopped (Ctrl-S), and a pipe full.  Drawing the line never waits for that: a line
+ * that cannot be written at once is left out, as is one for which another thread is printing.  Only
+ * removing the line for a message may wait, as the message would.
  */
 #ifndef GZLZSS_PROGRESS_H
 #define GZLZSS_PROGRESS_H
@@ -15,13 +19,17 @@
 
 /* Of a run.  Any thread.  All zero, it shows nothing; so does a null pointer to one. */
 struct progress {
-    bool is_wanted;       /* it may be shown; if not, nothing else counts */
-    pthread_mutex_t lock; /* of what follows, and of the terminal's line */
-    bool expanding;       /* decompression: the ratio is of output to input */
-    double delay;         /* seconds before the line is shown first */
-    double start;         /* when the work began, as clock_seconds tells it */
-    double shown;         /* when the line was drawn last; 0: not yet */
-    size_t width;         /* columns of what is on the terminal now; 0: there is no line */
+    bool is_wanted; /* it may be shown; if not, nothing else counts */
+    bool expanding; /* decompression: the ratio is of output to input */
+    double delay;   /* seconds before the line is shown first */
+    double start;   /* when the work began, as clock_seconds tells it */
+
+    pthread_mutex_t line_lock; /* of the terminal's line; taken before `lock` where both are */
+    int fd;                    /* the line is drawn there */
+    double shown;              /* when it was drawn last; 0: not yet */
+    size_t width;              /* columns of what is on the terminal now; 0: there is no line */
+
+    pthread_mutex_t lock; /* of what follows; never held while anything is written */
 
     unsigned long found, done; /* files */
     uint64_t total;            /* bytes of all files; 0 if that is not known */
@@ -51,6 +59,10 @@ struct progress_run {
 /* Starts a run.  The line is never shown where the output itself goes to a terminal. */
 void progress_start(struct progress *p, const struct progress_run *run);
 
+/* Ends it: removes the line.  If the terminal is stopped, the line stays, as the program's end does not
+ * wait for that. */
+void progress_end(struct progress *p);
+
 /* So many more files were found; -1 if one turned out to be an empty directory. */
 void progress_found(struct progress *p, long files);
 
@@ -68,7 +80,7 @@ void progress_update(struct progress *p, struct progress_part *part, uint64_t in
 void progress_file_done(struct progress *p, const struct progress_part *part, uint64_t size,
                         uint64_t in, uint64_t out);
 
-/* Removes the line; returns whether there was one. */
+/* Removes the line for what is printed next; returns whether there was one. */
 bool progress_erase(struct progress *p);
 
 /* The same, and nobody draws the line before progress_resume: whoever prints something does so

@@ -63,6 +63,48 @@ for line in sys.stdin.buffer.read().decode("utf-8", "replace").split("\n"):
     print("".join(screen).rstrip())'
 }
 
+# on_stopped HOW COMMAND...: the command with standard error on what takes nothing: a terminal that is
+# stopped (stopped), or that nobody reads (full), or a pipe that nobody reads (pipe).  Ends with its status.
+on_stopped() {
+    timeout 60 python3 -c '
+import os, pty, subprocess, sys, termios
+def fill(fd):
+    os.set_blocking(fd, False)
+    try:
+        while True:
+            os.write(fd, b"x")
+    except BlockingIOError:
+        pass
+    os.set_blocking(fd, True)
+main, side = os.pipe() if sys.argv[1] == "pipe" else pty.openpty()
+if sys.argv[1] == "stopped":
+    termios.tcflow(side, termios.TCOOFF)
+else:
+    fill(side)
+sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
+}
+
+@test "the work goes on, and ends, while the terminal is stopped" {
+    "$GEN" text 8000000 >big
+    for how in stopped full pipe; do
+        # Some half a second, so that the line is due.
+        slowly 40 <big | on_stopped $how sh -c '"$GZLZSS_COMMAND" -b 64 -p2 --progress >big.gz'
+        gzip -dc big.gz | cmp - big
+        slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'
+        cmp out big
+    done
+    # Several files side by side, and where standard error cannot be opened once more.
+    many 200 80000
+    on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
+    [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
+    rm many/*.gz
+    without_proc=(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"')
+    if "${without_proc[@]}" true 2>/dev/null; then
+        on_stopped stopped "${without_proc[@]}" "$GZLZSS" -k -12 -p2 --progress many/*
+        [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
+    fi
+}
+
 # slowly RATE: standard input, in so many pieces a second.
 slowly() {
     python3 -c '
