@@ -199,7 +199,8 @@ static void end_file(struct file *f, bool ok)
     if (ok && file_try_commit(f))
         return;
     if (ok)
-        msg_data_error(&f->m, "%s: file changed while it was read", f->name);
+        msg_data_error(&f->m, "%s: %s", f->name,
+                       errno != 0 ? strerror(errno) : "file changed while it was read");
     file_discard(f);
 }
 

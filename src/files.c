@@ -453,20 +453,28 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whether the input's name is still the input's: *st is what it names. */
-static bool is_still_there(const struct file *f, struct stat *st)
+/* What the input's name stands for.  With INPUT_UNKNOWN, errno says why. */
+enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE, INPUT_UNKNOWN };
+
+/* Looks at what the input's name names now, *st: INPUT_AS_READ if it is the input, written to or not. */
+static enum input look_at_name(const struct file *f, struct stat *st)
 {
     const char *name = name_within(f, f->name);
     struct file_id id;
 
-    if (fstatat(f->directory->fd, name, st, 0) != 0 || st->st_dev != f->in_stat.st_dev ||
-        st->st_ino != f->in_stat.st_ino)
-        return false;
+    if (fstatat(f->directory->fd, name, st, 0) != 0)
+        return errno == ENOENT ? INPUT_GONE : INPUT_UNKNOWN;
+    if (st->st_dev != f->in_stat.st_dev || st->st_ino != f->in_stat.st_ino)
+        return INPUT_REPLACED;
     if (f->in_fd >= 0)
-        return true;
+        return INPUT_AS_READ;
     get_id(&id, f->directory->fd, name, AT_SYMLINK_FOLLOW);
-    return id.is_known && id.size == f->in_id.size && id.type == f->in_id.type &&
-           memcmp(id.handle, f->in_id.handle, id.size) == 0;
+    if (!id.is_known)
+        return INPUT_UNKNOWN;
+    return id.size == f->in_id.size && id.type == f->in_id.type &&
+                   memcmp(id.handle, f->in_id.handle, id.size) == 0
+               ? INPUT_AS_READ
+               : INPUT_REPLACED;
 }
 
 /* Whether the input, which is like *st now, was not written to since it was opened.  A program that
@@ -489,7 +497,7 @@ bool file_is_unchanged(struct file *f)
 
     if (!removes_input(f) || f->m.collect)
         return true;
-    if (is_still_there(f, &st)) {
+    if (look_at_name(f, &st) == INPUT_AS_READ) {
         if (is_as_read(f, &st))
             return true;
     } else if (fstat(f->in_fd, &st) != 0 ||
@@ -585,26 +593,26 @@ static void end(struct file *f)
     f->header = NULL;
 }
 
-/* What the input's name stands for when it is to be removed. */
-enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE };
-
-static enum input look_at_input(const struct file *f)
+/* The same before it is removed.  *error is the errno of INPUT_UNKNOWN, or 0. */
+static enum input look_at_input(const struct file *f, int *error)
 {
     struct stat st;
+    const enum input input = look_at_name(f, &st);
 
-    if (is_still_there(f, &st))
-        return is_as_read(f, &st) ? INPUT_AS_READ : INPUT_CHANGED;
-    return fstatat(f->directory->fd, name_within(f, f->name), &st, 0) == 0 ? INPUT_REPLACED
-                                                                           : INPUT_GONE;
+    *error = input == INPUT_UNKNOWN ? errno : 0;
+    return input == INPUT_AS_READ && !is_as_read(f, &st) ? INPUT_CHANGED : input;
 }
 
-/* Removes the input, but only what was read: data that came later is nowhere else. */
-static void remove_input(struct file *f, enum input input)
+/* Removes the input, but only what was read: data that came later is nowhere else.  `error` is the errno
+ * of INPUT_UNKNOWN. */
+static void remove_input(struct file *f, enum input input, int error)
 {
     if (input == INPUT_CHANGED)
         msg_error(&f->m, "%s: changed meanwhile -- not removed", f->name);
     else if (input == INPUT_REPLACED)
         msg_warning(&f->m, "%s: replaced by another file meanwhile -- not removed", f->name);
+    else if (input == INPUT_UNKNOWN)
+        msg_warning(&f->m, "%s: %s", f->name, strerror(error));
     else if (unlinkat(f->directory->fd, name_within(f, f->name), 0) != 0)
         msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
 }
@@ -626,25 +634,37 @@ static bool commit_output(struct file *f)
 }
 
 /* The commit.  With `may_change`, it goes on even if the input is no longer what was read;
- * without, it does nothing then and returns false. */
+ * without, it does nothing then and returns false, as file_try_commit does. */
 static bool commit(struct file *f, bool may_change)
 {
+    const bool collect = f->m.collect;
     enum input input = INPUT_AS_READ;
     sigset_t before;
+    int error = 0;
 
     if (f->output.kind == OUTPUT_NONE)
         return true;
     cleanup_hold(&before);
+    /* What is said now is printed once signals may come: a terminal that is stopped makes the program
+     * wait. */
+    f->m.collect = true;
     if (!f->o->keep)
-        input = look_at_input(f);
+        input = look_at_input(f, &error);
     if (may_change || input == INPUT_AS_READ) {
         const bool takes_time = f->output.kind != OUTPUT_NAMED;
 
         may_change = true;
-        if (commit_output(f) && !f->o->keep)
-            remove_input(f, takes_time ? look_at_input(f) : input);
+        if (commit_output(f) && !f->o->keep) {
+            if (takes_time)
+                input = look_at_input(f, &error);
+            remove_input(f, input, error);
+        }
     }
     cleanup_release(&before);
+    f->m.collect = collect;
+    if (!collect)
+        msg_flush(&f->m);
+    errno = error;
     return may_change;
 }
 

@@ -109,7 +109,8 @@ void file_commit(struct file *f);
 void file_discard(struct file *f);
 
 /* As file_commit; but if the input is no longer what was read, it does nothing and returns
- * false.  The file may be worked on again after file_discard. */
+ * false.  errno is 0 then, or says why the input could not be looked at.  The file may be worked on
+ * again after file_discard. */
 bool file_try_commit(struct file *f);
 
 /* The input's size in bytes before anything was read, after file_open; 0 if it is no regular file. */

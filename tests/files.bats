@@ -1028,3 +1028,23 @@ sys.exit(peak > 65536)' "$GZLZSS"
     [ "$(cat big)" = other ]
     "$GZLZSS" -dc big.gz | cmp - <("$GEN" text 10000000)
 }
+
+@test "an input that cannot be looked at before it is removed stays, and the message says why" {
+    have strace || skip "strace is not installed"
+    # With strace there is no looking for leaks.
+    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+    for option in -1 --atomic; do
+        "$GEN" text 1000 >f
+        strace -e trace=newfstatat,fstatat64 -o trace "$GZLZSS" $option f 2>stderr || skip "strace cannot trace here"
+        # The last of these calls that names the file.
+        name=$(grep '"f"' trace | tail -n 1 | sed 's/(.*//')
+        nth=$(grep "^$name(" trace | grep -n '"f"' | tail -n 1 | cut -d : -f 1)
+        rm f.gz
+        "$GEN" text 1000 >f
+        ends_with 2 strace -e trace="$name" -e inject="$name:error=EIO:when=$nth" -o trace "$GZLZSS" $option f
+        stderr_is "$NAME: f: Input/output error"
+        "$GEN" text 1000 | cmp - f
+        "$GZLZSS" -dc f.gz | cmp - f
+        rm f.gz
+    done
+}
