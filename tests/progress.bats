@@ -105,6 +105,31 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
     fi
 }
 
+@test "a signal ends it while the terminal is stopped and it has something to say" {
+    "$GEN" text 10000000 >big
+    "$GEN" text 10000000 >copy
+    echo other >other
+    # Stopped before it is done, so that its input can be replaced: at the end it says so.  When the output
+    # has its mode, the message is due.
+    timeout 60 python3 -c '
+import os, pty, signal, subprocess, sys, termios, time
+main, side = pty.openpty()
+termios.tcflow(side, termios.TCOOFF)
+p = subprocess.Popen([sys.argv[1], "-9", "-p1", "big"], stderr=side)
+while not os.path.exists("big.gz"):
+    time.sleep(0.001)
+p.send_signal(signal.SIGSTOP)
+os.rename("other", "big")
+p.send_signal(signal.SIGCONT)
+while os.stat("big.gz").st_mode & 0o77 == 0:
+    time.sleep(0.01)
+time.sleep(0.3)
+p.send_signal(signal.SIGTERM)
+sys.exit(0 if p.wait() == -signal.SIGTERM else 1)' "$GZLZSS"
+    [ "$(cat big)" = other ]
+    gzip -dc big.gz | cmp - copy
+}
+
 # slowly RATE: standard input, in so many pieces a second.
 slowly() {
     python3 -c '
