@@ -20,7 +20,8 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
     case PIPELINE_OK:
         return GZLZSS_OK;
     case PIPELINE_READ_ERROR:
-        return operation_error(o, GZLZSS_ERROR_READ, job->error_number);
+        return operation_error(o, GZLZSS_ERROR_READ,
+                               job->error_number == PIPELINE_SHORTER ? ENODATA : job->error_number);
     case PIPELINE_WRITE_ERROR:
         return operation_error(o, GZLZSS_ERROR_WRITE, job->error_number);
     case PIPELINE_NO_MEMORY:

@@ -156,12 +156,15 @@ static void fail(struct compression *k, gzlzss_status status, int error)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* Reads that part of the input.  Returns 0 or an errno, ENODATA if the file is shorter now. */
+/* In the place of an errno: the file is shorter now. */
+#define SHORTER (-1)
+
+/* Reads that part of the input.  Returns 0, an errno or SHORTER. */
 static int read_run(const struct compression *k, uint8_t *bytes, uint64_t offset, size_t len)
 {
     const ssize_t n = io_read_at(k->c->f->in_fd, bytes, len, offset);
 
-    return n < 0 ? errno : (size_t)n < len ? ENODATA : 0;
+    return n < 0 ? errno : (size_t)n < len ? SHORTER : 0;
 }
 
 /* Bytes before the first run's data: the header. */
@@ -346,7 +349,7 @@ static void report(const struct compression *k)
     case GZLZSS_ERROR_CANCELLED:
         break;
     case GZLZSS_ERROR_READ:
-        if (k->error == ENODATA)
+        if (k->error == SHORTER)
             msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
         else
             file_io_error(f, f->name, k->error);
@@ -376,8 +379,9 @@ bool compress_together(struct together *c)
     while (ok && count < PRODUCERS && (uint64_t)count < k.waves &&
            thread_start(&producers[count], producer_main, &k))
         count++;
+    /* pthread_create fails for want of threads: EAGAIN. */
     if (count == 0)
-        k.status = GZLZSS_ERROR_MEMORY;
+        fail(&k, ok ? GZLZSS_ERROR_READ : GZLZSS_ERROR_MEMORY, EAGAIN);
     ok = ranks_agree(c->r, count > 0) && write_waves(&k);
     pthread_mutex_lock(&k.lock);
     k.stops = true;

@@ -73,6 +73,10 @@ enum pipeline_status {
     PIPELINE_CANCELLED,
 };
 
+/* In the place of an errno: the file became shorter while it was read.  (Any errno may be what read(2)
+ * gives: ENODATA is Lustre's for a file that was moved to tape.) */
+#define PIPELINE_SHORTER (-1)
+
 /* What a job's output is of the gzip member. */
 enum pipeline_extent {
     PIPELINE_MEMBER, /* all of it */
@@ -119,8 +123,8 @@ struct pipeline_job {
     size_t header_len;
 
     /* Set before `end` is called: what became of it.  With PIPELINE_READ_ERROR and
-     * PIPELINE_WRITE_ERROR, error_number is an errno, ENODATA if the file became shorter while it
-     * was read, EIO if a GPU whose memory is the input failed. */
+     * PIPELINE_WRITE_ERROR, error_number is an errno, EIO if a GPU whose memory is the input failed;
+     * or PIPELINE_SHORTER. */
     enum pipeline_status status;
     int error_number;
     struct pipeline_stats stats; /* valid after PIPELINE_OK, */

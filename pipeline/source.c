@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "pipeline/pipe_reader.h"
+#include "pipeline/pipeline.h"
 #include "pipeline/source.h"
 
 /* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
@@ -139,7 +140,7 @@ bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
     ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size);
 
     if (n >= 0 && (size_t)n < s->segment_size) {
-        errno = ENODATA;
+        errno = PIPELINE_SHORTER;
         return false;
     }
     return n >= 0;

@@ -75,7 +75,7 @@ void source_init_pushed(struct source *s, size_t segment_size);
 bool source_is_file(const struct source *s);
 
 /* Reads the whole segment `index`, which is below random_access.  Any thread.  Returns false with
- * errno set; ENODATA if the file has become shorter, EIO if a GPU failed. */
+ * errno set; PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
 /* Reads the next segment after the random_access ones: *len bytes, less than a whole segment only

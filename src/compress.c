@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     case PIPELINE_OK:
         break;
     case PIPELINE_READ_ERROR:
-        if (job->error_number == ENODATA) {
+        if (job->error_number == PIPELINE_SHORTER) {
             f->retry = RETRY_CHANGED;
             msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
         } else {

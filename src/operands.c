@@ -884,14 +884,19 @@ static void enter(struct work *w, int fd, bool by_path)
 static int open_again(int fd, const char *name, const struct level *l)
 {
     struct stat st;
-    int again = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int again = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int error;
 
-    if (again >= 0 && (fstat(again, &st) != 0 || st.st_dev != l->device || st.st_ino != l->inode)) {
-        close(again);
-        again = -1;
-        errno = ENOENT;
-    }
-    return again;
+    if (again < 0)
+        return -1;
+    error = fstat(again, &st) != 0                            ? errno
+            : st.st_dev != l->device || st.st_ino != l->inode ? ENOENT
+                                                              : 0;
+    if (error == 0)
+        return again;
+    close(again);
+    errno = error;
+    return -1;
 }
 
 /* Opens the deepest level's directory through all those above; -1 and errno if it is not there. */
