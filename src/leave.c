@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,32 +41,87 @@ void leave_prepare(void)
 /* So many may lie there: some take notice only now and then. */
 #define ZOMBIES_MAX 16
 
+/* Processes that are looked at for this, at most: some 10 ms. */
+#define LOOKS_MAX 1000
+
 #ifdef LEAVE_HAS_CHILD
 
-/* How many dead children of earlier runs process 1 has taken no notice of yet; ZOMBIES_MAX if that
- * cannot be seen. */
-static int count_zombies(void)
+/* Gets what /proc says of a process, "PID (NAME) STATE PARENT ...": *rest is the part from ") STATE" on. */
+static bool read_stat(pid_t pid, char line[256], const char **rest)
 {
-    FILE *children = fopen("/proc/1/task/1/children", "re");
-    char name[16] = "", dead[24], path[32], line[256];
+    char path[32];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    *rest = fgets(line, 256, file) != NULL ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return *rest != NULL;
+}
+
+/* How many dead children the process has that were called `name`; ZOMBIES_MAX if that cannot be seen, or
+ * takes more than *looks. */
+static int count_dead_children(pid_t pid, const char *name, int *looks)
+{
+    char path[64], line[256], dead[24];
+    const char *rest;
+    FILE *children;
     int child, count = 0;
 
+    /* An orphan goes to the first thread, as long as that one is alive. */
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    children = fopen(path, "re");
     if (children == NULL)
         return ZOMBIES_MAX;
-    prctl(PR_GET_NAME, name);
     snprintf(dead, sizeof(dead), "(%s) Z", name);
-    while (fscanf(children, "%d", &child) == 1) {
-        FILE *status;
-
-        snprintf(path, sizeof(path), "/proc/%d/stat", child);
-        status = fopen(path, "re");
-        if (status == NULL)
-            continue;
-        if (fgets(line, sizeof(line), status) != NULL && strstr(line, dead) != NULL)
+    while (count < ZOMBIES_MAX && fscanf(children, "%d", &child) == 1) {
+        if (--*looks < 0)
+            count = ZOMBIES_MAX;
+        else if (read_stat(child, line, &rest) && strstr(line, dead) != NULL)
             count++;
-        fclose(status);
     }
     fclose(children);
+    return count;
+}
+
+/* The parent of a process; 0 if that is outside of what this process sees, -1 if it cannot be told. */
+static pid_t parent_of(pid_t pid)
+{
+    char line[256], state;
+    const char *rest;
+    int parent;
+
+    /* Of a process whose first thread has ended, another thread gets the orphans. */
+    if (!read_stat(pid, line, &rest) || sscanf(rest, ") %c %d", &state, &parent) != 2 ||
+        state == 'Z')
+        return -1;
+    return parent;
+}
+
+/*
+ * How many dead children of earlier runs nobody has taken notice of yet; ZOMBIES_MAX if that cannot be
+ * seen.  An orphan goes to the nearest ancestor that has asked for orphans (PR_SET_CHILD_SUBREAPER), or
+ * else to process 1.  Nothing says which ancestors have asked: so the children of all of them count.
+ */
+static int count_zombies(void)
+{
+    int looks = LOOKS_MAX, count = 0;
+    char name[16] = "", self[16] = "";
+    pid_t pid = getpid();
+
+    prctl(PR_GET_NAME, name);
+    /* /proc may be that of another namespace, where the same numbers are other processes. */
+    if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || atoi(self) != pid)
+        return ZOMBIES_MAX;
+    for (pid = getppid(); count < ZOMBIES_MAX; pid = parent_of(pid)) {
+        if (pid < 0 || --looks < 0)
+            return ZOMBIES_MAX;
+        count += count_dead_children(pid > 0 ? pid : 1, name, &looks);
+        if (pid <= 1)
+            break;
+    }
     return count;
 }
 

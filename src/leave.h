@@ -35,9 +35,10 @@
  * from.
  *
  * In two cases there is no child, and leave does what _exit does: where the system does not allow
- * one, and where the children of 16 earlier runs are still there as zombies.  In the latter case,
- * process 1 does not wait for orphans, as in a container whose program was not made to be process
- * 1.
+ * one, and where the children of 16 earlier runs are still there as zombies, or it cannot be seen
+ * whether they are.  In the latter case, the process that gets orphans does not wait for them: process 1,
+ * as in a container whose program was not made to be process 1, or an ancestor that asked for orphans
+ * (PR_SET_CHILD_SUBREAPER).
  */
 _Noreturn void leave(int status);
 

@@ -36,7 +36,7 @@ static int status_of_child(int fd, pid_t *pid)
 
     *pid = fork();
     if (*pid == 0) {
-        const size_t size = (size_t)64 << 20;
+        const size_t size = (size_t)16 << 20;
         void *memory = unit_need(malloc(size));
         pthread_t thread;
 
@@ -127,6 +127,44 @@ static int process_one(void)
     return dead;
 }
 
+/* A process that asks for orphans and takes no notice of them: 24 runs leave, as its children or, with
+ * `between`, as those of a child that ends.  Returns how many dead ones it has in the end, or 100 if
+ * anything is wrong. */
+static int subreaper(bool between)
+{
+    int ends[2], dead = 0, status = -1;
+    pid_t pid, parent;
+
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe(ends) != 0)
+        return 100;
+    for (int i = 0; i < 24; i++) {
+        parent = between ? fork() : 0;
+        if (parent == 0 && status_of_child(ends[1], &pid) != 7)
+            _exit(100);
+        if (between && parent == 0)
+            _exit(0);
+        if (between && (waitpid(parent, &status, 0) != parent || status != 0))
+            return 100;
+    }
+    while (waitpid(-1, NULL, 0) > 0)
+        dead++;
+    return dead;
+}
+
+/* Where an ancestor takes orphans and no notice of them, they do not pile up without end. */
+static void test_subreaper(void)
+{
+    for (int between = 0; can_stay() && between < 2; between++) {
+        int status = -1;
+        pid_t pid = fork();
+
+        if (pid == 0)
+            _exit(subreaper(between != 0));
+        CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) >= 16 && WEXITSTATUS(status) < 24);
+    }
+}
+
 /* Where process 1 takes no notice of orphans, they do not pile up without end. */
 static void test_no_burial(void)
 {
@@ -158,6 +196,7 @@ int main(void)
     RUN(test_status_and_output);
 #ifdef LEAVE_HAS_CHILD
     RUN(test_what_stays);
+    RUN(test_subreaper);
     RUN(test_no_burial);
 #endif
     return unit_done();
