@@ -2,8 +2,8 @@
  * operands.c - all files of a run, dealt to the ranks (operands.h)
  *
  * A file that has more than an even share of all bytes is worked on by all ranks together, one such
- * file after the other.  The others are dealt to the ranks, the largest first, each to the rank that
- * has least: a rank works on such a file alone, and no rank waits for another.
+ * file after the other.  The others are dealt to the ranks (deal.h): a rank works on such a file alone,
+ * and no rank waits for another.
  *
  * Rank 0 decides about a file, opens its output under a temporary name, and at the end names the
  * output and removes the input, with the code that the command has for this.  A rank that gets
@@ -25,6 +25,7 @@
 #include "compat/gzip.h"
 #include "gpu/gpu.h"
 #include "mpi/compress.h"
+#include "mpi/deal.h"
 #include "mpi/expand.h"
 #include "mpi/operands.h"
 #include "pipeline/pipeline.h"
@@ -54,14 +55,12 @@ struct work {
     struct messages *m;
     struct tools tools;
     struct ranks all;
-    int *owner;            /* of each operand: a rank, or ALL */
+    int *owner;            /* of each operand: a rank, or DEAL_TO_ALL */
     struct messages *said; /* about each operand, by this rank */
     int printed;           /* operands about which all was printed */
     bool is_test;          /* GZLZSS_TEST_MPI_WAVE is set */
     bool all_together;     /* for tests: all ranks work on every file */
 };
-
-enum { ALL = -1 };
 
 /* Names are used as they are. */
 static struct directory here = {.fd = AT_FDCWD};
@@ -144,7 +143,7 @@ static bool share_file(struct together *c, struct borrowed *b)
     if (c->r->rank == 0)
         input = (struct input){(uint64_t)f->in_stat.st_size, (int64_t)f->in_stat.st_mtim.tv_sec,
                                (uint64_t)f->in_stat.st_ino};
-    ranks_share(c->r, &input, (int)sizeof(input));
+    ranks_share(c->r, &input, sizeof(input));
     b->name = ranks_share_text(c->r, f->name);
     b->output_name = ranks_share_text(c->r, f->output_name);
     b->temporary = ranks_share_text(c->r, f->output.temporary);
@@ -345,7 +344,7 @@ static enum expand_result expand_by_all(struct together *e, const struct gz_info
             file_announce(f);
     }
     if (ranks_agree(e->r, ok)) {
-        ranks_share(e->r, &header, (int)sizeof(header));
+        ranks_share(e->r, &header, sizeof(header));
         if (share_file(e, &b))
             result = expand_together(e, header, &members, &last);
         ok = close_output(e, result == EXPAND_DONE);
@@ -376,7 +375,7 @@ static void expand(struct work *w, const char *operand, struct messages *m)
         if (is_open)
             how = may_share(&e, &info) ? SHARE : HERE;
     }
-    ranks_share(r, &how, (int)sizeof(how));
+    ranks_share(r, &how, sizeof(how));
     if (how == SHARE && expand_by_all(&e, &info) == EXPAND_NOT_HERE) {
         how = HERE;
         has_tried = true;
@@ -404,49 +403,6 @@ static void expand(struct work *w, const char *operand, struct messages *m)
 
 /* --- All of them ---------------------------------------------------------------------------- */
 
-struct weighed {
-    uint64_t size;
-    int index;
-};
-
-/* The largest first; else in their order. */
-static int compare(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-
-    if (x->size != y->size)
-        return x->size > y->size ? -1 : 1;
-    return x->index < y->index ? -1 : 1;
-}
-
-/* Deals the files, which have these sizes. */
-static void deal(struct work *w, const uint64_t *sizes, struct weighed *files, uint64_t *loads)
-{
-    const int count = w->o->name_count;
-    uint64_t total = 0;
-
-    for (int i = 0; i < count; i++) {
-        total += sizes[i];
-        files[i] = (struct weighed){sizes[i], i};
-    }
-    qsort(files, (size_t)count, sizeof(*files), compare);
-    for (int i = 0; i < count; i++) {
-        const uint64_t size = files[i].size;
-        bool is_large;
-        int least = 0;
-
-        for (int rank = 1; rank < w->all.count; rank++)
-            if (loads[rank] < loads[least])
-                least = rank;
-        is_large = w->all.count > 1 &&
-                   (count == 1 || w->all_together || size > total / (uint64_t)w->all.count);
-        w->owner[files[i].index] = is_large ? ALL : least;
-        /* Opening a file takes time, too. */
-        if (!is_large)
-            loads[least] += size + 65536;
-    }
-}
-
 /* What rank 0 sees of the operands' sizes. */
 static void look_at_sizes(struct work *w, uint64_t *sizes)
 {
@@ -455,7 +411,7 @@ static void look_at_sizes(struct work *w, uint64_t *sizes)
     for (int i = 0; i < w->o->name_count && w->all.rank == 0; i++)
         if (stat(w->o->names[i], &st) == 0 && S_ISREG(st.st_mode))
             sizes[i] = (uint64_t)st.st_size;
-    ranks_share(&w->all, sizes, (int)((size_t)w->o->name_count * sizeof(*sizes)));
+    ranks_share(&w->all, sizes, (size_t)w->o->name_count * sizeof(*sizes));
 }
 
 /* Makes the library's object; false, with a message, if there can be none. */
@@ -499,15 +455,13 @@ static bool make_object(struct work *w, uint64_t bytes)
 /* Prints, as rank 0, what there is to say about the operands before that one. */
 static void print_until(struct work *w, int end)
 {
-    for (; w->printed < end; w->printed++) {
-        struct messages *said = &w->said[w->printed];
-
-        if (w->all.rank == 0 && said->length > 0)
-            msg_print(w->m, "%.*s", (int)said->length, said->text);
-        msg_discard(said);
-    }
     if (w->all.rank == 0)
         msg_flush(w->m);
+    for (; w->printed < end; w->printed++)
+        if (w->all.rank == 0)
+            msg_flush(&w->said[w->printed]);
+        else
+            msg_discard(&w->said[w->printed]);
 }
 
 static void work_on(struct work *w)
@@ -515,15 +469,15 @@ static void work_on(struct work *w)
     const struct ranks alone = ranks_alone();
     const bool compresses = w->o->action == ACTION_COMPRESS;
     const int count = w->o->name_count;
-    int *lengths = calloc((size_t)count, sizeof(*lengths));
+    int *speaks = calloc((size_t)count, sizeof(*speaks));
     int next = 0;
 
     for (int i = 0; i < count; i++) {
-        if (w->owner[i] == ALL && compresses)
+        if (w->owner[i] == DEAL_TO_ALL && compresses)
             compress(w, &w->all, w->o->names[i], &w->said[i]);
-        else if (w->owner[i] == ALL)
+        else if (w->owner[i] == DEAL_TO_ALL)
             expand(w, w->o->names[i], &w->said[i]);
-        if (w->owner[i] == ALL && next == i)
+        if (w->owner[i] == DEAL_TO_ALL && next == i)
             print_until(w, ++next);
     }
     for (int i = 0; i < count; i++) {
@@ -536,18 +490,18 @@ static void work_on(struct work *w)
     }
     for (int i = 0; i < count; i++) {
         msg_merge_status(w->m, &w->said[i]);
-        if (lengths != NULL)
-            lengths[i] = w->owner[i] == w->all.rank ? (int)w->said[i].length : 0;
+        if (speaks != NULL)
+            speaks[i] = w->owner[i] == w->all.rank && w->said[i].length > 0;
     }
     /* Which rank has something to say about which file. */
-    if (ranks_agree(&w->all, lengths != NULL)) {
-        MPI_Allreduce(MPI_IN_PLACE, lengths, count, MPI_INT, MPI_MAX, w->all.comm);
+    if (ranks_agree(&w->all, speaks != NULL)) {
+        MPI_Allreduce(MPI_IN_PLACE, speaks, count, MPI_INT, MPI_MAX, w->all.comm);
         for (int i = 0; i < count; i++)
-            if (w->owner[i] != ALL && lengths[i] > 0)
+            if (w->owner[i] != DEAL_TO_ALL && speaks[i] != 0)
                 ranks_hand_over(&w->all, &w->said[i], w->owner[i]);
     }
     print_until(w, count);
-    free(lengths);
+    free(speaks);
 }
 
 /* The worst status of all ranks. */
@@ -586,9 +540,7 @@ void mpi_operands_process(const struct options *o, struct messages *m)
     struct work w = {.o = o, .m = m, .all = ranks_all()};
     const size_t count = (size_t)o->name_count;
     uint64_t *sizes = calloc(count, sizeof(*sizes)), total = 0;
-    uint64_t *loads = calloc((size_t)w.all.count, sizeof(*loads));
-    struct weighed *files = calloc(count, sizeof(*files));
-    bool ok;
+    bool ok, dealt;
 
     w.owner = calloc(count, sizeof(*w.owner));
     w.said = calloc(count, sizeof(*w.said));
@@ -599,18 +551,21 @@ void mpi_operands_process(const struct options *o, struct messages *m)
     w.is_test = test != NULL;
     w.tools.wave = w.is_test ? (size_t)strtoull(test, NULL, 10) : wave_of(w.tools.threads);
     w.all_together = w.is_test || testing_stretch() > 0;
-    ok = sizes != NULL && loads != NULL && files != NULL && w.owner != NULL && w.said != NULL;
+    ok = sizes != NULL && w.owner != NULL && w.said != NULL;
     if (!ok)
         msg_error(m, "memory exhausted");
     if (ranks_agree(&w.all, ok)) {
         look_at_sizes(&w, sizes);
         for (size_t i = 0; i < count; i++)
             total += sizes[i];
-        deal(&w, sizes, files, loads);
+        dealt = deal_files(w.owner, sizes, count, w.all.count, w.all_together);
+        if (!dealt)
+            msg_error(m, "memory exhausted");
         for (size_t i = 0; i < count; i++)
             w.said[i] = (struct messages){.program = m->program, .collect = true};
+        /* All ranks make an object together, whether they are well or not. */
         ok = o->action != ACTION_COMPRESS || make_object(&w, total);
-        if (ranks_agree(&w.all, ok)) {
+        if (ranks_agree(&w.all, ok && dealt)) {
             agree_on_tools(&w);
             work_on(&w);
         } else {
@@ -624,8 +579,6 @@ void mpi_operands_process(const struct options *o, struct messages *m)
     if (w.tools.p != NULL)
         pipeline_free(w.tools.p);
     free(sizes);
-    free(loads);
-    free(files);
     free(w.owner);
     free(w.said);
 }

@@ -26,6 +26,9 @@
  * there at once. */
 #define LOOK_SECONDS 100e-6
 
+/* Bytes that are handed over at a time: MPI counts in int. */
+#define AT_ONCE ((size_t)1 << 30)
+
 static const char *program_name;
 
 /* Ends the process, and so all of them: a rank that lacks memory for a few bytes cannot go on.  The
@@ -143,21 +146,33 @@ bool ranks_agree(const struct ranks *r, bool is_well)
     return all != 0;
 }
 
-void ranks_share(const struct ranks *r, void *bytes, int len)
+/* How many of the `len` bytes that are left go at a time. */
+static int some_of(size_t len)
 {
+    return (int)(len < AT_ONCE ? len : AT_ONCE);
+}
+
+void ranks_share(const struct ranks *r, void *bytes, size_t len)
+{
+    uint8_t *from = bytes;
+
     ranks_meet(r);
-    MPI_Bcast(bytes, len, MPI_BYTE, 0, r->comm);
+    for (size_t some; len > 0; from += some, len -= some) {
+        some = (size_t)some_of(len);
+        MPI_Bcast(from, (int)some, MPI_BYTE, 0, r->comm);
+    }
 }
 
 char *ranks_share_text(const struct ranks *r, const char *text)
 {
-    int size = r->rank == 0 && text != NULL ? (int)strlen(text) + 1 : 1;
+    const char *mine = r->rank == 0 && text != NULL ? text : "";
+    uint64_t size = strlen(mine) + 1;
     char *copy;
 
-    ranks_share(r, &size, (int)sizeof(size));
-    copy = must(malloc((size_t)size));
-    snprintf(copy, (size_t)size, "%s", r->rank == 0 && text != NULL ? text : "");
-    ranks_share(r, copy, size);
+    ranks_share(r, &size, sizeof(size));
+    copy = must(calloc(1, (size_t)size));
+    memcpy(copy, mine, strlen(mine));
+    ranks_share(r, copy, (size_t)size);
     return copy;
 }
 
@@ -189,27 +204,39 @@ bool ranks_have_same(const struct ranks *r, char *const *texts, int count)
     return found[0] == ~found[1];
 }
 
-void ranks_hand_over(const struct ranks *r, struct messages *m, int from)
+/* Moves bytes from rank `from` to rank 0, which both call it. */
+static void move(const struct ranks *r, void *bytes, size_t len, int from)
 {
     enum { TAG = 1 };
-    int size = (int)m->length;
+    uint8_t *at = bytes;
 
-    if (from == 0)
-        return;
-    if (r->rank == from) {
-        MPI_Send(&size, 1, MPI_INT, 0, TAG, r->comm);
-        MPI_Send(m->text, size, MPI_BYTE, 0, TAG, r->comm);
-        msg_discard(m);
-    } else if (r->rank == 0) {
-        char *text;
-
-        MPI_Recv(&size, 1, MPI_INT, from, TAG, r->comm, MPI_STATUS_IGNORE);
-        text = must(malloc((size_t)size + 1));
-        MPI_Recv(text, size, MPI_BYTE, from, TAG, r->comm, MPI_STATUS_IGNORE);
-        text[size] = '\0';
-        msg_print(m, "%s", text);
-        free(text);
+    for (size_t some; len > 0; at += some, len -= some) {
+        some = (size_t)some_of(len);
+        if (r->rank == from)
+            MPI_Send(at, (int)some, MPI_BYTE, 0, TAG, r->comm);
+        else
+            MPI_Recv(at, (int)some, MPI_BYTE, from, TAG, r->comm, MPI_STATUS_IGNORE);
     }
+}
+
+void ranks_hand_over(const struct ranks *r, struct messages *m, int from)
+{
+    uint64_t size = m->length;
+    char *text;
+
+    if (from == 0 || (r->rank != 0 && r->rank != from))
+        return;
+    move(r, &size, sizeof(size), from);
+    if (r->rank == from) {
+        move(r, m->text, (size_t)size, from);
+        msg_discard(m);
+        return;
+    }
+    text = must(malloc((size_t)size + 1));
+    move(r, text, (size_t)size, from);
+    text[size] = '\0';
+    msg_print(m, "%s", text);
+    free(text);
 }
 
 void ranks_tell(const struct ranks *r, struct messages *m)

@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/messages.h"
@@ -43,7 +44,7 @@ void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64
 bool ranks_agree(const struct ranks *r, bool is_well);
 
 /* Gives all of them what rank 0 has there. */
-void ranks_share(const struct ranks *r, void *bytes, int len);
+void ranks_share(const struct ranks *r, void *bytes, size_t len);
 
 /* The same for a text that rank 0 has, NULL counting as an empty one; the others get one of their
  * own, to be freed.  It ends the process if memory is short. */
