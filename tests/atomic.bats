@@ -18,6 +18,12 @@ names() {
     find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '
 }
 
+# Enough input to be compressed that a busy machine has time to stop the command while it is at work.
+make_it_long() {
+    "$GEN" text 12000000 >data
+    cp data f
+}
+
 # until_it_writes: until the command, which is process $pid, has written some of its output.
 until_it_writes() {
     until awk '/^wchar/ { exit $2 < 100000 }' "/proc/$pid/io"; do
@@ -83,6 +89,7 @@ have_unnamed() {
 }
 
 @test "while it is at work, the old output is there, or none" {
+    make_it_long
     for old in no yes; do
         rm -f f.gz
         [ $old = no ] || echo old >f.gz
@@ -111,6 +118,7 @@ have_unnamed() {
 }
 
 @test "an output that appears meanwhile is not overwritten" {
+    make_it_long
     "$GZLZSS" --atomic -p1 -9 f 2>stderr 3>&- &
     pid=$!
     until_it_writes
