@@ -123,3 +123,22 @@ accepted() {
     mandoc -T lint "$srcdir"/man/*.[13] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db' >complaints || true
     [ ! -s complaints ] || fail "$(cat complaints)"
 }
+
+# apt_lists prints the packages of each command in README.md that installs some, a line each.
+apt_lists() {
+    sed -n 's/^    sudo apt-get install //p' "$srcdir/README.md"
+}
+
+@test "README.md names the packages that the Debian package is built with, and no other" {
+    [ -f "$srcdir/debian/control" ] || skip "there is no debian/ here"
+    # Without versions, architectures and profiles; debhelper-compat is a name of debhelper's.
+    sed -n '/^Build-Depends:/,/^[^ ]*$/ s/^ \([a-z0-9+.-]*\).*/\1/p' "$srcdir/debian/control" |
+        sed 's/^debhelper-compat$/debhelper/' | sort >depends
+    [ "$(wc -l <depends)" -ge 7 ] || fail "found in debian/control: $(cat depends)"
+    [ "$(apt_lists | wc -l)" -eq 2 ] || fail "$(apt_lists)"
+    # The first list is what any build takes; dpkg-buildpackage itself comes with build-essential.
+    apt_lists | sed -n 1p | sorted >build
+    apt_lists | sed -n 2p | sorted >package
+    { echo build-essential; comm -23 depends build; } | sort | diff - package ||
+        fail "debian/control (<) and README.md (>) differ"
+}
