@@ -132,6 +132,32 @@ END
     [ -z "$(installed)" ] || fail "left: $(installed)"
 }
 
+@test "where libtool cannot install to, nothing is installed, and make says so" {
+    for place in DESTDIR="$PWD/a b" DESTDIR="$PWD/a;b" bindir='/a b' libdir='/p/lib (1)'; do
+        if in_build install "$place"; then
+            fail "make install took $place"
+        fi
+        grep -q '^cannot install in .*: libtool fails where a path has a blank' log || fail "$(cat log)"
+        absent "$PWD/a b" "$PWD/a" "$PWD/a;b" "$dest"
+    done
+}
+
+@test "configure says at once with what paths it cannot work, and why" {
+    # shellcheck disable=SC2016 # configure expands it.
+    for option in --prefix='/a b' --exec-prefix='/a`b' --bindir="/a'b" --libdir='${exec_prefix}/a&b'; do
+        ends_with 1 "$srcdir/configure" "$option"
+        grep -q '^configure: error: the path to install in, .*a.b' stderr || fail "$option: $(cat stderr)"
+        ! grep -q compiler stdout || fail "$(cat stdout)"
+    done
+    ln -s "$srcdir" 'the sources'
+    ends_with 1 'the sources/configure'
+    grep -q '^configure: error: the path of the sources, the sources' stderr || fail "$(cat stderr)"
+    mkdir "it's"
+    cd "it's"
+    ends_with 1 "$srcdir/configure"
+    grep -q "^configure: error: the path of this directory, .*/it's" stderr || fail "$(cat stderr)"
+}
+
 @test "the Debian source package can be made, and the binary one has the news" {
     [ -d "$srcdir/debian" ] || skip "there is no debian/ here"
     have dpkg-source || skip "dpkg-source is not installed"

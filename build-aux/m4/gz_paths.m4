@@ -1,0 +1,32 @@
+# GZ_PATHS
+# --------
+# Ends at once, and says why, if a path has a character that the scripts of Automake and libtool do not
+# quote.  Automake tests two of these paths as well, with fewer words, hence this stands before
+# AM_INIT_AUTOMAKE.  Directories that make is given later are tested by can-install in Makefile.am.
+AC_DEFUN([GZ_PATHS],
+[AC_MSG_CHECKING([whether Automake and libtool can work with all paths])
+gz_lf='
+'
+# gz_path_fits PATH WHAT
+gz_path_fits ()
+{
+  case @S|@1 in
+  *[[\\\"\'\`\#\@S|@\&\;\(\)\<\>\|\{\}\*\?\ \	$gz_lf]]*)
+    AC_MSG_RESULT([no])
+    AC_MSG_ERROR([@S|@2
+has a blank or a character that is special to a shell, and the scripts of Automake and libtool do not quote it.
+Choose another path, for the sources, for the directory to build in, or to install in]) ;;
+  esac
+}
+gz_path_fits "$srcdir" "the path of the sources, $srcdir,"
+# If the path to the sources is relative, this one may have blanks.
+gz_path_fits "`pwd | tr -d ' \t'`" "the path of this directory, `pwd`,"
+for gz_dir in "$prefix" "$exec_prefix" "$bindir" "$libdir"; do
+  gz_path_fits "`AS_ECHO(["$gz_dir"]) | sed 's/^[[@S|@]]{[[a-z_]]*}//'`" "the path to install in, $gz_dir,"
+done
+AC_MSG_RESULT([yes])
+case `pwd` in
+*[[\ \	]]*)
+  AC_MSG_WARN([the path of this directory has a blank: make and make install work, but tests of the shared library fail]) ;;
+esac
+])
