@@ -5,9 +5,14 @@
 
 #include "base/isal.h"
 
+#include <stddef.h>
+
 #ifndef HAVE_ISAL
 
-typedef int isal_is_not_used; /* C wants a declaration in each file */
+const char *isal_why_not(void)
+{
+    return "this gzlzss was built without it";
+}
 
 #elif !defined(ISAL_SONAME)
 
@@ -16,6 +21,11 @@ static const struct isal linked = {crc32_gzip_refl, isal_inflate_init, isal_infl
 const struct isal *isal_open(void)
 {
     return &linked;
+}
+
+const char *isal_why_not(void)
+{
+    return NULL;
 }
 
 const struct isal *isal_for(uint64_t bytes)
@@ -61,6 +71,11 @@ const struct isal *isal_open(void)
 {
     pthread_once(&once, load);
     return atomic_load_explicit(&loaded, memory_order_acquire);
+}
+
+const char *isal_why_not(void)
+{
+    return isal_open() != NULL ? NULL : ISAL_SONAME " could not be loaded";
 }
 
 const struct isal *isal_for(uint64_t bytes)

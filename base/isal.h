@@ -5,9 +5,17 @@
  * that 1 KB takes in all.  So neither the command nor the library is linked with it, unless configure was
  * told so (--with-isal=linked).  Where it is not installed, zlib does all of its work, and what comes out is
  * the same.
+ *
+ * Decompression by zlib 1.2.13 takes 2.1 to 2.9 times the processor time that it takes by ISA-L 2.30: one
+ * thread on a Xeon, 327 MB of documentation, headers and Python sources and 564 MB of headers and sources,
+ * compressed by gzlzss -6 and by gzip -6.  Users are told of 2.5 times.
  */
 #ifndef GZLZSS_ISAL_H
 #define GZLZSS_ISAL_H
+
+/* Why zlib decompresses in ISA-L's place, in words; NULL if ISA-L does, which is loaded then.  Any thread may
+ * ask. */
+const char *isal_why_not(void);
 
 #ifdef HAVE_ISAL
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/io.h"
+#include "base/isal.h"
 #include "compat/gunzip.h"
 #include "src/cleanup.h"
 #include "src/decompress.h"
@@ -176,6 +177,20 @@ static void report_expansion(struct file *f, const struct pipeline_expansion_sta
                  stats->pieces, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
+/* Says that zlib did ISA-L's work, and what that costs.  Of small files, the cost does not show. */
+static void report_inflate(struct file *f, enum gz_format format)
+{
+    const char *why;
+
+    if (f->o->verbose < 2 || f->o->action == ACTION_LIST || format != GZ_FORMAT_GZIP ||
+        f->in_bytes < PIPELINE_EXPAND_MIN)
+        return;
+    why = isal_why_not();
+    if (why != NULL)
+        msg_note(&f->m, "%s: ISA-L not used, so decompression takes 2.5 times as long: %s", f->name,
+                 why);
+}
+
 /* Whether several threads may decompress the file.  (Of standard input, the size says little.) */
 static bool may_expand(const struct file *f)
 {
@@ -248,6 +263,8 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (ok)
             report_expansion(f, &stats);
     }
+    if (ok)
+        report_inflate(f, info.format);
     return ok;
 }
 

@@ -2,6 +2,7 @@
 # install.bats - what make install puts where, and that make uninstall takes it all away
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
+# shellcheck disable=SC2016 # configure and make expand variables.
 
 load helpers
 
@@ -143,7 +144,6 @@ END
 }
 
 @test "configure says at once with what paths it cannot work, and why" {
-    # shellcheck disable=SC2016 # configure expands it.
     for option in --prefix='/a b' --exec-prefix='/a`b' --bindir="/a'b" --libdir='${exec_prefix}/a&b'; do
         ends_with 1 "$srcdir/configure" "$option"
         grep -q '^configure: error: the path to install in, .*a.b' stderr || fail "$option: $(cat stderr)"
@@ -156,6 +156,19 @@ END
     cd "it's"
     ends_with 1 "$srcdir/configure"
     grep -q "^configure: error: the path of this directory, .*/it's" stderr || fail "$(cat stderr)"
+}
+
+@test "configure's list of what will be built has whole paths, and says what lacks without ISA-L" {
+    ends_with 0 "$srcdir/configure" --without-cuda --without-isal --prefix=/usr --exec-prefix=/opt/x \
+        --enable-gzip-names='${exec_prefix}/gz' --with-fish-completion-dir=no
+    sed -n '/will be built:$/,$p' stdout >list
+    ! grep -F '$' list || fail "a variable"
+    grep -q '^ *ISA-L  *no (--without-isal), decompression takes 2.5 times as long$' list
+    grep -q "^ *gzip's names  *gzip, gunzip and zcat in /opt/x/gz\$" list
+    grep -q '^ *zsh: /usr/share/zsh/site-functions$' list
+    grep -q '^ *fish: no$' list
+    # What make uses can still be given another prefix.
+    grep -qxF 'gzipnamesdir = ${exec_prefix}/gz' Makefile
 }
 
 @test "the Debian source package can be made, and the binary one has the news" {

@@ -373,6 +373,36 @@ END
     done
 }
 
+@test "-vv says why ISA-L is not used, and what that costs; of small files nothing" {
+    "$GEN" random 600000 | "$GZLZSS" -c >in.gz
+    "$GZLZSS" -c plain >plain.gz
+    local why='this gzlzss was built without it' command=("$GZLZSS")
+    case $("$GZLZSS" -V) in
+    *'inflate: ISA-L.')
+        for options in -tvv -vvdkc; do
+            ends_with 0 "$GZLZSS" $options in.gz
+            ! grep ISA-L stderr || fail "it is used"
+        done
+        have "${CC:-cc}" || skip "there is no cc"
+        loads_isal || skip "ISA-L is not loaded, or there is no ldd"
+        no_isal
+        command=(env LD_PRELOAD="$PWD/no_isal.so" "$GZLZSS")
+        why='libisal\.so\.[0-9]* could not be loaded'
+        ;;
+    esac
+    for options in -tvv '-p1 -vvdkc' '-tvv -p4'; do
+        # shellcheck disable=SC2086 # Several options.
+        ends_with 0 "${command[@]}" $options in.gz
+        grep -qx "${GZLZSS##*/}: in.gz: ISA-L not used, so decompression takes 2.5 times as long: $why" stderr ||
+            fail "$options: $(cat stderr)"
+    done
+    for options in '-tv in.gz' '-tvv plain.gz' '-lvv in.gz' '-kfvv plain'; do
+        # shellcheck disable=SC2086
+        ends_with 0 "${command[@]}" $options
+        ! grep ISA-L stderr || fail "$options"
+    done
+}
+
 @test "a small file is compressed without loading ISA-L, a larger one is not" {
     loads_isal || skip "ISA-L is not loaded, or there is no ldd"
     "$GEN" text 1000000 >in
