@@ -26,3 +26,125 @@ nothing_done() {
         mv "$name" tree
     done
 }
+
+# Stand-ins: for what the tree has, and for the system's programs, in the only directory of PATH.  The
+# packages in the file "absent" are not installed; the build has ISA-L if that is.
+stand_ins() {
+    local name
+    mkdir bin
+    for name in sh bash env dirname mkdir cat grep sed sort tr wc tail head rm awk getconf ln touch printf; do
+        ln -s "$(command -v "$name")" bin
+    done
+    : >absent
+    echo "$1" >uid
+    stand_in bin/id "cat '$PWD/uid'"
+    stand_in bin/dpkg-query 'for package; do :; done' \
+        "if grep -qx \"\$package\" '$PWD/absent'; then exit 1; fi; printf installed"
+    stand_in bin/apt-cache 'echo "  Candidate: 1"'
+    stand_in bin/apt-get "echo \"apt-get \$*\" >>'$PWD/calls'" "[ ! -e '$PWD/apt-fails' ]"
+    stand_in bin/make "echo make >>'$PWD/calls'" "ln -sf '$GZLZSS' '$PWD/tree/build/gzlzss'" \
+        "case \$* in *check*) printf '# %s: 1\n' PASS SKIP >'$PWD/tree/build/test-suite.log' ;; esac"
+    stand_in tree/bootstrap "echo bootstrap >>'$PWD/calls'" "cd '$PWD/tree'" 'touch config.h.in Makefile.in'
+    stand_in tree/configure "echo configure >>'$PWD/calls'" 'touch Makefile' \
+        "if grep -qx libisal-dev '$PWD/absent'; then : >config.h; else echo '#define HAVE_ISAL 1' >config.h; fi"
+}
+
+# stand_in FILE LINE...: a script of these lines.
+stand_in() {
+    { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"$1"
+    chmod +x "$1"
+}
+
+# quickstart STATUS ARGUMENT...: ends with that status.
+quickstart() {
+    local status=$1
+    shift
+    ends_with "$status" env PATH="$PWD/bin" CUDA_HOME=/none tree/quickstart "$@"
+}
+
+@test "quickstart run: files that are not there are told of first; if none is left, nothing is done" {
+    stand_ins 0
+    mkdir dir
+    quickstart 1 run none dir/none
+    stderr_is "quickstart: none: No such file or directory" "quickstart: dir/none: No such file or directory"
+    quickstart 2 run dir
+    stderr_is "quickstart: dir is a directory -- ignored"
+    quickstart 1 run dir none
+    quickstart 1 run none dir
+    : >tree/plain
+    quickstart 1 run tree/plain/x
+    stderr_is "quickstart: tree/plain/x: Not a directory"
+    if : >closed && chmod 0 closed && [ ! -r closed ]; then
+        quickstart 1 run closed
+        stderr_is "quickstart: closed: Permission denied"
+    fi
+    absent calls tree/build
+
+    # Beside one that is, the others cost the status alone.
+    echo data >'a file'
+    quickstart 1 run none 'a file' dir
+    stderr_is "quickstart: none: No such file or directory" "quickstart: dir is a directory -- ignored"
+    gzip -dc 'a file.gz' | cmp - 'a file'
+    grep -q '^a file -> a file.gz (5 -> [0-9]* bytes)$' stdout
+    [ "$(tr '\n' ' ' <calls)" = "bootstrap configure make " ]
+}
+
+@test "quickstart run: an output that exists is a warning, an error beside it an error" {
+    stand_ins 0
+    echo data >a
+    echo data >b
+    quickstart 0 run a b
+    ! grep ISA-L stdout || fail "there is ISA-L"
+    quickstart 2 run a b
+    grep -q 'a.gz already exists' stderr
+    rm b.gz
+    quickstart 2 run a b
+    gzip -dc b.gz | cmp - b
+    rm b.gz
+    ln -s b c
+    quickstart 1 run a c
+}
+
+@test "quickstart without root and sudo goes on without what is optional, and says what that costs" {
+    stand_ins 1000
+    echo data >a
+    echo libisal-dev >absent
+    quickstart 0 run a
+    grep -qx "quickstart: going on without these packages, as installing them needs root or sudo: libisal-dev " stdout
+    grep -q 'decompression takes 2.5 times as long' stdout
+    gzip -dc a.gz | cmp - a
+    printf '%s\n' pigz python3 >absent
+    quickstart 0 check
+    grep -q 'needs root or sudo: pigz python3 $' stdout
+    grep -qx 'quickstart: tests that need them are skipped' stdout
+    grep -qx 'quickstart: 1 passed, 1 skipped, 0 failed' stdout
+    ! grep apt-get calls || fail "without root"
+
+    # What is needed is needed.
+    rm -f calls
+    printf '%s\n' libtool libisal-dev >absent
+    quickstart 1 run a
+    stderr_is "quickstart: these packages are missing, and installing them needs root or sudo: libtool libisal-dev "
+    absent calls
+}
+
+@test "quickstart as root installs; what is optional may fail to be" {
+    stand_ins 0
+    echo data >a
+    echo libisal-dev >absent
+    touch apt-fails
+    quickstart 0 run a
+    grep -q '^quickstart: going on without these packages, as apt-get failed (.*quickstart.log says why): libisal-dev $' stdout
+    gzip -dc a.gz | cmp - a
+    rm apt-fails calls a.gz
+    quickstart 0 run a
+    [ "$(grep -c apt-get calls)" -eq 2 ]
+    grep -q 'apt-get .* install --no-install-recommends libisal-dev$' calls
+    # configure looks for it again.
+    grep -q configure calls
+
+    echo libtool >>absent
+    touch apt-fails
+    quickstart 1 run a
+    grep -q "this failed: apt_get update" stderr
+}
