@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +74,6 @@ int main(int argc, char **argv)
     if (!ranks_have_same(&all, argv + 1, argc - 1)) {
         msg_error(&m, "all ranks have to be started with the same options and operands");
     } else {
-        opterr = all.rank == 0;
         if (options_parse(&o, argc, argv, &m))
             run(&o, &m, all.rank == 0);
         options_free(&o);
