@@ -4,7 +4,6 @@
  *   cc descriptor.c $(pkg-config --cflags --libs gzlzss) -o descriptor
  *   ./descriptor FILE FILE.gz
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <gzlzss.h>
 #include <stdio.h>
@@ -31,8 +30,8 @@ int main(int argc, char **argv)
         return 2;
     }
     in = open(argv[1], O_RDONLY);
-    out = open(argv[2], O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (in < 0 || out < 0) {
+    out = in < 0 ? -1 : open(argv[2], O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (out < 0) {
         perror(in < 0 ? argv[1] : argv[2]);
         return 1;
     }
@@ -46,8 +45,14 @@ int main(int argc, char **argv)
     fprintf(stderr, "\n");
     if (status == GZLZSS_OK && close(out) == 0)
         return 0;
-    fprintf(stderr, "descriptor: %s: %s\n", gzlzss_status_text(status),
-            strerror(call.error_number != 0 ? call.error_number : errno));
+    /* Only errors in reading and writing have an errno. */
+    if (status == GZLZSS_OK)
+        perror(argv[2]);
+    else if (call.error_number != 0)
+        fprintf(stderr, "descriptor: %s: %s\n", gzlzss_status_text(status),
+                strerror(call.error_number));
+    else
+        fprintf(stderr, "descriptor: %s\n", gzlzss_status_text(status));
     unlink(argv[2]);
     return 1;
 }

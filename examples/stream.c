@@ -36,8 +36,12 @@ int main(int argc, char **argv)
     }
     gzlzss_stream_free(s);
     gzlzss_free(z);
-    if (status != GZLZSS_STREAM_END || fflush(stdout) != 0) {
+    if (status != GZLZSS_STREAM_END) {
         fprintf(stderr, "stream: %s\n", gzlzss_status_text(status));
+        return 1;
+    }
+    if (fflush(stdout) != 0) {
+        perror("stream");
         return 1;
     }
     return 0;

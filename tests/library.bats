@@ -161,6 +161,43 @@ install_library() {
     [ "$(gzip -dc log.gz | tail -n 1)" = "00099999: this was done, and then that" ]
 }
 
+@test "library: the examples say what went wrong, and nothing that did not" {
+    install_library
+    for example in memory descriptor stream; do
+        "$CC" "$srcdir/examples/$example.c" "${flags[@]}" -o $example
+    done
+    echo words >in
+    # Errors of the library that have no errno; whatever errno is, it is about something else.
+    cat >fails.c <<'END'
+#include <errno.h>
+#include <gzlzss.h>
+gzlzss_status gzlzss_compress_fd(gzlzss *z, int out, int in, gzlzss_call *call)
+{
+    (void)z, (void)out, (void)in, (void)call;
+    errno = EISDIR;
+    return GZLZSS_ERROR_MEMORY;
+}
+END
+    "$CC" -shared -fPIC fails.c "${flags[@]}" -o fails.so
+    LD_PRELOAD=$PWD/fails.so ends_with 1 ./descriptor in in.gz
+    stderr_is '' 'descriptor: out of memory'
+    [ ! -e in.gz ]
+    mkdir directory
+    ends_with 1 ./descriptor directory in.gz
+    stderr_is '' 'descriptor: read error: Is a directory'
+    ends_with 1 ./descriptor missing in.gz
+    stderr_is 'missing: No such file or directory'
+    [ ! -e in.gz ]
+    # Errors that are not the library's.
+    [ -c /dev/full ] || skip "there is no /dev/full"
+    for example in memory stream; do
+        status=0
+        ./$example <in >/dev/full 2>stderr || status=$?
+        [ "$status" -eq 1 ]
+        stderr_is "$example: No space left on device"
+    done
+}
+
 @test "library: the example for a GPU's memory compiles; without a GPU it says so" {
     install_library
     local nvcc
