@@ -22,6 +22,7 @@ struct reader {
     struct file *f;
     struct expansion *expansion; /* or NULL: one thread does it */
     bool is_announced;           /* the line with the file's name was begun */
+    bool has_told_extra;         /* note_extra has said it */
     uint64_t in, out;            /* bytes so far */
 };
 
@@ -146,13 +147,15 @@ static void list(struct file *f, const struct gz_info *info)
     list_print(f->list, &e);
 }
 
-/* Says that a header has an extra field; it can be that of any member. */
+/* Says that a header has an extra field; it can be that of any member.  Unlike gzip, says so once a
+ * file: in BGZF every 64 KiB are a member with such a field. */
 static void note_extra(void *ctx, unsigned bytes)
 {
     struct reader *r = ctx;
 
-    if (r->f->o->verbose == 0)
+    if (r->f->o->verbose == 0 || r->has_told_extra)
         return;
+    r->has_told_extra = true;
     if (r->is_announced)
         file_announce_again(r->f);
     msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);

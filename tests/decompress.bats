@@ -49,6 +49,35 @@ damage() {
     ! cmp -s "$1" "$4" || fail "$4 was meant to differ"
 }
 
+@test "extra fields are told of once a file, however many members have one" {
+    # As bgzip makes them: members with an extra field of six bytes; an empty one is the last.
+    local i some=50 name=${GZLZSS##*/}
+    block='\037\213\010\004\0\0\0\0\0\003\006\0BC\002\0%b%b'
+    # shellcheck disable=SC2059 # It is a format.
+    printf "$block" '\037\0' '\313\110\315\311\311\007\0\206\246\020\066\005\0\0\0' >member
+    for ((i = 0; i < some; i++)); do
+        cat member
+    done >bgzf.gz
+    # shellcheck disable=SC2059
+    printf "$block" '\033\0' '\003\0\0\0\0\0\0\0\0\0' >>bgzf.gz
+    cat case/good.gz member member >later.gz
+    ends_with 0 "$GZLZSS" -t bgzf.gz
+    stderr_is
+    ends_with 0 "$GZLZSS" -tv bgzf.gz later.gz bgzf.gz
+    stderr_is "$name: bgzf.gz: extra field of 6 bytes ignored" $'bgzf.gz:\t OK' \
+        $'later.gz:\t'"$name: later.gz: extra field of 6 bytes ignored" ' OK' \
+        "$name: bgzf.gz: extra field of 6 bytes ignored" $'bgzf.gz:\t OK'
+    for option in -tvv -lv -lvv; do
+        for threads in 1 2 4; do
+            GZLZSS_TEST_STRETCH=64 ends_with 0 "$GZLZSS" $option -p$threads bgzf.gz
+            [ "$(grep -c 'extra field' stderr)" -eq 1 ] || fail "$option -p$threads"
+        done
+    done
+    ends_with 0 "$GZLZSS" -dkv bgzf.gz
+    [ "$(grep -c 'extra field' stderr)" -eq 1 ]
+    [ "$(wc -c <bgzf)" -eq $((5 * some)) ]
+}
+
 @test "members one after another" {
     cat case/plain case/other case/plain >expected
     "$GZLZSS" -dc case/three.gz | cmp - expected
