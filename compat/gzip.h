@@ -18,8 +18,8 @@
 /*
  * Writes a member header into out, which has room for GZ_HEADER_SIZE + strlen(name) + 1 bytes:
  * the modification time (0: unknown; the caller maps times outside 1..2^32-1 to 0), XFL 2 for
- * levels 9 and above and 4 for level 1 as gzip does, OS Unix, and the name if it is not NULL.
- * `name` is the file's base name.  Returns the bytes written.
+ * levels 9 and above and 4 for level 1 as gzip does, 4 for level 0 as zlib does, OS Unix, and the
+ * name if it is not NULL.  `name` is the file's base name.  Returns the bytes written.
  */
 size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level);
 

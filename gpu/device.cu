@@ -21,6 +21,8 @@
 
 int gpu_queues(const struct lz_level *level)
 {
+    if (lz_is_stored(level))
+        return 0;
     if (level->finder->gpu->find == NULL)
         return MANY_QUEUES;
     return level->finder->is_slow ? 0 : FEW_QUEUES;

@@ -129,6 +129,18 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
     return true;
 }
 
+size_t huff_store(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out)
+{
+    struct bitwriter w = {out, 0, 0};
+
+    huff_write_stored(&w, in, len, end == HUFF_LAST);
+    if (end == HUFF_MARK || end == HUFF_SYNC)
+        huff_write_stored(&w, in, 0, false);
+    if (end == HUFF_MARK)
+        huff_write_stored(&w, in, 0, false);
+    return (size_t)(w.next - out);
+}
+
 bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          const struct lz_chunk *chunks, size_t split, enum huff_end end,
                          uint8_t *out, size_t *out_len)

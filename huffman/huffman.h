@@ -27,7 +27,7 @@ void huff_encoder_free(struct huff_encoder *e);
  * segment and the bit writer's slack included. */
 size_t huff_bound(size_t len);
 
-/* How what is encoded ends, on a byte boundary. */
+/* How what is encoded, or stored, ends, on a byte boundary. */
 enum huff_end {
     HUFF_MARK, /* with the mark of `pigz -i`: two empty stored blocks, so that what comes next
                   stands behind the bytes 00 00 FF FF 00 00 00 FF FF.  It refers to nothing before
@@ -35,6 +35,7 @@ enum huff_end {
     HUFF_LAST, /* the final block has BFINAL set */
     HUFF_SYNC, /* with one empty stored block, as zlib's Z_SYNC_FLUSH does: the next may refer to
                   what comes before */
+    HUFF_MORE, /* with nothing; of huff_store alone: what is stored next follows at once */
 };
 
 /*
@@ -58,5 +59,10 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
                        const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len);
+
+/* Stores in[0..len) in stored blocks (RFC 1951, section 3.2.4), which end as `end` says.  All blocks but
+ * the last have DEFLATE_MAX_STORED bytes.  len is 0 only with HUFF_LAST; out has room for huff_bound(len).
+ * Returns the bytes written. */
+size_t huff_store(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out);
 
 #endif

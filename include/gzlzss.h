@@ -67,6 +67,9 @@ const char *gzlzss_status_text(gzlzss_status status);
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
+/* GZLZSS_LEVEL_STORED does not compress: the input is stored, without a GPU, whatever `backend` is, and
+ * without a `matcher`. */
+#define GZLZSS_LEVEL_STORED 0
 #define GZLZSS_LEVEL_MIN 1
 #define GZLZSS_LEVEL_MAX 12
 #define GZLZSS_LEVEL_DEFAULT 6
@@ -82,7 +85,7 @@ typedef enum gzlzss_backend {
  * must be zero. */
 typedef struct gzlzss_options {
     size_t size;            /* of the struct */
-    int level;              /* GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX */
+    int level;              /* GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX, or GZLZSS_LEVEL_STORED */
     int threads;            /* 1 to 1024; 0: as many as processors that the process may use */
     gzlzss_backend backend; /* of compression */
     size_t segment_size; /* bytes, 32768 to 33554432, a multiple of 1024; 0: the level's default */

@@ -100,7 +100,7 @@ static gzlzss_options known_options(const gzlzss_options *given)
 
 static bool are_valid(const gzlzss_options *o)
 {
-    if (o->level < GZLZSS_LEVEL_MIN || o->level > GZLZSS_LEVEL_MAX || o->threads < 0 ||
+    if (o->level < GZLZSS_LEVEL_STORED || o->level > GZLZSS_LEVEL_MAX || o->threads < 0 ||
         o->threads > THREADS_MAX || o->device_count > GPUS_MAX ||
         (o->device_count > 0 && o->devices == NULL))
         return false;
@@ -116,7 +116,7 @@ static bool are_valid(const gzlzss_options *o)
 }
 
 /* Makes the pipeline's configuration; the system's limits count.  False if there is no matcher like
- * the one that is asked for. */
+ * the one that is asked for, or nothing for it to do. */
 static bool configure(struct pipeline_config *config, const gzlzss_options *o)
 {
     struct lz_level own_level = *lz_level(o->level);
@@ -142,7 +142,7 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
     for (size_t i = 0; i < o->device_count; i++)
         c.gpus.numbers[i] = o->devices[i];
     if (o->matcher != NULL) {
-        if (!paper_parse(o->matcher, &own_level, error))
+        if (o->level == GZLZSS_LEVEL_STORED || !paper_parse(o->matcher, &own_level, error))
             return false;
         c.own_level = own_level;
     }

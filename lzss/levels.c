@@ -11,6 +11,9 @@
 
 #define MIB (UINT32_C(1) << 20)
 
+/* Level 0's, which finds nothing. */
+static const struct lz_finder finder_stored = {.name = "stored"};
+
 /* Chosen by what bench/levels.sh and bench/worst.sh print; the figures are in bench/levels.md.
  * At level 6, depth is worth more than looking two positions ahead, but for text (0.3 to 0.5 % larger),
  * and costs most on text of few letters, where a core does a fifth of what it does on source.  From
@@ -31,6 +34,7 @@
 static const struct lz_level levels[] = {
     /* clang-format off */
     /*                           depths       nice  near3 lazy passes split  segment  guess */
+    [0]  = {&finder_stored,       0,   0,   0,   0,     0, 0, 0,     0, 2 * MIB, 5e9,   {0}}, /* no matches */
     [1]  = {&lz_finder_tagging,   0,   0,   0,   0,     0, 0, 0,  8192, 2 * MIB, 270e6, {0}}, /* fastest */
     [2]  = {&lz_finder_chains,    4,   0,   0,  16,     0, 0, 0,  8192, 2 * MIB, 135e6, {0}}, /* greedy */
     [3]  = {&lz_finder_chains,    8,   0,   0,  24,  4096, 0, 0,  8192, 2 * MIB, 120e6, {0}}, /* with threes */

@@ -101,7 +101,8 @@ struct lz_finder {
     /* Bytes of a plain state: one piece of memory, whose values do not matter at first.  Otherwise 0. */
     size_t plain_state;
 
-    /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h. */
+    /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h.  NULL in the
+     * finder of level 0, which finds none. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 
     /* What it counts, in the plural; NULL if it counts nothing.  The numbers depend on the segment's
@@ -129,21 +130,30 @@ struct lz_level {
     uint32_t param[LZ_PARAMS]; /* of finders that have others than these; they say what they are */
 };
 
+/* Level 0 looks for no matches: its segments are stored (huff_store).  There is no matcher for it, and
+ * no GPU.  LZ_LEVEL_MIN is the least level that looks for some. */
+#define LZ_LEVEL_STORED 0
 #define LZ_LEVEL_MIN 1
 #define LZ_LEVEL_MAX 12
 #define LZ_LEVEL_DEFAULT 6
 
-/* The row of a level from LZ_LEVEL_MIN to LZ_LEVEL_MAX; never NULL. */
+/* The row of a level from LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
+
+/* Whether this is level 0's row. */
+static inline bool lz_is_stored(const struct lz_level *level)
+{
+    return level->finder->find == NULL;
+}
 
 /* struct lz_matcher is the CPU engine's state for one thread: tables, and room for one segment's
  * sequences.  Other threads may fill in some of these (lz_match_chunks). */
 
-/* Makes a matcher for `level` and the levels below it, and for segments of up to `segment_size`
+/* Makes a matcher for `level`, which is not level 0, and the levels below it, and for segments of up to `segment_size`
  * bytes, 1 to LZ_SEGMENT_MAX.  NULL if memory is short. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 
-/* The bytes that lz_matcher_new takes.  How many of them are ever touched depends on the data. */
+/* The bytes that lz_matcher_new takes; 0 for level 0.  How many of them are ever touched depends on the data. */
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
 
 /* m may be NULL. */

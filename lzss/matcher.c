@@ -36,6 +36,8 @@ size_t lz_matcher_size(const struct lz_level *level, size_t segment_size)
     const struct lz_matcher *m = NULL;
     const struct lz_finder *f = level->finder;
 
+    if (lz_is_stored(level))
+        return 0;
     return sizeof(*m) + LZ_CHUNKS(segment_size) * sizeof(*m->chunks) +
            LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences) +
            (f->state_size != NULL ? f->state_size(level, segment_size) : f->plain_state);

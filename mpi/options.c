@@ -57,7 +57,7 @@ void mpi_options_help(const char *program)
            "  -n, --no-name            do not store or restore name and time\n"
            "  -N, --name               store or restore name and time\n"
            "      --synchronous        sync output to disk, also with -k\n"
-           "  -1 to -12, --level=N     compress at level 1 (fastest) to 12 (smallest)\n"
+           "  -0 to -12, --level=N     store, or compress at level 1 (fastest) to 12 (smallest)\n"
            "  -p, --processes=N        threads of a rank; default: its share of the machine\n"
            "  -b, --blocksize=KiB      segments of KiB, 32 to 32768\n"
            "      --backend=NAME       find matches by auto (default), cpu or gpu\n"

@@ -62,14 +62,17 @@ void tools_free(struct tools *t)
 
 struct tools *tools_new(const struct lz_level *level, size_t size)
 {
+    const bool is_stored = lz_is_stored(level);
     struct tools *t = calloc(1, sizeof(*t));
 
     if (t == NULL)
         return NULL;
-    t->matcher = lz_matcher_new(level, size);
-    t->encoder = huff_encoder_new();
+    if (!is_stored) {
+        t->matcher = lz_matcher_new(level, size);
+        t->encoder = huff_encoder_new();
+    }
     t->in = malloc(size + LZ_INPUT_PAD);
-    if (t->matcher == NULL || t->encoder == NULL || t->in == NULL) {
+    if ((!is_stored && (t->matcher == NULL || t->encoder == NULL)) || t->in == NULL) {
         tools_free(t);
         return NULL;
     }

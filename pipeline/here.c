@@ -13,6 +13,7 @@
 #include "compat/gzip.h"
 #include "pipeline/crew.h"
 #include "pipeline/here.h"
+#include "pipeline/store.h"
 #include "pipeline/write.h"
 
 /* Inputs of more bytes go to the crew: where it has several threads, they share a segment. */
@@ -42,19 +43,23 @@ static struct tools *take_tools(struct pipeline *p)
     return NULL;
 }
 
-/* Matches and encodes; returns the bytes in t->out.  The CPU's matches are right. */
-static size_t encode(const struct pipeline *p, struct tools *t, const struct pipeline_job *of)
+/* Matches and encodes, or stores; returns the bytes in t->out.  The CPU's matches are right. */
+static size_t encode(const struct pipeline *p, struct tools *t, struct pipeline_job *of)
 {
     const enum huff_end end = of->extent == PIPELINE_RANGE ? HUFF_MARK : HUFF_LAST;
     const struct lz_chunk *chunks;
     size_t out_len;
 
+    if (lz_is_stored(p->level))
+        return store_segment(of->in, of->in_len, end, t->out, &of->crc);
     memcpy(t->in, of->in, of->in_len);
     memset(t->in + of->in_len, 0, LZ_INPUT_PAD);
     chunks = lz_match_segment(t->matcher, p->level, t->in, of->in_len);
     if (!huff_encode_segment(t->encoder, t->in, of->in_len, chunks, p->level->split, end, t->out,
                              &out_len))
         return 0;
+    of->crc = gz_crc32(0, of->in, of->in_len);
+    lz_take_counters(t->matcher, of->stats.counters);
     return out_len;
 }
 
@@ -71,7 +76,6 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *of)
     out_len = encode(p, t, of);
     of->status = out_len > 0 ? PIPELINE_OK : PIPELINE_WRONG;
     if (of->status == PIPELINE_OK) {
-        of->crc = gz_crc32(0, of->in, of->in_len);
         parts[n++] = (struct iovec){(void *)of->header, of->header_len};
         parts[n++] = (struct iovec){t->out, out_len};
         if (of->extent == PIPELINE_MEMBER) {
@@ -82,7 +86,6 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *of)
         of->stats.in_bytes = of->in_len;
         of->stats.out_bytes = of->header_len + out_len;
         of->stats.cpu_segments = 1;
-        lz_take_counters(t->matcher, of->stats.counters);
         if (!write_parts(of, parts, n)) {
             of->status = PIPELINE_WRITE_ERROR;
             of->error_number = errno;

@@ -73,6 +73,7 @@
  *   claim       claiming and reading
  *   push        input that the caller gives
  *   parts       segments that several workers match
+ *   store       a segment of level 0
  *   feed        batches for GPUs
  *   expand      decompression by many threads
  *   work        what a worker does
@@ -92,10 +93,10 @@
 
 /* A worker's memory.  It carries nothing from one segment to the next. */
 struct tools {
-    struct shelved kept; /* of those that nobody uses, for here.c */
-    struct lz_matcher *matcher;
-    struct huff_encoder *encoder;
-    uint8_t *in;  /* a segment and LZ_INPUT_PAD */
+    struct shelved kept;          /* of those that nobody uses, for here.c */
+    struct lz_matcher *matcher;   /* NULL at level 0, */
+    struct huff_encoder *encoder; /* and so is this */
+    uint8_t *in;                  /* a segment and LZ_INPUT_PAD */
     uint8_t *out; /* for the next segment that the worker encodes; NULL if a slot has it */
 };
 

@@ -19,7 +19,7 @@
 #include "pipeline/policy.h"
 
 struct pipeline_config {
-    int level; /* LZ_LEVEL_MIN to LZ_LEVEL_MAX */
+    int level; /* LZ_LEVEL_STORED, with which no GPU is used, whatever `backend` is; or up to LZ_LEVEL_MAX */
     /* What takes the place of the level's row in its table; no finder in it: nothing does. */
     struct lz_level own_level;
     int threads;         /* 1 or more; there are fewer where memory is short */

@@ -119,6 +119,8 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
         p->config.backend = BACKEND_CPU;
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
+    if (lz_is_stored(pipeline_level(config)))
+        p->config.backend = BACKEND_CPU; /* there is nothing to find */
     if (config->backend == BACKEND_AUTO && config->memory > 0 && config->memory < GPU_HOST_MEMORY)
         p->config.backend = BACKEND_CPU;
     p->segment_size = p->config.segment_size;
@@ -517,6 +519,10 @@ void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE])
 void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
                          const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE])
 {
+    if (lz_is_stored(pipeline_level(asked))) {
+        snprintf(why, GPU_ERROR_SIZE, "level 0 finds no matches");
+        return;
+    }
 #ifndef HAVE_CUDA
     (void)p;
     (void)asked;

@@ -14,6 +14,7 @@
 #include "pipeline/feed.h"
 #include "pipeline/jobs.h"
 #include "pipeline/parts.h"
+#include "pipeline/store.h"
 #include "pipeline/work.h"
 #include "pipeline/write.h"
 
@@ -58,13 +59,20 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
                              &s->out_len);
 }
 
-/* Matches the segment, unless a GPU did, and encodes it; called without the lock, by its owner. */
+/* Matches the segment, unless a GPU did, and encodes it, or stores it at level 0; called without the
+ * lock, by its owner. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     const bool in_parts = w->split.matcher != NULL;
     double start = clock_seconds(), matched = start;
 
     *r = (struct result){0};
+    if (lz_is_stored(w->pipeline->level)) {
+        s->out_len = store_segment(s->in + s->before, s->len, end_of(s), s->out, &s->crc);
+        r->ok = true;
+        r->encode = clock_seconds() - start;
+        return;
+    }
     /* Before anything that can fail: others read the segment. */
     if (in_parts)
         finish_parts(w);

@@ -64,9 +64,9 @@ static const struct option_row rows[] = {
     {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input"},
 
     {0, NULL, NULL, "How to compress:"},
-    {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
+    {'1', "fast", NULL, "compress faster (-1 to -12; default: -6; -0: store)"},
     {'9', "best", NULL, "compress better"},
-    {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest)"},
+    {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest), or 0"},
     {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores"},
     {'T', "threads", "N", "the same"},
     {'b', "blocksize", "KiB",
@@ -247,7 +247,7 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
         o->pipeline.segment_size = (size_t)number << 10;
         break;
     case OPTION_LEVEL:
-        if (!apply_number(argument, LZ_LEVEL_MIN, LZ_LEVEL_MAX, "level", "", &number, m))
+        if (!apply_number(argument, LZ_LEVEL_STORED, LZ_LEVEL_MAX, "level", "", &number, m))
             return false;
         o->pipeline.level = (int)number;
         break;
@@ -278,7 +278,7 @@ static bool apply_own(struct options *o, int id, const char *argument, struct me
     case OPTION_PROGRESS:
         o->progress = true;
         break;
-    default: /* '1' to '9' */
+    default: /* '0' to '9' */
         o->pipeline.level = id - '0';
         break;
     }
@@ -477,13 +477,11 @@ static void say_wrong_option(const char *word, const char *letters,
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
                         int id, const char *name, struct messages *m)
 {
-    if (id == '0') {
-        msg_error(m, "invalid option -- '0'");
-        return try_help(m);
-    }
     if (!is_gzip_variable(from) || may_be_in_gzip(id, name))
         return apply(o, w, id, optarg, m);
-    if (name != NULL)
+    if (id == '0')
+        msg_error(m, "invalid option -- '0'"); /* gzip has no level 0 */
+    else if (name != NULL)
         msg_error(m, "--%s: option not valid in GZIP environment variable", name);
     else
         msg_error(m, "-%c: option not valid in GZIP environment variable", id);
@@ -603,6 +601,10 @@ static bool choose_matcher(struct options *o, const char *source, struct message
 
     if (o->matcher == NULL)
         return true;
+    if (lz_is_stored(&level)) {
+        msg_error(m, "--matcher does not go with level 0, which finds no matches");
+        return false;
+    }
     if (!paper_parse(o->matcher, &level, error)) {
         m->source = source;
         msg_error(m, "invalid matcher '%s': %s", o->matcher, error);

@@ -44,6 +44,10 @@ offers() {
     offers --blocksize=
     complete_words gzlzss -1
     offers -1 -10 -11 -12
+    complete_words gzlzss -0
+    offers -0
+    complete_words gzlzss --level 0
+    offers 0
     complete_words gzlzss --nonsense
     offers
     complete_words gzlzss -

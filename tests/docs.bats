@@ -110,8 +110,8 @@ accepted() {
 
 @test "the levels in the manual page are those of the command" {
     entries_in_man | grep -x '[0-9]*' | sort -n >levels
-    seq 12 | cmp - levels
-    for level in {1..12}; do
+    seq 0 12 | cmp - levels
+    for level in {0..12}; do
         accepted "-$level"
     done
     ! accepted --level=13 || fail "there is a level 13"

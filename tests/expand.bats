@@ -48,7 +48,7 @@ ahead() {
 }
 
 @test "segments of gzlzss are decoded side by side" {
-    for options in -1 -6 -9 '-6 -b 64' -12; do
+    for options in -0 -1 -6 -9 '-6 -b 64' -12; do
         # shellcheck disable=SC2086 # These are several.
         "$GZLZSS" -c $options -b 256 plain >f.gz
         as_one f.gz

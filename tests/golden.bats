@@ -64,8 +64,12 @@ check_lines() {
 }
 
 # Of all levels, a segment of the default size and what follows it, also where none was asked for.
-@test "segments of the default size, levels 1 to 9" {
-    check_lines '[1-9] default '
+@test "level 0" {
+    check_lines '0 (32|1024) '
+}
+
+@test "segments of the default size, levels 0 to 9" {
+    check_lines '[0-9] default '
 }
 
 @test "segments of the default size, the near-optimal levels" {
@@ -74,14 +78,14 @@ check_lines() {
 
 @test "every level is recorded with the default segment size" {
     local level
-    for level in $(seq 12); do
+    for level in $(seq 0 12); do
         grep -qE "^[0-9a-f]{64} $level default [a-z0-9]+ [0-9]+$" "$srcdir/tests/data/golden.sha256" ||
             fail "level $level is not"
     done
 }
 
 @test "the tests above leave no recorded line out" {
-    if grep -vE '^#|^[0-9a-f]{64} (- - |[1-9] (1024|default) |6 32 |1[012] (1024|4096|8192|default) )' \
+    if grep -vE '^#|^[0-9a-f]{64} (- - |[0-9] (1024|default) |[06] 32 |1[012] (1024|4096|8192|default) )' \
         "$srcdir/tests/data/golden.sha256"; then
         fail "no test checks these"
     fi

@@ -32,7 +32,7 @@ same() {
     "$GEN" text 300000 >in
     "$GEN" random 20000 >>in
     "$GEN" source 200000 >>in
-    for level in {1..12}; do
+    for level in {0..12}; do
         for way in memory fd stream range; do
             same $way "-l $level -p 2 -s 65536 -c 0" -"$level" -b 64
         done
@@ -48,12 +48,16 @@ same() {
         same stream "-p 2 -c $chunk" -6
     done
     same stream "-l 1 -p 1" -1
+    for way in memory fd stream range; do
+        same $way "-l 0 -p 2" -0
+    done
 }
 
 @test "library: the command's bytes with --rsyncable" {
     "$GEN" text 3000000 >in
     for way in memory fd stream; do
         same $way "-R -p 2" --rsyncable
+        same $way "-l 0 -R -p 2" -0 --rsyncable
     done
     : >in
     for way in memory fd stream; do

@@ -95,8 +95,8 @@ works() {
     [ -s stderr ]
 }
 
-@test "levels -1 to -12, --level, --fast and --best" {
-    for level in 1 2 3 4 5 6 7 8 9 10 11 12; do
+@test "levels -0 to -12, --level, --fast and --best" {
+    for level in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
         works "-$level"
         "$GZLZSS" -d <stdout | cmp - plain
         cmp stdout <("$GZLZSS" "--level=$level" <plain)
@@ -114,16 +114,53 @@ works() {
     cmp <("$GZLZSS" -n -1n2 <plain) <("$GZLZSS" -n -2 <plain)
     cmp <("$GZLZSS" -n -19 <plain) <("$GZLZSS" -n -9 <plain)
     cmp <("$GZLZSS" -n -121 <plain) <("$GZLZSS" -n -1 <plain)
+    cmp <("$GZLZSS" -n -1 -0 <plain) <("$GZLZSS" -n -0 <plain)
+    cmp <("$GZLZSS" -n -100 <plain) <("$GZLZSS" -n -0 <plain)
+    cmp <("$GZLZSS" -n -90n <plain) <("$GZLZSS" -n -0 <plain)
+    cmp <("$GZLZSS" -n -01 <plain) <("$GZLZSS" -n -1 <plain)
+    cmp <("$GZLZSS" -n -010 <plain) <("$GZLZSS" -n -10 <plain)
     name=$(basename "$GZLZSS")
-    for wrong in 0 13 -1 x 6x ''; do
+    for wrong in 13 -1 x 6x ''; do
         ends_with 1 "$GZLZSS" "--level=$wrong" -k plain
-        stderr_is "$name: invalid level '$wrong': give 1 to 12"
-    done
-    for wrong in -0 -20 -100; do
-        ends_with 1 "$GZLZSS" "$wrong" -k plain
-        stderr_is "$name: invalid option -- '0'" "Try \`$name --help' for more information."
+        stderr_is "$name: invalid level '$wrong': give 0 to 12"
     done
     absent plain.gz
+}
+
+@test "level 0 stores, whatever else is asked for" {
+    local n size blocks
+    name=$(basename "$GZLZSS")
+    # A block of up to 65535 bytes takes five more, and a mark between segments ten.
+    for n in 0 1 65535 65536 131070 2097152 2097153 5000000; do
+        "$GEN" text $n >in
+        "$GZLZSS" -0n <in >out
+        "$GZLZSS" -d <out | cmp - in
+        blocks=$((n / 2097152 * 33 + (n % 2097152 + 65534) / 65535))
+        size=$((18 + n + 5 * (blocks > 0 ? blocks : 1) + 10 * (n > 0 ? (n - 1) / 2097152 : 0)))
+        [ "$(wc -c <out)" -eq $size ] || fail "$n bytes became $(wc -c <out), not $size"
+        for p in 1 2 5; do
+            "$GZLZSS" -0nc -p$p in | cmp - out
+            # shellcheck disable=SC2002 # It is to be a pipe.
+            cat in | "$GZLZSS" -0n -p$p | cmp - out
+            "$GZLZSS" -dc -p$p out | cmp - in
+        done
+    done
+    # A GPU has nothing to do: it need not be there, and is not brought up.
+    for backend in auto cpu gpu; do
+        "$GZLZSS" -0n -vv --backend=$backend <in 2>stderr | cmp - out
+        grep -qx "$name: stdin: GPU not used: level 0 finds no matches" stderr
+    done
+    ends_with 1 "$GZLZSS" -0k --matcher=culzss plain
+    stderr_is "$name: --matcher does not go with level 0, which finds no matches"
+    absent plain.gz
+    # What is a file's name, and what are several files, is as at other levels.
+    cp in one
+    cp plain two
+    "$GZLZSS" -0 one two
+    absent one two
+    "$GZLZSS" -d one.gz two.gz
+    cmp one in
+    cmp two plain
 }
 
 @test "operands and options in any order" {
@@ -251,13 +288,12 @@ works() {
         [ "$(head -n 1 stderr)" = "$name: $2" ] || fail "$1:" "$(cat stderr)"
         absent plain.gz
     }
-    in_variable --level=13 "GZLZSS: invalid level '13': give 1 to 12"
+    in_variable --level=13 "GZLZSS: invalid level '13': give 0 to 12"
     in_variable '-9 -p x' "GZLZSS: invalid number of threads 'x': give 0 to 1024 (0: all cores)"
     in_variable -b12x "GZLZSS: invalid block size '12x': give 32 to 32768 (KiB)"
     in_variable --backend=x "GZLZSS: invalid backend 'x': give auto, cpu or gpu"
     in_variable --foo "GZLZSS: unrecognized option '--foo'"
     in_variable -kA "GZLZSS: invalid option -- 'A'"
-    in_variable -0 "GZLZSS: invalid option -- '0'"
     in_variable -S "GZLZSS: option requires an argument -- 'S'"
     wrong=$(printf %050d 0)
     in_variable "-S $wrong" "GZLZSS: invalid suffix '$wrong'"
@@ -265,7 +301,7 @@ works() {
     in_variable foo 'foo: non-option in GZLZSS environment variable'
     # But not what is wrong elsewhere.
     ends_with 1 env GZLZSS=-9 "$GZLZSS" --level=13 -k plain
-    stderr_is "$name: invalid level '13': give 1 to 12"
+    stderr_is "$name: invalid level '13': give 0 to 12"
     ends_with 1 env GZLZSS=-9 "$GZLZSS" -k missing
     stderr_is "$name: missing: No such file or directory"
     ends_with 1 env 'GZLZSS=-S .x' "$GZLZSS" -S "$wrong" -k plain

@@ -23,7 +23,7 @@ checked() {
         files+=("in.$size")
     done
     cat "${files[@]}" >all
-    for level in {1..12}; do
+    for level in {0..12}; do
         checked --backend=cpu -p1 "-$level" -c "${files[@]}" >z
         "$GZLZSS" -dc <z | cmp - all
     done
@@ -32,7 +32,7 @@ checked() {
 
 @test "several threads, pieces, a pipe, and files side by side" {
     "$GEN" mixed 700001 >large
-    for options in '-1 -b 64' -6 '-6 --rsyncable' '-12 -b 200'; do
+    for options in -0 '-0 --rsyncable' '-1 -b 64' -6 '-6 --rsyncable' '-12 -b 200'; do
         # shellcheck disable=SC2086 # The command's words.
         checked --backend=cpu -p3 $options -c large >z
         "$GZLZSS" -dc <z | cmp - large

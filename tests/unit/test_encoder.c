@@ -820,6 +820,47 @@ static void incompressible(void)
     }
 }
 
+/* What huff_store is to write, by the RFC: appends a block to `out`, and returns where it ends. */
+static uint8_t *put_stored(uint8_t *out, const uint8_t *in, size_t len, bool final)
+{
+    const uint8_t header[] = {final, len & 0xff, len >> 8, ~len & 0xff, ~len >> 8 & 0xff};
+
+    memcpy(out, header, sizeof(header));
+    memcpy(out + sizeof(header), in, len);
+    return out + sizeof(header) + len;
+}
+
+static void stored(void)
+{
+    static const size_t lens[] = {0,     1,      1000,   65534,   65535,     65536,
+                                  65540, 131070, 131071, MIB - 1, 3 * 65535, MAX_LEN};
+    static const enum huff_end ends[] = {HUFF_LAST, HUFF_MARK, HUFF_SYNC, HUFF_MORE};
+    uint8_t *in = unit_need(malloc(MAX_LEN)), *want = unit_need(malloc(huff_bound(MAX_LEN)));
+    uint64_t state = 7;
+
+    for (size_t j = 0; j < MAX_LEN; j++)
+        in[j] = (uint8_t)unit_rand(&state);
+    for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++)
+        for (size_t e = lens[i] == 0 ? 3 : 0; e < 4; e++) {
+            const enum huff_end end = lens[i] == 0 ? HUFF_LAST : ends[e];
+            uint8_t *out = unit_need(malloc(huff_bound(lens[i]))), *to = want;
+            size_t from = 0;
+
+            for (; lens[i] - from > 65535; from += 65535)
+                to = put_stored(to, in + from, 65535, false);
+            to = put_stored(to, in + from, lens[i] - from, end == HUFF_LAST);
+            if (end == HUFF_MARK || end == HUFF_SYNC)
+                to = put_stored(to, in, 0, false);
+            if (end == HUFF_MARK)
+                to = put_stored(to, in, 0, false);
+            CHECK_EQ(huff_store(in, lens[i], end, out), to - want);
+            CHECK(memcmp(out, want, (size_t)(to - want)) == 0);
+            free(out);
+        }
+    free(in);
+    free(want);
+}
+
 /* Chunks of which every second one cannot be made smaller, and the others hardly or not at all,
  * keep apart and pay for the most headers. */
 static void worst_mixtures(void)
@@ -1402,6 +1443,7 @@ int main(void)
     RUN(long_codes);
     RUN(concatenated);
     RUN(incompressible);
+    RUN(stored);
     RUN(worst_mixtures);
     RUN(sharing);
     RUN(sharing_is_about_exact);

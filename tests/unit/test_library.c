@@ -75,7 +75,7 @@ static void test_sizes(void)
     static const size_t sizes[] = {
         0, 1, 2, 100, 4096, SEGMENT - 1, SEGMENT, SEGMENT + 1, 5 * SEGMENT, 40 * SEGMENT + 1234};
 
-    for (int level = 1; level <= 12; level += level == 1 ? 5 : 6)
+    for (int level = 0; level <= 12; level += level == 1 ? 5 : level == 0 ? 1 : 6)
         for (int threads = 1; threads <= 4; threads += 3) {
             gzlzss *z = object(level, threads);
 
@@ -105,7 +105,7 @@ static void test_bound(void)
 
     for (size_t i = 0; i < len; i++)
         random[i] = (uint8_t)unit_rand(&state);
-    for (int rsyncable = 0; rsyncable < 2; rsyncable++)
+    for (int way = 0; way < 4; way++)
         for (size_t n = 0; n <= len; n = n == 0 ? 1 : 4 * n + 1) {
             gzlzss_options o = GZLZSS_OPTIONS_INIT;
             gzlzss *z;
@@ -114,7 +114,8 @@ static void test_bound(void)
 
             o.threads = 2;
             o.segment_size = SEGMENT;
-            o.rsyncable = rsyncable;
+            o.rsyncable = way % 2;
+            o.level = way / 2 == 0 ? GZLZSS_LEVEL_DEFAULT : GZLZSS_LEVEL_STORED;
             CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
             out = compressed(z, random, n, &out_len);
             CHECK(is_member_of(out, out_len, random, n));
@@ -207,8 +208,17 @@ static void test_arguments(void)
     o.level = 13;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
     CHECK(z == NULL);
-    o.level = 0;
+    o.level = -1;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.level = GZLZSS_LEVEL_STORED;
+    o.matcher = "culzss";
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
+    o.matcher = NULL;
+    /* There is nothing for a GPU to do. */
+    o.backend = GZLZSS_GPU;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    gzlzss_free(z);
+    o.backend = GZLZSS_AUTO;
     o.level = 6;
     o.threads = -1;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);

@@ -170,17 +170,18 @@ static void levels(void)
         {"p -112", 2},        {"p -k12", 12},     {"p -12k", 12},   {"p -1k2", 2},
         {"p -121", 1},        {"p --fast -2", 2}, {"p --fast", 1},  {"p --best", 9},
         {"p --level=12", 12}, {"p --level 3", 3}, {"p -9 --fa", 1}, {"p -12 -6", 6},
+        {"p -0", 0},          {"p --level=0", 0}, {"p -20", 0},     {"p -100", 0},
+        {"p -01", 1},         {"p -010", 10},     {"p -1 -0", 0},   {"p -k0", 0},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         if (!CHECK_EQ(good(cases[i].words)->pipeline.level, cases[i].level))
             printf("# %s\n", cases[i].words);
-    bad("p -0", "p: invalid option -- '0'\nTry `p --help' for more information.\n");
-    bad("p -20", "p: invalid option -- '0'\nTry `p --help' for more information.\n");
-    bad("p --level=13", "p: invalid level '13': give 1 to 12\n");
-    bad("p --level=0", "p: invalid level '0': give 1 to 12\n");
-    bad("p --level=1x", "p: invalid level '1x': give 1 to 12\n");
-    bad("p --level=", "p: invalid level '': give 1 to 12\n");
+    bad("p --level=13", "p: invalid level '13': give 0 to 12\n");
+    bad("p --level=-1", "p: invalid level '-1': give 0 to 12\n");
+    bad("p --level=1x", "p: invalid level '1x': give 0 to 12\n");
+    bad("p --level=", "p: invalid level '': give 0 to 12\n");
+    bad("p -0 --matcher=culzss", "p: --matcher does not go with level 0, which finds no matches\n");
 }
 
 static void segment_sizes(void)
