@@ -70,6 +70,7 @@ int main(int argc, char **argv)
     close_stdin();
     all = ranks_all();
     ranks_share_variable(&all, "GZIP");
+    ranks_share_variable(&all, "PIGZ");
     ranks_share_variable(&all, "GZLZSS");
     if (!ranks_have_same(&all, argv + 1, argc - 1)) {
         msg_error(&m, "all ranks have to be started with the same options and operands");

@@ -18,6 +18,7 @@
 #include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
+#include "src/peers.h"
 
 /* What getopt_long returns for options that have no letter. */
 enum {
@@ -31,6 +32,9 @@ enum {
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
     OPTION_SYNCHRONOUS,
+    OPTION_OF_PEER =
+        1024, /* and from here on: a long option of the program's by whose name this one is
+                              called, by its number there */
 };
 
 /* What it returns for an operand. */
@@ -40,14 +44,13 @@ enum {
 #define DEVICE_MAX 1023
 
 struct option_row {
-    int id; /* the option's letter, or one of the above; 0 for a heading */
-    const char *name;
+    int id;               /* the option's letter, or one of the above; 0 for a heading */
+    const char *name;     /* NULL for a letter alone */
     const char *argument; /* what it is called in --help, NULL if there is none */
     const char *help;     /* NULL for what --help does not list */
 };
 
 static const struct option_row rows[] = {
-    {0, NULL, NULL, "What to do (by default, compress each FILE to FILE.gz and remove FILE):"},
     {'d', "decompress", NULL, "decompress"},
     {'l', "list", NULL, "list sizes and names of compressed files"},
     {'t', "test", NULL, "test the integrity of compressed files"},
@@ -64,7 +67,8 @@ static const struct option_row rows[] = {
     {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input"},
 
     {0, NULL, NULL, "How to compress:"},
-    {'1', "fast", NULL, "compress faster (-1 to -12; default: -6; -0: store)"},
+    {'0', NULL, NULL, "store, do not compress"},
+    {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
     {'9', "best", NULL, "compress better"},
     {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest), or 0"},
     {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores"},
@@ -110,11 +114,12 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* Letters of options without a long name: gzip's -H is -h, -m and -M are the time's part of -n and
  * -N; levels; and digits that are part of a level of two. */
-static const char other_letters[] = "HmM02345678";
+static const char other_letters[] = "HmM2345678";
 
 /* A source of options: the command line, or an environment variable. */
 struct source_of_options {
-    const char *variable; /* NULL: the command line */
+    const char *variable;    /* NULL: the command line */
+    const struct peer *peer; /* of the program's name, or NULL */
     int argc;
     char **argv;
 };
@@ -373,7 +378,14 @@ static bool apply(struct options *o, struct wishes *w, int id, const char *argum
         o->presume_input_tty = true;
         break;
     case OPTION_SYNCHRONOUS:
+    case PEER_SYNCHRONOUS:
         o->synchronous = true;
+        break;
+    case PEER_COMPRESS:
+        w->decompress = false;
+        break;
+    case PEER_REMOVE:
+        o->keep = false;
         break;
     case OPTION_MATCHER:
         w->matcher_source = m->source;
@@ -402,8 +414,12 @@ static int default_threads(void)
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }
 
-/* Makes getopt_long's tables from rows. */
-static void make_tables(struct option long_options[ROWS + 1], char letters[3 * ROWS + 32])
+#define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)
+#define LETTERS (3 * ROWS + PEER_OPTIONS_MAX + 32)
+
+/* Makes getopt_long's tables from the peer's options, which may be NULL, and from rows. */
+static void make_tables(const struct peer *peer, struct option long_options[LONG_OPTIONS + 1],
+                        char letters[LETTERS])
 {
     char *end = letters;
     int n = 0;
@@ -411,12 +427,27 @@ static void make_tables(struct option long_options[ROWS + 1], char letters[3 * R
     /* Operands are to be returned in their places, so that while one argument's letters are gone
      * through, optind stays (parse needs that for -12). */
     *end++ = '-';
+    /* Of a letter that comes twice, the first counts. */
+    for (size_t i = 0; peer != NULL && i < peer->count; i++) {
+        const struct peer_option *p = &peer->options[i];
+
+        if (p->letter != 0)
+            *end++ = p->letter;
+        if (p->name == NULL)
+            continue;
+        long_options[n].name = p->name;
+        /* What is refused may have one. */
+        long_options[n].has_arg = p->means == PEER_REFUSED ? optional_argument : no_argument;
+        long_options[n++].val = OPTION_OF_PEER + (int)i;
+    }
     for (int i = 0; i < ROWS; i++) {
         if (rows[i].id == 0)
             continue;
-        long_options[n].name = rows[i].name;
-        long_options[n].has_arg = rows[i].argument != NULL ? required_argument : no_argument;
-        long_options[n++].val = rows[i].id;
+        if (rows[i].name != NULL) {
+            long_options[n].name = rows[i].name;
+            long_options[n].has_arg = rows[i].argument != NULL ? required_argument : no_argument;
+            long_options[n++].val = rows[i].id;
+        }
         if (rows[i].id < 256) {
             *end++ = (char)rows[i].id;
             if (rows[i].argument != NULL)
@@ -426,9 +457,11 @@ static void make_tables(struct option long_options[ROWS + 1], char letters[3 * R
     strcpy(end, other_letters);
 }
 
+/* Whether the source is GZIP, and so may hold few options. */
 static bool is_gzip_variable(const struct source_of_options *from)
 {
-    return from->variable != NULL && strcmp(from->variable, "GZIP") == 0;
+    return from->variable != NULL && strcmp(from->variable, "GZIP") == 0 &&
+           (from->peer == NULL || from->peer->variable == NULL);
 }
 
 /* Says what is wrong with the option in this argument, after getopt_long has set optopt.  The words are
@@ -472,11 +505,41 @@ static void say_wrong_option(const char *word, const char *letters,
         msg_error(m, "option '--%s' requires an argument", found);
 }
 
+/* The option of the peer's that getopt_long has found, by its long name or, if that is NULL, by its
+ * letter; NULL if it is one of ours. */
+static const struct peer_option *found_of_peer(const struct source_of_options *from, int id,
+                                               const char *name)
+{
+    if (name == NULL)
+        return peers_letter(from->peer, id);
+    return id >= OPTION_OF_PEER ? &from->peer->options[id - OPTION_OF_PEER] : NULL;
+}
+
+/* Says that an option means to the program by whose name this one is called what this one does not do. */
+static bool refuse_of_peer(const struct peer_option *p, const char *name, struct messages *m)
+{
+    if (name != NULL)
+        msg_error(m, "--%s: not supported by gzlzss, which this is (%s)", name, p->what);
+    else
+        msg_error(m, "-%c: not supported by gzlzss, which this is (%s)", p->letter, p->what);
+    return try_help(m);
+}
+
 /* Applies what getopt_long has found, by its long name or, if that is NULL, by its letter; false,
  * with a message printed, if it is no option, or not one for this source. */
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
                         int id, const char *name, struct messages *m)
 {
+    const struct peer_option *p = found_of_peer(from, id, name);
+
+    if (p != NULL && p->means == PEER_REFUSED)
+        return refuse_of_peer(p, name, m);
+    if (p != NULL && p->means == PEER_NONE) {
+        msg_error(m, "invalid option -- '%c'", p->letter);
+        return try_help(m);
+    }
+    if (p != NULL)
+        id = p->means;
     if (!is_gzip_variable(from) || may_be_in_gzip(id, name))
         return apply(o, w, id, optarg, m);
     if (id == '0')
@@ -494,13 +557,13 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
                   struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
-    struct option long_options[ROWS + 1] = {{0}};
-    char letters[3 * ROWS + 32];
+    struct option long_options[LONG_OPTIONS + 1] = {{0}};
+    char letters[LETTERS];
     bool after_one = false;     /* within one argument, after the letter 1 */
     const char *operand = NULL; /* where there may be none */
     int names = 0;
 
-    make_tables(long_options, letters);
+    make_tables(from->peer, long_options, letters);
     opterr = 0; /* say_wrong_option has the words */
     optind = 0; /* start anew */
     for (;;) {
@@ -581,15 +644,31 @@ static bool split_variable(struct source_of_options *from, char **copy)
     return true;
 }
 
-/* gunzip, gunzlzss and the like decompress; zcat, gzcat and gzlzsscat do so to standard output. */
-static void apply_program_name(struct options *o, struct wishes *w, const char *program)
+/* Whether the program's name is zcat, gzcat, gzlzsscat or the like: decompression to standard output. */
+static bool is_cat(const char *program)
 {
-    const bool is_cat = strcmp(program, "gzcat") == 0 || strcmp(program, "gzlzsscat") == 0 ||
-                        (program[0] != '\0' && strcmp(program + 1, "cat") == 0);
+    return strcmp(program, "gzcat") == 0 || strcmp(program, "gzlzsscat") == 0 ||
+           (program[0] != '\0' && strcmp(program + 1, "cat") == 0);
+}
 
-    if (is_cat)
-        o->to_stdout = true;
-    w->decompress = is_cat || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
+/* Whether it is one of these, gunzip, gunzlzss or the like. */
+static bool decompresses(const char *program)
+{
+    return is_cat(program) || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
+}
+
+/* Applies what the program's name says; false, with a message printed, if by this name it does nothing. */
+static bool apply_program_name(struct options *o, struct wishes *w, const struct peer *peer,
+                               struct messages *m)
+{
+    o->to_stdout = is_cat(m->program);
+    w->decompress = decompresses(m->program);
+    if (peer == NULL)
+        return true;
+    o->keep = peer->keeps;
+    if (peer->differs != NULL)
+        msg_error(m, "gzlzss does not stand in for this program, whose %s", peer->differs);
+    return peer->differs == NULL;
 }
 
 /* Puts what --matcher asks for in the place of the level's match finder; false, with a message
@@ -643,40 +722,52 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     return true;
 }
 
-/* Goes through the environment variables.  False, with a message printed, as parse. */
-static bool parse_variables(struct options *o, struct wishes *w, struct messages *m)
+/* Goes through the environment variables that hold options.  False, with a message printed, as parse. */
+static bool parse_variables(struct options *o, struct wishes *w, const struct peer *peer,
+                            struct messages *m)
 {
-    struct source_of_options gzip = {.variable = "GZIP"}, own = {.variable = "GZLZSS"};
-    bool ok = split_variable(&gzip, &o->variables[0]) && split_variable(&own, &o->variables[1]);
+    const char *const variables[] = {
+        peer != NULL && peer->ignores_gzip ? NULL : "GZIP",
+        peer != NULL ? peer->variable : NULL,
+        "GZLZSS",
+    };
+    bool ok = true;
 
-    if (!ok)
-        msg_error(m, "memory exhausted");
-    if (ok && gzip.argc > 1) {
-        ok = parse(o, w, &gzip, m);
-        if (ok && !m->quiet)
-            msg_note(m, "warning: GZIP environment variable is deprecated; use an alias or script");
+    _Static_assert(sizeof(variables) / sizeof(variables[0]) == OPTIONS_VARIABLES, "room for all");
+    for (int i = 0; ok && i < OPTIONS_VARIABLES; i++) {
+        struct source_of_options from = {.variable = variables[i], .peer = peer};
+        const bool is_gzip = is_gzip_variable(&from);
+
+        if (from.variable == NULL)
+            continue;
+        ok = split_variable(&from, &o->variables[i]);
+        if (!ok)
+            msg_error(m, "memory exhausted");
+        if (ok && from.argc > 1) {
+            m->source = is_gzip ? NULL : from.variable;
+            ok = parse(o, w, &from, m);
+            m->source = NULL;
+            if (ok && is_gzip && !m->quiet)
+                msg_note(
+                    m, "warning: GZIP environment variable is deprecated; use an alias or script");
+        }
+        free(from.argv);
     }
-    if (ok && own.argc > 1) {
-        m->source = own.variable;
-        ok = parse(o, w, &own, m);
-        m->source = NULL;
-    }
-    free(gzip.argv);
-    free(own.argv);
     return ok;
 }
 
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 {
-    struct source_of_options command = {.argc = argc, .argv = argv};
+    const struct peer *peer = peers_find(m->program);
+    struct source_of_options command = {.peer = peer, .argc = argc, .argv = argv};
     struct wishes w = {.no_name = -1, .no_time = -1};
 
     *o = (struct options){
         .suffix = NAMES_SUFFIX_DEFAULT,
         .pipeline = {.level = LZ_LEVEL_DEFAULT, .backend = BACKEND_AUTO},
     };
-    apply_program_name(o, &w, m->program);
-    if (!parse_variables(o, &w, m) || (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
+    if (!apply_program_name(o, &w, peer, m) || !parse_variables(o, &w, peer, m) ||
+        (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
         return false;
     o->names = argv + 1;
     o->name_count = command.argc - 1;
@@ -687,39 +778,94 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 
 void options_free(struct options *o)
 {
-    for (size_t i = 0; i < sizeof(o->variables) / sizeof(o->variables[0]); i++)
+    for (int i = 0; i < OPTIONS_VARIABLES; i++)
         free(o->variables[i]);
+}
+
+/* Prints an option's line of --help; letter 0 or name NULL: it has none. */
+static void print_option(int letter, const char *name, const char *argument, const char *help)
+{
+    char both[64] = "";
+
+    if (name != NULL)
+        snprintf(both, sizeof(both), "--%s%s%s", name, argument != NULL ? "=" : "",
+                 argument != NULL ? argument : "");
+    if (letter != 0)
+        printf("  -%c%c %-20s %s\n", letter, name != NULL ? ',' : ' ', both, help);
+    else
+        printf("      %-20s %s\n", both, help);
+}
+
+/* Prints what the program does by this name. */
+static void print_purpose(const char *program, const struct peer *peer)
+{
+    if (is_cat(program))
+        printf(
+            "Decompress FILEs in gzip's format to standard output, on all cores.\n"
+            "\nWhat to do (by default, decompress each FILE to standard output, and keep it):\n");
+    else if (decompresses(program))
+        printf("Decompress FILEs in gzip's format on all cores.\n"
+               "\nWhat to do (by default, decompress each FILE.gz to FILE and remove FILE.gz):\n");
+    else
+        printf(
+#ifdef HAVE_CUDA
+            "Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
+            "help, or decompress them.\n"
+#else
+            "Compress FILEs to gzip's format on all cores, or decompress them.\n"
+#endif
+            "\nWhat to do (by default, compress each FILE to FILE.gz and %s FILE):\n",
+            peer != NULL && peer->keeps ? "keep" : "remove");
+}
+
+/* Prints those options that have the peer's meaning, and those that are refused. */
+static void print_options_of_peer(const struct peer *peer)
+{
+    bool has_any = false;
+
+    for (size_t i = 0; i < peer->count; i++) {
+        const struct peer_option *p = &peer->options[i];
+
+        if (p->means == PEER_REFUSED || p->means == PEER_NONE)
+            continue;
+        if (!has_any)
+            printf("\nAs in %s:\n", peer->names[0]);
+        has_any = true;
+        print_option(p->letter, p->name, NULL, p->what);
+    }
+    if (!has_any)
+        return;
+    printf("  not supported:          ");
+    for (size_t i = 0; i < peer->count; i++)
+        if (peer->options[i].means == PEER_REFUSED)
+            printf(" -%c", peer->options[i].letter);
+    putchar('\n');
 }
 
 void options_help(const char *program)
 {
-    printf("Usage: %s [OPTION]... [FILE]...\n"
-#ifdef HAVE_CUDA
-           "Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
-           "help, or decompress them.\n",
-#else
-           "Compress FILEs to gzip's format on all cores, or decompress them.\n",
-#endif
-           program);
+    const struct peer *peer = peers_find(program);
+    const bool has_variable = peer != NULL && peer->variable != NULL;
+
+    printf("Usage: %s [OPTION]... [FILE]...\n", program);
+    print_purpose(program, peer);
     for (int i = 0; i < ROWS; i++) {
         const struct option_row *r = &rows[i];
-        char name[64];
+        const bool has_letter = r->id < 256 && peers_letter(peer, r->id) == NULL;
 
-        if (r->help == NULL)
+        if (r->help == NULL || (r->id != 0 && r->name == NULL && !has_letter))
             continue;
-        if (r->id == 0) {
+        if (r->id == 0)
             printf("\n%s\n", r->help);
-            continue;
-        }
-        snprintf(name, sizeof(name), "--%s%s%s", r->name, r->argument != NULL ? "=" : "",
-                 r->argument != NULL ? r->argument : "");
-        if (r->id < 256)
-            printf("  -%c, %-20s %s\n", r->id, name, r->help);
         else
-            printf("      %-20s %s\n", name, r->help);
+            print_option(has_letter ? r->id : 0, r->name, r->argument, r->help);
     }
-    printf("\nWith no FILE, or when FILE is -, read standard input.  The environment variable\n"
-           "GZLZSS may hold options.\n");
+    if (peer != NULL)
+        print_options_of_peer(peer);
+    printf("\nWith no FILE, or when FILE is -, read standard input.  The environment variable%s\n"
+           "%s%sGZLZSS may hold options.\n",
+           has_variable ? "s" : "", has_variable ? peer->variable : "",
+           has_variable ? " and " : "");
 }
 
 /* Prints what values a method's parameter may have. */

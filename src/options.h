@@ -23,6 +23,10 @@ enum action {
     ACTION_LICENSE,
 };
 
+/* Environment variables that may hold options: GZIP, one of the program's by whose name this one is
+ * called (peers.h), and GZLZSS. */
+#define OPTIONS_VARIABLES 3
+
 struct options {
     enum action action;
     bool to_stdout; /* -c, or a name like zcat; standard input's output goes there in any case */
@@ -43,14 +47,16 @@ struct options {
     bool threads_given;              /* by an option; else as many as the affinity mask allows */
     char **names; /* the operands, in argv; "-" is standard input, which none at all means too */
     int name_count;
-    char *variables[2]; /* copies of GZIP and GZLZSS, which the above may point into, or NULL */
+    /* Copies of the environment variables that hold options, which the above may point into, or NULL. */
+    char *variables[OPTIONS_VARIABLES];
 };
 
 /*
  * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is
- * called by (m->program) counts too, and -q and -v set m->quiet.  Returns false, with a message
- * printed, if something makes no sense or memory is short.  argv may be put into another order, and
- * has to stay.  options_free has to follow, whatever this returns.
+ * called by (m->program) counts too: there may be another variable, and options may mean what they
+ * mean to another program (peers.h).  -q and -v set m->quiet.  Returns false, with a message printed,
+ * if something makes no sense or memory is short.  argv may be put into another order, and has to stay.
+ * options_free has to follow, whatever this returns.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 void options_free(struct options *o);

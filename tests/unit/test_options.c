@@ -485,9 +485,82 @@ static void matchers(void)
     CHECK_EQ(good("p --matcher=help --matcher=x f")->action, ACTION_LIST_MATCHERS);
 }
 
+/* Names of other programs: options mean what they mean there, or are refused, however they are written
+ * and wherever they stand. */
+static void peers(void)
+{
+    const struct options *o = good("pigz -9 -n -T -R f");
+    struct line *l;
+
+    CHECK_EQ(o->pipeline.level, 9);
+    CHECK(o->no_name && o->no_time && o->pipeline.rsyncable && !o->threads_given && !o->keep);
+    CHECK(operands_are(o, "f"));
+    o = good("pigz -9nTR f");
+    CHECK(o->pipeline.level == 9 && o->no_name && o->no_time && o->pipeline.rsyncable);
+    o = good("pigz -T4 f"); /* no number of threads */
+    CHECK(o->pipeline.level == 4 && o->no_time && !o->no_name && !o->threads_given);
+    CHECK_EQ(good("pigz --threads 3 f")->pipeline.threads, 3);
+    CHECK(good("pigz --no-time f")->no_time && !good("pigz -n --time f")->no_time);
+    CHECK(good("pigz -Y f")->synchronous && good("pigz --synchronous f")->synchronous);
+    CHECK_EQ(good("pigz -0 f")->pipeline.level, 0);
+    CHECK_EQ(good("unpigz f")->action, ACTION_DECOMPRESS);
+    CHECK_EQ(good("gzlzss-as-pigz -H")->action, ACTION_HELP);
+    CHECK_EQ(good("pigzy -H")->action, ACTION_HELP);
+#define NOT_PIGZ(word, what)                                    \
+    ": " word ": not supported by gzlzss, which this is (" what \
+    ")\nTry `pigz --help' for more information.\n"
+    bad("pigz -H f", "pigz" NOT_PIGZ("-H", "Huffman coding alone"));
+    bad("pigz -k9H f", "pigz" NOT_PIGZ("-H", "Huffman coding alone"));
+    bad("pigz --huff f", "pigz" NOT_PIGZ("--huffman", "Huffman coding alone"));
+    bad("pigz --comment=x f", "pigz" NOT_PIGZ("--comment", "a comment in the header"));
+    bad("pigz --comment x f", "pigz" NOT_PIGZ("--comment", "a comment in the header"));
+    bad("pigz -I5 f", "pigz" NOT_PIGZ("-I", "zopfli's iterations"));
+    bad("pigz.real -z f", "pigz.real: -z: not supported by gzlzss, which this is (zlib format)\n"
+                          "Try `pigz.real --help' for more information.\n");
+    CHECK(setenv("PIGZ", "-9 -k", 1) == 0);
+    o = good("pigz f");
+    CHECK(o->pipeline.level == 9 && o->keep);
+    CHECK_EQ(good("gzip f")->pipeline.level, 6);
+    CHECK_EQ(good("gzlzss f")->pipeline.level, 6);
+    CHECK_EQ(good("igzip f")->pipeline.level, 6);
+    CHECK(setenv("GZIP", "-1 -T -p2", 1) == 0);
+    l = parse("pigz f"); /* without gzip's warning */
+    CHECK(l->ok && l->o.pipeline.level == 9 && l->o.no_time && l->o.pipeline.threads == 2);
+    CHECK_EQ(capture.text[0], '\0');
+    CHECK_EQ(good("igzip f")->pipeline.level, 6);
+    CHECK(setenv("PIGZ", "-U", 1) == 0);
+    bad("pigz f", "pigz: PIGZ" NOT_PIGZ("-U", "run-length encoding"));
+    CHECK(setenv("PIGZ", "-9 f", 1) == 0);
+    bad("pigz", "pigz: f: non-option in PIGZ environment variable\n"
+                "Try `pigz --help' for more information.\n");
+    CHECK(setenv("GZIP", "-K", 1) == 0);
+    bad("pigz f", "pigz: GZIP" NOT_PIGZ("-K", "zip format"));
+    CHECK(unsetenv("PIGZ") == 0 && unsetenv("GZIP") == 0);
+    CHECK(setenv("GZLZSS", "-k --oneb", 1) == 0);
+    bad("unpigz f", "unpigz: GZLZSS: --oneblock: not supported by gzlzss, which this is "
+                    "(zopfli's blocks)\nTry `unpigz --help' for more information.\n");
+    CHECK(unsetenv("GZLZSS") == 0);
+
+    CHECK(good("igzip f")->keep && good("igzip -d f")->keep && good("igzip --rm -k f")->keep);
+    CHECK(!good("igzip --rm f")->keep && !good("igzip -k --rm f")->keep);
+    CHECK_EQ(good("igzip -0 f")->pipeline.level, 1);
+    CHECK_EQ(good("igzip -d -z f")->action, ACTION_COMPRESS);
+    CHECK_EQ(good("igzip --compress f")->action, ACTION_COMPRESS);
+    CHECK_EQ(good("igzip -T 3 f")->pipeline.threads, 3);
+    bad("igzip -o g f",
+        "igzip: -o: not supported by gzlzss, which this is (a name for the output)\n"
+        "Try `igzip --help' for more information.\n");
+
+    bad("gzip -0 f", "gzip: invalid option -- '0'\nTry `gzip --help' for more information.\n");
+    CHECK_EQ(good("gzip -10 f")->pipeline.level, 10);
+    bad("bgzip -d f", "bgzip: gzlzss does not stand in for this program, whose format is BGZF\n");
+    bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
+}
+
 int main(void)
 {
-    if (unsetenv("GZIP") != 0 || unsetenv("GZLZSS") != 0 || unsetenv("POSIXLY_CORRECT") != 0)
+    if (unsetenv("GZIP") != 0 || unsetenv("PIGZ") != 0 || unsetenv("GZLZSS") != 0 ||
+        unsetenv("POSIXLY_CORRECT") != 0)
         abort();
     RUN(defaults);
     RUN(actions);
@@ -503,6 +576,7 @@ int main(void)
     RUN(own_variable);
     RUN(gzip_variable);
     RUN(matchers);
+    RUN(peers);
     options_free(&parse("p")->o);
     return unit_done();
 }
