@@ -201,17 +201,22 @@ static void be_good(void)
     atomic_store(&told.good_copies, 1L << 40);
 }
 
-static gzlzss *object(int threads, bool rsyncable)
+static gzlzss *object_of(int level, int threads, bool rsyncable)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
     gzlzss *z = NULL;
 
-    o.level = 1;
+    o.level = level;
     o.threads = threads;
     o.segment_size = SEGMENT;
     o.rsyncable = rsyncable;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
     return unit_need(z);
+}
+
+static gzlzss *object(int threads, bool rsyncable)
+{
+    return object_of(1, threads, rsyncable);
 }
 
 static void free_object(gzlzss *z)
@@ -256,9 +261,10 @@ static void test_memory(void)
     struct CUstream_st *stream = (struct CUstream_st *)&told;
 
     be_good();
-    for (int way = 0; way < 16; way++) {
+    for (int way = 0; way < 32; way++) {
         const bool from_gpu = way % 2 != 0, to_gpu = way / 2 % 2 != 0;
-        gzlzss *z = object(way / 4 % 2 != 0 ? 4 : 1, way / 8 != 0);
+        gzlzss *z = object_of(way < 16 ? 1 : GZLZSS_LEVEL_STORED, way / 4 % 2 != 0 ? 4 : 1,
+                              way / 8 % 2 != 0);
 
         for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
             const size_t size = sizes[i];
