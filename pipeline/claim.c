@@ -12,6 +12,7 @@
 #include "pipeline/claim.h"
 #include "pipeline/crew.h"
 #include "pipeline/jobs.h"
+#include "pipeline/pushed.h"
 
 /* Gives up the lock to read; returns the time. */
 static double begin_reading(struct job *j)
@@ -53,7 +54,7 @@ static void pad(uint8_t *in, size_t len)
 
 struct slot *claim_any(struct job *j, uint8_t *buf)
 {
-    const uint64_t index = j->next_claim, place = j->ahead == NULL ? 0 : index % j->ahead_most;
+    const uint64_t index = j->next_claim;
     const size_t size = j->pipeline->segment_size;
     struct slot *s = slot_new(j, size);
 
@@ -62,13 +63,20 @@ struct slot *claim_any(struct job *j, uint8_t *buf)
     s->index = index;
     s->in = buf;
     s->len = size;
-    if (j->ahead != NULL) {
+    if (j->of->is_pushed) {
+        s->pushed = pushed_claim(j);
+        s->ahead = s->pushed->bytes;
+        s->before = s->pushed->before;
+        s->len = s->pushed->len;
+        s->last = s->pushed->last;
+    } else if (j->ahead != NULL) {
+        const uint64_t place = index % j->ahead_most;
+
         s->ahead = j->ahead_in + place * size;
-        s->before = j->ahead[place].before;
         s->len = j->ahead[place].len;
         s->last = j->ahead[place].last;
-        slot_weigh(s, s->len);
     }
+    slot_weigh(s, s->len);
     j->next_claim++;
     job_count_left(j, 0, s->len);
     return s;
@@ -89,15 +97,18 @@ void read_segment(struct slot *s)
             pad(s->in, s->before + s->len);
     }
     end_reading(j, began, ok, s->len);
-    if (s->ahead != NULL) {
-        s->ahead = NULL;
+    if (s->ahead == NULL)
+        return;
+    /* There is room for one more. */
+    s->ahead = NULL;
+    if (s->pushed != NULL) {
+        pushed_leave(j, s->pushed);
+        s->pushed = NULL;
+        wake_caller(j->of);
+    } else {
         j->ahead[s->index % j->ahead_most].is_here = false;
         j->ahead_count--;
-        /* There is room for one more. */
-        if (j->of->is_pushed)
-            wake_caller(j->of);
-        else
-            pthread_cond_signal(&j->pipeline->can_work);
+        pthread_cond_signal(&j->pipeline->can_work);
     }
 }
 

@@ -37,10 +37,10 @@
  *
  * Input bytes are in the worker's own buffer or in a GPU batch, which is free again when all its
  * segments are encoded.  An output buffer belongs to a worker, then to the slot that it encodes,
- * then to the pipeline (`spare`).  Segments that are read ahead are in memory of their own: the
- * place of one belongs to the thread that reads it, then to the thread that copies it to where it
- * is matched.  A worker's matcher is its own, except for the room for results: while others match
- * chunks of its segment (struct split), each writes the results of the chunks that it took.
+ * then to the pipeline (`spare`).  Segments that are read ahead, or pushed, are in memory of their
+ * own: the place of one belongs to the thread that reads it, or pushes, then to the thread that copies
+ * it to where it is matched.  A worker's matcher is its own, except for the room for results: while
+ * others match chunks of its segment (struct split), each writes the results of the chunks that it took.
  *
  * If an input is in a GPU's memory, a feeder only says where its segments are.  The GPU takes them
  * from there, and copies them into the batch's memory on the host, too.  If that fails, workers read
@@ -66,6 +66,7 @@
  *   policy      decisions, from measured numbers
  *   source      an input's segments (pipe_reader: of a fast pipe; copiers: in a GPU's memory)
  *   gpus        bringing up GPUs
+ *   pushed      memory for what the caller pushes
  *   jobs        the list of jobs; how they begin, fail and end; facts for the policy; when a feeder
  *               fills a batch
  *   crew        starting workers, and their memory
@@ -113,7 +114,8 @@ struct slot {
     struct job *job;
     uint64_t index;        /* the segment's number in the job */
     uint8_t *in;           /* where its bytes are, or will be */
-    const uint8_t *ahead;  /* where they are until they are read into `in`, if read ahead */
+    const uint8_t *ahead;  /* read ahead or pushed: its bytes, until they are copied to `in` */
+    struct pushed *pushed; /* pushed: the same; else NULL */
     bool is_away;          /* they are in a GPU's memory, from where it is to take them itself */
     size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
     size_t len;            /* of the segment */
@@ -180,10 +182,9 @@ struct pace {
 
 #define PACES 16
 
-/* A segment that was read ahead, or pushed. */
+/* A segment that was read ahead. */
 struct ahead {
-    bool is_here;  /* until it was copied to where it is worked on */
-    size_t before; /* see struct slot */
+    bool is_here; /* until it was copied to where it is worked on */
     size_t len;
     bool last;
 };
@@ -213,13 +214,15 @@ struct job {
     struct slot *slots, *last_slot; /* claimed and not written, in the order of their numbers */
     uint64_t left, left_begun, left_segments; /* what the job adds to the pipeline's */
 
-    struct ahead *ahead; /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
-    uint8_t *ahead_in;   /* likewise, the bytes of each; NULL when there are none */
-    uint64_t ahead_most;
-    uint64_t ahead_count; /* of these that are here, or being read */
-    bool ahead_ends;      /* for want of memory */
-    bool pushing;         /* a thread fills the next place there */
-    size_t pushed;        /* bytes that are in it */
+    struct ahead *ahead;    /* of segment i, if read ahead, at i % ahead_most; NULL: none may be */
+    uint8_t *ahead_in;      /* likewise, the bytes of each; NULL when there are none */
+    uint64_t ahead_most;    /* the most segments that are read ahead, or pushed, at a time */
+    uint64_t ahead_count;   /* how many are now, or are being read */
+    bool ahead_ends;        /* for want of memory */
+    bool pushing;           /* a thread is in job_push */
+    struct pushed *filling; /* the segment that it fills, or NULL */
+    struct pushed *first_pushed, *last_pushed; /* the full ones that are not copied yet, in order */
+    struct pushed *next_pushed;                /* the first of these that is not claimed, or NULL */
     struct pace
         claimed[2]; /* more than POLICY_PIPE_SECONDS ago, if there was so much time, and since
                                then */
@@ -268,9 +271,11 @@ struct pipeline {
 
     /* Slots: */
     struct slot *free_slots;
-    uint64_t held, held_max;  /* bytes that all slots hold, and the most that they may; */
-    uint64_t held_by_workers; /* of that, what keeps these busy */
-    struct spare *spare;      /* output buffers that no slot has */
+    uint64_t held, held_max;     /* bytes that all slots hold, and the most that they may; */
+    uint64_t held_by_workers;    /* of that, what keeps these busy */
+    struct spare *spare;         /* output buffers that no slot has */
+    struct pushed *spare_pushed; /* memory for the next whole segments that are pushed */
+    unsigned spare_pushed_count;
     struct queue unread, ready;
 
     /* Workers: */

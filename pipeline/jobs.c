@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "pipeline/jobs.h"
+#include "pipeline/pushed.h"
 
 /* Bytes of a pipe that are read ahead while a GPU is brought up, at most: what a fast one gives in
  * that time. */
@@ -233,8 +234,8 @@ void job_fail(struct job *j, enum pipeline_status status, int error_number)
     wake_all(j->pipeline);
 }
 
-/* Places for segments that are read ahead, or pushed: of the latter, as many as keep all at work. */
-static uint64_t places(const struct job *j)
+/* Segments that may be read ahead, or pushed: of the latter, as many as keep all at work. */
+static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
     const uint64_t for_gpus = p->gpus != NULL ? PUSH_FOR_GPUS : 0;
@@ -267,8 +268,8 @@ static bool open_source(struct job *j)
         return false;
     }
     j->any_order = j->source.random_access;
-    if (j->of->is_pushed || (p->gpus != NULL && !source_is_file(&j->source))) {
-        j->ahead_most = places(j);
+    j->ahead_most = most_ahead(j);
+    if (!j->of->is_pushed && p->gpus != NULL && !source_is_file(&j->source)) {
         j->ahead = calloc(j->ahead_most, sizeof(*j->ahead));
         if (j->ahead == NULL) {
             source_finish(&j->source);
@@ -399,6 +400,7 @@ bool job_settle(struct job *j)
     source_finish(&j->source);
     free(j->ahead);
     free(j->ahead_in);
+    pushed_free(j);
     j->of->stats = j->stats;
     j->of->crc = j->crc;
     if (j->of->end != NULL)

@@ -1,17 +1,17 @@
 /*
  * push.c - input that the caller gives (push.h)
  *
- * The caller's thread copies it to the next free place of j->ahead_in.  A place that is full waits
- * there for one byte more, or the end: only then it is known whether the segment is the last.
+ * The caller's thread copies it to the segment that is being filled (pushed.h).  A segment that is
+ * full waits there for one byte more, or the end: only then it is known whether it is the last.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "base/hugepages.h"
 #include "pipeline/crew.h"
 #include "pipeline/jobs.h"
 #include "pipeline/push.h"
+#include "pipeline/pushed.h"
 
 /* Segments that may wait: as many as keep all at work.  While a GPU is brought up, as many as are
  * read ahead of a pipe then. */
@@ -27,10 +27,10 @@ static uint64_t most_waiting(const struct job *j)
     return most < j->ahead_most ? most : j->ahead_most;
 }
 
-/* Whether the next place is free. */
+/* Whether one more may be filled. */
 static bool has_place(const struct job *j)
 {
-    return j->ahead_count < most_waiting(j) && !j->ahead[j->any_order % j->ahead_most].is_here;
+    return j->ahead_count < most_waiting(j);
 }
 
 bool job_can_be_pushed(const struct job *j)
@@ -40,21 +40,13 @@ bool job_can_be_pushed(const struct job *j)
     return has_place(j) || (j->source.held != NULL && source_has_room(&j->source));
 }
 
-static uint8_t *next_place(const struct job *j)
-{
-    return j->ahead_in + j->any_order % j->ahead_most * j->pipeline->segment_size;
-}
-
-/* What is in the next place can be claimed. */
+/* What is being filled can be claimed. */
 static void publish(struct job *j, size_t before, size_t len, bool last)
 {
     struct pipeline *p = j->pipeline;
 
-    j->ahead[j->any_order % j->ahead_most] =
-        (struct ahead){.is_here = true, .before = before, .len = len, .last = last};
-    j->ahead_count++;
+    pushed_publish(j, before, len, last);
     j->any_order++;
-    j->pushed = 0;
     if (last) {
         j->total = j->any_order;
         j->of->has_ended = true;
@@ -64,20 +56,26 @@ static void publish(struct job *j, size_t before, size_t len, bool last)
     jobs_call_feeder(p);
 }
 
-/* Copies what fits into the next place; gives up the lock. */
-static size_t copy(struct job *j, const uint8_t *bytes, size_t len)
+/* Makes room for `want` bytes in what is being filled; the job fails if memory is short. */
+static bool make_room(struct job *j, size_t want)
+{
+    if (!pushed_make_room(j, want))
+        job_fail(j, PIPELINE_NO_MEMORY, 0);
+    return !j->failed;
+}
+
+/* Copies what fits into what is being filled, which has room for it; gives up the lock. */
+static void copy(struct job *j, const uint8_t *bytes, size_t len)
 {
     struct pipeline *p = j->pipeline;
-    const size_t room = p->segment_size - j->pushed, n = len < room ? len : room;
-    uint8_t *const to = next_place(j) + j->pushed;
+    uint8_t *const to = j->filling->bytes + j->filling->len;
 
-    if (n == 0)
-        return 0;
+    if (len == 0)
+        return;
     unlock(p);
-    memcpy(to, bytes, n);
+    memcpy(to, bytes, len);
     lock(p);
-    j->pushed += n;
-    return n;
+    j->filling->len += len;
 }
 
 static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, bool ends)
@@ -85,16 +83,22 @@ static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, boo
     const size_t size = j->pipeline->segment_size;
     size_t taken = 0;
 
-    while (!j->failed && has_place(j)) {
-        if (j->pushed == size && taken < len) {
+    while (!j->failed && has_place(j) && (taken < len || ends)) {
+        const size_t filled = j->filling != NULL ? j->filling->len : 0;
+        const size_t n = len - taken < size - filled ? len - taken : size - filled;
+
+        if (filled == size && taken < len) {
             publish(j, 0, size, false);
             continue;
         }
-        taken += copy(j, bytes + taken, len - taken);
+        if (!make_room(j, filled + n))
+            break;
+        copy(j, bytes + taken, n);
+        taken += n;
         if (taken < len)
             continue;
         if (ends && !j->failed)
-            publish(j, 0, j->pushed, true);
+            publish(j, 0, j->filling->len, true);
         break;
     }
     return taken;
@@ -104,13 +108,14 @@ static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, boo
 static void push_piece(struct job *j)
 {
     struct pipeline *p = j->pipeline;
-    uint8_t *const to = next_place(j);
     size_t before, len;
     bool last;
 
+    if (!make_room(j, p->segment_size))
+        return;
     unlock(p);
     /* It reads nothing, so that it cannot fail. */
-    (void)source_next_piece(&j->source, to, &before, &len, &last);
+    (void)source_next_piece(&j->source, j->filling->bytes, &before, &len, &last);
     lock(p);
     if (!j->failed)
         publish(j, before, len, last);
@@ -122,15 +127,18 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
     size_t taken = 0;
 
     while (!j->failed && !j->of->has_ended) {
-        size_t n;
+        size_t n = 0;
+        bool ok;
 
         while (!j->failed && !j->of->has_ended && source_has_piece(&j->source) && has_place(j))
             push_piece(j);
         if (j->of->has_ended || !source_has_room(&j->source) || (taken == len && !ends))
             break;
         unlock(p);
-        n = source_push(&j->source, bytes + taken, len - taken, ends);
+        ok = source_push(&j->source, bytes + taken, len - taken, ends, &n);
         lock(p);
+        if (!ok)
+            job_fail(j, PIPELINE_NO_MEMORY, 0);
         taken += n;
         if (n == 0 && !(has_place(j) && source_has_piece(&j->source)))
             break;
@@ -145,10 +153,6 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends)
 
     if (j->state != JOB_OPEN)
         return 0;
-    if (j->ahead_in == NULL)
-        j->ahead_in = hugepages_alloc_many(j->ahead_most, p->segment_size);
-    if (j->ahead_in == NULL)
-        job_fail(j, PIPELINE_NO_MEMORY, 0);
     j->pushing = true;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);

@@ -1,5 +1,5 @@
 /*
- * push.h - input that the caller gives, segment by segment, to where what is read ahead goes
+ * push.h - input that the caller gives, which becomes segments (pushed.h has their memory)
  */
 #ifndef GZLZSS_PUSH_H
 #define GZLZSS_PUSH_H

@@ -14,6 +14,7 @@
 #include "pipeline/here.h"
 #include "pipeline/jobs.h"
 #include "pipeline/push.h"
+#include "pipeline/pushed.h"
 #include "pipeline/work.h"
 
 /*
@@ -264,6 +265,7 @@ void pipeline_free(struct pipeline *p)
         next = s->next;
         free(s);
     }
+    pushed_free_spare(p);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->can_work);
     pthread_cond_destroy(&p->can_feed);

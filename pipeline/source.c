@@ -76,7 +76,8 @@ const uint8_t *source_on_gpu(const struct source *s, uint64_t index)
 
 void source_init_pushed(struct source *s, size_t segment_size)
 {
-    *s = (struct source){.fd = -1, .wake = {-1, -1}, .segment_size = segment_size};
+    *s = (struct source){
+        .fd = -1, .is_pushed = true, .wake = {-1, -1}, .segment_size = segment_size};
 }
 
 /* Waits until there is something to read, or the end; false with errno set if it was cancelled. */
@@ -187,8 +188,10 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 /* Bytes that the hash depends on: older ones have been shifted out of it. */
 #define HASH_BYTES 64
 
-/* Bytes held at a time: the window, and many pieces. */
+/* Bytes held at a time: the window, and many pieces.  Where they are pushed, there is room for
+ * HELD_FIRST at first, and for twice as many each time that these are full. */
 #define HELD_SIZE ((size_t)1 << 20)
+#define HELD_FIRST ((size_t)4 << 10)
 
 /* A number without a pattern for every byte (the generator is S. Vigna's splitmix64); the hash that
  * is made of them is that of "gear" chunking (W. Xia and others, 2014). */
@@ -222,7 +225,8 @@ bool source_begin_pieces(struct source *s)
 {
     /* One after the other: where one starts is known when the one before was read. */
     s->random_access = 0;
-    s->held = malloc(HELD_SIZE);
+    s->held_room = s->is_pushed ? HELD_FIRST : HELD_SIZE;
+    s->held = malloc(s->held_room);
     return s->held != NULL;
 }
 
@@ -236,18 +240,39 @@ static void forget_pieces(struct source *s)
     s->next = window;
 }
 
-size_t source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends)
+/* Makes room for so many bytes in all; false if memory is short. */
+static bool make_room(struct source *s, size_t size)
+{
+    size_t room = s->held_room;
+    uint8_t *held;
+
+    if (size <= room)
+        return true;
+    while (room < size)
+        room *= 2;
+    held = realloc(s->held, room);
+    if (held == NULL)
+        return false;
+    s->held = held;
+    s->held_room = room;
+    return true;
+}
+
+bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken)
 {
     size_t n;
 
     if (len > HELD_SIZE - s->filled)
         forget_pieces(s);
     n = len < HELD_SIZE - s->filled ? len : HELD_SIZE - s->filled;
+    if (!make_room(s, s->filled + n))
+        return false;
     if (n > 0)
         memcpy(s->held + s->filled, bytes, n);
     s->filled += n;
     s->no_more = ends && n == len;
-    return n;
+    *taken = n;
+    return true;
 }
 
 bool source_has_room(const struct source *s)

@@ -31,6 +31,7 @@ struct source {
     struct copiers *copiers; /* not NULL: the memory is this device's, and they get there */
     int device;
     bool is_file;               /* a regular one, or memory */
+    bool is_pushed;             /* by source_push, or elsewhere */
     int wake[2];                /* a pipe that ends waiting, unless the file is regular; else -1 */
     struct pipe_reader *reader; /* of a pipe, or NULL */
     size_t segment_size;
@@ -45,11 +46,12 @@ struct source {
     uint64_t end; /* bytes of the whole input, once the last segment was read */
 
     /* Of reading in pieces: */
-    uint8_t *held; /* the window before the next piece, and what was read after it; else NULL */
-    size_t next;   /* where in it the next piece starts, */
-    size_t filled; /* and where what was read ends, */
-    uint64_t read; /* which are so many bytes in all */
-    bool no_more;  /* the input ends there */
+    uint8_t *held;    /* the window before the next piece, and what was read after it; else NULL */
+    size_t held_room; /* bytes that it has memory for: it grows with what is pushed */
+    size_t next;      /* where in it the next piece starts, */
+    size_t filled;    /* and where what was read ends, */
+    uint64_t read;    /* which are so many bytes in all */
+    bool no_more;     /* the input ends there */
 };
 
 /* Looks at the file from where it is positioned.  If `fast`, a pipe is read by a pipe_reader
@@ -100,9 +102,10 @@ bool source_begin_pieces(struct source *s);
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 
 /* For pieces of an input that is pushed: source_push takes as many bytes as there is room for, and
- * returns how many; `ends`: the input ends with them, if all are taken.  source_has_room says whether
- * that is any, and source_has_piece whether source_next_piece has what it needs. */
-size_t source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends);
+ * sets *taken to how many; `ends`: the input ends with them, if all are taken.  False: memory is short.
+ * source_has_room says whether it takes any, and source_has_piece whether source_next_piece has what it
+ * needs. */
+bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
 bool source_has_room(const struct source *s);
 bool source_has_piece(const struct source *s);
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -478,6 +479,155 @@ static void test_stream_is_bounded(void)
     gzlzss_stream_free(s);
     gzlzss_free(z);
     free(random);
+}
+
+/* Bytes that the process has mapped, and that it has in memory; false: that cannot be known. */
+static bool memory_now(size_t *mapped, size_t *resident)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const bool ok = f != NULL && fscanf(f, "%zu %zu", mapped, resident) == 2;
+
+    if (f != NULL)
+        fclose(f);
+    *mapped *= page;
+    *resident *= page;
+    return ok;
+}
+
+/* Streams that were given little hold little, whatever a segment's size, and whether GPUs might come. */
+static void test_idle_streams(void)
+{
+    enum { STREAMS = 300 };
+    static gzlzss_stream *s[STREAMS];
+    static const size_t segments[] = {0, SEGMENT, (size_t)32 << 20};
+
+    for (int way = 0; way < 4; way++) {
+        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        size_t mapped = 0, resident = 0, mapped_then = 0, resident_then = 0;
+        gzlzss *z;
+
+        o.threads = 2;
+        o.segment_size = segments[way % 3];
+        o.rsyncable = way == 3;
+        CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+        if (!memory_now(&mapped, &resident))
+            break;
+        for (int i = 0; i < STREAMS; i++) {
+            gzlzss_in in = {"abc", 3, 0};
+            gzlzss_out out = {NULL, 0, 0};
+
+            CHECK_EQ(gzlzss_compress_stream(&s[i], z, NULL), GZLZSS_OK);
+            CHECK_EQ(gzlzss_stream_run(s[i], &out, &in, GZLZSS_CONTINUE), GZLZSS_OK);
+            CHECK_EQ(in.used, 3);
+        }
+        CHECK(memory_now(&mapped_then, &resident_then));
+        /* The system may have to map more at a time than these need; so may a sanitizer. */
+        CHECK(mapped_then < mapped + ((size_t)100 << 20) + (size_t)STREAMS * (32 << 10));
+        CHECK(resident_then < resident + (size_t)STREAMS * (32 << 10));
+        for (int i = 0; i < STREAMS; i++)
+            gzlzss_stream_free(s[i]);
+        gzlzss_free(z);
+    }
+}
+
+/* Takes what output a stream has. */
+static void take_all(gzlzss_stream *s)
+{
+    static uint8_t taken[1 << 16];
+    gzlzss_out out = {taken, sizeof(taken), 0};
+
+    do {
+        out.used = 0;
+        CHECK_EQ(gzlzss_stream_run(s, &out, NULL, GZLZSS_CONTINUE), GZLZSS_OK);
+    } while (out.used == out.size);
+}
+
+/* What streams held while they were busy is used by others, or the system's again, once they are idle:
+ * each keeps a segment at most. */
+static void test_streams_give_back(void)
+{
+    enum { STREAMS = 12 };
+    /* Each a segment and a bit, and the object what it keeps and its threads need. */
+    const size_t segment = (size_t)2 << 20, len = 8 * segment;
+    const size_t enough = STREAMS * (segment + segment / 4) + ((size_t)24 << 20);
+    uint8_t *zeros = unit_need(calloc(1, len));
+    size_t mapped = 0, resident = 0, resident_then = 0;
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss_stream *s[STREAMS];
+    bool has_memory = false;
+    gzlzss *z;
+
+    o.level = 1;
+    o.threads = 2;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    for (int i = 0; i < STREAMS; i++) {
+        gzlzss_in in = {zeros, len, 0};
+        gzlzss_out out = {NULL, 0, 0};
+
+        CHECK_EQ(gzlzss_compress_stream(&s[i], z, NULL), GZLZSS_OK);
+        while (in.used < in.size) {
+            CHECK_EQ(gzlzss_stream_run(s[i], &out, &in, GZLZSS_CONTINUE), GZLZSS_OK);
+            take_all(s[i]);
+        }
+        if (i == 0)
+            has_memory = memory_now(&mapped, &resident);
+    }
+    /* The threads still compress. */
+    for (int waits = 0; waits < 1000 && has_memory; waits++) {
+        for (int i = 0; i < STREAMS; i++)
+            take_all(s[i]);
+        if (!memory_now(&mapped, &resident_then) || resident_then <= resident + enough)
+            break;
+        usleep(10000);
+    }
+    CHECK(resident_then <= resident + enough);
+    for (int i = 0; i < STREAMS; i++)
+        gzlzss_stream_free(s[i]);
+    gzlzss_free(z);
+    free(zeros);
+}
+
+/* With any limit to its memory, a stream makes what it should, or says that memory is short. */
+static void test_short_memory(void)
+{
+    const size_t segment = (size_t)16 << 20, len = 2 * segment + 1, room = 1 << 20;
+    uint8_t *zeros = unit_need(calloc(1, len)), *out = unit_need(malloc(room));
+    int made = 0, short_of_memory = 0;
+    size_t mapped, resident;
+    struct rlimit before, limit;
+
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    for (size_t more = 0; more < 16 * segment && memory_now(&mapped, &resident); more += segment) {
+        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        gzlzss_in in = {zeros, len, 0};
+        gzlzss_out to = {out, room, 0};
+        gzlzss_stream *s = NULL;
+        gzlzss *z = NULL;
+        gzlzss_status status;
+
+        o.level = 1;
+        o.threads = 2;
+        o.segment_size = segment;
+        limit = before;
+        limit.rlim_cur = mapped + more;
+        CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+        status = gzlzss_new(&z, &o);
+        if (status == GZLZSS_OK)
+            status = gzlzss_compress_stream(&s, z, NULL);
+        while (status == GZLZSS_OK)
+            status = gzlzss_stream_run(s, &to, &in, GZLZSS_END);
+        gzlzss_stream_free(s);
+        gzlzss_free(z);
+        CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+        made += status == GZLZSS_STREAM_END;
+        short_of_memory += status == GZLZSS_ERROR_MEMORY;
+        CHECK(status == GZLZSS_ERROR_MEMORY ||
+              (status == GZLZSS_STREAM_END && is_member_of(out, to.used, zeros, len)));
+    }
+    CHECK(made > 0 && short_of_memory > 0);
+    free(out);
+    free(zeros);
 }
 
 /* --- Cancelling ----------------------------------------------------------------------------- */
@@ -1073,6 +1223,12 @@ int main(void)
     RUN(test_streams);
     RUN(test_stream_ends_early);
     RUN(test_stream_is_bounded);
+    RUN(test_idle_streams);
+    /* A sanitizer keeps what is freed, and maps what it likes. */
+    if (!UNIT_SANITIZED) {
+        RUN(test_streams_give_back);
+        RUN(test_short_memory);
+    }
     RUN(test_progress);
     RUN(test_waiting);
     RUN(test_turns);
