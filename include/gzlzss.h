@@ -20,9 +20,11 @@
  * gunzip reads: one or more members, and the formats older than gzip.
  *
  * Every function returns a status and does nothing else to say that something is wrong: it prints
- * nothing, ends no process, and leaves signals as they are.  An object belongs to the process that
- * made it: after fork, the child may not use it (GZLZSS_ERROR_FORKED), but make its own, and free
- * it.
+ * nothing, ends no process, and leaves signals as they are.
+ *
+ * An object belongs to the process that made it.  After fork, the child makes an object of its own:
+ * calls on the parent's object and streams return GZLZSS_ERROR_FORKED.  The child may free both, the
+ * streams first; that never waits, and leaves most of their memory allocated.
  *
  * The manual page gzlzss(3) says the same at more length.
  */

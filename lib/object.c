@@ -201,13 +201,20 @@ static void free_decompressor(struct shelved *kept)
     free(d);
 }
 
+bool object_is_foreign(const gzlzss *z)
+{
+    return z->owner != getpid();
+}
+
 void gzlzss_free(gzlzss *z)
 {
     if (z == NULL)
         return;
-    /* Another process has its threads, and cannot end them here. */
-    if (z->owner == getpid())
-        pipeline_free(z->pipeline);
+    if (object_is_foreign(z)) {
+        free(z);
+        return;
+    }
+    pipeline_free(z->pipeline);
     shelves_free(&z->idle, free_decompressor);
     for (unsigned i = 0; i < SHELVES; i++)
         pthread_mutex_destroy(&z->calls[i].lock);
@@ -220,9 +227,13 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
 
     if (size == 0)
         return;
-    if (z != NULL)
+    if (z == NULL)
+        snprintf(why, sizeof(why), "%s", trouble);
+    else if (object_is_foreign(z))
+        snprintf(why, sizeof(why), "%s", gzlzss_status_text(GZLZSS_ERROR_FORKED));
+    else
         pipeline_gpu_trouble(z->pipeline, why);
-    snprintf(text, size, "%s", z != NULL ? why : trouble);
+    snprintf(text, size, "%s", why);
 }
 
 size_t gzlzss_segment_size(const gzlzss *z)
@@ -241,7 +252,7 @@ gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
 {
     if (z == NULL || !call_is_valid(call))
         return GZLZSS_ERROR_ARGUMENT;
-    if (z->owner != getpid())
+    if (object_is_foreign(z))
         return GZLZSS_ERROR_FORKED;
     o->z = z;
     o->call = call;
@@ -288,7 +299,7 @@ static void cancel(struct operation *o)
 
 void gzlzss_cancel(gzlzss *z, const gzlzss_call *call)
 {
-    if (z == NULL || z->owner != getpid())
+    if (z == NULL || object_is_foreign(z))
         return;
     for (unsigned i = 0; i < SHELVES; i++) {
         struct calls *list = &z->calls[i];

@@ -56,6 +56,11 @@ struct gzlzss {
     struct shelves idle; /* struct decompressor, that nobody uses */
 };
 
+/* Whether another process made the object: this one is a child of it.  None of the object's threads
+ * is here.  Its locks may be held, its conditions waited for and its lists half changed, by threads
+ * that are not there: nobody may take, wait for, destroy or go through them. */
+bool object_is_foreign(const gzlzss *z);
+
 /* Whether `call`, which may be NULL, is a struct that this library can read. */
 bool call_is_valid(const gzlzss_call *call);
 

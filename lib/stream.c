@@ -223,6 +223,12 @@ static struct gzlzss_stream *stream_new(bool is_decompression)
     return s;
 }
 
+static void free_header(struct gzlzss_stream *s)
+{
+    if (s->header != s->small)
+        free(s->header);
+}
+
 /* No thread may be at it. */
 static void stream_delete(struct gzlzss_stream *s)
 {
@@ -230,8 +236,7 @@ static void stream_delete(struct gzlzss_stream *s)
         next = w->next;
         free(w);
     }
-    if (s->header != s->small)
-        free(s->header);
+    free_header(s);
     pthread_cond_destroy(&s->can_go);
     pthread_cond_destroy(&s->caller_can_go);
     pthread_mutex_destroy(&s->lock);
@@ -484,7 +489,7 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
     if (in->used > in->size || (in->bytes == NULL && in->size > 0) || directive < GZLZSS_CONTINUE ||
         directive > GZLZSS_FLUSH)
         return GZLZSS_ERROR_ARGUMENT;
-    if (s->operation.z->owner != getpid())
+    if (object_is_foreign(s->operation.z))
         return GZLZSS_ERROR_FORKED;
     return s->is_decompression ? run_decompression(s, out, in, directive)
                                : run_compression(s, out, in, directive);
@@ -494,14 +499,17 @@ void gzlzss_stream_free(gzlzss_stream *s)
 {
     if (s == NULL)
         return;
-    /* Another process has its threads. */
-    if (s->operation.z->owner == getpid()) {
-        if (s->is_decompression)
-            end_decompression(s);
-        else
-            end_compression(s);
-        operation_end(&s->operation);
+    if (object_is_foreign(s->operation.z)) {
+        /* A thread may have been changing the list of what waits. */
+        free_header(s);
+        free(s);
+        return;
     }
+    if (s->is_decompression)
+        end_decompression(s);
+    else
+        end_compression(s);
+    operation_end(&s->operation);
     stream_delete(s);
 }
 

@@ -1069,6 +1069,149 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
+/* Does all that a program can ask for in the child, with objects of the parent's: nothing waits, and what
+ * returns a status says whose it is. */
+static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
+{
+    uint8_t bytes[100];
+    uint32_t crc;
+    bool ok = gzlzss_segment_size(z) == SEGMENT && gzlzss_bound(z, 100) > 100;
+    size_t len = sizeof(bytes);
+    gzlzss_stream *s;
+    char why[100];
+
+    for (size_t i = 0; i < count; i++) {
+        gzlzss_in in = {input, 100, 0};
+        gzlzss_out out = {bytes, sizeof(bytes), 0};
+
+        ok &= gzlzss_stream_run(streams[i], &out, &in, GZLZSS_CONTINUE) == GZLZSS_ERROR_FORKED;
+        ok &= gzlzss_stream_run(streams[i], &out, NULL, GZLZSS_END) == GZLZSS_ERROR_FORKED;
+        ok &= in.used == 0 && out.used == 0;
+        gzlzss_stream_free(streams[i]);
+    }
+    gzlzss_cancel(z, NULL);
+    ok &= gzlzss_header(z, bytes, &len, NULL) == GZLZSS_OK;
+    len = sizeof(bytes);
+    ok &= gzlzss_compress(z, bytes, &len, input, 10, NULL) == GZLZSS_ERROR_FORKED;
+    len = sizeof(bytes);
+    ok &= gzlzss_decompress(z, bytes, &len, input, 10, NULL) == GZLZSS_ERROR_FORKED;
+    len = sizeof(bytes);
+    ok &= gzlzss_compress_range(z, bytes, &len, input, 10, 1, &crc, NULL) == GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_compress_fd(z, 1, 0, NULL) == GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_decompress_fd(z, 1, 0, NULL) == GZLZSS_ERROR_FORKED;
+    len = sizeof(bytes);
+    ok &= gzlzss_cuda_compress(z, bytes, &len, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
+    len = sizeof(bytes);
+    ok &= gzlzss_cuda_decompress(z, bytes, &len, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_cuda_compress_fd(z, 1, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_compress_stream(&s, z, NULL) == GZLZSS_ERROR_FORKED && s == NULL;
+    ok &= gzlzss_decompress_stream(&s, z, NULL) == GZLZSS_ERROR_FORKED && s == NULL;
+    gzlzss_no_gpu(z, why, sizeof(why));
+    gzlzss_free(z);
+    return ok;
+}
+
+/* What a child that does so comes to.  It ends by SIGALRM if anything waits. */
+static void check_child(gzlzss *z, gzlzss_stream **streams, size_t count)
+{
+    pid_t child;
+    int status;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(30);
+        _exit(use_in_child(z, streams, count) ? 0 : 1);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* A thread with calls of all kinds under way, one after another. */
+struct busy {
+    gzlzss *z;
+    const uint8_t *packed;
+    size_t packed_len;
+    atomic_bool ends;
+    pthread_t thread;
+};
+
+static void *busy_main(void *argument)
+{
+    struct busy *b = argument;
+    uint8_t *out = unit_need(malloc(input_size)), *back = unit_need(malloc(input_size));
+    bool ok = true;
+
+    while (!b->ends) {
+        gzlzss_in in = {b->packed, b->packed_len, 0};
+        gzlzss_out o = {back, input_size, 0};
+        size_t len = input_size, back_len = input_size;
+        gzlzss_status status = GZLZSS_OK;
+        gzlzss_stream *s;
+
+        ok &= gzlzss_compress(b->z, out, &len, input, input_size, NULL) == GZLZSS_OK;
+        ok &= gzlzss_decompress(b->z, back, &back_len, out, len, NULL) == GZLZSS_OK;
+        ok &= gzlzss_decompress_stream(&s, b->z, NULL) == GZLZSS_OK;
+        while (status == GZLZSS_OK)
+            status = gzlzss_stream_run(s, &o, &in, GZLZSS_END);
+        ok &= status == GZLZSS_STREAM_END;
+        gzlzss_stream_free(s);
+    }
+    free(back);
+    free(out);
+    return ok ? b : NULL;
+}
+
+/* Children come at any moment: with an idle object; with streams whose threads wait for input, or for
+ * room; with calls under way in other threads. */
+static void test_fork_anywhere(void)
+{
+    enum { STREAMS = 4, BUSY = 2, ROUNDS = 40 };
+    gzlzss *z = object(6, 3);
+    struct busy busy[BUSY];
+    gzlzss_stream *streams[STREAMS];
+    uint8_t bytes[1000];
+    size_t len;
+    uint8_t *packed = compressed(z, input, input_size, &len);
+
+    check_child(z, NULL, 0);
+    for (int round = 0; round < (UNIT_SANITIZED ? ROUNDS / 4 : ROUNDS); round++) {
+        for (int i = 0; i < STREAMS; i++) {
+            gzlzss_in in = {i < 2 ? input : packed, i < 2 ? (size_t)i * 3 * SEGMENT : len, 0};
+            gzlzss_out out = {bytes, sizeof(bytes), 0};
+
+            CHECK_EQ(i < 2 ? gzlzss_compress_stream(&streams[i], z, NULL)
+                           : gzlzss_decompress_stream(&streams[i], z, NULL),
+                     GZLZSS_OK);
+            /* The first to decompress waits for input, and the second for room. */
+            if (i == 2)
+                in.size = 100;
+            CHECK_EQ(
+                gzlzss_stream_run(streams[i], &out, &in, i == 2 ? GZLZSS_FLUSH : GZLZSS_CONTINUE),
+                GZLZSS_OK);
+        }
+        for (int i = 0; i < BUSY; i++) {
+            busy[i] = (struct busy){.z = z, .packed = packed, .packed_len = len};
+            if (round % 2 == 1)
+                pthread_create(&busy[i].thread, NULL, busy_main, &busy[i]);
+        }
+        if (round % 4 == 3)
+            usleep(1000);
+        check_child(z, streams, STREAMS);
+        for (int i = 0; i < BUSY && round % 2 == 1; i++) {
+            void *ok;
+
+            busy[i].ends = true;
+            pthread_join(busy[i].thread, &ok);
+            CHECK(ok != NULL);
+        }
+        for (int i = 0; i < STREAMS; i++)
+            gzlzss_stream_free(streams[i]);
+    }
+    free(packed);
+    gzlzss_free(z);
+}
+
 /* --- Memory of GPUs ------------------------------------------------------------------------- */
 
 /* A pipe, and a thread that reads all of it. */
@@ -1237,6 +1380,7 @@ int main(void)
     RUN(test_descriptors);
     RUN(test_threads);
     RUN(test_fork);
+    RUN(test_fork_anywhere);
     RUN(test_cuda);
     free(input);
     return unit_done();
