@@ -83,8 +83,10 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     if (byte == 0)
         return GZ_OK;
     byte = gz_next_byte(s);
-    if (byte < 0)
+    if (byte < 0) {
+        s->info->lone_byte = !first && s->in_stop == GZ_TRUNCATED && s->magic[0] != 0x1f;
         return s->in_stop == GZ_TRUNCATED && s->io.copy_unknown ? GZ_OK : s->in_stop;
+    }
     s->magic[s->magic_len++] = (uint8_t)byte;
     *format = identify(s->magic);
     if (*format != GZ_FORMAT_ZIP)
@@ -350,7 +352,7 @@ static enum gz_status read_members(struct gz_stream *s)
         if (last)
             break;
         status = next_header(s);
-        if (status != GZ_OK && status != GZ_TRAILING_GARBAGE)
+        if (status != GZ_OK && status != GZ_TRAILING_GARBAGE && !info->lone_byte)
             info->in_bytes = gz_in_offset(s);
     }
     return status;

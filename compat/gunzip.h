@@ -4,8 +4,8 @@
  * A stream is one or more members back to back.  After a member, zero bytes to the end are padding
  * and are ignored (tapes pad so); anything else that does not start a member is trailing garbage,
  * which is reported but does not make the data wrong.  This is what GNU gzip 1.12 does, with its
- * corners: one lone byte that is not zero is not garbage but a truncated member; a member after
- * padding is garbage; an empty input is truncated.
+ * corners: one lone byte that is not zero is not garbage but a truncated member (gz_info.lone_byte
+ * tells whether it can be); a member after padding is garbage; an empty input is truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
  * another format is the last: compress's data ends where the input ends; what follows lzh's data,

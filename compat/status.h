@@ -79,6 +79,8 @@ struct gz_info {
     char name[GZ_NAME_SIZE]; /* as it is stored, directories and all: never to be trusted */
 
     bool zeros_follow;     /* zero bytes follow the last member */
+    bool lone_byte;        /* with GZ_TRUNCATED: all members are whole, and the input ends with one
+                              byte behind them that starts no other */
     bool bad_length;       /* the length is wrong; also with GZ_BAD_CRC */
     bool more_entries;     /* zip: another entry follows; also with GZ_BAD_CRC and GZ_BAD_LENGTH */
     uint8_t unknown_flags; /* with GZ_RESERVED_FLAGS, all flags; compress: unknown ones, for which

@@ -22,6 +22,9 @@
  * Every function returns a status and does nothing else to say that something is wrong: it prints
  * nothing, ends no process, and leaves signals as they are.
  *
+ * Where a function needs a pointer, NULL is GZLZSS_ERROR_ARGUMENT; functions without a status say below
+ * what they return then, or do nothing.
+ *
  * An object belongs to the process that made it.  After fork, the child makes an object of its own:
  * calls on the parent's object and streams return GZLZSS_ERROR_FORKED.  The child may free both, the
  * streams first; that never waits, and leaves most of their memory allocated.
@@ -54,11 +57,10 @@ typedef enum gzlzss_status {
     GZLZSS_ERROR_ROOM = -5,     /* the output buffer is too small */
     GZLZSS_ERROR_FORMAT = -6,   /* the input is in no format that gunzip reads */
     GZLZSS_ERROR_DATA = -7,     /* the input is damaged: its CRC or length is wrong, or more */
-    GZLZSS_ERROR_TRUNCATED = -8, /* the input ends before its end */
-    GZLZSS_ERROR_TRAILING =
-        -9,                 /* all data was decompressed and is right; behind it stands something
-                                   that is neither a member nor zeros */
-    GZLZSS_ERROR_GPU = -10, /* a GPU was asked for, and none can be used: gzlzss_no_gpu */
+    GZLZSS_ERROR_TRUNCATED = -8,  /* the input ends before its end */
+    GZLZSS_ERROR_TRAILING = -9,   /* all data was decompressed and is right, but something that is
+                                   neither a member nor zeros follows; in_bytes says where */
+    GZLZSS_ERROR_GPU = -10,       /* a GPU was asked for, and none can be used: gzlzss_no_gpu */
     GZLZSS_ERROR_CANCELLED = -11, /* gzlzss_cancel was called, or `progress` did not return 0 */
     GZLZSS_ERROR_FORKED = -12,    /* another process made the object */
     GZLZSS_ERROR_INTERNAL = -13   /* a bug in this library */
@@ -128,9 +130,11 @@ typedef struct gzlzss_call {
     int (*progress)(void *ctx, uint64_t in, uint64_t out);
     void *ctx;
     int error_number; /* set after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE; else 0 */
-    uint64_t
-        in_bytes; /* set by the call: bytes of input that were read, which may be more than were
-                          of use, and of output that were written */
+    /* Set by the call.  in_bytes: bytes of input, from where the call began.  Compression: all that
+     * were read.  Decompression: those up to the end of the last member, also with
+     * GZLZSS_ERROR_TRAILING: what follows the members starts there.  After any other error, about
+     * where it was found.  out_bytes: bytes of output. */
+    uint64_t in_bytes;
     uint64_t out_bytes;
 } gzlzss_call;
 
@@ -141,8 +145,8 @@ typedef struct gzlzss_call {
 
 /* In all of these, `call` may be NULL. */
 
-/* The most bytes that gzlzss_compress makes of in_len, SIZE_MAX if no buffer has room for them;
- * without the header's name, which takes its length and one byte more. */
+/* The most bytes that gzlzss_compress makes of in_len, SIZE_MAX if no buffer has room for them or z is
+ * NULL; without the header's name, which takes its length and one byte more. */
 size_t gzlzss_bound(const gzlzss *z, size_t in_len);
 
 /* Compresses in[0..in_len) into out, which has room for *out_len bytes; sets *out_len to how many
@@ -207,6 +211,9 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * to do.  GZLZSS_END and GZLZSS_FLUSH are to be given again until it was done, while *in does not
  * grow.  in may be NULL: there is no input now.  One thread at a time for one stream.  After an
  * error other than GZLZSS_ERROR_ARGUMENT, every call returns the same.
+ *
+ * A stream that decompresses takes input before it needs it: when it is over, in->used may have gone
+ * past the end of the last member.  call->in_bytes is where that is, from the stream's first byte on.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);
@@ -225,7 +232,7 @@ void gzlzss_stream_free(gzlzss_stream *s);
  * makes the bytes of gzlzss_compress.
  */
 
-/* Bytes of a segment. */
+/* Bytes of a segment; 0 if z is NULL. */
 size_t gzlzss_segment_size(const gzlzss *z);
 
 /* Writes a header into out, which has room for *out_len bytes, 10 and the name's length and one

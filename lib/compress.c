@@ -73,7 +73,8 @@ gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const g
 
 void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len)
 {
-    gz_write_trailer(out, crc, in_len);
+    if (out != NULL)
+        gz_write_trailer(out, crc, in_len);
 }
 
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len)
@@ -85,14 +86,15 @@ uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_l
 
 size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 {
-    /* Every segment may end with as much as an empty one takes.  Pieces of --rsyncable have
-     * HUFF_SPLIT_MIN bytes or more. */
-    const size_t least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
-    const size_t ends = in_len / least * huff_bound(0) + GZ_HEADER_SIZE + GZ_TRAILER_SIZE;
+    size_t least, ends;
 
     /* No buffer is so large. */
-    if (in_len > SIZE_MAX / 2)
+    if (z == NULL || in_len > SIZE_MAX / 2)
         return SIZE_MAX;
+    /* Every segment may end with as much as an empty one takes.  Pieces of --rsyncable have
+     * HUFF_SPLIT_MIN bytes or more. */
+    least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
+    ends = in_len / least * huff_bound(0) + GZ_HEADER_SIZE + GZ_TRAILER_SIZE;
     return huff_bound(in_len) + ends;
 }
 

@@ -150,11 +150,13 @@ static struct decompressor *take(gzlzss *z, const struct gz_io *io)
     return NULL;
 }
 
-enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, int *error)
+enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, uint64_t *used,
+                              int *error)
 {
     struct decompressor *d;
     enum gz_status status;
 
+    *used = 0;
     if (e != NULL)
         io->ahead = expansion_ahead(e);
     d = take(z, io);
@@ -166,6 +168,10 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     if (status == GZ_OK)
         status = gz_run(d->stream);
     *error = errno;
+    *used = d->info.in_bytes;
+    /* gzip calls one byte a file that was cut off, and two garbage. */
+    if (status == GZ_TRUNCATED && d->info.lone_byte)
+        status = GZ_TRAILING_GARBAGE;
     shelves_leave(&z->idle, &d->kept);
     return status;
 }
@@ -174,15 +180,14 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
 static gzlzss_status run(struct work *w, struct gz_io *io)
 {
     struct pipeline_expansion_stats stats;
+    uint64_t used;
     int error = 0;
-    const enum gz_status status = decompress_all(w->operation.z, io, w->expansion, &error);
+    const enum gz_status status = decompress_all(w->operation.z, io, w->expansion, &used, &error);
 
-    if (w->expansion != NULL) {
-        w->in_bytes = expansion_position(w->expansion);
+    if (w->expansion != NULL)
         expansion_close(w->expansion, &stats);
-    }
     if (w->operation.call != NULL) {
-        w->operation.call->in_bytes = w->in_bytes;
+        w->operation.call->in_bytes = used;
         w->operation.call->out_bytes = w->out_bytes;
     }
     if (status == GZ_WRITE_ERROR && w->is_full)

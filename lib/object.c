@@ -225,7 +225,7 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
 {
     char why[GPU_ERROR_SIZE];
 
-    if (size == 0)
+    if (text == NULL || size == 0)
         return;
     if (z == NULL)
         snprintf(why, sizeof(why), "%s", trouble);
@@ -238,7 +238,7 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
 
 size_t gzlzss_segment_size(const gzlzss *z)
 {
-    return z->segment_size;
+    return z == NULL ? 0 : z->segment_size;
 }
 
 /* --- Calls ---------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ struct gzlzss_stream {
     bool went_on;                         /* it has, since the caller looked */
     bool is_over;
     gzlzss_status status; /* what became of it, then */
-    uint64_t in_bytes, out_bytes;
+    uint64_t out_bytes;
 };
 
 /* Nobody waits any more: it was cancelled. */
@@ -326,7 +326,6 @@ static ssize_t read_stream(void *ctx, void *buf, size_t len)
         return -1;
     n = expansion_read(s->expansion, buf, len);
     pthread_mutex_lock(&s->lock);
-    s->in_bytes = expansion_position(s->expansion);
     /* There is room for more. */
     tell_caller(s);
     pthread_mutex_unlock(&s->lock);
@@ -359,7 +358,7 @@ static int write_stream(void *ctx, const void *buf, size_t len)
         expansion_set_stalled(s->expansion, false);
         s->wants_room = false;
     }
-    in = s->in_bytes = expansion_position(s->expansion);
+    in = expansion_position(s->expansion);
     out = s->out_bytes;
     tell_caller(s);
     pthread_mutex_unlock(&s->lock);
@@ -370,16 +369,16 @@ static void *decompress_main(void *argument)
 {
     struct gzlzss_stream *s = argument;
     struct gz_io io = {.read = read_stream, .write = write_stream, .waits = starves_now, .ctx = s};
+    uint64_t used;
     int error = 0;
-    const enum gz_status status = decompress_all(s->operation.z, &io, s->expansion, &error);
+    const enum gz_status status = decompress_all(s->operation.z, &io, s->expansion, &used, &error);
 
     pthread_mutex_lock(&s->lock);
     s->status = decompress_judge(&s->operation, status, error);
     if (s->status == GZLZSS_OK)
         s->status = GZLZSS_STREAM_END;
-    s->in_bytes = expansion_position(s->expansion);
     if (s->operation.call != NULL)
-        s->operation.call->in_bytes = s->in_bytes;
+        s->operation.call->in_bytes = used;
     s->is_over = true;
     tell_caller(s);
     pthread_mutex_unlock(&s->lock);

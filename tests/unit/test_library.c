@@ -278,13 +278,71 @@ static void test_arguments(void)
     CHECK_EQ(len, 20);
     len = 9;
     CHECK_EQ(gzlzss_header(z, out, &len, NULL), GZLZSS_ERROR_ROOM);
-    gzlzss_stream_free(NULL);
-    gzlzss_free(NULL);
     gzlzss_free(z);
     for (int a = GZLZSS_STREAM_END; a >= GZLZSS_ERROR_INTERNAL; a--)
         for (int b = a - 1; b >= GZLZSS_ERROR_INTERNAL - 1; b--)
             CHECK(strcmp(gzlzss_status_text((gzlzss_status)a),
                          gzlzss_status_text((gzlzss_status)b)) != 0);
+}
+
+/* Every function takes NULL for every pointer. */
+static void test_null(void)
+{
+    gzlzss *z = object(6, 1);
+    gzlzss_stream *s;
+    uint8_t out[100];
+    char text[10] = "x";
+    size_t len = sizeof(out);
+    uint32_t crc;
+
+    gzlzss_free(NULL);
+    gzlzss_stream_free(NULL);
+    gzlzss_cancel(NULL, NULL);
+    CHECK_EQ(gzlzss_bound(NULL, 100), SIZE_MAX);
+    CHECK_EQ(gzlzss_segment_size(NULL), 0);
+    gzlzss_trailer(NULL, 1, 1);
+    gzlzss_no_gpu(NULL, NULL, 10);
+    gzlzss_no_gpu(z, NULL, 10);
+    gzlzss_no_gpu(NULL, text, sizeof(text));
+    CHECK_EQ(text[0], 0);
+    CHECK_EQ(gzlzss_header(NULL, out, &len, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
+    CHECK_EQ(gzlzss_header(z, NULL, &len, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_header(z, out, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_decompress(NULL, out, &len, out, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_decompress(z, out, NULL, out, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_decompress(z, NULL, &len, out, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_decompress(z, out, &len, NULL, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_range(NULL, out, &len, out, 1, 1, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_range(z, out, NULL, out, 1, 1, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_compress_range(z, NULL, &len, out, 1, 1, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_range(z, out, &len, NULL, 1, 1, &crc, NULL), GZLZSS_ERROR_ARGUMENT);
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_compress_range(z, out, &len, out, 1, 1, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_fd(NULL, 1, 0, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_decompress_fd(NULL, 1, 0, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_stream(NULL, z, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_compress_stream(&s, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK(s == NULL);
+    CHECK_EQ(gzlzss_decompress_stream(NULL, z, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_decompress_stream(&s, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK(s == NULL);
+    for (int way = 0; way < 2; way++) {
+        gzlzss_out o = {out, sizeof(out), 0}, no_out = {NULL, 1, 0};
+        gzlzss_in no_in = {NULL, 1, 0};
+
+        CHECK_EQ(way == 0 ? gzlzss_compress_stream(&s, z, NULL)
+                          : gzlzss_decompress_stream(&s, z, NULL),
+                 GZLZSS_OK);
+        CHECK_EQ(gzlzss_stream_run(s, NULL, NULL, GZLZSS_CONTINUE), GZLZSS_ERROR_ARGUMENT);
+        CHECK_EQ(gzlzss_stream_run(s, &no_out, NULL, GZLZSS_CONTINUE), GZLZSS_ERROR_ARGUMENT);
+        CHECK_EQ(gzlzss_stream_run(s, &o, &no_in, GZLZSS_CONTINUE), GZLZSS_ERROR_ARGUMENT);
+        CHECK_EQ(gzlzss_stream_run(s, &o, NULL, GZLZSS_CONTINUE), GZLZSS_OK);
+        gzlzss_stream_free(s);
+    }
+    gzlzss_free(z);
 }
 
 static void test_header(void)
@@ -343,6 +401,114 @@ static void test_damage(void)
         free(out);
     }
     free(back);
+    gzlzss_free(z);
+}
+
+/* gzlzss_decompress. */
+static gzlzss_status by_memory(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
+                               size_t len, gzlzss_call *call)
+{
+    return gzlzss_decompress(z, out, out_len, in, len, call);
+}
+
+/* Decompresses in[0..len) by a file; *out_len as for gzlzss_decompress. */
+static gzlzss_status by_file(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
+                             size_t len, gzlzss_call *call)
+{
+    FILE *from = unit_need(tmpfile()), *to = unit_need(tmpfile());
+    gzlzss_status status;
+    ssize_t n;
+
+    CHECK_EQ(fwrite(in, 1, len, from), len);
+    fflush(from);
+    rewind(from);
+    status = gzlzss_decompress_fd(z, fileno(to), fileno(from), call);
+    n = pread(fileno(to), out, *out_len, 0);
+    *out_len = n < 0 ? 0 : (size_t)n;
+    fclose(to);
+    fclose(from);
+    return status;
+}
+
+/* The same by a stream, which gets 1000 bytes at a time. */
+static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
+                               size_t len, gzlzss_call *call)
+{
+    gzlzss_out o = {out, *out_len, 0};
+    gzlzss_status status = GZLZSS_OK;
+    gzlzss_stream *s;
+
+    CHECK_EQ(gzlzss_decompress_stream(&s, z, call), GZLZSS_OK);
+    for (size_t at = 0; status == GZLZSS_OK;) {
+        const size_t n = len - at < 1000 ? len - at : 1000;
+        gzlzss_in i = {in + at, n, 0};
+
+        status = gzlzss_stream_run(s, &o, &i, at + n == len ? GZLZSS_END : GZLZSS_CONTINUE);
+        at += i.used;
+    }
+    gzlzss_stream_free(s);
+    *out_len = o.used;
+    return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
+}
+
+/* What stands behind a member is told apart, and in_bytes is where the last member ends. */
+static void test_behind_members(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        gzlzss_status status;
+    } behind[] = {{"", 0, GZLZSS_OK},
+                  {"\0", 1, GZLZSS_OK},
+                  {"\0\0\0", 3, GZLZSS_OK},
+                  {"x", 1, GZLZSS_ERROR_TRAILING},
+                  {"P", 1, GZLZSS_ERROR_TRAILING},
+                  {"xy", 2, GZLZSS_ERROR_TRAILING},
+                  {"x\0", 2, GZLZSS_ERROR_TRAILING},
+                  {"\0x", 2, GZLZSS_ERROR_TRAILING},
+                  {"\x1fx", 2, GZLZSS_ERROR_TRAILING},
+                  {"xyz", 3, GZLZSS_ERROR_TRAILING},
+                  {"\0\x1f\x8b\x08", 4, GZLZSS_ERROR_TRAILING},
+                  /* A member that is cut off. */
+                  {"\x1f", 1, GZLZSS_ERROR_TRUNCATED},
+                  {"\x1f\x8b", 2, GZLZSS_ERROR_TRUNCATED},
+                  {"\x1f\x8b\x08", 3, GZLZSS_ERROR_TRUNCATED}};
+    typedef gzlzss_status (*decompresses)(gzlzss *, uint8_t *, size_t *, const uint8_t *, size_t,
+                                          gzlzss_call *);
+    static const decompresses ways[] = {by_memory, by_file, by_stream};
+    const size_t large = 4 * input_size;
+    uint8_t *plain = unit_need(malloc(large)), *back = unit_need(malloc(2 * large));
+    gzlzss *z = object(1, 3);
+
+    for (size_t i = 0; i < 4; i++)
+        memcpy(plain + i * input_size, input, input_size);
+    for (int two = 0; two < 2; two++)
+        for (int is_large = 0; is_large < 2; is_large++) {
+            const size_t n = is_large ? large : 5000;
+            size_t len;
+            uint8_t *packed = compressed(z, plain, n, &len);
+
+            packed = unit_need(realloc(packed, 2 * len + 4));
+            memcpy(packed + len, packed, len);
+            len *= 1 + (size_t)two;
+            for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i++)
+                for (int way = 0; way < 3; way++) {
+                    gzlzss_call call = GZLZSS_CALL_INIT;
+                    const size_t all = len + behind[i].len;
+                    size_t back_len = 2 * large;
+
+                    memcpy(packed + len, behind[i].bytes, behind[i].len);
+                    CHECK_EQ(ways[way](z, back, &back_len, packed, all, &call), behind[i].status);
+                    CHECK_EQ(back_len, n * (1 + (size_t)two));
+                    CHECK(memcmp(back, plain, n) == 0);
+                    if (behind[i].status != GZLZSS_ERROR_TRUNCATED)
+                        CHECK_EQ(call.in_bytes, len);
+                    CHECK_EQ(call.out_bytes, back_len);
+                }
+            free(packed);
+        }
+    free(back);
+    free(plain);
     gzlzss_free(z);
 }
 
@@ -1361,8 +1527,10 @@ int main(void)
     RUN(test_room);
     RUN(test_matcher);
     RUN(test_arguments);
+    RUN(test_null);
     RUN(test_header);
     RUN(test_damage);
+    RUN(test_behind_members);
     RUN(test_streams);
     RUN(test_stream_ends_early);
     RUN(test_stream_is_bounded);
