@@ -17,7 +17,23 @@
 #include "pipeline/source.h"
 
 /* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
+#ifndef PIPE_SIZE
 #define PIPE_SIZE (1 << 20)
+#endif
+
+/* Makes a pipe hold PIPE_SIZE bytes, unless it holds more already.  With a larger pipe, there are fewer
+ * wake-ups for the same bytes.  Without one, reading is only slower. */
+static void enlarge_pipe(int fd)
+{
+#ifdef F_SETPIPE_SZ
+    const int size = fcntl(fd, F_GETPIPE_SZ);
+
+    if (size >= 0 && size < PIPE_SIZE)
+        (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+#else
+    (void)fd;
+#endif
+}
 
 void source_init(struct source *s, int fd, size_t segment_size, bool fast)
 {
@@ -28,11 +44,7 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     if (fstat(fd, &st) != 0)
         return; /* reading will say why */
     if (!S_ISREG(st.st_mode)) {
-        /* A larger pipe means fewer wake-ups for the same bytes.  Without it, reading is only
-         * slower. */
-#ifdef F_SETPIPE_SZ
-        (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
-#endif
+        enlarge_pipe(fd);
         /* Without this pipe, a wait ends only when the other end writes or closes. */
         if (pipe2(s->wake, O_CLOEXEC) != 0)
             s->wake[0] = s->wake[1] = -1;

@@ -1,0 +1,74 @@
+/*
+ * test_source.c - what opening an input of compression does to it
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "pipeline/source.h"
+#include "tests/unit/unit.h"
+
+#ifdef F_SETPIPE_SZ
+
+/* source.c is compiled to ask for such a pipe: this user may have no larger one than 1 MiB. */
+#ifndef PIPE_SIZE
+#error "the size is given by Makefile.am"
+#endif
+
+/* The size of a pipe that had `size` bytes, once it is an input; -1: there can be none. */
+static int size_of(int size)
+{
+    struct source s;
+    int fds[2], found = -1;
+
+    if (!CHECK(pipe(fds) == 0))
+        return -1;
+    if (fcntl(fds[0], F_SETPIPE_SZ, size) == size) {
+        source_init(&s, fds[0], 1 << 20, false);
+        found = fcntl(fds[0], F_GETPIPE_SZ);
+        source_finish(&s);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    return found;
+}
+
+static void pipes(void)
+{
+    /* Where users have many pipes, these are small ones. */
+    if (size_of(2 * PIPE_SIZE) < 0) {
+        printf("# this user can have no larger pipe\n");
+        return;
+    }
+    CHECK_EQ(size_of(PIPE_SIZE / 2), PIPE_SIZE);
+    CHECK_EQ(size_of(PIPE_SIZE), PIPE_SIZE);
+    CHECK_EQ(size_of(2 * PIPE_SIZE), 2 * PIPE_SIZE);
+}
+
+#endif
+
+/* What is no pipe is not asked. */
+static void others(void)
+{
+    struct source s;
+    const int fd = open("/dev/null", O_RDONLY);
+    uint8_t byte;
+    size_t len;
+    bool last;
+
+    source_init(&s, fd, 1, false);
+    CHECK(source_read_next(&s, &byte, &len, &last));
+    CHECK(len == 0 && last);
+    source_finish(&s);
+    close(fd);
+}
+
+int main(void)
+{
+#ifdef F_SETPIPE_SZ
+    RUN(pipes);
+#endif
+    RUN(others);
+    return unit_done();
+}
