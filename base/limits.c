@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,16 +234,35 @@ static void apply_groups(struct limits *l, const struct hierarchy *h, const char
     }
 }
 
+bool limits_affinity(struct limits_set *set)
+{
+    memset(set, 0, sizeof(*set));
+    if (sched_getaffinity(0, sizeof(*set), (cpu_set_t *)set->bits) == 0)
+        return true;
+    memset(set, 0, sizeof(*set));
+    return false;
+}
+
+int limits_processors(void)
+{
+    struct limits_set set;
+    long n = 0;
+
+    if (limits_affinity(&set))
+        for (size_t i = 0; i < sizeof(set.bits) / sizeof(set.bits[0]); i++)
+            n += __builtin_popcountl(set.bits[i]);
+    else
+        n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > INT_MAX ? INT_MAX : (int)n;
+}
+
 void limits_read(struct limits *l, const char *root)
 {
     struct tables *t;
     const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
     struct rlimit limit;
-    cpu_set_t set;
-    const long n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
-                                                                : sysconf(_SC_NPROCESSORS_ONLN);
 
-    l->threads = n < 1 ? 1 : n > INT_MAX ? INT_MAX : (int)n;
+    l->threads = limits_processors();
     l->memory = pages > 0 && page_size > 0 ? (uint64_t)pages * (uint64_t)page_size : UINT64_MAX;
     l->address_space = UINT64_MAX;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

@@ -4,7 +4,21 @@
 #ifndef GZLZSS_LIMITS_H
 #define GZLZSS_LIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* A set of processors, a bit for each: Linux has no more than 8192.  (C libraries' cpu_set_t has 1024,
+ * and the system refuses to fill in a set that is smaller than its own.) */
+struct limits_set {
+    unsigned long bits[8192 / (8 * sizeof(unsigned long))];
+};
+
+/* Finds the processors that the calling thread may run on.  False if the system does not say: then the
+ * set is empty. */
+bool limits_affinity(struct limits_set *set);
+
+/* How many these are, or else how many the machine has; 1 or more. */
+int limits_processors(void);
 
 struct limits {
     int threads;            /* processors, 1 or more: as many threads can run at a time */

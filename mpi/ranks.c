@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,21 +274,15 @@ int ranks_local(void)
     return local.rank;
 }
 
-/* The processors that a rank may run on: as many bits as Linux has processors, at most. */
-struct processors {
-    unsigned long bits[8192 / (8 * sizeof(unsigned long))];
-};
-
 int ranks_threads(void)
 {
     struct ranks local = local_ranks();
-    struct processors mine = {{0}}, *all = must(calloc((size_t)local.count, sizeof(*all)));
+    struct limits_set mine, *all = must(calloc((size_t)local.count, sizeof(*all)));
     struct limits l;
     int sharing = 0;
 
     /* Where this fails on all ranks, they count as sharing the same ones. */
-    if (sched_getaffinity(0, sizeof(mine), (cpu_set_t *)mine.bits) != 0)
-        mine = (struct processors){{0}};
+    (void)limits_affinity(&mine);
     MPI_Allgather(&mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine), MPI_BYTE, local.comm);
     for (int i = 0; i < local.count; i++)
         sharing += memcmp(&mine, &all[i], sizeof(mine)) == 0;

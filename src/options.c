@@ -8,13 +8,12 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/isal.h"
+#include "base/limits.h"
 #include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
@@ -407,11 +406,9 @@ static bool may_be_in_gzip(int id, const char *name)
 /* A thread for every core that this process may run on. */
 static int default_threads(void)
 {
-    cpu_set_t set;
-    long n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
-                                                          : sysconf(_SC_NPROCESSORS_ONLN);
+    const int n = limits_processors();
 
-    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
+    return n > THREADS_MAX ? THREADS_MAX : n;
 }
 
 #define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)

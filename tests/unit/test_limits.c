@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +226,52 @@ static void address_space(void)
     CHECK(setrlimit(RLIMIT_AS, &before) == 0);
 }
 
+/* A machine with other processors: its sets have so many bytes.  base/limits.c is compiled to ask for
+ * them here. */
+static size_t set_size = sizeof(unsigned long);
+static unsigned long set_words[1024 / sizeof(unsigned long)] = {15};
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    (void)pid;
+    if (size < set_size) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(set, set_words, set_size);
+    return 0;
+}
+
+/* Makes a machine with processors from `first` on. */
+static void have_processors(size_t size, size_t first, size_t count)
+{
+    const size_t bits = 8 * sizeof(set_words[0]);
+
+    set_size = size;
+    memset(set_words, 0, sizeof(set_words));
+    for (size_t i = first; i < first + count; i++)
+        set_words[i / bits] |= 1ul << i % bits;
+}
+
+/* A cpu_set_t has room for 1024. */
+static void many_processors(void)
+{
+    const size_t word = sizeof(set_words[0]);
+
+    have_processors(word, 0, 1);
+    CHECK_EQ(limits_processors(), 1);
+    have_processors(128, 0, 1024);
+    CHECK_EQ(limits_processors(), 1024);
+    have_processors(1024, 1000, 100);
+    CHECK_EQ(limits_processors(), 100);
+    CHECK_EQ(machine().threads, 100);
+    have_processors(1024, 0, 8192);
+    CHECK_EQ(limits_processors(), 8192);
+    /* A set that is larger still is one that the system does not tell. */
+    have_processors(2048, 0, 1);
+    CHECK_EQ(limits_processors(), sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 static void *read_main(void *l)
 {
     limits_read(l, tree);
@@ -296,6 +343,7 @@ int main(void)
     RUN(version_1);
     RUN(odd_files);
     RUN(address_space);
+    RUN(many_processors);
     RUN(small_stack);
     RUN(threads_of_a_pipeline);
     snprintf(command, sizeof(command), "rm -r %s", root);
