@@ -37,18 +37,27 @@ struct hierarchy {
     char group[NAME_SIZE];   /* and the process's group; empty: there is none */
 };
 
-/* Reads a file, or as much as there is room for with a zero byte behind it; of a file of one line,
- * what one call gives.  False if it cannot be read.  The system makes these files anew for every
+/* The hierarchies that say something about this process. */
+enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
+
+/* All that is large: a stack can be small (ulimit -s), and a thread of musl's has 128 KiB. */
+struct tables {
+    const char *root;
+    struct hierarchy all[HIERARCHIES];
+    char text[FILE_SIZE];      /* a file's */
+    char group[2 * NAME_SIZE]; /* the directory of the group that is looked at */
+    char path[4 * NAME_SIZE];  /* the file's that is read */
+};
+
+/* Reads the file t->path, or as much as there is room for with a zero byte behind it; of a file of one
+ * line, what one call gives.  False if it cannot be read.  The system makes these files anew for every
  * reader: few calls are the fastest. */
-static bool read_file(const char *root, const char *name, bool is_line, char *text, size_t room)
+static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
-    char path[4 * NAME_SIZE];
+    const int fd = open(t->path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     ssize_t n;
-    int fd;
 
-    snprintf(path, sizeof(path), "%s%s", root, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     while (length + 1 < room && (n = io_read(fd, text + length, room - 1 - length)) > 0) {
@@ -83,22 +92,20 @@ static char *next_word(char **rest, const char *blanks)
     return word;
 }
 
-/* The hierarchies that say something about this process. */
-enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
-
-/* What would be much on a small stack: musl's threads have 128 KiB. */
-struct tables {
-    struct hierarchy all[HIERARCHIES];
-    char text[FILE_SIZE]; /* a file's */
-};
+/* Reads the file of that name, which tells about this process, into t->text. */
+static bool read_text(struct tables *t, const char *name)
+{
+    snprintf(t->path, sizeof(t->path), "%s%s", t->root, name);
+    return read_file(t, false, t->text, sizeof(t->text));
+}
 
 /* Finds the process's groups. */
-static void find_groups(struct tables *t, const char *root)
+static void find_groups(struct tables *t)
 {
     struct hierarchy *const all = t->all;
     char *lines = t->text, *line;
 
-    if (!read_file(root, "/proc/self/cgroup", false, t->text, sizeof(t->text)))
+    if (!read_text(t, "/proc/self/cgroup"))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
         const char *number = strsep(&line, ":");
@@ -113,12 +120,12 @@ static void find_groups(struct tables *t, const char *root)
 }
 
 /* Finds where the hierarchies are mounted. */
-static void find_mounts(struct tables *t, const char *root)
+static void find_mounts(struct tables *t)
 {
     struct hierarchy *const all = t->all;
     char *lines = t->text, *line;
 
-    if (!read_file(root, "/proc/self/mountinfo", false, t->text, sizeof(t->text)))
+    if (!read_text(t, "/proc/self/mountinfo"))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
         /* ID, parent, device, root, mount point, options, perhaps more, "-", type, what, options */
@@ -146,14 +153,14 @@ static void find_mounts(struct tables *t, const char *root)
     }
 }
 
-/* Reads up to two numbers out of a group's file; "max", or what is missing, is UINT64_MAX.  False
+/* Reads up to two numbers out of a file of t->group; "max", or what is missing, is UINT64_MAX.  False
  * if there is no such file. */
-static bool read_numbers(const char *root, const char *group, const char *name, uint64_t numbers[2])
+static bool read_numbers(struct tables *t, const char *name, uint64_t numbers[2])
 {
-    char path[3 * NAME_SIZE], text[64], *rest = text;
+    char text[64], *rest = text;
 
-    snprintf(path, sizeof(path), "%s/%s", group, name);
-    if (!read_file(root, path, true, text, sizeof(text)))
+    snprintf(t->path, sizeof(t->path), "%s%s/%s", t->root, t->group, name);
+    if (!read_file(t, true, text, sizeof(text)))
         return false;
     for (int i = 0; i < 2; i++) {
         const char *word = next_word(&rest, " \n");
@@ -165,18 +172,17 @@ static bool read_numbers(const char *root, const char *group, const char *name, 
     return true;
 }
 
-/* Applies what a group says of processors. */
-static void apply_quota(struct limits *l, const struct hierarchy *h, const char *root,
-                        const char *group)
+/* Applies what t->group says of processors. */
+static void apply_quota(struct limits *l, struct tables *t, const struct hierarchy *h)
 {
     uint64_t quota[2], period[2];
 
     if (h->controller == NULL) {
-        if (!read_numbers(root, group, "cpu.max", quota))
+        if (!read_numbers(t, "cpu.max", quota))
             return;
         period[0] = quota[1];
-    } else if (!read_numbers(root, group, "cpu.cfs_quota_us", quota) ||
-               !read_numbers(root, group, "cpu.cfs_period_us", period)) {
+    } else if (!read_numbers(t, "cpu.cfs_quota_us", quota) ||
+               !read_numbers(t, "cpu.cfs_period_us", period)) {
         return;
     }
     if (quota[0] == UINT64_MAX || period[0] == 0 || period[0] == UINT64_MAX)
@@ -186,9 +192,8 @@ static void apply_quota(struct limits *l, const struct hierarchy *h, const char 
         l->threads = quota[0] > 0 ? (int)quota[0] : 1;
 }
 
-/* Applies what a group says of memory. */
-static void apply_memory(struct limits *l, const struct hierarchy *h, const char *root,
-                         const char *group)
+/* Applies what t->group says of memory. */
+static void apply_memory(struct limits *l, struct tables *t, const struct hierarchy *h)
 {
     /* Above `high`, the system slows a process down until it has less. */
     static const char *const names[2][2] = {{"memory.limit_in_bytes", NULL},
@@ -198,22 +203,21 @@ static void apply_memory(struct limits *l, const struct hierarchy *h, const char
         const char *name = names[h->controller == NULL][i];
         uint64_t limit[2];
 
-        if (name != NULL && read_numbers(root, group, name, limit) && limit[0] < NO_MEMORY_LIMIT &&
+        if (name != NULL && read_numbers(t, name, limit) && limit[0] < NO_MEMORY_LIMIT &&
             limit[0] < l->memory)
             l->memory = limit[0];
     }
 }
 
-typedef void apply_function(struct limits *l, const struct hierarchy *h, const char *root,
-                            const char *group);
+typedef void apply_function(struct limits *l, struct tables *t, const struct hierarchy *h);
 
 /* Applies what the process's group and those above it say. */
-static void apply_groups(struct limits *l, const struct hierarchy *h, const char *root,
+static void apply_groups(struct limits *l, struct tables *t, const struct hierarchy *h,
                          apply_function *apply)
 {
     const size_t top = strlen(h->mount);
     size_t visible = strcmp(h->visible, "/") == 0 ? 0 : strlen(h->visible);
-    char group[2 * NAME_SIZE];
+    char *const group = t->group;
 
     if (h->group[0] == '\0' || h->mount[0] == '\0')
         return;
@@ -221,13 +225,13 @@ static void apply_groups(struct limits *l, const struct hierarchy *h, const char
     if (strncmp(h->group, h->visible, visible) != 0 ||
         (h->group[visible] != '/' && h->group[visible] != '\0'))
         visible = strlen(h->group);
-    snprintf(group, sizeof(group), "%s%s", h->mount, h->group + visible);
+    snprintf(group, sizeof(t->group), "%s%s", h->mount, h->group + visible);
     for (size_t length = strlen(group); length > 0 && group[length - 1] == '/';)
         group[--length] = '\0';
     for (;;) {
         char *slash = strrchr(group, '/');
 
-        apply(l, h, root, group);
+        apply(l, t, h);
         if (slash == NULL || (size_t)(slash - group) < top)
             break;
         *slash = '\0';
@@ -270,14 +274,15 @@ void limits_read(struct limits *l, const char *root)
     t = malloc(sizeof(*t));
     if (t == NULL)
         return;
+    t->root = root;
     memset(t->all, 0, sizeof(t->all));
     t->all[V1_CPU].controller = "cpu";
     t->all[V1_MEMORY].controller = "memory";
-    find_groups(t, root);
-    find_mounts(t, root);
-    apply_groups(l, &t->all[V2], root, apply_quota);
-    apply_groups(l, &t->all[V2], root, apply_memory);
-    apply_groups(l, &t->all[V1_CPU], root, apply_quota);
-    apply_groups(l, &t->all[V1_MEMORY], root, apply_memory);
+    find_groups(t);
+    find_mounts(t);
+    apply_groups(l, t, &t->all[V2], apply_quota);
+    apply_groups(l, t, &t->all[V2], apply_memory);
+    apply_groups(l, t, &t->all[V1_CPU], apply_quota);
+    apply_groups(l, t, &t->all[V1_MEMORY], apply_memory);
     free(t);
 }
