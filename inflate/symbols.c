@@ -37,11 +37,17 @@ struct inf_symbols {
     uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
     bool is_fixed; /* they are those of fixed blocks */
     struct inf_lengths lengths;
+    /* The byte that each symbol stands for (inf_resolve); nothing is between the two kinds. */
+    uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
 };
 
 struct inf_symbols *inf_symbols_new(void)
 {
-    return calloc(1, sizeof(struct inf_symbols));
+    struct inf_symbols *d = calloc(1, sizeof(*d));
+
+    for (unsigned byte = 0; d != NULL && byte < 256; byte++)
+        d->bytes[byte] = (uint8_t)byte;
+    return d;
 }
 
 void inf_symbols_free(struct inf_symbols *d)
@@ -371,17 +377,15 @@ bool inf_is_known(const uint16_t *end)
     return true;
 }
 
-void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8_t *bytes)
+void inf_resolve(struct inf_symbols *d, const uint16_t *symbols, size_t n, const uint8_t *window,
+                 uint8_t *bytes)
 {
-    /* What each symbol stands for. */
-    uint8_t table[INF_UNKNOWN + INF_WINDOW];
+    const uint8_t *restrict const table = d->bytes;
     size_t i = 0;
 
     if (n == 0)
         return;
-    for (unsigned byte = 0; byte < 256; byte++)
-        table[byte] = (uint8_t)byte;
-    memcpy(table + INF_UNKNOWN, window, INF_WINDOW);
+    memcpy(d->bytes + INF_UNKNOWN, window, INF_WINDOW);
     for (; i + 4 <= n; i += 4) {
         uint16_t some[4];
 

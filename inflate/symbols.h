@@ -24,7 +24,7 @@
 /* Bytes behind the input that are read, though nothing depends on them. */
 #define INF_SYMBOLS_PAD ((size_t)16)
 
-/* A decoder's tables; about 35 KB of memory. */
+/* A decoder's tables; about 0.1 MB of memory. */
 struct inf_symbols;
 
 /* NULL if memory is short. */
@@ -48,7 +48,8 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
 bool inf_is_known(const uint16_t *end);
 
 /* Makes bytes of n symbols, where window[0..INF_WINDOW) are the bytes before the start.  `bytes` may
- * be where the symbols are.  Takes 64 KiB of the stack. */
-void inf_resolve(const uint16_t *symbols, size_t n, const uint8_t *window, uint8_t *bytes);
+ * be where the symbols are.  The symbols can be another decoder's: d is only memory for a table. */
+void inf_resolve(struct inf_symbols *d, const uint16_t *symbols, size_t n, const uint8_t *window,
+                 uint8_t *bytes);
 
 #endif

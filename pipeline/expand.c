@@ -80,7 +80,7 @@ static enum coming what_comes(struct expansion *e, struct piece **piece)
 }
 
 /* Makes what comes before the piece's end the next window. */
-static void move_window(struct expansion *e, const struct piece *piece)
+static void move_window(struct expansion *e, struct expand_tools *t, const struct piece *piece)
 {
     const uint16_t *symbols = (const uint16_t *)(const void *)(piece->stretch->room + ROOM_BEFORE);
     const size_t bytes = piece->len < INF_WINDOW ? piece->len : INF_WINDOW;
@@ -88,19 +88,20 @@ static void move_window(struct expansion *e, const struct piece *piece)
     const size_t some = piece->symbols < rest ? piece->symbols : rest;
 
     memcpy(e->next_window, e->window + INF_WINDOW - (rest - some), rest - some);
-    inf_resolve(symbols + piece->symbols - some, some, e->window, e->next_window + rest - some);
+    inf_resolve(t->symbols, symbols + piece->symbols - some, some, e->window,
+                e->next_window + rest - some);
     memcpy(e->next_window + rest, piece->bytes + piece->len - bytes, bytes);
 }
 
 /* Takes over the piece, which starts where the consumer is: it is in line to be written.  Gives up
  * the lock. */
-static void accept(struct expansion *e, struct piece *piece)
+static void accept(struct expansion *e, struct expand_tools *t, struct piece *piece)
 {
     struct gz_place *place = e->place;
     struct stretch *k = piece->stretch;
 
     unlock(e->p);
-    move_window(e, piece);
+    move_window(e, t, piece);
     if (piece->symbols > 0)
         memcpy(k->room, e->window, INF_WINDOW);
     memcpy(e->window, e->next_window, INF_WINDOW);
@@ -131,13 +132,13 @@ static void accept(struct expansion *e, struct piece *piece)
 }
 
 /* Accepts all pieces that are there; gives up the lock. */
-static void accept_all(struct expansion *e)
+static void accept_all(struct expansion *e, struct expand_tools *t)
 {
     struct piece *piece;
 
     e->accepting = true;
     while (!e->failed && e->stalled_at == 0 && what_comes(e, &piece) == PIECE_IS_THERE)
-        accept(e, piece);
+        accept(e, t, piece);
     e->accepting = false;
     drop_past(e, e->place->bit);
     pthread_cond_broadcast(&e->p->can_expand);
@@ -154,7 +155,7 @@ static struct piece *unresolved(const struct expansion *e)
 }
 
 /* Makes bytes of a piece's symbols; gives up the lock. */
-static void resolve(struct expansion *e, struct piece *piece)
+static void resolve(struct expansion *e, struct expand_tools *t, struct piece *piece)
 {
     struct pipeline *p = e->p;
     uint8_t *const out = piece->stretch->room + ROOM_BEFORE;
@@ -163,7 +164,8 @@ static void resolve(struct expansion *e, struct piece *piece)
     if (unresolved(e) != NULL)
         crew_call(p);
     unlock(p);
-    inf_resolve((const uint16_t *)(const void *)out, piece->symbols, piece->stretch->room, out);
+    inf_resolve(t->symbols, (const uint16_t *)(const void *)out, piece->symbols,
+                piece->stretch->room, out);
     piece->symbols_crc = gz_crc32(0, out, piece->symbols);
     lock(p);
     piece->state = PIECE_READY;
@@ -202,15 +204,16 @@ static void write_first(struct expansion *e)
 }
 
 /* Does one of the things that are done in order; gives up the lock.  False: there is none now. */
-static bool go_on_in_order(struct expansion *e, bool is_consumer)
+static bool go_on_in_order(struct expansion *e, struct expand_tools *t)
 {
+    const bool is_consumer = t == e->tools;
     struct piece *piece;
 
     if (e->place == NULL || e->failed)
         return false;
     /* What has been accepted keeps its memory until it is written. */
     if (!e->accepting && e->stalled_at == 0 && what_comes(e, &piece) == PIECE_IS_THERE) {
-        accept_all(e);
+        accept_all(e, t);
         return true;
     }
     if (!e->writing && e->first_out != NULL && e->first_out->state == PIECE_READY &&
@@ -220,7 +223,7 @@ static bool go_on_in_order(struct expansion *e, bool is_consumer)
     }
     piece = unresolved(e);
     if (piece != NULL)
-        resolve(e, piece);
+        resolve(e, t, piece);
     return piece != NULL;
 }
 
@@ -247,7 +250,7 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
     if (e->closing)
         return false;
     e->busy++;
-    has_done = go_on_in_order(e, t == e->tools);
+    has_done = go_on_in_order(e, t);
     e->busy--;
     if (has_done)
         return true;
@@ -348,7 +351,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         enum coming coming = PIECE_COMES;
         struct piece *piece;
 
-        if (go_on_in_order(e, true))
+        if (go_on_in_order(e, e->tools))
             continue;
         if (!e->accepting)
             coming = e->failed ? NO_PIECE_COMES : what_comes(e, &piece);

@@ -92,7 +92,7 @@ static void try_symbols(const uint8_t *data, size_t len)
         REQUIRE(place == right_place || right == INF_END);
         REQUIRE(n == right_n);
     }
-    inf_resolve(out, n, window, bytes);
+    inf_resolve(d, out, n, window, bytes);
     REQUIRE(memcmp(bytes, want, n) == 0);
     inflateEnd(&z);
     inf_symbols_free(d);

@@ -214,10 +214,10 @@ static bool same_data(size_t k, const uint16_t *out, size_t n)
     const size_t before = sample.start[k].made;
     const uint8_t *data = sample.data + before;
 
-    inf_resolve(out, n, data - INF_WINDOW, bytes);
+    inf_resolve(decoder, out, n, data - INF_WINDOW, bytes);
     bool ok = CHECK(memcmp(bytes, data, n) == 0);
     memcpy(copy, out, n * sizeof *out);
-    inf_resolve(copy, n, data - INF_WINDOW, (uint8_t *)copy);
+    inf_resolve(decoder, copy, n, data - INF_WINDOW, (uint8_t *)copy);
     return CHECK(memcmp(copy, data, n) == 0) && ok;
 }
 
@@ -718,10 +718,10 @@ static void resolving(void)
                 want[i] = in[i] < INF_UNKNOWN ? (uint8_t)in[i] : window[in[i] - INF_UNKNOWN];
             }
             bytes[n] = 0xa5;
-            inf_resolve(in, n, window, bytes);
+            inf_resolve(decoder, in, n, window, bytes);
             CHECK(memcmp(bytes, want, n) == 0);
             CHECK_EQ(bytes[n], 0xa5);
-            inf_resolve(in, n, window, (uint8_t *)in);
+            inf_resolve(decoder, in, n, window, (uint8_t *)in);
             CHECK(memcmp(in, want, n) == 0);
         }
 }
