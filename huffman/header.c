@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "huffman/header.h"
-#include "huffman/lengths.h"
 
 enum { REPEAT = 16, ZEROS_SHORT = 17, ZEROS_LONG = 18 };
 
@@ -152,9 +151,10 @@ static void count_symbols(const struct run *runs, unsigned n, const uint32_t *ot
 }
 
 /* Makes the code for symbols that occur so often. */
-static void make_precode(struct precode *p, const uint32_t *frequencies)
+static void make_precode(struct huff_lengths_work *w, struct precode *p,
+                         const uint32_t *frequencies)
 {
-    p->bits = (uint32_t)huff_lengths(frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
+    p->bits = (uint32_t)huff_lengths(w, frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
                                      p->lengths);
 
     p->count = DEFLATE_PRECODE_SYMBOLS;
@@ -165,7 +165,8 @@ static void make_precode(struct precode *p, const uint32_t *frequencies)
         p->bits += frequencies[s] * extra_bits[s];
 }
 
-void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
+void huff_header_plan(struct huff_lengths_work *w,
+                      const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h)
 {
@@ -190,7 +191,7 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
     n = find_runs(h, runs, others);
 
     count_symbols(runs, n, others, first.cost, frequencies);
-    make_precode(&first, frequencies);
+    make_precode(w, &first, frequencies);
     for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++) {
         /* A symbol that was not used would get a long code. */
         unsigned length = first.lengths[s] > 0 ? first.lengths[s] : DEFLATE_MAX_PRECODE;
@@ -200,7 +201,7 @@ void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
     count_symbols(runs, n, others, second.cost, again);
     /* Equal counts, as they mostly are, would make the same code. */
     if (memcmp(frequencies, again, sizeof(again)) != 0) {
-        make_precode(&second, again);
+        make_precode(w, &second, again);
         if (second.bits < first.bits)
             better = &second;
     }

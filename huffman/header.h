@@ -9,6 +9,7 @@
 
 #include "base/deflate.h"
 #include "huffman/bitwriter.h"
+#include "huffman/lengths.h"
 
 struct huff_header {
     uint16_t litlen_count;   /* code lengths sent, 257 to 286 */
@@ -21,7 +22,8 @@ struct huff_header {
 };
 
 /* Finds a short header for these code lengths, as huff_lengths gives them, and its size. */
-void huff_header_plan(const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
+void huff_header_plan(struct huff_lengths_work *w,
+                      const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h);
 

@@ -27,20 +27,21 @@
  * below 32 have one each, and above that every power of two has 32, so that most buckets get one
  * symbol or none; then the few that are out of order within a bucket are moved one by one.
  */
-#define BUCKET_BITS 5
-#define BUCKETS ((33 - BUCKET_BITS) << BUCKET_BITS)
-
 static inline unsigned bucket(uint32_t weight)
 {
-    /* With the next bit set, the logarithm is BUCKET_BITS at least, and nothing else changes. */
-    unsigned shift = 31 - BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << BUCKET_BITS);
+    /* With the next bit set, the logarithm is HUFF_BUCKET_BITS at least, and nothing else changes. */
+    unsigned shift =
+        31 - HUFF_BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << HUFF_BUCKET_BITS);
 
-    return (shift << BUCKET_BITS) + (weight >> shift);
+    return (shift << HUFF_BUCKET_BITS) + (weight >> shift);
 }
 
-static void sort_leaves(const uint64_t *leaves, unsigned n, uint64_t *sorted)
+static void sort_leaves(struct huff_lengths_work *w, unsigned n)
 {
-    uint16_t start[BUCKETS + 1], bucket_of[HUFF_MAX_SYMBOLS];
+    const uint64_t *restrict const leaves = w->leaves;
+    uint64_t *restrict const sorted = w->sorted;
+    uint16_t *restrict const start = w->in.sort.start;
+    uint16_t *restrict const bucket_of = w->in.sort.bucket_of;
     uint32_t all = 0;
     unsigned buckets, sum = 0;
 
@@ -92,16 +93,17 @@ _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark
  * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
  * and all four are marked as merged here; those that are not will be marked anew when they are.
  */
-static bool huffman(uint64_t *leaves, unsigned n, unsigned limit, uint8_t *lengths, uint64_t *total,
-                    unsigned *parents)
+static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
+                    uint64_t *total, unsigned *parents)
 {
     /* Leaf and merged node i are merged into that node, a later one. */
-    uint16_t leaf_parent[HUFF_MAX_SYMBOLS + 2], parent[HUFF_MAX_SYMBOLS + 2];
-    uint64_t nodes[HUFF_MAX_SYMBOLS + 2];
-    uint8_t depth[HUFF_MAX_SYMBOLS];
+    uint16_t *restrict const leaf_parent = w->in.tree.leaf_parent;
+    uint16_t *restrict const parent = w->in.tree.parent;
+    uint64_t *restrict const leaves = w->sorted, *restrict const nodes = w->in.tree.nodes;
+    uint8_t *restrict const depth = w->in.tree.depth;
     unsigned leaf = 0, next = 0;
+    uint64_t sums = 0;
 
-    *total = 0;
     leaves[n] = leaves[n + 1] = NO_LEAF;
     nodes[0] = nodes[1] = NO_LEAF;
     for (unsigned node = 0; node < n - 1; node++) {
@@ -119,8 +121,9 @@ static bool huffman(uint64_t *leaves, unsigned n, unsigned limit, uint8_t *lengt
         nodes[node] = NODE(sum);
         nodes[node + 2] = NO_LEAF;
         /* Every leaf is in as many nodes as it is deep. */
-        *total += LEAF_WEIGHT(sum);
+        sums += LEAF_WEIGHT(sum);
     }
+    *total = sums;
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
         depth[node] = (uint8_t)(depth[parent[node]] + 1);
@@ -152,24 +155,27 @@ static bool huffman(uint64_t *leaves, unsigned n, unsigned limit, uint8_t *lengt
  * only on those of the lists below; false is returned, with no length set, if that is not all that
  * was to be taken.
  */
-static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
+static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
                           const unsigned *enough, uint8_t *lengths)
 {
+    const uint64_t *restrict const leaves = w->sorted;
     /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
      * items from level + 1; made[level] says how many items there are. */
-    uint16_t packages[HUFF_MAX_LENGTH][2 * HUFF_MAX_SYMBOLS + 1];
+    uint16_t(*restrict const packages)[2 * HUFF_MAX_SYMBOLS + 1] = w->in.merge.packages;
     unsigned made[HUFF_MAX_LENGTH];
     /* The list of the level in hand, which replaces that of the one below it; the packages offered
      * to it, and where in it they come.  After the last of them, and after the last leaf, comes one
      * that is never the lightest; after the last item, one that is no item's equal. */
-    uint64_t list[2 * HUFF_MAX_SYMBOLS + 1], package_weight[HUFF_MAX_SYMBOLS + 1];
-    uint64_t leaf_weight[HUFF_MAX_SYMBOLS + 1];
-    uint16_t package_at[HUFF_MAX_SYMBOLS + 1];
+    uint64_t *restrict const list = w->in.merge.list;
+    uint64_t *restrict const package_weight = w->in.merge.package_weight;
+    uint64_t *restrict const leaf_weight = w->in.merge.leaf_weight;
+    uint16_t *restrict const package_at = w->in.merge.package_at;
+    uint8_t *restrict const ends = w->in.merge.ends;
     unsigned items = enough[limit - 1] < n ? enough[limit - 1] : n;
     unsigned same_items = 0, package = 0, take = 2 * n - 2, depth = 0;
-    uint8_t ends[HUFF_MAX_SYMBOLS + 1] = {0};
     bool whole = items == n;
 
+    memset(ends, 0, sizeof(w->in.merge.ends));
     for (unsigned i = 0; i < n; i++)
         leaf_weight[i] = LEAF_WEIGHT(leaves[i]);
     leaf_weight[n] = NO_WEIGHT;
@@ -239,8 +245,8 @@ static bool package_merge(const uint64_t *leaves, unsigned n, unsigned limit,
  * depth or deeper; in the best code within the limit these are not many more than in the best
  * code.  If there are more than was allowed for, the lists are made in full.
  */
-static void limited(const uint64_t *leaves, unsigned n, unsigned limit, const unsigned *parents,
-                    uint8_t *lengths)
+static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
+                    const unsigned *parents, uint8_t *lengths)
 {
     unsigned enough[HUFF_MAX_LENGTH] = {0}, deeper = 0;
 
@@ -248,16 +254,17 @@ static void limited(const uint64_t *leaves, unsigned n, unsigned limit, const un
         deeper += parents[level];
         enough[level] = 2 * deeper + deeper / 4 + 8;
     }
-    if (package_merge(leaves, n, limit, enough, lengths))
+    if (package_merge(w, n, limit, enough, lengths))
         return;
     for (unsigned level = 0; level < limit; level++)
         enough[level] = 2 * n - 1;
-    package_merge(leaves, n, limit, enough, lengths);
+    package_merge(w, n, limit, enough, lengths);
 }
 
-uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, uint8_t *lengths)
+uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, unsigned n,
+                      unsigned limit, uint8_t *lengths)
 {
-    uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2], sum;
+    uint64_t *const leaves = w->leaves, *const sorted = w->sorted, sum;
     unsigned parents[HUFF_MAX_LENGTH], used = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -272,9 +279,9 @@ uint64_t huff_lengths(const uint32_t *frequencies, unsigned n, unsigned limit, u
         lengths[only == 0 ? 1 : 0] = 1;
         return frequencies[only];
     }
-    sort_leaves(leaves, used, sorted);
-    if (!huffman(sorted, used, limit, lengths, &sum, parents)) {
-        limited(sorted, used, limit, parents, lengths);
+    sort_leaves(w, used);
+    if (!huffman(w, used, limit, lengths, &sum, parents)) {
+        limited(w, used, limit, parents, lengths);
         sum = 0;
         for (unsigned i = 0; i < used; i++)
             sum += LEAF_WEIGHT(sorted[i]) * lengths[LEAF_SYMBOL(sorted[i])];

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "huffman/lengths.h"
 #include "huffman/plan.h"
 
 _Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= DEFLATE_MAX_CODE,
@@ -122,10 +121,11 @@ void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned o
     const uint64_t stored = stored_bits(b->end.byte - b->start.byte, offset);
     uint64_t fixed = 3 + c->extra_bits + fixed_codes(c), dynamic = 3 + c->extra_bits;
 
-    dynamic += huff_lengths(c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, p->litlen_lengths);
-    dynamic +=
-        huff_lengths(c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, p->distance_lengths);
-    huff_header_plan(p->litlen_lengths, p->distance_lengths, &p->header);
+    dynamic += huff_lengths(&p->work, c->litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE,
+                            p->litlen_lengths);
+    dynamic += huff_lengths(&p->work, c->distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE,
+                            p->distance_lengths);
+    huff_header_plan(&p->work, p->litlen_lengths, p->distance_lengths, &p->header);
     dynamic += p->header.bits;
 
     p->type = dynamic < fixed ? DEFLATE_DYNAMIC : DEFLATE_FIXED;

@@ -16,6 +16,7 @@
 #include "base/deflate.h"
 #include "huffman/header.h"
 #include "huffman/lanes.h"
+#include "huffman/lengths.h"
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
@@ -42,6 +43,7 @@ struct huff_plan {
     struct huff_header header; /* of a dynamic block, and its code lengths: */
     uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS];
     uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
+    struct huff_lengths_work work; /* for making these */
 };
 
 /* A place in a segment, between two sequences or chunks. */

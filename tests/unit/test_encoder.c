@@ -21,6 +21,8 @@
 #include "tests/unit/inputs.h"
 #include "tests/unit/unit.h"
 
+static struct huff_lengths_work work;
+
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (2 * MIB)
 #define MAX_CHUNKS LZ_CHUNKS(MAX_LEN)
@@ -207,9 +209,9 @@ static struct sizes sizes_of(const struct tally *t)
 
     memcpy(litlen, t->litlen, sizeof(litlen));
     litlen[256] = 1;
-    huff_lengths(litlen, 286, 15, litlen_lengths);
-    huff_lengths(t->distance, 30, 15, distance_lengths);
-    huff_header_plan(litlen_lengths, distance_lengths, &header);
+    huff_lengths(&work, litlen, 286, 15, litlen_lengths);
+    huff_lengths(&work, t->distance, 30, 15, distance_lengths);
+    huff_header_plan(&work, litlen_lengths, distance_lengths, &header);
 
     sizes.bits[STORED] = 8 * t->bytes + 40 * ((t->bytes + 65534) / 65535);
     sizes.bits[FIXED] = 3 + t->extra;
@@ -752,7 +754,7 @@ static void long_codes(void)
     /* The distance adds 14 bits at least, the length 5 and its code's. */
     cut(&s, WHOLE_CHUNKS);
     parts[1].tally.litlen[256] = 1;
-    huff_lengths(parts[1].tally.litlen, 286, 15, lengths);
+    huff_lengths(&work, parts[1].tally.litlen, 286, 15, lengths);
     for (unsigned i = 20; i < 20 + rare; i += 3)
         too_long += lengths[i] + lengths[i + 1] + lengths[i + 2] + lengths[281] + 5 + 14 > 56;
     CHECK(too_long >= 15);

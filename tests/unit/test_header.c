@@ -14,6 +14,8 @@
 #include "huffman/lengths.h"
 #include "tests/unit/unit.h"
 
+static struct huff_lengths_work work;
+
 /* By how many bits a header may be longer than zlib's.  The choice of symbols rests on a guess of
  * their cost, so that one header in a hundred is longer, by 1 to 3 bits as a rule.  The largest
  * seen here is 8; a choice that goes wrong, rather than by a little, costs more. */
@@ -158,7 +160,7 @@ static unsigned zlib_header_bits(const struct lengths *l)
         hdist--;
     bits = zlib_symbols(l->litlen, hlit, frequencies);
     bits += zlib_symbols(l->distance, hdist, frequencies);
-    huff_lengths(frequencies, 19, 7, precode);
+    huff_lengths(&work, frequencies, 19, 7, precode);
     while (hclen > 4 && precode[order[hclen - 1]] == 0)
         hclen--;
     for (unsigned s = 0; s < 19; s++)
@@ -182,7 +184,7 @@ static void check_header(const struct lengths *l)
 
     offset = (offset + 3) % 8;
     memset(&h, 0xa5, sizeof(h));
-    huff_header_plan(l->litlen, l->distance, &h);
+    huff_header_plan(&work, l->litlen, l->distance, &h);
     our_bits += h.bits;
     zlib_bits += zlib;
     headers++;
@@ -319,8 +321,8 @@ static void random_codes(void)
             }
         }
         litlen[DEFLATE_END_OF_BLOCK] = 1;
-        huff_lengths(litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, l.litlen);
-        huff_lengths(distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, l.distance);
+        huff_lengths(&work, litlen, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, l.litlen);
+        huff_lengths(&work, distance, DEFLATE_DISTANCE_SYMBOLS, DEFLATE_MAX_CODE, l.distance);
         check_header(&l);
     }
 }

@@ -12,6 +12,8 @@
 #include "huffman/lengths.h"
 #include "tests/unit/unit.h"
 
+static struct huff_lengths_work work;
+
 #ifdef HAVE_AVX512_PATH
 
 #define MOST (3 * HUFF_LANES_BATCH)
@@ -157,7 +159,7 @@ static void random_codes(uint64_t *state, unsigned n, uint16_t *codes, uint8_t *
 
     for (unsigned i = 0; i < n; i++)
         counts[i] = 1u << unit_below(state, skew);
-    huff_lengths(counts, n, DEFLATE_MAX_CODE, lengths);
+    huff_lengths(&work, counts, n, DEFLATE_MAX_CODE, lengths);
     huff_codes(lengths, n, codes);
 }
 

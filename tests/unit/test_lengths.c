@@ -18,6 +18,8 @@
 #include "huffman/lengths.h"
 #include "tests/unit/unit.h"
 
+static struct huff_lengths_work work;
+
 static int compare_weights(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -186,7 +188,7 @@ static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limi
     unsigned used = used_weights(frequencies, n, weights), coded = 0;
 
     memset(lengths, 0xa5, sizeof(lengths));
-    sum = huff_lengths(frequencies, n, limit, lengths);
+    sum = huff_lengths(&work, frequencies, n, limit, lengths);
     CHECK_EQ(lengths[n], 0xa5);
     for (unsigned i = 0; i < n; i++) {
         if (!CHECK(lengths[i] <= limit))
@@ -225,7 +227,7 @@ static void few_symbols(void)
 
             if (n > 1u << limit)
                 continue;
-            huff_lengths(frequencies, n, limit, lengths);
+            huff_lengths(&work, frequencies, n, limit, lengths);
             for (unsigned i = 0; i < n; i++)
                 CHECK_EQ(lengths[i], i < 2);
             check_lengths(frequencies, n, limit);
@@ -235,7 +237,7 @@ static void few_symbols(void)
 
                 memset(frequencies, 0, sizeof(frequencies));
                 frequencies[only] = 1 + only * 1000;
-                huff_lengths(frequencies, n, limit, lengths);
+                huff_lengths(&work, frequencies, n, limit, lengths);
                 for (unsigned i = 0; i < n; i++)
                     CHECK_EQ(lengths[i], i == only || i == other);
                 check_codes(lengths, n);
@@ -310,7 +312,7 @@ static void full_alphabets(void)
 
         for (unsigned i = 0; i < n; i++)
             frequencies[i] = 1 + (uint32_t)(unit_rand(&state) >> (41 + unit_below(&state, 23)));
-        huff_lengths(frequencies, n, limit, lengths);
+        huff_lengths(&work, frequencies, n, limit, lengths);
         for (unsigned i = 0; i < n; i++)
             CHECK_EQ(lengths[i], limit);
         check_lengths(frequencies, n, limit);
