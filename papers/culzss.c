@@ -31,8 +31,8 @@
 #include "papers/culzss.h"
 #include "papers/method.h"
 
-static struct paper_match match_at(const struct lz_level *level, const uint8_t *in, size_t start,
-                                   size_t pos, size_t end)
+static struct paper_match match_at(const struct lz_level *level, void *state, const uint8_t *in,
+                                   size_t start, size_t pos, size_t end)
 {
     const uint32_t packet = level->param[CULZSS_CHUNK];
     const uint32_t at = (uint32_t)(pos - start);
@@ -43,6 +43,7 @@ static struct paper_match match_at(const struct lz_level *level, const uint8_t *
     const uint32_t want = load32(here) << 8;
     struct paper_match best = {0, 0};
 
+    (void)state;
     if (most < LZ_MIN_MATCH)
         return best;
     for (uint32_t d = LZ_MIN_MATCH; d <= reach && best.length < most; d++) {

@@ -40,8 +40,8 @@
 #include "papers/dklzss.h"
 #include "papers/method.h"
 
-static struct paper_match match_at(const struct lz_level *level, const uint8_t *in, size_t start,
-                                   size_t pos, size_t end)
+static struct paper_match match_at(const struct lz_level *level, void *state, const uint8_t *in,
+                                   size_t start, size_t pos, size_t end)
 {
     const uint32_t packet = level->param[DKLZSS_CHUNK], window = level->param[DKLZSS_WINDOW];
     const uint32_t before = (uint32_t)(pos - start) & (packet - 1);
@@ -51,7 +51,7 @@ static struct paper_match match_at(const struct lz_level *level, const uint8_t *
     const uint8_t *const pattern = in + pos;
     const uint8_t *at = pattern - (before < window ? before : window); /* of the match */
     struct paper_match best = {0, 0};
-    uint16_t failures[DKLZSS_LENGTH_MAX + 1];
+    uint16_t *const failures = state;
     uint32_t known = 0, match = 0;
 
     /* What matches now is never longer than the best match. */
@@ -85,6 +85,7 @@ static const struct lz_finder finder = {
     .name = "dklzss",
     .gpu = &gpu_finder_dklzss,
     .in_parts = true,
+    .plain_state = (DKLZSS_LENGTH_MAX + 1) * sizeof(uint16_t),
     .find = find,
 };
 

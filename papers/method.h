@@ -15,9 +15,9 @@ struct paper_match {
 
 /* The match at in[pos] that the method takes if its walk comes there.  The chunk is
  * in[start..end), `start` is a multiple of LZ_CHUNK_SIZE, and the match ends there at the latest;
- * LZ_INPUT_PAD bytes behind it can be read. */
-typedef struct paper_match paper_match_at(const struct lz_level *level, const uint8_t *in,
-                                          size_t start, size_t pos, size_t end);
+ * LZ_INPUT_PAD bytes behind it can be read.  `state` is the finder's plain_state, or NULL. */
+typedef struct paper_match paper_match_at(const struct lz_level *level, void *state,
+                                          const uint8_t *in, size_t start, size_t pos, size_t end);
 
 /*
  * A finder's `find` for methods in which chunks do not depend on each other, and that take matches
@@ -36,7 +36,7 @@ static inline void paper_find_greedily(const struct lz_matcher *m, const struct 
 
         result->sequences = out;
         for (size_t pos = start; pos < end;) {
-            const struct paper_match match = match_at(level, in, start, pos, end);
+            const struct paper_match match = match_at(level, m->state, in, start, pos, end);
             const int32_t at = (int32_t)(pos - start);
 
             if (match.length == 0) {

@@ -12,10 +12,8 @@
 #include "src/messages.h"
 #include "src/progress.h"
 
-/* Bytes of a message that needs no more memory.  Names are the only long part: this is room for two
- * of PATH_MAX bytes, the longest that the system takes as an operand.  Those found in directories
- * can be longer. */
-#define MESSAGE_MAX 9000
+/* Bytes of a message that needs no more memory than a small stack has.  Names are the only long part. */
+#define MESSAGE_MAX 1000
 
 /* Prints the text, or adds it to what is collected.  If memory is short, it comes too early, which
  * is better than not at all. */

@@ -16,6 +16,8 @@
 
 #include "compat/older/older.h"
 
+#include <stdlib.h>
+
 enum { MAX_BITS = 25, TABLE_BITS = 12, MAX_BYTES = 256, END = 256 };
 
 struct pack {
@@ -117,9 +119,9 @@ static enum gz_status read_words(const struct pack *p, struct gz_stream *s, uint
     return GZ_OK;
 }
 
-enum gz_status gz_read_pack(struct gz_stream *s)
+/* Decodes with a code that is all zeros at first. */
+static enum gz_status read_pack(struct pack *p, struct gz_stream *s)
 {
-    struct pack p = {0};
     uint32_t stored = 0;
     uint64_t len;
 
@@ -129,14 +131,25 @@ enum gz_status gz_read_pack(struct gz_stream *s)
             return s->in_stop;
         stored = stored << 8 | (uint32_t)byte;
     }
-    enum gz_status status = read_counts(&p, s);
+    enum gz_status status = read_counts(p, s);
     if (status == GZ_OK)
-        status = read_symbols(&p, s);
+        status = read_symbols(p, s);
     if (status != GZ_OK)
         return status;
-    fill_table(&p);
-    status = read_words(&p, s, &len);
+    fill_table(p);
+    status = read_words(p, s, &len);
     if (status == GZ_OK && (uint32_t)len != stored)
         status = GZ_BAD_PACK_LENGTH;
+    return status;
+}
+
+enum gz_status gz_read_pack(struct gz_stream *s)
+{
+    struct pack *p = calloc(1, sizeof *p);
+    enum gz_status status = GZ_NO_MEMORY;
+
+    if (p != NULL)
+        status = read_pack(p, s);
+    free(p);
     return status;
 }
