@@ -4,17 +4,31 @@
 #include "config.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "base/thread.h"
 
-/* Makes the stack large enough where by default it is not: musl gives a thread 128 KiB, glibc 8 MiB,
- * as ulimit -s has it. */
-static void enlarge_stack(pthread_attr_t *attributes)
+/* Whether what is mapped is limited, be it filled or not, as most of a stack never is. */
+static bool is_mapping_limited(void)
 {
-    size_t size;
+    struct rlimit data, addresses;
 
-    if (pthread_attr_getstacksize(attributes, &size) == 0 && size < THREAD_STACK_SIZE)
-        pthread_attr_setstacksize(attributes, THREAD_STACK_SIZE);
+    return (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY) ||
+           (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY);
+}
+
+/* By default, a stack has as much as `ulimit -s` says with glibc, which may be next to nothing or very
+ * much, and 128 KiB with musl. */
+static void choose_stack(pthread_attr_t *attributes)
+{
+    const size_t most = is_mapping_limited() ? THREAD_STACK_SIZE : THREAD_STACK_MAX;
+    size_t size = 0;
+
+    (void)pthread_attr_getstacksize(attributes, &size);
+    if (size < THREAD_STACK_SIZE)
+        (void)pthread_attr_setstacksize(attributes, THREAD_STACK_SIZE);
+    else if (size > most)
+        (void)pthread_attr_setstacksize(attributes, most);
 }
 
 bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument)
@@ -25,7 +39,7 @@ bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument)
 
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    enlarge_stack(&attributes);
+    choose_stack(&attributes);
 
     /* A new thread inherits the mask of the one that starts it, so it never takes a signal. */
     sigfillset(&all);

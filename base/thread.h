@@ -13,8 +13,12 @@
 /* A stack of so many bytes is enough for any thread of ours. */
 #define THREAD_STACK_SIZE ((size_t)1 << 20)
 
-/* pthread_create for a thread that blocks all signals and has at least THREAD_STACK_SIZE; returns true if
- * the thread was started. */
+/* No thread has a larger one.  GPUs' drivers may need more than THREAD_STACK_SIZE. */
+#define THREAD_STACK_MAX ((size_t)8 << 20)
+
+/* pthread_create for a thread that blocks all signals and has a stack of THREAD_STACK_SIZE at least, and of
+ * no more where memory or addresses are limited (RLIMIT_DATA, RLIMIT_AS); returns true if the thread was
+ * started. */
 bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
 
 #endif

@@ -25,7 +25,6 @@
 #include <malloc.h>
 #endif
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,6 @@
 #include "src/decompress.h"
 #include "src/files.h"
 #include "base/limits.h"
-#include "base/thread.h"
 #include "src/list.h"
 #include "src/messages.h"
 #include "src/names.h"
@@ -221,19 +219,11 @@ static bool is_minor(const struct work *w, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= LIMITS_MIN;
 }
 
-/* Makes threads take fewer addresses than the default of 72 MiB each, for the stack and malloc.
- * Only where addresses are limited: drivers may need a large stack. */
+/* Makes malloc take fewer addresses than the default, 64 MiB for each thread. */
 static void save_addresses(void)
 {
 #ifdef __GLIBC__
-    pthread_attr_t attributes;
-
     mallopt(M_ARENA_MAX, 1);
-    if (pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setstacksize(&attributes, THREAD_STACK_SIZE);
-    pthread_setattr_default_np(&attributes);
-    pthread_attr_destroy(&attributes);
 #endif
 }
 
