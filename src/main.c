@@ -5,11 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "gpu/gpu.h"
 #include "src/cleanup.h"
 #include "src/leave.h"
@@ -69,7 +73,8 @@ static void close_stdout(const struct options *o, struct messages *m)
         msg_data_error(m, "stdout: %s", strerror(errno));
 }
 
-int main(int argc, char **argv)
+/* Does all of it; returns the exit status. */
+static int run(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     struct messages m = {.program = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : PACKAGE_NAME};
@@ -115,4 +120,54 @@ int main(int argc, char **argv)
         leave(m.status);
     options_free(&o);
     return m.status;
+}
+
+/* --- Where the stack is small --- */
+
+/* With less, the work is done in a thread that has a stack of its own: the loader and ISA-L take some 8 KiB
+ * each. */
+#define STACK_MIN ((rlim_t)128 << 10)
+
+/* What that thread needs. */
+struct call {
+    int argc;
+    char **argv;
+    sigset_t signals; /* that the process blocks */
+    int status;
+};
+
+static void *run_call(void *argument)
+{
+    struct call *c = argument;
+
+    pthread_sigmask(SIG_SETMASK, &c->signals, NULL);
+    c->status = run(c->argc, c->argv);
+    return NULL;
+}
+
+/* Runs in a thread, which is the only one that takes signals then, as the main thread is elsewhere.  False
+ * if there is none to be had. */
+static bool run_in_thread(struct call *c)
+{
+    pthread_t thread;
+    sigset_t all;
+    bool is_started;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &c->signals);
+    is_started = thread_start(&thread, run_call, c);
+    if (is_started)
+        pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &c->signals, NULL);
+    return is_started;
+}
+
+int main(int argc, char **argv)
+{
+    struct call c = {.argc = argc, .argv = argv};
+    struct rlimit stack;
+
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_MIN && run_in_thread(&c))
+        return c.status;
+    return run(argc, argv);
 }
