@@ -24,6 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Tests run on a stack of the usual size (configure.ac). */
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
+
 /* Where a sanitizer makes everything several times as slow, a test may leave out rounds that only
  * combine anew what others have. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
