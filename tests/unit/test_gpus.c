@@ -783,7 +783,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
         return false;
     }
     CHECK_EQ(status, failure == CUT ? PIPELINE_READ_ERROR : PIPELINE_WRITE_ERROR);
-    CHECK_EQ(error, failure == CUT ? ENODATA : failure == FULL ? ENOSPC : EPIPE);
+    CHECK_EQ(error, failure == CUT ? PIPELINE_SHORTER : failure == FULL ? ENOSPC : EPIPE);
     return true;
 }
 
