@@ -1,11 +1,11 @@
 /*
  * stream.c - streams (include/gzlzss.h)
  *
- * Compression is a job whose input is pushed (pipeline/push.h).  Its output waits in a list until it
+ * Compression is a job whose input is pushed (pipeline/compress/push.h).  Its output waits in a list until it
  * is taken.
  *
  * Decompression asks for its input, so it has a thread of its own, the consumer, and the object's
- * threads help it (pipeline/expand.h).  Its input is pushed, too.  The consumer alone writes to the
+ * threads help it (pipeline/expand/expand.h).  Its input is pushed, too.  The consumer alone writes to the
  * caller's output: only it waits while the caller is away.
  */
 #include "config.h"

@@ -4,7 +4,7 @@
 #ifndef GZLZSS_WORK_H
 #define GZLZSS_WORK_H
 
-#include "pipeline/job.h"
+#include "pipeline/crew/state.h"
 
 /* Does what comes first; gives up the lock meanwhile.  False: there is nothing to do now, or no
  * memory to do it. */

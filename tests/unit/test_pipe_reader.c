@@ -1,8 +1,8 @@
 /*
  * test_pipe_reader.c - what comes through a pipe arrives whole and in order, however it is read
- * (pipeline/pipe_reader.h)
+ * (pipeline/compress/pipe_reader.h)
  *
- * pipeline/pipe_reader.c is compiled here with the names of two system calls changed, so that they
+ * pipeline/compress/pipe_reader.c is compiled here with the names of two system calls changed, so that they
  * can fail when a test wants them to.
  */
 #include "config.h"
@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "pipeline/pipe_reader.h"
+#include "pipeline/compress/pipe_reader.h"
 #include "tests/unit/unit.h"
 
 #define KIB 1024

@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "lzss/lzss.h"
-#include "pipeline/policy.h"
+#include "pipeline/crew/policy.h"
 #include "tests/unit/unit.h"
 
 #define MB 1000000.0

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "pipeline/source.h"
+#include "pipeline/compress/source.h"
 #include "tests/unit/unit.h"
 
 #ifdef F_SETPIPE_SZ

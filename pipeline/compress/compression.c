@@ -1,0 +1,101 @@
+/*
+ * compression.c - how jobs that are compressed open, are cancelled and close (compression.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "pipeline/compress/compression.h"
+#include "pipeline/crew/workers.h"
+
+/* Bytes of a pipe that are read ahead while a GPU is brought up, at most: what a fast one gives in
+ * that time. */
+#ifndef AHEAD_SIZE
+#define AHEAD_SIZE ((size_t)512 << 20)
+#endif
+
+/* Where there may be GPUs, bytes of pushed segments that wait for them besides, at most: those of a
+ * GPU's batches. */
+#define PUSH_FOR_GPUS ((uint64_t)128 << 20)
+
+/* From so many threads on, a pipe is read by a pipe_reader: with fewer, reading is not what others
+ * wait for, and that only costs (4 % at level 1 on the 2-core EPYC). */
+#ifndef PIPE_READER_FROM
+#define PIPE_READER_FROM 8
+#endif
+
+/* Segments that may be read ahead, or pushed: of the latter, as many as keep all at work. */
+static uint64_t most_ahead(const struct job *j)
+{
+    const struct pipeline *p = j->pipeline;
+    const uint64_t for_gpus = p->gpus != NULL ? PUSH_FOR_GPUS : 0;
+
+    return j->request->is_pushed
+               ? (uint64_t)crew_claimers(p) + PUSH_SPARE + for_gpus / p->segment_size
+               : AHEAD_SIZE / p->segment_size;
+}
+
+/* Readies the source. */
+static bool open_source(const struct job *j, struct source *source)
+{
+    const struct pipeline *p = j->pipeline;
+    const struct pipeline_job *request = j->request;
+    const bool in_pieces = p->config.rsyncable;
+    const size_t size = in_pieces ? LZ_SEGMENT_MAX : p->segment_size;
+
+    if (request->is_pushed)
+        source_init_pushed(source, size);
+    else if (request->in != NULL && request->is_on_gpu)
+        source_init_gpu_memory(source, request->in, request->in_len, size, p->copiers,
+                               request->device);
+    else if (request->in != NULL)
+        source_init_memory(source, request->in, request->in_len, size);
+    else
+        source_init(source, request->in_fd, size,
+                    p->config.threads >= PIPE_READER_FROM && !in_pieces);
+    if (!in_pieces || source_begin_pieces(source))
+        return true;
+    source_finish(source);
+    return false;
+}
+
+static bool compression_open(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+    struct compression *c = calloc(1, sizeof(*c));
+
+    if (c == NULL || !open_source(j, &c->source)) {
+        free(c);
+        return false;
+    }
+    if (!ahead_init(&c->ahead, p, most_ahead(j),
+                    !j->request->is_pushed && p->gpus != NULL && !source_is_file(&c->source))) {
+        source_finish(&c->source);
+        free(c);
+        return false;
+    }
+    c->claimed[0].time = c->claimed[1].time = clock_seconds();
+    j->compression = c;
+    j->any_order = c->source.random_access;
+    j->input_size = c->source.size;
+    return true;
+}
+
+static void compression_cancel(struct job *j)
+{
+    source_cancel(&j->compression->source);
+}
+
+static void compression_close(struct job *j)
+{
+    struct compression *c = j->compression;
+
+    source_finish(&c->source);
+    j->request->stats = j->stats;
+    j->request->crc = c->crc;
+    ahead_free(&c->ahead);
+    free(c);
+}
+
+const struct direction compression = {compression_open, compression_cancel, compression_close};

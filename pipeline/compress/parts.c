@@ -1,0 +1,105 @@
+/*
+ * parts.c - segments that several workers match (parts.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "pipeline/compress/facts.h"
+#include "pipeline/compress/parts.h"
+#include "pipeline/crew/jobs.h"
+#include "pipeline/crew/workers.h"
+
+struct parts {
+    struct split *first; /* segments with chunks that nobody has taken */
+};
+
+bool parts_init(struct pipeline *p)
+{
+    p->parts = calloc(1, sizeof(*p->parts));
+    return p->parts != NULL;
+}
+
+void parts_free(struct pipeline *p)
+{
+    free(p->parts);
+}
+
+struct split *parts_to_match(const struct pipeline *p)
+{
+    return p->parts->first;
+}
+
+void offer_parts(struct worker *w, const struct slot *s)
+{
+    struct pipeline *p = w->pipeline;
+    struct policy_facts facts;
+
+    if (s->before > 0)
+        return;
+    facts_get(p, &facts);
+    if (!policy_may_split(&facts, s->len, jobs_segments_left(p) + jobs_waiting(p),
+                          crew_claimers(p)))
+        return;
+    w->split = (struct split){
+        .in = s->in,
+        .len = s->len,
+        .matcher = w->tools->matcher,
+        .end = (unsigned)LZ_CHUNKS(s->len),
+        .link = p->parts->first,
+    };
+    p->parts->first = &w->split;
+    s->job->stats.split_segments++;
+    crew_call(p);
+}
+
+void match_some(struct worker *w, struct split *split)
+{
+    struct pipeline *p = w->pipeline;
+    const bool is_owner = split == &w->split;
+    const unsigned others = split->busy + crew_idle(p);
+    const unsigned count = policy_part(split->end - split->next, others, is_owner);
+    const unsigned first = is_owner ? split->next : split->end - count;
+    double seconds;
+
+    if (is_owner)
+        split->next += count;
+    else
+        split->end -= count;
+    split->busy++;
+    if (split->next == split->end) {
+        struct split **link = &p->parts->first;
+
+        while (*link != split)
+            link = &(*link)->link;
+        *link = split->link;
+    }
+    /* For fewer chunks, another worker would come too late. */
+    if (split->end - split->next >= POLICY_PART_MIN)
+        crew_call(p);
+    unlock(p);
+    seconds = -clock_seconds();
+    lz_match_chunks(w->tools->matcher, p->level, split->in, split->len, first, count,
+                    split->matcher);
+    seconds += clock_seconds();
+    lock(p);
+    split->seconds += seconds;
+    lz_take_counters(w->tools->matcher, split->counters);
+    if (--split->busy == 0 && split->next == split->end)
+        wake_all(p, CAN_JOIN);
+}
+
+void finish_parts(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+    struct split *split = &w->split;
+
+    lock(p);
+    while (split->next < split->end)
+        match_some(w, split);
+    while (split->busy > 0)
+        await(p, CAN_JOIN);
+    unlock(p);
+    split->matcher = NULL;
+}

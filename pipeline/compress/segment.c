@@ -1,0 +1,212 @@
+/*
+ * segment.c - one segment is matched and encoded; and small jobs (segment.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "compat/crc.h"
+#include "pipeline/compress/claim.h"
+#include "pipeline/compress/feeding.h"
+#include "pipeline/compress/parts.h"
+#include "pipeline/compress/segment.h"
+#include "pipeline/compress/store.h"
+#include "pipeline/compress/write.h"
+#include "pipeline/crew/jobs.h"
+#include "pipeline/crew/measures.h"
+#include "pipeline/crew/slots.h"
+#include "pipeline/crew/workers.h"
+
+/* --- A segment --- */
+
+/* What became of a segment. */
+struct result {
+    bool ok;                        /* false: the CPU's matches did not pass the check */
+    bool is_redone;                 /* the GPU's did not */
+    double match, encode;           /* seconds, of all threads together */
+    uint64_t counters[LZ_COUNTERS]; /* what the CPU's match finder counted */
+};
+
+/* Pieces of --rsyncable refer to what comes before them, other segments do not. */
+static enum huff_end end_of(const struct slot *s)
+{
+    return s->last && s->job->request->extent != PIPELINE_RANGE ? HUFF_LAST
+           : s->job->pipeline->config.rsyncable                 ? HUFF_SYNC
+                                                                : HUFF_MARK;
+}
+
+/* Matches the segment, unless that was done in parts, and encodes it; false if the matches do
+ * not pass the check.  *matched: the time between. */
+static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
+{
+    const struct lz_level *level = w->pipeline->level;
+    const size_t len = s->before + s->len;
+    const struct lz_chunk *chunks;
+
+    if (s->before == 0) {
+        if (in_parts)
+            chunks = lz_chunks(w->tools->matcher);
+        else
+            chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
+        *matched = clock_seconds();
+        return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
+                                   s->out, &s->out_len);
+    }
+    chunks = lz_match_after(w->tools->matcher, level, s->in, len);
+    *matched = clock_seconds();
+    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s), s->out,
+                             &s->out_len);
+}
+
+/* Matches the segment, unless a GPU did, and encodes it, or stores it at level 0; called without the
+ * lock, by its owner. */
+static void encode(struct worker *w, struct slot *s, struct result *r)
+{
+    const bool in_parts = w->split.matcher != NULL;
+    double start = clock_seconds(), matched = start;
+
+    *r = (struct result){0};
+    if (lz_is_stored(w->pipeline->level)) {
+        s->out_len = store_segment(s->in + s->before, s->len, end_of(s), s->out, &s->crc);
+        r->ok = true;
+        r->encode = clock_seconds() - start;
+        return;
+    }
+    /* Before anything that can fail: others read the segment. */
+    if (in_parts)
+        finish_parts(w);
+    if (s->chunks != NULL) {
+        r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks,
+                                    w->pipeline->level->split, end_of(s), s->out, &s->out_len);
+        /* The GPU was wrong.  The CPU is not. */
+        r->is_redone = !r->ok;
+    }
+    if (s->chunks == NULL || r->is_redone)
+        r->ok = match_and_encode(w, s, in_parts, &matched);
+    s->crc = gz_crc32(0, s->in + s->before, s->len);
+    if (in_parts)
+        memcpy(r->counters, w->split.counters, sizeof(r->counters));
+    else
+        lz_take_counters(w->tools->matcher, r->counters);
+    r->match = in_parts ? w->split.seconds : matched - start;
+    r->encode = clock_seconds() - matched;
+}
+
+/* Adds a segment to what was measured. */
+static void measure(struct pipeline *p, const struct slot *s, const struct result *r)
+{
+    struct pipeline_stats *stats = &s->job->stats;
+    const bool by_gpu = s->chunks != NULL;
+
+    stats->gpu_segments += by_gpu;
+    stats->cpu_segments += !by_gpu;
+    stats->redone_segments += r->is_redone;
+    if (!by_gpu)
+        measure_matched(p, (double)s->len, r->match);
+    for (size_t i = 0; i < LZ_COUNTERS; i++)
+        stats->counters[i] += r->counters[i];
+    stats->match += r->match;
+    stats->encode += r->encode;
+    measure_encoded(p, (double)s->len, r->encode, by_gpu);
+}
+
+void finish_segment(struct worker *w, struct slot *s)
+{
+    struct pipeline *p = w->pipeline;
+    struct job *j = s->job;
+    const bool is_own = s->feeder == NULL;
+    struct result r;
+
+    if (!j->failed || w->split.matcher != NULL) {
+        s->out = w->tools->out;
+        w->tools->out = NULL;
+        unlock(p);
+        encode(w, s, &r);
+        lock(p);
+        if (r.ok)
+            measure(p, s, &r);
+        else
+            job_fail(j, PIPELINE_WRONG, 0);
+    }
+    if (is_own)
+        crew_end_matching(p);
+    if (!is_own)
+        feeder_release(s->feeder);
+    slot_done(s);
+    write_finished(j);
+    job_settle(j);
+}
+
+/* --- Small jobs --- */
+
+/* With more than this, a job is worth several workers, or its time hides what the lock takes. */
+#define SMALL ((uint64_t)LZ_CHUNK_SIZE)
+
+bool is_small(const struct job *j)
+{
+    return j->request->begin != NULL && j->request->size > 0 && j->request->size <= SMALL &&
+           !j->pipeline->config.rsyncable;
+}
+
+void do_small(struct worker *w, struct job *j)
+{
+    struct pipeline *p = w->pipeline;
+    struct slot *s = slot_new(j, p->segment_size);
+    bool is_prepared, is_one, was_read = false;
+    struct written written = {0};
+    struct result r = {0};
+    double read = 0;
+    int error = 0;
+
+    if (s == NULL) {
+        job_begin(j);
+        return;
+    }
+    s->in = w->tools->in;
+    s->out = w->tools->out;
+    crew_begin_matching(p);
+    is_prepared = job_prepare(j);
+    /* It may be larger by now than it was said to be. */
+    is_one = is_prepared && !job_next_is_any(j);
+    if (is_one) {
+        read = -clock_seconds();
+        was_read = read_in_order(s);
+        error = errno;
+        read += clock_seconds();
+    }
+    /* Or it has grown to more than a segment. */
+    if (was_read && s->last) {
+        encode(w, s, &r);
+        if (r.ok)
+            write_segments(j, &s, 1, "cpu", &written);
+    }
+    lock(p);
+    crew_end_matching(p);
+    s->out = NULL;
+    if (!is_one) {
+        slot_free_first(j);
+        job_begin_prepared(j, is_prepared);
+        return;
+    }
+    job_open(j);
+    count_read(j, read, s->len, was_read, error);
+    if (!j->failed)
+        claim_read(s);
+    if (!j->failed && !s->last) {
+        crew_begin_matching(p);
+        finish_segment(w, s);
+        return;
+    }
+    if (!j->failed && !r.ok)
+        job_fail(j, PIPELINE_WRONG, 0);
+    if (!j->failed && !written.ok)
+        job_fail(j, PIPELINE_WRITE_ERROR, written.error);
+    if (!j->failed) {
+        measure(p, s, &r);
+        count_written(j, 1, &written);
+    }
+    slot_free_first(j);
+    job_settle(j);
+}

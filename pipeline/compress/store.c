@@ -1,0 +1,25 @@
+/*
+ * store.c - a segment of level 0, stored (store.h)
+ *
+ * The CRC-32 of a block is found while the copy has left its bytes in the processor's cache: so memory
+ * is gone through once.
+ */
+#include "config.h"
+
+#include "compat/crc.h"
+#include "pipeline/compress/store.h"
+
+size_t store_segment(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out, uint32_t *crc)
+{
+    size_t out_len = 0, n;
+
+    *crc = 0;
+    for (; len > DEFLATE_MAX_STORED; in += n, len -= n) {
+        n = DEFLATE_MAX_STORED;
+        out_len += huff_store(in, n, HUFF_MORE, out + out_len);
+        *crc = gz_crc32(*crc, in, n);
+    }
+    out_len += huff_store(in, len, end, out + out_len);
+    *crc = gz_crc32(*crc, in, len);
+    return out_len;
+}

@@ -1,0 +1,132 @@
+/*
+ * write.c - a job's output, written in order (write.h)
+ *
+ * The number of the segment that is next, the CRC and the sums of bytes are the writer's: nobody
+ * else changes them, and nobody else reads them without the lock.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "compat/crc.h"
+#include "compat/gzip.h"
+#include "pipeline/compress/compression.h"
+#include "pipeline/compress/feeding.h"
+#include "pipeline/compress/write.h"
+#include "pipeline/crew/jobs.h"
+#include "pipeline/crew/measures.h"
+#include "pipeline/crew/slots.h"
+#include "pipeline/crew/workers.h"
+
+/* Finds the finished segments that are next in the output: WRITE_MOST at most, and no more bytes
+ * than half of what slots may hold, so that others can go on while they are written.  Returns how
+ * many. */
+static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST])
+{
+    uint64_t weight = 0;
+    unsigned n = 0;
+
+    for (struct slot *s = j->slots; s != NULL && s->done && n < WRITE_MOST; s = s->next_in_job) {
+        weight += s->weight;
+        if (n > 0 && weight > slots_most(j->pipeline) / 2)
+            break;
+        found[n++] = s;
+    }
+    return n;
+}
+
+bool write_parts(struct pipeline_job *request, struct iovec *parts, int count)
+{
+    return request->put != NULL ? request->put(request, parts, count)
+                                : io_write_parts(request->out_fd, parts, count);
+}
+
+void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
+                    struct written *w)
+{
+    struct compression *c = j->compression;
+    uint8_t trailer[GZ_TRAILER_SIZE];
+    struct iovec parts[WRITE_MOST + 2];
+    int n = 0;
+
+    *w = (struct written){.seconds = -clock_seconds()};
+    if (c->written == 0)
+        parts[n++] = (struct iovec){(void *)j->request->header, j->request->header_len};
+    for (unsigned i = 0; i < count; i++) {
+        const struct slot *s = found[i];
+
+        c->crc = s->index == 0 ? s->crc : gz_crc32_combine(c->crc, s->crc, s->len);
+        w->in_bytes += s->len;
+        parts[n++] = (struct iovec){s->out, s->out_len};
+        if (s->last && j->request->extent == PIPELINE_MEMBER) {
+            gz_write_trailer(trailer, c->crc, j->stats.in_bytes + w->in_bytes);
+            parts[n++] = (struct iovec){trailer, sizeof(trailer)};
+        }
+    }
+    for (int i = 0; i < n; i++)
+        w->out_bytes += parts[i].iov_len;
+    w->ok = write_parts(j->request, parts, n);
+    w->error = errno;
+    w->seconds += clock_seconds();
+    if (w->ok && j->request->wrote != NULL)
+        j->request->wrote(j->request, j->stats.in_bytes + w->in_bytes,
+                          j->stats.out_bytes + w->out_bytes, engine);
+}
+
+void count_written(struct job *j, unsigned count, const struct written *w)
+{
+    j->stats.write += w->seconds;
+    measure_written(j->pipeline, (double)w->in_bytes, w->seconds);
+    j->stats.in_bytes += w->in_bytes;
+    j->stats.out_bytes += w->out_bytes;
+    j->compression->written += count;
+}
+
+/* What has been working. */
+static const char *engines(const struct job *j)
+{
+    return j->stats.gpu_segments == 0 ? "cpu" : j->stats.cpu_segments == 0 ? "gpu" : "cpu+gpu";
+}
+
+void write_finished(struct job *j)
+{
+    struct pipeline *p = j->pipeline;
+
+    if (j->writing)
+        return;
+    j->writing = true;
+    while (!j->failed) {
+        struct slot *found[WRITE_MOST];
+        const unsigned count = find_finished(j, found);
+        const char *engine = engines(j);
+        struct written w;
+
+        if (count == 0)
+            break;
+        unlock(p);
+        write_segments(j, found, count, engine, &w);
+        lock(p);
+        if (!w.ok) {
+            j->writing = false;
+            job_fail(j, PIPELINE_WRITE_ERROR, w.error);
+            return;
+        }
+        count_written(j, count, &w);
+        if (j->request->is_pushed)
+            wake_caller(j->request);
+        for (unsigned i = 0; i < count; i++) {
+            slot_free_first(j);
+            /* There is room for one more segment. */
+            if (crew_waits(p) && jobs_leave_work(p))
+                wake_one(p, CAN_WORK);
+        }
+        crew_call_claimers(p);
+        feeders_call(p);
+    }
+    j->writing = false;
+    if (j->failed)
+        job_fail(j, j->request->status, j->request->error_number);
+}

@@ -1,0 +1,274 @@
+/*
+ * workers.c - the crew: workers are started, sleep, and get memory (workers.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "pipeline/crew/slots.h"
+#include "pipeline/crew/workers.h"
+
+/* A pipeline that lives long tries again to start a thread after so many seconds. */
+#define START_AGAIN 1.0
+
+/* --- The crew ------------------------------------------------------------------------------- */
+
+bool crew_init(struct pipeline *p, int threads, int claimers, void *(*main)(void *worker))
+{
+    p->crew = (struct crew){
+        .main = main,
+        .workers = calloc((size_t)threads, sizeof(*p->crew.workers)),
+        .threads = threads,
+        .claimers = claimers,
+        .started = p->config.caller_works,
+    };
+    if (p->crew.workers == NULL)
+        return false;
+    p->crew.workers[0].pipeline = p;
+    return true;
+}
+
+void crew_end(struct pipeline *p)
+{
+    p->crew.ends = true;
+    wake_crew(p);
+}
+
+bool crew_ends(const struct pipeline *p)
+{
+    return p->crew.ends;
+}
+
+void crew_join(struct pipeline *p)
+{
+    int started;
+
+    lock(p);
+    started = p->crew.started;
+    unlock(p);
+    for (int i = p->config.caller_works; i < started; i++)
+        pthread_join(p->crew.workers[i].thread, NULL);
+}
+
+void crew_free(struct pipeline *p, void (*leave)(struct worker *first))
+{
+    if (p->config.caller_works && p->crew.workers != NULL) {
+        lock(p);
+        crew_leave(&p->crew.workers[0]);
+        unlock(p);
+        leave(&p->crew.workers[0]);
+    }
+    free(p->crew.workers);
+}
+
+struct worker *crew_first(const struct pipeline *p)
+{
+    return &p->crew.workers[0];
+}
+
+int crew_threads(const struct pipeline *p)
+{
+    return p->crew.threads;
+}
+
+int crew_claimers(const struct pipeline *p)
+{
+    return p->crew.claimers;
+}
+
+bool crew_waits(const struct pipeline *p)
+{
+    return p->crew.waiting > 0;
+}
+
+unsigned crew_idle(const struct pipeline *p)
+{
+    return (unsigned)(p->crew.waiting + p->crew.threads - p->crew.started);
+}
+
+bool crew_is_alone(const struct pipeline *p)
+{
+    return p->crew.started == 1;
+}
+
+bool crew_is_called(const struct pipeline *p)
+{
+    return p->crew.called > 0;
+}
+
+/* Starts one more worker, if there may be one. */
+static void start(struct pipeline *p)
+{
+    struct crew *c = &p->crew;
+    struct worker *w = &c->workers[c->started];
+
+    if (c->started >= c->threads || c->ends ||
+        (c->start_again != 0 && clock_seconds() <= c->start_again))
+        return;
+    w->pipeline = p;
+    /* If the system has no more threads to give, those there are do the work. */
+    if (thread_start(&w->thread, c->main, w))
+        c->started++;
+    else if (p->config.caller_works)
+        c->threads = c->started;
+    else
+        c->start_again = clock_seconds() + START_AGAIN;
+}
+
+void crew_call(struct pipeline *p)
+{
+    struct crew *c = &p->crew;
+
+    if (c->waiting <= c->called) {
+        start(p);
+        return;
+    }
+    c->called++;
+    /* Some workers may not claim segments; a signal could wake only such a one. */
+    if (c->threads > c->claimers)
+        wake_all(p, CAN_WORK);
+    else
+        wake_one(p, CAN_WORK);
+}
+
+void crew_call_claimers(struct pipeline *p)
+{
+    if (p->crew.waiting > 0 && p->crew.threads > p->crew.claimers)
+        wake_all(p, CAN_WORK);
+}
+
+void crew_wait(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+
+    p->crew.waiting++;
+    await(p, CAN_WORK);
+    p->crew.waiting--;
+    if (p->crew.called > 0)
+        p->crew.called--;
+}
+
+bool crew_is_claimer(const struct worker *w)
+{
+    const struct crew *c = &w->pipeline->crew;
+
+    return w - c->workers < c->claimers || c->have_left;
+}
+
+void crew_begin_matching(struct pipeline *p)
+{
+    p->crew.matching++;
+}
+
+void crew_end_matching(struct pipeline *p)
+{
+    p->crew.matching--;
+}
+
+void crew_tell(const struct pipeline *p, struct policy_facts *f)
+{
+    f->threads = p->crew.threads;
+    f->matching = p->crew.matching;
+}
+
+/* --- Their memory --------------------------------------------------------------------------- */
+
+void tools_free(struct tools *t)
+{
+    if (t == NULL)
+        return;
+    lz_matcher_free(t->matcher);
+    huff_encoder_free(t->encoder);
+    free(t->in);
+    free(t->out);
+    free(t);
+}
+
+struct tools *tools_new(const struct lz_level *level, size_t size)
+{
+    const bool is_stored = lz_is_stored(level);
+    struct tools *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    if (!is_stored) {
+        t->matcher = lz_matcher_new(level, size);
+        t->encoder = huff_encoder_new();
+    }
+    t->in = malloc(size + LZ_INPUT_PAD);
+    if ((!is_stored && (t->matcher == NULL || t->encoder == NULL)) || t->in == NULL) {
+        tools_free(t);
+        return NULL;
+    }
+    memset(t->in + size, 0, LZ_INPUT_PAD);
+    return t;
+}
+
+bool crew_is_equipped(const struct worker *w)
+{
+    return w->tools != NULL && w->tools->out != NULL;
+}
+
+bool crew_lacks_memory(const struct worker *w)
+{
+    return w->lacks_memory;
+}
+
+/* Whether other workers have memory, or are about to get or to free some. */
+static bool others_have_memory(const struct worker *w)
+{
+    const struct crew *c = &w->pipeline->crew;
+
+    return c->equipped - (w->tools != NULL) + c->getting + c->leaving > 0;
+}
+
+enum equipped crew_equip(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+    struct crew *c = &p->crew;
+
+    if (w->tools == NULL) {
+        struct tools *t;
+
+        c->getting++;
+        unlock(p);
+        t = tools_new(p->level, p->segment_size);
+        lock(p);
+        c->getting--;
+        w->tools = t;
+        c->equipped += t != NULL;
+    }
+    if (w->tools != NULL && w->tools->out == NULL)
+        w->tools->out = slots_take_output(p);
+    w->lacks_memory = !crew_is_equipped(w);
+    if (!w->lacks_memory)
+        return CREW_EQUIPPED;
+    c->have_left = true;
+    if (w != c->workers)
+        return CREW_GO_AWAY;
+    if (!others_have_memory(w))
+        return CREW_NOBODY;
+    /* Those that have memory may be asleep. */
+    wake_all(p, CAN_WORK);
+    return CREW_GO_AWAY;
+}
+
+void crew_leave(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+    struct tools *t = w->tools;
+
+    w->tools = NULL;
+    p->crew.equipped -= t != NULL;
+    /* No others take its place. */
+    p->crew.threads = p->crew.started;
+    p->crew.leaving++;
+    unlock(p);
+    tools_free(t);
+    lock(p);
+    p->crew.leaving--;
+    wake_crew(p);
+}

@@ -1,0 +1,85 @@
+/*
+ * starts.c - where what is decoded ahead may start (expand.h)
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "compat/gzip.h"
+#include "inflate/find.h"
+#include "pipeline/expand/expansion.h"
+
+/* How much of the next input is looked at together with what may be a start. */
+#define SCAN_AFTER ((size_t)1 << 10)
+
+/* What was found in some input: places in it, or SIZE_MAX. */
+struct finds {
+    size_t mark, member, sync; /* the last unless one of the others was found */
+};
+
+/* Looks for the first places in in[from..to) where something starts; in has `len` bytes.  What
+ * comes before `from` may be part of it. */
+static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, struct finds *f)
+{
+    *f = (struct finds){SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    for (size_t at = 0; (at = inf_find_hint(in, at, to)) < to; at += INF_HINT_SIZE) {
+        for (size_t i = at; i < at + INF_HINT_SIZE && i < to; i++) {
+            if (in[i] == 0x1f && i >= from) {
+                const size_t header = gz_member_header(in + i, len - i);
+
+                if (header > 0) {
+                    f->member = i + header;
+                    return;
+                }
+            } else if (in[i] == 0 && i + INF_SYNC_SIZE < to && inf_is_sync(in + i)) {
+                if (i + INF_MARK_SIZE >= from && i + INF_MARK_SIZE < to && inf_is_mark(in + i)) {
+                    f->mark = i + INF_MARK_SIZE;
+                    return;
+                }
+                if (f->sync == SIZE_MAX && i + INF_SYNC_SIZE >= from)
+                    f->sync = i + INF_SYNC_SIZE;
+            }
+        }
+    }
+}
+
+bool find_start(const struct expansion *e, struct expand_tools *t, struct stretch *k,
+                bool marks_only)
+{
+    const size_t before = k->from < INF_MARK_SIZE ? (size_t)k->from : INF_MARK_SIZE;
+    uint64_t any = INF_NOWHERE, sync = INF_NOWHERE;
+
+    for (uint64_t from = k->from, n; from < k->to; from += n) {
+        const uint64_t offset = from - before;
+        size_t len, end;
+        struct finds f;
+
+        /* scan[before..end) is what is looked at. */
+        n = k->to - from < SCAN_SIZE - before - SCAN_AFTER ? k->to - from
+                                                           : SCAN_SIZE - before - SCAN_AFTER;
+        len = input_read_at(e->input, offset, t->scan, before + (size_t)n + SCAN_AFTER);
+        end = before + (size_t)n < len ? before + (size_t)n : len;
+        if (len <= before)
+            break;
+        memset(t->scan + len, 0, VIEW_PAD);
+        find_hints(t->scan, before, end, len, &f);
+        if (f.mark != SIZE_MAX || f.member != SIZE_MAX) {
+            k->kind = f.mark != SIZE_MAX ? AT_MARK : AT_MEMBER;
+            k->start = 8 * (offset + (f.mark != SIZE_MAX ? f.mark : f.member));
+            return true;
+        }
+        if (marks_only)
+            continue;
+        if (sync == INF_NOWHERE && f.sync != SIZE_MAX)
+            sync = 8 * (offset + f.sync);
+        if (any == INF_NOWHERE && sync == INF_NOWHERE) {
+            any = inf_find_dynamic(e->p->expanding->finder, t->scan, len, 8 * before,
+                                   8 * (uint64_t)end);
+            if (any != INF_NOWHERE)
+                any += 8 * offset;
+        }
+    }
+    k->kind = ANYWHERE;
+    k->start = sync != INF_NOWHERE ? sync : any;
+    return k->start != INF_NOWHERE;
+}

@@ -1,0 +1,431 @@
+/*
+ * input.c - files, pipes and memory, read at any place (input.h)
+ *
+ * What is read of a pipe, or pushed, is kept in blocks until it is forgotten.  One thread at a time
+ * reads on.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "pipeline/expand/input.h"
+
+/* For so many seconds input_read_at waits for a pipe. */
+#define PATIENCE 0.05
+
+#define BLOCK_SIZE ((size_t)256 << 10)
+
+/* A block is freed when it is forgotten and nobody copies from it. */
+struct block {
+    unsigned users;
+    uint8_t bytes[BLOCK_SIZE];
+};
+
+struct input {
+    int fd;
+    const uint8_t *memory; /* the input, or NULL: fd is */
+    bool is_file;          /* a regular one, or memory */
+    uint64_t base, size;   /* of these: where the input starts, and its bytes */
+
+    /* Of a pipe, or of what is pushed: */
+    bool is_pushed;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t more;
+    int wake[2]; /* a pipe that ends waiting for a pipe */
+    struct block **blocks;
+    uint64_t first; /* the number of blocks[0]; */
+    size_t count, room;
+    uint64_t front, kept; /* bytes that were read, and of these, those that are gone */
+    bool reading, ends, is_cancelled;
+    int error;
+};
+
+static void init_waiting(struct input *in)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* which is clock_seconds() */
+    pthread_cond_init(&in->more, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+struct input *input_open(int fd)
+{
+    const off_t base = lseek(fd, 0, SEEK_CUR);
+    struct input *in;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !(S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && base >= 0)))
+        return NULL;
+    in = calloc(1, sizeof(*in));
+    if (in == NULL)
+        return NULL;
+    in->fd = fd;
+    in->is_file = S_ISREG(st.st_mode);
+    if (in->is_file) {
+        in->base = (uint64_t)base;
+        in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
+        return in;
+    }
+    if (pipe2(in->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
+        free(in);
+        return NULL;
+    }
+    init_waiting(in);
+    return in;
+}
+
+struct input *input_open_memory(const uint8_t *bytes, size_t len)
+{
+    struct input *in = calloc(1, sizeof(*in));
+
+    if (in != NULL)
+        *in = (struct input){.fd = -1, .memory = bytes, .is_file = true, .size = len};
+    return in;
+}
+
+struct input *input_open_pushed(void)
+{
+    struct input *in = calloc(1, sizeof(*in));
+
+    if (in == NULL)
+        return NULL;
+    in->fd = -1;
+    in->is_pushed = true;
+    init_waiting(in);
+    return in;
+}
+
+uint64_t input_size(struct input *in)
+{
+    uint64_t size;
+
+    if (in->is_file)
+        return in->size;
+    pthread_mutex_lock(&in->lock);
+    size = in->ends ? in->front : UINT64_MAX;
+    pthread_mutex_unlock(&in->lock);
+    return size;
+}
+
+bool input_has(struct input *in, uint64_t offset)
+{
+    bool has;
+
+    if (in->is_file)
+        return true;
+    pthread_mutex_lock(&in->lock);
+    has = in->ends || in->front >= offset;
+    pthread_mutex_unlock(&in->lock);
+    return has;
+}
+
+/* Reads, when there is something, waiting up to `ms`, or for ever if that is -1; returns 0 at the
+ * end, -1 with errno set: ETIMEDOUT if nothing came. */
+static ssize_t read_some(struct input *in, uint8_t *to, size_t len, int ms)
+{
+    for (;;) {
+        struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
+                              {.fd = in->wake[0], .events = POLLIN}};
+        const int ready = poll(p, 2, ms);
+        ssize_t n;
+
+        if (ready < 0 && errno != EINTR)
+            return -1;
+        if (ready < 0)
+            continue;
+        if (ready == 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        if (p[1].revents != 0) {
+            errno = ECANCELED;
+            return -1;
+        }
+        if (p[0].revents == 0)
+            continue;
+        n = read(in->fd, to, len);
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n;
+    }
+}
+
+/* The last block, with room in it; NULL if memory is short. */
+static struct block *last_block(struct input *in)
+{
+    if (in->front < (in->first + in->count) * BLOCK_SIZE)
+        return in->blocks[in->count - 1];
+    if (in->count == in->room) {
+        const size_t room = in->room > 0 ? 2 * in->room : 16;
+        struct block **blocks = realloc(in->blocks, room * sizeof(*blocks));
+
+        if (blocks == NULL)
+            return NULL;
+        in->blocks = blocks;
+        in->room = room;
+    }
+    in->blocks[in->count] = malloc(sizeof(*in->blocks[0]));
+    if (in->blocks[in->count] == NULL)
+        return NULL;
+    in->blocks[in->count]->users = 0;
+    return in->blocks[in->count++];
+}
+
+/* Frees what is forgotten. */
+static void tidy(struct input *in)
+{
+    size_t gone = 0;
+
+    while (gone < in->count && (in->first + gone + 1) * BLOCK_SIZE <= in->kept &&
+           in->blocks[gone]->users == 0)
+        free(in->blocks[gone++]);
+    if (gone == 0)
+        return;
+    in->first += gone;
+    in->count -= gone;
+    memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
+}
+
+/* Milliseconds until that time; -1 if it is 0, which is never. */
+static int ms_until(double until)
+{
+    const double left = (until - clock_seconds()) * 1000;
+
+    return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
+}
+
+/* Waits until somebody else has read on, or until that time; false if nothing came. */
+static bool wait_for_more(struct input *in, double until)
+{
+    const struct timespec t = {.tv_sec = (time_t)until,
+                               .tv_nsec = (long)((until - (double)(time_t)until) * 1e9)};
+
+    if (until == 0)
+        return pthread_cond_wait(&in->more, &in->lock) == 0;
+    return pthread_cond_timedwait(&in->more, &in->lock, &t) == 0;
+}
+
+/* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
+ * before, or it is for others to push, or memory is short. */
+static bool read_on(struct input *in, double until)
+{
+    struct block *b;
+    size_t at;
+    ssize_t n;
+
+    if (in->is_pushed && until != 0)
+        return false;
+    if (in->reading || in->is_pushed)
+        return wait_for_more(in, until);
+    b = last_block(in);
+    if (b == NULL && until != 0)
+        return false;
+    if (b == NULL) {
+        in->ends = true;
+        in->error = ENOMEM;
+        return true;
+    }
+    at = (size_t)(in->front % BLOCK_SIZE);
+    in->reading = true;
+    b->users++;
+    pthread_mutex_unlock(&in->lock);
+    n = read_some(in, b->bytes + at, BLOCK_SIZE - at, ms_until(until));
+    const int error = errno;
+    pthread_mutex_lock(&in->lock);
+    b->users--;
+    in->reading = false;
+    /* Another may be waiting to read on. */
+    pthread_cond_broadcast(&in->more);
+    if (n < 0 && error == ETIMEDOUT && until != 0)
+        return false;
+    if (n > 0)
+        in->front += (uint64_t)n;
+    else
+        in->ends = true;
+    if (n < 0)
+        in->error = error;
+    return true;
+}
+
+/* Copies what is there: bytes from offset on that are all in one block. */
+static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    const size_t at = (size_t)(offset % BLOCK_SIZE);
+    const uint64_t left = in->front - offset;
+    struct block *b;
+
+    if (offset < in->kept || offset / BLOCK_SIZE < in->first)
+        return 0;
+    b = in->blocks[offset / BLOCK_SIZE - in->first];
+    len = len < BLOCK_SIZE - at ? len : BLOCK_SIZE - at;
+    len = len < left ? len : (size_t)left;
+    b->users++;
+    pthread_mutex_unlock(&in->lock);
+    memcpy(to, b->bytes + at, len);
+    pthread_mutex_lock(&in->lock);
+    b->users--;
+    return len;
+}
+
+size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends)
+{
+    size_t done = 0;
+
+    pthread_mutex_lock(&in->lock);
+    while (done < len && in->front < limit && !in->ends) {
+        const size_t at = (size_t)(in->front % BLOCK_SIZE);
+        struct block *b = last_block(in);
+        size_t n = len - done;
+
+        if (b == NULL) {
+            in->ends = true;
+            in->error = ENOMEM;
+            break;
+        }
+        n = n < BLOCK_SIZE - at ? n : BLOCK_SIZE - at;
+        n = n < limit - in->front ? n : (size_t)(limit - in->front);
+        b->users++;
+        pthread_mutex_unlock(&in->lock);
+        memcpy(b->bytes + at, bytes + done, n);
+        pthread_mutex_lock(&in->lock);
+        b->users--;
+        in->front += n;
+        done += n;
+    }
+    in->ends |= ends && done == len;
+    pthread_cond_broadcast(&in->more);
+    tidy(in);
+    pthread_mutex_unlock(&in->lock);
+    return done;
+}
+
+static size_t read_memory_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    const uint64_t left = offset < in->size ? in->size - offset : 0;
+    const size_t n = len < left ? len : (size_t)left;
+
+    if (n > 0)
+        memcpy(to, in->memory + offset, n);
+    return n;
+}
+
+static size_t read_file_at(const struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    ssize_t n;
+
+    if (in->memory != NULL)
+        return read_memory_at(in, offset, to, len);
+    n = io_read_at(in->fd, to, len, in->base + offset);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    const double until = clock_seconds() + PATIENCE;
+    size_t done = 0;
+
+    if (in->is_file)
+        return read_file_at(in, offset, to, len);
+    pthread_mutex_lock(&in->lock);
+    while (done < len && !in->is_cancelled) {
+        if (offset + done < in->front) {
+            const size_t n = copy(in, offset + done, to + done, len - done);
+
+            if (n == 0)
+                break;
+            done += n;
+        } else if (in->ends) {
+            break;
+        } else if (!read_on(in, until)) {
+            break;
+        }
+    }
+    tidy(in);
+    pthread_mutex_unlock(&in->lock);
+    return done;
+}
+
+ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
+{
+    ssize_t n = 0;
+
+    if (in->memory != NULL)
+        return (ssize_t)read_memory_at(in, offset, to, len);
+    if (in->is_file) {
+        do
+            n = pread(in->fd, to, len, (off_t)(in->base + offset));
+        while (n < 0 && errno == EINTR);
+        return n;
+    }
+    pthread_mutex_lock(&in->lock);
+    while (offset >= in->front && !in->ends && !in->is_cancelled)
+        (void)read_on(in, 0);
+    if (offset < in->front) {
+        n = (ssize_t)copy(in, offset, to, len);
+        if (n == 0) { /* it was forgotten, which is an error in the program */
+            errno = EIO;
+            n = -1;
+        }
+    } else if (in->error != 0 || !in->ends) {
+        errno = in->error != 0 ? in->error : ECANCELED;
+        n = -1;
+    }
+    pthread_mutex_unlock(&in->lock);
+    return n;
+}
+
+void input_forget(struct input *in, uint64_t offset)
+{
+    if (in->is_file)
+        return;
+    pthread_mutex_lock(&in->lock);
+    if (offset > in->kept)
+        in->kept = offset;
+    tidy(in);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void input_cancel(struct input *in)
+{
+    if (in->is_file)
+        return;
+    pthread_mutex_lock(&in->lock);
+    in->is_cancelled = true;
+    /* A pipe that is full has been written to before. */
+    if (!in->is_pushed)
+        (void)!write(in->wake[1], "", 1);
+    pthread_cond_broadcast(&in->more);
+    pthread_mutex_unlock(&in->lock);
+}
+
+void input_close(struct input *in, uint64_t offset)
+{
+    if (in->is_file) {
+        if (in->memory == NULL)
+            (void)lseek(in->fd, (off_t)(in->base + offset), SEEK_SET);
+        free(in);
+        return;
+    }
+    for (size_t i = 0; i < in->count; i++)
+        free(in->blocks[i]);
+    free(in->blocks);
+    if (!in->is_pushed) {
+        close(in->wake[0]);
+        close(in->wake[1]);
+    }
+    pthread_mutex_destroy(&in->lock);
+    pthread_cond_destroy(&in->more);
+    free(in);
+}

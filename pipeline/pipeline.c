@@ -1,0 +1,493 @@
+/*
+ * pipeline.c - a pipeline, and the jobs that it is given (pipeline.h)
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "pipeline/compress/compression.h"
+#include "pipeline/compress/feed.h"
+#include "pipeline/compress/parts.h"
+#include "pipeline/compress/push.h"
+#include "pipeline/compress/small.h"
+#include "pipeline/crew/jobs.h"
+#include "pipeline/crew/measures.h"
+#include "pipeline/crew/slots.h"
+#include "pipeline/crew/workers.h"
+#include "pipeline/expand/expand.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/work.h"
+
+/*
+ * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
+ * better, which the slow levels need (level 12, H100: 0.60 GB/s with 16 MiB x 8, 0.78 with 32 x 4);
+ * more of them let reading, copies, kernels and encoding overlap.  Both cost pinned memory, 2.5
+ * bytes for every byte of a batch, which takes 0.25 s for a GB to get.
+ */
+#define BATCH_SIZE ((size_t)16 << 20)
+#define BATCH_SIZE_SLOW ((size_t)32 << 20)
+#define BATCHES_SIZE ((size_t)128 << 20)
+
+_Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
+
+/* Segments that are claimed by workers at a time, at most, if others can match parts of them: each
+ * takes 5 to 7 MiB.  More threads than these match parts of them, for which they need 1 MiB. */
+#define CLAIMERS 32
+
+/* Segments that are done and wait for others before them, at most: each takes up to 2 MiB. */
+#define WAITING_MAX 16
+
+/* Workers take one half, at most, of the memory and of the addresses that there may be.  The
+ * rest is for the page cache, without which writing is slow, for libraries, and for GPUs'
+ * drivers. */
+#define MEMORY_SHARE 2
+#define ADDRESSES_SHARE 2
+
+/* A worker's memory beside some buffers of a segment's size: what bench/memory.sh shows. */
+#define WORKER_SIZE ((size_t)3 << 19)
+#define WORKER_SIZE_SLOW ((size_t)52 << 20)
+
+/* With less memory than this, no GPU is brought up by itself: its driver takes some 300 MB of it,
+ * the batches as much, and what is read ahead of a pipe 512 MiB. */
+#define GPU_HOST_MEMORY ((uint64_t)2 << 30)
+
+/* --- A pipeline --- */
+
+/* A GPU has come up, or never will. */
+static void gpus_changed(void *ctx)
+{
+    struct pipeline *p = ctx;
+
+    lock(p);
+    wake_all(p, CAN_WORK);
+    unlock(p);
+}
+
+/* Readies the pipeline's GPUs to come up; with BACKEND_GPU, brings them up.  False, with the
+ * reason in error, if that fails. */
+static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
+{
+    const bool is_test = p->config.is_test;
+
+    p->gpus = gpus_new(&p->config.gpus, p->level, p->segment_size, p->batch_size,
+                       (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
+    if (p->gpus == NULL || !feeding_init(p)) {
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return false;
+    }
+    p->further_gpu = is_test ? p->config.test_gpu_min : POLICY_FURTHER_GPU;
+    p->pipe_share = is_test ? 0 : POLICY_PIPE_SHARE;
+    p->wait_for_gpu = p->config.backend == BACKEND_GPU || (is_test && p->config.test_gpu_min == 0);
+    if (p->config.backend == BACKEND_AUTO)
+        return true;
+    gpus_want(p->gpus, policy_gpus(0, p->further_gpu, GPUS_MAX), -1);
+    gpus_wait(p->gpus);
+    gpus_trouble(p->gpus, error);
+    return gpus_state(p->gpus) == GPUS_READY;
+}
+
+const struct lz_level *pipeline_level(const struct pipeline_config *config)
+{
+    return config->own_level.finder != NULL ? &config->own_level : lz_level(config->level);
+}
+
+int pipeline_threads(const struct pipeline_config *config)
+{
+    const struct lz_level *level = pipeline_level(config);
+    const size_t size = config->segment_size;
+    /* What is read, and up to two outputs: data that cannot be compressed fills these. */
+    const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
+    const uint64_t mapped = lz_matcher_size(level, size) + size + 2 * huff_bound(size) +
+                            THREAD_STACK_SIZE + WORKER_SIZE;
+    uint64_t threads = (uint64_t)config->threads;
+
+    if (config->memory > 0 && config->memory / MEMORY_SHARE / filled < threads)
+        threads = config->memory / MEMORY_SHARE / filled;
+    if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / mapped < threads)
+        threads = config->address_space / ADDRESSES_SHARE / mapped;
+    return threads > 0 ? (int)threads : 1;
+}
+
+/* Sets what follows from the configuration, and never changes. */
+static void configure(struct pipeline *p, const struct pipeline_config *config)
+{
+    p->config = *config;
+    if (config->rsyncable) {
+        /* Segments are of all sizes then, which is not for batches. */
+        p->config.backend = BACKEND_CPU;
+        p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
+    }
+    if (lz_is_stored(pipeline_level(config)))
+        p->config.backend = BACKEND_CPU; /* there is nothing to find */
+    if (config->backend == BACKEND_AUTO && config->memory > 0 && config->memory < GPU_HOST_MEMORY)
+        p->config.backend = BACKEND_CPU;
+    p->segment_size = p->config.segment_size;
+    p->config.threads = pipeline_threads(&p->config);
+    p->level = pipeline_level(&p->config);
+    p->core_guess = p->level->core_guess;
+    p->batch_size = p->level->finder->is_slow ? BATCH_SIZE_SLOW : BATCH_SIZE;
+    p->batch_size = p->batch_size < p->segment_size
+                        ? p->segment_size
+                        : p->batch_size / p->segment_size * p->segment_size;
+}
+
+/* Workers that may claim segments. */
+static int claimers(const struct pipeline *p)
+{
+    return p->level->finder->in_parts && !p->config.rsyncable && p->config.threads > CLAIMERS
+               ? CLAIMERS
+               : p->config.threads;
+}
+
+/* Bytes of the segments that workers work on, and of finished ones that wait for a slower one before
+ * them. */
+static uint64_t workers_bytes(const struct pipeline *p)
+{
+    const int claim = claimers(p), wait = claim < WAITING_MAX ? claim : WAITING_MAX;
+
+    return (uint64_t)(claim + wait + 2) * p->segment_size;
+}
+
+/* Rooms for decompression: each thread decodes one stretch, and some wait for those before them. */
+static int rooms(const struct pipeline_config *config)
+{
+    const int wanted = config->threads + config->threads / 2 + 2;
+    uint64_t most = (uint64_t)wanted;
+
+    if (config->memory > 0 && config->memory / MEMORY_SHARE / EXPAND_ROOM < most)
+        most = config->memory / MEMORY_SHARE / EXPAND_ROOM;
+    if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / EXPAND_ROOM < most)
+        most = config->address_space / ADDRESSES_SHARE / EXPAND_ROOM;
+    return (int)most;
+}
+
+/* Starts the first worker, without which nothing is done. */
+static bool start_first(struct pipeline *p)
+{
+    bool has_started;
+
+    lock(p);
+    crew_call(p);
+    has_started = crew_is_alone(p);
+    unlock(p);
+    return has_started;
+}
+
+/* Makes the members that have owners; false if memory is short. */
+static bool init_members(struct pipeline *p)
+{
+    const uint64_t held = workers_bytes(p);
+
+    slots_init(p, p->config.backend == BACKEND_CPU ? held : held + p->batch_size, held);
+    jobs_init(p, &compression, p->config.open_jobs);
+    p->copiers = copiers_new();
+    return p->copiers != NULL && crew_init(p, p->config.threads, claimers(p), worker_main) &&
+           ahead_init_spare(p) && parts_init(p) && expand_init(p, rooms(&p->config)) &&
+           (p->config.caller_works || small_init(p));
+}
+
+struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
+{
+    struct pipeline *p = calloc(1, sizeof(*p));
+
+    if (p == NULL) {
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        return NULL;
+    }
+    configure(p, config);
+    pthread_mutex_init(&p->mutex, NULL);
+    for (int i = 0; i < EVENTS; i++)
+        pthread_cond_init(&p->events[i], NULL);
+    if (!init_members(p)) {
+        snprintf(error, GPU_ERROR_SIZE, "out of memory");
+        pipeline_free(p);
+        return NULL;
+    }
+    if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
+        pipeline_free(p);
+        return NULL;
+    }
+    if (!p->config.caller_works && !start_first(p)) {
+        snprintf(error, GPU_ERROR_SIZE, "cannot start a thread");
+        pipeline_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len)
+{
+    return copiers_copy(p->copiers, device, to, from, len);
+}
+
+/* Closes GPUs and frees what copies from them. */
+static void free_gpus(struct pipeline *p)
+{
+    /* Without one, CUDA's driver is not even looked for, which takes longer than a small file. */
+    const bool has_gpus = copiers_are_used(p->copiers) || (p->gpus != NULL && !gpus_leave(p->gpus));
+    struct gpu_thread program;
+
+    if (has_gpus)
+        gpu_save_thread(&program);
+    copiers_free(p->copiers);
+    gpus_free(p->gpus);
+    if (has_gpus)
+        gpu_restore_thread(&program);
+}
+
+/* Frees what a thread has beside its tools. */
+static void leave(struct worker *w)
+{
+    expand_free_tools(w->expand);
+}
+
+void pipeline_free(struct pipeline *p)
+{
+    lock(p);
+    crew_end(p);
+    unlock(p);
+    crew_join(p);
+    feeding_join(p);
+    free_gpus(p);
+    crew_free(p, leave);
+    jobs_free(p);
+    slots_free(p);
+    ahead_free_spare(p);
+    parts_free(p);
+    small_free(p);
+    expand_free(p);
+    feeding_free(p);
+    for (int i = 0; i < EVENTS; i++)
+        pthread_cond_destroy(&p->events[i]);
+    pthread_mutex_destroy(&p->mutex);
+    free(p);
+}
+
+bool pipeline_leave(struct pipeline *p)
+{
+    if (p->gpus != NULL && !gpus_leave(p->gpus))
+        return false;
+    /* Without threads, there is little to free; and then a leak checker has nothing to find. */
+    if (crew_is_alone(p))
+        pipeline_free(p);
+    return true;
+}
+
+/* --- Jobs --- */
+
+/* Brings up the GPUs that are wanted, and waits for them. */
+static void wait_for_gpus(struct pipeline *p)
+{
+    lock(p);
+    consider_gpus(p);
+    unlock(p);
+    gpus_wait(p->gpus);
+}
+
+bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
+{
+    struct job *j;
+
+    lock(p);
+    j = job_submit(p, request);
+    if (j == NULL) {
+        unlock(p);
+        return false;
+    }
+    if (request->begin == NULL)
+        job_begin(j);
+    /* A worker that was called, and is on the way, calls another if there is more to do then: it
+     * takes this thread longer to wake one than to submit a small job. */
+    if (request->begin == NULL ? !p->config.caller_works : !crew_is_called(p))
+        crew_call(p);
+    if (request->is_cancelled)
+        job_cancel(request);
+    feeders_call(p);
+    unlock(p);
+    if (p->wait_for_gpu)
+        wait_for_gpus(p);
+    return true;
+}
+
+/* Waits for the job until is_true(ctx), which is called with the lock held.  Whatever makes it true
+ * calls wake_caller. */
+static void wait_until(struct pipeline *p, struct pipeline_job *request, bool (*is_true)(void *ctx),
+                       void *ctx)
+{
+    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+    struct worker *first = crew_first(p);
+
+    request->waits = p->config.caller_works ? &p->events[CAN_WORK] : &changed;
+    while (!is_true(ctx)) {
+        if (!p->config.caller_works)
+            pthread_cond_wait(&changed, &p->mutex);
+        else if (!work_once(first) && !is_true(ctx))
+            crew_wait(first);
+    }
+    request->waits = NULL;
+    pthread_cond_destroy(&changed);
+}
+
+static bool is_over(void *ctx)
+{
+    const struct pipeline_job *request = ctx;
+
+    return request->is_over;
+}
+
+void pipeline_wait(struct pipeline *p, struct pipeline_job *request)
+{
+    if (request->is_over)
+        return;
+    lock(p);
+    wait_until(p, request, is_over, request);
+    unlock(p);
+}
+
+size_t pipeline_push(struct pipeline *p, struct pipeline_job *request, const uint8_t *bytes,
+                     size_t len, bool ends)
+{
+    size_t taken = 0;
+
+    lock(p);
+    if (request->own != NULL)
+        taken = job_push(request->own, bytes, len, ends);
+    unlock(p);
+    return taken;
+}
+
+/* What pipeline_wait_to_push waits for. */
+struct wait_to_push {
+    const struct pipeline_job *request;
+    bool (*enough)(void *ctx);
+    void *ctx;
+};
+
+static bool can_push(void *ctx)
+{
+    const struct wait_to_push *w = ctx;
+
+    return w->request->is_over || (!w->request->has_ended && job_can_be_pushed(w->request->own)) ||
+           w->enough(w->ctx);
+}
+
+void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *request,
+                           bool (*enough)(void *ctx), void *ctx)
+{
+    struct wait_to_push w = {request, enough, ctx};
+
+    lock(p);
+    wait_until(p, request, can_push, &w);
+    unlock(p);
+}
+
+bool pipeline_is_over(const struct pipeline_job *request)
+{
+    return request->is_over;
+}
+
+void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *request)
+{
+    lock(p);
+    job_cancel(request);
+    unlock(p);
+}
+
+void pipeline_cancel(struct pipeline *p)
+{
+    lock(p);
+    jobs_cancel(p);
+    unlock(p);
+}
+
+unsigned pipeline_limit_jobs(struct pipeline *p)
+{
+    unsigned limit;
+
+    lock(p);
+    limit = jobs_limit(p, (unsigned)crew_threads(p));
+    unlock(p);
+    return limit;
+}
+
+void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals)
+{
+    lock(p);
+    measures_totals(p, totals);
+    unlock(p);
+}
+
+bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *request)
+{
+    return small_fits(p, request);
+}
+
+bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *request)
+{
+    return small_compress(p, request);
+}
+
+enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job)
+{
+    if (!pipeline_submit(p, job))
+        return PIPELINE_NO_MEMORY;
+    pipeline_wait(p, job);
+    return job->status;
+}
+
+/* --- What is told about GPUs --- */
+
+void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE])
+{
+    names[0] = '\0';
+    if (p->gpus != NULL)
+        gpus_names(p->gpus, names);
+}
+
+void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE])
+{
+    trouble[0] = '\0';
+    if (p->gpus != NULL)
+        gpus_trouble(p->gpus, trouble);
+}
+
+void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
+                         const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE])
+{
+    if (lz_is_stored(pipeline_level(asked))) {
+        snprintf(why, GPU_ERROR_SIZE, "level 0 finds no matches");
+        return;
+    }
+#ifndef HAVE_CUDA
+    (void)p;
+    (void)asked;
+    (void)stats;
+    snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
+#else
+    const struct policy_facts facts = {.threads = asked->threads,
+                                       .core_guess = pipeline_level(asked)->core_guess,
+                                       .segment_size = asked->segment_size};
+
+    if (asked->backend == BACKEND_CPU)
+        snprintf(why, GPU_ERROR_SIZE, "not wanted");
+    else if (gpus_are_missing(why))
+        return;
+    else if (asked->rsyncable)
+        snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
+    else if (p->config.memory > 0 && p->config.memory < GPU_HOST_MEMORY)
+        snprintf(why, GPU_ERROR_SIZE, "with less than %d GiB of memory, only by --backend=gpu",
+                 (int)(GPU_HOST_MEMORY >> 30));
+    else if (stats->cpu_kept_up)
+        snprintf(why, GPU_ERROR_SIZE, "the CPU kept up with the input");
+    else if (stats->wanted_gpus)
+        snprintf(why, GPU_ERROR_SIZE, "the CPU was done before the GPU was up");
+    else
+        snprintf(why, GPU_ERROR_SIZE,
+                 "below about %.0f MB the CPU is faster (level %d, %d thread%s)",
+                 (double)policy_gpu_min(&facts, UINT64_MAX) / 1e6, asked->level, asked->threads,
+                 asked->threads == 1 ? "" : "s");
+#endif
+}
