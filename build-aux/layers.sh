@@ -8,6 +8,7 @@
 #
 # - a file includes one of a folder that its own folder may not use;
 # - files of a folder include each other in a circle, where foo.c, foo.h and foo.cu count as one;
+# - a file reads or writes what is inside a member of struct pipeline that another file owns;
 # - a file that is neither in src/ nor in mpi/ calls what is a command's alone: to print, to read or change the environment, to
 #   set signals, to end the process.
 #
@@ -22,11 +23,21 @@ inflate base
 compat base inflate
 gpu base lzss
 papers base lzss gpu
-pipeline base lzss huffman inflate compat gpu
+pipeline/crew base lzss huffman gpu
+pipeline/compress base lzss huffman compat gpu pipeline/crew
+pipeline/expand base inflate compat pipeline/crew
+pipeline base lzss huffman inflate compat gpu pipeline/crew pipeline/compress pipeline/expand
 include
 lib include base lzss huffman inflate compat gpu papers pipeline
 src base lzss huffman inflate compat gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
+
+# Members of struct pipeline, and the file that alone may look into each.  (Others are pointers to
+# structs that only their file defines.)
+owners='measures pipeline/crew/measures
+slots pipeline/crew/slots
+crew pipeline/crew/workers
+jobs pipeline/crew/jobs'
 
 # Calls that are the command's alone; stdout and stderr are not even to be mentioned.
 commands_own='getenv secure_getenv setenv unsetenv putenv exit _exit _Exit quick_exit atexit abort
@@ -40,7 +51,7 @@ cd "${1-$(dirname "$0")/..}" || exit 2
 
 # What there is of the folders.
 folders=
-for folder in $(echo "$layers" | cut -d ' ' -f 1); do
+for folder in $(echo "$layers" | cut -d ' ' -f 1 | grep -v /); do
     [ ! -d "$folder" ] || folders="$folders $folder"
 done
 if [ -z "$folders" ]; then
@@ -51,13 +62,18 @@ fi
 # A variable of awk is best on one line.
 list=$(echo "$layers" | tr '\n' ';')
 own=$(echo "$commands_own" | tr '\n' ' ')
+owner_list=$(echo "$owners" | tr '\n' ';')
 
 # shellcheck disable=SC2016,SC2086 # the program is awk's, and the folders are words
 find $folders -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort |
-    xargs awk -v layers="$list" -v own="$own" '
-# The folder of a path.
-function folder_of(path)
+    xargs awk -v layers="$list" -v own="$own" -v owners="$owner_list" '
+# The folder of a path: the innermost that the list has, or else the outermost.
+function folder_of(path,    folder)
 {
+    folder = path
+    while (sub(/\/[^\/]*$/, "", folder) > 0)
+        if (folder in is_folder)
+            return folder
     sub(/\/.*/, "", path)
     return path
 }
@@ -79,8 +95,14 @@ BEGIN {
     n = split(layers, lines, ";")
     for (i = 1; i <= n; i++) {
         count = split(lines[i], words, " ")
+        is_folder[words[1]] = 1
         for (k = 1; k <= count; k++)
             may_use[words[1], words[k]] = 1
+    }
+    n = split(owners, lines, ";")
+    for (i = 1; i <= n; i++) {
+        split(lines[i], words, " ")
+        owner[words[1]] = words[2]
     }
     n = split(own, words, " ")
     for (i = 1; i <= n; i++)
@@ -115,7 +137,7 @@ FNR == 1 {
     next
 }
 
-folder != "src" && folder != "mpi" {
+{
     # Without comments and strings.
     code = ""
     rest = $0
@@ -138,6 +160,21 @@ folder != "src" && folder != "mpi" {
             in_comment = found == "/*"
         }
     }
+}
+
+folder ~ /^pipeline/ {
+    rest = code
+    while (match(rest, /(^|[^A-Za-z_0-9])(p|pipeline)->[a-z_]+[.;,)]/) > 0) {
+        member = substr(rest, RSTART, RLENGTH)
+        rest = substr(rest, RSTART + RLENGTH)
+        sub(/^.*->/, "", member)
+        sub(/.$/, "", member)
+        if ((member in owner) && owner[member] != module_of(FILENAME))
+            complain(FILENAME ":" FNR, "only " owner[member] ".c may look into p->" member)
+    }
+}
+
+folder != "src" && folder != "mpi" {
     # Words, but for members, and of calls those with a parenthesis behind them.
     before = ""
     while (match(code, /[A-Za-z_][A-Za-z_0-9]*/) > 0) {

@@ -17,7 +17,7 @@
 #include "pipeline/crew/measures.h"
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/work.h"
 

@@ -14,7 +14,7 @@
 
 #include "compat/io.h"
 #include "pipeline/crew/request.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 
 /* A crew, its memory, and GPUs. */
 struct pipeline;

@@ -11,7 +11,7 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 #include "pipeline/work.h"
 
 /* --- Memory --- */

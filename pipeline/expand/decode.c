@@ -1,5 +1,5 @@
 /*
- * decode.c - a stretch of the input is decoded, block by block (expand.h)
+ * decode.c - a stretch of the input is decoded, block by block (api.h)
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 #include "pipeline/expand/expansion.h"
 
 /* Pieces of a stretch, at most: it can have a great many members that are empty. */

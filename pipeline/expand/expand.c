@@ -1,5 +1,5 @@
 /*
- * expand.c - decompression by many threads (expand.h)
+ * expand.c - decompression by many threads (api.h)
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "compat/crc.h"
 #include "pipeline/crew/workers.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 #include "pipeline/expand/expansion.h"
 
 /* The consumer has read no more than this that it has not decoded (GZ_IN_SIZE and what may be left

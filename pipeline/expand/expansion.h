@@ -1,5 +1,5 @@
 /*
- * expansion.h - what the files of decompression by many threads share (expand.h tells the story)
+ * expansion.h - what the files of decompression by many threads share (api.h tells the story)
  *
  *   input       what is read
  *   starts      where a stretch may start
@@ -19,7 +19,7 @@
 #include "inflate/symbols.h"
 #include "pipeline/expand/input.h"
 #include "pipeline/crew/state.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 
 /* Room for what comes of a stretch; before it is the window, as symbols. */
 #define ROOM_BEFORE (INF_WINDOW * sizeof(uint16_t))

@@ -1,5 +1,5 @@
 /*
- * starts.c - where what is decoded ahead may start (expand.h)
+ * starts.c - where what is decoded ahead may start (api.h)
  */
 #include "config.h"
 

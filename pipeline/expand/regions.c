@@ -1,5 +1,5 @@
 /*
- * stretches.c - the list of stretches, and memory for what comes of them (expand.h)
+ * stretches.c - the list of stretches, and memory for what comes of them (api.h)
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "inflate/find.h"
 #include "pipeline/crew/workers.h"
-#include "pipeline/expand/expand.h"
+#include "pipeline/expand/api.h"
 #include "pipeline/expand/expansion.h"
 
 /* A stretch, which makes about STRETCH_OUT, has no less or more input than this; at first, as much as

@@ -1,5 +1,5 @@
 /*
- * expand.h - decompression by many threads: parts of the input are decoded ahead
+ * api.h - decompression by many threads: parts of the input are decoded ahead
  *
  * One thread, the consumer, decodes a .gz from its start (compat/gunzip.h), as if it were alone.
  * What it finds out is what counts.  Meanwhile idle workers look for places further on where blocks
@@ -21,8 +21,8 @@
  * write it) is done by whoever comes by while the consumer is among pieces: one thread at a time
  * accepts, and one writes.  Any number make bytes of symbols.
  */
-#ifndef GZLZSS_EXPAND_H
-#define GZLZSS_EXPAND_H
+#ifndef GZLZSS_EXPAND_API_H
+#define GZLZSS_EXPAND_API_H
 
 #include <sys/types.h>
 
