@@ -23,22 +23,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "src/directories.h"
 #include "src/messages.h"
 #include "src/options.h"
 #include "src/output.h"
 #include "src/progress.h"
 
 struct list;
-
-/* A directory, through which its files are reached, so that what is removed is what was read even
- * if names above it change meanwhile. */
-struct directory {
-    bool is_open; /* false: names are to be used as they are, from where the program was started */
-    int fd;       /* AT_FDCWD if it is not open */
-    dev_t device; /* which directory it is, if it is open */
-    ino_t inode;
-    unsigned users; /* counted by who makes and frees it (operands.c) */
-};
 
 /* Bytes of a file handle, at most: Linux's MAX_HANDLE_SZ. */
 #define FILE_HANDLE_MAX 128

@@ -1,0 +1,65 @@
+/*
+ * alone.c - the work on one file, with no other under way (alone.h)
+ */
+#include "config.h"
+
+#include "src/alone.h"
+#include "src/compress.h"
+#include "src/decompress.h"
+#include "src/testing.h"
+
+/* The callback of a job alone. */
+static void wrote_alone(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
+{
+    compress_wrote(job->ctx, in, out, engine);
+}
+
+/* Does the work on a file that file_open opened, with no other under way. */
+static void process_alone(struct run *r, struct file *f)
+{
+    struct pipeline_job job = {.wrote = wrote_alone, .ctx = f};
+
+    if (r->o->action != ACTION_COMPRESS) {
+        decompress_file(f, r->pipeline);
+    } else if (compress_begin(f, &job)) {
+        job.status = pipeline_run(r->pipeline, &job);
+        compress_end(f, r->pipeline, &job);
+    }
+}
+
+/* Whether the work on a file that file_open opened, minor or not, takes more than one thread. */
+static bool needs_crew(const struct run *r, const struct file *f, bool minor)
+{
+    return r->o->action == ACTION_COMPRESS ||
+           (r->o->action != ACTION_LIST &&
+            (S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
+            (!minor || testing_stretch() > 0) && pipeline_threads(&r->config) > 1);
+}
+
+int alone_do(struct run *r, const char *operand, struct directory *directory)
+{
+    struct file f = {
+        .o = r->o,
+        .operand = operand,
+        .directory = directory,
+        .m = {.program = r->m->program, .quiet = r->m->quiet, .progress = &r->progress},
+        .list = &r->list,
+        .progress = &r->progress};
+    const bool is_open = file_open(&f), minor = is_open && run_is_minor(r, &f);
+
+    if (is_open && !minor)
+        run_need_limits(r);
+    if (is_open && (!needs_crew(r, &f, minor) || run_need_pipeline(r, file_regular_size(&f)))) {
+        process_alone(r, &f);
+    } else if (f.is_directory && r->o->recursive) {
+        const int fd = f.in_fd;
+
+        f.in_fd = -1;
+        file_commit(&f);
+        msg_merge_status(r->m, &f.m);
+        return fd;
+    }
+    file_commit(&f);
+    run_account(r, &f);
+    return -1;
+}

@@ -1,0 +1,296 @@
+/*
+ * line.c - files that are worked on side by side, and made final in the order given (line.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/alone.h"
+#include "src/compress.h"
+#include "src/decompress.h"
+#include "src/line.h"
+#include "src/names.h"
+
+/* Files under way for each thread; and at the levels at which a GPU takes 10 ms and more for a
+ * batch, however little is in it.  With more of them, others get further ahead of a file that takes
+ * long, and a signal undoes more outputs. */
+#define FILES_PER_THREAD 64
+#define FILES_PER_THREAD_SLOW 256
+
+/* How many files under way have a hash of that, modulo these. */
+#define NAMES (1 << 14)
+#define DIRECTORIES (1 << 10)
+
+struct counts {
+    unsigned names[NAMES], directories[DIRECTORIES];
+};
+
+/* A file under way beside others, or one that will be worked on again. */
+struct entry {
+    struct file file; /* of whose directory the entry is a user */
+    struct pipeline_job job;
+    struct line *line;
+    struct entry *next; /* under way, or to be worked on again */
+    uint64_t hash;      /* names_hash of the name */
+    char name[];        /* the file's operand */
+};
+
+void line_init(struct line *l, struct run *r)
+{
+    *l = (struct line){.run = r};
+    l->again_end = &l->again;
+}
+
+void line_free(struct line *l)
+{
+    free(l->counts);
+}
+
+/* The callbacks of jobs beside others (struct pipeline_job), which any thread calls. */
+
+static bool begin_beside(struct pipeline_job *job)
+{
+    struct entry *e = job->ctx;
+
+    if (!file_open(&e->file))
+        return false;
+    if (e->line->run->o->action == ACTION_COMPRESS)
+        return compress_begin(&e->file, job);
+    decompress_file(&e->file, e->line->run->pipeline);
+    return false;
+}
+
+static void wrote_beside(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
+{
+    struct entry *e = job->ctx;
+
+    compress_wrote(&e->file, in, out, engine);
+}
+
+static void end_beside(struct pipeline_job *job)
+{
+    struct entry *e = job->ctx;
+
+    compress_end(&e->file, e->line->run->pipeline, job);
+}
+
+static void free_entry(struct entry *e)
+{
+    directory_release(e->file.directory);
+    free(e);
+}
+
+/* Undoes what was done to a file. */
+static void undo(struct entry *e)
+{
+    progress_update(e->file.progress, &e->file.shown, 0, 0, "");
+    file_discard(&e->file);
+    msg_discard(&e->file.m);
+}
+
+/* Undoes it, and puts the file in line to be worked on again. */
+static void put_in_line(struct line *l, struct entry *e)
+{
+    /* Those after it cannot be made final before it: what is not done yet, need not be. */
+    if (l->again == NULL)
+        pipeline_cancel(l->run->pipeline);
+    undo(e);
+    e->next = NULL;
+    *l->again_end = e;
+    l->again_end = &e->next;
+}
+
+/* The counts that a file under way is in. */
+static unsigned *count_of_name(const struct line *l, uint64_t hash)
+{
+    return &l->counts->names[hash % NAMES];
+}
+
+static unsigned *count_of_directory(const struct line *l, const struct directory *d)
+{
+    return &l->counts->directories[(d->inode ^ d->device) % DIRECTORIES];
+}
+
+/* Waits for the first file under way, and makes it final. */
+static void finish_first(struct line *l)
+{
+    struct entry *e = l->first;
+
+    pipeline_wait(l->run->pipeline, &e->job);
+    l->first = e->next;
+    l->count--;
+    --*count_of_name(l, e->hash);
+    --*count_of_directory(l, e->file.directory);
+    if (l->run->m->stop) {
+        undo(e);
+    } else if (l->again != NULL || e->file.retry != RETRY_NO || !file_try_commit(&e->file)) {
+        put_in_line(l, e);
+        return;
+    } else {
+        msg_flush(&e->file.m);
+        run_account(l->run, &e->file);
+        if (l->run->m->stop)
+            pipeline_cancel(l->run->pipeline);
+    }
+    free_entry(e);
+}
+
+/* Works on a file again, alone.  If it has become a directory meanwhile, it is left as it is. */
+static void do_again(struct line *l, const struct entry *e)
+{
+    const int fd = alone_do(l->run, e->name, e->file.directory);
+
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Works on the files in line, one after the other; none is under way.  The first in line is the
+ * one that failed.  If it had no room on the disk, no files are worked on side by side from now
+ * on; if it had no memory or descriptors, half as many. */
+static void again(struct line *l)
+{
+    struct entry *e = l->again;
+
+    if (e == NULL)
+        return;
+    if (e->file.retry == RETRY_ROOM)
+        l->run->side_by_side = false;
+    else if (e->file.retry == RETRY_MEMORY)
+        l->run->side_by_side = pipeline_limit_jobs(l->run->pipeline) > 1;
+    l->again = NULL;
+    l->again_end = &l->again;
+    for (struct entry *next; e != NULL; e = next) {
+        next = e->next;
+        if (!l->run->m->stop)
+            do_again(l, e);
+        free_entry(e);
+    }
+}
+
+void line_drain(struct line *l)
+{
+    while (l->first != NULL)
+        finish_first(l);
+    again(l);
+}
+
+/* Whether one of two files may be the other's output: by their names, in the same directory. */
+static bool is_related(const struct entry *a, const struct entry *b)
+{
+    return a->hash == b->hash && directory_is_same(a->file.directory, b->file.directory);
+}
+
+/* Whether any file under way is related to this one. */
+static bool has_relative(const struct line *l, const struct entry *with)
+{
+    if (*count_of_name(l, with->hash) == 0)
+        return false;
+    for (const struct entry *e = l->first; e != NULL; e = e->next)
+        if (is_related(e, with))
+            return true;
+    return false;
+}
+
+bool line_is_busy(const struct line *l, const struct directory *d)
+{
+    if (l->count == 0 || *count_of_directory(l, d) == 0)
+        return false;
+    for (const struct entry *e = l->first; e != NULL; e = e->next)
+        if (directory_is_same(e->file.directory, d))
+            return true;
+    return false;
+}
+
+/* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
+static bool ready_for_side_by_side(struct line *l)
+{
+    run_need_limits(l->run);
+    if (l->most == 0) {
+        const long share = l->run->descriptors / RUN_DESCRIPTORS_SHARE;
+        const size_t most_waiting = (size_t)(share / (l->run->o->atomic ? 2 : 1) + 1);
+
+        l->most = (size_t)pipeline_threads(&l->run->config) *
+                  (pipeline_level(&l->run->config)->finder->is_slow ? FILES_PER_THREAD_SLOW
+                                                                    : FILES_PER_THREAD);
+        if (l->most > most_waiting)
+            l->most = most_waiting;
+        l->counts = calloc(1, sizeof(*l->counts));
+        l->run->side_by_side = l->run->side_by_side && l->counts != NULL;
+    }
+    return l->run->side_by_side && run_need_pipeline(l->run, 0);
+}
+
+/* The entry for a file; NULL if memory is short. */
+static struct entry *new_entry(struct line *l, const char *name, struct directory *directory,
+                               uint64_t size, uint64_t to_come)
+{
+    struct entry *e = calloc(1, sizeof(*e) + strlen(name) + 1);
+
+    if (e == NULL)
+        return NULL;
+    strcpy(e->name, name);
+    e->hash = names_hash(names_base(name), l->run->o->suffix);
+    e->line = l;
+    e->file = (struct file){.o = l->run->o,
+                            .operand = e->name,
+                            .directory = directory,
+                            .progress = &l->run->progress,
+                            .in_fd = -1,
+                            .out_fd = -1,
+                            .output.fd = -1,
+                            .m = {.program = l->run->m->program,
+                                  .quiet = l->run->m->quiet,
+                                  .progress = &l->run->progress,
+                                  .collect = true}};
+    e->job = (struct pipeline_job){.begin = begin_beside,
+                                   .wrote = wrote_beside,
+                                   .end = end_beside,
+                                   .ctx = e,
+                                   .size = size,
+                                   .more = to_come};
+    e->file.is_cancelled = &e->job.is_cancelled;
+    return e;
+}
+
+bool line_submit(struct line *l, const char *name, struct directory *directory, uint64_t size,
+                 uint64_t to_come)
+{
+    struct entry *e;
+
+    if (!ready_for_side_by_side(l))
+        return false;
+    e = new_entry(l, name, directory, size, to_come);
+    if (e == NULL)
+        return false;
+    if (directory_is_unshared(directory))
+        l->directories++;
+    if (has_relative(l, e) || l->directories > l->run->descriptors / RUN_DESCRIPTORS_SHARE) {
+        line_drain(l);
+        l->directories = 1;
+    }
+    while (l->count >= l->most)
+        finish_first(l);
+    if (l->again != NULL)
+        line_drain(l);
+    /* By now the run may have ended, or there is nothing side by side any more. */
+    if (l->run->m->stop || !l->run->side_by_side || !pipeline_submit(l->run->pipeline, &e->job)) {
+        free(e);
+        return false;
+    }
+    directory_use(directory);
+    if (l->first == NULL)
+        l->first = e;
+    else
+        l->last->next = e;
+    l->last = e;
+    l->count++;
+    ++*count_of_name(l, e->hash);
+    ++*count_of_directory(l, directory);
+    while (l->first != NULL && pipeline_is_over(&l->first->job))
+        finish_first(l);
+    if (l->again != NULL)
+        line_drain(l);
+    return true;
+}

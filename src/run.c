@@ -1,0 +1,141 @@
+/*
+ * run.c - what all files of a run have in common (run.h)
+ */
+#include "config.h"
+
+#include <limits.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include "base/limits.h"
+#include "compat/crc.h"
+#include "src/run.h"
+
+bool run_has_one_operand(const struct options *o)
+{
+    return o->name_count <= 1 && !o->recursive;
+}
+
+/* --- Limits --------------------------------------------------------------------------------- */
+
+/* The limits do not matter for a single file of up to this size, a segment: it takes a few MB of
+ * memory, and 1 MB for each thread that takes a part of it, which 64 KiB are worth; and less
+ * processor time than a quota gives at once.  To look at them takes 0.5 ms, a tenth of what 2 MB
+ * take at level 1. */
+#define LIMITS_MIN ((off_t)2 << 20)
+
+/* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other
+ * end is closed has all that there will be.) */
+bool run_is_minor(const struct run *r, const struct file *f)
+{
+    struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
+    struct rlimit addresses;
+    int ready;
+
+    if (!run_has_one_operand(r->o) || getrlimit(RLIMIT_AS, &addresses) != 0 ||
+        addresses.rlim_cur != RLIM_INFINITY)
+        return false;
+    if (S_ISFIFO(f->in_stat.st_mode))
+        return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
+               ioctl(f->in_fd, FIONREAD, &ready) == 0 && ready <= LIMITS_MIN;
+    return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= LIMITS_MIN;
+}
+
+/* Makes malloc take fewer addresses than the default, 64 MiB for each thread. */
+static void save_addresses(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+/* Lets malloc keep what the decompression of a file took, 0.7 MB, for the next.  Otherwise it gives
+ * that back to the system and gets it again, page by page: a quarter of the time that a small file
+ * takes. */
+void run_keep_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+#endif
+}
+
+/* As many descriptors are asked for as some thousand small files need, side by side. */
+#define DESCRIPTORS_WANTED 16384
+
+/* Descriptors that there may be, after the limit was raised as far as it may be and is wanted.
+ * (Usually it is 1024 only for programs that use select().) */
+static long most_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return _POSIX_OPEN_MAX;
+    if (limit.rlim_cur < DESCRIPTORS_WANTED && limit.rlim_cur < limit.rlim_max) {
+        const struct rlimit raised = {limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max
+                                                                          : DESCRIPTORS_WANTED,
+                                      limit.rlim_max};
+
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+            limit = raised;
+    }
+    return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
+}
+
+void run_need_limits(struct run *r)
+{
+    struct limits l;
+
+    if (r->knows_limits)
+        return;
+    r->knows_limits = true;
+    limits_read(&l, "");
+    if (!r->o->threads_given && l.threads < r->config.threads)
+        r->config.threads = l.threads;
+    r->descriptors = most_descriptors();
+    r->config.open_jobs = (unsigned)(r->descriptors / RUN_DESCRIPTORS_SHARE / 2 + 1);
+    r->config.memory = l.memory;
+    r->config.address_space = l.address_space;
+    if (l.address_space != UINT64_MAX)
+        save_addresses();
+    if (pipeline_threads(&r->config) == 1)
+        r->side_by_side = false;
+}
+
+/* --- The pipeline --------------------------------------------------------------------------- */
+
+void run_account(struct run *r, const struct file *f)
+{
+    if (f->made_temporary && !r->told_temporary && !r->m->quiet) {
+        r->told_temporary = true;
+        msg_note(r->m, "%s: --atomic uses a temporary name here", f->operand);
+    }
+    msg_merge_status(r->m, &f->m);
+    r->m->stop |= f->m.stop;
+    progress_file_done(&r->progress, &f->shown, file_regular_size(f), f->in_bytes, f->out_bytes);
+}
+
+bool run_need_pipeline(struct run *r, uint64_t size)
+{
+    char error[GPU_ERROR_SIZE];
+
+    if (r->pipeline != NULL)
+        return true;
+    /* One file of up to the smallest segment's size has the same output with any segment size.  Memory for
+     * larger segments takes a new process 30 us to map and to give back.  (If the file grows before it is
+     * read, the output is right, but up to a tenth larger.  Size 0 says nothing: files of /proc have it.) */
+    if (run_has_one_operand(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
+        r->o->action == ACTION_COMPRESS)
+        r->config.segment_size = LZ_SEGMENT_MIN;
+    gz_crc32_prepare(run_has_one_operand(r->o) && size > 0 ? size : UINT64_MAX);
+    r->pipeline = pipeline_new(&r->config, error);
+    if (r->pipeline != NULL)
+        return true;
+    msg_error(r->m, r->o->pipeline.backend == BACKEND_GPU ? "cannot use a GPU: %s" : "%s", error);
+    r->m->stop = true;
+    return false;
+}
