@@ -2,7 +2,7 @@
  * decompress.c - decompression of memory and descriptors (include/gzlzss.h)
  *
  * The calling thread decompresses; the object's threads decode parts of a large input ahead of it
- * (pipeline/expand/expand.h).  None of them ever waits for a descriptor: what is not a regular file is read
+ * (pipeline/expand/api.h).  None of them ever waits for a descriptor: what is not a regular file is read
  * and written by fd.c.
  */
 #include "config.h"

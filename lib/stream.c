@@ -5,7 +5,7 @@
  * is taken.
  *
  * Decompression asks for its input, so it has a thread of its own, the consumer, and the object's
- * threads help it (pipeline/expand/expand.h).  Its input is pushed, too.  The consumer alone writes to the
+ * threads help it (pipeline/expand/api.h).  Its input is pushed, too.  The consumer alone writes to the
  * caller's output: only it waits while the caller is away.
  */
 #include "config.h"
