@@ -1,9 +1,10 @@
 /*
- * thread.c - starting threads that no signal interrupts (thread.h)
+ * thread.c - starting threads that block signals (thread.h)
  */
 #include "config.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/thread.h"
@@ -31,21 +32,63 @@ static void choose_stack(pthread_attr_t *attributes)
         (void)pthread_attr_setstacksize(attributes, most);
 }
 
-bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument)
+/* What a thread begins with. */
+struct start {
+    void *(*body)(void *);
+    void *argument;
+};
+
+/* The signals that a thread of ours may take.  Those of a fault in it: where one is blocked, the kernel
+ * ends the process without its handler.  And a profiler's, which is about all threads. */
+static void taken_signals(sigset_t *set)
 {
-    pthread_attr_t attributes;
+    static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+        sigaddset(set, taken[i]);
+}
+
+static void *begin(void *argument)
+{
+    const struct start s = *(struct start *)argument;
+    sigset_t taken;
+
+    free(argument);
+    taken_signals(&taken);
+    pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
+    return s.body(s.argument);
+}
+
+/* Starts it with all signals blocked, as it inherits the mask of the thread that starts it.  (To unblock
+ * some there would let this thread take a signal that it blocks itself.) */
+static bool start_blocked(pthread_t *thread, const pthread_attr_t *attributes, struct start *s)
+{
     sigset_t all, before;
     int error;
 
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    choose_stack(&attributes);
-
-    /* A new thread inherits the mask of the one that starts it, so it never takes a signal. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, &attributes, body, argument);
+    error = pthread_create(thread, attributes, begin, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
     return error == 0;
+}
+
+bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument)
+{
+    struct start *s = malloc(sizeof(*s));
+    pthread_attr_t attributes;
+    bool ok = false;
+
+    if (s == NULL)
+        return false;
+    *s = (struct start){body, argument};
+    if (pthread_attr_init(&attributes) == 0) {
+        choose_stack(&attributes);
+        ok = start_blocked(thread, &attributes, s);
+        pthread_attr_destroy(&attributes);
+    }
+    if (!ok)
+        free(s);
+    return ok;
 }

@@ -1,8 +1,9 @@
 /*
  * sigpipe.h - writing to a pipe that nobody reads, without the signal that says so
  *
- * The library's own threads block all signals.  The calling thread, where it writes, blocks this one
- * and SIGXFSZ, which comes of a file that is too large, and takes away what came of its own writing.
+ * The library's own threads block this one and SIGXFSZ, which comes of a file that is too large, as
+ * nearly all signals (base/thread.h).  The calling thread, where it writes, blocks these two, and takes
+ * away what came of its own writing.
  */
 #ifndef GZLZSS_LIB_SIGPIPE_H
 #define GZLZSS_LIB_SIGPIPE_H

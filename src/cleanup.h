@@ -3,7 +3,7 @@
  *
  * An output that is not final yet is registered ("armed").  A signal that ends the program first
  * removes all armed outputs.  Signals are for the main thread alone: it runs the handler, and
- * every other thread is started with all signals blocked (base/thread.h).  Creating a file
+ * every other thread is started with these signals blocked (base/thread.h).  Creating a file
  * and arming it, or removing an input and disarming its output, must not come apart: a thread does
  * both between cleanup_hold and cleanup_release.  The handler waits until no other thread is there,
  * and lets none go there any more.  The main thread cannot be interrupted while it is there, as it

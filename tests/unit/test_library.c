@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -1137,6 +1139,116 @@ static void test_descriptors(void)
     gzlzss_free(z);
 }
 
+enum { TASKS_MAX = 64 };
+
+/* The process' threads; returns how many, 0 if that cannot be known. */
+static int list_tasks(long tasks[TASKS_MAX])
+{
+    DIR *directory = opendir("/proc/self/task");
+    struct dirent *entry;
+    int count = 0;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL && count < TASKS_MAX)
+        if (entry->d_name[0] != '.')
+            tasks[count++] = atol(entry->d_name);
+    if (directory != NULL)
+        closedir(directory);
+    return count;
+}
+
+static bool is_in(const long *tasks, int count, long task)
+{
+    for (int i = 0; i < count; i++)
+        if (tasks[i] == task)
+            return true;
+    return false;
+}
+
+/* The signals that a thread blocks now, signal n as bit n - 1; 0 if that cannot be known. */
+static uint64_t blocked_now(long task)
+{
+    unsigned long long mask = 0;
+    char path[64], line[256];
+    FILE *status;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%ld/status", task);
+    status = fopen(path, "r");
+    while (status != NULL && fgets(line, sizeof(line), status) != NULL)
+        if (sscanf(line, "SigBlk: %llx", &mask) == 1)
+            break;
+    if (status != NULL)
+        fclose(status);
+    return mask;
+}
+
+/* The same, once it has begun: at first it blocks all. */
+static uint64_t blocked_by(long task)
+{
+    const uint64_t segv = UINT64_C(1) << (SIGSEGV - 1);
+    uint64_t mask = blocked_now(task);
+
+    for (int waits = 0; waits < 1000 && (mask & segv) != 0; waits++) {
+        usleep(1000);
+        mask = blocked_now(task);
+    }
+    return mask;
+}
+
+static _Atomic(long) signalled_task;
+
+static void note_task(int number)
+{
+    (void)number;
+    atomic_store(&signalled_task, syscall(SYS_gettid));
+}
+
+/* Handlers of faults and of a profiler run in the object's threads, others do not. */
+static void test_signals(void)
+{
+    static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    static const int blocked[] = {SIGHUP,  SIGINT,  SIGTERM, SIGPIPE, SIGALRM,
+                                  SIGUSR1, SIGCHLD, SIGXFSZ, SIGQUIT};
+    const struct sigaction note = {.sa_handler = note_task};
+    long before[TASKS_MAX], tasks[TASKS_MAX];
+    const int count_before = list_tasks(before);
+    gzlzss *z = object(1, 3);
+    gzlzss_stream *s;
+    size_t len;
+    uint8_t *out = compressed(z, input, input_size, &len);
+    int count, checked = 0;
+
+    /* Workers, and the thread of a stream. */
+    CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
+    count = list_tasks(tasks);
+    for (int i = 0; i < count; i++) {
+        const uint64_t mask = blocked_by(tasks[i]);
+
+        if (is_in(before, count_before, tasks[i]) || mask == 0)
+            continue;
+        checked++;
+        for (size_t k = 0; k < sizeof(blocked) / sizeof(*blocked); k++)
+            CHECK((mask >> (blocked[k] - 1) & 1) == 1);
+        for (size_t k = 0; k < sizeof(taken) / sizeof(*taken); k++) {
+            struct sigaction old;
+
+            CHECK((mask >> (taken[k] - 1) & 1) == 0);
+            if ((mask >> (taken[k] - 1) & 1) == 1)
+                continue;
+            atomic_store(&signalled_task, 0);
+            sigaction(taken[k], &note, &old);
+            CHECK(syscall(SYS_tgkill, getpid(), tasks[i], taken[k]) == 0);
+            for (int waits = 0; waits < 10000 && atomic_load(&signalled_task) == 0; waits++)
+                usleep(1000);
+            CHECK_EQ(atomic_load(&signalled_task), tasks[i]);
+            sigaction(taken[k], &old, NULL);
+        }
+    }
+    CHECK(count == 0 || checked >= 2);
+    gzlzss_stream_free(s);
+    free(out);
+    gzlzss_free(z);
+}
+
 /* --- Many threads, and processes ------------------------------------------------------------- */
 
 struct caller {
@@ -1546,6 +1658,7 @@ int main(void)
     RUN(test_stalled);
     RUN(test_flush);
     RUN(test_descriptors);
+    RUN(test_signals);
     RUN(test_threads);
     RUN(test_fork);
     RUN(test_fork_anywhere);
