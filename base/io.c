@@ -10,6 +10,11 @@
 
 #include "base/io.h"
 
+bool io_is_transient(int error)
+{
+    return error == EINTR || error == EAGAIN || error == EWOULDBLOCK;
+}
+
 /* Whether a call that failed should be tried again; waits until the descriptor is ready. */
 static bool try_again(int fd, short events)
 {
@@ -17,9 +22,9 @@ static bool try_again(int fd, short events)
 
     if (errno == EINTR)
         return true;
-    if (errno != EAGAIN && errno != EWOULDBLOCK)
+    if (!io_is_transient(errno))
         return false;
-    return poll(&p, 1, -1) > 0 || errno == EINTR;
+    return poll(&p, 1, -1) > 0 || io_is_transient(errno);
 }
 
 ssize_t io_read(int fd, void *buf, size_t len)

@@ -10,6 +10,10 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+/* Whether a call that failed with this errno is to be made again: a signal came, or it would have had to
+ * wait. */
+bool io_is_transient(int error);
+
 /* read(2) that goes on after a signal and waits where a descriptor is non-blocking: how many bytes,
  * 0 at the end, or -1 with errno set. */
 ssize_t io_read(int fd, void *buf, size_t len);

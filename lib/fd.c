@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "lib/compress.h"
 #include "lib/decompress.h"
 #include "lib/fd.h"
@@ -43,17 +44,25 @@ struct ends {
     uint8_t *in, *out;
 };
 
-/* Waits for the descriptor, or until woken: *is_ready says which.  False if the call was cancelled. */
-static bool wait_for(const struct ends *e, int fd, short events, bool *is_ready)
+/* Waits for the descriptor up to `ms`, for ever if that is -1, or until woken.  *is_ready: to read or
+ * write does not wait, or fails at once.  An error, with `otherwise` as its status, if that cannot be
+ * known: to read or write might wait then, and could not be cancelled. */
+static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms, bool *is_ready,
+                              gzlzss_status otherwise)
 {
     struct pollfd p[2] = {{.fd = fd, .events = events}, {.fd = e->wake[0], .events = POLLIN}};
+    const int found = fd < 0 ? 0 : poll(p, 2, ms);
+    const int error = errno;
     uint8_t bytes[64];
 
-    /* Where it fails, reading or writing says why; for none, poll would say nothing. */
-    *is_ready = fd < 0 || (poll(p, 2, -1) < 0 && errno != EINTR) || p[0].revents != 0;
-    while (read(e->wake[0], bytes, sizeof(bytes)) > 0)
+    *is_ready = fd < 0 || (found > 0 && p[0].revents != 0);
+    while (found > 0 && p[1].revents != 0 && read(e->wake[0], bytes, sizeof(bytes)) > 0)
         ;
-    return operation_goes_on(e->operation);
+    if (!operation_goes_on(e->operation))
+        return GZLZSS_ERROR_CANCELLED;
+    if (found >= 0 || io_is_transient(error))
+        return GZLZSS_OK;
+    return error == ENOMEM ? GZLZSS_ERROR_MEMORY : operation_error(e->operation, otherwise, error);
 }
 
 /* Writes some of it without waiting, as far as can be known: to a pipe that takes anything, no more
@@ -68,11 +77,14 @@ static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len
 static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
 {
     while (len > 0) {
+        gzlzss_status status = GZLZSS_OK;
         bool is_ready = true;
         ssize_t n;
 
-        if (!S_ISREG(e->out_mode) && !wait_for(e, e->out_fd, POLLOUT, &is_ready))
-            return GZLZSS_ERROR_CANCELLED;
+        if (!S_ISREG(e->out_mode))
+            status = wait_for(e, e->out_fd, POLLOUT, -1, &is_ready, GZLZSS_ERROR_WRITE);
+        if (status != GZLZSS_OK)
+            return status;
         if (!is_ready)
             continue;
         n = write_some(e, bytes, len);
@@ -80,7 +92,7 @@ static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
             bytes += n;
             len -= (size_t)n;
             e->written += (uint64_t)n;
-        } else if (n < 0 && errno != EINTR && errno != EAGAIN) {
+        } else if (n < 0 && !io_is_transient(errno)) {
             return operation_error(e->operation, GZLZSS_ERROR_WRITE, errno);
         }
     }
@@ -111,23 +123,20 @@ static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
  * becomes true at the end. */
 static gzlzss_status read_more(struct ends *e, gzlzss_in *in, bool *ends)
 {
-    struct pollfd now = {.fd = e->in_fd, .events = POLLIN};
-    bool is_ready = e->in_fd < 0 || poll(&now, 1, 0) != 0;
+    gzlzss_status status;
+    bool is_ready;
     ssize_t n;
 
     if (e->next != NULL)
         return read_memory(e, in, ends);
     *in = (gzlzss_in){e->in, 0, 0};
-    if (!is_ready && !stream_polls(e->stream))
-        return GZLZSS_OK;
-    if (!is_ready && !wait_for(e, e->in_fd, POLLIN, &is_ready))
-        return GZLZSS_ERROR_CANCELLED;
-    if (!is_ready)
-        return GZLZSS_OK;
-    if (!operation_goes_on(e->operation))
-        return GZLZSS_ERROR_CANCELLED;
+    status = wait_for(e, e->in_fd, POLLIN, 0, &is_ready, GZLZSS_ERROR_READ);
+    if (status == GZLZSS_OK && !is_ready && stream_polls(e->stream))
+        status = wait_for(e, e->in_fd, POLLIN, -1, &is_ready, GZLZSS_ERROR_READ);
+    if (status != GZLZSS_OK || !is_ready)
+        return status;
     n = read(e->in_fd, e->in, BUFFER_SIZE);
-    if (n < 0 && errno != EINTR && errno != EAGAIN)
+    if (n < 0 && !io_is_transient(errno))
         return operation_error(e->operation, GZLZSS_ERROR_READ, errno);
     if (n > 0)
         in->size = (size_t)n;

@@ -138,7 +138,9 @@ ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len)
 
     if (len < PIPE_READER_WORTH || !is_worth_it(r))
         return io_read(r->fd, buf, len);
-    n = tee(r->fd, r->pipe[1], len, SPLICE_F_NONBLOCK);
+    do
+        n = tee(r->fd, r->pipe[1], len, SPLICE_F_NONBLOCK);
+    while (n < 0 && errno == EINTR);
     if (n <= 0 || !copy(r->pipe[0], buf, (size_t)n)) {
         /* They are still where they were. */
         r->is_useless = true;

@@ -92,7 +92,8 @@ void source_init_pushed(struct source *s, size_t segment_size)
         .fd = -1, .is_pushed = true, .wake = {-1, -1}, .segment_size = segment_size};
 }
 
-/* Waits until there is something to read, or the end; false with errno set if it was cancelled. */
+/* Waits until there is something to read, or the end; false with errno set if it was cancelled, or if
+ * waiting failed: to read might wait then, and could not be cancelled. */
 static bool wait_readable(const struct source *s)
 {
     struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN}, {.fd = s->wake[0], .events = POLLIN}};
@@ -100,8 +101,8 @@ static bool wait_readable(const struct source *s)
     if (s->wake[0] < 0)
         return true;
     while (poll(p, 2, -1) < 0)
-        if (errno != EINTR)
-            return true;
+        if (!io_is_transient(errno))
+            return false;
     if (p[1].revents == 0)
         return true;
     errno = ECANCELED;

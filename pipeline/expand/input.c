@@ -132,21 +132,29 @@ bool input_has(struct input *in, uint64_t offset)
     return has;
 }
 
-/* Reads, when there is something, waiting up to `ms`, or for ever if that is -1; returns 0 at the
- * end, -1 with errno set: ETIMEDOUT if nothing came. */
-static ssize_t read_some(struct input *in, uint8_t *to, size_t len, int ms)
+/* Milliseconds until that time; -1 if it is 0, which is never. */
+static int ms_until(double until)
+{
+    const double left = (until - clock_seconds()) * 1000;
+
+    return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
+}
+
+/* Reads, when there is something, waiting until that time (of clock_seconds(); 0: for ever); returns 0
+ * at the end, -1 with errno set: ETIMEDOUT if nothing came. */
+static ssize_t read_some(struct input *in, uint8_t *to, size_t len, double until)
 {
     for (;;) {
         struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
                               {.fd = in->wake[0], .events = POLLIN}};
-        const int ready = poll(p, 2, ms);
+        const int ms = ms_until(until), ready = poll(p, 2, ms);
         ssize_t n;
 
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && !io_is_transient(errno))
             return -1;
-        if (ready < 0)
+        if (ready < 0 && ms != 0)
             continue;
-        if (ready == 0) {
+        if (ready <= 0) {
             errno = ETIMEDOUT;
             return -1;
         }
@@ -157,7 +165,7 @@ static ssize_t read_some(struct input *in, uint8_t *to, size_t len, int ms)
         if (p[0].revents == 0)
             continue;
         n = read(in->fd, to, len);
-        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+        if (n >= 0 || !io_is_transient(errno))
             return n;
     }
 }
@@ -198,14 +206,6 @@ static void tidy(struct input *in)
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
 }
 
-/* Milliseconds until that time; -1 if it is 0, which is never. */
-static int ms_until(double until)
-{
-    const double left = (until - clock_seconds()) * 1000;
-
-    return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
-}
-
 /* Waits until somebody else has read on, or until that time; false if nothing came. */
 static bool wait_for_more(struct input *in, double until)
 {
@@ -241,7 +241,7 @@ static bool read_on(struct input *in, double until)
     in->reading = true;
     b->users++;
     pthread_mutex_unlock(&in->lock);
-    n = read_some(in, b->bytes + at, BLOCK_SIZE - at, ms_until(until));
+    n = read_some(in, b->bytes + at, BLOCK_SIZE - at, until);
     const int error = errno;
     pthread_mutex_lock(&in->lock);
     b->users--;
