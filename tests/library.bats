@@ -102,6 +102,53 @@ same() {
     [ "$(awk '{ print $2 }' kinds | tr '\n' ' ')" = "A T " ] || fail "$(cat kinds)"
 }
 
+# names FILE...: the global names in objects and archives, but for those of the library's functions.
+names() {
+    nm -g --defined-only "$@" 2>/dev/null | sed -n 's/^[0-9a-f]* [A-Za-z] //p' | LC_ALL=C sort -u |
+        grep -v '^gzlzss_'
+}
+
+@test "library: of the archive's names, a program may have all but those of the functions" {
+    have nm || skip "nm is not installed"
+    [ -f "$build/.libs/libgzlzss.a" ] || skip "no archive was built"
+    grep -q '^ARCHIVE_OBJCOPY = .' "$build/Makefile" || skip "the tools cannot make names local"
+    ! names "$build/.libs/libgzlzss.a" || fail "these are global"
+    # What its objects have, as a program's own names: of data, which could not be called.
+    local objects words
+    mapfile -t objects < <(find "$build/lib" -name '*.o')
+    names "$build/.libs/libcore.a" "${objects[@]}" >found
+    [ "$(wc -l <found)" -gt 200 ] || fail "$(wc -l <found) names"
+    grep -qx job_new found
+    grep -x '[A-Za-z_][A-Za-z_0-9]*' found | sed 's/.*/char &[64] = "&";/' >taken.c
+    cat >program.c <<'END'
+#include <gzlzss.h>
+#include <stdio.h>
+#include <string.h>
+#include "taken.c"
+int main(void)
+{
+    static char in[300000], out[400000], back[sizeof(in)];
+    size_t len = sizeof(out), back_len = sizeof(back);
+    gzlzss *z;
+    memset(in, 'x', sizeof(in));
+    if (gzlzss_new(&z, NULL) != GZLZSS_OK || gzlzss_compress(z, out, &len, in, sizeof(in), NULL) != GZLZSS_OK ||
+        gzlzss_decompress(z, back, &back_len, out, len, NULL) != GZLZSS_OK || memcmp(in, back, sizeof(in)) != 0)
+        return 1;
+    gzlzss_free(z);
+    puts(job_new);
+    return 0;
+}
+END
+    # The compiler that made the archive, its flags, and the libraries that the archive needs.
+    mapfile -t words < <(for name in CC CFLAGS LDFLAGS CUDA_LIBS ISAL_LIBS LIBS; do
+        sed -n "s/^$name = //p" "$build/Makefile"
+        [ $name != LDFLAGS ] ||
+            echo "-w -fno-builtin -I $srcdir/include program.c $build/.libs/libgzlzss.a"
+    done | tr ' ' '\n' | sed '/^$/d')
+    "${words[@]}" -pthread -o program >log 2>&1 || fail "$(cat log)"
+    [ "$(./program)" = job_new ]
+}
+
 @test "library: the manual page has every function as it is declared" {
     have "$CC" || skip "there is no cc"
     # One declaration a line, with single blanks.

@@ -1,0 +1,30 @@
+# GZ_LOCAL_NAMES
+# --------------
+# Whether build-aux/archive.sh can keep the library's own names out of a program's way.  It cannot, for
+# example, if there is no objcopy, or if objects have no code before they are linked (-flto).  Sets
+# gz_cv_local_names, and ARCHIVE_OBJCOPY for archive.sh: to nothing if it cannot.
+AC_DEFUN([GZ_LOCAL_NAMES],
+[AC_CHECK_TOOL([OBJCOPY], [objcopy])
+AC_CACHE_CHECK([whether names in an archive can be made local], [gz_cv_local_names],
+  [gz_cv_local_names=no
+   gz_save_LIBS=$LIBS
+   LIBS="conftest.lib/conftest.a $LIBS"
+   mkdir conftest.lib
+   echo 'V { global: gz_outer; local: *; };' | tr ' ' '\n' >conftest.map
+   AC_COMPILE_IFELSE([AC_LANG_SOURCE([[int gz_inner(void) { return 1; }]])],
+     [mv conftest.$ac_objext conftest.lib/inner.$ac_objext])
+   AC_COMPILE_IFELSE([AC_LANG_SOURCE([[int gz_inner(void); int gz_outer(void) { return gz_inner(); }]])],
+     [mv conftest.$ac_objext conftest.lib/outer.$ac_objext])
+   AS_IF([test -n "$OBJCOPY" &&
+          $AR cr conftest.lib/conftest.a conftest.lib/inner.$ac_objext conftest.lib/outer.$ac_objext &&
+          LD=$LD OBJCOPY=$OBJCOPY AR=$AR RANLIB=$RANLIB \
+              $SHELL "$srcdir/build-aux/archive.sh" conftest.lib/conftest.a conftest.map],
+     [AC_LINK_IFELSE([AC_LANG_PROGRAM([[int gz_outer(void); int gz_inner = 1;]],
+                                      [[return gz_outer() + gz_inner;]])], [gz_cv_local_names=yes])
+     ]) >&AS_MESSAGE_LOG_FD 2>&1
+   rm -rf conftest.lib conftest.map
+   LIBS=$gz_save_LIBS])
+ARCHIVE_OBJCOPY=
+AS_IF([test "$gz_cv_local_names" = yes], [ARCHIVE_OBJCOPY=$OBJCOPY])
+AC_SUBST([ARCHIVE_OBJCOPY])
+])
