@@ -98,6 +98,11 @@ struct lz_finder {
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
 
+    /* If it may take more memory as it works, says how many bytes that is at most, and makes it no more
+     * than `more`; otherwise both are NULL. */
+    size_t (*state_more)(const struct lz_level *level, size_t segment_size);
+    void (*limit_state)(void *state, size_t more);
+
     /* Bytes of a plain state: one piece of memory, whose values do not matter at first.  Otherwise 0. */
     size_t plain_state;
 
@@ -155,6 +160,12 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
 
 /* The bytes that lz_matcher_new takes; 0 for level 0.  How many of them are ever touched depends on the data. */
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
+
+/* The bytes that a matcher may take besides while it works, at most.  How many depends on the data, on what
+ * the system gives, and on lz_matcher_limit, which makes it no more than `more`.  With fewer than it could
+ * use, it takes longer, and finds the same. */
+size_t lz_matcher_more(const struct lz_level *level, size_t segment_size);
+void lz_matcher_limit(struct lz_matcher *m, size_t more);
 
 /* m may be NULL. */
 void lz_matcher_free(struct lz_matcher *m);

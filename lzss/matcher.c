@@ -43,6 +43,19 @@ size_t lz_matcher_size(const struct lz_level *level, size_t segment_size)
            (f->state_size != NULL ? f->state_size(level, segment_size) : f->plain_state);
 }
 
+size_t lz_matcher_more(const struct lz_level *level, size_t segment_size)
+{
+    const struct lz_finder *f = level->finder;
+
+    return f->state_more != NULL ? f->state_more(level, segment_size) : 0;
+}
+
+void lz_matcher_limit(struct lz_matcher *m, size_t more)
+{
+    if (m->finder->limit_state != NULL)
+        m->finder->limit_state(m->state, more);
+}
+
 void lz_matcher_free(struct lz_matcher *m)
 {
     if (m == NULL)

@@ -2,7 +2,9 @@
  * optimal.c - near-optimal parsing on the CPU (optimal.h says what it finds)
  *
  * A group's matches are gathered once, chunk by chunk, and kept, one position's list after the
- * other's; the passes then go over them.  The shortest path's inner step, the least over the
+ * other's; the passes then go over them.  The memory for them grows as far as it may and the system
+ * gives some.  Then the matches of further chunks are not kept: each pass gathers them again, which
+ * takes longer and finds the same.  The shortest path's inner step, the least over the
  * lengths of a match, is taken eight lengths at a time where the processor has AVX2, which makes it
  * 1.5 times as fast; elsewhere one by one.
  */
@@ -32,11 +34,18 @@ struct costs {
     uint32_t distance[DEFLATE_DISTANCE_SYMBOLS + 2];
 };
 
+/* Matches that a chunk has at most. */
+#define CHUNK_MATCHES ((size_t)LZ_CHUNK_SIZE * LZ_MAX_MATCHES)
+
 struct state {
     /* The matches of position p of the group are those from starts[p] up to starts[p + 1]. */
     uint32_t *matches;
     uint32_t *starts;
     size_t group_size; /* in bytes */
+    size_t room;       /* for so many matches, CHUNK_MATCHES at least, */
+    size_t most;       /* and no more than these */
+    size_t kept;       /* chunks of the group whose matches are kept, */
+    size_t used;       /* which are so many.  Those of another chunk follow them. */
 
     uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each unit */
     uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each block */
@@ -62,8 +71,30 @@ static size_t state_size(const struct lz_level *level, size_t segment_size)
     const struct state *o = NULL;
 
     (void)level;
-    return sizeof(*o) + group_size(segment_size) * LZ_MAX_MATCHES * sizeof(*o->matches) +
+    return sizeof(*o) + CHUNK_MATCHES * sizeof(*o->matches) +
            (group_size(segment_size) + 1) * sizeof(*o->starts);
+}
+
+/* Matches that a group has at most. */
+static size_t group_matches(size_t segment_size)
+{
+    return LZ_CHUNKS(group_size(segment_size)) * CHUNK_MATCHES;
+}
+
+static size_t state_more(const struct lz_level *level, size_t segment_size)
+{
+    const struct state *o = NULL;
+
+    (void)level;
+    return (group_matches(segment_size) - CHUNK_MATCHES) * sizeof(*o->matches);
+}
+
+static void limit_state(void *state, size_t more)
+{
+    struct state *o = state;
+    const size_t most = CHUNK_MATCHES + more / sizeof(*o->matches);
+
+    o->most = most < group_matches(o->group_size) ? most : group_matches(o->group_size);
 }
 
 static void free_state(void *state)
@@ -83,14 +114,35 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     if (o == NULL)
         return NULL;
     o->group_size = group_size(segment_size);
-    /* Room for the most there can be; what is not needed is never touched. */
-    o->matches = malloc(o->group_size * LZ_MAX_MATCHES * sizeof(*o->matches));
+    o->room = CHUNK_MATCHES;
+    o->most = group_matches(segment_size);
+    o->matches = malloc(o->room * sizeof(*o->matches));
     o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
     if (o->matches == NULL || o->starts == NULL) {
         free_state(o);
         return NULL;
     }
     return o;
+}
+
+/* Sees to it that there is room for another chunk's matches behind `used` ones; false if there is none. */
+static bool has_room(struct state *o, size_t used)
+{
+    const size_t needed = used + CHUNK_MATCHES;
+    size_t room = o->room + o->room / 2;
+    uint32_t *grown;
+
+    if (needed <= o->room)
+        return true;
+    if (needed > o->most)
+        return false;
+    room = room < needed ? needed : room > o->most ? o->most : room;
+    grown = realloc(o->matches, room * sizeof(*grown));
+    if (grown == NULL)
+        return false;
+    o->matches = grown;
+    o->room = room;
+    return true;
 }
 
 /* A chunk at hand. */
@@ -211,12 +263,14 @@ static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *l
     return l.count;
 }
 
-/* Writes the lists of chunk c from `matches` on, and where each starts to c->starts; returns where
+/* Writes the lists of chunk c behind those that are kept, and where each starts to c->starts; returns where
  * they end. */
-static NOINLINE uint32_t *gather_chunk(struct lz_matcher *m, const struct lz_level *level,
-                                       const struct chunk *c, uint32_t *matches)
+static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level *level,
+                                    const struct chunk *c)
 {
-    const uint32_t *base = ((const struct state *)m->state)->matches;
+    const struct state *o = m->state;
+    const uint32_t *base = o->matches;
+    uint32_t *matches = o->matches + o->used;
     const uint8_t *in = c->in;
     const int32_t size = c->size;
     uint32_t *starts = c->starts;
@@ -233,7 +287,7 @@ static NOINLINE uint32_t *gather_chunk(struct lz_matcher *m, const struct lz_lev
                 starts[pos++] = (uint32_t)(matches - base);
     }
     starts[size] = (uint32_t)(matches - base);
-    return matches;
+    return (size_t)(matches - base);
 }
 
 /* --- Parses --- */
@@ -568,16 +622,37 @@ static void begin_group(struct lz_matcher *m, const struct lz_level *level, cons
                         size_t begin, size_t end)
 {
     struct state *o = m->state;
-    uint32_t *matches = o->matches;
 
-    for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
+    o->kept = o->used = 0;
+    for (size_t start = begin, index = 0; start < end; start += LZ_CHUNK_SIZE, index++) {
         const struct chunk c = chunk_at(o, in, start, begin, end);
         struct parse parse = {.in = c.in, .counts = o->counts + c.unit};
+        size_t used;
 
         link_chunk(m, &c, start == 0);
-        matches = gather_chunk(m, level, &c, matches);
+        used = gather_chunk(m, level, &c);
         first_parse(o, level, &c, &parse);
+        /* Behind those that are kept there has to be room for the next. */
+        if (o->kept == index && (start + LZ_CHUNK_SIZE >= end || has_room(o, used))) {
+            o->kept++;
+            o->used = used;
+        }
     }
+}
+
+/* Gathers the matches of a chunk, which starts at in[start], again.  All chunks of its group after those
+ * whose matches are kept have their turns, one after the other. */
+static void gather_again(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t start, bool is_first, const struct chunk *c)
+{
+    /* No more than the chunk before can be seen in the chains. */
+    if (is_first && start > 0) {
+        const struct chunk before = {.in = in + start - LZ_CHUNK_SIZE, .size = LZ_CHUNK_SIZE};
+
+        link_chunk(m, &before, true);
+    }
+    link_chunk(m, c, start == 0);
+    (void)gather_chunk(m, level, c);
 }
 
 /* Finds the sequences of the group in[begin..end) of a segment. */
@@ -597,7 +672,7 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
         memset(o->counts, 0, sizeof(o->counts[0]) * units);
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
             const struct chunk c = chunk_at(o, in, start, begin, end);
-            const size_t index = start / LZ_CHUNK_SIZE;
+            const size_t index = start / LZ_CHUNK_SIZE, in_group = (start - begin) / LZ_CHUNK_SIZE;
             struct lz_sequence *sequences = m->to_sequences + index * LZ_CHUNK_MAX_SEQUENCES;
             struct parse parse = {
                 .in = c.in,
@@ -605,6 +680,8 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
                 .out = sequences,
             };
 
+            if (in_group >= o->kept)
+                gather_again(m, level, in, start, in_group == o->kept, &c);
             find_path(o, &c);
             walk_path(o, &c, &parse);
             m->to_chunks[index].sequences = sequences;
@@ -635,6 +712,8 @@ const struct lz_finder lz_finder_optimal = {
     .is_slow = true,
     .new_state = new_state,
     .state_size = state_size,
+    .state_more = state_more,
+    .limit_state = limit_state,
     .free_state = free_state,
     .find = find,
 };

@@ -447,6 +447,38 @@ static void in_parts(void)
     lz_matcher_free(helper);
 }
 
+/* What a finder does again for want of memory comes out the same. */
+static void little_memory(void)
+{
+    const size_t most = 4 * LZ_CHUNK_SIZE;
+    uint8_t *in = unit_need(calloc(most + LZ_INPUT_PAD, 1));
+    uint64_t state = 13;
+
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        const struct lz_level *l = lz_level(level);
+        const size_t more = lz_matcher_more(l, most);
+
+        /* Nothing, a sixth, and so on; a finder that takes no more does not mind. */
+        for (unsigned share = 0; share <= (more > 0 ? 2 : 0); share++) {
+            struct lz_matcher *m = unit_need(lz_matcher_new(l, most));
+
+            lz_matcher_limit(m, more / 6 * share);
+            for (size_t k = share % 2; k < KINDS; k += 2) {
+                const size_t len = most - unit_below(&state, LZ_CHUNK_SIZE);
+
+                fill(in, len, k, 1 + (uint64_t)level);
+                if (!same_chunks(lz_match_segment(m, l, in, len),
+                                 lz_match_segment(matcher, l, in, len), len) ||
+                    !same_chunks(lz_match_after(m, l, in, len), lz_match_after(matcher, l, in, len),
+                                 len))
+                    printf("# %s, level %d, %u/6\n", kinds[k].name, level, share);
+            }
+            lz_matcher_free(m);
+        }
+    }
+    free(in);
+}
+
 /* Nothing before a segment is read, whatever a longer one has left behind. */
 static void nothing_before(void)
 {
@@ -520,6 +552,7 @@ int main(void)
     RUN(nothing_carried_over);
     RUN(after_a_chunk);
     RUN(in_parts);
+    RUN(little_memory);
     RUN(nothing_before);
     RUN(every_level);
     lz_matcher_free(matcher);
