@@ -19,6 +19,8 @@
 #define THREADS_MAX 1024
 #define SEGMENT_UNIT 1024
 
+_Static_assert(GZLZSS_LEVEL_MIN == LZ_LEVEL_MIN && GZLZSS_LEVEL_MAX == LZ_LEVEL_MAX, "the levels");
+
 /* --- Words ---------------------------------------------------------------------------------- */
 
 const char *gzlzss_version(void)

@@ -22,7 +22,8 @@
 #include "lzss/lzss.h"
 #include "pipeline/compress/copiers.h"
 
-/* The longest piece. */
+/* The shortest piece, but for an input's last, and the longest. */
+#define SOURCE_PIECE_MIN ((size_t)4 << 10)
 #define SOURCE_PIECE_MAX ((size_t)64 << 10)
 
 struct source {
