@@ -37,9 +37,11 @@ struct expand_tools *new_tools(void)
         return NULL;
     t->raw = inf_open();
     t->symbols = inf_symbols_new();
-    t->view.in = calloc(1, INF_BACK + VIEW_SIZE + VIEW_PAD);
-    if (t->view.in != NULL)
+    t->view.in = malloc(INF_BACK + VIEW_SIZE + VIEW_PAD);
+    if (t->view.in != NULL) {
+        memset(t->view.in, 0, INF_BACK);
         t->view.in += INF_BACK;
+    }
     t->scan = malloc(SCAN_SIZE + VIEW_PAD);
     if (t->raw == NULL || t->symbols == NULL || t->view.in == NULL || t->scan == NULL) {
         expand_free_tools(t);

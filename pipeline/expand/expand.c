@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "compat/crc.h"
+#include "compat/stream.h"
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/api.h"
 #include "pipeline/expand/expansion.h"
@@ -16,6 +17,8 @@
 /* The consumer has read no more than this that it has not decoded (GZ_IN_SIZE and what may be left
  * when it reads on), and never goes back to what it has decoded. */
 #define READ_AND_NOT_USED ((uint64_t)512 << 10)
+
+_Static_assert(READ_AND_NOT_USED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what was read");
 
 /* Output of fewer bytes is decoded again rather than taken over. */
 #define PIECE_MIN ((size_t)16 << 10)
@@ -283,6 +286,18 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
     return has_done;
 }
 
+/* Makes a worker's tools; gives up the lock.  False: without memory, others do the work. */
+static bool get_tools(struct worker *w)
+{
+    struct expand_tools *t;
+
+    unlock(w->pipeline);
+    t = new_tools();
+    lock(w->pipeline);
+    w->expand = t;
+    return t != NULL;
+}
+
 bool expand_some(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
@@ -290,12 +305,9 @@ bool expand_some(struct worker *w)
     for (struct expansion *e = p->expanding->expansions; e != NULL; e = e->next) {
         if (e->closing)
             continue;
-        if (w->expand == NULL) {
-            /* NULL: without memory, others do it. */
-            w->expand = new_tools();
-            if (w->expand == NULL)
-                return false;
-        }
+        /* Meanwhile, *e may be gone. */
+        if (w->expand == NULL)
+            return get_tools(w);
         if (expand_one(e, w->expand))
             return true;
     }
@@ -390,12 +402,27 @@ static bool is_large(const struct expansion *e)
 /* Makes the finder that all expansions share, if it is not there yet; false if memory is short. */
 static bool need_finder(struct pipeline *p)
 {
-    if (p->expanding->finder != NULL)
+    struct inf_finder *made;
+    bool has;
+
+    lock(p);
+    has = p->expanding->finder != NULL;
+    unlock(p);
+    if (has)
         return true;
-    p->expanding->finder = malloc(sizeof(*p->expanding->finder));
-    if (p->expanding->finder != NULL)
-        inf_finder_init(p->expanding->finder);
-    return p->expanding->finder != NULL;
+    made = malloc(sizeof(*made));
+    if (made == NULL)
+        return false;
+    inf_finder_init(made);
+    lock(p);
+    /* Another thread may have made one meanwhile. */
+    if (p->expanding->finder == NULL) {
+        p->expanding->finder = made;
+        made = NULL;
+    }
+    unlock(p);
+    free(made);
+    return true;
 }
 
 /* Lets workers take part, once it is certain that this is worth starting them. */
@@ -406,12 +433,11 @@ static void consider_beginning(struct expansion *e)
     if (e->has_begun || !e->may_begin || (e->fixed_stretch == 0 && !is_large(e)))
         return;
     e->tools = new_tools();
-    lock(p);
     if (e->tools == NULL || !need_finder(p)) {
-        unlock(p);
         e->may_begin = false;
         return;
     }
+    lock(p);
     e->has_begun = true;
     e->next = p->expanding->expansions;
     p->expanding->expansions = e;
