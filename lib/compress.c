@@ -13,7 +13,6 @@
 #include "huffman/huffman.h"
 #include "lib/compress.h"
 #include "lib/object.h"
-#include "pipeline/source.h"
 
 gzlzss_status compress_judge(const struct operation *o, const struct pipeline_job *job)
 {
@@ -85,7 +84,7 @@ uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_l
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-_Static_assert(SOURCE_PIECE_MIN >= HUFF_SPLIT_MIN, "bytes of a piece");
+_Static_assert(PIPELINE_PIECE_MIN >= HUFF_SPLIT_MIN, "bytes of a piece");
 
 size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 {

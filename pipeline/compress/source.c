@@ -191,7 +191,7 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 
 /*
  * A piece ends behind a byte at which a hash of the last 64 has PIECE_BITS zeros, but is no shorter
- * than SOURCE_PIECE_MIN.  The smaller the pieces, the less has to be sent again after a change, and the
+ * than PIPELINE_PIECE_MIN.  The smaller the pieces, the less has to be sent again after a change, and the
  * more their headers and ends cost: with these numbers, 8 KiB on average, level 6 makes of 12 MB of
  * C headers 2.4 % more than without pieces; with 13 bits, 12 KiB on average, 1.6 %.
  */
@@ -225,9 +225,9 @@ static size_t piece_length(const uint8_t *in, size_t len)
 
     for (unsigned i = 0; i < 256; i++)
         gears[i] = gear((uint8_t)i);
-    for (size_t i = SOURCE_PIECE_MIN - HASH_BYTES; i < most; i++) {
+    for (size_t i = PIPELINE_PIECE_MIN - HASH_BYTES; i < most; i++) {
         hash = (hash << 1) + gears[in[i]];
-        if (i >= SOURCE_PIECE_MIN && hash >> (64 - PIECE_BITS) == 0)
+        if (i >= PIPELINE_PIECE_MIN && hash >> (64 - PIECE_BITS) == 0)
             return i + 1;
     }
     return most;

@@ -22,8 +22,7 @@
 #include "lzss/lzss.h"
 #include "pipeline/compress/copiers.h"
 
-/* The shortest piece, but for an input's last, and the longest. */
-#define SOURCE_PIECE_MIN ((size_t)4 << 10)
+/* The longest piece (PIPELINE_PIECE_MIN is the shortest). */
 #define SOURCE_PIECE_MAX ((size_t)64 << 10)
 
 struct source {

@@ -40,6 +40,9 @@ struct pipeline_config {
     uint64_t test_gpu_min;
 };
 
+/* Bytes of the shortest piece with `rsyncable`, but for an input's last. */
+#define PIPELINE_PIECE_MIN ((size_t)4 << 10)
+
 /* What a compression did.  Seconds are summed over all threads. */
 struct pipeline_stats {
     uint64_t in_bytes, out_bytes;      /* out_bytes: of the whole member */
