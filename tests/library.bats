@@ -118,7 +118,7 @@ names() {
     mapfile -t objects < <(find "$build/lib" -name '*.o')
     names "$build/.libs/libcore.a" "${objects[@]}" >found
     [ "$(wc -l <found)" -gt 200 ] || fail "$(wc -l <found) names"
-    grep -qx job_new found
+    grep -qx job_submit found
     grep -x '[A-Za-z_][A-Za-z_0-9]*' found | sed 's/.*/char &[64] = "&";/' >taken.c
     cat >program.c <<'END'
 #include <gzlzss.h>
@@ -135,7 +135,7 @@ int main(void)
         gzlzss_decompress(z, back, &back_len, out, len, NULL) != GZLZSS_OK || memcmp(in, back, sizeof(in)) != 0)
         return 1;
     gzlzss_free(z);
-    puts(job_new);
+    puts(job_submit);
     return 0;
 }
 END
@@ -146,7 +146,7 @@ END
             echo "-w -fno-builtin -I $srcdir/include program.c $build/.libs/libgzlzss.a"
     done | tr ' ' '\n' | sed '/^$/d')
     "${words[@]}" -pthread -o program >log 2>&1 || fail "$(cat log)"
-    [ "$(./program)" = job_new ]
+    [ "$(./program)" = job_submit ]
 }
 
 @test "library: the manual page has every function as it is declared" {
