@@ -275,6 +275,53 @@ differ() {
     nothing_left_but x.gz
 }
 
+# fails RANK ARGUMENT...: of two ranks, in that one the system calls fail that "faults" says to strace.  All end
+# with status 1.
+fails() {
+    local rank=$1 status=0 faulty
+    shift
+    faulty=(-n 1 strace -f -o trace "${faults[@]}" "$MPI" "$@")
+    if [ "$rank" -eq 0 ]; then
+        set -- "${faulty[@]}" : -n 1 "$MPI" "$@"
+    else
+        set -- -n 1 "$MPI" "$@" : "${faulty[@]}"
+    fi
+    timeout 60 "${MPIRUN:-mpirun}" "$@" 2>all </dev/null || status=$?
+    [ "$status" -eq 1 ] || fail "status $status: $*" "$(cat all)"
+    grep '^gzlzss-mpi: ' all >stderr
+}
+
+@test "a rank that cannot open or write: all end, with one message, and the input stays" {
+    have strace || skip "strace is not installed"
+    # With strace there is no looking for leaks.
+    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+    strace -o /dev/null true 2>stderr || skip "strace cannot trace here"
+    export GZLZSS_TEST_MPI_WAVE=65536 GZLZSS_TEST_STRETCH=20000
+    "$GEN" text 1000000 >copy
+    "$GZLZSS" -b 32 -c copy >copy.gz
+    for rank in 0 1; do
+        cp copy x
+        faults=(-P "$PWD/x" -e trace=openat -e inject=openat:error=EMFILE)
+        fails $rank "$PWD/x"
+        stderr_is "gzlzss-mpi: $PWD/x: Too many open files"
+        nothing_left_but x
+        # Only the output is written so.
+        faults=(-e trace=pwrite64 -e inject=pwrite64:error=EIO:when=3)
+        fails $rank -b 32 x
+        stderr_is "gzlzss-mpi: x.gz: Input/output error"
+        nothing_left_but x
+        cmp copy x
+        rm x
+        cp copy.gz x.gz
+        faults=(-e trace=pwrite64 -e inject=pwrite64:error=EIO:when=2+)
+        fails $rank -d x.gz
+        stderr_is "gzlzss-mpi: x: Input/output error"
+        nothing_left_but x.gz
+        cmp copy.gz x.gz
+        rm x.gz
+    done
+}
+
 @test "a full file system: one message, the input stays, nothing else is left" {
     [ "$(id -u)" -eq 0 ] || skip "only root can make a small file system"
     mkdir full
