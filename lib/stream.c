@@ -7,6 +7,17 @@
  * Decompression asks for its input, so it has a thread of its own, the consumer, and the object's
  * threads help it (pipeline/expand/api.h).  Its input is pushed, too.  The consumer alone writes to the
  * caller's output: only it waits while the caller is away.
+ *
+ * A thread that holds one of these locks takes only locks further down:
+ *
+ *   1. the lock of a list of calls (object.h), which gzlzss_cancel holds while it wakes each call
+ *   2. a stream's lock
+ *   3. the pipeline's lock, which functions of the pipeline take, also expansion_has_input
+ *   4. the locks of an expansion's input (pipeline/expand/input.c), of GPUs and of copiers
+ *
+ * So has_output, which the pipeline calls with its lock held, takes no stream's lock.  The pipeline holds
+ * no lock while it calls put, wrote, ended and write_stream, and nobody does while the program's
+ * `progress` is called.
  */
 #include "config.h"
 
@@ -42,8 +53,8 @@ struct gzlzss_stream {
     /* Compression: */
     struct pipeline_job job;
     uint8_t small[GZ_HEADER_SIZE], *header;
-    struct waiting *first, *last; /* under the lock, */
-    size_t waiting;               /* so many bytes */
+    struct waiting *first, *last; /* under the lock */
+    atomic_size_t waiting;        /* bytes in these; changed under the lock */
 
     /* Decompression: */
     pthread_t thread;
@@ -133,19 +144,11 @@ static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const cha
     compress_tell(&s->operation, in, out);
 }
 
-static size_t bytes_waiting(struct gzlzss_stream *s)
-{
-    size_t waiting;
-
-    pthread_mutex_lock(&s->lock);
-    waiting = s->waiting;
-    pthread_mutex_unlock(&s->lock);
-    return waiting;
-}
-
 static bool has_output(void *ctx)
 {
-    return bytes_waiting(ctx) > 0;
+    const struct gzlzss_stream *s = ctx;
+
+    return atomic_load(&s->waiting) > 0;
 }
 
 /* Moves output to the caller, as much as there is and there is room for. */
@@ -194,7 +197,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
         take(s, out);
         if (is_over && (s->job.status != PIPELINE_OK || !has_output(s)))
             return s->job.status == PIPELINE_OK ? GZLZSS_STREAM_END : judge(s);
-        if (!s->job.has_ended && (in->used < in->size || end) && bytes_waiting(s) <= WAITING_MAX) {
+        if (!s->job.has_ended && (in->used < in->size || end) &&
+            atomic_load(&s->waiting) <= WAITING_MAX) {
             pushed = pipeline_push(p, &s->job, (const uint8_t *)in->bytes + in->used,
                                    in->size - in->used, end);
             in->used += pushed;
