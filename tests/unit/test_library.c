@@ -493,7 +493,8 @@ static void test_behind_members(void)
             packed = unit_need(realloc(packed, 2 * len + 4));
             memcpy(packed + len, packed, len);
             len *= 1 + (size_t)two;
-            for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i++)
+            /* Of the large ones, some. */
+            for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i += is_large ? 3 : 1)
                 for (int way = 0; way < 3; way++) {
                     gzlzss_call call = GZLZSS_CALL_INIT;
                     const size_t all = len + behind[i].len;
@@ -690,9 +691,9 @@ static void test_idle_streams(void)
             CHECK_EQ(in.used, 3);
         }
         CHECK(memory_now(&mapped_then, &resident_then));
-        /* The system may have to map more at a time than these need; so may a sanitizer. */
+        /* The system may have to map more at a time than these need; a sanitizer keeps more. */
         CHECK(mapped_then < mapped + ((size_t)100 << 20) + (size_t)STREAMS * (32 << 10));
-        CHECK(resident_then < resident + (size_t)STREAMS * (32 << 10));
+        CHECK(resident_then < resident + (size_t)STREAMS * (32 << 10) || UNIT_SANITIZED);
         for (int i = 0; i < STREAMS; i++)
             gzlzss_stream_free(s[i]);
         gzlzss_free(z);
