@@ -368,16 +368,19 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
     s->out = malloc(GZ_OUT_BACK + GZ_OUT_SIZE + GZ_OUT_SLACK);
     if (s->out != NULL)
         s->out += GZ_OUT_BACK;
-    if (s->in == NULL || s->out == NULL) {
-        gz_close(s);
-        return NULL;
-    }
-    gz_reopen(s, io, info);
-    return s;
+    if (s->in != NULL && s->out != NULL && gz_reopen(s, io, info))
+        return s;
+    gz_close(s);
+    return NULL;
 }
 
-void gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info)
+bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info)
 {
+    /* Those who decode ahead are not to take it first. */
+    if (io->ahead != NULL && s->raw == NULL)
+        s->raw = inf_open();
+    if (io->ahead != NULL && s->raw == NULL)
+        return false;
     *s = (struct gz_stream){
         .io = *io,
         .info = info,
@@ -389,6 +392,7 @@ void gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info
     };
     memset(s->in, 0, GZ_IN_BACK);
     memset(info, 0, sizeof *info);
+    return true;
 }
 
 enum gz_status gz_read_header(struct gz_stream *s)

@@ -36,12 +36,14 @@
  * After the end or an error, read is not called again, unless something was decoded ahead.
  *
  * *io is copied, *info is not, and must stay until gz_close().  The functions leave errno as read
- * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.
+ * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.  With io->ahead,
+ * what gzip's format needs is taken by gz_open: it comes before what those take who decode ahead.
  */
 struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
 
-/* As gz_close and gz_open, with the same memory. */
-void gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info);
+/* As gz_close and gz_open, with the same memory.  False if more is needed and memory is short: then the
+ * stream is still what it was. */
+bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info);
 
 enum gz_status gz_read_header(struct gz_stream *s);
 enum gz_status gz_run(struct gz_stream *s);

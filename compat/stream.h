@@ -64,7 +64,8 @@ struct gz_stream {
                      before them, and GZ_OUT_SLACK behind them that may be overwritten */
     size_t out_len;
 
-    struct inf_raw *raw; /* compat/deflate.c's, made when it is first needed */
+    struct inf_raw
+        *raw; /* compat/deflate.c's, made when it is first needed, or if io.ahead at once */
 
     enum gz_format format;        /* of what comes next */
     bool header_read;             /* the first header was parsed, */

@@ -37,6 +37,25 @@ static bool zlib_open(z_stream *z)
     return inflateInit2(z, -MAX_WBITS) == Z_OK; /* negative: no wrapper */
 }
 
+/* The same, with the memory for a window, which zlib would take only when it has made some output. */
+static bool zlib_open_whole(z_stream *z)
+{
+    /* A stored block of one byte, which is not the last. */
+    static const uint8_t block[] = {0, 1, 0, 0xfe, 0xff, 0};
+    uint8_t byte;
+
+    if (!zlib_open(z))
+        return false;
+    z->next_in = (uint8_t *)block; /* never written to; const only with ZLIB_CONST */
+    z->avail_in = sizeof block;
+    z->next_out = &byte;
+    z->avail_out = 1;
+    if (inflate(z, Z_NO_FLUSH) == Z_OK && inflateReset(z) == Z_OK)
+        return true;
+    inflateEnd(z);
+    return false;
+}
+
 /* Gives zlib the bits of a byte but the lowest `skip`, if that is not a whole byte of input. */
 static void give_bits(z_stream *z, const uint8_t *byte, unsigned skip)
 {
@@ -145,7 +164,7 @@ static bool raw_open(struct inf_raw *raw)
     raw->isal = isal_open();
     raw->use_zlib = raw->isal == NULL;
     if (raw->use_zlib)
-        return zlib_open(&raw->zlib);
+        return zlib_open_whole(&raw->zlib);
     begin(raw);
     return true;
 }
@@ -439,7 +458,7 @@ struct inf_raw {
 
 static bool raw_open(struct inf_raw *raw)
 {
-    return zlib_open(&raw->z);
+    return zlib_open_whole(&raw->z);
 }
 
 void inf_reset(struct inf_raw *raw)

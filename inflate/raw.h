@@ -52,7 +52,7 @@ struct inf_io {
 /* A decoder; about 0.1 MB of memory. */
 struct inf_raw;
 
-/* A decoder that is ready for data; NULL if memory is short. */
+/* A decoder that is ready for data, and needs no more memory for good data; NULL if memory is short. */
 struct inf_raw *inf_open(void);
 
 /* Forgets the data at hand: the decoder is ready for other data. */

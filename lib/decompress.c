@@ -140,10 +140,10 @@ static struct decompressor *take(gzlzss *z, const struct gz_io *io)
         d = calloc(1, sizeof(*d));
     if (d == NULL)
         return NULL;
-    if (d->stream != NULL)
-        gz_reopen(d->stream, io, &d->info);
-    else
-        d->stream = gz_open(io, &d->info);
+    if (d->stream != NULL && gz_reopen(d->stream, io, &d->info))
+        return d;
+    gz_close(d->stream);
+    d->stream = gz_open(io, &d->info);
     if (d->stream != NULL)
         return d;
     free(d);
@@ -160,6 +160,10 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     if (e != NULL)
         io->ahead = expansion_ahead(e);
     d = take(z, io);
+    if (d == NULL) {
+        pipeline_give_back(z->pipeline);
+        d = take(z, io);
+    }
     if (d == NULL)
         return GZ_NO_MEMORY;
     status = gz_read_header(d->stream);

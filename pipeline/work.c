@@ -152,6 +152,7 @@ void *worker_main(void *argument)
 {
     struct worker *w = argument;
     struct pipeline *p = w->pipeline;
+    struct expand_tools *t;
 
     lock(p);
     while (!crew_ends(p)) {
@@ -163,7 +164,10 @@ void *worker_main(void *argument)
         crew_wait(w);
     }
     crew_leave(w);
+    /* From now on, pipeline_give_back does not see them. */
+    t = w->expand;
+    w->expand = NULL;
     unlock(p);
-    expand_free_tools(w->expand);
+    expand_free_tools(t);
     return NULL;
 }

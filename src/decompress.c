@@ -202,6 +202,33 @@ static bool may_expand(const struct file *f)
             (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_stretch() > 0);
 }
 
+/* Opens a stream, with an expansion if there can be one.  If memory is short, what others hold is given back,
+ * and one thread does the work.  NULL if that does not help. */
+static struct gz_stream *open_stream(struct reader *r, struct gz_io *io, struct gz_info *info,
+                                     struct pipeline *p)
+{
+    struct pipeline_expansion_stats stats;
+    struct gz_stream *s;
+
+    if (p != NULL && may_expand(r->f))
+        r->expansion = pipeline_expand(p, r->f->in_fd, testing_stretch(), write_output, r);
+    if (r->expansion != NULL) {
+        io->ahead = expansion_ahead(r->expansion);
+        s = gz_open(io, info);
+        if (s != NULL)
+            return s;
+        io->ahead = NULL;
+        expansion_close(r->expansion, &stats);
+        r->expansion = NULL;
+    }
+    s = gz_open(io, info);
+    if (s == NULL && p != NULL) {
+        pipeline_give_back(p);
+        s = gz_open(io, info);
+    }
+    return s;
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
     struct reader reader = {.f = f};
@@ -216,15 +243,9 @@ static bool decompress(struct file *f, struct pipeline *p)
     enum gz_status status;
     bool ok, ends;
 
-    if (p != NULL && may_expand(f))
-        reader.expansion = pipeline_expand(p, f->in_fd, testing_stretch(), write_output, &reader);
-    if (reader.expansion != NULL)
-        io.ahead = expansion_ahead(reader.expansion);
-    s = gz_open(&io, &info);
+    s = open_stream(&reader, &io, &info, p);
     if (s == NULL) {
         file_out_of_memory(f);
-        if (reader.expansion != NULL)
-            expansion_close(reader.expansion, &stats);
         return false;
     }
     status = gz_read_header(s);

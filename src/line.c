@@ -219,7 +219,7 @@ static bool ready_for_side_by_side(struct line *l)
         l->counts = calloc(1, sizeof(*l->counts));
         l->run->side_by_side = l->run->side_by_side && l->counts != NULL;
     }
-    return l->run->side_by_side && run_need_pipeline(l->run, 0);
+    return l->run->side_by_side && run_need_pipeline(l->run, 0) && l->run->pipeline != NULL;
 }
 
 /* The entry for a file; NULL if memory is short. */

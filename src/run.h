@@ -39,8 +39,9 @@ bool run_is_minor(const struct run *r, const struct file *f);
  * made. */
 void run_need_limits(struct run *r);
 
-/* Makes the pipeline if it is not there yet; false, with a message, if there can be none.  `size` is
- * that of the regular file for which it is needed, 0 if it is for something else. */
+/* Makes the pipeline if it is not there yet; false, with a message, if there can be none.  Decompression
+ * can do without one.  `size` is that of the regular file for which the pipeline is needed, 0 if it is for
+ * something else. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
 /* Makes the status of a file that is final count. */

@@ -79,6 +79,12 @@ int crew_claimers(const struct pipeline *p)
     return p->crew.claimers;
 }
 
+void crew_visit(struct pipeline *p, void (*visit)(struct worker *w))
+{
+    for (int i = 0; i < p->crew.started; i++)
+        visit(&p->crew.workers[i]);
+}
+
 bool crew_waits(const struct pipeline *p)
 {
     return p->crew.waiting > 0;

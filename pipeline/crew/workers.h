@@ -31,6 +31,9 @@ struct worker *crew_first(const struct pipeline *p);
 int crew_threads(const struct pipeline *p);
 int crew_claimers(const struct pipeline *p);
 
+/* Calls `visit` for each worker that was started. */
+void crew_visit(struct pipeline *p, void (*visit)(struct worker *w));
+
 /* Whether workers wait; how many may yet be started; whether only the first was. */
 bool crew_waits(const struct pipeline *p);
 unsigned crew_idle(const struct pipeline *p);

@@ -104,6 +104,10 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 /* Bytes of the input that were read, or taken over. */
 uint64_t expansion_position(struct expansion *e);
 
+/* Frees what decompression keeps for the next file, as far as nobody uses it now.  For a thread that
+ * lacks memory. */
+void pipeline_give_back(struct pipeline *p);
+
 /* Ends it, and leaves the file positioned as reading it in order would have. */
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);
 

@@ -504,6 +504,22 @@ struct expansion *pipeline_expand_pushed(struct pipeline *p,
     return e;
 }
 
+/* Frees a worker's memory for decompression; workers use it only for expansions. */
+static void take_tools(struct worker *w)
+{
+    expand_free_tools(w->expand);
+    w->expand = NULL;
+}
+
+void pipeline_give_back(struct pipeline *p)
+{
+    lock(p);
+    expand_free_rooms(p);
+    if (p->expanding->expansions == NULL)
+        crew_visit(p, take_tools);
+    unlock(p);
+}
+
 void expansion_begin(struct expansion *e)
 {
     e->may_begin = has_others(e->p);

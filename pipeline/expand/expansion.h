@@ -132,6 +132,9 @@ bool find_start(const struct expansion *e, struct expand_tools *t, struct stretc
 
 /* --- stretches.c --- */
 
+/* Frees what the pipeline keeps of that and nobody uses now. */
+void expand_free_rooms(struct pipeline *p);
+
 /* Whether there is room for one more stretch's output; take_room takes it, or returns NULL. */
 bool has_free_room(const struct pipeline *p);
 uint8_t *take_room(struct pipeline *p);

@@ -25,6 +25,9 @@
 
 #define BLOCK_SIZE ((size_t)256 << 10)
 
+/* Blocks that there is room for at first. */
+#define BLOCKS_FIRST 16
+
 /* A block is freed when it is forgotten and nobody copies from it. */
 struct block {
     unsigned users;
@@ -45,6 +48,8 @@ struct input {
     struct block **blocks;
     uint64_t first; /* the number of blocks[0]; */
     size_t count, room;
+    struct block *spare;  /* of a pipe: there is always one here or in `blocks` */
+    bool needs_block;     /* somebody waits for one that others copy from */
     uint64_t front, kept; /* bytes that were read, and of these, those that are gone */
     bool reading, ends, is_cancelled;
     int error;
@@ -79,7 +84,13 @@ struct input *input_open(int fd)
         in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
         return in;
     }
-    if (pipe2(in->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
+    /* With that much, all can be read, whatever memory others take. */
+    in->room = BLOCKS_FIRST;
+    in->blocks = malloc(in->room * sizeof(*in->blocks));
+    in->spare = malloc(sizeof(*in->spare));
+    if (in->blocks == NULL || in->spare == NULL || pipe2(in->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
+        free(in->spare);
+        free(in->blocks);
         free(in);
         return NULL;
     }
@@ -176,7 +187,7 @@ static struct block *last_block(struct input *in)
     if (in->front < (in->first + in->count) * BLOCK_SIZE)
         return in->blocks[in->count - 1];
     if (in->count == in->room) {
-        const size_t room = in->room > 0 ? 2 * in->room : 16;
+        const size_t room = in->room > 0 ? 2 * in->room : BLOCKS_FIRST;
         struct block **blocks = realloc(in->blocks, room * sizeof(*blocks));
 
         if (blocks == NULL)
@@ -184,7 +195,8 @@ static struct block *last_block(struct input *in)
         in->blocks = blocks;
         in->room = room;
     }
-    in->blocks[in->count] = malloc(sizeof(*in->blocks[0]));
+    in->blocks[in->count] = in->spare != NULL ? in->spare : malloc(sizeof(*in->blocks[0]));
+    in->spare = NULL;
     if (in->blocks[in->count] == NULL)
         return NULL;
     in->blocks[in->count]->users = 0;
@@ -197,13 +209,34 @@ static void tidy(struct input *in)
     size_t gone = 0;
 
     while (gone < in->count && (in->first + gone + 1) * BLOCK_SIZE <= in->kept &&
-           in->blocks[gone]->users == 0)
-        free(in->blocks[gone++]);
+           in->blocks[gone]->users == 0) {
+        struct block *b = in->blocks[gone++];
+
+        if (in->spare == NULL && !in->is_pushed)
+            in->spare = b;
+        else
+            free(b);
+    }
     if (gone == 0)
         return;
     in->first += gone;
     in->count -= gone;
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
+}
+
+/* Gets a block where there is none for what is read next, though memory is short: what was read before is
+ * forgotten.  Those who decode it ahead see less of it, and what they decode then ends sooner.  Gives up the
+ * lock. */
+static void get_block(struct input *in)
+{
+    in->kept = in->front;
+    tidy(in);
+    if (in->spare != NULL || in->count == 0)
+        return;
+    /* Others are about to have copied what they want. */
+    in->needs_block = true;
+    pthread_cond_wait(&in->more, &in->lock);
+    in->needs_block = false;
 }
 
 /* Waits until somebody else has read on, or until that time; false if nothing came. */
@@ -218,7 +251,7 @@ static bool wait_for_more(struct input *in, double until)
 }
 
 /* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
- * before, or it is for others to push, or memory is short. */
+ * before, or it is for others to push, or memory was short: without a time, it is to be tried again. */
 static bool read_on(struct input *in, double until)
 {
     struct block *b;
@@ -230,13 +263,10 @@ static bool read_on(struct input *in, double until)
     if (in->reading || in->is_pushed)
         return wait_for_more(in, until);
     b = last_block(in);
-    if (b == NULL && until != 0)
+    if (b == NULL && until == 0)
+        get_block(in);
+    if (b == NULL)
         return false;
-    if (b == NULL) {
-        in->ends = true;
-        in->error = ENOMEM;
-        return true;
-    }
     at = (size_t)(in->front % BLOCK_SIZE);
     in->reading = true;
     b->users++;
@@ -276,6 +306,8 @@ static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
     memcpy(to, b->bytes + at, len);
     pthread_mutex_lock(&in->lock);
     b->users--;
+    if (in->needs_block)
+        pthread_cond_broadcast(&in->more);
     return len;
 }
 
@@ -421,6 +453,7 @@ void input_close(struct input *in, uint64_t offset)
     for (size_t i = 0; i < in->count; i++)
         free(in->blocks[i]);
     free(in->blocks);
+    free(in->spare);
     if (!in->is_pushed) {
         close(in->wake[0]);
         close(in->wake[1]);

@@ -98,14 +98,23 @@ bool expand_init(struct pipeline *p, int rooms_max)
     return p->expanding != NULL;
 }
 
+void expand_free_rooms(struct pipeline *p)
+{
+    struct expanding *x = p->expanding;
+
+    for (struct room *r = x->rooms, *next; r != NULL; r = next) {
+        next = r->next;
+        free(r);
+        x->rooms_made--;
+    }
+    x->rooms = NULL;
+}
+
 void expand_free(struct pipeline *p)
 {
     if (p->expanding == NULL)
         return;
-    for (struct room *r = p->expanding->rooms, *next; r != NULL; r = next) {
-        next = r->next;
-        free(r);
-    }
+    expand_free_rooms(p);
     free(p->expanding->finder);
     free(p->expanding);
 }

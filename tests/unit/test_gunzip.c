@@ -472,7 +472,7 @@ static void check_again(struct gz_stream **s, const struct bytes *in, const stru
     const struct gz_io io = {
         .read = job_read, .write = job_write, .waits = always, .extra = job_extra, .ctx = &again};
     if (*s != NULL)
-        gz_reopen(*s, &io, &again.info);
+        CHECK(gz_reopen(*s, &io, &again.info));
     else
         *s = unit_need(gz_open(&io, &again.info));
     CHECK_EQ(gz_run(*s), expected);
