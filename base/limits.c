@@ -260,17 +260,27 @@ int limits_processors(void)
     return n < 1 ? 1 : n > INT_MAX ? INT_MAX : (int)n;
 }
 
+uint64_t limits_mapped(void)
+{
+    static const int resources[] = {RLIMIT_AS, RLIMIT_DATA};
+    uint64_t least = UINT64_MAX;
+    struct rlimit limit;
+
+    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+        if (getrlimit(resources[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+            limit.rlim_cur < least)
+            least = limit.rlim_cur;
+    return least;
+}
+
 void limits_read(struct limits *l, const char *root)
 {
     struct tables *t;
     const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGE_SIZE);
-    struct rlimit limit;
 
     l->threads = limits_processors();
     l->memory = pages > 0 && page_size > 0 ? (uint64_t)pages * (uint64_t)page_size : UINT64_MAX;
-    l->address_space = UINT64_MAX;
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        l->address_space = limit.rlim_cur;
+    l->address_space = limits_mapped();
     t = malloc(sizeof(*t));
     if (t == NULL)
         return;

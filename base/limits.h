@@ -26,10 +26,15 @@ struct limits {
     uint64_t address_space; /* bytes that it may have mapped, filled or not; likewise */
 };
 
+/* The bytes that the process may have mapped: the less of RLIMIT_AS and RLIMIT_DATA, of which the latter is
+ * about what only this process can write to, and so about nearly all that it asks for; UINT64_MAX if there
+ * is no limit. */
+uint64_t limits_mapped(void);
+
 /*
  * Finds out.  Processors are those of the affinity mask, but no more than the CPU quotas of the
  * process's control groups allow, rounded up.  Memory is the machine's, or the least limit of the
- * control groups; address space is RLIMIT_AS.  Control groups of versions 1 and 2 count, and those
+ * control groups; address space is limits_mapped().  Control groups of versions 1 and 2 count, and those
  * above them as far as they can be seen.  What cannot be read limits nothing.
  *
  * `root` is put before the names of all files that are read: "" but in tests.

@@ -5,24 +5,15 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
+#include "base/limits.h"
 #include "base/thread.h"
 
-/* Whether what is mapped is limited, be it filled or not, as most of a stack never is. */
-static bool is_mapping_limited(void)
-{
-    struct rlimit data, addresses;
-
-    return (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY) ||
-           (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY);
-}
-
 /* By default, a stack has as much as `ulimit -s` says with glibc, which may be next to nothing or very
- * much, and 128 KiB with musl. */
+ * much, and 128 KiB with musl.  Where it is limited what is mapped, most of a large one would be wasted. */
 static void choose_stack(pthread_attr_t *attributes)
 {
-    const size_t most = is_mapping_limited() ? THREAD_STACK_SIZE : THREAD_STACK_MAX;
+    const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;
     size_t size = 0;
 
     (void)pthread_attr_getstacksize(attributes, &size);

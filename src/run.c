@@ -28,21 +28,25 @@ bool run_has_one_operand(const struct options *o)
  * take at level 1. */
 #define LIMITS_MIN ((off_t)2 << 20)
 
+/* The same where a core takes most of a second for a segment: these levels take more memory. */
+#define LIMITS_MIN_SLOW ((off_t)128 << 10)
+
 /* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other
  * end is closed has all that there will be.) */
 bool run_is_minor(const struct run *r, const struct file *f)
 {
+    const bool is_slow =
+        r->o->action == ACTION_COMPRESS && pipeline_level(&r->config)->finder->is_slow;
+    const off_t most = is_slow ? LIMITS_MIN_SLOW : LIMITS_MIN;
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
-    struct rlimit addresses;
     int ready;
 
-    if (!run_has_one_operand(r->o) || getrlimit(RLIMIT_AS, &addresses) != 0 ||
-        addresses.rlim_cur != RLIM_INFINITY)
+    if (!run_has_one_operand(r->o) || limits_mapped() != UINT64_MAX)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
         return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
-               ioctl(f->in_fd, FIONREAD, &ready) == 0 && ready <= LIMITS_MIN;
-    return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= LIMITS_MIN;
+               ioctl(f->in_fd, FIONREAD, &ready) == 0 && ready <= most;
+    return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= most;
 }
 
 /* Makes malloc take fewer addresses than the default, 64 MiB for each thread. */
