@@ -171,6 +171,8 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     o = known_options(options);
     if (!are_valid(&o) || !configure(&c, &o))
         return GZLZSS_ERROR_ARGUMENT;
+    if (c.memory < pipeline_least_memory(&c))
+        return GZLZSS_ERROR_MEMORY;
     made = calloc(1, sizeof(*made));
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;

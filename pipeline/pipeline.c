@@ -46,9 +46,16 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 #define MEMORY_SHARE 2
 #define ADDRESSES_SHARE 2
 
-/* A worker's memory beside some buffers of a segment's size: what bench/memory.sh shows. */
+/* A worker's memory beside some buffers of a segment's size: what bench/memory.sh shows.  The slow levels
+ * make do with less if they have to, which depends on the size of small segments. */
 #define WORKER_SIZE ((size_t)3 << 19)
 #define WORKER_SIZE_SLOW ((size_t)52 << 20)
+#define WORKER_LEAST_SLOW ((size_t)24 << 20)
+#define WORKER_LEAST_SMALL ((size_t)8 << 20)
+
+/* Where memory is limited, workers need three quarters of it at most.  The rest is for what the system
+ * counts besides. */
+#define MEMORY_NEEDED(memory) ((memory) / 4 * 3)
 
 /* With less memory than this, no GPU is brought up by itself: its driver takes some 300 MB of it,
  * the batches as much, and what is read ahead of a pipe 512 MiB. */
@@ -89,9 +96,42 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return gpus_state(p->gpus) == GPUS_READY;
 }
 
+/* Goes on without GPUs, if they were not asked for, where what they need is lacking; else false. */
+static bool do_without_gpus(struct pipeline *p)
+{
+    if (p->config.backend != BACKEND_AUTO)
+        return false;
+    gpus_free(p->gpus);
+    feeding_free(p);
+    p->gpus = NULL;
+    p->feeding = NULL;
+    slots_shrink(p);
+    p->config.backend = BACKEND_CPU;
+    return true;
+}
+
 const struct lz_level *pipeline_level(const struct pipeline_config *config)
 {
     return config->own_level.finder != NULL ? &config->own_level : lz_level(config->level);
+}
+
+uint64_t pipeline_least_memory(const struct pipeline_config *config)
+{
+    const uint64_t size =
+        config->rsyncable ? LZ_CHUNK_SIZE + SOURCE_PIECE_MAX : config->segment_size;
+    const uint64_t small = 4 * size + WORKER_LEAST_SMALL;
+    const uint64_t slow = small < WORKER_LEAST_SLOW ? small : WORKER_LEAST_SLOW;
+
+    /* What is read, and an output. */
+    return 2 * size + (pipeline_level(config)->finder->is_slow ? slow : WORKER_SIZE);
+}
+
+/* What a matcher usually takes besides what it takes at first, at most. */
+static uint64_t usual_more(const struct lz_level *level, size_t size)
+{
+    const uint64_t more = lz_matcher_more(level, size);
+
+    return more < WORKER_SIZE_SLOW ? more : WORKER_SIZE_SLOW;
 }
 
 int pipeline_threads(const struct pipeline_config *config)
@@ -100,8 +140,8 @@ int pipeline_threads(const struct pipeline_config *config)
     const size_t size = config->segment_size;
     /* What is read, and up to two outputs: data that cannot be compressed fills these. */
     const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
-    const uint64_t mapped = lz_matcher_size(level, size) + size + 2 * huff_bound(size) +
-                            THREAD_STACK_SIZE + WORKER_SIZE;
+    const uint64_t mapped = lz_matcher_size(level, size) + usual_more(level, size) + size +
+                            2 * huff_bound(size) + THREAD_STACK_SIZE + WORKER_SIZE;
     uint64_t threads = (uint64_t)config->threads;
 
     if (config->memory > 0 && config->memory / MEMORY_SHARE / filled < threads)
@@ -109,6 +149,25 @@ int pipeline_threads(const struct pipeline_config *config)
     if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / mapped < threads)
         threads = config->address_space / ADDRESSES_SHARE / mapped;
     return threads > 0 ? (int)threads : 1;
+}
+
+/* The bytes that each worker's matcher may take besides what it takes at first. */
+static size_t most_more(const struct pipeline *p)
+{
+    const size_t most = lz_matcher_more(p->level, p->segment_size);
+    const uint64_t share = MEMORY_NEEDED(p->config.memory) / (uint64_t)p->config.threads;
+    const uint64_t least = pipeline_least_memory(&p->config);
+
+    if (p->config.memory == 0 || share >= least + most)
+        return most;
+    return share > least ? (size_t)(share - least) : 0;
+}
+
+/* Whether there is so little memory, or so few addresses, that no GPU is brought up by itself. */
+static bool is_little_for_gpu(const struct pipeline_config *config)
+{
+    return (config->memory > 0 && config->memory < GPU_HOST_MEMORY) ||
+           (config->address_space > 0 && config->address_space < GPU_HOST_MEMORY);
 }
 
 /* Sets what follows from the configuration, and never changes. */
@@ -122,11 +181,12 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
     }
     if (lz_is_stored(pipeline_level(config)))
         p->config.backend = BACKEND_CPU; /* there is nothing to find */
-    if (config->backend == BACKEND_AUTO && config->memory > 0 && config->memory < GPU_HOST_MEMORY)
+    if (config->backend == BACKEND_AUTO && is_little_for_gpu(config))
         p->config.backend = BACKEND_CPU;
     p->segment_size = p->config.segment_size;
     p->config.threads = pipeline_threads(&p->config);
     p->level = pipeline_level(&p->config);
+    p->matcher_more = most_more(p);
     p->core_guess = p->level->core_guess;
     p->batch_size = p->level->finder->is_slow ? BATCH_SIZE_SLOW : BATCH_SIZE;
     p->batch_size = p->batch_size < p->segment_size
@@ -206,7 +266,7 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         pipeline_free(p);
         return NULL;
     }
-    if (p->config.backend != BACKEND_CPU && !init_gpus(p, error)) {
+    if (p->config.backend != BACKEND_CPU && !init_gpus(p, error) && !do_without_gpus(p)) {
         pipeline_free(p);
         return NULL;
     }
@@ -477,7 +537,7 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
         return;
     else if (asked->rsyncable)
         snprintf(why, GPU_ERROR_SIZE, "not with --rsyncable");
-    else if (p->config.memory > 0 && p->config.memory < GPU_HOST_MEMORY)
+    else if (is_little_for_gpu(&p->config))
         snprintf(why, GPU_ERROR_SIZE, "with less than %d GiB of memory, only by --backend=gpu",
                  (int)(GPU_HOST_MEMORY >> 30));
     else if (stats->cpu_kept_up)

@@ -23,6 +23,10 @@ struct pipeline;
  * fewer. */
 int pipeline_threads(const struct pipeline_config *config);
 
+/* The bytes that compression with this configuration fills at least, with one thread.  Whoever has less is not
+ * to try: where memory is a control group's, the system ends the process. */
+uint64_t pipeline_least_memory(const struct pipeline_config *config);
+
 /* *config is copied.  Returns NULL, with the reason in error, if memory is short, or threads, or,
  * with BACKEND_GPU, which brings the GPU up now, if there is none that can be used. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);

@@ -47,9 +47,8 @@ int alone_do(struct run *r, const char *operand, struct directory *directory)
         .progress = &r->progress};
     const bool is_open = file_open(&f), minor = is_open && run_is_minor(r, &f);
 
-    if (is_open && !minor)
-        run_need_limits(r);
-    if (is_open && (!needs_crew(r, &f, minor) || run_need_pipeline(r, file_regular_size(&f)))) {
+    if (is_open && (minor || run_need_limits(r)) &&
+        (!needs_crew(r, &f, minor) || run_need_pipeline(r, file_regular_size(&f)))) {
         process_alone(r, &f);
     } else if (f.is_directory && r->o->recursive) {
         const int fd = f.in_fd;

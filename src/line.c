@@ -206,7 +206,8 @@ bool line_is_busy(const struct line *l, const struct directory *d)
 /* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
 static bool ready_for_side_by_side(struct line *l)
 {
-    run_need_limits(l->run);
+    if (!run_need_limits(l->run))
+        return false;
     if (l->most == 0) {
         const long share = l->run->descriptors / RUN_DESCRIPTORS_SHARE;
         const size_t most_waiting = (size_t)(share / (l->run->o->atomic ? 2 : 1) + 1);

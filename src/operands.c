@@ -281,8 +281,7 @@ bool operands_process(const struct options *o, struct messages *m)
         run_keep_memory();
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (run->config.backend == BACKEND_GPU) {
-        run_need_limits(run);
-        if (!run_need_pipeline(run, 0))
+        if (!run_need_limits(run) || !run_need_pipeline(run, 0))
             return true;
     }
     begin_progress(&run->progress, o);

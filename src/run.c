@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -30,6 +31,8 @@ bool run_has_one_operand(const struct options *o)
 
 /* The same where a core takes most of a second for a segment: these levels take more memory. */
 #define LIMITS_MIN_SLOW ((off_t)128 << 10)
+
+#define MIB ((uint64_t)1 << 20)
 
 /* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other
  * end is closed has all that there will be.) */
@@ -90,12 +93,24 @@ static long most_descriptors(void)
     return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
 }
 
-void run_need_limits(struct run *r)
+/* Whether compression has as much memory as it needs at least; otherwise says so. */
+static bool has_memory(const struct run *r)
+{
+    const uint64_t least = pipeline_least_memory(&r->config);
+
+    if (r->o->action != ACTION_COMPRESS || r->config.memory >= least)
+        return true;
+    msg_error(r->m, "memory exhausted: needs %" PRIu64 " MiB, and the limit is %" PRIu64 " MiB",
+              (least + MIB - 1) / MIB, r->config.memory / MIB);
+    return false;
+}
+
+bool run_need_limits(struct run *r)
 {
     struct limits l;
 
     if (r->knows_limits)
-        return;
+        return !r->m->stop;
     r->knows_limits = true;
     limits_read(&l, "");
     if (!r->o->threads_given && l.threads < r->config.threads)
@@ -108,6 +123,9 @@ void run_need_limits(struct run *r)
         save_addresses();
     if (pipeline_threads(&r->config) == 1)
         r->side_by_side = false;
+    if (!has_memory(r))
+        r->m->stop = true;
+    return !r->m->stop;
 }
 
 /* --- The pipeline --------------------------------------------------------------------------- */

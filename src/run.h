@@ -36,8 +36,8 @@ void run_keep_memory(void);
 bool run_is_minor(const struct run *r, const struct file *f);
 
 /* Finds out how many threads and how much memory the system allows, before the first pipeline is
- * made. */
-void run_need_limits(struct run *r);
+ * made.  False, with a message, if that is too little. */
+bool run_need_limits(struct run *r);
 
 /* Makes the pipeline if it is not there yet; false, with a message, if there can be none.  Decompression
  * can do without one.  `size` is that of the regular file for which the pipeline is needed, 0 if it is for

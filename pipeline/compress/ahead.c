@@ -42,14 +42,12 @@ static void free_all(struct ahead *first)
     }
 }
 
-bool ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read)
+void ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read)
 {
     l->pipeline = p;
     l->most = most;
-    if (!may_read)
-        return true;
-    l->places = calloc(most, sizeof(*l->places));
-    return l->places != NULL;
+    if (may_read)
+        l->places = calloc(most, sizeof(*l->places));
 }
 
 void ahead_free(struct ahead_list *l)

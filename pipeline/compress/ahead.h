@@ -38,8 +38,8 @@ struct ahead_list {
     bool lacks_memory;          /* for the block */
 };
 
-/* Up to `most` segments may wait; may_read: they may be read ahead.  False: memory is short. */
-bool ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read);
+/* Up to `most` segments may wait; may_read: they may be read ahead, if there is memory for that. */
+void ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read);
 
 /* Frees all segments of a job that no other thread has.  Without the lock. */
 void ahead_free(struct ahead_list *l);

@@ -69,12 +69,8 @@ static bool compression_open(struct job *j)
         free(c);
         return false;
     }
-    if (!ahead_init(&c->ahead, p, most_ahead(j),
-                    !j->request->is_pushed && p->gpus != NULL && !source_is_file(&c->source))) {
-        source_finish(&c->source);
-        free(c);
-        return false;
-    }
+    ahead_init(&c->ahead, p, most_ahead(j),
+               !j->request->is_pushed && p->gpus != NULL && !source_is_file(&c->source));
     c->claimed[0].time = c->claimed[1].time = clock_seconds();
     j->compression = c;
     j->any_order = c->source.random_access;

@@ -10,6 +10,20 @@
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers)
 {
     p->slots = (struct slots){.held_max = held_max, .held_by_workers = held_by_workers};
+    /* Where segments are small, there will be more. */
+    for (uint64_t n = held_by_workers / p->segment_size; n > 0; n--) {
+        struct slot *s = malloc(sizeof(*s));
+
+        if (s == NULL)
+            return;
+        s->next = p->slots.free;
+        p->slots.free = s;
+    }
+}
+
+void slots_shrink(struct pipeline *p)
+{
+    p->slots.held_max = p->slots.held_by_workers;
 }
 
 void slots_grow(struct pipeline *p, uint64_t bytes)

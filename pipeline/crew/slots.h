@@ -6,8 +6,12 @@
 
 #include "pipeline/crew/state.h"
 
-/* Slots may hold so many bytes, of which workers need so many to be busy. */
+/* Slots may hold so many bytes, of which workers need so many to be busy.  Makes as many slots as these
+ * are segments, as far as there is memory: later, others may have taken it. */
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers);
+
+/* No more than what workers need may be held: there are no GPUs. */
+void slots_shrink(struct pipeline *p);
 
 /* Slots may hold so many bytes more. */
 void slots_grow(struct pipeline *p, uint64_t bytes);

@@ -287,6 +287,7 @@ struct pipeline {
     struct pipeline_config config;
     const struct lz_level *level;
     size_t segment_size;
+    size_t matcher_more;     /* see lz_matcher_limit */
     size_t batch_size;       /* for GPUs */
     double core_guess;       /* see policy.h */
     bool wait_for_gpu;       /* before anything is done */

@@ -231,7 +231,8 @@ static bool others_have_memory(const struct worker *w)
     return c->equipped - (w->tools != NULL) + c->getting + c->leaving > 0;
 }
 
-enum equipped crew_equip(struct worker *w)
+/* Gets a worker the memory that it lacks, or as much as there is; the lock is free meanwhile. */
+static void get_memory(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
     struct crew *c = &p->crew;
@@ -242,6 +243,8 @@ enum equipped crew_equip(struct worker *w)
         c->getting++;
         unlock(p);
         t = tools_new(p->level, p->segment_size);
+        if (t != NULL && t->matcher != NULL)
+            lz_matcher_limit(t->matcher, p->matcher_more);
         lock(p);
         c->getting--;
         w->tools = t;
@@ -249,6 +252,17 @@ enum equipped crew_equip(struct worker *w)
     }
     if (w->tools != NULL && w->tools->out == NULL)
         w->tools->out = slots_take_output(p);
+}
+
+enum equipped crew_equip(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+    struct crew *c = &p->crew;
+
+    get_memory(w);
+    /* What others have freed by now is enough for the first. */
+    if (!crew_is_equipped(w) && w == c->workers && !others_have_memory(w))
+        get_memory(w);
     w->lacks_memory = !crew_is_equipped(w);
     if (!w->lacks_memory)
         return CREW_EQUIPPED;
