@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/thread.h"
 #include "pipeline/pipeline.h"
 #include "tests/unit/unit.h"
 
@@ -208,23 +209,85 @@ static void odd_files(void)
     CHECK(read_tree().threads == 1);
 }
 
+/* Sets a limit to so many bytes; false if that cannot be told from none, as where an emulator of processors
+ * (qemu-user) has no use for it. */
+static bool set_limit(int resource, rlim_t bytes)
+{
+    struct rlimit limit;
+
+    CHECK(getrlimit(resource, &limit) == 0);
+    limit.rlim_cur = bytes;
+    CHECK(setrlimit(resource, &limit) == 0);
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur == bytes;
+}
+
 static void address_space(void)
 {
-    struct rlimit before, limit;
+    const rlim_t much = (rlim_t)1 << 46;
 
-    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
-    if (before.rlim_cur != RLIM_INFINITY)
+    if (limits_mapped() != UINT64_MAX)
         return;
     CHECK(machine().address_space == UINT64_MAX);
-    limit = before;
-    limit.rlim_cur = (rlim_t)1 << 46;
-    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    /* An emulator of processors (qemu-user) has no use for it. */
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY)
-        return;
-    CHECK(machine().address_space == (uint64_t)1 << 46);
-    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    if (set_limit(RLIMIT_AS, much))
+        CHECK(machine().address_space == much);
+    /* The less of both. */
+    if (set_limit(RLIMIT_DATA, much / 2))
+        CHECK(machine().address_space == much / 2);
+    if (set_limit(RLIMIT_DATA, much * 2))
+        CHECK(machine().address_space == much);
+    set_limit(RLIMIT_AS, RLIM_INFINITY);
+    set_limit(RLIMIT_DATA, RLIM_INFINITY);
+    CHECK(limits_mapped() == UINT64_MAX);
 }
+
+#ifdef __GLIBC__
+
+static void *measure_stack(void *size)
+{
+    pthread_attr_t attributes;
+
+    CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0);
+    CHECK(pthread_attr_getstacksize(&attributes, size) == 0);
+    pthread_attr_destroy(&attributes);
+    return NULL;
+}
+
+/* The stack of a thread where by default it is of that size. */
+static size_t stack_of(size_t usual)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    size_t size = 0;
+
+    pthread_attr_init(&attributes);
+    CHECK(pthread_attr_setstacksize(&attributes, usual) == 0);
+    CHECK(pthread_setattr_default_np(&attributes) == 0);
+    pthread_attr_destroy(&attributes);
+    if (CHECK(thread_start(&thread, measure_stack, &size)))
+        pthread_join(thread, NULL);
+    return size;
+}
+
+static void stacks(void)
+{
+    const size_t mib = (size_t)1 << 20;
+    pthread_attr_t before;
+
+    CHECK(pthread_getattr_default_np(&before) == 0);
+    CHECK_EQ(stack_of(mib / 16), mib);
+    if (limits_mapped() == UINT64_MAX) {
+        CHECK_EQ(stack_of(2 * mib), 2 * mib);
+        CHECK_EQ(stack_of(8 * mib), 8 * mib);
+        CHECK_EQ(stack_of(64 * mib), 8 * mib);
+    }
+    if (set_limit(RLIMIT_DATA, (rlim_t)1 << 46))
+        CHECK_EQ(stack_of(8 * mib), mib);
+    set_limit(RLIMIT_DATA, RLIM_INFINITY);
+    CHECK(pthread_setattr_default_np(&before) == 0);
+    pthread_attr_destroy(&before);
+}
+
+#endif
 
 /* A machine with other processors: its sets have so many bytes.  base/limits.c is compiled to ask for
  * them here. */
@@ -331,6 +394,29 @@ static void threads_of_a_pipeline(void)
     CHECK(threads(12, 50, 50) == 1);
 }
 
+/* The MiB that compression needs at least. */
+static uint64_t least(int level, uint64_t segment, bool rsyncable)
+{
+    const struct pipeline_config c = {
+        .level = level, .threads = 8, .segment_size = segment, .rsyncable = rsyncable};
+
+    return pipeline_least_memory(&c) >> 20;
+}
+
+static void least_memory(void)
+{
+    const uint64_t mib = 1 << 20;
+
+    CHECK_EQ(least(1, 2 * mib, false), 5);
+    CHECK_EQ(least(9, 2 * mib, false), 5);
+    CHECK_EQ(least(9, 32 * mib, false), 65);
+    CHECK_EQ(least(10, 4 * mib, false), 32);
+    CHECK_EQ(least(12, 4 * mib, false), 32);
+    CHECK_EQ(least(12, mib, false), 14);
+    CHECK_EQ(least(12, 32 * mib, false), 88);
+    CHECK_EQ(least(6, 2 * mib, true), 1);
+}
+
 int main(void)
 {
     char command[128];
@@ -346,6 +432,10 @@ int main(void)
     RUN(many_processors);
     RUN(small_stack);
     RUN(threads_of_a_pipeline);
+    RUN(least_memory);
+#ifdef __GLIBC__
+    RUN(stacks);
+#endif
     snprintf(command, sizeof(command), "rm -r %s", root);
     CHECK(system(command) == 0);
     return unit_done();

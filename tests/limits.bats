@@ -1,0 +1,256 @@
+#!/usr/bin/env bats
+# limits.bats - a small stack, and memory that is short: what one thread can do is done
+
+load helpers
+
+setup() {
+    enter_test_directory
+    NAME=${GZLZSS##*/}
+    # Sanitizers take more of everything.
+    without_sanitizers
+}
+
+# "${small[@]}" COMMAND... runs a command with a stack of 16 KiB, in which its environment is, too.  Skips the
+# test where that is not enough for one that does nothing.
+need_small_stacks() {
+    local i
+    # shellcheck disable=SC2016 # The words are for that shell.
+    small=(env -i "PATH=$PATH" LC_ALL=C sh -c 'ulimit -c 0; ulimit -s 16 && exec "$@"' small)
+    for i in 1 2 3 4 5; do
+        "${small[@]}" true || skip "no program runs with a stack of 16 KiB"
+    done
+}
+
+@test "a stack of 16 KiB is enough to compress" {
+    need_small_stacks
+    "$GEN" mixed 2100000 >f
+    for options in "-1 -p1" "-p1" "-p4" "-9 -p2" "-12 -p1" "-12 -p4 -b 256" "--rsyncable -p4" "-b 64 -p3"; do
+        # shellcheck disable=SC2086 # There are several words in it.
+        "$GZLZSS" $options -c f >expected
+        # shellcheck disable=SC2086
+        "${small[@]}" "$GZLZSS" $options -c f >f.gz
+        cmp f.gz expected
+    done
+    for matcher in $(matchers); do
+        "$GEN" text 50000 | "$GZLZSS" --matcher="$matcher" >expected
+        "$GEN" text 50000 | "${small[@]}" "$GZLZSS" --matcher="$matcher" | cmp - expected
+    done
+}
+
+@test "a stack of 16 KiB is enough to decompress" {
+    need_small_stacks
+    "$GEN" mixed 5000000 >f
+    "$GZLZSS" -k f
+    "$GZLZSS" -12 -b 32768 -c f >one-segment.gz
+    for p in 1 2 4; do
+        for file in f.gz one-segment.gz; do
+            "${small[@]}" "$GZLZSS" -dc -p$p $file | cmp - f
+            "${small[@]}" "$GZLZSS" -dc -p$p <$file | cmp - f
+            # shellcheck disable=SC2002 # It is to be a pipe.
+            cat $file | "${small[@]}" "$GZLZSS" -t -p$p
+        done
+    done
+    "${small[@]}" "$GZLZSS" -lv f.gz
+    "${small[@]}" "$GZLZSS" -d <f.gz >g
+    cmp f g
+    # In place, and many side by side.
+    for i in 1 2 3 4 5 6; do
+        "$GEN" text $((i * 100000)) >t$i
+    done
+    "${small[@]}" "$GZLZSS" -p3 t?
+    absent t1 t6
+    "${small[@]}" "$GZLZSS" -d -p3 t?.gz
+    for i in 1 2 3 4 5 6; do
+        "$GEN" text $((i * 100000)) | cmp - t$i
+    done
+}
+
+@test "with a stack of 16 KiB, errors, signals and the exit status are as ever" {
+    need_small_stacks
+    "$GEN" text 100000 | "$GZLZSS" >f.gz
+    head -c 1000 f.gz >cut.gz
+    ends_with 1 "${small[@]}" "$GZLZSS" -d cut.gz
+    stderr_is "" "$NAME: cut.gz: unexpected end of file"
+    absent cut
+    ends_with 1 "${small[@]}" "$GZLZSS" nothing
+    # A pipe that nobody reads ends it.
+    status=0
+    { "${small[@]}" "$GZLZSS" -dc f.gz || echo $? >status; } | true
+    [ ! -e status ] || [ "$(cat status)" -eq 141 ]
+    # What is written to the whole of it is removed when a signal comes.
+    "$GEN" text 60000000 >big
+    "${small[@]}" "$GZLZSS" -12 -p2 big 3>&- &
+    pid=$!
+    until [ -e big.gz ]; do
+        kill -0 "$pid" || fail "it has ended"
+    done
+    kill -TERM "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
+    absent big.gz
+    [ -e big ]
+}
+
+# rises LETTER LIMIT... -- COMMAND...: with so many KiB by `ulimit -LETTER`, the command works, with the output
+# that is in "expected", or says that memory is short; and where it works, it does with more.
+rises() {
+    local letter=$1 limits=() limit works=no
+    shift
+    while [ "$1" != -- ]; do
+        limits+=("$1")
+        shift
+    done
+    shift
+    for limit in "${limits[@]}"; do
+        if (ulimit "-$letter" "$limit" && "$@") >stdout 2>stderr; then
+            works=yes
+            cmp stdout expected
+        else
+            [ $works = no ] || fail "no longer with ulimit -$letter $limit: $*" "$(cat stderr)"
+            grep -q -e 'memory exhausted' -e 'out of memory' -e 'loading shared' -e 'Cannot allocate' stderr ||
+                fail "with ulimit -$letter $limit: $*" "$(cat stderr)"
+        fi
+    done
+    [ $works = yes ] || fail "not with ulimit -$letter $limit, either: $*" "$(cat stderr)"
+}
+
+@test "with more memory, what worked with less works" {
+    "$GEN" mixed 5000000 >f
+    "$GZLZSS" -n -c f >f.gz
+    cp f expected
+    # With some of these, there was enough for a helper's stack, or for its buffers, but not for both.
+    rises d {700..2500..100} {9000..11000..100} 14000 19000 25000 -- "$GZLZSS" -dc -p2 f.gz
+    rises d {900..2500..200} {9050..11000..150} 17000 22000 40000 -- "$GZLZSS" -dc -p8 f.gz
+    rises v {6500..40000..4100} -- "$GZLZSS" -dc -p4 f.gz
+    cp f.gz expected
+    for p in 1 4; do
+        rises d {8000..27000..2570} -- "$GZLZSS" -n -c -p$p f
+        rises v {9000..40000..4100} -- "$GZLZSS" -n -c -p$p f
+    done
+}
+
+@test "one thread needs 11 MB to compress at levels up to 9, and 48 MB above, and finds the same" {
+    "$GEN" text 1200000 >f
+    for level in 1 6 9 10 12; do
+        "$GZLZSS" -n -$level -c f >expected
+        least=11000
+        [ "$level" -lt 10 ] || least=48000
+        for p in 1 8; do
+            (ulimit -d $least && "$GZLZSS" -n -$level -p$p -c f) | cmp - expected
+            (ulimit -v $((least + 10000)) && "$GZLZSS" -n -$level -p$p -c f) | cmp - expected
+        done
+    done
+}
+
+# Sets $failing to what makes allocations fail (tests/failing.c).
+need_failing() {
+    failing=${GEN%gen}.libs/failing.so
+    [ -e "$failing" ] || skip "there is no shared object to load"
+    fails "$GZLZSS" --version 2>&1 >/dev/null | grep -q '^COUNT' || skip "it cannot be loaded"
+}
+
+# fails COMMAND...: with allocations that fail, or are counted.
+fails() {
+    FAIL_COUNT=1 LD_PRELOAD=$failing "$@"
+}
+
+# each_fails COMMAND...: the command works, with the output that is in "expected", whichever allocation fails.
+each_fails() {
+    local n
+    fails "$@" 2>stderr >stdout
+    count=$(sed -n 's/^COUNT //p' stderr)
+    [ "$count" -gt 3 ]
+    for ((n = 1; n <= count + 1; n++)); do
+        FAIL_N=$n FAIL_ONE=1 fails "$@" >stdout 2>stderr || fail "allocation $n of $count: $*" "$(cat stderr)"
+        cmp stdout expected
+    done
+}
+
+# ends_some_time COMMAND...: from one allocation on, all fail.  Those of one thread come first: if the command
+# works without those from the Nth on, it does without those from any later one.
+ends_some_time() {
+    local n works=no
+    for ((n = 1; n <= count + 1; n++)); do
+        if FAIL_N=$n fails "$@" >stdout 2>stderr; then
+            works=yes
+            cmp stdout expected
+        else
+            [ $works = no ] || fail "allocations from $n on of $count: $*" "$(cat stderr)"
+            grep -q -e 'memory exhausted' -e 'out of memory' stderr || fail "$(cat stderr)"
+        fi
+    done
+    [ $works = yes ]
+}
+
+# It is short enough to be tried many times: then several threads work on it all the same.
+piped() {
+    env -u LD_PRELOAD cat f.gz | "$@"
+}
+
+@test "whichever allocation fails, decompression by several threads goes on" {
+    need_failing
+    "$GEN" mixed 900000 >f
+    "$GZLZSS" -c f >f.gz
+    "$GZLZSS" -c -b 64 f >marks.gz
+    cp f expected
+    export GZLZSS_TEST_STRETCH=50000
+    for command in "$GZLZSS -dc -p4 f.gz" "$GZLZSS -dc -p2 marks.gz" "piped $GZLZSS -dc -p4"; do
+        # shellcheck disable=SC2086 # There are several words in it.
+        each_fails $command
+        # shellcheck disable=SC2086
+        ends_some_time $command
+    done
+    # Of files side by side, any may come first.
+    : >expected
+    each_fails "$GZLZSS" -t -p3 f.gz marks.gz
+}
+
+@test "whichever allocation fails, compression by several threads goes on" {
+    need_failing
+    "$GEN" mixed 500000 >f
+    for options in "-p4 -b 64" "-1 -p2 -b 64" "-12 -p2 -b 96"; do
+        # shellcheck disable=SC2086 # There are several words in it.
+        "$GZLZSS" -n $options -c f >expected
+        # shellcheck disable=SC2086
+        each_fails "$GZLZSS" -n $options -c f
+        # shellcheck disable=SC2086
+        ends_some_time "$GZLZSS" -n $options -c f
+    done
+}
+
+# in_group BYTES COMMAND...: as in a control group with so much memory: the files that say so are made up.
+in_group() {
+    # shellcheck disable=SC2016 # The words are for that shell.
+    unshare -rm bash -c '
+        group() { sed -n "s/^$1//p" /proc/self/cgroup | head -n 1; }
+        v2=$(group 0::) v1=$(group "[0-9]*:[^:]*memory[^:]*:")
+        mount -t tmpfs none /sys/fs/cgroup || exit 99
+        for file in "$v2/memory.max" "unified/$v2/memory.max" "memory/$v1/memory.limit_in_bytes"; do
+            mkdir -p "/sys/fs/cgroup/${file%/*}" && echo "$0" >"/sys/fs/cgroup/$file" || exit 99
+        done
+        exec "$@"' "$@"
+}
+
+@test "a control group with less memory than one thread needs: that is said, and nothing is done" {
+    in_group 1000000 true 2>/dev/null || skip "no control group can be made up here"
+    "$GEN" text 2200000 >f
+    cp f copy
+    for options in "-12" "-10 -p4" "-12 -k" "-11 -c"; do
+        # shellcheck disable=SC2086 # There are several words in it.
+        ends_with 1 in_group 25000000 "$GZLZSS" $options f
+        stderr_is "$NAME: memory exhausted: needs 32 MiB, and the limit is 23 MiB"
+        [ ! -s stdout ]
+        absent f.gz
+        cmp f copy
+    done
+    ends_with 1 in_group 4000000 "$GZLZSS" f
+    stderr_is "$NAME: memory exhausted: needs 6 MiB, and the limit is 3 MiB"
+    ends_with 1 in_group 4000000 "$GZLZSS" -p2 f copy
+    stderr_is "$NAME: memory exhausted: needs 6 MiB, and the limit is 3 MiB"
+    absent f.gz copy.gz
+    # With enough for one, the same comes out; so it does with smaller segments, and decompression needs little.
+    "$GZLZSS" -n -12 -c f >expected
+    in_group 34000000 "$GZLZSS" -n -12 -p4 -c f | cmp - expected
+    in_group 25000000 "$GZLZSS" -12 -b 1024 -k f
+    in_group 4000000 "$GZLZSS" -dc -p4 f.gz | cmp - f
+}
