@@ -1030,20 +1030,16 @@ sys.exit(peak > 65536)' "$GZLZSS"
 }
 
 @test "an error in reading is told as what it is, whatever its number" {
-    have strace || skip "strace is not installed"
-    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+    needs_strace
     "$GEN" text 300000 >f
     # ENODATA, which Lustre has for files on tape, does not mean that the file became shorter.
-    strace -o trace -e trace=pread64 true 2>stderr || skip "strace cannot trace here"
     ends_with 1 strace -f -P "$PWD/f" -o trace -e trace=pread64 -e inject=pread64:error=ENODATA "$GZLZSS" -b 32 f
     stderr_is "" "$NAME: f: No data available"
     absent f.gz
 }
 
 @test "an input that cannot be looked at before it is removed stays, and the message says why" {
-    have strace || skip "strace is not installed"
-    # With strace there is no looking for leaks.
-    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+    needs_strace
     for option in -1 --atomic; do
         "$GEN" text 1000 >f
         strace -e trace=newfstatat,fstatat64 -o trace "$GZLZSS" $option f 2>stderr || skip "strace cannot trace here"

@@ -83,6 +83,13 @@ have_gpu() {
     echo x | "$GZLZSS" --backend=gpu >/dev/null 2>&1
 }
 
+# Skips the test unless strace can trace here.  With strace, LeakSanitizer cannot look for leaks.
+needs_strace() {
+    have strace || skip "strace is not installed"
+    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+    strace -o /dev/null true 2>/dev/null || skip "strace cannot trace here"
+}
+
 # Says what is wrong and fails the test.
 fail() {
     printf '%s\n' "$*"

@@ -286,17 +286,14 @@ fails() {
     else
         set -- -n 1 "$MPI" "$@" : "${faulty[@]}"
     fi
-    timeout 60 "${MPIRUN:-mpirun}" "$@" 2>all </dev/null || status=$?
+    GZLZSS_TEST_MPI_WAVE=65536 GZLZSS_TEST_STRETCH=20000 timeout 60 "${MPIRUN:-mpirun}" "$@" 2>all </dev/null ||
+        status=$?
     [ "$status" -eq 1 ] || fail "status $status: $*" "$(cat all)"
     grep '^gzlzss-mpi: ' all >stderr
 }
 
 @test "a rank that cannot open or write: all end, with one message, and the input stays" {
-    have strace || skip "strace is not installed"
-    # With strace there is no looking for leaks.
-    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-    strace -o /dev/null true 2>stderr || skip "strace cannot trace here"
-    export GZLZSS_TEST_MPI_WAVE=65536 GZLZSS_TEST_STRETCH=20000
+    needs_strace
     "$GEN" text 1000000 >copy
     "$GZLZSS" -b 32 -c copy >copy.gz
     for rank in 0 1; do
