@@ -24,12 +24,16 @@
 #ifndef GZLZSS_EXPAND_API_H
 #define GZLZSS_EXPAND_API_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "compat/io.h"
-#include "pipeline/crew/state.h"
 
 struct expand_tools;
+struct pipeline;
+struct worker;
 
 /* Does some work for a file that is being decompressed.  Gives up the lock; false: there is
  * nothing that can be done now. */
