@@ -48,27 +48,10 @@ void mpi_options_help(const char *program)
     printf("Usage: mpirun -n N %s [OPTION]... FILE...\n"
            "Compress FILEs to gzip's format, or decompress them, by all ranks of an MPI job.\n"
            "What is written is what gzlzss writes.\n"
-           "\n"
-           "  -d, --decompress         decompress\n"
-           "  -t, --test               test the integrity of compressed files\n"
-           "  -f, --force              overwrite output; allow links\n"
-           "  -k, --keep               keep input files\n"
-           "  -S, --suffix=SUF         use suffix SUF in place of .gz\n"
-           "  -n, --no-name            do not store or restore name and time\n"
-           "  -N, --name               store or restore name and time\n"
-           "      --synchronous        sync output to disk, also with -k\n"
-           "  -0 to -12, --level=N     store, or compress at level 1 (fastest) to 12 (smallest)\n"
-           "  -p, --processes=N        threads of a rank; default: its share of the machine\n"
-           "  -b, --blocksize=KiB      segments of KiB, 32 to 32768\n"
-           "      --backend=NAME       find matches by auto (default), cpu or gpu\n"
-           "      --device=LIST        GPUs of a machine, dealt to its ranks; default: all\n"
-           "      --matcher=NAME       find matches as a paper does\n"
-           "  -v, --verbose            report each file; -vv also the ranks\n"
-           "  -q, --quiet              suppress all warnings\n"
-           "  -h, --help               give this help\n"
-           "  -V, --version            display the version number\n"
-           "\n"
-           "All ranks need the same working directory, on a file system that they share.\n"
-           "The environment variable GZLZSS may hold options; that of rank 0 counts.\n",
+           "\n",
            program);
+    options_list_for_mpi();
+    printf("\n"
+           "All ranks need the same working directory, on a file system that they share.\n"
+           "The environment variable GZLZSS may hold options; that of rank 0 counts.\n");
 }

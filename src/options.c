@@ -1,13 +1,15 @@
 /*
  * options.c - the command line
  *
- * All options are in one table: the parser's arguments and --help are made from it.  To add an
- * option, add a row and a case in apply().
+ * All options are in one table, `rows`.  The parser's arguments, what an option does, and --help,
+ * also gzlzss-mpi's, are made from it.  To add an option, add a row: its effects say what it sets.
+ * Only an option that does what no effect can say needs a case in apply_odd.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,78 +44,209 @@ enum {
 #define THREADS_MAX 1024
 #define DEVICE_MAX 1023
 
-struct option_row {
-    int id;               /* the option's letter, or one of the above; 0 for a heading */
-    const char *name;     /* NULL for a letter alone */
-    const char *argument; /* what it is called in --help, NULL if there is none */
-    const char *help;     /* NULL for what --help does not list */
+/* What the options seen so far say about what to do; gzip lets one imply another. */
+struct wishes {
+    bool ascii, decompress, test, list;
+    int no_name, no_time;       /* -1: as is usual for what is done */
+    const char *suffix_source;  /* where -S came from, as in struct messages, */
+    const char *matcher_source; /* and --matcher */
 };
+
+/* The structs that have what options set.  Macros make these names of the structs' names. */
+enum holder { HOLDER_options, HOLDER_wishes, HOLDER_messages, HOLDERS };
+
+enum effect_kind {
+    NOTHING,
+    SET_BOOL, /* a bool becomes `value` */
+    SET_INT,  /* an int, or an enumeration, becomes `value` */
+    COUNT,    /* an int grows by one */
+    NUMBER,   /* an int becomes the argument, a number from `value` to `most` */
+    WORD,     /* an enumeration becomes the argument's place in `words` */
+    TEXT,     /* a const char * becomes the argument */
+    SOURCE,   /* a const char * becomes the option's source, as in struct messages */
+    ODD,      /* apply_odd has a case for the option */
+};
+
+/* Enumerations are set as ints. */
+_Static_assert(sizeof(enum action) == sizeof(int), "the same size");
+_Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
+
+/* What an option does to one member of one struct. */
+struct effect {
+    enum effect_kind kind;
+    enum holder holder;
+    size_t offset; /* of the member */
+    int value, most;
+    const char *what;         /* NUMBER and WORD: what a message calls the argument */
+    const char *unit;         /* NUMBER: what follows the range in that message */
+    const char *const *words; /* ended by NULL */
+};
+
+/* Which options the environment variable GZIP may hold: those of gzip's that do not change what
+ * happens to files; and only the name of one whose letter is not gzip's. */
+enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
+
+struct option_row {
+    int id;                   /* its letter, or one of the above or of peers.h; 0: a heading */
+    const char *name;         /* NULL for a letter alone */
+    const char *argument;     /* what it is called in --help, NULL if there is none */
+    const char *help;         /* NULL for what --help does not list */
+    struct effect effects[2]; /* of rows with one id, the first has them */
+    enum in_gzip in_gzip;     /* as the effects */
+    const char *in_mpi;       /* its help in gzlzss-mpi, or SAME; NULL: that does not list it */
+};
+
+#define SAME ""
+
+/* clang-format off */
+
+/* A member, for an effect.  Only a member of this type compiles. */
+#define MEMBER(type, s, member) \
+    .holder = HOLDER_##s, \
+    .offset = _Generic(((struct s *)NULL)->member, type: offsetof(struct s, member))
+
+/* What a row does, */
+#define DOES(...) .effects = {__VA_ARGS__}
+#define SETS(s, member) {.kind = SET_BOOL, MEMBER(bool, s, member), .value = true}
+#define CLEARS(s, member) {.kind = SET_BOOL, MEMBER(bool, s, member), .value = false}
+#define SETS_INT(s, member, to) {.kind = SET_INT, MEMBER(int, s, member), .value = (to)}
+#define COUNTS(s, member) {.kind = COUNT, MEMBER(int, s, member)}
+#define TAKES_NUMBER(s, member, min, max, called, after) \
+    {.kind = NUMBER, MEMBER(int, s, member), .value = (min), .most = (max), \
+     .what = (called), .unit = (after)}
+#define TAKES_WORD(type, s, member, list, called) \
+    {.kind = WORD, MEMBER(type, s, member), .words = (list), .what = (called)}
+#define TAKES_TEXT(s, member) {.kind = TEXT, MEMBER(const char *, s, member)}
+#define NOTES_SOURCE(s, member) {.kind = SOURCE, MEMBER(const char *, s, member)}
+#define IS_IGNORED {.kind = NOTHING}
+#define IS_ODD {.kind = ODD}
+
+/* what several do, */
+#define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
+#define LEVEL(n) SETS_INT(options, pipeline.level, n)
+#define THREADS \
+    TAKES_NUMBER(options, pipeline.threads, 0, THREADS_MAX, "number of threads", " (0: all cores)")
+
+/* and whole rows. */
+#define SYNONYM(of, also) {.id = (of), .name = (also)}
+#define DIGIT(n) {.id = '0' + (n), DOES(LEVEL(n)), .in_gzip = IN_GZIP}
+
+/* A number's macro as text. */
+#define DIGITS(number) DIGITS_OF(number)
+#define DIGITS_OF(number) #number
+
+static const char *const backends[] = {
+    [BACKEND_AUTO] = "auto", [BACKEND_CPU] = "cpu", [BACKEND_GPU] = "gpu", NULL};
 
 static const struct option_row rows[] = {
-    {'d', "decompress", NULL, "decompress"},
-    {'l', "list", NULL, "list sizes and names of compressed files"},
-    {'t', "test", NULL, "test the integrity of compressed files"},
-    {'c', "stdout", NULL, "write to standard output, keep input files"},
+    {'d', "decompress", NULL, "decompress", DOES(SETS(wishes, decompress)), .in_mpi = SAME},
+    {'l', "list", NULL, "list sizes and names of compressed files", DOES(SETS(wishes, list))},
+    {'t', "test", NULL, "test the integrity of compressed files",
+     DOES(SETS(wishes, test)), .in_mpi = SAME},
+    {'c', "stdout", NULL, "write to standard output, keep input files",
+     DOES(SETS(options, to_stdout))},
 
-    {0, NULL, NULL, "Which files:"},
-    {'f', "force", NULL, "overwrite output; allow links and terminals"},
-    {'k', "keep", NULL, "keep input files"},
-    {'r', "recursive", NULL, "go through directories"},
-    {'S', "suffix", "SUF", "use suffix SUF in place of .gz"},
-    {'n', "no-name", NULL, "do not store or restore name and time"},
-    {'N', "name", NULL, "store or restore name and time"},
-    {OPTION_ATOMIC, "atomic", NULL, "let an output have its name only when it is whole"},
-    {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input"},
+    {.help = "Which files:"},
+    {'f', "force", NULL, "overwrite output; allow links and terminals", DOES(SETS(options, force)),
+     .in_mpi = "overwrite output; allow links"},
+    {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep)), .in_mpi = SAME},
+    {'r', "recursive", NULL, "go through directories", DOES(SETS(options, recursive))},
+    {'S', "suffix", "SUF", "use suffix SUF in place of .gz",
+     DOES(TAKES_TEXT(options, suffix), NOTES_SOURCE(wishes, suffix_source)), .in_mpi = SAME},
+    {'n', "no-name", NULL, "do not store or restore name and time",
+     DOES(SETS_INT(wishes, no_name, 1), SETS_INT(wishes, no_time, 1)),
+     .in_gzip = IN_GZIP, .in_mpi = SAME},
+    {'N', "name", NULL, "store or restore name and time",
+     DOES(SETS_INT(wishes, no_name, 0), SETS_INT(wishes, no_time, 0)),
+     .in_gzip = IN_GZIP, .in_mpi = SAME},
+    {OPTION_ATOMIC, "atomic", NULL, "let an output have its name only when it is whole",
+     DOES(SETS(options, atomic))},
+    {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input",
+     DOES(SETS(options, synchronous)), .in_mpi = "sync output to disk, also with -k"},
 
-    {0, NULL, NULL, "How to compress:"},
-    {'0', NULL, NULL, "store, do not compress"},
-    {'1', "fast", NULL, "compress faster (-1 to -12; default: -6)"},
-    {'9', "best", NULL, "compress better"},
-    {OPTION_LEVEL, "level", "N", "compress at level 1 (fastest) to 12 (smallest), or 0"},
-    {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores"},
-    {'T', "threads", "N", "the same"},
+    {.help = "How to compress:"},
+    {'0', NULL, NULL, "store, do not compress", DOES(LEVEL(0)), .in_mpi = SAME},
+    {'1', "fast", NULL,
+     "compress faster (-1 to -" DIGITS(LZ_LEVEL_MAX) "; default: -" DIGITS(LZ_LEVEL_DEFAULT) ")",
+     DOES(LEVEL(1)), .in_gzip = IN_GZIP, .in_mpi = SAME},
+    {'9', "best", NULL, "compress better", DOES(LEVEL(9)), .in_gzip = IN_GZIP, .in_mpi = SAME},
+    {OPTION_LEVEL, "level", "N",
+     "compress at level 1 (fastest) to " DIGITS(LZ_LEVEL_MAX) " (smallest), or 0",
+     DOES(TAKES_NUMBER(options, pipeline.level, LZ_LEVEL_STORED, LZ_LEVEL_MAX, "level", "")),
+     .in_mpi = SAME},
+    {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores", DOES(THREADS),
+     .in_mpi = "threads of a rank; default: its share of the machine"},
+    {'T', "threads", "N", "the same", DOES(THREADS)},
     {'b', "blocksize", "KiB",
      "segments of KiB, 32 to 32768 (or as 512k, 4M);\n"
-     "                           default: 2048, and 4096 from level 10 on"},
-    {'i', "independent", NULL, "ignored: segments are independent anyway"},
-    {'R', "rsyncable", NULL, "make output that rsync can update in parts"},
-    {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu"},
-    {OPTION_DEVICE, "device", "LIST", "use GPUs with these numbers, as 0,2; default: all"},
-    {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used"},
-    {OPTION_MATCHER, "matcher", "NAME",
+     "                           default: 2048, and 4096 from level 10 on",
+     DOES(IS_ODD), .in_mpi = SAME},
+    {'i', "independent", NULL, "ignored: segments are independent anyway", DOES(IS_IGNORED)},
+    {'R', "rsyncable", NULL, "make output that rsync can update in parts",
+     DOES(SETS(options, pipeline.rsyncable)), .in_gzip = IN_GZIP_BY_NAME},
+    {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu",
+     DOES(TAKES_WORD(enum backend, options, pipeline.backend, backends, "backend")),
+     .in_mpi = SAME},
+    {OPTION_DEVICE, "device", "LIST", "use GPUs with these numbers, as 0,2; default: all",
+     DOES(IS_ODD), .in_mpi = "GPUs of a machine, dealt to its ranks; default: all"},
+    {OPTION_LIST_DEVICES, "list-devices", NULL, "list the GPUs that can be used",
+     DOES(ACTS(ACTION_LIST_DEVICES))},
 #ifdef HAVE_PAPERS
-     "find matches as a paper does; help: list the papers"
+    {OPTION_MATCHER, "matcher", "NAME", "find matches as a paper does; help: list the papers",
+     DOES(IS_ODD), .in_mpi = "find matches as a paper does"},
 #else
-     "find matches as a paper does: not in this build"
+    {OPTION_MATCHER, "matcher", "NAME", "find matches as a paper does: not in this build",
+     DOES(IS_ODD), .in_mpi = SAME},
 #endif
-    },
 
-    {0, NULL, NULL, "What to say:"},
-    {'v', "verbose", NULL, "report each file; -vv also times and engine"},
-    {'q', "quiet", NULL, "suppress all warnings"},
-    {OPTION_PROGRESS, "progress", NULL, "show progress, even if not on a terminal"},
-    {'h', "help", NULL, "give this help"},
-    {'L', "license", NULL, "display the license"},
-    {'V', "version", NULL, "display the version number"},
+    {.help = "What to say:"},
+    {'v', "verbose", NULL, "report each file; -vv also times and engine",
+     DOES(COUNTS(options, verbose), CLEARS(messages, quiet)),
+     .in_gzip = IN_GZIP, .in_mpi = "report each file; -vv also the ranks"},
+    {'q', "quiet", NULL, "suppress all warnings",
+     DOES(SETS_INT(options, verbose, 0), SETS(messages, quiet)),
+     .in_gzip = IN_GZIP, .in_mpi = SAME},
+    {OPTION_PROGRESS, "progress", NULL, "show progress, even if not on a terminal",
+     DOES(SETS(options, progress))},
+    {'h', "help", NULL, "give this help", DOES(ACTS(ACTION_HELP)), .in_mpi = SAME},
+    {'L', "license", NULL, "display the license", DOES(ACTS(ACTION_LICENSE))},
+    {'V', "version", NULL, "display the version number", DOES(ACTS(ACTION_VERSION)),
+     .in_mpi = SAME},
 
-    {'a', "a", NULL, NULL},     /* as an abbreviation this has to go on meaning --ascii */
-    {'a', "ascii", NULL, NULL}, /* means something where lines do not end in one character */
-    {'c', "to-stdout", NULL, NULL},
-    {'d', "uncompress", NULL, NULL},
-    {'d', "d", NULL, NULL},   /* as abbreviations these have to go on meaning --decompress, */
-    {'d', "de", NULL, NULL},  /* not perhaps --device, */
-    {'l', "lis", NULL, NULL}, /* and this --list */
-    {OPTION_BITS, "bits", "N", NULL}, /* compress's, which gzip takes and ignores */
-    {'q', "silent", NULL, NULL},
-    {'Z', "lzw", NULL, NULL},
-    {OPTION_PRESUME_INPUT_TTY, "-presume-input-tty", NULL, NULL},
+    /* What --help does not list: gzip's names, and some abbreviations of them; */
+    {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* not --atomic */
+    SYNONYM('a', "ascii"), /* means something where lines do not end in one character */
+    SYNONYM('c', "to-stdout"),
+    SYNONYM('d', "uncompress"),
+    SYNONYM('d', "d"), /* not --device, */
+    SYNONYM('d', "de"),
+    SYNONYM('l', "lis"), /* not --list-devices */
+    {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)}, /* compress's, which gzip takes and ignores */
+    SYNONYM('q', "silent"),
+    {'Z', "lzw", NULL, NULL, DOES(IS_ODD)},
+    {OPTION_PRESUME_INPUT_TTY, "-presume-input-tty", NULL, NULL,
+     DOES(SETS(options, presume_input_tty))},
+    /* gzip's letters without names: -m and -M are the time's part of -n and -N; */
+    {'H', NULL, NULL, NULL, DOES(ACTS(ACTION_HELP))},
+    {'m', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 1))},
+    {'M', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 0))},
+    /* digits, which are levels or parts of them; */
+    DIGIT(2),
+    DIGIT(3),
+    DIGIT(4),
+    DIGIT(5),
+    DIGIT(6),
+    DIGIT(7),
+    DIGIT(8),
+    /* and what only options of other programs mean. */
+    {PEER_COMPRESS, NULL, NULL, NULL, DOES(CLEARS(wishes, decompress))},
+    {PEER_REMOVE, NULL, NULL, NULL, DOES(CLEARS(options, keep))},
+    {PEER_SYNCHRONOUS, NULL, NULL, NULL, DOES(SETS(options, synchronous))},
 };
 
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+/* clang-format on */
 
-/* Letters of options without a long name: gzip's -H is -h, -m and -M are the time's part of -n and
- * -N; levels; and digits that are part of a level of two. */
-static const char other_letters[] = "HmM2345678";
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* A source of options: the command line, or an environment variable. */
 struct source_of_options {
@@ -133,35 +266,10 @@ static bool parse_number(const char *text, long min, long max, long *value)
     return errno == 0 && end != text && *end == '\0' && *value >= min && *value <= max;
 }
 
-static bool parse_backend(const char *text, enum backend *backend)
-{
-    static const struct {
-        const char *name;
-        enum backend backend;
-    } names[] = {{"auto", BACKEND_AUTO}, {"cpu", BACKEND_CPU}, {"gpu", BACKEND_GPU}};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(text, names[i].name) == 0) {
-            *backend = names[i].backend;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool try_help(struct messages *m)
 {
     msg_print(m, "Try `%s --help' for more information.\n", m->program);
     m->status = STATUS_ERROR;
-    return false;
-}
-
-static bool apply_number(const char *argument, long min, long max, const char *what,
-                         const char *unit, long *number, struct messages *m)
-{
-    if (parse_number(argument, min, max, number))
-        return true;
-    msg_error(m, "invalid %s '%s': give %ld to %ld%s", what, argument, min, max, unit);
     return false;
 }
 
@@ -227,180 +335,128 @@ static bool want_digits(const char *argument, struct messages *m)
     return try_help(m);
 }
 
-/* Applies an option of our own; false, with a message printed, if its argument makes no sense. */
-static bool apply_own(struct options *o, int id, const char *argument, struct messages *m)
+/* Reads a number from e->value to e->most. */
+static bool apply_number(const struct effect *e, const char *argument, int *to, struct messages *m)
 {
-    long number = 0;
+    long number;
+
+    if (!parse_number(argument, e->value, e->most, &number)) {
+        msg_error(m, "invalid %s '%s': give %d to %d%s", e->what, argument, e->value, e->most,
+                  e->unit);
+        return false;
+    }
+    *to = (int)number;
+    return true;
+}
+
+/* Reads one of e->words, of which there are at least two. */
+static bool apply_word(const struct effect *e, const char *argument, int *to, struct messages *m)
+{
+    char all[64] = "";
+
+    for (int i = 0; e->words[i] != NULL; i++) {
+        const char *const before = i == 0 ? "" : e->words[i + 1] != NULL ? ", " : " or ";
+
+        if (strcmp(argument, e->words[i]) == 0) {
+            *to = i;
+            return true;
+        }
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", before, e->words[i]);
+    }
+    msg_error(m, "invalid %s '%s': give %s", e->what, argument, all);
+    return false;
+}
+
+/* Applies an option that does what no effect in its row can say. */
+static bool apply_odd(struct options *o, struct wishes *w, int id, const char *argument,
+                      struct messages *m)
+{
+    long kib;
 
     switch (id) {
-    case 'p':
-    case 'T':
-        if (!apply_number(argument, 0, THREADS_MAX, "number of threads", " (0: all cores)", &number,
-                          m))
-            return false;
-        o->pipeline.threads = (int)number;
-        o->threads_given = number > 0;
-        break;
     case 'b':
-        if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &number)) {
+        if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &kib)) {
             if (has_own_name(m) || want_digits(argument, m))
                 msg_error(m, "invalid block size '%s': give %ld to %ld (KiB)", argument,
                           (long)LZ_SEGMENT_MIN >> 10, (long)LZ_SEGMENT_MAX >> 10);
             return false;
         }
-        o->pipeline.segment_size = (size_t)number << 10;
-        break;
-    case OPTION_LEVEL:
-        if (!apply_number(argument, LZ_LEVEL_STORED, LZ_LEVEL_MAX, "level", "", &number, m))
-            return false;
-        o->pipeline.level = (int)number;
-        break;
+        o->pipeline.segment_size = (size_t)kib << 10;
+        return true;
+    case OPTION_BITS:
+        return want_digits(argument, m);
     case OPTION_DEVICE:
-        if (!parse_devices(argument, &o->pipeline.gpus)) {
-            msg_error(m,
-                      "invalid devices '%s': give different numbers, at most %d, with commas "
-                      "between them",
-                      argument, GPUS_MAX);
-            return false;
-        }
-        break;
-    case OPTION_BACKEND:
-        if (!parse_backend(argument, &o->pipeline.backend)) {
-            msg_error(m, "invalid backend '%s': give auto, cpu or gpu", argument);
-            return false;
-        }
-        break;
-    case OPTION_LIST_DEVICES:
-        o->action = ACTION_LIST_DEVICES;
-        break;
+        if (parse_devices(argument, &o->pipeline.gpus))
+            return true;
+        msg_error(m,
+                  "invalid devices '%s': give different numbers, at most %d, with commas "
+                  "between them",
+                  argument, GPUS_MAX);
+        return false;
     case OPTION_MATCHER:
+        w->matcher_source = m->source;
         if (strcmp(argument, "help") == 0)
             o->action = ACTION_LIST_MATCHERS;
         else
             o->matcher = argument;
-        break;
-    case OPTION_PROGRESS:
-        o->progress = true;
-        break;
-    default: /* '0' to '9' */
-        o->pipeline.level = id - '0';
-        break;
-    }
-    return true;
-}
-
-/* What the options seen so far say about what to do; gzip lets one imply another. */
-struct wishes {
-    bool ascii, decompress, test, list;
-    int no_name, no_time;       /* -1: as is usual for what is done */
-    const char *suffix_source;  /* where -S came from, as in struct messages, */
-    const char *matcher_source; /* and --matcher */
-};
-
-/* Applies one option; false, with a message printed, if it or its argument makes no sense. */
-static bool apply(struct options *o, struct wishes *w, int id, const char *argument,
-                  struct messages *m)
-{
-    switch (id) {
-    case 'a':
-        w->ascii = true;
-        break;
-    case 'c':
-        o->to_stdout = true;
-        break;
-    case 'd':
-        w->decompress = true;
-        break;
-    case 'f':
-        o->force = true;
-        break;
-    case 'h':
-    case 'H':
-        o->action = ACTION_HELP;
-        break;
-    case 'i':
-        break;
-    case 'k':
-        o->keep = true;
-        break;
-    case 'l':
-        w->list = true;
-        break;
-    case 'L':
-        o->action = ACTION_LICENSE;
-        break;
-    case 'm':
-        w->no_time = true;
-        break;
-    case 'M':
-        w->no_time = false;
-        break;
-    case 'n':
-        w->no_name = w->no_time = true;
-        break;
-    case 'N':
-        w->no_name = w->no_time = false;
-        break;
-    case 'q':
-        m->quiet = true;
-        o->verbose = 0;
-        break;
-    case 'r':
-        o->recursive = true;
-        break;
-    case 'R':
-        o->pipeline.rsyncable = true;
-        break;
-    case 'S':
-        o->suffix = argument;
-        w->suffix_source = m->source;
-        break;
-    case 't':
-        w->test = true;
-        break;
-    case 'v':
-        m->quiet = false;
-        o->verbose++;
-        break;
-    case 'V':
-        o->action = ACTION_VERSION;
-        break;
-    case 'Z':
+        return true;
+    default: /* 'Z' */
         msg_error(m, "-Z not supported in this version");
         return try_help(m);
-    case OPTION_ATOMIC:
-        o->atomic = true;
-        break;
-    case OPTION_BITS:
-        return want_digits(argument, m);
-    case OPTION_PRESUME_INPUT_TTY:
-        o->presume_input_tty = true;
-        break;
-    case OPTION_SYNCHRONOUS:
-    case PEER_SYNCHRONOUS:
-        o->synchronous = true;
-        break;
-    case PEER_COMPRESS:
-        w->decompress = false;
-        break;
-    case PEER_REMOVE:
-        o->keep = false;
-        break;
-    case OPTION_MATCHER:
-        w->matcher_source = m->source;
-        return apply_own(o, id, argument, m);
-    default:
-        return apply_own(o, id, argument, m);
     }
-    return true;
 }
 
-/* Options that GZIP may hold: those of gzip's that do not change what happens to files; -R is not
- * gzip's name for --rsyncable. */
-static bool may_be_in_gzip(int id, const char *name)
+/* Applies one option; false, with a message printed, if it or its argument makes no sense. */
+static bool apply(struct options *o, struct wishes *w, const struct option_row *row,
+                  const char *argument, struct messages *m)
 {
-    return (id >= '1' && id <= '9') || id == 'n' || id == 'N' || id == 'q' || id == 'v' ||
-           (id == 'R' && name != NULL);
+    char *const holders[HOLDERS] = {(char *)o, (char *)w, (char *)m};
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < sizeof(row->effects) / sizeof(row->effects[0]); i++) {
+        const struct effect *const e = &row->effects[i];
+        void *const to = holders[e->holder] + e->offset;
+
+        switch (e->kind) {
+        case NOTHING:
+            break;
+        case SET_BOOL:
+            *(bool *)to = e->value;
+            break;
+        case SET_INT:
+            *(int *)to = e->value;
+            break;
+        case COUNT:
+            ++*(int *)to;
+            break;
+        case NUMBER:
+            ok = apply_number(e, argument, to, m);
+            break;
+        case WORD:
+            ok = apply_word(e, argument, to, m);
+            break;
+        case TEXT:
+            *(const char **)to = argument;
+            break;
+        case SOURCE:
+            *(const char **)to = m->source;
+            break;
+        case ODD:
+            ok = apply_odd(o, w, row->id, argument, m);
+            break;
+        }
+    }
+    return ok;
+}
+
+/* The row that says what an option does: the first with this id, which there is. */
+static const struct option_row *find_row(int id)
+{
+    const struct option_row *row = rows;
+
+    while (row->id != id)
+        row++;
+    return row;
 }
 
 /* A thread for every core that this process may run on. */
@@ -410,6 +466,8 @@ static int default_threads(void)
 
     return n > THREADS_MAX ? THREADS_MAX : n;
 }
+
+_Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one more digit");
 
 #define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)
 #define LETTERS (3 * ROWS + PEER_OPTIONS_MAX + 32)
@@ -451,7 +509,7 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
                 *end++ = ':';
         }
     }
-    strcpy(end, other_letters);
+    *end = '\0';
 }
 
 /* Whether the source is GZIP, and so may hold few options. */
@@ -461,15 +519,15 @@ static bool is_gzip_variable(const struct source_of_options *from)
            (from->peer == NULL || from->peer->variable == NULL);
 }
 
-/* Says what is wrong with the option in this argument, after getopt_long has set optopt.  The words are
- * those of glibc's getopt_long, and so gzip's; musl's has others. */
+/* Says what is wrong with the option in this argument, after getopt_long has set optopt.  The words
+ * are those of glibc's getopt_long, and so gzip's; musl's has others. */
 static void say_wrong_option(const char *word, const char *letters,
                              const struct option *long_options, struct messages *m)
 {
     const size_t length = strcspn(word + 2, "=");
     const char *letter = strchr(letters, optopt), *found = NULL;
     const struct option *first = NULL;
-    char possible[32 * ROWS] = "";
+    char possible[16 * ROWS] = ""; /* twice what all names take */
 
     if (optopt == '?')
         return; /* -? is wrong, but not worth a message */
@@ -512,7 +570,8 @@ static const struct peer_option *found_of_peer(const struct source_of_options *f
     return id >= OPTION_OF_PEER ? &from->peer->options[id - OPTION_OF_PEER] : NULL;
 }
 
-/* Says that an option means to the program by whose name this one is called what this one does not do. */
+/* Says that an option means something to the program by whose name this one is called that this one
+ * does not do. */
 static bool refuse_of_peer(const struct peer_option *p, const char *name, struct messages *m)
 {
     if (name != NULL)
@@ -528,6 +587,7 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
                         int id, const char *name, struct messages *m)
 {
     const struct peer_option *p = found_of_peer(from, id, name);
+    const struct option_row *row;
 
     if (p != NULL && p->means == PEER_REFUSED)
         return refuse_of_peer(p, name, m);
@@ -537,8 +597,10 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     }
     if (p != NULL)
         id = p->means;
-    if (!is_gzip_variable(from) || may_be_in_gzip(id, name))
-        return apply(o, w, id, optarg, m);
+    row = find_row(id);
+    if (!is_gzip_variable(from) || row->in_gzip == IN_GZIP ||
+        (row->in_gzip == IN_GZIP_BY_NAME && name != NULL))
+        return apply(o, w, row, optarg, m);
     if (id == '0')
         msg_error(m, "invalid option -- '0'"); /* gzip has no level 0 */
     else if (name != NULL)
@@ -585,8 +647,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
             operand = operand == NULL ? optarg : operand;
             continue;
         }
-        if (after_one && id >= '0' && id <= '2') {
-            /* -10, -11, -12 */
+        if (after_one && id >= '0' && id <= '0' + LZ_LEVEL_MAX - 10) {
             o->pipeline.level = 10 + id - '0';
             after_one = false;
             continue;
@@ -641,7 +702,8 @@ static bool split_variable(struct source_of_options *from, char **copy)
     return true;
 }
 
-/* Whether the program's name is zcat, gzcat, gzlzsscat or the like: decompression to standard output. */
+/* Whether the program's name is zcat, gzcat, gzlzsscat or the like: decompression to standard
+ * output. */
 static bool is_cat(const char *program)
 {
     return strcmp(program, "gzcat") == 0 || strcmp(program, "gzlzsscat") == 0 ||
@@ -654,7 +716,8 @@ static bool decompresses(const char *program)
     return is_cat(program) || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
 }
 
-/* Applies what the program's name says; false, with a message printed, if by this name it does nothing. */
+/* Applies what the program's name says; false, with a message printed, if by this name it does
+ * nothing. */
 static bool apply_program_name(struct options *o, struct wishes *w, const struct peer *peer,
                                struct messages *m)
 {
@@ -712,14 +775,16 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
         return false;
     if (w->ascii && !m->quiet)
         msg_note(m, "option --ascii ignored on this system");
-    if (o->pipeline.threads == 0)
+    o->threads_given = o->pipeline.threads > 0;
+    if (!o->threads_given)
         o->pipeline.threads = default_threads();
     if (o->pipeline.segment_size == 0)
         o->pipeline.segment_size = pipeline_level(&o->pipeline)->segment_default;
     return true;
 }
 
-/* Goes through the environment variables that hold options.  False, with a message printed, as parse. */
+/* Goes through the environment variables that hold options.  False, with a message printed, as
+ * parse. */
 static bool parse_variables(struct options *o, struct wishes *w, const struct peer *peer,
                             struct messages *m)
 {
@@ -837,6 +902,17 @@ static void print_options_of_peer(const struct peer *peer)
         if (peer->options[i].means == PEER_REFUSED)
             printf(" -%c", peer->options[i].letter);
     putchar('\n');
+}
+
+void options_list_for_mpi(void)
+{
+    for (int i = 0; i < ROWS; i++) {
+        const struct option_row *r = &rows[i];
+
+        if (r->in_mpi != NULL)
+            print_option(r->id < 256 ? r->id : 0, r->name, r->argument,
+                         r->in_mpi[0] != '\0' ? r->in_mpi : r->help);
+    }
 }
 
 void options_help(const char *program)

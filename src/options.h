@@ -47,16 +47,17 @@ struct options {
     bool threads_given;              /* by an option; else as many as the affinity mask allows */
     char **names; /* the operands, in argv; "-" is standard input, which none at all means too */
     int name_count;
-    /* Copies of the environment variables that hold options, which the above may point into, or NULL. */
+    /* Copies of the environment variables that hold options, which the above may point into, or
+     * NULL. */
     char *variables[OPTIONS_VARIABLES];
 };
 
 /*
  * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is
  * called by (m->program) counts too: there may be another variable, and options may mean what they
- * mean to another program (peers.h).  -q and -v set m->quiet.  Returns false, with a message printed,
- * if something makes no sense or memory is short.  argv may be put into another order, and has to stay.
- * options_free has to follow, whatever this returns.
+ * mean to another program (peers.h).  -q and -v set m->quiet.  Returns false, with a message
+ * printed, if something makes no sense or memory is short.  argv may be put into another order, and
+ * has to stay.  options_free has to follow, whatever this returns.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 void options_free(struct options *o);
@@ -66,5 +67,8 @@ void options_help(const char *program);
 void options_matchers(void);
 void options_version(void);
 void options_license(void);
+
+/* Prints the options as gzlzss-mpi's --help lists them. */
+void options_list_for_mpi(void);
 
 #endif

@@ -85,8 +85,8 @@ static const struct peer peers[] = {
 
 /* --- Looking them up ------------------------------------------------------------------------ */
 
-/* Whether the program is the one of this name, perhaps a version of it, or one that was put aside, as in
- * "pigz-2.8" and "pigz.real". */
+/* Whether the program is the one of this name, perhaps a version of it, or one that was put aside,
+ * as in "pigz-2.8" and "pigz.real". */
 static bool is_called(const char *program, const char *name)
 {
     const size_t length = strlen(name);

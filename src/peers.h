@@ -1,8 +1,8 @@
 /*
  * peers.h - other programs by whose names gzlzss may be called, and what their options mean
  *
- * An option that is not listed for a program means what it means to gzlzss: the same, or nothing, to
- * that program.
+ * An option that is not listed for a program means what it means to gzlzss: the same, or nothing,
+ * to that program.
  */
 #ifndef GZLZSS_PEERS_H
 #define GZLZSS_PEERS_H
@@ -36,8 +36,8 @@ struct peer {
     size_t count;
     bool keeps;        /* its inputs, unless it is told otherwise */
     bool ignores_gzip; /* does not read the environment variable GZIP */
-    /* The environment variable that holds options for it, or NULL.  If there is one, GZIP may hold any
-     * option, too. */
+    /* The environment variable that holds options for it, or NULL.  If there is one, GZIP may hold
+     * any option, too. */
     const char *variable;
 };
 

@@ -68,8 +68,8 @@ struct pipeline_expansion_stats {
 #define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
 
 /* For the file or pipe fd, from its position on; `write` is what the decompression writes with: any
- * thread calls it, one at a time, and it may have all signals blocked.  A worker may wait in it, and
- * for the pipe, some ms.
+ * thread calls it, one at a time, and it may have all signals blocked.  A worker may wait in it,
+ * and for the pipe, some ms.
  * `stretch` is 0 but in tests: the bytes of input in each part.  NULL if one thread is as good, for
  * an input that is small or is neither a file nor a pipe, or if memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t stretch,
@@ -94,8 +94,8 @@ struct expansion *pipeline_expand_pushed(struct pipeline *p,
 size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends);
 bool expansion_has_input(struct expansion *e);
 
-/* `write` waits, or does no more.  What was decoded ahead for one that waits long may be given up, so
- * that others get its memory. */
+/* `write` waits, or does no more.  What was decoded ahead for one that waits long may be given up,
+ * so that others get its memory. */
 void expansion_set_stalled(struct expansion *e, bool is_stalled);
 
 /* The input is gzip's: others may take part. */
@@ -108,8 +108,8 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 /* Bytes of the input that were read, or taken over. */
 uint64_t expansion_position(struct expansion *e);
 
-/* Frees what decompression keeps for the next file, as far as nobody uses it now.  For a thread that
- * lacks memory. */
+/* Frees what decompression keeps for the next file, as far as nobody uses it now.  For a thread
+ * that lacks memory. */
 void pipeline_give_back(struct pipeline *p);
 
 /* Ends it, and leaves the file positioned as reading it in order would have. */

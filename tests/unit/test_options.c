@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/options.h"
+#include "src/peers.h"
 #include "tests/unit/capture.h"
 #include "tests/unit/unit.h"
 
@@ -485,8 +486,8 @@ static void matchers(void)
     CHECK_EQ(good("p --matcher=help --matcher=x f")->action, ACTION_LIST_MATCHERS);
 }
 
-/* Names of other programs: options mean what they mean there, or are refused, however they are written
- * and wherever they stand. */
+/* Names of other programs: options mean what they mean there, or are refused, however they are
+ * written and wherever they stand. */
 static void peers(void)
 {
     const struct options *o = good("pigz -9 -n -T -R f");
@@ -557,6 +558,28 @@ static void peers(void)
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
+/* What options of other programs mean are options here, or they are refused. */
+static void every_option_of_peers(void)
+{
+    static const char *const programs[] = {"gzip", "pigz", "igzip"};
+    char words[64];
+
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+        const struct peer *const peer = peers_find(programs[i]);
+
+        for (size_t k = 0; k < peer->count; k++) {
+            const struct peer_option *const p = &peer->options[k];
+
+            if (p->name != NULL)
+                snprintf(words, sizeof(words), "%s --%s f", programs[i], p->name);
+            else
+                snprintf(words, sizeof(words), "%s -%c f", programs[i], p->letter);
+            if (!CHECK_EQ(parse(words)->ok, p->means != PEER_REFUSED && p->means != PEER_NONE))
+                printf("# %s\n", words);
+        }
+    }
+}
+
 int main(void)
 {
     if (unsetenv("GZIP") != 0 || unsetenv("PIGZ") != 0 || unsetenv("GZLZSS") != 0 ||
@@ -577,6 +600,7 @@ int main(void)
     RUN(gzip_variable);
     RUN(matchers);
     RUN(peers);
+    RUN(every_option_of_peers);
     options_free(&parse("p")->o);
     return unit_done();
 }
