@@ -23,6 +23,11 @@ fail() {
 
 command -v "${gzlzss[0]}" >/dev/null || fail "there is no ${gzlzss[0]}; GZLZSS names the command to measure"
 
+# all_levels prints the command's levels but 0, in a line, as --help knows them.
+all_levels() {
+    seq -s ' ' "$("${gzlzss[@]}" --help | sed -n 's/.* level 1 .* to \([0-9]*\) .*/\1/p')"
+}
+
 # usage shows the comment that the script begins with.
 usage() {
     sed '1d; /^[^#]/,$d; s/^# \{0,1\}//' "$0" >&2

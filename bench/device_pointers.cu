@@ -28,7 +28,7 @@
 
 #include "include/gzlzss_cuda.h"
 
-enum { MAX_RUNS = 100, MAX_LEVELS = 12 };
+enum { MAX_RUNS = 100, MAX_LEVELS = GZLZSS_LEVEL_MAX };
 
 static void die(const char *what)
 {

@@ -3,7 +3,7 @@
 #
 #   bench/front.sh [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, and LEVELs of gzlzss 1 to 12.  The peers are gzip,
+# FILEs are those of bench/corpora.sh by default, and LEVELs all of gzlzss but 0.  The peers are gzip,
 # pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is what is installed under the name),
 # at all of their levels but pigz -11; those that are not installed are left out.  GZLZSS names the
 # command to measure (default: ./gzlzss); it runs with -p1 --backend=cpu.  All take turns, RUNS times
@@ -18,7 +18,7 @@ here=${0%/*}
 . "$here/common.sh"
 
 runs=1
-levels="1 2 3 4 5 6 7 8 9 10 11 12"
+levels=$(all_levels)
 while getopts r:l: option; do
     case $option in
     r) runs=$OPTARG ;;

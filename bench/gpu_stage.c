@@ -3,7 +3,7 @@
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
- * LEVEL is 1 to 12, or what --matcher takes.
+ * LEVEL is one but 0, or what --matcher takes.
  *
  * Default: 8 batches of 16 MiB, of segments of 2048 KiB, on device 0 alone; with DEVICES, on so
  * many devices, each with so many batches.

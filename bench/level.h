@@ -9,7 +9,7 @@
 
 #include "papers/papers.h"
 
-/* The row of `text`, which is a number from 1 to 12, or what --matcher takes.  Ends the program if it
+/* The row of `text`, which is the number of a level but 0, or what --matcher takes.  Ends the program if it
  * is neither. */
 static inline struct lz_level level_of(const char *text)
 {

@@ -3,7 +3,7 @@
 #
 #   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, LEVELs 1 to 12 and PEERs pigz, gzip and
+# FILEs are those of bench/corpora.sh by default, LEVELs all but 0 and PEERs pigz, gzip and
 # libdeflate-gzip; peers without the level, or not installed, are left out, and so is pigz -11, which
 # is zopfli and a hundred times slower.  GZLZSS names the command to measure, with options if need be
 # (default: ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read once, output
@@ -20,7 +20,8 @@ here=${0%/*}
 threads=$cores
 single=
 runs=3
-levels="1 2 3 4 5 6 7 8 9 10 11 12"
+levels=$(all_levels)
+hardest=${levels##* }
 peers="pigz gzip libdeflate-gzip"
 cache=
 while getopts p:sr:l:t:C: option; do
@@ -120,7 +121,7 @@ for file; do
     done
 done
 
-awk -F '\t' -v ours="${tools[0]}" -v pigz="pigz -p$threads" '
+awk -F '\t' -v ours="${tools[0]}" -v pigz="pigz -p$threads" -v hardest="$hardest" '
 function add(file, level, tool, bytes, size, usec) {
     if (!(file in total)) names[++files] = file
     total[file] = bytes
@@ -154,13 +155,13 @@ function size_ratio(file, level, peer,    x, place, shown) {
     x = sizes[file, level, ours] / sizes[file, level, peer]
     if (file == "sum") return sprintf("%.4f", x)
     place = file " -" level
-    if (level == 12) {
-        shown = hold("size at level 12, at most 1.005 of " peer, x, x <= 1.005, place)
-        hold("goal: size at level 12, below " peer, x, x < 1, place)
+    if (level == hardest) {
+        shown = hold("size at level " level ", at most 1.005 of " peer, x, x <= 1.005, place)
+        hold("goal: size at level " level ", below " peer, x, x < 1, place)
         return shown
     }
     return hold((peer == "gzip" || level > 9 ? "" : "goal: ") "size at levels " \
-        (level > 9 ? "10 and 11" : "1 to 9") ", at most " peer, x, x <= 1, place)
+        (level > 9 ? "10 to " hardest - 1 : "1 to 9") ", at most " peer, x, x <= 1, place)
 }
 
 # The ratio of the speeds of a tool and a peer, held to bounds; those of 0 are none.
@@ -169,7 +170,7 @@ function speed_ratio(file, level, tool, peer, least, goal,    x, place, shown) {
     x = times[file, level, peer] / times[file, level, tool]
     if (!least) return sprintf("%.2f", x)
     place = file " -" level
-    if (!goal) return hold("speed per core at levels 10 to 12, at least " peer, x, x >= least, place)
+    if (!goal) return hold("speed per core at levels 10 to " hardest ", at least " peer, x, x >= least, place)
     shown = hold(sprintf("speed at level %d, at least %.1f of %s", level, least, peer), x, x >= least, place)
     hold(sprintf("goal: speed at level %d, at least %.1f of %s", level, goal, peer), x, x >= goal, place)
     return shown
@@ -197,7 +198,7 @@ END {
     least[1] = 1.3; goal[1] = 2
     least[6] = 1.6; goal[6] = 2.5
     least[9] = 1.5; goal[9] = 2.9
-    least[10] = least[11] = least[12] = 1
+    for (l = 10; l <= hardest; l++) least[l] = 1
     deflate = "libdeflate-gzip"
     one = ("gzlzss -p1" in tools) ? "gzlzss -p1" : ours ~ /-p1$/ ? ours : ""
 

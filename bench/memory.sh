@@ -14,7 +14,7 @@ here=${0%/*}
 need_peak
 
 threads="1 2 4 8"
-levels="1 2 3 4 5 6 7 8 9 10 11 12"
+levels=$(all_levels)
 while getopts p:l: option; do
     case $option in
     p) threads=$OPTARG ;;

@@ -15,7 +15,7 @@ here=${0%/*}
 mib=64
 threads=1
 runs=1
-levels="1 2 3 4 5 6 7 8 9 10 11 12"
+levels=$(all_levels)
 cases="zeros period2 period3 runs300 runs32767 debruijn4-8 debruijn2-16 debruijn2-20 lines phrases"
 while getopts m:p:r:l:c: option; do
     case $option in

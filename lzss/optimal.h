@@ -1,5 +1,5 @@
 /*
- * optimal.h - near-optimal parsing: what levels 10 to 12 mean
+ * optimal.h - near-optimal parsing: what the levels of this finder mean
  *
  * Matches.  Every position has a list of matches, longer and longer, further and further away.  It
  * is gathered by following chains as in chains.h, nearest candidate first, and noting every match

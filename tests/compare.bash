@@ -36,7 +36,7 @@
 #   - The texts of -h, -L and -V.
 #   - The time that is restored is the first member's.
 #   - -b is the size of segments in KiB, not a number of bits.
-#   - -10, -11 and -12 are levels.
+#   - -10, -11 and so on are levels.
 #   - There are more options: -i, -p, -R, -T and long ones.  They are in the list that an ambiguous long
 #     option's message gives, where they fit, and what gzip takes for a whole option it stays.
 #

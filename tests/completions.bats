@@ -43,7 +43,8 @@ offers() {
     complete_words gzlzss -k --blo
     offers --blocksize=
     complete_words gzlzss -1
-    offers -1 -10 -11 -12
+    # shellcheck disable=SC2046 # Levels are words.
+    offers $(levels | sed -n 's/^1/-1/p')
     complete_words gzlzss -0
     offers -0
     complete_words gzlzss --level 0
@@ -66,7 +67,8 @@ offers() {
     complete_words gzlzss --backend=c
     offers --backend=cpu
     complete_words gzlzss --level 1
-    offers 1 10 11 12
+    # shellcheck disable=SC2046 # Levels are words.
+    offers $(levels | grep '^1')
     complete_words gzlzss --matcher=hel
     offers --matcher=help
     complete_words gzlzss --matcher ''
@@ -157,7 +159,8 @@ fish_offers() {
     fish_offers 'gzlzss --backend ' auto cpu gpu
     # shellcheck disable=SC2046 # Names are words.
     fish_offers 'gzlzss --matcher ' help $(matchers)
-    fish_offers 'gzlzss -1' -1 -10 -11 -12
+    # shellcheck disable=SC2046
+    fish_offers 'gzlzss -1' $(levels | sed -n 's/^1/-1/p')
     fish_offers 'gzlzss p' packed.gz plain.txt
     fish_offers 'gzlzss -d ' archive.zip packed.gz old.Z mail.tgz sub/
     fish_offers 'gunzlzss p' packed.gz
@@ -166,7 +169,11 @@ fish_offers() {
 
 # What zsh gives to _arguments, the function that does the rest.
 zsh_arguments() {
-    zsh -f -c "_arguments() { print -rl -- \"\$@\" }; service=$1; source '$srcdir/completions/zsh/_gzlzss'"
+    zsh -f -c "
+        _arguments() { print -rl -- \"\$@\" }
+        _call_program() { shift && \"\$@\" }
+        service=$1
+        source '$srcdir/completions/zsh/_gzlzss'"
 }
 
 # zsh_files SERVICE OPTION...: what zsh offers as files, with these options in front.
@@ -197,7 +204,11 @@ zsh_files() {
 @test "zsh: options and files" {
     have zsh || skip "zsh is not installed"
     zsh_arguments gzlzss >arguments
-    grep -qF -e '-12[compress at level 12]' arguments
+    for level in $(levels | sed 1d); do
+        grep -qF -e "-${level}[compress at level $level]" arguments
+    done
+    grep -qx -e "(.* -$level .*)-0\[store, do not compress\]" arguments
+    grep -qxF -e "--level=[compress at this level]:level:({0..$level})" arguments
     grep -qF -e '--blocksize=[' arguments
     rm arguments
     [ "$(zsh_files gzlzss)" = "archive.zip other.xyz plain.txt with space.txt " ]

@@ -73,6 +73,20 @@ rounds() {
     fi
 }
 
+# The levels, from 0 on.
+levels() {
+    "${GEN%gen}levels" | cut -d ' ' -f 1
+}
+
+# Of each match finder, the level that has most to do; level 0, which has none, is one of them.
+level_of_each_finder() {
+    "${GEN%gen}levels" | awk '{ level[$2] = $1 } END { for (finder in level) print level[finder] }'
+}
+
+last_level() {
+    levels | tail -n 1
+}
+
 # The names of the match finders that --matcher takes; none in a build without them.
 matchers() {
     "$GZLZSS" --matcher=help | sed -n 's/^\([a-z0-9-]*\): .*/\1/p'

@@ -32,7 +32,7 @@ same() {
     "$GEN" text 300000 >in
     "$GEN" random 20000 >>in
     "$GEN" source 200000 >>in
-    for level in {0..12}; do
+    for level in $(levels); do
         for way in memory fd stream range; do
             same $way "-l $level -p 2 -s 65536 -c 0" -"$level" -b 64
         done

@@ -25,15 +25,20 @@ function __gzlzss_matchers
     gzlzss --matcher=help 2>/dev/null | string replace -rf '^([a-z0-9-]+): (.*)' '$1\t$2'
 end
 
+# The last level, as --help knows it.
+function __gzlzss_last_level
+    gzlzss --help 2>/dev/null | string replace -rf '.* level 1 .* to ([0-9]+) .*' '$1'
+end
+
 complete -c gzlzss -n __gzlzss_decompresses -f -a '(__gzlzss_compressed_files)'
 
 complete -c gzlzss -o 0 -d 'Store, do not compress'
-for level in (seq 12)
+for level in (seq (__gzlzss_last_level) 2>/dev/null)
     complete -c gzlzss -o $level -d "Compress at level $level"
 end
 complete -c gzlzss -l fast -d 'Compress at level 1, the fastest'
 complete -c gzlzss -l best -d 'Compress at level 9'
-complete -c gzlzss -l level -x -a '(seq 0 12)' -d 'Compress at this level'
+complete -c gzlzss -l level -x -a '(seq 0 (__gzlzss_last_level))' -d 'Compress at this level'
 complete -c gzlzss -l atomic -d 'Let an output have its name only when it is whole'
 complete -c gzlzss -s b -l blocksize -x -a '32 64 128 256 512 1024 2048 4096 8192 16384 32768' -d 'KiB in a segment, compressed independently'
 complete -c gzlzss -s c -l stdout -d 'Write to standard output, keep input files'

@@ -324,10 +324,8 @@ on_every_kind() {
 }
 
 levels() {
-    level=1
-    while [ "$level" -le 12 ]; do
+    for level in $("${GEN%gen}levels" | sed -n '2,$s/ .*//p'); do
         on_every_kind "level $level" "-$level" "$@"
-        level=$((level + 1))
     done
 }
 
@@ -511,9 +509,14 @@ kernels() {
     done
 }
 
-# levels_under TOOL: every level's finder, and the copies.
+# levels_under TOOL: the last level of every match finder, and the copies.
 levels_under() {
-    kernels "$1" "-1 -b 256" "-6 -b 1024" "-6 -b 32" "-9 -b 256" "-12 -b 256"
+    under=$1
+    set -- "-6 -b 1024" "-6 -b 32"
+    for level in $("${GEN%gen}levels" | sed 1d | awk '{ level[$2] = $1 } END { for (f in level) print level[f] }'); do
+        set -- "$@" "-$level -b 256"
+    done
+    kernels "$under" "$@"
 }
 
 # papers_under TOOL: every method of a paper; with what its kernels do otherwise by other values; and with

@@ -258,7 +258,9 @@ static void check_levels(void)
     static const size_t offsets[] = {0, 1, 3, 8};
     const size_t most = 5 * SEGMENT + 777;
 
-    for (int level = 0; level <= 12; level += !is_quick || level == 0 ? 1 : level == 1 ? 5 : 6) {
+    for (int level = 0; level <= GZLZSS_LEVEL_MAX; level += !is_quick || level == 0 ? 1
+                                                            : level == 1            ? 5
+                                                                                    : 6) {
         gzlzss *cpu = object(level, GZLZSS_CPU, SEGMENT);
         gzlzss *gpu = object(level, GZLZSS_GPU, SEGMENT);
         uint8_t *in = get(DEVICE, most + 8);

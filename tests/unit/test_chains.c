@@ -1,5 +1,5 @@
 /*
- * test_chains.c - levels 2 to 9 find what lzss/chains.h defines
+ * test_chains.c - the levels of the chains finder find what lzss/chains.h defines
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
  * chunk, follows links between them, and skips candidates that cannot be better than what it has.
@@ -23,8 +23,6 @@
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (MIB + 1)
 #define WINDOW 32767
-#define FIRST_LEVEL 2 /* that uses chains, */
-#define LAST_LEVEL 9  /* and the last */
 
 /* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
 static struct lz_matcher *matcher;
@@ -224,8 +222,7 @@ static const struct lz_level strange[] = {
 };
 
 #define STRANGE (sizeof(strange) / sizeof(*strange))
-#define TABLE (LAST_LEVEL - FIRST_LEVEL + 1)
-#define ROWS (TABLE + STRANGE)
+#define ROWS (levels + STRANGE)
 
 /* How deep the rows that a segment is checked at may be, where the data has a long chain for
  * everything, or there is much of it. */
@@ -234,9 +231,12 @@ static const struct lz_level strange[] = {
 #define ALL SIZE_MAX
 
 /* The rows of the level table that use chains, then the strange ones. */
+static const struct lz_level *table[LZ_LEVEL_MAX + 1];
+static size_t levels;
+
 static const struct lz_level *row(size_t r)
 {
-    return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
+    return r < levels ? table[r] : &strange[r - levels];
 }
 
 /* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
@@ -263,8 +263,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
                 if (!check_valid(in, len, c, &chunks[c], WINDOW) ||
                     !same_sequences(&chunks[c], want + ends[c], ends[c + 1] - ends[c])) {
                     printf("# %s, %zu bytes, chunk %zu, pad %zu, %s %zu\n", what, len, c, p,
-                           r < TABLE ? "level" : "strange row",
-                           r < TABLE ? r + FIRST_LEVEL : r - TABLE);
+                           r < levels ? "level" : "strange row",
+                           r < levels ? (size_t)(row(r) - lz_level(0)) : r - levels);
                     break;
                 }
             }
@@ -690,6 +690,7 @@ static void mixtures(void)
 
 int main(void)
 {
+    levels = rows_of(&lz_finder_chains, table);
     matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     by_three = unit_need(malloc(sizeof(*by_three)));
     by_four = unit_need(malloc(sizeof(*by_four)));

@@ -1082,7 +1082,7 @@ static bool wants_gpu(int at_level, off_t size)
 static void test_least_size(void)
 {
     gpu_min = NO_MINIMUM;
-    for (int i = 9; i <= 12; i++) {
+    for (int i = 9; i <= LZ_LEVEL_MAX; i++) {
         const off_t segment = (off_t)4 << 20;
 
         be_good(1);

@@ -78,7 +78,7 @@ static void test_sizes(void)
     static const size_t sizes[] = {
         0, 1, 2, 100, 4096, SEGMENT - 1, SEGMENT, SEGMENT + 1, 5 * SEGMENT, 40 * SEGMENT + 1234};
 
-    for (int level = 0; level <= 12; level += level == 1 ? 5 : level == 0 ? 1 : 6)
+    for (int level = 0; level <= GZLZSS_LEVEL_MAX; level += level == 1 ? 5 : level == 0 ? 1 : 6)
         for (int threads = 1; threads <= 4; threads += 3) {
             gzlzss *z = object(level, threads);
 
@@ -208,7 +208,7 @@ static void test_arguments(void)
     gzlzss *z;
 
     CHECK_EQ(gzlzss_new(NULL, NULL), GZLZSS_ERROR_ARGUMENT);
-    o.level = 13;
+    o.level = GZLZSS_LEVEL_MAX + 1;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
     CHECK(z == NULL);
     o.level = -1;

@@ -1,5 +1,5 @@
 /*
- * test_optimal.c - levels 10 to 12 find what lzss/optimal.h defines
+ * test_optimal.c - the levels of the optimal finder find what lzss/optimal.h defines
  *
  * The CPU engine's optimal finder packs lists, costs and steps into a few bits each, follows links
  * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
@@ -26,7 +26,6 @@
 #define WINDOW 32767
 #define LIST 8
 #define SYMBOLS (286 + 30)
-#define FIRST_LEVEL 10
 
 /* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
 static struct lz_matcher *matcher;
@@ -421,8 +420,7 @@ static const struct lz_level strange[] = {
 };
 
 #define STRANGE (sizeof(strange) / sizeof(*strange))
-#define TABLE (LZ_LEVEL_MAX - FIRST_LEVEL + 1)
-#define ROWS (TABLE + STRANGE)
+#define ROWS (levels + STRANGE)
 
 /* How deep the rows that a segment is checked at may be, where the data has a long chain for
  * everything, or there is much of it. */
@@ -431,9 +429,12 @@ static const struct lz_level strange[] = {
 #define ALL SIZE_MAX
 
 /* The rows of the level table that use this finder, then the strange ones. */
+static const struct lz_level *table[LZ_LEVEL_MAX + 1];
+static size_t levels;
+
 static const struct lz_level *row(size_t r)
 {
-    return r < TABLE ? lz_level(FIRST_LEVEL + (int)r) : &strange[r - TABLE];
+    return r < levels ? table[r] : &strange[r - levels];
 }
 
 /* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
@@ -456,8 +457,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
                 if (!check_valid(in, len, c, &chunks[c], WINDOW) ||
                     !same_sequences(&chunks[c], want[c], want_counts[c])) {
                     printf("# %s, %zu bytes, chunk %zu, pad %zu, %s %zu\n", what, len, c, p,
-                           r < TABLE ? "level" : "strange row",
-                           r < TABLE ? r + FIRST_LEVEL : r - TABLE);
+                           r < levels ? "level" : "strange row",
+                           r < levels ? (size_t)(row(r) - lz_level(0)) : r - levels);
                     break;
                 }
             }
@@ -952,6 +953,7 @@ static void two_groups(void)
 
 int main(void)
 {
+    levels = rows_of(&lz_finder_optimal, table);
     /* Most of this is never touched. */
     matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     want = unit_need(malloc(LZ_CHUNKS(MAX_LEN) * sizeof(*want)));

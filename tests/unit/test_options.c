@@ -159,29 +159,39 @@ static void program_names(void)
     CHECK_EQ(good("zcat -l f")->action, ACTION_LIST);
 }
 
-/* The last one counts; two digits are one level only side by side, and only 10 to 12. */
+/* The last one counts; two digits are one level only side by side, and only if there is that level. */
 static void levels(void)
 {
     static const struct {
         const char *words;
         int level;
     } cases[] = {
-        {"p -1", 1},          {"p -9", 9},        {"p -10", 10},    {"p -11", 11},
-        {"p -12", 12},        {"p -1 -2", 2},     {"p -13", 3},     {"p -21", 1},
-        {"p -112", 2},        {"p -k12", 12},     {"p -12k", 12},   {"p -1k2", 2},
-        {"p -121", 1},        {"p --fast -2", 2}, {"p --fast", 1},  {"p --best", 9},
-        {"p --level=12", 12}, {"p --level 3", 3}, {"p -9 --fa", 1}, {"p -12 -6", 6},
-        {"p -0", 0},          {"p --level=0", 0}, {"p -20", 0},     {"p -100", 0},
-        {"p -01", 1},         {"p -010", 10},     {"p -1 -0", 0},   {"p -k0", 0},
+        {"p -1", 1},        {"p -9", 9},      {"p -10", 10},   {"p -11", 11},
+        {"p -12", 12},      {"p -1 -2", 2},   {"p -21", 1},    {"p -112", 2},
+        {"p -k12", 12},     {"p -12k", 12},   {"p -1k2", 2},   {"p -121", 1},
+        {"p --fast -2", 2}, {"p --fast", 1},  {"p --best", 9}, {"p --level=12", 12},
+        {"p --level 3", 3}, {"p -9 --fa", 1}, {"p -12 -6", 6}, {"p -0", 0},
+        {"p --level=0", 0}, {"p -20", 0},     {"p -100", 0},   {"p -01", 1},
+        {"p -010", 10},     {"p -1 -0", 0},   {"p -k0", 0},
     };
+    static const char *const wrong[] = {"99", "-1", "1x", ""};
+    char words[32], message[64];
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         if (!CHECK_EQ(good(cases[i].words)->pipeline.level, cases[i].level))
             printf("# %s\n", cases[i].words);
-    bad("p --level=13", "p: invalid level '13': give 0 to 12\n");
-    bad("p --level=-1", "p: invalid level '-1': give 0 to 12\n");
-    bad("p --level=1x", "p: invalid level '1x': give 0 to 12\n");
-    bad("p --level=", "p: invalid level '': give 0 to 12\n");
+    for (int second = 0; second <= 9; second++) {
+        snprintf(words, sizeof(words), "p -1%d", second);
+        CHECK_EQ(good(words)->pipeline.level, 10 + second <= LZ_LEVEL_MAX ? 10 + second : second);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        snprintf(words, sizeof(words), "p --level=%s", wrong[i]);
+        snprintf(message, sizeof(message), "p: invalid level '%s': give 0 to %d\n", wrong[i],
+                 LZ_LEVEL_MAX);
+        bad(words, message);
+    }
+    snprintf(words, sizeof(words), "p --level=%d", LZ_LEVEL_MAX + 1);
+    CHECK(!parse(words)->ok);
     bad("p -0 --matcher=culzss", "p: --matcher does not go with level 0, which finds no matches\n");
 }
 

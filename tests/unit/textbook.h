@@ -16,6 +16,20 @@
 #define TEXTBOOK \
     static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
+/* Puts the level table's rows with this finder into `rows`, and returns how many there are: some. */
+TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
+                               const struct lz_level *rows[LZ_LEVEL_MAX + 1])
+{
+    size_t count = 0;
+
+    for (int level = LZ_LEVEL_STORED; level <= LZ_LEVEL_MAX; level++)
+        if (lz_level(level)->finder == finder)
+            rows[count++] = lz_level(level);
+    if (count == 0)
+        abort();
+    return count;
+}
+
 /* How many of the `most` bytes at a and b agree from the first on. */
 TEXTBOOK inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
 {
