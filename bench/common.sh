@@ -57,8 +57,8 @@ header() {
     echo
 }
 
-# timed COMMAND... leaves the command's output in $work/out and its wall time in $usec, and ends as the
-# command does.
+# timed COMMAND... leaves the command's output in $work/out and its wall time in $usec, and ends as
+# the command does.
 timed() {
     local start=${EPOCHREALTIME/[.,]/} status=0
     "$@" >"$work/out" || status=$?

@@ -8,7 +8,7 @@
  *
  *   device      gzlzss_cuda_compress, of the GPU's memory to pinned memory
  *   to-device   the same, to the GPU's memory
- *   pinned      what a program does without: copying the input to pinned memory, then gzlzss_compress
+ *   pinned      what a program does without: the input is copied to pinned memory, gzlzss_compress
  *   pageable    the same with memory from malloc
  *   copy        the copy to pinned memory alone
  *

@@ -1,18 +1,20 @@
 #!/bin/bash
-# front.sh - on one core, by CPU time: each level beside every level of the peers, and which are dominated
+# front.sh - on one core, by CPU time: each level beside every level of the peers, and which are
+# dominated
 #
 #   bench/front.sh [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, and LEVELs all of gzlzss but 0.  The peers are gzip,
-# pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is what is installed under the name),
-# at all of their levels but pigz -11; those that are not installed are left out.  GZLZSS names the
-# command to measure (default: ./gzlzss); it runs with -p1 --backend=cpu.  All take turns, RUNS times
-# (default 1), output to a file in memory; the least user and system time of a run counts.  Every output
-# of gzlzss is decompressed by gzip and compared.
+# FILEs are those of bench/corpora.sh by default, and LEVELs all of gzlzss but 0.  The peers are
+# gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is what is installed under
+# the name), at all of their levels but pigz -11; those that are not installed are left out.  GZLZSS
+# names the command to measure (default: ./gzlzss); it runs with -p1 --backend=cpu.  All take turns,
+# RUNS times (default 1), output to a file in memory; the least user and system time of a run
+# counts.  Every output of gzlzss is decompressed by gzip and compared.
 #
-# Prints, as Markdown, MB of input for every second of CPU time and the ratio, for every file and for
-# their sum (all bytes by all seconds, all bytes by all bytes); then the levels of gzlzss that are dominated
-# on the sum: some peer has a level that is as fast or faster, and its output as small or smaller.
+# Prints, as Markdown, MB of input for every second of CPU time and the ratio, for every file and
+# for their sum (all bytes by all seconds, all bytes by all bytes); then the levels of gzlzss that
+# are dominated on the sum: some peer has a level that is as fast or faster, and its output as small
+# or smaller.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -11,8 +11,8 @@
  * Input in pinned memory to sequences in pinned memory: a thread for each batch submits and
  * collects it over and over, for some seconds after a warm-up; nothing is read, encoded or written
  * meanwhile.  What is matched is the first BATCH_MIB x BATCHES of FILE, on every device; a shorter
- * file comes over and over again.  To measure more than the GPU's cache, make that several times its
- * size.
+ * file comes over and over again.  To measure more than the GPU's cache, make that several times
+ * its size.
  *
  * Prints the throughput of the whole stage, and the means of what the device's clock says of one
  * batch's copies and kernels (which overlap with other batches').

@@ -9,8 +9,8 @@
 
 #include "papers/papers.h"
 
-/* The row of `text`, which is the number of a level but 0, or what --matcher takes.  Ends the program if it
- * is neither. */
+/* The row of `text`, which is the number of a level but 0, or what --matcher takes.  Ends the
+ * program if it is neither. */
 static inline struct lz_level level_of(const char *text)
 {
     struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);

@@ -4,13 +4,13 @@
 #   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
 # FILEs are those of bench/corpora.sh by default, LEVELs all but 0 and PEERs pigz, gzip and
-# libdeflate-gzip; peers without the level, or not installed, are left out, and so is pigz -11, which
-# is zopfli and a hundred times slower.  GZLZSS names the command to measure, with options if need be
-# (default: ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read once, output
-# to a file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have one thread; -s
-# also measures gzlzss with one.  Speed is in MB of input a second of wall time.  Every output is
-# decompressed by gzip and compared.  After the tables come ratios to the peers, and whether what is
-# asked of the levels holds.
+# libdeflate-gzip; peers without the level, or not installed, are left out, and so is pigz -11,
+# which is zopfli and a hundred times slower.  GZLZSS names the command to measure, with options if
+# need be (default: ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read
+# once, output to a file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have
+# one thread; -s also measures gzlzss with one.  Speed is in MB of input a second of wall time.
+# Every output is decompressed by gzip and compared.  After the tables come ratios to the peers, and
+# whether what is asked of the levels holds.
 #
 # With -C, the peers' figures are kept in the file CACHE and taken from there another time.
 here=${0%/*}
@@ -56,8 +56,8 @@ for peer in $peers; do
     fi
 done
 
-# Results are lines of FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, with tabs between, here and in
-# the cache; in memory, the first four are the key of the last two.
+# Results are lines of FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, with tabs between, here and
+# in the cache; in memory, the first four are the key of the last two.
 declare -A sizes times cached
 if [ -f "$cache" ]; then
     while IFS=$'\t' read -r name bytes level tool size usec; do

@@ -3,11 +3,11 @@
 #
 #   bench/worst.sh [-m MIB] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [-c "CASE..."] [FILE]
 #
-# Makes MIB (default 64) of every CASE (default: all) and prints, as Markdown, each level's speed, in MB
-# of input a second, and its ratio to the speed on as much of FILE (default: the kernel source of
-# bench/corpora.sh); (!) marks ratios below a fifth.  THREADS is 1 by default, and so is RUNS; the best
-# counts.  Every output is decompressed by gzip and compared.  GZLZSS names the command to measure, with
-# options if need be (default: ./gzlzss).
+# Makes MIB (default 64) of every CASE (default: all) and prints, as Markdown, each level's speed,
+# in MB of input a second, and its ratio to the speed on as much of FILE (default: the kernel source
+# of bench/corpora.sh); (!) marks ratios below a fifth.  THREADS is 1 by default, and so is RUNS;
+# the best counts.  Every output is decompressed by gzip and compared.  GZLZSS names the command to
+# measure, with options if need be (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -1,9 +1,9 @@
 /*
  * levels.c - the level table
  *
- * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); HACKING.md has the rest.  To change what
- * a level does, change its row; the golden digests in tests/data then change too, on purpose, and the
- * commit says why.
+ * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); HACKING.md has the rest.  To change
+ * what a level does, change its row; the golden digests in tests/data then change too, on purpose,
+ * and the commit says why.
  */
 #include "config.h"
 
@@ -16,21 +16,21 @@
 static const struct lz_finder finder_stored = {.name = "stored"};
 
 /* Chosen by what bench/levels.sh and bench/worst.sh print; the figures are in bench/levels.md.
- * At level 6, depth is worth more than looking two positions ahead, but for text (0.3 to 0.5 % larger),
- * and costs most on text of few letters, where a core does a fifth of what it does on source.  From
- * level 7 on, long prefixes come first: each step costs more, and gains less, until a parse by costs
- * takes over.
+ * At level 6, depth is worth more than looking two positions ahead, but for text (0.3 to 0.5 %
+ * larger), and costs most on text of few letters, where a core does a fifth of what it does on
+ * source.  From level 7 on, long prefixes come first: each step costs more, and gains less, until a
+ * parse by costs takes over.
  *
- * Where a block may end every 8 KiB instead of every 16, outputs are 0.01 to 0.03 % smaller on source and 0.1 to
- * 0.4 on machine code, and encoding takes 5 to 9 % longer.  With 4 KiB, machine code gets another 0.1 to 0.2 %
- * smaller (the first 40 MB of a /usr/bin 0.7), and other data stays within 0.04 %.  Level 1 as a whole would take 7 %
- * longer, levels 2 and 4 take 1 to 2 %, level 7 no longer.  So level 6 needs a fifth less depth for the same size of
- * machine code.
+ * Where a block may end every 8 KiB instead of every 16, outputs are 0.01 to 0.03 % smaller on
+ * source and 0.1 to 0.4 on machine code, and encoding takes 5 to 9 % longer.  With 4 KiB, machine
+ * code gets another 0.1 to 0.2 % smaller (the first 40 MB of a /usr/bin 0.7), and other data stays
+ * within 0.04 %.  Level 1 as a whole would take 7 % longer, levels 2 and 4 take 1 to 2 %, level 7
+ * no longer.  So level 6 needs a fifth less depth for the same size of machine code.
  *
  * The guess is what a core of an H100 machine (Intel Xeon, 16 cores, all at work) does on source
- * code.  The first segments show what it is here and now.  (At level 1 it does 310 MB/s, but the CPU
- * took as long as CPU and GPU together for 1.2 GB; at level 6 for 200 to 250 MB, at level 9 for 130 to
- * 200.  policy_gpu_min says 1210, 255 and 184.)
+ * code.  The first segments show what it is here and now.  (At level 1 it does 310 MB/s, but the
+ * CPU took as long as CPU and GPU together for 1.2 GB; at level 6 for 200 to 250 MB, at level 9 for
+ * 130 to 200.  policy_gpu_min says 1210, 255 and 184.)
  */
 static const struct lz_level levels[] = {
     /* clang-format off */

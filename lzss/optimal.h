@@ -138,11 +138,12 @@ LZ_INLINE uint32_t lz_log2_256(uint32_t x)
 }
 
 /*
- * What a symbol in use adds to a block's header in pass 1, 2 and so on, in 1/256 bits: 22 bits, later
- * 5.5.  More makes for fewer, larger blocks.  The first parse knows no costs, and each block's own
- * costs would keep it at what that parse happened to choose there; costs that large parts of the input
- * share bring them to what is best for all.  (With 5.5 bits from the start, 40 MB of /usr/bin and 8 MB
- * of a library's tables of symbols become 0.6 % larger; texts, source and XML change by 0.1 % at most.)
+ * What a symbol in use adds to a block's header in pass 1, 2 and so on, in 1/256 bits: 22 bits,
+ * later 5.5.  More makes for fewer, larger blocks.  The first parse knows no costs, and each
+ * block's own costs would keep it at what that parse happened to choose there; costs that large
+ * parts of the input share bring them to what is best for all.  (With 5.5 bits from the start, 40
+ * MB of /usr/bin and 8 MB of a library's tables of symbols become 0.6 % larger; texts, source and
+ * XML change by 0.1 % at most.)
  */
 LZ_INLINE uint32_t lz_header_cost(uint32_t pass)
 {

@@ -4,8 +4,8 @@
 #
 # TREE is a command that fills the current directory, COMMAND a line of shell.  It runs twice, each
 # time in a directory that TREE filled: first where `gzip`, `gunzip`, `zcat` and some more names are
-# GNU gzip, then where they are gzlzss, which goes by its argv[0] as gzip does; so the program's name
-# is the same in both programs' messages.  Then these must be equal:
+# GNU gzip, then where they are gzlzss, which goes by its argv[0] as gzip does; so the program's
+# name is the same in both programs' messages.  Then these must be equal:
 #
 #   - the exit status, and standard output and error to the byte;
 #   - the tree: names, types, modes with the set-uid, set-gid and sticky bits, owners, numbers of
@@ -18,8 +18,8 @@
 # commands that change nothing, or each something else.  That is several times as fast.
 #
 # Where a stream or a file is gzip's format and differs, the compressed bytes do not count, but what
-# gzip promises of them does: the header to the byte (flags, time, XFL, system), the stored name, and
-# the data that GNU gzip makes of it.
+# gzip promises of them does: the header to the byte (flags, time, XFL, system), the stored name,
+# and the data that GNU gzip makes of it.
 #
 # `same` only takes note.  It is the test's teardown that makes all the comparisons, those of a tree
 # together, since making trees and looking at them is most of the work, and fails the test if one
@@ -235,9 +235,9 @@ needs_user() {
     as_user test -x "$compare_base/ours/gzip" 2>/dev/null || skip "another user cannot get here"
 }
 
-# on_terminal COMMAND [TYPED]: runs it on a terminal of its own, with what is typed there (^D if nothing
-# is said), and prints what shows there, without carriage returns, and without the terminal's echo:
-# that comes before or after what the program says.
+# on_terminal COMMAND [TYPED]: runs it on a terminal of its own, with what is typed there (^D if
+# nothing is said), and prints what shows there, without carriage returns, and without the
+# terminal's echo: that comes before or after what the program says.
 on_terminal() {
     local status=0 shown=$BATS_TEST_TMPDIR/shown
     # script waits when its input ends, but this has no end.
@@ -356,8 +356,8 @@ compare_is_meant() {
     'odd_names; gzip /' | 'odd_names; gzip -d /') ;;
     # Something wrong with a member after the first, or with a .Z: gzip removes the input.
     'take second_method.gz; gzip -d'* | *'\037\213x'*' | with_tail '*) ;;
-    # Damaged data: more of what is before the damage may come out, and matches that reach before the
-    # data's start are told as what they are.
+    # Damaged data: more of what is before the damage may come out, and matches that reach before
+    # the data's start are told as what they are.
     *'head -c '*' | gzip -dc' | *'flip '*' | gzip -'* | 'flipped '*'; gzip -dc'*' flip-255-'*) ;;
     # Levels, and other options of our own.
     *'-12'* | *"GZIP='-10'"* | *"GZIP='--bytes'"* | *' --p '* | *'-b ""'* | *'-dbx '*) ;;
@@ -411,8 +411,8 @@ compare_as() {
     differences+="$what:"$'\n'$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
 }
 
-# Whether both have the same in this stream.  Text needs no program to tell that; with a null byte in
-# it, where read ends in success, it is not text.
+# Whether both have the same in this stream.  Text needs no program to tell that; with a null byte
+# in it, where read ends in success, it is not text.
 compare_equal() {
     local theirs ours
     if IFS= read -r -d '' theirs <"out/$i.theirs.$1" || IFS= read -r -d '' ours <"out/$i.ours.$1"; then
@@ -423,7 +423,8 @@ compare_equal() {
 }
 
 compare_messages() {
-    # Where a link to a directory above goes round and round, the fortieth time or the one after ends.
+    # Where a link to a directory above goes round and round, the fortieth time or the one after
+    # ends.
     if [ "$tree" = forest ]; then
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi

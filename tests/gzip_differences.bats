@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # gzip_differences.bats - what gzlzss does otherwise than gzip, on purpose, and that nothing else is
-# taken for it: this is the list in compare.bash, asserted, and proof that the comparisons find things
+# taken for it: this is the list in compare.bash, asserted, and proof that the comparisons find
+# things
 
 # shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.

@@ -18,8 +18,8 @@ export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 unset GZLZSS_TEST_MPI_WAVE GZLZSS_TEST_STRETCH
 
-# no_ignored_signals fails if a signal that the command deals with was ignored when Bats started: the
-# tests could not send it.  Each bit stands for one: HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
+# no_ignored_signals fails if a signal that the command deals with was ignored when Bats started:
+# the tests could not send it.  Each bit stands for one: HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
 no_ignored_signals() {
     local ignored
     # A process that the shell starts: for itself, a shell ignores SIGQUIT.
@@ -48,19 +48,20 @@ is_sanitized() {
     grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"
 }
 
-# For tests whose code others run with sanitizers, too, with hostile data or from many threads: what they
-# compare does not depend on sanitizers.
+# For tests whose code others run with sanitizers, too, with hostile data or from many threads: what
+# they compare does not depend on sanitizers.
 without_sanitizers() {
     ! is_sanitized || skip "tells nothing more with a sanitizer"
 }
 
-# Whether the command has musl's C library, whose words for errors are not always glibc's (and gzip's, in
-# the tests).
+# Whether the command has musl's C library, whose words for errors are not always glibc's (and
+# gzip's, in the tests).
 has_musl() {
     grep -q -a -e ld-musl- -e 'Symbolic link loop' "$GZLZSS"
 }
 
-# For sed: musl's words in glibc's, also where on_terminal (tests/compare.bash) has taken letters out.
+# For sed: musl's words in glibc's, also where on_terminal (tests/compare.bash) has taken letters
+# out.
 glibc_words=(-e 's/Symbolic link loop/Too many levels of symbolic links/g'
     -e 's/Smbolic lik loop/Too ma levels of smbolic liks/g' -e 's/Filename too long/File name too long/g')
 

@@ -487,8 +487,8 @@ END
     grep -qE "^$name: plain: 1 segment; seconds: read $t, match $t, encode $t, write $t$" stderr
     # Of more than a second, tenths, but with -vvv.
     "$GEN" text 6000000 >large
-    # However fast the machine is, it takes a second to match the first segment: it is stopped then, when it
-    # has read it and has had 0.05 s of CPU time.
+    # However fast the machine is, it takes a second to match the first segment: it is stopped then,
+    # when it has read it and has had 0.05 s of CPU time.
     "$GZLZSS" -vvkf -p1 -12 --backend=cpu large 2>stderr 3>&- &
     until awk '/^rchar/ { exit $2 < 4194304 }' /proc/$!/io && awk '{ exit $14 + $15 < 5 }' /proc/$!/stat; do
         kill -0 $!

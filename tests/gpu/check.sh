@@ -164,7 +164,8 @@ matchers() {
     return 1
 }
 
-# All recorded inputs of a method, with certain values, go through one process; the same for the mixed mode.
+# All recorded inputs of a method, with certain values, go through one process; the same for the
+# mixed mode.
 papers_golden() {
     rm -rf golden
     mkdir golden
@@ -292,8 +293,8 @@ named_files() {
     done
 }
 
-# on_every_kind NAME OPTION [FILE...]: with the option, every kind of data and the files named, in one
-# process for each engine.
+# on_every_kind NAME OPTION [FILE...]: with the option, every kind of data and the files named, in
+# one process for each engine.
 on_every_kind() {
     what=$1
     option=$2
@@ -374,7 +375,8 @@ limits() {
             done
         done
 
-        # One is at work already while the other is brought up, for a file that is large enough for two.
+        # One is at work already while the other is brought up, for a file that is large enough for
+        # two.
         rm -rf growing
         mkdir growing
         "$GEN" text 3000001 >growing/1
@@ -444,8 +446,8 @@ faults() {
     fault "mixed 100000007" fail=3 large
     fault "mixed 100000007 -b 32" fail=3 large -b 32
 
-    # The files after the one at which the GPU failed.  A file of two segments takes two batches, since
-    # the last segment is read by itself.
+    # The files after the one at which the GPU failed.  A file of two segments takes two batches,
+    # since the last segment is read by itself.
     for n in 1 2 3; do
         "$GEN" source 2000001 "$n" >"source-$n"
         compress --backend=cpu -b 1024 -c "source-$n"
@@ -470,7 +472,8 @@ has_sanitizer() {
     return 1
 }
 
-# sanitized TOOL COMMAND...: runs it under the tool, its output in "messages"; a problem if there is one.
+# sanitized TOOL COMMAND...: runs it under the tool, its output in "messages"; a problem if there is
+# one.
 sanitized() {
     tool=$1
     shift
@@ -519,8 +522,8 @@ levels_under() {
     kernels "$under" "$@"
 }
 
-# papers_under TOOL: every method of a paper; with what its kernels do otherwise by other values; and with
-# segments whose last chunk is a short one.
+# papers_under TOOL: every method of a paper; with what its kernels do otherwise by other values;
+# and with segments whose last chunk is a short one.
 papers_under() {
     under=$1
     matchers || return 0
@@ -551,7 +554,8 @@ papers_racecheck() {
 
 # --- Device pointers ----------------------------------------------------------------------------
 
-# has_program NAME: that "make check-gpu" has built it, beside the command; leaves its place in $program.
+# has_program NAME: that "make check-gpu" has built it, beside the command; leaves its place in
+# $program.
 has_program() {
     program=$(dirname "$command")/tests/gpu/$1
     [ -x "$program" ] && return

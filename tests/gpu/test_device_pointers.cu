@@ -3,10 +3,10 @@
  *
  *   tests/gpu/test_device_pointers [quick] [CHECK...]
  *
- * `make check-gpu` runs it.  `quick`, for compute-sanitizer, takes fewer levels and small inputs, and
- * leaves out what is wrong on purpose.  CHECKs, by their names in the table at the end, are the only
- * ones then.  The program has a CUDA runtime of its own, beside the
- * library's, as programs have.  Prints a line for each check, "ok - ..." or "not ok - ...".
+ * `make check-gpu` runs it.  `quick`, for compute-sanitizer, takes fewer levels and small inputs,
+ * and leaves out what is wrong on purpose.  CHECKs, by their names in the table at the end, are the
+ * only ones then.  The program has a CUDA runtime of its own, beside the library's, as programs
+ * have.  Prints a line for each check, "ok - ..." or "not ok - ...".
  */
 #include <algorithm>
 #include <cuda.h>
@@ -586,8 +586,8 @@ struct caller {
 static void *make_and_free(void *argument);
 static void *call_often(void *argument);
 
-/* While another stream is captured in the mode in which anything that some thread does may end that:
- * other threads make objects, use them and free them. */
+/* While another stream is captured in the mode in which anything that some thread does may end
+ * that: other threads make objects, use them and free them. */
 static void check_beside_capture(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
@@ -880,8 +880,8 @@ __global__ void trap(void)
     asm volatile("trap;");
 }
 
-/* Work that fails on the stream: an error, no output, and the object can be freed.  The context is of
- * no use afterwards, so this comes last. */
+/* Work that fails on the stream: an error, no output, and the object can be freed.  The context is
+ * of no use afterwards, so this comes last. */
 static void check_failure(void)
 {
     gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);

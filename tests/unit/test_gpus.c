@@ -1310,7 +1310,8 @@ static void test_many_jobs(void)
     for (int i = 0; i < JOB_SIZES; i++)
         alone[i] = compress(p, job_sizes[i], NO_PIPE, &alone_size[i], &stats);
     free_pipeline(p);
-    /* With a step of 5, each number of threads, backend and fault comes up with some of the others. */
+    /* With a step of 5, each number of threads, backend and fault comes up with some of the
+     * others. */
     for (int round = 0; round < 4 * 3 * 4; round += UNIT_SANITIZED ? 5 : 1) {
         const int fault = round / 12;
 

@@ -43,8 +43,8 @@ static void without_name(void)
     }
 }
 
-/* Levels that GNU gzip has not: the slowest ones are still "slowest", and storing is "fastest", as it is
- * to zlib. */
+/* Levels that GNU gzip has not: the slowest ones are still "slowest", and storing is "fastest", as
+ * it is to zlib. */
 static void other_levels(void)
 {
     uint8_t got[GZ_HEADER_SIZE];

@@ -664,7 +664,8 @@ static bool memory_now(size_t *mapped, size_t *resident)
     return ok;
 }
 
-/* Streams that were given little hold little, whatever a segment's size, and whether GPUs might come. */
+/* Streams that were given little hold little, whatever a segment's size, and whether GPUs might
+ * come. */
 static void test_idle_streams(void)
 {
     enum { STREAMS = 300 };
@@ -712,8 +713,8 @@ static void take_all(gzlzss_stream *s)
     } while (out.used == out.size);
 }
 
-/* What streams held while they were busy is used by others, or the system's again, once they are idle:
- * each keeps a segment at most. */
+/* What streams held while they were busy is used by others, or the system's again, once they are
+ * idle: each keeps a segment at most. */
 static void test_streams_give_back(void)
 {
     enum { STREAMS = 12 };
@@ -1012,7 +1013,8 @@ static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *don
     CHECK_EQ(status, until < len ? GZLZSS_OK : GZLZSS_STREAM_END);
 }
 
-/* Streams that stall give up what was decoded for them, so that another goes on, and go on later. */
+/* Streams that stall give up what was decoded for them, so that another goes on, and go on
+ * later. */
 static void test_stalled(void)
 {
     enum { STREAMS = 4 };
@@ -1348,8 +1350,8 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
-/* Does all that a program can ask for in the child, with objects of the parent's: nothing waits, and what
- * returns a status says whose it is. */
+/* Does all that a program can ask for in the child, with objects of the parent's: nothing waits,
+ * and what returns a status says whose it is. */
 static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     uint8_t bytes[100];
@@ -1441,8 +1443,8 @@ static void *busy_main(void *argument)
     return ok ? b : NULL;
 }
 
-/* Children come at any moment: with an idle object; with streams whose threads wait for input, or for
- * room; with calls under way in other threads. */
+/* Children come at any moment: with an idle object; with streams whose threads wait for input, or
+ * for room; with calls under way in other threads. */
 static void test_fork_anywhere(void)
 {
     enum { STREAMS = 4, BUSY = 2, ROUNDS = 40 };
@@ -1530,8 +1532,8 @@ static void end_draining(struct drain *d, const uint8_t *bytes, size_t len)
 }
 
 /* Where there is no GPU: what is wrong with the arguments is said in any build; without CUDA,
- * nothing else can be known; with it, all memory is the host's.  tests/gpu/test_device_pointers.c is
- * about a GPU's. */
+ * nothing else can be known; with it, all memory is the host's.  tests/gpu/test_device_pointers.c
+ * is about a GPU's. */
 static void test_cuda(void)
 {
     static const size_t sizes[] = {0, 1, SEGMENT, 4 * SEGMENT + 1, 40 * SEGMENT + 1234};

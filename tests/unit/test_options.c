@@ -159,7 +159,8 @@ static void program_names(void)
     CHECK_EQ(good("zcat -l f")->action, ACTION_LIST);
 }
 
-/* The last one counts; two digits are one level only side by side, and only if there is that level. */
+/* The last one counts; two digits are one level only side by side, and only if there is that
+ * level. */
 static void levels(void)
 {
     static const struct {

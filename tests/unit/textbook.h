@@ -16,7 +16,8 @@
 #define TEXTBOOK \
     static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
-/* Puts the level table's rows with this finder into `rows`, and returns how many there are: some. */
+/* Puts the level table's rows with this finder into `rows`, and returns how many there are:
+ * some. */
 TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
                                const struct lz_level *rows[LZ_LEVEL_MAX + 1])
 {
