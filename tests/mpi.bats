@@ -75,6 +75,7 @@ make_inputs() {
 @test "any number of ranks writes what gzlzss writes, and decompresses it" {
     local level ranks f
     make_inputs
+    # shellcheck disable=SC2030 # for this test
     export GZLZSS_TEST_MPI_WAVE=65536
     for level in 0 1 6 12; do
         for f in x.*; do
@@ -253,11 +254,7 @@ differ() {
 }
 
 @test "a file that becomes shorter while the ranks decode it is for one of them" {
-    have strace || skip "strace is not installed"
-    # With strace there is no looking for leaks.
-    ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-    export ASAN_OPTIONS
-    strace -o /dev/null true 2>stderr || skip "strace cannot trace here"
+    needs_strace
     "$GEN" text 400000 >x
     "$GZLZSS" -b 32 x
     # The threads of one rank have found a mark, and wait.  When they go on, the file ends in a
@@ -297,10 +294,8 @@ fails() {
 }
 
 @test "a rank that cannot open or write: all end, with one message, and the input stays" {
-    have strace || skip "strace is not installed"
-    # With strace there is no looking for leaks.
-    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-    strace -o /dev/null true 2>stderr || skip "strace cannot trace here"
+    needs_strace
+    # shellcheck disable=SC2031 # each test has its own
     export GZLZSS_TEST_MPI_WAVE=65536 GZLZSS_TEST_STRETCH=20000
     "$GEN" text 1000000 >copy
     "$GZLZSS" -b 32 -c copy >copy.gz
