@@ -137,6 +137,7 @@ works() {
         "$GEN" text $n >in
         "$GZLZSS" -0n <in >out
         "$GZLZSS" -d <out | cmp - in
+        # shellcheck disable=SC2017 # whole segments
         blocks=$((n / 2097152 * 33 + (n % 2097152 + 65534) / 65535))
         size=$((18 + n + 5 * (blocks > 0 ? blocks : 1) + 10 * (n > 0 ? (n - 1) / 2097152 : 0)))
         [ "$(wc -c <out)" -eq $size ] || fail "$n bytes became $(wc -c <out), not $size"
