@@ -110,7 +110,7 @@ accepted() {
 
 @test "the levels in the manual page are those of the command" {
     entries_in_man | grep -x '[0-9]*' | sort -n >levels
-    levels | cmp - levels
+    levels | diff - levels || fail "the level table (<) and man/gzlzss.1 (>) differ"
     for level in $(levels); do
         accepted "-$level"
     done
@@ -118,13 +118,12 @@ accepted() {
     ! accepted "--level=$((last + 1))" || fail "there is a level $((last + 1))"
 }
 
-# says FILE PATTERN: one of its lines has it.
-says() {
-    grep -q -e "$2" "$srcdir/$1" || fail "$1 does not say: $2"
-}
-
 @test "what names the last level names this one" {
-    local last all
+    local last all unsaid=()
+    # says FILE PATTERN: one of its lines does.
+    says() {
+        grep -q -e "$2" "$srcdir/$1" || unsaid+=("$1: $2")
+    }
     last=$(last_level)
     all=$(levels | sed 1d | tr '\n' '|' | sed 's/|/ | /g')
     says man/gzlzss.1 "^0 to $last\\.\$"
@@ -132,6 +131,7 @@ says() {
     says man/gzlzss.1 "^\\.It Fl 10 ,.* $last\$"
     says README.md "^| .*\`-$last\`, \`--level=N\` |"
     says README.md "^| level | ${all% }\$"
+    [ "${#unsaid[@]}" -eq 0 ] || fail "these lack lines: $(printf '\n%s' "${unsaid[@]}")"
 }
 
 @test "the manual pages are clean" {
