@@ -254,7 +254,7 @@ int limits_processors(void)
 
     if (limits_affinity(&set))
         for (size_t i = 0; i < sizeof(set.bits) / sizeof(set.bits[0]); i++)
-            n += __builtin_popcountl(set.bits[i]);
+            n += set.bits[i] == 0 ? 0 : __builtin_popcountl(set.bits[i]); /* few words are not 0 */
     else
         n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > INT_MAX ? INT_MAX : (int)n;

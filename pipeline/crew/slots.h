@@ -6,8 +6,8 @@
 
 #include "pipeline/crew/state.h"
 
-/* Slots may hold so many bytes, of which workers need so many to be busy.  Makes as many slots as these
- * are segments, as far as there is memory: later, others may have taken it. */
+/* Slots may hold so many bytes, of which workers need so many to be busy.  Where memory is
+ * limited, makes as many slots as these are segments: later, others may have taken the memory. */
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers);
 
 /* No more than what workers need may be held: there are no GPUs. */
