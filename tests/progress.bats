@@ -218,7 +218,7 @@ many() {
     grep -qE '^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  0:[0-9][0-9] left$' lines
     # Counted as they are done, side by side.
     [ "$(wc -l <lines)" -ge 2 ]
-    sort -n -c lines
+    sort -s -n -c lines
     [ -z "$(on_screen <seen)" ]
     rm many/*.gz
     # Of a directory, how many files there are is known, but not their bytes.
