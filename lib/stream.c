@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -34,6 +35,11 @@
 
 /* With so many bytes of output waiting, no more input is taken. */
 #define WAITING_MAX ((size_t)8 << 20)
+
+/* A consumer that has waited so many milliseconds for its caller gives up what was decoded ahead. */
+#ifndef STREAM_PATIENCE
+#define STREAM_PATIENCE 100
+#endif
 
 /* Output that waits to be taken: bytes[at..len). */
 struct waiting {
@@ -216,13 +222,17 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
 static struct gzlzss_stream *stream_new(bool is_decompression)
 {
     struct gzlzss_stream *s = calloc(1, sizeof(*s));
+    pthread_condattr_t monotonic;
 
     if (s == NULL)
         return NULL;
     s->is_decompression = is_decompression;
     s->wake = -1;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->can_go, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->can_go, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pthread_cond_init(&s->caller_can_go, NULL);
     return s;
 }
@@ -313,16 +323,36 @@ static bool starves_now(void *ctx)
     return !expansion_has_input(s->expansion);
 }
 
+/* Waits for the caller, and after STREAM_PATIENCE gives up what was decoded ahead, unless *has_given_up;
+ * rest[0..len) is what is still to be written. */
+static void wait_for_caller(struct gzlzss_stream *s, bool *has_given_up, const void *rest,
+                            size_t len)
+{
+    struct timespec until;
+
+    if (*has_given_up) {
+        pthread_cond_wait(&s->can_go, &s->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += STREAM_PATIENCE * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&s->can_go, &s->lock, &until) == ETIMEDOUT)
+        *has_given_up = expansion_give_up(s->expansion, rest, len);
+}
+
 static ssize_t read_stream(void *ctx, void *buf, size_t len)
 {
     struct gzlzss_stream *s = ctx;
+    bool has_given_up = false;
     ssize_t n = -1;
 
     pthread_mutex_lock(&s->lock);
     while (!expansion_has_input(s->expansion) && !is_cancelled(s)) {
         s->starves = true;
         tell_caller(s);
-        pthread_cond_wait(&s->can_go, &s->lock);
+        wait_for_caller(s, &has_given_up, NULL, 0);
     }
     s->starves = false;
     pthread_mutex_unlock(&s->lock);
@@ -344,6 +374,7 @@ static int write_stream(void *ctx, const void *buf, size_t len)
     pthread_mutex_lock(&s->lock);
     for (size_t done = 0; done < len && !is_cancelled(s);) {
         const size_t n = len - done < s->room ? len - done : s->room;
+        bool has_given_up = false;
 
         if (n > 0) {
             memcpy(s->out, (const uint8_t *)buf + done, n);
@@ -358,10 +389,11 @@ static int write_stream(void *ctx, const void *buf, size_t len)
         tell_caller(s);
         expansion_set_stalled(s->expansion, true);
         while (s->room == 0 && !is_cancelled(s))
-            pthread_cond_wait(&s->can_go, &s->lock);
+            wait_for_caller(s, &has_given_up, (const uint8_t *)buf + done, len - done);
         expansion_set_stalled(s->expansion, false);
         s->wants_room = false;
     }
+    expansion_wrote(s->expansion, len);
     in = expansion_position(s->expansion);
     out = s->out_bytes;
     tell_caller(s);

@@ -94,9 +94,16 @@ struct expansion *pipeline_expand_pushed(struct pipeline *p,
 size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends);
 bool expansion_has_input(struct expansion *e);
 
-/* `write` waits, or does no more.  What was decoded ahead for one that waits long may be given up,
- * so that others get its memory. */
+/* `write` waits for room, or does no more.  Nothing is accepted meanwhile. */
 void expansion_set_stalled(struct expansion *e, bool is_stalled);
+
+/* `write` has written `len` bytes. */
+void expansion_wrote(struct expansion *e, size_t len);
+
+/* Called by the consumer, in `write` or where it reads, when it has waited long for the caller: gives up
+ * what was decoded ahead, so that little memory is kept.  rest[0..len) is what `write` has not written yet
+ * of what it was given, or NULL.  False: that is not possible now, but will soon be. */
+bool expansion_give_up(struct expansion *e, const void *rest, size_t len);
 
 /* The input is gzip's: others may take part. */
 void expansion_begin(struct expansion *e);

@@ -222,13 +222,21 @@ static bool decode_symbols(const struct at *a)
     }
 }
 
+/* Where the room for bytes ends.  The symbols before them become half as many bytes. */
+static const uint8_t *end_of_room(const struct at *a)
+{
+    const size_t most = PUSHED_OUT + a->k->pieces[0]->symbols;
+
+    return a->k->room + ROOM_BEFORE + (a->e->is_pushed && most < ROOM_SIZE ? most : ROOM_SIZE);
+}
+
 /* Decodes bytes from the piece's end, with so much of a window before them, to where it is to
  * end.  True: the data ends there, and is whole. */
 static bool decode_bytes(const struct at *a, size_t window)
 {
     struct view *v = &a->t->view;
     struct piece *piece = a->piece;
-    const uint8_t *const room_end = a->k->room + ROOM_BEFORE + ROOM_SIZE;
+    const uint8_t *const room_end = end_of_room(a);
     const unsigned skip = (unsigned)(piece->end % 8);
     size_t at, made = 0;
     uint32_t crc = 0;

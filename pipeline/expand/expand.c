@@ -23,10 +23,6 @@ _Static_assert(READ_AND_NOT_USED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what 
 /* Output of fewer bytes is decoded again rather than taken over. */
 #define PIECE_MIN ((size_t)16 << 10)
 
-/* So much input, and for each thread so much besides, is pushed ahead of the consumer. */
-#define PUSH_LEAD ((uint64_t)4 << 20)
-#define PUSH_LEAD_THREAD ((uint64_t)1 << 20)
-
 /* What the consumer does ahead in tests, each time. */
 #define TEST_STEPS 4
 
@@ -118,6 +114,7 @@ static void accept(struct expansion *e, struct expand_tools *t, struct piece *pi
     else
         e->last_out->next_out = piece;
     e->last_out = piece;
+    piece->in_line = true;
     k->waiting++;
     e->has_marks |= k->kind == AT_MARK;
     e->in += (piece->end - piece->start) / 8;
@@ -140,7 +137,7 @@ static void accept_all(struct expansion *e, struct expand_tools *t)
     struct piece *piece;
 
     e->accepting = true;
-    while (!e->failed && e->stalled_at == 0 && what_comes(e, &piece) == PIECE_IS_THERE)
+    while (!e->failed && !e->is_stalled && what_comes(e, &piece) == PIECE_IS_THERE)
         accept(e, t, piece);
     e->accepting = false;
     drop_past(e, e->place->bit);
@@ -184,6 +181,7 @@ static void write_first(struct expansion *e)
     int error;
 
     e->writing = true;
+    e->written = piece;
     e->first_out = piece->next_out;
     unlock(e->p);
     if (piece->symbols > 0) {
@@ -197,6 +195,8 @@ static void write_first(struct expansion *e)
     error = errno;
     lock(e->p);
     e->writing = false;
+    e->written = NULL;
+    piece->in_line = false;
     if (!ok) {
         e->failed = true;
         e->error = error;
@@ -215,7 +215,7 @@ static bool go_on_in_order(struct expansion *e, struct expand_tools *t)
     if (e->place == NULL || e->failed)
         return false;
     /* What has been accepted keeps its memory until it is written. */
-    if (!e->accepting && e->stalled_at == 0 && what_comes(e, &piece) == PIECE_IS_THERE) {
+    if (!e->accepting && !e->is_stalled && what_comes(e, &piece) == PIECE_IS_THERE) {
         accept_all(e, t);
         return true;
     }
@@ -235,7 +235,7 @@ static bool go_on_in_order(struct expansion *e, struct expand_tools *t)
 /* The next stretch to work on, or NULL. */
 static struct stretch *next_stretch(struct expansion *e)
 {
-    if (!has_free_room(e->p) && (e->stalled_at != 0 || !take_back_room(e)))
+    if (e->has_given_up || !has_free_room(e))
         return NULL;
     for (struct stretch *k = e->first; k != NULL; k = k->next)
         if (k->state == WAITING && !k->useless && (k->sought == NOT_SOUGHT || k->sought == FOUND))
@@ -270,14 +270,16 @@ static bool expand_one(struct expansion *e, struct expand_tools *t)
         has_done = k->sought != NOT_SOUGHT;
     }
     if (k->sought == FOUND && k->state == WAITING && !e->closing && !k->useless)
-        k->room = take_room(p);
+        k->room = take_room(e);
     if (k->room != NULL && k->state == WAITING) {
         k->state = DECODING;
         unlock(p);
         decode_stretch(e, t, k);
         lock(p);
         k->state = DECODED;
-        if (k->is_full && !k->useless && !e->closing)
+        if (e->has_given_up)
+            decode_later(e, k);
+        else if (k->is_full && !k->useless && !e->closing)
             add_rest(e, t, k);
         has_done = true;
     }
@@ -359,6 +361,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
     memcpy(e->window + INF_WINDOW - known, place->end - known, known);
     lock(p);
     e->place = place;
+    e->read_to = e->cursor;
     for (;;) {
         enum coming coming = PIECE_COMES;
         struct piece *piece;
@@ -538,6 +541,8 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len)
     if (n > 0) {
         lock(e->p);
         e->cursor += (uint64_t)n;
+        e->has_given_up = false;
+        count_lead(e);
         if (e->cursor > READ_AND_NOT_USED)
             drop_past(e, 8 * (e->cursor - READ_AND_NOT_USED));
         /* They may have waited for a pipe that gave nothing. */
@@ -549,6 +554,18 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len)
     return n;
 }
 
+/* How far ahead of written_to it may be pushed now. */
+static uint64_t find_lead(const struct expansion *e)
+{
+    const struct pipeline *p = e->p;
+    const uint64_t all = PUSH_LEAD_MORE + (uint64_t)crew_threads(p) * PUSH_LEAD_THREAD;
+    const uint64_t others = p->expanding->lead_lent - e->lead_lent;
+
+    if (!e->has_begun)
+        return 2 * PIPELINE_EXPAND_MIN;
+    return PUSH_LEAD + (e->is_slow || others > all ? 0 : all - others);
+}
+
 size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends)
 {
     struct pipeline *p = e->p;
@@ -556,11 +573,13 @@ size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, boo
     size_t n;
 
     lock(p);
-    limit = e->cursor + (e->has_begun ? PUSH_LEAD + (uint64_t)crew_threads(p) * PUSH_LEAD_THREAD
-                                      : 2 * PIPELINE_EXPAND_MIN);
+    e->lead = find_lead(e);
+    limit = written_to(e) + e->lead;
     unlock(p);
     n = input_push(e->input, bytes, len, limit, ends);
     lock(p);
+    e->pushed += n;
+    count_lead(e);
     if (e->has_begun)
         crew_call(p);
     unlock(p);
@@ -570,8 +589,22 @@ size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, boo
 void expansion_set_stalled(struct expansion *e, bool is_stalled)
 {
     lock(e->p);
-    e->stalled_at = is_stalled ? clock_seconds() : 0;
-    e->p->expanding->rooms_lent = 0;
+    e->is_stalled = is_stalled;
+    if (!is_stalled)
+        e->has_given_up = false;
+    unlock(e->p);
+}
+
+void expansion_wrote(struct expansion *e, size_t len)
+{
+    const uint64_t enough = (uint64_t)e->p->expanding->rooms_max * STRETCH_OUT;
+
+    lock(e->p);
+    e->taken += len;
+    if (e->is_slow) {
+        e->is_slow = e->taken < enough;
+        crew_call(e->p);
+    }
     unlock(e->p);
 }
 
@@ -607,6 +640,7 @@ void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats
         link = &(*link)->next;
     if (*link != NULL)
         *link = e->next;
+    count_lead(e);
     for (struct stretch *k = e->first, *next; k != NULL; k = next) {
         next = k->next;
         free_stretch(e, k);

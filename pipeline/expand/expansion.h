@@ -4,6 +4,7 @@
  *   input       what is read
  *   starts      where a stretch may start
  *   stretches   the list of stretches, and memory for what comes of them
+ *   give_up     while the caller is away for long
  *   decode      decoding one
  *   expand      what workers do, what the consumer does, and what others call
  *
@@ -25,6 +26,10 @@
 #define ROOM_BEFORE (INF_WINDOW * sizeof(uint16_t))
 #define ROOM_SIZE (EXPAND_ROOM - ROOM_BEFORE)
 
+/* The most output of one stretch of a pushed input.  A piece of it may stay in memory while the caller is
+ * away.  Less would cut segments of 4 MiB in two. */
+#define PUSHED_OUT (((size_t)4 << 20) + ((size_t)64 << 10))
+
 /* A worker's memory for input: a block has to fit in, if it is decoded to symbols. */
 #define VIEW_SIZE ((size_t)512 << 10)
 #define VIEW_PAD ((size_t)16)
@@ -44,6 +49,7 @@ struct piece {
     uint32_t crc;         /* of these */
     uint32_t symbols_crc; /* of the symbols, once they are bytes */
     enum { PIECE_READY, PIECE_UNRESOLVED, PIECE_RESOLVING } state;
+    bool in_line;           /* accepted, and not written yet */
     struct piece *next_out; /* in the line of those to be written */
 };
 
@@ -59,6 +65,7 @@ struct stretch {
     bool is_full;      /* decoding ended before `to`: it made enough, or there was no more room */
     bool ends_at_mark; /* is_full, and it ended at a mark */
     uint8_t *room;
+    bool room_is_own; /* it is kept while the caller is away, and does not count in rooms_made */
     struct piece **pieces;
     size_t count, size;
     size_t passed;  /* the consumer is past so many of them */
@@ -85,7 +92,7 @@ struct expanding {
     struct expansion *expansions; /* files at it */
     struct room *rooms;           /* memory for output that is free */
     int rooms_made, rooms_max;
-    int rooms_lent;            /* more than that, while expansions have stalled */
+    uint64_t lead_lent;        /* the sum of the expansions' lead_lent */
     struct inf_finder *finder; /* NULL before the first of them has begun */
 };
 
@@ -99,9 +106,18 @@ struct expansion {
     bool may_begin, has_begun; /* workers may take part, and do */
     int (*write)(void *ctx, const void *buf, size_t len);
     void *write_ctx;
-    bool is_pushed;       /* then the consumer alone writes, */
-    double stalled_at;    /* and since then it waits for room, or 0 */
     size_t fixed_stretch; /* for tests */
+
+    /* For a pushed input.  Only the consumer writes, since `write` may wait: */
+    bool is_pushed;
+    uint64_t pushed;    /* bytes pushed so far */
+    uint64_t lead;      /* how far they may be ahead of what is written (find_lead) */
+    uint64_t lead_lent; /* this expansion's part of the lead that all share */
+    bool is_stalled;    /* the consumer waits for room in its output */
+    bool has_given_up; /* it has waited long, for room or for input: nothing is decoded ahead now */
+    bool is_slow;      /* its caller was away: has_free_room goes by `taken` */
+    uint64_t taken;    /* bytes of output since then */
+    int rooms;         /* rooms that its stretches have */
 
     struct stretch *first, *last;
     uint64_t next_from;
@@ -116,7 +132,9 @@ struct expansion {
     bool failed;            /* writing did; */
     int error;              /* errno says why */
     struct piece *first_out, *last_out;
-    unsigned busy; /* workers */
+    struct piece *written; /* the piece that is being written; it is no longer in this list */
+    uint64_t read_to;      /* `cursor` when the consumer came to pieces */
+    unsigned busy;         /* workers */
     bool closing;
     struct expand_tools *tools; /* the consumer's */
     uint8_t window[INF_WINDOW], next_window[INF_WINDOW];
@@ -136,12 +154,32 @@ bool find_start(const struct expansion *e, struct expand_tools *t, struct stretc
 void expand_free_rooms(struct pipeline *p);
 
 /* Whether there is room for one more stretch's output; take_room takes it, or returns NULL. */
-bool has_free_room(const struct pipeline *p);
-uint8_t *take_room(struct pipeline *p);
+bool has_free_room(const struct expansion *e);
+uint8_t *take_room(struct expansion *e);
 
-/* Finds room where there is none: gives up what was decoded for another expansion that has stalled;
- * or else there may be more rooms, for as long as that keeps its own.  False: no. */
-bool take_back_room(const struct expansion *e);
+/* Frees what was decoded of a stretch that is in no line; it can be decoded again. */
+void decode_later(struct expansion *e, struct stretch *k);
+
+/* The same for all stretches of it.  Rooms that must stay no longer count in rooms_made. */
+void give_up_rooms(struct expansion *e);
+
+/* Takes all rooms that are free; free_rooms frees them, without the lock. */
+struct room *take_free_rooms(struct pipeline *p);
+void free_rooms(struct room *rooms);
+
+/* The byte of the input up to which all is written, or nearly: where the piece that is being written
+ * starts. */
+uint64_t written_to(const struct expansion *e);
+
+/* How far an input may be pushed ahead of that byte.  Each may have PUSH_LEAD.  All inputs share
+ * PUSH_LEAD_MORE, and PUSH_LEAD_THREAD for each thread, as they share the threads: what is pushed cannot
+ * be given back, so that streams whose callers are away must not have much. */
+#define PUSH_LEAD ((uint64_t)5 << 19)
+#define PUSH_LEAD_MORE ((uint64_t)3 << 19)
+#define PUSH_LEAD_THREAD ((uint64_t)1 << 20)
+
+/* Sets lead_lent, after `pushed` or written_to has changed. */
+void count_lead(struct expansion *e);
 
 /* Adds the next stretch; NULL if there is none now, or memory is short. */
 struct stretch *add_stretch(struct expansion *e);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/pages.h"
 #include "inflate/find.h"
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/api.h"
@@ -42,9 +42,6 @@
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
 
-/* One whose consumer waits for room in its output for so many seconds has stalled. */
-#define STALLED 0.1
-
 /* Room for a stretch's output that is free. */
 struct room {
     struct room *next;
@@ -52,42 +49,71 @@ struct room {
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-uint8_t *take_room(struct pipeline *p)
+bool has_free_room(const struct expansion *e)
 {
-    struct room *r = p->expanding->rooms;
+    const struct expanding *all = e->p->expanding;
 
-    if (r != NULL) {
-        p->expanding->rooms = r->next;
-        return (uint8_t *)r;
-    }
-    if (!has_free_room(p))
+    if (e->is_slow && (uint64_t)e->rooms >= e->taken / STRETCH_OUT)
+        return false;
+    return all->rooms != NULL || all->rooms_made < all->rooms_max;
+}
+
+uint8_t *take_room(struct expansion *e)
+{
+    struct expanding *all = e->p->expanding;
+    struct room *r = all->rooms;
+
+    if (!has_free_room(e))
         return NULL;
-    r = malloc(ROOM_BEFORE + ROOM_SIZE);
-    if (r == NULL && p->expanding->rooms_made < p->expanding->rooms_max)
-        p->expanding->rooms_max = p->expanding->rooms_made; /* there will be no more */
-    p->expanding->rooms_made += r != NULL;
+    if (r != NULL) {
+        all->rooms = r->next;
+    } else {
+        r = malloc(ROOM_BEFORE + ROOM_SIZE);
+        if (r == NULL)
+            all->rooms_max = all->rooms_made; /* there will be no more */
+        all->rooms_made += r != NULL;
+    }
+    e->rooms += r != NULL;
     return (uint8_t *)r;
 }
 
-bool has_free_room(const struct pipeline *p)
+static void give_room(struct expansion *e, struct stretch *k)
 {
-    return p->expanding->rooms != NULL ||
-           p->expanding->rooms_made < p->expanding->rooms_max + p->expanding->rooms_lent;
-}
-
-static void give_room(struct pipeline *p, uint8_t *room)
-{
-    struct room *r = (struct room *)room;
+    struct expanding *all = e->p->expanding;
+    struct room *r = (struct room *)k->room;
 
     if (r == NULL)
         return;
-    if (p->expanding->rooms_made > p->expanding->rooms_max + p->expanding->rooms_lent) {
+    e->rooms--;
+    k->room = NULL;
+    if (k->room_is_own) {
         free(r);
-        p->expanding->rooms_made--;
-        return;
+    } else {
+        r->next = all->rooms;
+        all->rooms = r;
     }
-    r->next = p->expanding->rooms;
-    p->expanding->rooms = r;
+    k->room_is_own = false;
+}
+
+struct room *take_free_rooms(struct pipeline *p)
+{
+    struct expanding *all = p->expanding;
+    struct room *rooms = all->rooms;
+
+    for (const struct room *r = rooms; r != NULL; r = r->next)
+        all->rooms_made--;
+    all->rooms = NULL;
+    return rooms;
+}
+
+void free_rooms(struct room *rooms)
+{
+    for (struct room *next; rooms != NULL; rooms = next) {
+        next = rooms->next;
+        /* malloc may keep what is freed. */
+        pages_give_back(rooms, (const uint8_t *)rooms + ROOM_BEFORE + ROOM_SIZE);
+        free(rooms);
+    }
 }
 
 bool expand_init(struct pipeline *p, int rooms_max)
@@ -100,14 +126,7 @@ bool expand_init(struct pipeline *p, int rooms_max)
 
 void expand_free_rooms(struct pipeline *p)
 {
-    struct expanding *x = p->expanding;
-
-    for (struct room *r = x->rooms, *next; r != NULL; r = next) {
-        next = r->next;
-        free(r);
-        x->rooms_made--;
-    }
-    x->rooms = NULL;
+    free_rooms(take_free_rooms(p));
 }
 
 void expand_free(struct pipeline *p)
@@ -130,6 +149,9 @@ static uint64_t stretch_size(const struct expansion *e)
     if (e->out == 0)
         return STRETCH_FIRST;
     size = (uint64_t)((double)STRETCH_OUT * (double)e->in / (double)e->out);
+    /* Where little may be pushed, all threads have a part of it. */
+    if (e->is_pushed && size > e->lead / (uint64_t)crew_threads(e->p))
+        size = e->lead / (uint64_t)crew_threads(e->p);
     return size < STRETCH_MIN ? STRETCH_MIN : size > STRETCH_MAX ? STRETCH_MAX : size;
 }
 
@@ -176,11 +198,10 @@ struct stretch *add_stretch(struct expansion *e)
 /* Frees what was decoded of it. */
 static void forget(struct expansion *e, struct stretch *k)
 {
-    give_room(e->p, k->room);
+    give_room(e, k);
     for (size_t i = 0; i < k->count; i++)
         free(k->pieces[i]);
     free(k->pieces);
-    k->room = NULL;
     k->pieces = NULL;
     k->count = k->size = k->passed = 0;
     k->is_full = k->ends_at_mark = false;
@@ -192,40 +213,40 @@ void free_stretch(struct expansion *e, struct stretch *k)
     free(k);
 }
 
-/* The furthest stretch whose pieces nobody is at, or NULL. */
-static struct stretch *furthest_decoded(const struct expansion *e)
+void decode_later(struct expansion *e, struct stretch *k)
 {
-    struct stretch *furthest = NULL;
-
-    for (struct stretch *k = e->first; k != NULL; k = k->next)
-        if (k->state == DECODED && k->waiting == 0 && k->room != NULL)
-            furthest = k;
-    return furthest;
+    /* Where nothing came of it, nothing would. */
+    if (k->count > 0)
+        k->state = WAITING;
+    forget(e, k);
 }
 
-bool take_back_room(const struct expansion *e)
+void give_up_rooms(struct expansion *e)
 {
-    struct pipeline *p = e->p;
-    const double now = clock_seconds();
-
-    p->expanding->rooms_lent = 0;
-    for (struct expansion *other = p->expanding->expansions; other != NULL; other = other->next) {
-        struct stretch *k;
-
-        if (other == e || other->closing || other->accepting || other->stalled_at == 0 ||
-            now - other->stalled_at < STALLED)
-            continue;
-        k = furthest_decoded(other);
-        if (k != NULL) {
-            /* It can be decoded again. */
-            forget(other, k);
-            k->state = WAITING;
-            return true;
+    for (struct stretch *k = e->first; k != NULL; k = k->next)
+        if (k->state == DECODED && k->waiting == 0) {
+            decode_later(e, k);
+        } else if (k->state == DECODED && k->room != NULL && !k->room_is_own) {
+            k->room_is_own = true;
+            e->p->expanding->rooms_made--;
         }
-        for (k = other->first; k != NULL; k = k->next)
-            p->expanding->rooms_lent += k->room != NULL;
-    }
-    return has_free_room(p);
+}
+
+uint64_t written_to(const struct expansion *e)
+{
+    const struct piece *piece = e->written != NULL ? e->written : e->first_out;
+
+    return piece != NULL ? piece->start / 8 : e->cursor;
+}
+
+void count_lead(struct expansion *e)
+{
+    const uint64_t written = written_to(e);
+    const uint64_t ahead = e->pushed > written && !e->closing ? e->pushed - written : 0;
+    const uint64_t lent = e->has_begun && ahead > PUSH_LEAD ? ahead - PUSH_LEAD : 0;
+
+    e->p->expanding->lead_lent += lent - e->lead_lent;
+    e->lead_lent = lent;
 }
 
 /* Whether the consumer, which is at that bit, cannot use the stretch any more. */
@@ -256,7 +277,7 @@ void drop_past(struct expansion *e, uint64_t bit)
             rooms += k->room != NULL;
             free_stretch(e, k);
         } else {
-            if (k->from < wanted)
+            if (k->from < wanted && !(e->has_given_up && k->waiting > 0))
                 wanted = k->from;
             last = k;
             link = &k->next;
@@ -268,6 +289,7 @@ void drop_past(struct expansion *e, uint64_t bit)
         crew_call(e->p);
     /* A mark may begin before the stretch. */
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
+    count_lead(e);
 }
 
 /* Adds a stretch of what stretch k has from byte `from` on; NULL if memory is short. */

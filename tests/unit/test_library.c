@@ -1048,6 +1048,84 @@ static void test_stalled(void)
     gzlzss_free(z);
 }
 
+/* What zlib makes of in[0..len): one member without marks. */
+static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_len)
+{
+    uint8_t *out = unit_need(malloc(len));
+    z_stream s = {
+        .next_in = (uint8_t *)in, .avail_in = (uInt)len, .next_out = out, .avail_out = (uInt)len};
+
+    if (deflateInit2(&s, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflate(&s, Z_FINISH) != Z_STREAM_END)
+        abort();
+    *out_len = s.total_out;
+    deflateEnd(&s);
+    return out;
+}
+
+/* Streams keep little while their callers take no output, or give no input, also after they have done
+ * much; then they go on. */
+static void test_idle_decompression(void)
+{
+    enum { STREAMS = 20 };
+    const size_t len = 16 * input_size;
+    uint8_t *plain = unit_need(malloc(len)), *out = unit_need(malloc(len)), *packed;
+    gzlzss_stream *s[STREAMS];
+    gzlzss_in in[STREAMS];
+    size_t packed_len, done[STREAMS];
+    gzlzss *z;
+
+    for (size_t i = 0; i < 16; i++)
+        memcpy(plain + i * input_size, input, input_size);
+    packed = compressed_by_zlib(plain, len, &packed_len);
+    for (int has_input = 0; has_input < 2; has_input++) {
+        /* What all threads of the object keep, and all streams together. */
+        const size_t each = (size_t)(has_input ? 7 : 4) << 20, all = (size_t)40 << 20;
+        size_t mapped = 0, resident = 0, resident_then = 0;
+        bool is_known;
+
+        z = object(1, 8);
+        is_known = memory_now(&mapped, &resident);
+        for (int i = 0; i < STREAMS; i++) {
+            const size_t until = has_input ? 5 * input_size : len;
+
+            done[i] = 0;
+            in[i] = (gzlzss_in){packed, has_input ? packed_len : packed_len / 2, 0};
+            CHECK_EQ(gzlzss_decompress_stream(&s[i], z, NULL), GZLZSS_OK);
+            while (done[i] < until) {
+                const size_t room = until - done[i] < 100000 ? until - done[i] : 100000;
+                gzlzss_out o = {out, room, 0};
+
+                CHECK_EQ(gzlzss_stream_run(s[i], &o, &in[i], GZLZSS_FLUSH), GZLZSS_OK);
+                CHECK(memcmp(out, plain + done[i], o.used) == 0);
+                done[i] += o.used;
+                if (o.used < o.size)
+                    break;
+            }
+        }
+        for (int waits = 0; waits < (UNIT_SANITIZED ? 20 : 1000) && is_known; waits++) {
+            usleep(10000);
+            if (!memory_now(&mapped, &resident_then) ||
+                resident_then <= resident + all + STREAMS * each)
+                break;
+        }
+        CHECK(resident_then <= resident + all + STREAMS * each || UNIT_SANITIZED);
+        for (int i = 0; i < STREAMS; i++) {
+            in[i].size = packed_len;
+            if (i % 10 == 0) {
+                memcpy(out, plain, done[i]);
+                run_until(s[i], &in[i], out, &done[i], len, len);
+                CHECK(memcmp(out, plain, len) == 0);
+            }
+            gzlzss_stream_free(s[i]);
+        }
+        gzlzss_free(z);
+    }
+    free(packed);
+    free(out);
+    free(plain);
+}
+
 /* What is flushed is all that comes of the input: of a member that zlib has flushed, or of several
  * members. */
 static void test_flush(void)
@@ -1659,6 +1737,7 @@ int main(void)
     RUN(test_waiting);
     RUN(test_turns);
     RUN(test_stalled);
+    RUN(test_idle_decompression);
     RUN(test_flush);
     RUN(test_descriptors);
     RUN(test_signals);

@@ -1,7 +1,8 @@
 /*
- * test_waits.c - what waits for descriptors, where poll is interrupted or fails
+ * test_waits.c - what waits: for descriptors, where poll is interrupted or fails; for a stream's caller
  *
- * Sources that wait are compiled for this test, with another poll.
+ * Sources that wait are compiled for this test, with another poll, and with so little patience that a
+ * stream gives up what was decoded ahead when its caller is away for some milliseconds.
  */
 #include "config.h"
 
@@ -12,13 +13,14 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/clock.h"
 #include "base/io.h"
 #include "include/gzlzss.h"
 #include "pipeline/expand/input.h"
 #include "pipeline/compress/source.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/inputs.h"
 
 /* How many calls of poll do what they should, how many fail then, and their errno. */
 static atomic_int passes, fails, fails_with;
@@ -261,6 +263,212 @@ static void test_io(void)
     }
 }
 
+/* --- Streams whose callers are away now and then ---------------------------------------------- */
+
+/* What is decompressed: pieces of all kinds come of it. */
+struct packed {
+    uint8_t *plain, *bytes;
+    size_t plain_len, len, room;
+};
+
+/* Adds a member of plain[from..to), with a flush in every `flush` bytes, which is a mark if `marks`. */
+static void add_member(struct packed *p, size_t from, size_t to, size_t flush, bool marks)
+{
+    z_stream z = {0};
+
+    if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    while (from < to) {
+        const size_t n = to - from < flush ? to - from : flush;
+
+        z.next_in = p->plain + from;
+        z.avail_in = (uInt)n;
+        z.next_out = p->bytes + p->len;
+        z.avail_out = (uInt)(p->room - p->len);
+        from += n;
+        if (from == to) {
+            CHECK_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
+        } else if (marks) {
+            CHECK_EQ(deflate(&z, Z_SYNC_FLUSH), Z_OK);
+            CHECK_EQ(deflate(&z, Z_FULL_FLUSH), Z_OK);
+        } else {
+            CHECK_EQ(deflate(&z, Z_NO_FLUSH), Z_OK);
+        }
+        p->len = (size_t)(z.next_out - p->bytes);
+    }
+    deflateEnd(&z);
+}
+
+enum { ONE_MEMBER, MARKS, SMALL_MEMBERS, MEMBERS, UNEVEN, KINDS };
+
+static void make_packed(struct packed *p, int kind)
+{
+    const size_t len = (size_t)14 << 20;
+    uint64_t state = (uint64_t)kind + 1;
+
+    *p = (struct packed){.plain_len = len, .room = 2 * len};
+    p->plain = unit_need(malloc(len));
+    p->bytes = unit_need(malloc(p->room));
+    fill_tokens(p->plain, len, 60, 9, &state);
+    /* Some of it compresses a hundred times as well. */
+    for (size_t at = len / 3; kind == UNEVEN && at < len; at += len / 3)
+        memset(p->plain + at, 0, len / 6 < len - at ? len / 6 : len - at);
+    switch (kind) {
+    case SMALL_MEMBERS:
+        for (size_t at = 0; at < len; at += 60000)
+            add_member(p, at, at + 60000 < len ? at + 60000 : len, SIZE_MAX / 2, false);
+        break;
+    case MEMBERS:
+        for (size_t at = 0; at < len; at += 3000000)
+            add_member(p, at, at + 3000000 < len ? at + 3000000 : len, SIZE_MAX / 2, false);
+        break;
+    case MARKS:
+        add_member(p, 0, len, (size_t)700 << 10, true);
+        break;
+    default:
+        add_member(p, 0, len, SIZE_MAX / 2, false);
+    }
+}
+
+/* A stream, how far it is, and how far it goes before its caller is away. */
+struct client {
+    const struct packed *p;
+    gzlzss_stream *s;
+    size_t at, done, until;
+    gzlzss_status status;
+};
+
+/* Microseconds for which a caller is away: so short that workers only get ahead of it, and so long that
+ * its stream gives up what they have decoded. */
+enum { SHORT = 1000 * STREAM_PATIENCE / 2, LONG = 1000 * STREAM_PATIENCE * 3 / 2 };
+
+/* Lets a stream go on, with some room, and some of the input or all. */
+static void go_on(struct client *c, uint8_t *out, uint64_t *state)
+{
+    static const size_t rooms[] = {0, 1, 5000, 200000, 2000000};
+    const size_t room = rooms[unit_below(state, 5)], left = c->p->len - c->at;
+    const size_t give = unit_below(state, 2) == 0 ? left : unit_below(state, 500000);
+    gzlzss_in in = {c->p->bytes + c->at, give < left ? give : left, 0};
+    gzlzss_out o = {out, room, 0};
+
+    c->status = gzlzss_stream_run(c->s, &o, &in, in.size == left ? GZLZSS_END : GZLZSS_CONTINUE);
+    CHECK(c->done + o.used <= c->p->plain_len);
+    CHECK(memcmp(out, c->p->plain + c->done, o.used) == 0);
+    c->at += in.used;
+    c->done += o.used;
+}
+
+/* Takes `len` bytes, or what is left, with `room` for output at a time. */
+static void take(struct client *c, uint8_t *out, size_t len, size_t room)
+{
+    const size_t until = c->done + len;
+
+    while (c->done < until && c->status == GZLZSS_OK) {
+        gzlzss_in in = {c->p->bytes + c->at, c->p->len - c->at, 0};
+        gzlzss_out o = {out, room, 0};
+
+        c->status = gzlzss_stream_run(c->s, &o, &in, GZLZSS_END);
+        CHECK(c->done + o.used <= c->p->plain_len);
+        CHECK(memcmp(out, c->p->plain + c->done, o.used) == 0);
+        c->at += in.used;
+        c->done += o.used;
+    }
+}
+
+/* Workers get ahead of a caller, which takes a bit, so that all that was decoded is accepted, and then is
+ * away for long: that is taken back. */
+static void test_line_is_taken_back(void)
+{
+    static const int threads[] = {3, 8};
+    uint8_t *out = unit_need(malloc(2000000));
+    uint64_t state = 9;
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct packed p;
+
+        make_packed(&p, kind);
+        for (int i = 0; i < 2; i++) {
+            gzlzss_options o = GZLZSS_OPTIONS_INIT;
+            gzlzss *z;
+
+            o.threads = threads[i];
+            o.backend = GZLZSS_CPU;
+            CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+            for (int round = 0; round < (UNIT_SANITIZED ? 1 : 3); round++) {
+                struct client c = {.p = &p};
+
+                CHECK_EQ(gzlzss_decompress_stream(&c.s, z, NULL), GZLZSS_OK);
+                take(&c, out, 2500000, 100000);
+                for (int turn = 0; turn < 2; turn++) {
+                    usleep(SHORT);
+                    take(&c, out, 1 + unit_below(&state, 600000), 1 + unit_below(&state, 90000));
+                    usleep(LONG);
+                    take(&c, out, unit_below(&state, 5000000), 100000);
+                }
+                if (round % 2 == 0) {
+                    take(&c, out, SIZE_MAX / 2, 100000);
+                    CHECK_EQ(c.status, GZLZSS_STREAM_END);
+                    CHECK_EQ(c.done, p.plain_len);
+                }
+                gzlzss_stream_free(c.s);
+            }
+            gzlzss_free(z);
+        }
+        free(p.plain);
+        free(p.bytes);
+    }
+    free(out);
+}
+
+/* Streams give up what was decoded ahead at any moment, and what comes of them is right. */
+static void test_callers_are_away(void)
+{
+    static const int threads[] = {2, 3, 8};
+    static struct packed packed[KINDS];
+    uint8_t *out = unit_need(malloc(2000000));
+    uint64_t state = 5;
+
+    for (int kind = 0; kind < KINDS; kind++)
+        make_packed(&packed[kind], kind);
+    for (int i = 0; i < 3; i++) {
+        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        struct client clients[KINDS];
+        int over = 0;
+        gzlzss *z;
+
+        o.threads = threads[i];
+        o.backend = GZLZSS_CPU;
+        CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+        for (int kind = 0; kind < KINDS; kind++) {
+            clients[kind] = (struct client){.p = &packed[kind], .until = 4000000};
+            CHECK_EQ(gzlzss_decompress_stream(&clients[kind].s, z, NULL), GZLZSS_OK);
+        }
+        while (over < KINDS) {
+            struct client *c = &clients[unit_below(&state, KINDS)];
+
+            if (c->status != GZLZSS_OK)
+                continue;
+            go_on(c, out, &state);
+            over += c->status != GZLZSS_OK;
+            if (c->done >= c->until) {
+                usleep(unit_below(&state, 2) == 0 ? SHORT : LONG);
+                c->until += 1 + unit_below(&state, 4000000);
+            }
+        }
+        for (int kind = 0; kind < KINDS; kind++) {
+            CHECK_EQ(clients[kind].status, GZLZSS_STREAM_END);
+            CHECK_EQ(clients[kind].done, packed[kind].plain_len);
+            gzlzss_stream_free(clients[kind].s);
+        }
+        gzlzss_free(z);
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        free(packed[kind].plain);
+        free(packed[kind].bytes);
+    }
+    free(out);
+}
+
 int main(void)
 {
     /* What reads though it must not waits for ever. */
@@ -271,5 +479,7 @@ int main(void)
     RUN(test_patience);
     RUN(test_source);
     RUN(test_io);
+    RUN(test_line_is_taken_back);
+    RUN(test_callers_are_away);
     return unit_done();
 }

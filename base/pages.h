@@ -1,0 +1,29 @@
+/*
+ * pages.h - memory that goes back to the system while its addresses stay
+ */
+#ifndef GZLZSS_BASE_PAGES_H
+#define GZLZSS_BASE_PAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Gives back the whole pages from `from` to `to`, which lie in memory from malloc().  Their bytes are zero,
+ * or what they were, when they are used again. */
+static inline void pages_give_back(void *from, const void *to)
+{
+#ifdef MADV_DONTNEED
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = ((uintptr_t)from + page - 1) / page * page;
+    const uintptr_t end = (uintptr_t)to / page * page;
+
+    if (first < end)
+        (void)madvise((uint8_t *)from + (first - (uintptr_t)from), end - first, MADV_DONTNEED);
+#else
+    (void)from;
+    (void)to;
+#endif
+}
+
+#endif
