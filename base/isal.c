@@ -14,7 +14,33 @@ const char *isal_why_not(void)
     return "this gzlzss was built without it";
 }
 
-#elif !defined(ISAL_SONAME)
+#else
+
+#include <stdatomic.h>
+
+/* Found out once for the process, as what follows. */
+static _Atomic(enum isal_verdict) verdict;
+
+const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
+                                     void *ctx)
+{
+    const struct isal *isal = isal_open();
+    enum isal_verdict known = atomic_load(&verdict);
+
+    if (isal != NULL && known == ISAL_UNKNOWN) {
+        known = try(isal, ctx);
+        if (known != ISAL_UNKNOWN)
+            atomic_store(&verdict, known);
+    }
+    return known == ISAL_RIGHT ? isal : NULL;
+}
+
+const struct isal *isal_if_tried(void)
+{
+    return atomic_load(&verdict) == ISAL_RIGHT ? isal_open() : NULL;
+}
+
+#ifndef ISAL_SONAME
 
 static const struct isal linked = {crc32_gzip_refl, isal_inflate_init, isal_inflate};
 
@@ -25,7 +51,7 @@ const struct isal *isal_open(void)
 
 const char *isal_why_not(void)
 {
-    return NULL;
+    return atomic_load(&verdict) == ISAL_WRONG ? "it does not decompress as expected" : NULL;
 }
 
 const struct isal *isal_for(uint64_t bytes)
@@ -38,7 +64,6 @@ const struct isal *isal_for(uint64_t bytes)
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Loading ISA-L takes 70 us on an EPYC, in which zlib 1.2.13 sums up 500 KB there, and less on a slower
@@ -75,7 +100,10 @@ const struct isal *isal_open(void)
 
 const char *isal_why_not(void)
 {
-    return isal_open() != NULL ? NULL : ISAL_SONAME " could not be loaded";
+    if (isal_open() == NULL)
+        return ISAL_SONAME " could not be loaded";
+    return atomic_load(&verdict) == ISAL_WRONG ? ISAL_SONAME " does not decompress as expected"
+                                               : NULL;
 }
 
 const struct isal *isal_for(uint64_t bytes)
@@ -84,5 +112,7 @@ const struct isal *isal_for(uint64_t bytes)
 
     return isal != NULL || bytes < ENOUGH ? isal : isal_open();
 }
+
+#endif
 
 #endif

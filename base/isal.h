@@ -13,8 +13,8 @@
 #ifndef GZLZSS_ISAL_H
 #define GZLZSS_ISAL_H
 
-/* Why zlib decompresses in ISA-L's place, in words; NULL if ISA-L does, which is loaded then.  Any thread may
- * ask. */
+/* Why zlib decompresses in ISA-L's place, in words; NULL if ISA-L does, which is loaded then.  What its inflate
+ * does is known once there was a decoder (inf_open).  Any thread may ask. */
 const char *isal_why_not(void);
 
 #ifdef HAVE_ISAL
@@ -32,6 +32,17 @@ struct isal {
 
 /* ISA-L, loaded if it is not yet; NULL if it cannot be, which is not tried again.  Any thread may ask. */
 const struct isal *isal_open(void);
+
+/* What is known of its inflate. */
+enum isal_verdict { ISAL_UNKNOWN, ISAL_RIGHT, ISAL_WRONG };
+
+/* isal_open, for one who inflates: NULL, too, if its inflate was found not to do what is expected of it.
+ * `try` is to find out, the first time. */
+const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
+                                     void *ctx);
+
+/* That if it was found to do so before; else NULL. */
+const struct isal *isal_if_tried(void);
 
 /* ISA-L if it is loaded, or if the CRC of so many bytes is worth loading it; else NULL.  Any thread may
  * ask. */

@@ -29,8 +29,9 @@ static enum gz_status go_ahead(struct gz_stream *s, uint64_t bit, uint32_t *crc,
     unsigned skip;
     int byte = 0;
 
-    if (!ahead->has(ahead->ctx, bit))
+    if (bit < s->ahead_from || !ahead->has(ahead->ctx, bit, &s->ahead_from))
         return GZ_OK;
+    s->ahead_from = 0;
     if (!gz_flush(s))
         return GZ_WRITE_ERROR;
     memmove(s->out - GZ_OUT_BACK, s->out + waiting - GZ_OUT_BACK, GZ_OUT_BACK);
@@ -57,6 +58,14 @@ static enum gz_status go_ahead(struct gz_stream *s, uint64_t bit, uint32_t *crc,
                : GZ_NO_MEMORY;
 }
 
+/* Where io.ahead may have something next, in bits from that bit of the input on. */
+static size_t ahead_from(const struct gz_stream *s, uint64_t bit)
+{
+    const uint64_t from = s->ahead_from > bit ? s->ahead_from - bit : 0;
+
+    return from < SIZE_MAX ? (size_t)from : SIZE_MAX;
+}
+
 static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
 {
     enum gz_status status;
@@ -68,14 +77,15 @@ static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
             return status;
     }
     for (bool last = false;;) {
+        const uint64_t in_bit = 8 * (gz_in_offset(s) - INF_BACK);
         struct inf_io io = {.in = s->in + s->in_pos,
                             .in_len = s->in_end - s->in_pos,
                             .in_ends = last,
                             .out = s->out + s->out_len,
                             .out_len = GZ_OUT_SIZE - s->out_len,
                             .window = window_of(*len),
-                            .stops = s->io.ahead != NULL};
-        const uint64_t in_bit = 8 * (gz_in_offset(s) - INF_BACK);
+                            .stops = s->io.ahead != NULL,
+                            .stops_from = ahead_from(s, in_bit)};
         const enum inf_result result = inf_run(s->raw, &io);
 
         s->in_pos = (size_t)((ptrdiff_t)s->in_pos + io.used);
@@ -124,10 +134,14 @@ enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len
 
     *crc = 0;
     *len = 0;
-    if (s->raw != NULL)
+    if (s->raw != NULL && s->raw_is_small && !s->io.is_small)
+        gz_free_deflate(s);
+    if (s->raw != NULL) {
         inf_reset(s->raw);
-    else
-        s->raw = inf_open();
+    } else {
+        s->raw = inf_open(s->io.is_small);
+        s->raw_is_small = s->io.is_small;
+    }
     if (s->raw != NULL)
         status = run(s, crc, len);
     s->info->deflate_bytes += gz_in_offset(s) - start;
@@ -137,4 +151,5 @@ enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len
 void gz_free_deflate(struct gz_stream *s)
 {
     inf_close(s->raw);
+    s->raw = NULL;
 }

@@ -378,7 +378,7 @@ bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info
 {
     /* Those who decode ahead are not to take it first. */
     if (io->ahead != NULL && s->raw == NULL)
-        s->raw = inf_open();
+        s->raw = inf_open(false);
     if (io->ahead != NULL && s->raw == NULL)
         return false;
     *s = (struct gz_stream){
@@ -389,6 +389,7 @@ bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info
         .in_end = GZ_IN_BACK,
         .out = s->out,
         .raw = s->raw,
+        .raw_is_small = s->raw_is_small,
     };
     memset(s->in, 0, GZ_IN_BACK);
     memset(info, 0, sizeof *info);

@@ -25,8 +25,10 @@ struct gz_place {
  * decoding from the start gives.
  */
 struct gz_ahead {
-    /* Whether something that starts at that bit was decoded, or is being decoded. */
-    bool (*has)(void *ctx, uint64_t bit);
+    /* Whether something that starts at that bit was decoded, or is being decoded.  *from becomes the
+     * bit from which on that is worth asking again: to ask at the start of each block takes longer than
+     * a short block. */
+    bool (*has)(void *ctx, uint64_t bit, uint64_t *from);
     /* Writes as much as was decoded from that place on, if anything, and goes on to where that
      * ends.  False if a write failed, with errno set. */
     bool (*run)(void *ctx, struct gz_place *place);
@@ -49,6 +51,7 @@ struct gz_io {
     void (*extra)(void *ctx, unsigned bytes); /* a gzip header has an extra field of so many bytes,
                                                  which is ignored; may be NULL */
     const struct gz_ahead *ahead;             /* or NULL */
+    bool is_small;                            /* the input is known to have less than INF_SMALL */
 };
 
 #endif

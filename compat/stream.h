@@ -66,6 +66,8 @@ struct gz_stream {
 
     struct inf_raw
         *raw; /* compat/deflate.c's, made when it is first needed, or if io.ahead at once */
+    bool raw_is_small;   /* it is for small inputs */
+    uint64_t ahead_from; /* before that bit of the input, io.ahead has nothing */
 
     enum gz_format format;        /* of what comes next */
     bool header_read;             /* the first header was parsed, */

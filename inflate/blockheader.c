@@ -222,21 +222,8 @@ static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_len
         length_lengths[order[i]] = (uint8_t)take(r, 3);
     }
 
-    switch (used_patterns(length_lengths, LENGTH_SYMBOLS)) {
-    case ALL:
-        break;
-    case 0:
-        /* zlib takes one bit for each code length, and finds that the end of the block has no
-         * code when it has got them all. */
-        for (unsigned i = 0; i < litlens + distances; i++) {
-            if (!need(r, 1))
-                return INF_BLOCK_CUT;
-            take(r, 1);
-        }
+    if (used_patterns(length_lengths, LENGTH_SYMBOLS) != ALL)
         return INF_BLOCK_BAD;
-    default:
-        return INF_BLOCK_BAD;
-    }
     make_steps(length_lengths, steps);
 
     const enum inf_block_verdict verdict =

@@ -19,6 +19,9 @@
 /* The most input that a decoder leaves, as it cannot go on without what follows it. */
 #define INF_REST INF_BLOCK_HEADER_MAX
 
+/* See inf_open. */
+#define INF_SMALL ((size_t)16 << 10)
+
 /* How far data may refer back. */
 #define INF_WINDOW ((size_t)32 << 10)
 
@@ -40,6 +43,7 @@ struct inf_io {
     size_t out_len; /* at least 1 */
     size_t window;  /* bytes before out that belong to the same data, at most INF_WINDOW */
     bool stops;     /* return INF_BLOCK at the end of each block; otherwise it is never returned */
+    size_t stops_from; /* with `stops`: but not at an end before that place (see `place`) */
 
     /* For inf_run to set, 0 before: the number of input bytes taken, and of output bytes made.
      * After INF_END, `used` are those up to the data's last byte, which may be as few as -INF_BACK
@@ -52,8 +56,10 @@ struct inf_io {
 /* A decoder; about 0.1 MB of memory. */
 struct inf_raw;
 
-/* A decoder that is ready for data, and needs no more memory for good data; NULL if memory is short. */
-struct inf_raw *inf_open(void);
+/* A decoder that is ready for data, and needs no more memory for good data; NULL if memory is short.
+ * `is_small`: for inputs of less than INF_SMALL, which ISA-L takes longer to be loaded than zlib takes for
+ * all. */
+struct inf_raw *inf_open(bool is_small);
 
 /* Forgets the data at hand: the decoder is ready for other data. */
 void inf_reset(struct inf_raw *raw);

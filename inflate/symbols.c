@@ -89,15 +89,22 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
     unsigned count[DEFLATE_MAX_CODE + 1] = {0}, next[DEFLATE_MAX_CODE + 1], code = 0;
     unsigned longest = 0, used = 1u << root;
 
+    /* Counting one zero after the other takes longer than all the rest. */
     for (unsigned i = 0; i < n; i++)
-        count[lengths[i]]++;
+        if (n - i >= 8 && load64(lengths + i) == 0)
+            i += 7;
+        else
+            count[lengths[i]]++;
     for (unsigned l = 1; l <= DEFLATE_MAX_CODE; l++) {
         next[l] = code;
         code = (code + count[l]) << 1;
         if (count[l] > 0)
             longest = l;
     }
-    memset(table, 0, sizeof(*table) << root);
+    /* With short codes alone, the root's table is a smaller one several times. */
+    const unsigned small = longest < root ? longest : root;
+
+    memset(table, 0, sizeof(*table) << small);
     for (unsigned i = 0; i < n; i++) {
         const unsigned bits = lengths[i];
 
@@ -107,7 +114,7 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
         const uint32_t entry = i < symbols ? entry_of(i) + (bits << 8 | bits) : 0;
 
         if (bits <= root) {
-            for (unsigned at = reversed; at < 1u << root; at += 1u << bits)
+            for (unsigned at = reversed; at < 1u << small; at += 1u << bits)
                 table[at] = entry;
             continue;
         }
@@ -122,6 +129,8 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
         for (unsigned at = reversed >> root; at < 1u << second_bits; at += 1u << (bits - root))
             table[(*first >> 16) + at] = entry;
     }
+    for (unsigned bits = small; bits < root; bits++)
+        memcpy(table + (1u << bits), table, sizeof(*table) << bits);
 }
 
 static void make_fixed_tables(struct inf_symbols *d)

@@ -52,7 +52,7 @@ struct piece_tools *piece_tools_new(void)
 
     if (t == NULL)
         return NULL;
-    t->raw = inf_open();
+    t->raw = inf_open(false);
     t->in = malloc(BACK + IN_SIZE + SLACK);
     t->out = malloc(INF_WINDOW + OUT_SIZE + SLACK);
     if (t->raw != NULL && t->in != NULL && t->out != NULL)

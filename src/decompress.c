@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/isal.h"
 #include "compat/gunzip.h"
+#include "inflate/raw.h"
 #include "src/cleanup.h"
 #include "src/decompress.h"
 #include "src/list.h"
@@ -202,6 +203,13 @@ static bool may_expand(const struct file *f)
             (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_stretch() > 0);
 }
 
+/* Whether that is all there is, and so little that to load ISA-L takes longer. */
+static bool is_small(const struct file *f)
+{
+    return f->o->name_count <= 1 && !f->o->recursive && S_ISREG(f->in_stat.st_mode) &&
+           (uint64_t)f->in_stat.st_size < INF_SMALL && testing_stretch() == 0;
+}
+
 /* Opens a stream, with an expansion if there can be one.  If memory is short, what others hold is given back,
  * and one thread does the work.  NULL if that does not help. */
 static struct gz_stream *open_stream(struct reader *r, struct gz_io *io, struct gz_info *info,
@@ -236,7 +244,8 @@ static bool decompress(struct file *f, struct pipeline *p)
                        .write = write_output,
                        .ctx = &reader,
                        .copy_unknown = f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
-                       .extra = note_extra};
+                       .extra = note_extra,
+                       .is_small = is_small(f)};
     struct pipeline_expansion_stats stats;
     struct gz_info info;
     struct gz_stream *s;

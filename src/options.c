@@ -16,6 +16,7 @@
 
 #include "base/isal.h"
 #include "base/limits.h"
+#include "inflate/raw.h"
 #include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
@@ -992,7 +993,10 @@ void options_version(void)
     const char *inflate = "zlib";
 
 #ifdef HAVE_ISAL
-    inflate = isal_open() != NULL ? "ISA-L" : "zlib (ISA-L could not be loaded)";
+    inf_close(inf_open(false)); /* the first decoder finds out what ISA-L does */
+    inflate = isal_open() == NULL      ? "zlib (ISA-L could not be loaded)"
+              : isal_why_not() != NULL ? "zlib (ISA-L does not decompress as expected)"
+                                       : "ISA-L";
 #endif
     printf("%s\n"
            "CUDA: %s.  CRC-32 and inflate: %s.\n",

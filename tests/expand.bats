@@ -201,6 +201,55 @@ ahead() {
     as_one f.gz
 }
 
+# rows BYTES DOUBLINGS X: f.gz starts with blocks that these bytes are, 2^DOUBLINGS times, and which hold X
+# times the letter x each time; then comes what is in plain.  All of that is in data.
+rows() {
+    # shellcheck disable=SC2059 # The bytes are escapes.
+    printf "$1" >row
+    for _ in $(seq "$2"); do
+        cat row row >twice
+        mv twice row
+    done
+    { head -c $(($3 << $2)) /dev/zero | tr '\000' x && cat plain; } >data
+    {
+        printf '\037\213\010\000\000\000\000\000\000\003'
+        cat row
+        "$GZLZSS" -nc plain | tail -c +11 | head -c -8
+        "$GZLZSS" -nc data | tail -c 8
+    } >f.gz
+}
+
+@test "short blocks in long rows: empty ones, and of a few bytes" {
+    "$GEN" mixed 500000 >plain
+    rows '\000\000\000\377\377' 15 0
+    as_one f.gz
+    cmp data many
+    rows '\000\001\000\376\377x' 15 1
+    as_one f.gz
+    cmp data many
+    # Four fixed blocks: without a literal, and with one.
+    rows '\002\010\040\200\000' 15 0
+    as_one f.gz
+    cmp data many
+    rows '\252\000\250\002\240\012\200\052\000' 14 4
+    as_one f.gz
+    cmp data many
+    # Eight dynamic blocks of three literals.
+    dynamic='\004\300\201\010\000\000\000\000\040\355\361\017\011\200\003\021\000\000\000\000'
+    dynamic+='\100\332\343\037\022\000\007\042\000\000\000\000\200\264\307\077\044\000\016\104'
+    dynamic+='\000\000\000\000\000\151\217\177\110\000\034\210\000\000\000\000\000\322\036\377'
+    dynamic+='\220\000\070\020\001\000\000\000\000\244\075\376\041\001\160\040\002\000\000\000'
+    dynamic+='\000\110\173\374\103\002\340\100\004\000\000\000\000\220\366\370\207'
+    rows "$dynamic" 11 24
+    as_one f.gz
+    cmp data many
+    # Cut off and damaged in the middle of them.
+    head -c 100000 f.gz >cut.gz
+    as_one cut.gz
+    { head -c 100000 f.gz && printf '\377\377\377\377' && tail -c +100005 f.gz; } >bad.gz
+    as_one bad.gz
+}
+
 @test "data of which a part makes far more output than the rest" {
     # A stretch of the compressed file makes more than there is room for; the rest is not left to one thread.
     {
@@ -273,6 +322,7 @@ ahead() {
     "$GEN" text 6000000 >long
     "$GZLZSS" -c -b 64 long >f.gz
     mkfifo fifo
+    : >out
     { head -c 900000 f.gz && sleep 100; } >fifo 3>&- &
     writer=$!
     "$GZLZSS" -dc -p4 <fifo >out 3>&- &
@@ -294,6 +344,7 @@ stalls() {
     for threads in 1 4; do
         rm -f fifo
         mkfifo fifo
+        : >out
         { head -c 1300000 "$1" && sleep 100; } >fifo 3>&- &
         writer=$!
         "$GZLZSS" -dc -p$threads <fifo >out 3>&- &

@@ -412,6 +412,76 @@ END
     done
 }
 
+# An ISA-L that does one thing of what WRONG says otherwise; all else is the real one's.
+wrong_isal() {
+    local name
+    name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | head -n 1)
+    cat >isal.c <<'END'
+#include <dlfcn.h>
+#include <isa-l/igzip_lib.h>
+static void *real(const char *name)
+{
+    return dlsym(dlopen(REAL, RTLD_NOW | RTLD_LOCAL), name);
+}
+uint32_t crc32_gzip_refl(uint32_t crc, const unsigned char *bytes, uint64_t len)
+{
+    return ((uint32_t(*)(uint32_t, const unsigned char *, uint64_t))real("crc32_gzip_refl"))(crc, bytes, len);
+}
+void isal_inflate_init(struct inflate_state *s)
+{
+    const struct inflate_state before = *s;
+    ((void (*)(struct inflate_state *))real("isal_inflate_init"))(s);
+#if WRONG == 1 /* as if they were elsewhere */
+    s->tmp_out_valid = before.tmp_out_valid;
+    s->tmp_out_processed = before.tmp_out_processed;
+#endif
+    (void)before;
+}
+int isal_inflate(struct inflate_state *s)
+{
+    unsigned char *const out = s->next_out;
+#if WRONG == 2
+    return ISAL_INVALID_BLOCK;
+#elif WRONG == 3 /* the window is lost */
+    if (s->tmp_out_valid == 2 * ISAL_DEF_HIST_SIZE)
+        s->tmp_out_valid = s->tmp_out_processed = 0;
+#endif
+    const int result = ((int (*)(struct inflate_state *))real("isal_inflate"))(s);
+#if WRONG == 4
+    if (s->next_out > out)
+        *out ^= 1;
+#elif WRONG == 5
+    s->read_in_length++;
+#endif
+    (void)out;
+    return result;
+}
+END
+    "${CC:-cc}" -O1 -shared -fPIC -DWRONG="$1" -DREAL="\"$("${CC:-cc}" -print-file-name="$name")\"" isal.c -o "$name"
+}
+
+@test "an ISA-L that does not decompress as expected is not used" {
+    have "${CC:-cc}" || skip "there is no cc"
+    loads_isal || skip "ISA-L is not loaded, or there is no ldd"
+    echo '#include <isa-l/igzip_lib.h>' | "${CC:-cc}" -E - >/dev/null 2>&1 || skip "ISA-L has no headers here"
+    "$GEN" mixed 3000000 >in
+    "$GZLZSS" -c in >in.gz
+    gzip -c in >gzip.gz
+    export LD_LIBRARY_PATH=$PWD
+    for wrong in 0 1 2 3 4 5; do
+        wrong_isal $wrong
+        is='zlib (ISA-L does not decompress as expected)'
+        [ "$wrong" -ne 0 ] || is=ISA-L
+        "$GZLZSS" -V | grep -q "inflate: $is\.\$" || fail "$wrong: $("$GZLZSS" -V)"
+        for options in -p1 -p4; do
+            "$GZLZSS" -dc $options in.gz gzip.gz | cmp - <(cat in in)
+        done
+        ends_with 0 "$GZLZSS" -tvv in.gz
+        said=$(grep -c 'ISA-L not used.*: libisal\.so\.[0-9]* does not decompress as expected$' stderr) || true
+        [ "$said" -eq $((wrong > 0)) ]
+    done
+}
+
 @test "-vv says why ISA-L is not used, and what that costs; of small files nothing" {
     "$GEN" random 600000 | "$GZLZSS" -c >in.gz
     "$GZLZSS" -c plain >plain.gz

@@ -15,6 +15,11 @@
 /* Pieces of a stretch, at most: it can have a great many members that are empty. */
 #define PIECES_MAX 1000
 
+/* A stretch that makes less than a quarter of what it takes, after so much input, is left to the
+ * consumer: it has a great many blocks that are empty, or nearly, and they take less than to accept
+ * what comes of them. */
+#define VAIN_INPUT ((uint64_t)16 << 10)
+
 /* --- A thread's memory ---------------------------------------------------------------------- */
 
 void expand_free_tools(struct expand_tools *t)
@@ -35,7 +40,7 @@ struct expand_tools *new_tools(void)
 
     if (t == NULL)
         return NULL;
-    t->raw = inf_open();
+    t->raw = inf_open(false);
     t->symbols = inf_symbols_new();
     t->view.in = malloc(INF_BACK + VIEW_SIZE + VIEW_PAD);
     if (t->view.in != NULL) {
@@ -169,6 +174,23 @@ struct at {
     struct piece *piece;
 };
 
+/* Whether so little comes of the piece, whose end is set, that the rest is left to the consumer. */
+static bool is_vain(const struct piece *piece, size_t made)
+{
+    const uint64_t in = (piece->end - piece->start) / 8;
+
+    return in >= VAIN_INPUT && made < in / 4;
+}
+
+/* Whether so little comes of each member, up to `end`, that the consumer does not take them over. */
+static bool are_vain(const struct at *a, const uint8_t *end)
+{
+    const size_t made = (size_t)(end - (a->k->room + ROOM_BEFORE));
+
+    return (a->piece->end - a->k->start) / 8 >= VAIN_INPUT && made / a->k->count < PIECE_MIN &&
+           a->e->fixed_stretch == 0;
+}
+
 /* Decodes symbols from the piece's start to where it is to end, or a window of bytes is known.
  * True: it goes on from there with bytes. */
 static bool decode_symbols(const struct at *a)
@@ -205,7 +227,7 @@ static bool decode_symbols(const struct at *a)
             piece->ended = true;
             return false;
         }
-        if (stops_at(a->e, a->t, a->k, piece->end))
+        if (is_vain(piece, n) || stops_at(a->e, a->t, a->k, piece->end))
             return false;
         if (n >= INF_WINDOW && inf_is_known(out + n)) {
             const size_t left = ROOM_SIZE - n * sizeof(*out);
@@ -277,7 +299,8 @@ static bool decode_bytes(const struct at *a, size_t window)
                                            : 8 * (v->offset + at - INF_BACK) + io.place;
             if (result == INF_END)
                 return true;
-            if (is_enough(v, a->k, piece->end, piece->bytes + made) ||
+            if (is_vain(piece, piece->symbols + made) ||
+                is_enough(v, a->k, piece->end, piece->bytes + made) ||
                 stops_at(a->e, a->t, a->k, piece->end))
                 return false;
         } else if (result != INF_MORE && result != INF_CUT) {
@@ -311,7 +334,7 @@ static bool next_member(struct at *a)
         header = gz_member_header(v->in + at, v->len - at);
     }
     a->k->is_full = header > 0 && a->k->count >= PIECES_MAX;
-    if (header == 0 || a->k->is_full)
+    if (header == 0 || a->k->is_full || are_vain(a, bytes))
         return false;
     const uint64_t start = 8 * (v->offset + at + header);
     if (stops_at(a->e, a->t, a->k, start))

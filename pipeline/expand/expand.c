@@ -20,8 +20,10 @@
 
 _Static_assert(READ_AND_NOT_USED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what was read");
 
-/* Output of fewer bytes is decoded again rather than taken over. */
-#define PIECE_MIN ((size_t)16 << 10)
+/* Where it is not known yet whether a stretch has a start, the consumer looks for that again only
+ * after so much input.  With more, it passes more of the starts that are found meanwhile; with less,
+ * short blocks take longer, as it waits for the lock at each. */
+#define LOOK_AGAIN ((uint64_t)4 << 10)
 
 /* What the consumer does ahead in tests, each time. */
 #define TEST_STEPS 4
@@ -325,14 +327,36 @@ static bool is_worth_it(const struct expansion *e, const struct piece *piece)
     return piece->symbols + piece->len >= PIECE_MIN || e->fixed_stretch > 0;
 }
 
-static bool has_ahead(void *ctx, uint64_t bit)
+/* The first bit behind `bit`, where the consumer is, at which something starts, or may yet be found to. */
+static uint64_t next_start(const struct expansion *e, uint64_t bit)
+{
+    const uint64_t soon = bit + (e->fixed_stretch > 0 ? 1 : 8 * LOOK_AGAIN);
+    const uint64_t passed = e->fixed_stretch > 0 ? e->passed : e->cursor; /* as in add_stretch */
+
+    for (const struct stretch *k = e->first; k != NULL; k = k->next) {
+        if (k->state == DECODED) {
+            for (size_t i = k->passed; i < k->count; i++)
+                if (k->pieces[i]->start > bit)
+                    return k->pieces[i]->start;
+        } else if (k->sought == FOUND && k->start > bit) {
+            return k->start;
+        } else if ((k->sought == NOT_SOUGHT || k->sought == SEEKING) && 8 * k->to > bit) {
+            return 8 * k->from > bit ? 8 * k->from : soon;
+        }
+    }
+    return 8 * (e->next_from > passed ? e->next_from : passed);
+}
+
+static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
 {
     struct expansion *e = ctx;
     struct piece *piece;
     bool has;
 
-    if (!e->has_begun)
+    if (!e->has_begun) {
+        *from = 8 * e->cursor; /* workers begin behind what has been read */
         return false;
+    }
     lock(e->p);
     e->passed = bit / 8;
     drop_past(e, bit);
@@ -348,6 +372,7 @@ static bool has_ahead(void *ctx, uint64_t bit)
             break;
         await(e->p, CAN_EXPAND);
     }
+    *from = next_start(e, bit);
     unlock(e->p);
     return has;
 }

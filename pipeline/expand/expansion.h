@@ -38,6 +38,9 @@
 /* A stretch of the input has what makes about so much output. */
 #define STRETCH_OUT ((uint64_t)2 << 20)
 
+/* Output of fewer bytes is decoded again rather than taken over. */
+#define PIECE_MIN ((size_t)16 << 10)
+
 /* A run of blocks that was decoded. */
 struct piece {
     struct stretch *stretch;
@@ -126,6 +129,8 @@ struct expansion {
     uint64_t last_mark;     /* the last that was found */
     bool has_marks;         /* one of these was good */
     uint64_t in, out;       /* bytes of accepted pieces */
+    /* Bytes of input in which workers have looked for a block's header, and in which they may. */
+    _Atomic uint64_t searched, search_max;
     struct gz_place *place; /* the consumer's, while it is at pieces, else NULL */
     bool accepting;         /* somebody is (then `window` is that thread's), */
     bool writing;           /* or writes (then place->crc is) */
@@ -145,7 +150,7 @@ struct expansion {
 
 /* Looks for a start in the stretch: a mark or member, else another unless `marks_only`.  Without the
  * lock. */
-bool find_start(const struct expansion *e, struct expand_tools *t, struct stretch *k,
+bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k,
                 bool marks_only);
 
 /* --- stretches.c --- */

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "compat/gzip.h"
@@ -11,6 +12,9 @@
 
 /* How much of the next input is looked at together with what may be a start. */
 #define SCAN_AFTER ((size_t)1 << 10)
+
+/* A header is looked for in so much input at a time. */
+#define SEARCH_STEP ((size_t)16 << 10)
 
 /* What was found in some input: places in it, or SIZE_MAX. */
 struct finds {
@@ -43,8 +47,24 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     }
 }
 
-bool find_start(const struct expansion *e, struct expand_tools *t, struct stretch *k,
-                bool marks_only)
+/* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; in has `len`
+ * bytes.  No more is looked at than search_max allows. */
+static uint64_t search(struct expansion *e, const uint8_t *in, size_t from, size_t to, size_t len)
+{
+    uint64_t place = INF_NOWHERE;
+
+    for (size_t at = from, n; at < to && place == INF_NOWHERE; at += n) {
+        n = to - at < SEARCH_STEP ? to - at : SEARCH_STEP;
+        if (atomic_load(&e->searched) >= atomic_load(&e->search_max))
+            break;
+        atomic_fetch_add(&e->searched, n);
+        place = inf_find_dynamic(e->p->expanding->finder, in, len, 8 * (uint64_t)at,
+                                 8 * (uint64_t)(at + n));
+    }
+    return place;
+}
+
+bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, bool marks_only)
 {
     const size_t before = k->from < INF_MARK_SIZE ? (size_t)k->from : INF_MARK_SIZE;
     uint64_t any = INF_NOWHERE, sync = INF_NOWHERE;
@@ -73,8 +93,7 @@ bool find_start(const struct expansion *e, struct expand_tools *t, struct stretc
         if (sync == INF_NOWHERE && f.sync != SIZE_MAX)
             sync = 8 * (offset + f.sync);
         if (any == INF_NOWHERE && sync == INF_NOWHERE) {
-            any = inf_find_dynamic(e->p->expanding->finder, t->scan, len, 8 * before,
-                                   8 * (uint64_t)end);
+            any = search(e, t->scan, before, end, len);
             if (any != INF_NOWHERE)
                 any += 8 * offset;
         }

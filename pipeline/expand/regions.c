@@ -31,6 +31,14 @@
 #define PAUSE_FIRST ((uint64_t)16 << 20)
 #define PAUSE_MAX ((uint64_t)256 << 20)
 
+/* To look for a header takes about as long as to decode what is looked at.  So no more of the input is
+ * looked at than SEARCH_MIN, and SEARCH_THREAD for each thread, and a part of what was decoded ahead
+ * and was of use, and a smaller part of all. */
+#define SEARCH_MIN ((uint64_t)512 << 10)
+#define SEARCH_THREAD ((uint64_t)32 << 10)
+#define SEARCH_OF_USE 2
+#define SEARCH_OF_ALL 32
+
 /* Where data compresses much better than on average, a stretch makes more than its share of output, or
  * than there is room for: its rest becomes a stretch of its own.  A rest is cut at the next mark after
  * so much input, and what follows that is the next rest: so other workers need not wait to learn
@@ -354,6 +362,8 @@ void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k)
     bool found;
 
     k->sought = SEEKING;
+    e->search_max = SEARCH_MIN + (uint64_t)crew_threads(p) * SEARCH_THREAD + e->in / SEARCH_OF_USE +
+                    e->cursor / SEARCH_OF_ALL;
     unlock(p);
     found = find_start(e, t, k, marks_only);
     lock(p);

@@ -86,9 +86,10 @@ static void try_symbols(const uint8_t *data, size_t len)
         result = inf_symbols_block(d, in, len, &place, out, &n, OUT_MAX + 300);
         if (right == INF_MORE || result == INF_MORE)
             break;
-        /* Near the end, what is wrong may be what is missing. */
+        /* Near the end, what is wrong may be what is missing; and of a header without any code zlib
+         * takes up to 49 bytes before it says so. */
         REQUIRE(result == right || (right == INF_BAD && result == INF_CUT) ||
-                (right == INF_CUT && result == INF_BAD && len - place / 8 <= 16));
+                (right == INF_CUT && result == INF_BAD && len - place / 8 <= 50));
         REQUIRE(place == right_place || right == INF_END);
         REQUIRE(n == right_n);
     }

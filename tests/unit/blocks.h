@@ -75,6 +75,35 @@ static inline void add_step(struct header *h, unsigned symbol, unsigned more)
     h->steps[h->n++].more = (uint8_t)more;
 }
 
+/* --- Reading -------------------------------------------------------------------------------- */
+
+/* The n bits at that bit of in[0..len), of which those behind the end are zeros. */
+static inline unsigned get_bits(const uint8_t *in, size_t len, uint64_t bit, unsigned n)
+{
+    unsigned value = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        if ((bit + i) / 8 < len)
+            value |= (in[(bit + i) / 8] >> (bit + i) % 8 & 1u) << i;
+    return value;
+}
+
+/* Whether in[0..len) has at that bit the start of a dynamic block whose code lengths are written in
+ * a code of no symbols, and all of that code.  GNU gzip and inf_check_block reject that at once.
+ * zlib first takes one bit for each code length, and calls the input cut off if that has fewer. */
+static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bit)
+{
+    const unsigned litlens = 257 + get_bits(in, len, bit + 3, 5);
+    const unsigned distances = 1 + get_bits(in, len, bit + 8, 5);
+    const unsigned listed = 4 + get_bits(in, len, bit + 13, 4);
+    bool has = get_bits(in, len, bit + 1, 2) == 2 && litlens <= 286 && distances <= 30 &&
+               bit + 17 + 3 * listed <= 8 * (uint64_t)len;
+
+    for (unsigned i = 0; i < listed; i++)
+        has = has && get_bits(in, len, bit + 17 + 3 * i, 3) == 0;
+    return has;
+}
+
 /* --- Codes at random ------------------------------------------------------------------------ */
 
 /* A complete code of up to `longest` bits for that many of n symbols; for one, of one bit. */

@@ -24,18 +24,18 @@
 
 /* --- Which back end it was ------------------------------------------------------------------ */
 
-/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it gives a window to
- * zlib when it has zlib decode the rest. */
+/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it takes bits back from zlib
+ * when it has zlib go on inside a block. */
 static unsigned long hand_overs;
 
-#undef inflateSetDictionary
-int inflateSetDictionary(z_streamp z, const Bytef *dictionary, uInt len);
-int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len);
+#undef inflatePrime
+int inflatePrime(z_streamp z, int bits, int value);
+int test_prime(z_streamp z, int bits, int value);
 
-int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
+int test_prime(z_streamp z, int bits, int value)
 {
-    hand_overs++;
-    return inflateSetDictionary(z, dictionary, len);
+    hand_overs += bits < 0;
+    return inflatePrime(z, bits, value);
 }
 
 /* --- zlib's verdict ------------------------------------------------------------------------- */
@@ -47,7 +47,8 @@ struct outcome {
     size_t used, made;     /* with GZ_OK; bytes of the output */
 };
 
-/* Decodes raw DEFLATE into out[0..OUT_MAX).  False: it does not fit. */
+/* Decodes raw DEFLATE into out[0..OUT_MAX).  False: it does not fit.  The verdict is zlib's but for
+ * has_no_length_code. */
 static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
 {
     static z_stream z;
@@ -59,8 +60,16 @@ static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
     z.avail_in = (uInt)raw->len;
     z.next_out = out;
     z.avail_out = OUT_MAX;
-    const int ret = inflate(&z, Z_NO_FLUSH);
+    uint64_t block = 0; /* the last one's first bit */
+    int ret;
+    do {
+        ret = inflate(&z, Z_BLOCK);
+        if (ret == Z_OK && (z.data_type & 128) != 0)
+            block = 8 * (uint64_t)(raw->len - z.avail_in) - (z.data_type & 7);
+    } while (ret == Z_OK && (z.avail_in != 0 || (z.data_type & 128) != 0) && z.avail_out != 0);
     o->status = ret == Z_STREAM_END ? GZ_OK : ret == Z_DATA_ERROR ? GZ_BAD_DATA : GZ_TRUNCATED;
+    if (o->status == GZ_TRUNCATED && has_no_length_code(raw->data, raw->len, block))
+        o->status = GZ_BAD_DATA;
     o->used = raw->len - z.avail_in;
     o->made = OUT_MAX - z.avail_out;
     return z.avail_out != 0;
@@ -390,6 +399,69 @@ static void last_bits(void)
     show_seen();
 }
 
+/* --- Decoding ahead ------------------------------------------------------------------------- */
+
+/* One who decodes nothing ahead, and wants to be asked again so many bits further on. */
+struct asked {
+    uint64_t distance, from; /* and so not before that bit, */
+    unsigned times;          /* but was asked so often */
+    bool too_early;
+};
+
+static bool has_nothing(void *ctx, uint64_t bit, uint64_t *from)
+{
+    struct asked *asked = ctx;
+
+    asked->times++;
+    asked->too_early |= bit < asked->from;
+    asked->from = bit + asked->distance;
+    *from = asked->from;
+    return false;
+}
+
+static unsigned times_asked(const struct bytes *file, uint64_t distance)
+{
+    struct asked asked = {.distance = distance};
+    const struct gz_ahead ahead = {.has = has_nothing, .ctx = &asked};
+    struct job job = {.in = file->data, .in_len = file->len};
+    const struct gz_io io = {.read = job_read, .write = job_write, .ctx = &job, .ahead = &ahead};
+
+    CHECK_EQ(gz_decompress(&io, &job.info), GZ_OK);
+    CHECK(!asked.too_early);
+    drop(&job.out);
+    return asked.times;
+}
+
+/* What decodes ahead is asked at the start of each block, or only of those behind where it said. */
+static void asked_no_more_than_needed(void)
+{
+    enum { BLOCKS = 3000, DISTANCE = 2000 };
+    struct bytes raw = {0}, file = {0};
+    uint64_t state = 8;
+    struct stream s = {.bits = {.to = &raw}, .random = &state};
+    uint8_t header[GZ_HEADER_SIZE], trailer[GZ_TRAILER_SIZE] = {0};
+
+    for (unsigned i = 1; i < BLOCKS; i++)
+        if (i % 1000 < 500)
+            put_fixed(&s, false, 0);
+        else
+            put_stored(&s, false, 0);
+    put_fixed(&s, true, 0);
+    end_bits(&s.bits);
+    for (unsigned member = 0; member < 2; member++) {
+        add(&file, header, gz_write_header(header, NULL, 0, 6));
+        add(&file, raw.data, raw.len);
+        add(&file, trailer, sizeof trailer);
+    }
+    CHECK_EQ(times_asked(&file, 0), 2 * BLOCKS);
+    const unsigned times = times_asked(&file, DISTANCE);
+    CHECK(times > 8 * file.len / DISTANCE / 2);
+    CHECK(times <= 8 * file.len / DISTANCE + 1);
+    CHECK_EQ(times_asked(&file, UINT64_MAX / 2), 1);
+    drop(&file);
+    drop(&raw);
+}
+
 #if defined(HAVE_ISAL) && !defined(NO_ISAL)
 /* Otherwise, all the rest is about zlib. */
 static void isal_is_there(void)
@@ -413,5 +485,6 @@ int main(void)
     RUN(every_end);
     RUN(late_ends);
     RUN(last_bits);
+    RUN(asked_no_more_than_needed);
     return unit_done();
 }

@@ -29,9 +29,11 @@ enum {
 
 /* --- Which back end it was ------------------------------------------------------------------ */
 
-/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it gives a window to
- * zlib when it has zlib decode the rest. */
+/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it takes bits back from zlib
+ * when it has zlib go on inside a block. */
 static unsigned long hand_overs;
+static unsigned long
+    windows; /* that zlib was given: it goes on inside a block, or at the start of one */
 
 #undef inflateSetDictionary
 int inflateSetDictionary(z_streamp z, const Bytef *dictionary, uInt len);
@@ -39,8 +41,18 @@ int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len);
 
 int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
 {
-    hand_overs++;
+    windows++;
     return inflateSetDictionary(z, dictionary, len);
+}
+
+#undef inflatePrime
+int inflatePrime(z_streamp z, int bits, int value);
+int test_prime(z_streamp z, int bits, int value);
+
+int test_prime(z_streamp z, int bits, int value)
+{
+    hand_overs += bits < 0;
+    return inflatePrime(z, bits, value);
 }
 
 /* --- Streams that zlib has read ------------------------------------------------------------- */
@@ -99,8 +111,12 @@ static bool learn(const uint8_t *raw, size_t len, bool window)
             return false;
         if (ret == Z_DATA_ERROR)
             sample.verdict = IS_BAD;
-        if (ret != Z_OK || (z.data_type & 128) == 0)
+        if (ret != Z_OK || (z.data_type & 128) == 0) {
+            if (sample.verdict == IS_CUT &&
+                has_no_length_code(raw, len, sample.start[sample.blocks].place))
+                sample.verdict = IS_BAD;
             return true;
+        }
         sample.start[++sample.blocks] =
             (struct start){8 * (uint64_t)sample.reached - (z.data_type & 7), sample.made};
         if ((z.data_type & 64) != 0) {
@@ -733,6 +749,7 @@ struct way {
     size_t in_max, out_max; /* bytes a call gets at most; 0: no limit */
     bool exact;             /* room up to the end of a block, and no further */
     bool stops;
+    int64_t from; /* not before that bit */
     uint64_t *random;
 };
 
@@ -765,6 +782,7 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
                              before != 0 ? out + INF_WINDOW - before : window, before));
     }
     while (ok) {
+        const int64_t in_bit = 8 * ((int64_t)at - (int64_t)INF_BACK);
         const size_t n = some(w->in_max, sample.len - at, w), len = n > grown ? n : grown;
         const size_t window = before + made < INF_WINDOW ? before + made : INF_WINDOW;
         struct inf_io io = {.in = in + INF_BACK + at,
@@ -772,17 +790,22 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
                             .out = out + INF_WINDOW + made,
                             .out_len = some(w->out_max, OUT_MAX - made, w),
                             .window = window,
-                            .stops = w->stops};
+                            .stops = w->stops,
+                            .stops_from = w->from > in_bit ? (size_t)(w->from - in_bit) : 0};
         io.in_ends = at + io.in_len == sample.len;
         if (w->exact && next <= sample.blocks && start->made + made < sample.start[next].made)
             io.out_len = sample.start[next].made - start->made - made;
         result = inf_run(raw, &io);
-        const uint64_t place = 8 * (uint64_t)at + io.place - 8 * INF_BACK;
+        const uint64_t place = (uint64_t)(in_bit + (int64_t)io.place);
         const bool full = io.made == io.out_len, stuck = io.used == 0 && io.made == 0;
         ok = CHECK(io.used <= (ptrdiff_t)io.in_len && io.made <= io.out_len);
         at = (size_t)((ptrdiff_t)at + io.used);
         made += io.made;
         grown = 0;
+        while (w->from > 0 && next < sample.blocks &&
+               sample.start[next].made <= start->made + made &&
+               (int64_t)sample.start[next].place < w->from)
+            next++;
         if (result == INF_BLOCK) {
             ok = CHECK(w->stops) && CHECK(next < sample.blocks + (sample.verdict != IS_GOOD)) && ok;
             ok = ok && CHECK_EQ(place, sample.start[next].place) &&
@@ -806,7 +829,7 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
              : sample.verdict == IS_BAD ? CHECK_EQ(result, INF_BAD)
                                         : CHECK(result == INF_MORE || result == INF_CUT);
         ok = CHECK_EQ(start->made + made, sample.made) && ok;
-        if (w->stops)
+        if (w->stops && w->from == 0)
             ok = CHECK_EQ(next, sample.blocks + (sample.verdict != IS_GOOD)) && ok;
 #if defined(HAVE_ISAL) && !defined(NO_ISAL)
         if (sample.verdict == IS_GOOD)
@@ -830,7 +853,7 @@ static bool run_from_some(struct bytes *raw, uint64_t *state)
     bool ok = true;
 
     if (run == NULL)
-        run = unit_need(inf_open());
+        run = unit_need(inf_open(false));
     if (learn(raw->data, raw->len, false)) {
         const size_t step = 1 + sample.blocks / 6;
         seen.n++;
@@ -844,6 +867,11 @@ static bool run_from_some(struct bytes *raw, uint64_t *state)
                 {.stops = true, .in_max = small ? 20 : 5000, .random = state},
                 {.stops = true, .out_max = small ? 30 : 5000, .random = state},
                 {.stops = true, .in_max = 3000, .out_max = small ? 7 : 3000, .random = state},
+                {.stops = true, .from = 1 + below(state, 8 * (unsigned)sample.len)},
+                {.stops = true,
+                 .from = 1 + below(state, 8 * (unsigned)sample.len),
+                 .in_max = small ? 40 : 5000,
+                 .random = state},
                 {.stops = true, .exact = true},
                 {.stops = true, .exact = true, .in_max = small ? 20 : 5000, .random = state},
             };
@@ -876,6 +904,34 @@ static bool bytes_of_blocks(uint64_t *state)
     return run_from_some(&raw, state);
 }
 
+/* Short blocks of one type, or of all, in long rows, so that they are zlib's turn; between these at times
+ * a longer one. */
+static bool bytes_of_short_blocks(uint64_t *state)
+{
+    struct bytes raw = {0};
+    struct stream s = {.bits = {.to = &raw}, .spoil = one_in(state, 4), .random = state};
+
+    for (unsigned rows = 1 + below(state, 6); rows != 0; rows--) {
+        const unsigned kind = below(state, 5), most = 1 + below(state, 12);
+        for (unsigned n = below(state, one_in(state, 4) ? 1500 : 100); n != 0; n--) {
+            if (kind == 0 || (kind == 4 && one_in(state, 2)))
+                put_fixed(&s, false, below(state, most));
+            else if (kind == 1 || (kind == 4 && one_in(state, 2)))
+                put_dynamic(&s, false, below(state, most));
+            else
+                put_stored(&s, false, kind == 2 ? 0 : below(state, most));
+        }
+        if (one_in(state, 2))
+            put_block(&s, false, 3000);
+    }
+    put_block(&s, true, 10);
+    end_bits(&s.bits);
+    add(&raw, "trailing", below(state, TRAILER + 1));
+    if (one_in(state, 4))
+        raw.len = below(state, (unsigned)raw.len + 1);
+    return run_from_some(&raw, state);
+}
+
 static bool damaged_bytes(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -902,6 +958,14 @@ static void bytes_from_random_blocks(void)
     CHECK(seen.verdicts[IS_GOOD] == seen.n);
 }
 
+static void bytes_from_short_blocks(void)
+{
+    windows = 0;
+    repeat(bytes_of_short_blocks, 15);
+    /* Many more than there are streams that may end inside a block. */
+    CHECK(windows > 300);
+}
+
 static void bytes_of_damaged_streams(void)
 {
     repeat(damaged_bytes, 400);
@@ -916,6 +980,7 @@ int main(void)
     RUN(streams_of_noise);
     RUN(bytes_from_blocks_by_deflate);
     RUN(bytes_from_random_blocks);
+    RUN(bytes_from_short_blocks);
     RUN(bytes_of_damaged_streams);
     if (getenv("FUZZ_SECONDS") == NULL) {
         RUN(truncation);
