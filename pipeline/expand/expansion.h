@@ -124,11 +124,11 @@ struct expansion {
 
     struct stretch *first, *last;
     uint64_t next_from;
-    unsigned vain;          /* stretches since the last that was of use, */
-    uint64_t pause;         /* and then so much is left out */
-    uint64_t last_mark;     /* the last that was found */
-    bool has_marks;         /* one of these was good */
-    uint64_t in, out;       /* bytes of accepted pieces */
+    unsigned vain;      /* stretches since the last that was of use, */
+    uint64_t pause;     /* and then so much is left out */
+    uint64_t last_mark; /* the last that was found */
+    bool has_marks;     /* one of these was good */
+    uint64_t in, out;   /* bytes of accepted pieces */
     /* Bytes of input in which workers have looked for a block's header, and in which they may. */
     _Atomic uint64_t searched, search_max;
     struct gz_place *place; /* the consumer's, while it is at pieces, else NULL */
@@ -150,8 +150,7 @@ struct expansion {
 
 /* Looks for a start in the stretch: a mark or member, else another unless `marks_only`.  Without the
  * lock. */
-bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k,
-                bool marks_only);
+bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, bool marks_only);
 
 /* --- stretches.c --- */
 
