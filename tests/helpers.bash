@@ -28,8 +28,15 @@ no_ignored_signals() {
         fail "signals are ignored here; use 'make check', or start Bats with ${GEN%gen}default_signals"
 }
 
+# With SKIP_LONG in the environment, tests in the list tests/long are left out.
+is_left_out() {
+    [ -n "${SKIP_LONG-}" ] &&
+        grep -qxF "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" "$srcdir/tests/long"
+}
+
 # Every test file's setup() calls this: an empty directory for each test.
 enter_test_directory() {
+    ! is_left_out || skip "takes long, and is run by ./quickstart check all"
     umask 022
     no_ignored_signals || return 1
     cd "$BATS_TEST_TMPDIR" || return 1

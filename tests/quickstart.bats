@@ -32,7 +32,9 @@ nothing_done() {
 stand_ins() {
     local name
     mkdir bin
-    for name in sh bash env dirname mkdir cat grep sed sort tr wc tail head rm awk getconf ln touch printf; do
+    mkdir tree/tests
+    cp "$srcdir/tests/seconds" tree/tests
+    for name in sh bash env date tee sleep kill dirname mkdir cat grep sed sort tr wc tail head rm awk getconf ln touch printf; do
         ln -s "$(command -v "$name")" bin
     done
     : >absent
@@ -43,7 +45,27 @@ stand_ins() {
     stand_in bin/apt-cache 'echo "  Candidate: 1"'
     stand_in bin/apt-get "echo \"apt-get \$*\" >>'$PWD/calls'" "[ ! -e '$PWD/apt-fails' ]"
     stand_in bin/make "echo make >>'$PWD/calls'" "ln -sf '$GZLZSS' '$PWD/tree/build/gzlzss'" \
-        "case \$* in *check*) printf '# %s: 1\n' PASS SKIP >'$PWD/tree/build/test-suite.log' ;; esac"
+        "cd '$PWD/tree/build'" '. ../../make-tests'
+    cat >make-tests <<'END'
+case $* in
+*list-tests*TIER=all*) echo tests/a.bats tests/b.bats tests/unit/c ;;
+*list-tests*) echo tests/a.bats tests/unit/c ;;
+*list-test-programs*) echo tests/unit/c tests/gen ;;
+*check*TESTS=tests*)
+    [ ! -e ../../fails ] || bad=FAIL
+    mkdir -p tests/unit
+    echo "long: ${SKIP_LONG-}" >>../../calls
+    printf ':test-result: %s name\n' PASS SKIP | tee tests/unit/c.trs >tests/b.trs
+    printf ':test-result: %s name\n' PASS PASS ${bad-} >tests/a.trs
+    for test in a b unit/c; do
+        echo ':copy-in-global-log: no' >>tests/$test.trs
+    done
+    printf '# %s: 1\n' PASS SKIP ${bad-} >test-suite.log
+    printf 'ok 1\nnot ok 2 %s\nFAIL: tests/a.bats 2 %s\n# because\nok 3\n' 'no good' 'no good' >tests/a.log
+    [ -z "${bad-}" ]
+    ;;
+esac
+END
     stand_in tree/bootstrap "echo bootstrap >>'$PWD/calls'" "cd '$PWD/tree'" 'touch config.h.in Makefile.in'
     stand_in tree/configure "echo configure >>'$PWD/calls'" 'touch Makefile' \
         "if grep -qx libisal-dev '$PWD/absent'; then : >config.h; else echo '#define HAVE_ISAL 1' >config.h; fi"
@@ -147,4 +169,47 @@ quickstart() {
     touch apt-fails
     quickstart 1 run a
     grep -q "this failed: apt_get update" stderr
+}
+
+@test "quickstart check shows each test file as it ends; all of them only if that is wanted" {
+    stand_ins 0
+    quickstart 0 check
+    grep -qx 'long: 1' calls
+    grep -q "^quickstart: running tests of all kinds, 2 files; './quickstart check all' runs all tests\$" stdout
+    grep -q '^quickstart: \[1/2\] tests/a.bats: 2 passed; about [1-9][0-9]* s left$' stdout
+    grep -qx 'quickstart: \[2/2\] tests/unit/c: 1 passed, 1 skipped' stdout
+    [ "$(tail -n 1 stdout)" = "quickstart: 1 passed, 1 skipped, 0 failed" ]
+    rm calls
+    quickstart 0 check all
+    grep -qx 'long: ' calls
+    grep -qx 'quickstart: running all tests, 3 files' stdout
+    grep -q '^quickstart: \[3/3\] ' stdout
+    [ "$(tail -n 1 stdout)" = "quickstart: 1 passed, 1 skipped, 0 failed" ]
+    for words in 'check most' 'check all all' ''; do
+        # shellcheck disable=SC2086
+        quickstart 1 $words
+        grep -q '^usage: ' stderr
+    done
+}
+
+@test "quickstart check says which test failed, where the log is, and what it says" {
+    stand_ins 0
+    touch fails
+    quickstart 1 check
+    grep -q '^quickstart: \[1/2\] tests/a.bats: 2 passed, 1 FAILED; about ' stdout
+    stderr_is "quickstart: tests/a.bats failed; the end of $PWD/tree/build/tests/a.log, but for what passed:" \
+        'not ok 2 no good' 'FAIL: tests/a.bats 2 no good' '# because' \
+        "quickstart: 1 passed, 1 skipped, 1 failed; $PWD/tree/build/test-suite.log has the details"
+}
+
+@test "the tests that take long are there" {
+    local file name
+    while IFS= read -r line; do
+        file=${line%%: *} name=${line#*: }
+        grep -qxF "@test \"$name\" {" "$srcdir/tests/$file.bats" || fail "not there: $line"
+    done <"$srcdir/tests/long"
+    grep -v '^#' "$srcdir/tests/seconds" | while read -r name all most; do
+        [ -e "$srcdir/$name" ] || [ -e "$srcdir/$name.c" ] || fail "not there: $name"
+        [ "$most" -le "$all" ]
+    done
 }
