@@ -160,14 +160,14 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
                                 size_t in_len, gzlzss_call *call);
 
 /* Compresses, or decompresses, what is left to read of one descriptor and writes to another.  The
- * calling thread waits for descriptors that are no regular files.  A regular file stands behind what
- * was read after success.  What was written before an error stays. */
+ * calling thread waits for descriptors that are no regular files.  On success, a regular input file's
+ * offset is just behind the data that was read.  What was written before an error stays. */
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
 /* Cancels the calls that were made with `call`, or all, if it is NULL: they end soon, with
- * GZLZSS_ERROR_CANCELLED, unless they are over before.  So may calls that begin before this one
- * returns.  Any thread; not a signal handler. */
+ * GZLZSS_ERROR_CANCELLED, unless they are over before.  Calls that start while gzlzss_cancel runs may be
+ * cancelled, too.  Any thread; not a signal handler. */
 void gzlzss_cancel(gzlzss *z, const gzlzss_call *call);
 
 /* --- Streams -------------------------------------------------------------------------------- */
@@ -214,6 +214,9 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  *
  * A stream that decompresses takes input before it needs it: when it is over, in->used may have gone
  * past the end of the last member.  call->in_bytes is where that is, from the stream's first byte on.
+ *
+ * A stream whose caller is away keeps little memory.  Compression keeps the input that is not compressed
+ * yet, at most a segment, and output that was not taken.  Decompression keeps 8 MiB at most, after 0.1 s.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);
