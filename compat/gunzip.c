@@ -403,13 +403,15 @@ enum gz_status gz_read_header(struct gz_stream *s)
         s->header_status = next_header(s);
         s->info->in_bytes = gz_in_offset(s);
     }
+    if (s->header_status == GZ_READ_ERROR)
+        errno = s->in_error;
     return s->header_status;
 }
 
 enum gz_status gz_run(struct gz_stream *s)
 {
     enum gz_status status = read_members(s);
-    int saved_errno = errno;
+    int saved_errno = status == GZ_READ_ERROR ? s->in_error : errno;
 
     /* What was decoded before an error in the data is written, and if that fails, it is what is
      * told: gzip, too, writes first.  After an error in reading, that is told. */

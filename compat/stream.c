@@ -5,6 +5,7 @@
 
 #include "compat/stream.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Writes what waits in the out buffer, though there is room. */
@@ -31,6 +32,7 @@ bool gz_refill(struct gz_stream *s)
     ssize_t n = s->io.read(s->io.ctx, s->in + s->in_end, s->in_most > 0 ? s->in_most : GZ_IN_SIZE);
     s->in_most = 0;
     if (n <= 0) {
+        s->in_error = errno;
         s->in_stop = n == 0 ? GZ_TRUNCATED : GZ_READ_ERROR;
         return false;
     }

@@ -59,6 +59,7 @@ struct gz_stream {
     size_t in_most;         /* the next read asks for no more; 0: GZ_IN_SIZE */
     enum gz_status in_stop; /* GZ_OK until the input has ended: then what it means to want more,
                                GZ_TRUNCATED, GZ_READ_ERROR, or GZ_WRITE_ERROR */
+    int in_error;           /* of GZ_READ_ERROR, the errno: what is written later has another */
 
     uint8_t *out; /* GZ_OUT_SIZE bytes, of which the first out_len wait to be written, GZ_OUT_BACK
                      before them, and GZ_OUT_SLACK behind them that may be overwritten */

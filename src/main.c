@@ -63,14 +63,15 @@ static void choose_queues(const struct lz_level *level)
 /* Some file systems tell only now that there was no room. */
 static void close_stdout(const struct options *o, struct messages *m)
 {
-    bool ok = fflush(stdout) == 0 && !ferror(stdout);
+    /* What was wrong before this has left no errno. */
+    int error = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
 
-    if (ok && o->synchronous && o->to_stdout && fsync(STDOUT_FILENO) != 0)
-        ok = errno == EINVAL || errno == EROFS;
-    if (close(STDOUT_FILENO) != 0)
-        ok = false;
-    if (!ok)
-        msg_data_error(m, "stdout: %s", strerror(errno));
+    if (error == 0 && o->synchronous && o->to_stdout && fsync(STDOUT_FILENO) != 0)
+        error = errno == EINVAL || errno == EROFS ? 0 : errno;
+    if (close(STDOUT_FILENO) != 0 && error == 0)
+        error = errno;
+    if (error != 0)
+        msg_data_error(m, "stdout: %s", strerror(error));
 }
 
 /* Does all of it; returns the exit status. */

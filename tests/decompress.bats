@@ -264,6 +264,21 @@ damage() {
         '$TOOL -tv complete.gz lengths.gz' '$TOOL -d lengths.gz good.gz'
 }
 
+# It is wrong before the input ends, or the input ends before that is certain.  zlib would want more of it.
+# shellcheck disable=SC2016
+@test "as gzip: a block without any code" {
+    local bytes n
+    # Dynamic blocks that say that no symbol of the code lengths has a code: 4 symbols, and 19.
+    for bytes in '\144\000\000' '\144\340\001'; do
+        for n in $(seq 0 70); do
+            printf '\037\213\010\000\060\060\060\060\060\060%b' "$bytes" >"case/cut-$n.gz"
+            head -c "$n" /dev/zero >>"case/cut-$n.gz"
+        done
+        all_same_as_gzip 'for n in $(seq 0 70); do $TOOL -dc cut-$n.gz; echo $? >&2; done' \
+            'for n in $(seq 0 70); do cat cut-$n.gz | $TOOL -t; echo $? >&2; done'
+    done
+}
+
 # shellcheck disable=SC2016
 @test "as gzip: an unknown method, unknown flags" {
     all_same_as_gzip '$TOOL -d method.gz' '$TOOL -d <method.gz' '$TOOL -d flags.gz 2>/dev/null'

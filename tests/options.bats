@@ -523,6 +523,32 @@ END
     ! grep libisal log || fail "a small file"
 }
 
+@test "of several errors of the output, the first is told" {
+    [ -c /dev/full ] || skip "there is no /dev/full"
+    have "${CC:-cc}" || skip "there is no cc"
+    without_sanitizers
+    cat >close.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+int close(int fd)
+{
+    const int result = ((int (*)(int))dlsym(RTLD_NEXT, "close"))(fd);
+    if (fd != 1)
+        return result;
+    errno = EIO;
+    return -1;
+}
+END
+    "${CC:-cc}" -shared -fPIC close.c -o close.so
+    ends_with 1 env LD_PRELOAD="$PWD/close.so" "$GZLZSS" --help
+    grep -qx "${GZLZSS##*/}: stdout: I[/a-z]*[Oo][a-z]* error" stderr
+    status=0
+    LD_PRELOAD=$PWD/close.so "$GZLZSS" --help >/dev/full 2>stderr || status=$?
+    [ "$status" -eq 1 ]
+    grep -qx "${GZLZSS##*/}: stdout: No space left on device" stderr
+}
+
 @test "help to a full disk fails" {
     [ -c /dev/full ] || skip "there is no /dev/full"
     status=0

@@ -399,6 +399,37 @@ static void last_bits(void)
     show_seen();
 }
 
+/* --- Errors in reading ---------------------------------------------------------------------- */
+
+static int write_and_set_errno(void *ctx, const void *buf, size_t len)
+{
+    const int result = job_write(ctx, buf, len);
+
+    errno = EDOM;
+    return result;
+}
+
+/* Reading fails, and then what is left of the data is written: the errno is that of reading.  A decoder
+ * that still has much by then is that of compress's format. */
+static void reading_fails_first(void)
+{
+    static const uint8_t zeros[60000];
+    const struct lzw_options options = {.max_bits = 16, .block = true};
+    struct bytes file = {0};
+
+    encode_lzw(&file, zeros, sizeof zeros, &options);
+    for (size_t end = 3; end < file.len; end++) {
+        struct job job = {.in = file.data, .in_len = file.len, .read_fail = 1 + end};
+        const struct gz_io io = {.read = job_read, .write = write_and_set_errno, .ctx = &job};
+
+        CHECK_EQ(gz_decompress(&io, &job.info), GZ_READ_ERROR);
+        if (!CHECK_EQ(errno, EIO))
+            printf("# after %zu bytes\n", end);
+        drop(&job.out);
+    }
+    drop(&file);
+}
+
 /* --- Decoding ahead ------------------------------------------------------------------------- */
 
 /* One who decodes nothing ahead, and wants to be asked again so many bits further on. */
@@ -485,6 +516,7 @@ int main(void)
     RUN(every_end);
     RUN(late_ends);
     RUN(last_bits);
+    RUN(reading_fails_first);
     RUN(asked_no_more_than_needed);
     return unit_done();
 }

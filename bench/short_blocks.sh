@@ -1,0 +1,110 @@
+#!/bin/bash
+# short_blocks.sh - decompression of files made of millions of short blocks or members, beside its peers
+#
+#   bench/short_blocks.sh [-m MIB] [-p "THREADS..."] [-r RUNS]
+#
+# Makes about MIB (default 16) of .gz of each kind, and prints the processor time, in milliseconds, that
+# pigz, gzip and gzlzss with each number of THREADS (default "1 2 4 16") take to decompress it: the least
+# of RUNS (default 5), all in turn, and the ratio to the least of pigz, gzip and the first of ours.  (!)
+# marks ratios above 1.2.  gzip is left out where its first run takes ten times as long as pigz's.  GZLZSS
+# names the command to measure (default: ./gzlzss).  Needs GNU time and pigz.
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
+need_peak
+command -v pigz >/dev/null || fail "needs pigz"
+
+mib=16
+threads="1 2 4 16"
+runs=5
+while getopts m:p:r: option; do
+    case $option in
+    m) mib=$OPTARG ;;
+    p) threads=$OPTARG ;;
+    r) runs=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+
+# repeated BYTES: as often as fits in MIB, twice as often each time; $times is how often.
+repeated() {
+    # shellcheck disable=SC2059 # The bytes are escapes.
+    printf "$1" >"$work/row"
+    times=1
+    while [ "$(stat -c %s "$work/row")" -lt $((mib << 19)) ]; do
+        cat "$work/row" "$work/row" >"$work/twice"
+        mv "$work/twice" "$work/row"
+        times=$((2 * times))
+    done
+}
+
+# blocks BYTES LETTERS: $work/gz of blocks that these bytes are, which hold that many letters x.
+blocks() {
+    repeated "$1"
+    head -c $(($2 * times)) /dev/zero | tr '\0' x | gzip -1 | tail -c 8 >"$work/trailer"
+    {
+        printf '\037\213\010\000\000\000\000\000\000\003'
+        cat "$work/row"
+        printf '\003\000'
+        cat "$work/trailer"
+    } >"$work/gz"
+}
+
+# Eight dynamic blocks, each of three letters.
+dynamic='\004\300\201\010\000\000\000\000\040\355\361\017\011\200\003\021\000\000\000\000\100\332\343\037\022\000\007'
+dynamic+='\042\000\000\000\000\200\264\307\077\044\000\016\104\000\000\000\000\000\151\217\177\110\000\034\210\000\000'
+dynamic+='\000\000\000\322\036\377\220\000\070\020\001\000\000\000\000\244\075\376\041\001\160\040\002\000\000\000\000\110'
+dynamic+='\173\374\103\002\340\100\004\000\000\000\000\220\366\370\207'
+
+make() {
+    case $1 in
+    stored-0) blocks '\000\000\000\377\377' 0 ;;
+    stored-1) blocks '\000\001\000\376\377x' 1 ;;
+    fixed-0) blocks '\002\010\040\200\000' 0 ;; # four blocks
+    fixed-1) blocks '\252\000\250\002\240\012\200\052\000' 4 ;;
+    dynamic-3) blocks "$dynamic" 24 ;;
+    members-0)
+        repeated '\037\213\010\000\000\000\000\000\000\003\003\000\000\000\000\000\000\000\000\000'
+        mv "$work/row" "$work/gz"
+        ;;
+    esac
+}
+
+# milliseconds COMMAND... of processor time.
+milliseconds() {
+    /usr/bin/time -f '%U %S' -o "$work/time" "$@" >/dev/null
+    awk '{ print int(1000 * ($1 + $2) + 0.5) }' "$work/time"
+}
+
+tools=(pigz gzip)
+for p in $threads; do
+    tools+=("${gzlzss[*]} -p$p")
+done
+about "short_blocks.sh: processor time in ms, least of $runs runs, and ratio to the least of pigz, gzip and -p${threads%% *}"
+header kind MB pigz gzip "${tools[@]:2}"
+for kind in stored-0 stored-1 fixed-0 fixed-1 dynamic-3 members-0; do
+    make $kind
+    declare -A best=()
+    for ((i = 0; i < runs; i++)); do
+        for tool in "${tools[@]}"; do
+            if [ "$tool" = gzip ] && [ "${best[gzip]-0}" -gt $((10 * best[pigz])) ]; then continue; fi
+            read -ra words <<<"$tool"
+            ms=$(milliseconds "${words[@]}" -dc "$work/gz")
+            if [ -z "${best[$tool]-}" ] || [ "$ms" -lt "${best[$tool]}" ]; then best[$tool]=$ms; fi
+        done
+    done
+    pigz -dc "$work/gz" | cmp - <("${gzlzss[@]}" -dc "$work/gz") || fail "$kind is wrong"
+    least=${best[pigz]}
+    for tool in gzip "${tools[2]}"; do
+        if [ "${best[$tool]}" -lt "$least" ]; then least=${best[$tool]}; fi
+    done
+    least=$((least > 0 ? least : 1))
+    cells=()
+    for tool in "${tools[@]}"; do
+        ratio=$((best[$tool] * 100 / least))
+        cell="${best[$tool]} $(printf '%d.%02d' $((ratio / 100)) $((ratio % 100)))"
+        if [ "$ratio" -gt 120 ] && [[ $tool != pigz && $tool != gzip ]]; then cell+=" (!)"; fi
+        cells+=("$cell")
+    done
+    row "$kind" "$(($(stat -c %s "$work/gz") / 1000000))" "${cells[@]}"
+done
