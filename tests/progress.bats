@@ -66,7 +66,7 @@ for line in sys.stdin.buffer.read().decode("utf-8", "replace").split("\n"):
 # on_stopped HOW COMMAND...: the command with standard error on what takes nothing: a terminal that is
 # stopped (stopped), or that nobody reads (full), or a pipe that nobody reads (pipe).  Ends with its status.
 on_stopped() {
-    timeout 60 python3 -c '
+    timeout 120 python3 -c '
 import os, pty, subprocess, sys, termios
 def fill(fd):
     os.set_blocking(fd, False)
@@ -94,15 +94,15 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
         cmp out big
     done
     # Several files side by side, and where standard error cannot be opened once more.
-    many 200 80000
+    many 80 60000
     on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
-    [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
+    [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
     rm many/*.gz
     without_proc=(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"')
-    # (Without /proc, a sanitizer has something to say to the terminal itself.)
+    # (Sanitizers complain on standard error there.)
     if ! is_sanitized && "${without_proc[@]}" true 2>/dev/null; then
         on_stopped stopped "${without_proc[@]}" "$GZLZSS" -k -12 -p2 --progress many/*
-        [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
+        [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
     fi
 }
 
@@ -112,7 +112,7 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
     echo other >other
     # Stopped before it is done, so that its input can be replaced: at the end it says so.  When the output
     # has its mode, the message is due.
-    timeout 60 python3 -c '
+    timeout 120 python3 -c '
 import os, pty, signal, subprocess, sys, termios, time
 main, side = pty.openpty()
 termios.tcflow(side, termios.TCOOFF)
