@@ -101,13 +101,14 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * How many dead children of earlier runs nobody has taken notice of yet; ZOMBIES_MAX if that cannot be
- * seen.  An orphan goes to the nearest ancestor that has asked for orphans (PR_SET_CHILD_SUBREAPER), or
- * else to process 1.  Nothing says which ancestors have asked: so the children of all of them count.
+ * How many dead children of earlier runs a process has that takes no notice of them; ZOMBIES_MAX if that
+ * cannot be seen.  An orphan goes to the nearest ancestor that has asked for orphans
+ * (PR_SET_CHILD_SUBREAPER), or else to process 1.  Nothing says which ancestors have asked: so of all of
+ * them, the one that has most counts.
  */
 static int count_zombies(void)
 {
-    int looks = LOOKS_MAX, count = 0;
+    int looks = LOOKS_MAX, most = 0;
     char name[16] = "", self[16] = "";
     pid_t pid = getpid();
 
@@ -115,14 +116,18 @@ static int count_zombies(void)
     /* /proc may be that of another namespace, where the same numbers are other processes. */
     if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || atoi(self) != pid)
         return ZOMBIES_MAX;
-    for (pid = getppid(); count < ZOMBIES_MAX; pid = parent_of(pid)) {
+    for (pid = getppid(); most < ZOMBIES_MAX; pid = parent_of(pid)) {
+        int count;
+
         if (pid < 0 || --looks < 0)
             return ZOMBIES_MAX;
-        count += count_dead_children(pid > 0 ? pid : 1, name, &looks);
+        count = count_dead_children(pid > 0 ? pid : 1, name, &looks);
+        if (most < count)
+            most = count;
         if (pid <= 1)
             break;
     }
-    return count;
+    return most;
 }
 
 /* Waits for the end of the process that the descriptor is about.  The parent's thread-local data
