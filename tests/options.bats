@@ -527,6 +527,7 @@ END
     [ -c /dev/full ] || skip "there is no /dev/full"
     have "${CC:-cc}" || skip "there is no cc"
     without_sanitizers
+    ldd "$GZLZSS" >/dev/null 2>&1 || skip "nothing can be loaded before it: it is static, or there is no ldd"
     cat >close.c <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
