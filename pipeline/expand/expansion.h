@@ -129,7 +129,7 @@ struct expansion {
     uint64_t last_mark; /* the last that was found */
     bool has_marks;     /* one of these was good */
     uint64_t in, out;   /* bytes of accepted pieces */
-    /* Bytes of input in which workers have looked for a block's header, and in which they may. */
+    /* Bytes of input in which workers have looked for a block's header in vain, and in which they may. */
     _Atomic uint64_t searched, search_max;
     struct gz_place *place; /* the consumer's, while it is at pieces, else NULL */
     bool accepting;         /* somebody is (then `window` is that thread's), */

@@ -48,8 +48,9 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
 }
 
 /* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; in has `len`
- * bytes.  No more is looked at than search_max allows. */
-static uint64_t search(struct expansion *e, const uint8_t *in, size_t from, size_t to, size_t len)
+ * bytes.  Ends if too much was looked at in vain; *looked grows by what was. */
+static uint64_t search(struct expansion *e, const uint8_t *in, size_t from, size_t to, size_t len,
+                       uint64_t *looked)
 {
     uint64_t place = INF_NOWHERE;
 
@@ -57,7 +58,7 @@ static uint64_t search(struct expansion *e, const uint8_t *in, size_t from, size
         n = to - at < SEARCH_STEP ? to - at : SEARCH_STEP;
         if (atomic_load(&e->searched) >= atomic_load(&e->search_max))
             break;
-        atomic_fetch_add(&e->searched, n);
+        *looked += n;
         place = inf_find_dynamic(e->p->expanding->finder, in, len, 8 * (uint64_t)at,
                                  8 * (uint64_t)(at + n));
     }
@@ -67,7 +68,7 @@ static uint64_t search(struct expansion *e, const uint8_t *in, size_t from, size
 bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, bool marks_only)
 {
     const size_t before = k->from < INF_MARK_SIZE ? (size_t)k->from : INF_MARK_SIZE;
-    uint64_t any = INF_NOWHERE, sync = INF_NOWHERE;
+    uint64_t any = INF_NOWHERE, sync = INF_NOWHERE, looked = 0;
 
     for (uint64_t from = k->from, n; from < k->to; from += n) {
         const uint64_t offset = from - before;
@@ -93,11 +94,13 @@ bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, 
         if (sync == INF_NOWHERE && f.sync != SIZE_MAX)
             sync = 8 * (offset + f.sync);
         if (any == INF_NOWHERE && sync == INF_NOWHERE) {
-            any = search(e, t->scan, before, end, len);
+            any = search(e, t->scan, before, end, len, &looked);
             if (any != INF_NOWHERE)
                 any += 8 * offset;
         }
     }
+    if (any == INF_NOWHERE && sync == INF_NOWHERE)
+        atomic_fetch_add(&e->searched, looked);
     k->kind = ANYWHERE;
     k->start = sync != INF_NOWHERE ? sync : any;
     return k->start != INF_NOWHERE;

@@ -32,11 +32,11 @@
 #define PAUSE_MAX ((uint64_t)256 << 20)
 
 /* To look for a header takes about as long as to decode what is looked at.  So no more of the input is
- * looked at than SEARCH_MIN, and SEARCH_THREAD for each thread, and a part of what was decoded ahead
- * and was of use, and a smaller part of all. */
+ * looked at in vain, in stretches that have none, than SEARCH_MIN, and SEARCH_THREAD for each thread,
+ * and as much as was decoded ahead and was of use, and a small part of all.  With less, too little is
+ * found where blocks are large; with more, where there is nothing to be found takes longer. */
 #define SEARCH_MIN ((uint64_t)512 << 10)
 #define SEARCH_THREAD ((uint64_t)32 << 10)
-#define SEARCH_OF_USE 2
 #define SEARCH_OF_ALL 32
 
 /* Where data compresses much better than on average, a stretch makes more than its share of output, or
@@ -362,8 +362,8 @@ void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k)
     bool found;
 
     k->sought = SEEKING;
-    e->search_max = SEARCH_MIN + (uint64_t)crew_threads(p) * SEARCH_THREAD + e->in / SEARCH_OF_USE +
-                    e->cursor / SEARCH_OF_ALL;
+    e->search_max =
+        SEARCH_MIN + (uint64_t)crew_threads(p) * SEARCH_THREAD + e->in + e->cursor / SEARCH_OF_ALL;
     unlock(p);
     found = find_start(e, t, k, marks_only);
     lock(p);
