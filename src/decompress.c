@@ -206,7 +206,7 @@ static bool may_expand(const struct file *f)
 /* Whether that is all there is, and so little that to load ISA-L takes longer. */
 static bool is_small(const struct file *f)
 {
-    return f->o->name_count <= 1 && !f->o->recursive && S_ISREG(f->in_stat.st_mode) &&
+    return options_name_one(f->o) && S_ISREG(f->in_stat.st_mode) &&
            (uint64_t)f->in_stat.st_size < INF_SMALL && testing_stretch() == 0;
 }
 

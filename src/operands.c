@@ -213,7 +213,7 @@ static void do_entries(struct work *w)
 /* Whether files may be worked on side by side at all. */
 static bool may_be_side_by_side(const struct options *o)
 {
-    const bool one_file = run_has_one_operand(o);
+    const bool one_file = options_name_one(o);
     const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
     /* A stored name may be any: nobody knows which file could be another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
@@ -277,7 +277,7 @@ bool operands_process(const struct options *o, struct messages *m)
     run->config.caller_works = true;
     if (o->action != ACTION_COMPRESS)
         run->config.backend = BACKEND_CPU;
-    if (o->action != ACTION_COMPRESS && !run_has_one_operand(o))
+    if (o->action != ACTION_COMPRESS && !options_name_one(o))
         run_keep_memory();
     /* If a GPU is asked for and there is none, that is said before anything is done. */
     if (run->config.backend == BACKEND_GPU) {
@@ -290,7 +290,7 @@ bool operands_process(const struct options *o, struct messages *m)
     progress_end(&run->progress);
     m->progress = NULL;
     if (o->action == ACTION_COMPRESS && o->verbose > 1 && run->pipeline != NULL &&
-        !run_has_one_operand(o))
+        !options_name_one(o))
         compress_report_run(m, run->pipeline);
     if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)
         list_print_totals(&run->list);

@@ -839,6 +839,11 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
     return conclude(o, &w, m);
 }
 
+bool options_name_one(const struct options *o)
+{
+    return o->name_count <= 1 && !o->recursive;
+}
+
 void options_free(struct options *o)
 {
     for (int i = 0; i < OPTIONS_VARIABLES; i++)

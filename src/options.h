@@ -62,6 +62,9 @@ struct options {
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 void options_free(struct options *o);
 
+/* Whether the command line names one file, or none: standard input. */
+bool options_name_one(const struct options *o);
+
 /* Prints what --help, --matcher=help, --version and --license print. */
 void options_help(const char *program);
 void options_matchers(void);

@@ -16,11 +16,6 @@
 #include "compat/crc.h"
 #include "src/run.h"
 
-bool run_has_one_operand(const struct options *o)
-{
-    return o->name_count <= 1 && !o->recursive;
-}
-
 /* --- Limits --------------------------------------------------------------------------------- */
 
 /* The limits do not matter for a single file of up to this size, a segment: it takes a few MB of
@@ -44,7 +39,7 @@ bool run_is_minor(const struct run *r, const struct file *f)
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
     int ready;
 
-    if (!run_has_one_operand(r->o) || limits_mapped() != UINT64_MAX)
+    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
         return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
@@ -150,10 +145,10 @@ bool run_need_pipeline(struct run *r, uint64_t size)
     /* One file of up to the smallest segment's size has the same output with any segment size.  Memory for
      * larger segments takes a new process 30 us to map and to give back.  (If the file grows before it is
      * read, the output is right, but up to a tenth larger.  Size 0 says nothing: files of /proc have it.) */
-    if (run_has_one_operand(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
+    if (options_name_one(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
         r->o->action == ACTION_COMPRESS)
         r->config.segment_size = LZ_SEGMENT_MIN;
-    gz_crc32_prepare(run_has_one_operand(r->o) && size > 0 ? size : UINT64_MAX);
+    gz_crc32_prepare(options_name_one(r->o) && size > 0 ? size : UINT64_MAX);
     r->pipeline = pipeline_new(&r->config, error);
     if (r->pipeline != NULL || r->o->action != ACTION_COMPRESS)
         return true;

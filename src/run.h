@@ -26,9 +26,6 @@ struct run {
     bool told_temporary; /* that outputs have temporary names */
 };
 
-/* Whether the command line names one file, or standard input. */
-bool run_has_one_operand(const struct options *o);
-
 /* Lets malloc keep what the decompression of a file took, for the next. */
 void run_keep_memory(void);
 

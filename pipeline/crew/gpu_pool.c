@@ -1,5 +1,5 @@
 /*
- * gpus.c - the GPUs that a pipeline may use (gpus.h)
+ * gpu_pool.c - the GPUs that a pipeline may use (gpu_pool.h)
  */
 #include "config.h"
 

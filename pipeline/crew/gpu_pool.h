@@ -1,12 +1,12 @@
 /*
- * gpus.h - the GPUs that a pipeline may use, and how they come up in the background
+ * gpu_pool.h - the GPUs that a pipeline may use, and how they come up in the background
  *
  * Bringing up a GPU takes 0.3 s or more, so every one has a thread for it, and who wants them goes
  * on meanwhile.  They are numbered from 0 in the order in which they came up.  All functions may be
  * called by any thread.
  */
-#ifndef GZLZSS_GPUS_H
-#define GZLZSS_GPUS_H
+#ifndef GZLZSS_GPU_POOL_H
+#define GZLZSS_GPU_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

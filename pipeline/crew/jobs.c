@@ -24,7 +24,8 @@ void jobs_free(struct pipeline *p)
 
 /* --- What is left to claim ------------------------------------------------------------------ */
 
-bool job_is_claimed(const struct job *j)
+/* Whether nothing of it is left to claim. */
+static bool job_is_claimed(const struct job *j)
 {
     return j->failed || j->next_claim == j->total;
 }
@@ -34,7 +35,8 @@ bool job_next_is_any(const struct job *j)
     return j->next_claim < j->any_order;
 }
 
-bool job_can_read(const struct job *j)
+/* Whether the next segment can be claimed right now, as far as reading goes. */
+static bool job_can_read(const struct job *j)
 {
     return j->state == JOB_OPEN && !job_is_claimed(j) &&
            (job_next_is_any(j) || (!j->reading && !j->request->is_pushed));

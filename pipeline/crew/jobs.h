@@ -57,12 +57,6 @@ unsigned jobs_limit(struct pipeline *p, unsigned threads);
 
 /* --- What is left to claim --- */
 
-/* Whether nothing of it is left to claim. */
-bool job_is_claimed(const struct job *j);
-
-/* Whether the next segment can be claimed right now, as far as reading goes. */
-bool job_can_read(const struct job *j);
-
 /* Whether the next segment is one of those that can be read in any order. */
 bool job_next_is_any(const struct job *j);
 

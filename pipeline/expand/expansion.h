@@ -2,8 +2,8 @@
  * expansion.h - what the files of decompression by many threads share (api.h tells the story)
  *
  *   input       what is read
- *   starts      where a stretch may start
- *   stretches   the list of stretches, and memory for what comes of them
+ *   find_start  where a stretch may start
+ *   regions     the list of stretches, and memory for what comes of them
  *   give_up     while the caller is away for long
  *   decode      decoding one
  *   expand      what workers do, what the consumer does, and what others call
@@ -18,9 +18,9 @@
 #include "inflate/find.h"
 #include "inflate/raw.h"
 #include "inflate/symbols.h"
-#include "pipeline/expand/input.h"
 #include "pipeline/crew/state.h"
 #include "pipeline/expand/api.h"
+#include "pipeline/expand/input.h"
 
 /* Room for what comes of a stretch; before it is the window, as symbols. */
 #define ROOM_BEFORE (INF_WINDOW * sizeof(uint16_t))
@@ -146,13 +146,13 @@ struct expansion {
     struct pipeline_expansion_stats stats;
 };
 
-/* --- starts.c --- */
+/* --- find_start.c --- */
 
 /* Looks for a start in the stretch: a mark or member, else another unless `marks_only`.  Without the
  * lock. */
 bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, bool marks_only);
 
-/* --- stretches.c --- */
+/* --- regions.c --- */
 
 /* Frees what the pipeline keeps of that and nobody uses now. */
 void expand_free_rooms(struct pipeline *p);

@@ -1,5 +1,5 @@
 /*
- * starts.c - where what is decoded ahead may start (api.h)
+ * find_start.c - where what is decoded ahead may start (api.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * stretches.c - the list of stretches, and memory for what comes of them (api.h)
+ * regions.c - the list of stretches, and memory for what comes of them (api.h)
  */
 #include "config.h"
 

@@ -15,28 +15,13 @@
 #include "compat/gzip.h"
 #include "compat/stream.h"
 #include "tests/unit/blocks.h"
+#include "tests/unit/hand_overs.h"
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
 #include <time.h>
 #include <zlib.h>
-
-/* --- Which back end it was ------------------------------------------------------------------ */
-
-/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it takes bits back from zlib
- * when it has zlib go on inside a block. */
-static unsigned long hand_overs;
-
-#undef inflatePrime
-int inflatePrime(z_streamp z, int bits, int value);
-int test_prime(z_streamp z, int bits, int value);
-
-int test_prime(z_streamp z, int bits, int value)
-{
-    hand_overs += bits < 0;
-    return inflatePrime(z, bits, value);
-}
 
 /* --- zlib's verdict ------------------------------------------------------------------------- */
 

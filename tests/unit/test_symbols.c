@@ -11,6 +11,7 @@
 #include "inflate/raw.h"
 #include "inflate/symbols.h"
 #include "tests/unit/blocks.h"
+#include "tests/unit/hand_overs.h"
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"
 
@@ -29,11 +30,8 @@ enum {
 
 /* --- Which back end it was ------------------------------------------------------------------ */
 
-/* inflate/raw.c was compiled to call this.  Where ISA-L is the back end, it takes bits back from zlib
- * when it has zlib go on inside a block. */
-static unsigned long hand_overs;
-static unsigned long
-    windows; /* that zlib was given: it goes on inside a block, or at the start of one */
+/* Windows that zlib was given: it goes on inside a block, or at the start of one. */
+static unsigned long windows;
 
 #undef inflateSetDictionary
 int inflateSetDictionary(z_streamp z, const Bytef *dictionary, uInt len);
@@ -43,16 +41,6 @@ int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
 {
     windows++;
     return inflateSetDictionary(z, dictionary, len);
-}
-
-#undef inflatePrime
-int inflatePrime(z_streamp z, int bits, int value);
-int test_prime(z_streamp z, int bits, int value);
-
-int test_prime(z_streamp z, int bits, int value)
-{
-    hand_overs += bits < 0;
-    return inflatePrime(z, bits, value);
 }
 
 /* --- Streams that zlib has read ------------------------------------------------------------- */
