@@ -44,7 +44,7 @@ struct driver {
 };
 
 template <typename Function>
-static bool find(const struct driver *d, Function **function, const char *name)
+static bool find_symbol(const struct driver *d, Function **function, const char *name)
 {
     *function = (Function *)dlsym(d->library, name);
     return *function != NULL;
@@ -61,21 +61,22 @@ static bool find_driver(struct driver *d)
 {
     memset(d, 0, sizeof(*d));
     d->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    return d->library != NULL && find(d, &d->ctx_get_current, "cuCtxGetCurrent") &&
-           find(d, &d->ctx_set_current, "cuCtxSetCurrent") &&
-           find(d, &d->ctx_push, "cuCtxPushCurrent_v2") &&
-           find(d, &d->ctx_pop, "cuCtxPopCurrent_v2") &&
-           find(d, &d->primary_retain, "cuDevicePrimaryCtxRetain") &&
-           find(d, &d->primary_release, "cuDevicePrimaryCtxRelease_v2") &&
-           find(d, &d->primary_get_state, "cuDevicePrimaryCtxGetState") &&
-           find(d, &d->pointer_get_attributes, "cuPointerGetAttributes") &&
-           find(d, &d->stream_get_ctx, "cuStreamGetCtx") &&
-           find(d, &d->stream_is_capturing, "cuStreamIsCapturing") &&
-           find(d, &d->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
-           find(d, &d->event_create, "cuEventCreate") &&
-           find(d, &d->event_record, "cuEventRecord") && find(d, &d->event_query, "cuEventQuery") &&
-           find(d, &d->event_destroy, "cuEventDestroy_v2") &&
-           find(d, &d->get_error_string, "cuGetErrorString");
+    return d->library != NULL && find_symbol(d, &d->ctx_get_current, "cuCtxGetCurrent") &&
+           find_symbol(d, &d->ctx_set_current, "cuCtxSetCurrent") &&
+           find_symbol(d, &d->ctx_push, "cuCtxPushCurrent_v2") &&
+           find_symbol(d, &d->ctx_pop, "cuCtxPopCurrent_v2") &&
+           find_symbol(d, &d->primary_retain, "cuDevicePrimaryCtxRetain") &&
+           find_symbol(d, &d->primary_release, "cuDevicePrimaryCtxRelease_v2") &&
+           find_symbol(d, &d->primary_get_state, "cuDevicePrimaryCtxGetState") &&
+           find_symbol(d, &d->pointer_get_attributes, "cuPointerGetAttributes") &&
+           find_symbol(d, &d->stream_get_ctx, "cuStreamGetCtx") &&
+           find_symbol(d, &d->stream_is_capturing, "cuStreamIsCapturing") &&
+           find_symbol(d, &d->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
+           find_symbol(d, &d->event_create, "cuEventCreate") &&
+           find_symbol(d, &d->event_record, "cuEventRecord") &&
+           find_symbol(d, &d->event_query, "cuEventQuery") &&
+           find_symbol(d, &d->event_destroy, "cuEventDestroy_v2") &&
+           find_symbol(d, &d->get_error_string, "cuGetErrorString");
 }
 
 static void explain(const struct driver *d, CUresult status, const char *what,

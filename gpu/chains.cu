@@ -44,7 +44,7 @@ struct alignas(16) scratch {
 #define LINK_BLOCKS 3
 
 static __global__ void __launch_bounds__(TABLE_THREADS)
-    link_chunks(gpu_view v, bool by_long, uint32_t near3)
+    link_chunks(gpu_view v, bool by_long, uint32_t max_distance3)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
@@ -58,14 +58,14 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
         make_links<4>(s->links, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
         if (by_long)
             make_links<LZ_LONG>(s->long_links, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
-    } else if (lz_wants_length3(distinct, near3)) {
-        make_links<3>(s->links3, table, c, near3);
+    } else if (lz_wants_length3(distinct, max_distance3)) {
+        make_links<3>(s->links3, table, c, max_distance3);
     }
 }
 
 /* The level's numbers that searches want. */
 struct search_limits {
-    uint32_t depth, long_depth, nice, near3;
+    uint32_t depth, long_depth, nice, max_distance3;
 };
 
 /* What a search does next: nothing; follow the chain; or count in how many bytes the candidate
@@ -309,7 +309,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
                                                     const search_limits &limits, uint32_t *next)
 {
     extern __shared__ uint4 shared[];
-    const bool three = lz_wants_length3(s->distinct, limits.near3);
+    const bool three = lz_wants_length3(s->distinct, limits.max_distance3);
     /* The links before are only looked at where there is history. */
     const struct scratch *before = c.history > 0 ? s - 1 : s;
     uint16_t *row = (uint16_t *)(shared + SHARED_DATA / sizeof(uint4));
@@ -482,17 +482,19 @@ static cudaError_t queue_search(const gpu_view &v, const search_limits &limits, 
     return cudaGetLastError();
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
-    const search_limits limits = {level->depth, level->long_depth, level->nice, level->near3};
-    const dim3 blocks(v.chunks, level->near3 > 0 ? LINK_BLOCKS : LINK_BLOCKS - 1);
+    const search_limits limits = {level->depth, level->long_depth, level->nice,
+                                  level->max_distance3};
+    const dim3 blocks(v.chunks, level->max_distance3 > 0 ? LINK_BLOCKS : LINK_BLOCKS - 1);
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
     if (status != cudaSuccess)
         return status;
     link_chunks<<<blocks, TABLE_THREADS, LINKS_SHARED, stream>>>(v, level->long_depth > 0,
-                                                                 level->near3);
+                                                                 level->max_distance3);
     status = cudaGetLastError();
     return status == cudaSuccess ? queue_search(v, limits, stream) : status;
 }
@@ -503,4 +505,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_chains = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_chains = {scratch_size, find_matches, parse,
+                                             GPU_BYTES_A_SEQUENCE};

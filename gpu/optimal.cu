@@ -631,7 +631,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct scratch);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
@@ -657,4 +658,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_optimal = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_optimal = {scratch_size, find_matches, parse,
+                                              GPU_BYTES_A_SEQUENCE};

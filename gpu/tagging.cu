@@ -165,7 +165,8 @@ static size_t scratch_size(const struct lz_level *level)
     return 0;
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     (void)level;
     look_up<<<v.chunks, TABLE_THREADS, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
@@ -179,4 +180,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_tagging = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_tagging = {scratch_size, find_matches, parse,
+                                              GPU_BYTES_A_SEQUENCE};

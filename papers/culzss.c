@@ -58,7 +58,8 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     return best;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     paper_find_greedily(m, level, in, len, match_at);
 }
@@ -67,7 +68,7 @@ static const struct lz_finder finder = {
     .name = "culzss",
     .gpu = &gpu_finder_culzss,
     .in_parts = true,
-    .find = find,
+    .find = find_matches,
 };
 
 static const struct paper_key keys[] = {

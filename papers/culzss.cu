@@ -113,7 +113,8 @@ static size_t scratch_size(const struct lz_level *level)
     return LZ_CHUNK_SIZE * sizeof(uint16_t);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const culzss_numbers k = {level->param[CULZSS_WINDOW], level->param[CULZSS_CHUNK],
                               level->param[CULZSS_LENGTH]};
@@ -130,4 +131,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_culzss = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_culzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

@@ -151,7 +151,8 @@ static size_t scratch_size(const struct lz_level *level)
     return 0;
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const dklzss_numbers k = {level->param[DKLZSS_WINDOW], level->param[DKLZSS_LOOKAHEAD],
                               level->param[DKLZSS_CHUNK]};
@@ -170,4 +171,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaSuccess;
 }
 
-const struct gpu_finder gpu_finder_dklzss = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_dklzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

@@ -40,7 +40,8 @@
 
 #include "papers/glzss_find.h"
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     glzss_find(m, level, in, len, false);
 }
@@ -50,7 +51,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_glzss_basic,
     .in_parts = true,
     .plain_state = GLZSS_STATE_SIZE,
-    .find = find,
+    .find = find_matches,
 };
 
 const struct paper_method paper_glzss_basic = {

@@ -158,7 +158,8 @@ uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uin
                         gpulz_bits(by4.literals, by4.matches, 4));
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     struct out out = {
         .sequences = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES,
@@ -180,7 +181,7 @@ static const struct lz_finder finder = {
     .name = "gpulz",
     .gpu = &gpu_finder_gpulz,
     .in_parts = true,
-    .find = find,
+    .find = find_matches,
 };
 
 /* In the order of GPULZ_AUTO and so on. */

@@ -274,7 +274,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(uint32_t);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const gpulz_numbers k = {level->param[GPULZ_SYMBOL], level->param[GPULZ_WINDOW],
                              level->param[GPULZ_CHUNK]};
@@ -296,4 +297,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaSuccess;
 }
 
-const struct gpu_finder gpu_finder_gpulz = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_gpulz = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

@@ -114,7 +114,8 @@ static struct lz_sequence *walk_along(const struct walk *w, uint32_t begin, uint
     return out;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     const uint32_t packet = lz4_packet(level->param[LZ4_CHUNK]);
     struct walk w = {.table = ((struct state *)m->state)->table,
@@ -148,7 +149,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_lz4,
     .in_parts = true,
     .plain_state = sizeof(struct state),
-    .find = find,
+    .find = find_matches,
 };
 
 static const char *const chunks[] = {"segment", "32k", "16k", "8k", "4k", NULL};

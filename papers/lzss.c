@@ -190,7 +190,8 @@ static struct lz_sequence *walk(struct search *s, uint32_t begin, struct lz_sequ
     return lz_emit_next(out, &p, 0, 0, 0);
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     struct search s = {.state = m->state, .param = level->param};
@@ -218,7 +219,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_lzss,
     .in_parts = true,
     .plain_state = sizeof(struct state),
-    .find = find,
+    .find = find_matches,
     .counter_names = counter_names,
 };
 

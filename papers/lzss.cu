@@ -334,7 +334,8 @@ static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaSt
     return cudaGetLastError();
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
@@ -361,4 +362,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_lzss = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_lzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

@@ -97,7 +97,8 @@ static struct paper_match match_at(const struct state *s, const struct lz_level 
     return best;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     const uint32_t packet = level->param[POSITION_LISTS_BLOCK];
     struct state *const s = m->state;
@@ -137,7 +138,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_position_lists,
     .in_parts = true,
     .plain_state = sizeof(struct state),
-    .find = find,
+    .find = find_matches,
 };
 
 static const struct paper_key keys[] = {

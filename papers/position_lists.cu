@@ -178,7 +178,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct scratch);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const position_lists_numbers k = numbers_of(level);
     const uint32_t packets = v.chunks * (LZ_CHUNK_SIZE / k.packet);
@@ -209,4 +210,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_position_lists = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_position_lists = {scratch_size, find_matches, parse,
+                                                     LZ_MIN_MATCH};

@@ -9,7 +9,7 @@
 
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
-#include "pipeline/compress/feed.h"
+#include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
 #include "pipeline/compress/push.h"
 #include "pipeline/compress/small.h"
