@@ -53,18 +53,18 @@ struct alignas(16) gpu_span {
     uint32_t start;   /* offset of its first byte in the input; a multiple of GPU_ALIGNMENT */
     uint32_t end;     /* offset of its end; other segments may follow */
     uint32_t history; /* bytes before `start` that matches may reach: 0 or LZ_WINDOW_SIZE */
-    /* length, in chunks, of the group that starts here (lzss/optimal.h); 0: none starts */
+    /* Chunks of the group that starts here (lzss/optimal.h); 0: none starts. */
     uint32_t group;
 };
 
 /* A batch as kernels see it. All pointers are device addresses. */
 struct gpu_view {
-    /* 16-byte aligned; GPU_INPUT_PAD bytes after the last segment are readable */
+    /* 16-byte aligned; GPU_INPUT_PAD bytes after the last segment are readable. */
     const uint8_t *input;
     const struct gpu_span *spans; /* one for each chunk */
     uint32_t chunks;              /* chunks in the batch */
     uint32_t shared_size;         /* most dynamic shared memory of a block, bytes */
-    /* LZ_CHUNK_SIZE for each chunk; a finder may keep other numbers there before */
+    /* LZ_CHUNK_SIZE tags for each chunk; a finder may keep other numbers there before. */
     uint16_t *tags;
     void *scratch; /* the finder's memory, scratch() bytes for each chunk */
     /* Space for `capacity` sequences. Chunks take their shares in no fixed order. */

@@ -31,9 +31,8 @@ static_assert(LZ_CHAINS_HASH_BITS == LZ_CHAINS_HASH_BITS_FEW + 1, "halves");
 /* A chunk for searches. Positions are counted from the start of its history. */
 struct gpu_chunk {
     const uint32_t *data; /* the first byte of the history; 4-byte aligned */
-    /* bytes of history; the chunk starts at this position +33 the chunk's end */
-    uint32_t history;
-    uint32_t end;
+    uint32_t history;     /* bytes of history; the chunk starts at this position */
+    uint32_t end;         /* the chunk ends here */
 };
 
 static __device__ __forceinline__ gpu_chunk gpu_chunk_at(const gpu_view &v, uint32_t index)
