@@ -22,8 +22,8 @@
 #include "lzss/common.h"
 
 /* THREADS: threads of a block. TAGS_A_THREAD: tags that a thread takes at a time, one load of 16
- * bytes. This kernel takes 0.09 ms of the 6.8 ms that 32 MiB take at level 6 (H200), and is bound by
- * memory, so tuning it gains little. */
+ * bytes. This kernel takes 0.09 ms of the 6.8 ms that 32 MiB take at level 6 (H200), and is bound
+ * by memory, so tuning it gains little. */
 #define THREADS 256
 #define TAGS_A_THREAD 8
 

@@ -21,9 +21,9 @@
 #include "gpu/warp.cuh"
 #include "papers/gpulz.h"
 #include "papers/papers.h"
+
 /* THREADS: threads of a block. TILE: symbols of a tile. A larger tile copies the window less often,
  * but a block needs more shared memory: 10 bytes for each position, and its bytes. */
-
 #define THREADS 256
 #define TILE 1024
 #define TILE_GROUPS (TILE / WARP)
