@@ -60,8 +60,7 @@ BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2,
 extern "C" {
 #endif
 
-/* Returns the bytes of a symbol in the chunk in[0..size): those of the level, or those that `auto`
- * chooses. */
+/* Returns the bytes of a symbol in the chunk in[0..size): the level's, or what `auto` chooses. */
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size);
 
 #ifdef __cplusplus
