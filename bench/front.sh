@@ -12,8 +12,8 @@
 # decompresses every output of gzlzss, and the result is compared.
 #
 # Prints, as Markdown, MB of input for each second of CPU time, and the ratio, for each file and for
-# the sum of all. Then lists the dominated levels of gzlzss: those for which a peer has a level that
-# is at least as fast on the sum, and whose output is at least as small.
+# the sum of all. Then lists the dominated levels of gzlzss. A level is dominated if a peer has a
+# level that is at least as fast on the sum, and makes its output at least as small.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -39,8 +39,8 @@ repeated() {
     done
 }
 
-# blocks BYTES LETTERS makes $work/gz of the blocks BYTES, repeated. They hold LETTERS times the
-# letter x.
+# blocks BYTES LETTERS makes $work/gz of the blocks BYTES, repeated. BYTES stand for LETTERS letters
+# x.
 blocks() {
     repeated "$1"
     head -c $(($2 * times)) /dev/zero | tr '\0' x | gzip -1 | tail -c 8 >"$work/trailer"

@@ -35,7 +35,8 @@ struct gpu_engine;
 
 /* What tests ask of an engine. An engine with all members 0 works as usual. */
 struct gpu_options {
-    size_t memory; /* limit on the free device memory to count on, bytes; 0: none */
+    /* The engine counts on at most this much free device memory, in bytes; 0: no limit. */
+    size_t memory;
     size_t shared; /* limit on a block's shared memory, bytes; 0: none */
     bool is_wrong; /* give wrong sequences */
     bool fails;    /* fail the submission after the first `good_batches` ones */
@@ -182,8 +183,8 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
  * context of its own, or none, and knows nothing of this library's CUDA runtime. These functions
  * leave the thread's current context as it is, and create no context.
  *
- * All other functions of this header change the thread's current device. A thread of the program
- * therefore calls them between gpu_save_thread and gpu_restore_thread.
+ * Other functions of this header may change the thread's current device. So a thread of the program
+ * calls them between gpu_save_thread and gpu_restore_thread.
  */
 
 /* Memory that the calling program passed in. */

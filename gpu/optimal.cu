@@ -38,9 +38,9 @@
 #define GATHER_BLOCKS 1
 #endif
 
-/* The path remembers the costs from the last RING positions to the chunk's end. RING must be at
- * least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. More only
- * takes shared memory. */
+/* For the last RING positions that it visited, the path keeps the cost to the chunk's end. RING
+ * must be at least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. A
+ * larger RING only takes more shared memory. */
 #define RING 512
 
 /* A step has 16 bits: the length in the low LZ_STEP_BITS, above it the match's index in the

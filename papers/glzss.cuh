@@ -274,8 +274,8 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
     }
 }
 
-/* If chunk `c` of the batch starts a packet of two chunks, returns the packet's bytes; else 0. All
- * lanes call it. */
+/* If a packet starts with chunk `c` of the batch, returns the packet's bytes, of two chunks at
+ * most; else returns 0. For packets of two chunks; all lanes call it. */
 static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v, uint32_t c)
 {
     const uint32_t lane = threadIdx.x % WARP;
