@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Event counters; points along each side of the field; and the greatest error of the codes. A
+ * larger error bound makes codes more alike, so they compress better. */
 #define COUNTERS 16
 #define SIDE 512
 #define ERROR_BOUND 1e-3

@@ -29,6 +29,8 @@
 #include "bench/level.h"
 #include "gpu/gpu.h"
 
+/* Seconds before the measurement, and of the measurement. A longer one varies less from run to
+ * run. */
 #define WARM_UP 0.5
 #define SECONDS 1.5
 

@@ -33,6 +33,7 @@
 #include <vector>
 #include <zlib.h>
 
+/* Bytes of a chunk, which becomes one stream. */
 #define CHUNK ((size_t)65536)
 
 static void die(const char *what)

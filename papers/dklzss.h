@@ -10,7 +10,8 @@
 enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 
 /* Limits of a packet's size, in bytes. A packet is what the paper calls a chunk; its size is a
- * power of two. */
+ * power of two. On the GPU, a packet and the failure tables must fit into 48 KiB of shared
+ * memory. */
 #define DKLZSS_PACKET_MIN 512
 #define DKLZSS_PACKET_MAX 16384
 

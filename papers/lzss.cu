@@ -41,6 +41,7 @@
 /* Loads of whole words read up to this many bytes after the last byte that counts. */
 #define BEHIND 8
 
+/* Threads of a choose block, one for each position. It must divide LZ_CHUNK_SIZE. */
 #define CHOOSE_THREADS 256
 
 static_assert(LZ_MAX_MATCH + BEHIND + sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
