@@ -11,8 +11,8 @@
  * turns:
  *
  *     one     one thread calls. libgzlzss's object has one thread, too, and no GPU.
- *     all     THREADS threads call at a time, each with a buffer of its own. Printed is the time of
- *             a call divided by THREADS. They share one libgzlzss object, which has THREADS threads.
+ *     all     THREADS threads call at a time, each with a buffer of its own. Printed is the time
+ *             of a call divided by THREADS. All share one libgzlzss object with THREADS threads.
  *     shared  one thread calls, and libgzlzss's object has THREADS threads. No other library can
  *             do this.
  *
