@@ -19,10 +19,10 @@
  * the calling thread decompresses memory and regular files, and compresses inputs of up to 128 KiB
  * in memory by itself.
  *
- * Output.  Compression writes one gzip member (RFC 1952).  Its bytes are those that `gzlzss -n`
- * writes with the same options.  They depend only on the input, `level`, `segment_size`,
- * `rsyncable` and `matcher`, and on the name and time in `call`.  They do not depend on threads,
- * GPUs, or how the program gives the input.
+ * Output.  Compression writes one gzip member (RFC 1952).  Its bytes depend only on the input,
+ * `level`, `segment_size`, `rsyncable` and `matcher`, and on the name and time in `call`.  They do
+ * not depend on threads, GPUs, or how the program gives the input.  Without a name and a time, they
+ * are those that `gzlzss -n` writes with the same options.
  *
  * Input.  Decompression reads everything that gunzip reads: one or more members, and the formats
  * older than gzip (pack, compress, LZH; .zip with one file).
