@@ -4,8 +4,8 @@
  *   nvcc device.cu $(pkg-config --cflags --libs gzlzss) -o device
  *   ./device NUMBERS.gz 10000000
  *
- * The second argument is the number of lines.  The lines are the numbers from 0 on, with eight digits
- * each.
+ * The second argument is the number of lines.  The lines are the numbers from 0 on, with eight
+ * digits each.
  */
 #include <cuda_runtime.h>
 #include <gzlzss_cuda.h>

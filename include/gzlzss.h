@@ -14,10 +14,10 @@
  * decompresses: it owns threads, their memory, and GPUs.  Starting a GPU takes 0.3 s.
  *
  * Threads.  Any thread may call any function on an object at any time, except gzlzss_free.  Calls
- * from several threads share the object's threads and GPUs.  A stream and a gzlzss_call belong to
- * one call at a time.  A call returns when its work is done.  The object's threads do most of it;
- * the calling thread decompresses memory and regular files, and compresses inputs of up to 128 KiB
- * in memory by itself.
+ * from several threads share the object's threads and GPUs.  Only one thread at a time may use a
+ * stream, and only one call or stream at a time a gzlzss_call.  A call returns when its work is
+ * done.  The object's threads do most of it; the calling thread decompresses memory and regular
+ * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
  * Output.  Compression writes one gzip member (RFC 1952).  Its bytes depend only on the input,
  * `level`, `segment_size`, `rsyncable` and `matcher`, and on the name and time in `call`.  They do
@@ -165,8 +165,8 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options);
  * threads to end, and for a GPU that is still starting.  z may be NULL. */
 void gzlzss_free(gzlzss *z);
 
-/* Writes to text[0..size) why a GPU cannot be used, or failed: English words, cut to size - 1
- * bytes, and a terminating zero byte.  256 bytes are enough.  The text is empty while the object
+/* Writes to text the reason why no GPU can be used, or why one failed: at most size - 1 bytes of
+ * English words, and a zero byte.  A size of 256 is enough.  The text is empty while the object
  * knows of no such reason.  If z is NULL, the text says why the calling thread's last gzlzss_new
  * returned GZLZSS_ERROR_GPU. */
 void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
@@ -174,8 +174,8 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 /* --- Calls ---------------------------------------------------------------------------------- */
 
 /*
- * What a call takes and tells beside its input and output.  NULL in its place means: no name, no
- * time, no `progress`, no counts.
+ * Further arguments and results of a call.  A function that takes one accepts NULL: no name, no
+ * time, no `progress`, and no results.
  *
  * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and what it points
  * to must stay valid until the call returns; for a stream, until gzlzss_stream_free.  Use one
@@ -232,8 +232,9 @@ gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void 
  * buffers must not overlap.  A pointer may be NULL if its length is 0.
  *
  * GZLZSS_ERROR_ROOM: out is too small.  A .gz does not reliably say how large its data is: use a
- * stream or a descriptor if you do not know.  GZLZSS_ERROR_TRAILING: all output is right; decide
- * whether to accept bytes behind it.  An empty input gives GZLZSS_ERROR_TRUNCATED.
+ * stream or a descriptor if you do not know.  GZLZSS_ERROR_TRAILING: all output is right; the
+ * program may ignore the bytes that follow the members.  An empty input gives
+ * GZLZSS_ERROR_TRUNCATED.
  */
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                 size_t in_len, gzlzss_call *call);
@@ -287,8 +288,8 @@ typedef enum gzlzss_directive {
     GZLZSS_FLUSH = 2
 } gzlzss_directive;
 
-/* Begin a stream and set *s.  End it with gzlzss_stream_free, before gzlzss_free.  On an error, *s
- * is NULL.  *call, if given, must stay valid until gzlzss_stream_free. */
+/* Begin a stream for one input, and set *s.  End it with gzlzss_stream_free, before gzlzss_free.
+ * On an error, *s is NULL.  *call, if given, must stay valid until gzlzss_stream_free. */
 gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call);
 
@@ -314,6 +315,9 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * further call returns the same status.
  *
  * A call may wait for the object's threads, but for nothing else.
+ *
+ * A compressing stream gives the output of whole segments, and the rest at the end.  To get output
+ * sooner, choose smaller segments.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
