@@ -248,7 +248,7 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
  *
  * Where a descriptor is not a regular file, the calling thread waits for it.  gzlzss_cancel ends
  * that, except for terminals, and for pipes that others write to at the same time.  Writing to a
- * pipe that nobody reads gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
+ * pipe without a reader gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
  */
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
