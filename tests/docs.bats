@@ -197,3 +197,21 @@ apt_lists() {
     { echo build-essential; comm -23 depends build; } | sort | diff - package ||
         fail "debian/control (<) and docs/building.md (>) differ"
 }
+
+# links FILE prints the relative targets of its links, without anchors.
+links() {
+    sed 's/`[^`]*`//g' "$srcdir/$1" | grep -o '](\([^)]*\))' | sed -e 's/^](//' -e 's/)$//' -e 's/#.*//' |
+        grep -v '^http' || true
+}
+
+@test "links between the documents lead to files" {
+    local document target wrong=()
+    for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md docs/architecture.md \
+        docs/building.md docs/decompression.md docs/format.md docs/gpu.md docs/performance.md \
+        docs/releasing.md docs/testing.md bench/gpu-notes.md bench/levels.md bench/library.md bench/papers.md; do
+        for target in $(links "$document"); do
+            [ -e "$srcdir/$(dirname "$document")/$target" ] || wrong+=("$document: $target")
+        done
+    done
+    [ "${#wrong[@]}" -eq 0 ] || fail "there are no such files: $(printf '\n%s' "${wrong[@]}")"
+}
