@@ -200,6 +200,7 @@ apt_lists() {
 
 # links FILE prints the relative targets of its links, without anchors.
 links() {
+    # shellcheck disable=SC2016 # The backquotes are Markdown's.
     sed 's/`[^`]*`//g' "$srcdir/$1" | grep -o '](\([^)]*\))' | sed -e 's/^](//' -e 's/)$//' -e 's/#.*//' |
         grep -v '^http' || true
 }
