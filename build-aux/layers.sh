@@ -16,7 +16,7 @@
 # Tests and benchmarks may use everything, and are not looked at.
 set -u
 
-# HACKING.md has the same list (tests/layers.bats compares them).
+# docs/architecture.md has the same list (tests/layers.bats compares them).
 layers='base
 lzss base
 huffman base lzss

@@ -6,7 +6,7 @@
  * the program knows no method by its name: it has them from here, as a list and by what a user
  * writes.
  *
- * HACKING.md, "Add a match finder of a paper", says how to add one.
+ * docs/adding.md, "A method of a paper", says how to add one.
  */
 #ifndef GZLZSS_PAPERS_H
 #define GZLZSS_PAPERS_H
