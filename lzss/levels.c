@@ -1,7 +1,7 @@
 /*
  * levels.c - the level table
  *
- * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); HACKING.md has the rest.  To change
+ * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); docs/adding.md has the rest.  To change
  * what a level does, change its row; the golden digests in tests/data then change too, on purpose,
  * and the commit says why.
  */

@@ -5,7 +5,7 @@
  * twins. NAME.c opens with the paper's idea, and lists every difference from it. The rest of the
  * program knows no method by name: it uses this list, and the text that a user writes.
  *
- * HACKING.md, "Add a match finder of a paper", says how to add one.
+ * docs/adding.md, "A method of a paper", says how to add one.
  */
 #ifndef GZLZSS_PAPERS_H
 #define GZLZSS_PAPERS_H

@@ -174,11 +174,11 @@ static void report_expansion(struct file *f, const struct pipeline_expansion_sta
 {
     if (f->o->verbose < 2)
         return;
-    if (stats->pieces == 0 || f->out_bytes == 0)
+    if (stats->runs == 0 || f->out_bytes == 0)
         msg_note(&f->m, "%s: decompressed by one thread", f->name);
     else
         msg_note(&f->m, "%s: %" PRIu64 " parts decompressed ahead, %.0f%% of the output", f->name,
-                 stats->pieces, 100 * (double)stats->bytes / (double)f->out_bytes);
+                 stats->runs, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
 /* Says that zlib did ISA-L's work, and what that costs.  Of small files, the cost does not show. */

@@ -1,5 +1,5 @@
 /*
- * testing.h - what tests ask of the command through the environment (HACKING.md lists the
+ * testing.h - what tests ask of the command through the environment (docs/testing.md lists the
  * variables)
  */
 #ifndef GZLZSS_TESTING_H

@@ -15,7 +15,7 @@
  *              5. begin a job; or do all of it, if it is small;
  *              6. match chunks of a segment that another worker has claimed;
  *              7. for a file that is being decompressed, accept, resolve or write what was decoded,
- *                 or decode a stretch of it.
+ *                 or decode a region of it.
  *              A thread that waits for a job may be the first worker meanwhile, one at a time.
  *   feeders    are threads that each have a batch of a GPU.  They fill it with segments, of any
  *              jobs, have it matched, and hand the segments to the workers.  When all of these are
@@ -309,7 +309,7 @@ struct pipeline {
     struct parts *parts;                   /* parts.c */
     struct spare_segments *spare_segments; /* ahead.c: memory for what is pushed */
     struct object_cache *small;  /* small.c: tools that nobody uses; NULL if the caller works */
-    struct expanding *expanding; /* expand/'s regions.c */
+    struct expansions *expansions; /* expand/ */
 };
 
 /* Functions that take a struct pipeline, job, worker or feeder are called with the lock held,
