@@ -9,8 +9,9 @@
  *   thread takes one position at a time. It goes through the window, and compares the symbol at
  *   each place with the one that would continue its run. All lanes take the same steps, whatever
  *   the data are. Each warp then finds, for its 32 positions (a group), where a walk from each of
- *   them leads. By doubling: a lane knows the positions of a walk of one step, and asks the lane
- *   where that ends for the next step; then it knows two steps, then four, and so on.
+ *   them leads. The steps that it knows double each time: a lane knows the positions of a walk of
+ *   one step, and asks the lane where that ends for the next step; then it knows two steps, then
+ *   four, and so on.
  *
  * - Walk: one thread goes from group to group. At each, it looks up where a walk from its position
  *   leads.
