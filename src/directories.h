@@ -31,7 +31,7 @@ void directory_release(struct directory *d);
 /* Whether the directory has exactly one user. */
 bool directory_is_unshared(const struct directory *d);
 
-/* Whether both are the same directory. */
+/* Whether a and b are the same directory.  False if only one is open. */
 bool directory_is_same(const struct directory *a, const struct directory *b);
 
 /* The directory of the last operand, kept for the next.  All zeros at first. */

@@ -1,5 +1,5 @@
 /*
- * leave.c - the end of a program that has used a GPU (leave.h)
+ * leave.c - ends a program that has used a GPU, without a wait for the driver (leave.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * leave.h - the end of a program that has used a GPU
+ * leave.h - ends a program that has used a GPU, without making its parent wait for the driver
  */
 #ifndef GZLZSS_LEAVE_H
 #define GZLZSS_LEAVE_H

@@ -97,7 +97,7 @@ struct option_row {
     const char *argument;     /* the argument's name in --help; NULL: no argument */
     const char *help;         /* text in --help; NULL: not listed */
     struct effect effects[2]; /* set in the first of all rows with the same id */
-    enum in_gzip in_gzip;     /* likewise */
+    enum in_gzip in_gzip;     /* set in that row, too */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
 

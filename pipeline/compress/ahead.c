@@ -1,5 +1,5 @@
 /*
- * ahead.c - segments that wait in memory (ahead.h)
+ * ahead.c - keeps segments that wait in memory (ahead.h)
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 #define KEPT_MAX ((size_t)8 << 20)
 #define KEPT_LEAST 2
 
-/* Memory for the next whole segments that are pushed. */
+/* Whole segments' memory that the pipeline keeps for the next pushed segments. */
 struct spare_segments {
     struct ahead *first;
     unsigned count;

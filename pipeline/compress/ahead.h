@@ -1,5 +1,5 @@
 /*
- * ahead.h - segments that wait in memory: read ahead of a pipe, or pushed by the caller
+ * ahead.h - keeps segments that wait in memory: read ahead of a pipe, or pushed by the caller
  *
  * The segments of a job wait in one list, in order, until a thread has copied them to where they
  * are matched.

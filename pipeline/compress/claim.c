@@ -1,5 +1,5 @@
 /*
- * claim.c - segments are claimed and read (claim.h)
+ * claim.c - claims segments and reads them; reads ahead of a pipe (claim.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * claim.h - segments are claimed and read
+ * claim.h - claims segments and reads them; reads ahead of a pipe
  */
 #ifndef GZLZSS_CLAIM_H
 #define GZLZSS_CLAIM_H

@@ -1,5 +1,5 @@
 /*
- * feeding.c - GPU batches: how many are at work, and which segments wait (feeding.h)
+ * feeding.c - counts GPU batches at work, and keeps the segments that wait for them (feeding.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * feeding.h - GPU batches: how many are at work, and which segments wait for GPUs and behind them
+ * feeding.h - counts GPU batches at work, and keeps the segments that wait for them
  *
  * gpu_feed.c fills the batches.  If there are no GPUs, p->feeding is NULL: no feeder exists, and
  * both queues are empty.

@@ -1,5 +1,5 @@
 /*
- * parts.c - segments that several workers match (parts.h)
+ * parts.c - lets several workers match one segment (parts.h)
  */
 #include "config.h"
 

@@ -1,10 +1,10 @@
 /*
- * parts.h - segments that several workers match
+ * parts.h - lets several workers match one segment
  *
  * There may be fewer segments than threads: in a small input, at the end of a large one, or if a
  * pipe is slow.  Then the worker that has claimed a segment, its owner, lets other workers, its
- * helpers, match chunks of it.  The owner takes chunks from the front and encodes the segment when
- * all are matched.
+ * helpers, match chunks of it.  The owner takes chunks from the front.  It encodes the segment when
+ * all chunks are matched.
  */
 #ifndef GZLZSS_PARTS_H
 #define GZLZSS_PARTS_H

@@ -1,5 +1,5 @@
 /*
- * pipe_reader.c - reading a pipe while the other end writes into it (pipe_reader.h)
+ * pipe_reader.c - reads a pipe while the other end writes into it (pipe_reader.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * pipe_reader.h - reading a pipe while the other end writes into it
+ * pipe_reader.h - reads a pipe while the other end writes into it
  *
  * read() locks a pipe while it copies the pipe's bytes, and the program at the other end waits.
  * But a pipe holds its bytes in pages, and tee() gives another pipe the same pages without a copy.

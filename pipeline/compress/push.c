@@ -1,5 +1,5 @@
 /*
- * push.c - input that the caller gives (push.h)
+ * push.c - makes segments of input that the caller gives (push.h)
  *
  * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
  * segment waits there for one more byte, or for the end: only then is it known whether it is the

@@ -1,5 +1,5 @@
 /*
- * push.h - input that the caller gives, which becomes segments (ahead.h has their memory)
+ * push.h - makes segments of input that the caller gives (ahead.h has their memory)
  */
 #ifndef GZLZSS_PUSH_H
 #define GZLZSS_PUSH_H

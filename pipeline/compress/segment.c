@@ -23,10 +23,11 @@
 
 /* The result of matching and encoding a segment. */
 struct result {
-    bool ok;                        /* false: the CPU's matches did not pass the check */
-    bool is_redone;                 /* the GPU's matches did not pass the check */
+    /* False: the CPU's matches did not pass the encoder's check, which is a bug. */
+    bool ok;
+    bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
     double match, encode;           /* seconds, summed over all threads */
-    uint64_t counters[LZ_COUNTERS]; /* what the CPU's match finder counted */
+    uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
 
 /* How a segment's DEFLATE data ends.  Pieces of --rsyncable refer to bytes before them, so they end

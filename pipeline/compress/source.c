@@ -1,5 +1,5 @@
 /*
- * source.c - the input of a compression, segment by segment (source.h)
+ * source.c - cuts the input of a compression into segments and reads them (source.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * source.h - the input of a compression, segment by segment
+ * source.h - cuts the input of a compression into segments and reads them
  *
  * Segments of memory, and those segments of a regular file that certainly have another byte after
  * them, can be read in any order, by several threads at a time.  All other segments, up to and
@@ -8,9 +8,9 @@
  *
  * The memory may be a GPU's.  Then reading copies it to the host.
  *
- * For --rsyncable, segments are pieces.  A piece ends where the bytes before its end say so, at
- * whatever place in the input.  So two inputs with a part in common soon have the same pieces
- * there.  Pieces are read one after another.
+ * For --rsyncable, segments are pieces.  A piece ends where the bytes before its end say so, at any
+ * place in the input.  So two inputs with a part in common soon have the same pieces there.  Pieces
+ * are read one after another.
  */
 #ifndef GZLZSS_SOURCE_H
 #define GZLZSS_SOURCE_H

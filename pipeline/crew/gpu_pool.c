@@ -1,5 +1,5 @@
 /*
- * gpu_pool.c - the GPUs that a pipeline may use (gpu_pool.h)
+ * gpu_pool.c - brings up the GPUs that a pipeline may use (gpu_pool.h)
  */
 #include "config.h"
 
@@ -86,7 +86,7 @@ bool gpus_leave(struct gpu_pool *g)
     pthread_mutex_lock(&g->lock);
     is_used = g->running > 0 || g->ready > 0;
     pthread_mutex_unlock(&g->lock);
-    /* Threads that found no GPU have ended, or will at once. */
+    /* Threads that found no GPU have ended, or end at once, so this does not wait for a driver. */
     if (!is_used)
         join_threads(g);
     return !is_used;

@@ -1,5 +1,5 @@
 /*
- * gpu_pool.h - the GPUs that a pipeline may use, and how they come up in the background
+ * gpu_pool.h - brings up the GPUs that a pipeline may use, in the background
  *
  * Bringing up a GPU takes 0.3 s or more.  So each GPU is brought up by a thread of its own, while
  * the thread that wants it goes on.  GPUs are numbered from 0 in the order in which they come up.

@@ -1,5 +1,5 @@
 /*
- * measures.c - what was done, and how fast (measures.h)
+ * measures.c - sums up what was done, and how fast (measures.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * policy.c - decisions from measured numbers (policy.h)
+ * policy.c - decides from measured numbers (policy.h)
  */
 #include "config.h"
 

@@ -26,7 +26,7 @@ struct policy_work {
 
 /* What is known when a decision is made. */
 struct policy_facts {
-    /* The same for the whole run: */
+    /* Constant for a pipeline: */
     enum backend backend;
     int threads; /* the most workers */
     /* A core's rate of matching, assumed until it is measured (struct lz_level). */
@@ -48,7 +48,7 @@ struct policy_facts {
     bool is_pipe;      /* the input's size is not known: it is a pipe, or pushed */
     uint64_t given;    /* bytes that the pipe has given so far */
 
-    /* Who is at work: */
+    /* What is at work now: */
     bool gpu_is_coming; /* a GPU is being brought up */
     int feeding;        /* GPU batches in use; 0: no GPU is in use */
     int matching;       /* workers that match a segment */

@@ -1,5 +1,5 @@
 /*
- * slots.c - claimed segments, and the memory that they hold (slots.h)
+ * slots.c - keeps claimed segments, and bounds the memory that they hold (slots.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * slots.h - claimed segments, and the memory that they hold
+ * slots.h - keeps claimed segments, and bounds the memory that they hold
  */
 #ifndef GZLZSS_SLOTS_H
 #define GZLZSS_SLOTS_H

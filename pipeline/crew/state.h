@@ -153,7 +153,7 @@ struct slot {
     const struct lz_chunk *chunks; /* sequences that the GPU found, or NULL */
     uint8_t *out;                  /* output buffer: set to encode, given back once written */
     size_t out_len;
-    uint32_t crc; /* of the segment alone */
+    uint32_t crc; /* CRC-32 of this segment alone */
     bool done;    /* the segment is encoded or dropped: the writer owns the slot */
 
     size_t weight; /* bytes that this slot adds to `held` in struct slots */

@@ -1,5 +1,5 @@
 /*
- * workers.c - the crew: workers are started, sleep, and get memory (workers.h)
+ * workers.c - starts workers, lets them sleep, and gives them memory (workers.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * workers.h - the crew: workers are started, sleep, and get memory
+ * workers.h - starts workers, lets them sleep, and gives them memory
  */
 #ifndef GZLZSS_WORKERS_H
 #define GZLZSS_WORKERS_H
