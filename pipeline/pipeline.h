@@ -62,8 +62,8 @@ void pipeline_cancel(struct pipeline *p);
  * be submitted. */
 void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *job);
 
-/* Halves the number of jobs that may have begun at a time, down to 1, and returns it.  Call this if
- * memory or descriptors are short. */
+/* Halves the number of jobs that may have begun at a time, down to 1, and returns the new number.
+ * Call this if memory or descriptors are short. */
 unsigned pipeline_limit_jobs(struct pipeline *p);
 
 /* Copies to *totals what the pipeline has done so far.  Any thread. */

@@ -21,7 +21,7 @@
 #define KEPT_MAX ((size_t)8 << 20)
 #define KEPT_LEAST 2
 
-/* Whole segments' memory that the pipeline keeps for the next pushed segments. */
+/* Memory of whole segments, kept for the next pushed segments. */
 struct spare_segments {
     struct ahead *first;
     unsigned count;

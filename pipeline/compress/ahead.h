@@ -44,7 +44,7 @@ struct ahead_list {
  * for that is short, none are. */
 void ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read);
 
-/* Frees all segments of a job, of which no other thread may have any.  Called without the lock. */
+/* Frees all segments of a job.  No other thread may use any of them.  Called without the lock. */
 void ahead_free(struct ahead_list *l);
 
 /* Makes p->spare_segments; false if memory is short. */
@@ -89,7 +89,8 @@ bool ahead_reads(const struct ahead_list *l);
  * short; then nothing more is read ahead. */
 struct ahead *ahead_take_place(struct ahead_list *l, uint64_t index);
 
-/* Puts a segment that was read to its place into the list, so that it can be claimed. */
+/* Call this when a segment was read to its place: puts it into the list, so that it can be
+ * claimed. */
 void ahead_was_read(struct ahead_list *l, struct ahead *a);
 
 /* If the block holds no segment, takes its memory, for the caller to free.  NULL otherwise. */

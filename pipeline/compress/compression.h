@@ -16,8 +16,9 @@ struct compression {
     struct source source;
 
     struct ahead_list ahead; /* segments that wait in memory */
-    /* How much was claimed at two moments, to measure a pipe's speed.  claimed[1] was taken up to
-     * POLICY_PIPE_SECONDS ago, claimed[0] before that (at first, both when the job opened). */
+    /* Two samples of how much was claimed, to measure a pipe's speed.  When claimed[1] is older
+     * than POLICY_PIPE_SECONDS, it becomes claimed[0], and a new sample becomes claimed[1].  The
+     * speed is measured since claimed[0]. */
     struct pace claimed[2];
 
     uint64_t written; /* segments written so far; only the writer changes it */

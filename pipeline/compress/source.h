@@ -91,8 +91,8 @@ bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
  * do not call this again then.  One thread at a time.  False with errno set. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
-/* Makes a thread that waits for a pipe's other end in source_read_next or source_next_piece fail
- * with ECANCELED.  Any thread. */
+/* Wakes a thread that waits for a pipe's other end in source_read_next or source_next_piece.  That
+ * call fails with ECANCELED.  Any thread. */
 void source_cancel(const struct source *s);
 
 /*

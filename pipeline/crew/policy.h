@@ -41,12 +41,13 @@ struct policy_facts {
     double gpu_rate; /* rate of all GPUs together, lately; 0: not known yet */
 
     /* The work to do: */
-    uint64_t left;     /* bytes that are certain to come and not claimed */
-    uint64_t expected; /* `left`, and a guess at the files of which only the number is known */
-    uint64_t longest;  /* bytes of the largest input among these; 0: not known */
-    bool is_on_gpu;    /* the input is in GPU memory */
-    bool is_pipe;      /* the input's size is not known: it is a pipe, or pushed */
-    uint64_t given;    /* bytes that the pipe has given so far */
+    uint64_t left; /* bytes that are certain to come and not claimed */
+    /* `left`, and an estimate for announced files, whose sizes are not known yet. */
+    uint64_t expected;
+    uint64_t longest; /* bytes of the largest input among these; 0: not known */
+    bool is_on_gpu;   /* the input is in GPU memory */
+    bool is_pipe;     /* the input's size is not known: it is a pipe, or pushed */
+    uint64_t given;   /* bytes that the pipe has given so far */
 
     /* What is at work now: */
     bool gpu_is_coming; /* a GPU is being brought up */
@@ -62,8 +63,9 @@ double policy_match_seconds(const struct policy_facts *f, double bytes);
 /* The least size of an input that is worth bringing up a GPU.  `longest` as in policy_facts. */
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 
-/* Whether files of a known size are worth bringing up a GPU.  `least` bytes or more always are;
- * fewer are only if the measured rates say so. */
+/* Whether files of a known size are worth bringing up a GPU.  `least` bytes or more always are.
+ * Fewer bytes are if the measured rates show that a GPU saves more time than it takes to come
+ * up. */
 bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least);
 
 /* Whether a pipe is worth bringing up a GPU; it may go on for ever, or end now.  `bytes` of it were
