@@ -65,13 +65,14 @@
  *     output              the worker that is about to encode, then the slot, then the list of spare
  *                         buffers (slots.c).
  *
- * If the input is in GPU memory, a feeder only says where the segments are.  The GPU copies them
- * from there, to its own memory and to the batch's memory on the host.  If that fails, workers read
- * these segments (`is_away`) before any segment of the batch is encoded.
+ * If the input is in the memory of the feeder's own GPU, the feeder only says where the segments
+ * are.  The GPU copies them from there, to its working memory and to the batch's memory on the
+ * host.  If that fails, workers read these segments (`is_away`) before any segment of the batch is
+ * encoded.  If the input is in another GPU's memory, workers copy it (copiers.c).
  *
  * With --rsyncable, each segment is a piece of the input: it ends where its content says so
  * (source.h).  A piece is read together with the 32 KiB before it, as its matches may refer to
- * them.  One worker at a time reads pieces, in order, and only the CPU matches them.
+ * them.  One thread at a time reads pieces, in order, and only the CPU matches them.
  *
  * Failure
  *
