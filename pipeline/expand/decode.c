@@ -25,8 +25,8 @@
 #define RUNS_MAX 1000
 
 /* A task that has taken this much input and made less than a quarter of that is not worth decoding
- * ahead: it has many blocks that are empty, or nearly.  The consumer decodes these in less time than it
- * takes to accept them. */
+ * ahead: it has many blocks that are empty, or nearly.  The consumer decodes these in less time
+ * than it takes to accept them. */
 #define POOR_INPUT ((uint64_t)16 << 10)
 
 /* A task whose members make less than this on average is not worth it either (is_worth_it in
@@ -100,8 +100,8 @@ static size_t view_seek(struct view *v, uint64_t offset)
     return (size_t)(offset - v->offset);
 }
 
-/* Reads on.  in[*keep..len) stays, and the INF_BACK bytes before it; *keep becomes where that is then.
- * False if there is no more. */
+/* Reads on. in[*keep..len) stays, and the INF_BACK bytes before it; *keep becomes where that is
+ * then.  False if there is no more. */
 static bool view_more(struct input *input, struct view *v, size_t *keep)
 {
     const size_t from = *keep > INF_BACK ? *keep - INF_BACK : 0;
@@ -179,8 +179,8 @@ static bool is_in_symbols(const struct decoder *d)
            d->run->bytes == (const uint8_t *)(symbols_of(d->task) + d->run->symbols);
 }
 
-/* Makes the last INF_WINDOW symbols, which are known, the window before the bytes.  False if there is
- * no room for that and some bytes. */
+/* Makes the last INF_WINDOW symbols, which are known, the window before the bytes.  False if there
+ * is no room for that and some bytes. */
 static bool begin_bytes(const struct decoder *d)
 {
     struct decoded_run *run = d->run;
@@ -194,7 +194,8 @@ static bool begin_bytes(const struct decoder *d)
     return true;
 }
 
-/* Decodes symbols from the run's end on, until a window is known or the stream ends: then it goes on. */
+/* Decodes symbols from the run's end on, until a window is known or the stream ends: then it goes
+ * on. */
 static enum decode_end decode_symbols(const struct decoder *d)
 {
     struct view *v = &d->t->view;

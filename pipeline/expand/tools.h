@@ -12,8 +12,8 @@
 #include "inflate/symbols.h"
 #include "pipeline/expand/engine.h"
 
-/* Bytes of input that a thread looks at while it decodes.  A block that is decoded to symbols has to
- * fit in: with less, large blocks are left to the consumer. */
+/* Bytes of input that a thread looks at while it decodes.  A block that is decoded to symbols has
+ * to fit in: with less, large blocks are left to the consumer. */
 #define VIEW_SIZE ((size_t)512 << 10)
 
 /* Bytes behind the input that decoders may load. */
