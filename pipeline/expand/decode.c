@@ -390,6 +390,13 @@ static enum decode_end decode_task(struct decoder *d)
     }
 }
 
+/* Whether that is where the task has paused, so that the decoder and the view can go on: the task may
+ * be another at the same address, and another thread may have decoded it meanwhile. */
+static bool is_paused_at(const struct paused *paused, const struct decode_task *task)
+{
+    return task->count > 0 && paused->task == task && paused->bit == task->at;
+}
+
 static void decode_tasks(struct expand_tools *tools, struct input *in,
                          struct decode_task *const *tasks, unsigned count)
 {
@@ -397,12 +404,13 @@ static void decode_tasks(struct expand_tools *tools, struct input *in,
         struct decode_task *task = tasks[i];
         struct decoder d = {tools, in, task, NULL};
 
-        if (task->count == 0 || tools->paused.task != task) {
+        if (!is_paused_at(&tools->paused, task)) {
             tools->paused.is_in_bytes = false;
             view_begin(&tools->view, 0);
         }
         task->end = decode_task(&d);
         tools->paused.task = task->end == DECODE_PAUSED ? task : NULL;
+        tools->paused.bit = task->at;
         /* A run without a whole block is none. */
         if (task->count > 0 && d.run->end == d.run->start)
             task_drop_run(task);

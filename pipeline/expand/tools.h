@@ -35,6 +35,7 @@ struct view {
 /* The task that the CPU engine has decoded last, if that has paused. */
 struct paused {
     const struct decode_task *task; /* NULL: it has not */
+    uint64_t bit;                   /* of the input, where it has */
     bool is_in_bytes;               /* `raw` stands behind the task's last run */
     size_t at;                      /* the next byte of the view that `raw` takes, if so */
 };
