@@ -48,7 +48,7 @@ struct dim3 {
     }
 };
 
-extern emulated_index threadIdx, blockIdx, blockDim;
+extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
 /* Runs so many blocks of so many threads, each of which calls thread(argument), for this kernel. */
 void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
@@ -135,6 +135,13 @@ template <typename T> static inline T __shfl_xor_sync(uint32_t lanes, T value, i
     return __shfl_sync(lanes, value, (int)(threadIdx.x & 31) ^ mask);
 }
 
+template <typename T> static inline T __shfl_up_sync(uint32_t lanes, T value, uint32_t by)
+{
+    const uint32_t lane = threadIdx.x & 31;
+
+    return __shfl_sync(lanes, value, (int)(lane >= by ? lane - by : lane));
+}
+
 static inline uint32_t __reduce_min_sync(uint32_t lanes, uint32_t value)
 {
     const uint64_t *all = emulated_exchange(REDUCE, lanes, value);
@@ -171,6 +178,15 @@ template <typename T, typename U> static inline T atomicOr(T *p, U value)
 
     *p |= value;
     return before;
+}
+
+static inline uint32_t __brev(uint32_t x)
+{
+    uint32_t reversed = 0;
+
+    for (int i = 0; i < 32; i++)
+        reversed |= (x >> i & 1) << (31 - i);
+    return reversed;
 }
 
 static inline int __popc(uint32_t x)

@@ -16,7 +16,7 @@
  * would share the same few places in the processor's caches. */
 #define STACK_STEP (STACK_SIZE + 5 * 64)
 
-emulated_index threadIdx, blockIdx, blockDim;
+emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
 /* What kernels call their dynamic shared memory. */
 thread_local uint4 shared[EMULATED_SHARED_SIZE / sizeof(uint4)];
@@ -230,6 +230,7 @@ void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t s
     block.thread = thread;
     block.argument = argument;
     blockDim.x = threads;
+    gridDim = {blocks.x, blocks.y};
     for (uint32_t i = 0; i < blocks.x * blocks.y; i++) {
         const uint8_t *bytes = (const uint8_t *)shared;
 

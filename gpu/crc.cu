@@ -1,0 +1,109 @@
+/*
+ * crc.cu - the CRC-32 of gzip, on the GPU
+ *
+ * Without the complements before and after, a CRC is linear: the CRC of two parts in a row is the exclusive
+ * or of the first part's, moved over as many zeros as the second part has bytes, and the second's.  A
+ * thread has EACH bytes of a part of the output, aligned to the part's end; the first thread that has any
+ * may have fewer.  So all threads but that one move their CRC by a distance that depends on their
+ * number alone, and neighbours join in a tree.  The host adds the complements (gpu_crc_of in inflate.cu).
+ */
+#include "gpu/inflate.cuh"
+#include "gpu/internal.cuh"
+
+#define THREADS 256
+#define EACH (GPU_CRC_PART / THREADS)
+
+/* The polynomial, bit 31 is x to the 0. */
+#define POLYNOMIAL 0xedb88320u
+
+static_assert((EACH & (EACH - 1)) == 0, "distances are powers of two");
+
+/* The product of a and b modulo the polynomial. */
+static constexpr __host__ __device__ uint32_t multiply(uint32_t a, uint32_t b)
+{
+    uint32_t product = 0;
+
+    for (uint32_t i = 0; i < 32; i++) {
+        product ^= (a >> (31 - i) & 1) != 0 ? b : 0;
+        b = b >> 1 ^ ((b & 1) != 0 ? POLYNOMIAL : 0);
+    }
+    return product;
+}
+
+/* x to the power of n, modulo the polynomial. */
+static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
+{
+    uint32_t power = 1u << 31, square = 1u << 30; /* 1, and x */
+
+    for (; n > 0; n /= 2) {
+        if (n % 2 != 0)
+            power = multiply(power, square);
+        square = multiply(square, square);
+    }
+    return power;
+}
+
+static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, gpu_crc_part *parts)
+{
+    __shared__ uint32_t table[4][256];
+    __shared__ uint32_t sums[THREADS];
+    const gpu_crc_part part = parts[blockIdx.x];
+    /* This thread's bytes are [from, to) of the part; negative places are before it. */
+    const int32_t from = (int32_t)part.length - (int32_t)(EACH * (THREADS - threadIdx.x));
+    const uint8_t *p = bytes + part.start;
+    uint32_t crc, sum = 0, power;
+
+    crc = threadIdx.x;
+    for (uint32_t i = 0; i < 8; i++)
+        crc = crc >> 1 ^ ((crc & 1) != 0 ? POLYNOMIAL : 0);
+    table[0][threadIdx.x] = crc;
+    __syncthreads();
+    for (uint32_t k = 1; k < 4; k++) {
+        crc = crc >> 8 ^ table[0][crc & 255];
+        table[k][threadIdx.x] = crc;
+    }
+    __syncthreads();
+    for (int32_t i = from < 0 ? 0 : from; i < from + (int32_t)EACH;) {
+        if (((uintptr_t)(p + i) & 3) == 0 && i + 4 <= from + (int32_t)EACH) {
+            sum ^= *(const uint32_t *)(p + i);
+            sum = table[3][sum & 255] ^ table[2][sum >> 8 & 255] ^ table[1][sum >> 16 & 255] ^
+                  table[0][sum >> 24];
+            i += 4;
+        } else {
+            sum = sum >> 8 ^ table[0][(sum ^ p[i]) & 255];
+            i++;
+        }
+    }
+    sums[threadIdx.x] = sum;
+    power = power_of_x(8 * EACH);
+    for (uint32_t step = 1; step < THREADS; step *= 2) {
+        __syncthreads();
+        if (threadIdx.x % (2 * step) == 0)
+            sums[threadIdx.x] = multiply(sums[threadIdx.x], power) ^ sums[threadIdx.x + step];
+        power = multiply(power, power);
+    }
+    if (threadIdx.x == 0)
+        parts[blockIdx.x].crc = sums[0];
+}
+
+cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
+                       cudaStream_t stream)
+{
+    if (count == 0)
+        return cudaSuccess;
+    sum_up<<<count, THREADS, 0, stream>>>(bytes, parts);
+    return cudaGetLastError();
+}
+
+uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length)
+{
+    /* Nearly all parts have one length. */
+    constexpr uint32_t power = power_of_x(8 * (uint64_t)GPU_CRC_PART);
+
+    return multiply(sum, length == GPU_CRC_PART ? power : power_of_x(8 * length)) ^ next;
+}
+
+uint32_t gpu_crc_of(uint32_t sum, uint64_t length)
+{
+    return ~(sum ^ multiply(UINT32_MAX, power_of_x(8 * length)));
+}

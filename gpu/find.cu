@@ -1,0 +1,134 @@
+/*
+ * find.cu - where a block of DEFLATE may start, on the GPU (twin of inflate/find.c)
+ *
+ * Candidates are
+ *
+ *   - dynamic blocks that are not the final one: every bit is tried.  A thread has 32 bits at a time.
+ *     Three bits of the header and the ranges of two of its numbers are tested for all 32 places at
+ *     once, with shifts of a word: one place in nine is left.  For these, the lengths of the code
+ *     lengths' code have to be those of a complete code: one in 1,000 is left, and goes to a list.  A second
+ *     kernel reads the whole header of these.  Nearly all that are left then are true.
+ *   - the places behind empty stored blocks, with which `pigz -i` and this program end segments, and behind
+ *     which other blocks than dynamic ones may start;
+ *   - stored blocks, by their length and its complement;
+ *   - the places behind gzip headers.
+ *
+ * A candidate that is none costs a little time; symbols.cu finds out.
+ */
+#include "gpu/inflate.cuh"
+#include "gpu/inflate_bits.cuh"
+
+#define THREADS 256
+
+/* Code lengths of 3 bits are looked up in fours. */
+#define LENGTHS_AT_A_TIME 4
+#define LENGTHS_TABLE (1u << (3 * LENGTHS_AT_A_TIME))
+
+/* Appends a value to a list that has room for `most`; *count counts those that had none, too. */
+static __device__ void append(uint32_t *list, uint32_t *count, uint32_t most, uint32_t value)
+{
+    const uint32_t i = atomicAdd(count, 1u);
+
+    if (i < most)
+        list[i] = value;
+}
+
+/* The places among the lowest 32 of x at which a dynamic block's header may start, going by its type and
+ * by its numbers of codes, of which 30 and 31 are not allowed. */
+static __device__ __forceinline__ uint32_t may_start(uint64_t x)
+{
+    const uint64_t is_dynamic = ~x & ~(x >> 1) & (x >> 2);
+    const uint64_t pairs = x & (x >> 1), fours = pairs & (pairs >> 2);
+
+    return (uint32_t)(is_dynamic & ~(fours >> 4) & ~(fours >> 9));
+}
+
+/* Whether the code of the code lengths is complete: 128 parts of 128 are used.  `low` are the bits from
+ * the header's start on, `high` those behind them. */
+static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_t low,
+                                                   uint64_t high)
+{
+    const uint32_t count = (uint32_t)(low >> 13 & 15) + 4;
+    uint64_t lengths = (low >> 17 | high << 47) & (((uint64_t)1 << (3 * count)) - 1);
+    uint32_t sum = 0;
+
+    for (; lengths != 0 && sum <= 128; lengths >>= 3 * LENGTHS_AT_A_TIME)
+        sum += used[lengths % LENGTHS_TABLE];
+    return sum == 128;
+}
+
+/* Looks at the four bytes that start in a word; `x` are that word and the next. */
+static __device__ void look_at_bytes(const gpu_compressed &in, uint32_t word, uint64_t x,
+                                     uint32_t *found, uint32_t *count, uint32_t most)
+{
+    for (uint32_t i = 0; i < 4; i++, x >>= 8) {
+        const uint32_t four = (uint32_t)x, byte = 4 * word + i;
+
+        if (four == 0xffff0000u) {
+            append(found, count, most, 8 * (byte + 4));
+        } else if ((four >> 16 ^ (four & 0xffff)) == 0xffff && byte > 0) {
+            append(found, count, most, 8 * byte - 3);
+        } else if ((four & 0xe0ffffffu) == 0x00088b1fu) {
+            const uint32_t end = gpu_header_end(in, byte);
+
+            if (end != 0)
+                append(found, count, most, 8 * end);
+        }
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    find_some(gpu_compressed in, uint32_t *found, uint32_t *count, uint32_t *list,
+              uint32_t *list_count, uint32_t most)
+{
+    __shared__ uint16_t used[LENGTHS_TABLE];
+    const uint32_t words = (in.find_end + 31) / 32, step = gridDim.x * THREADS;
+
+    for (uint32_t i = threadIdx.x; i < LENGTHS_TABLE; i += THREADS) {
+        uint32_t sum = 0;
+
+        for (uint32_t k = 0; k < 3 * LENGTHS_AT_A_TIME; k += 3)
+            sum += (128u >> (i >> k & 7)) & 127;
+        used[i] = (uint16_t)sum;
+    }
+    __syncthreads();
+    for (uint32_t w = blockIdx.x * THREADS + threadIdx.x; w < words; w += step) {
+        const uint64_t x = (uint64_t)in.words[w] | (uint64_t)in.words[w + 1] << 32;
+        const uint64_t y = (uint64_t)in.words[w + 2] | (uint64_t)in.words[w + 3] << 32;
+
+        look_at_bytes(in, w, x, found, count, most);
+        for (uint32_t places = may_start(x); places != 0; places &= places - 1) {
+            const uint32_t i = (uint32_t)__ffs((int)places) - 1;
+            const uint64_t low = i == 0 ? x : x >> i | y << (64 - i);
+
+            if (is_complete(used, low, y >> i))
+                append(list, list_count, most, 32 * w + i);
+        }
+    }
+}
+
+/* Of the places in the list, those where a whole header is good. */
+static __global__ void __launch_bounds__(THREADS)
+    check_headers(gpu_compressed in, uint32_t *found, uint32_t *count, const uint32_t *list,
+                  const uint32_t *list_count, uint32_t most)
+{
+    const uint32_t n = min(*list_count, most);
+
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+        if (list[i] < in.find_end && gpu_header_is_good(in, list[i] + 3))
+            append(found, count, most, list[i]);
+}
+
+cudaError_t gpu_find_starts(const gpu_compressed &in, uint32_t *found, uint32_t *count,
+                            uint32_t *list, uint32_t *list_count, uint32_t most,
+                            cudaStream_t stream)
+{
+    const uint32_t words = (in.find_end + 31) / 32;
+    const uint32_t blocks = min((words + THREADS - 1) / THREADS, 132u * 8);
+
+    if (words == 0)
+        return cudaSuccess;
+    find_some<<<blocks, THREADS, 0, stream>>>(in, found, count, list, list_count, most);
+    check_headers<<<blocks, THREADS, 0, stream>>>(in, found, count, list, list_count, most);
+    return cudaGetLastError();
+}

@@ -1,0 +1,209 @@
+/*
+ * inflate_bits.cuh - reading bits, headers of blocks and gzip's headers on the GPU; private to gpu/
+ */
+#ifndef GZLZSS_GPU_INFLATE_BITS_CUH
+#define GZLZSS_GPU_INFLATE_BITS_CUH
+
+#include "gpu/inflate.cuh"
+
+/* Bits in order.  After gpu_refill, 32 or more are in `buffer`. */
+struct gpu_reader {
+    const uint32_t *next;
+    uint64_t buffer;
+    uint32_t count;
+};
+
+static __device__ __forceinline__ void gpu_seek(gpu_reader &r, const uint32_t *words, uint32_t bit)
+{
+    const uint32_t at = bit / 32, shift = bit % 32;
+
+    r.next = words + at + 2;
+    r.buffer = ((uint64_t)words[at] | (uint64_t)words[at + 1] << 32) >> shift;
+    r.count = 64 - shift;
+}
+
+static __device__ __forceinline__ void gpu_refill(gpu_reader &r)
+{
+    if (r.count <= 32) {
+        r.buffer |= (uint64_t)*r.next++ << r.count;
+        r.count += 32;
+    }
+}
+
+static __device__ __forceinline__ void gpu_drop(gpu_reader &r, uint32_t n)
+{
+    r.buffer >>= n;
+    r.count -= n;
+}
+
+static __device__ __forceinline__ uint32_t gpu_take(gpu_reader &r, uint32_t n)
+{
+    const uint32_t bits = (uint32_t)r.buffer & ((1u << n) - 1);
+
+    gpu_drop(r, n);
+    return bits;
+}
+
+static __device__ __forceinline__ uint32_t gpu_bit_of(const gpu_reader &r, const uint32_t *words)
+{
+    return (uint32_t)(r.next - words) * 32 - r.count;
+}
+
+static __device__ __forceinline__ uint8_t gpu_byte_at(const uint32_t *words, uint32_t byte)
+{
+    return ((const uint8_t *)words)[byte];
+}
+
+/* --- Headers of dynamic blocks (RFC 1951, 3.2.7) ---------------------------------------------- */
+
+#define GPU_LITLENS 286
+#define GPU_DISTANCES 30
+#define GPU_LENGTH_CODES 19
+#define GPU_LENGTHS_MAX (GPU_LITLENS + GPU_DISTANCES)
+
+/* The order in which the lengths of the code lengths' code come, 5 bits each. */
+static __device__ __forceinline__ uint32_t gpu_length_order(uint32_t i)
+{
+    const uint8_t order[GPU_LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                             11, 4,  12, 3, 13, 2, 14, 1, 15};
+
+    return order[i];
+}
+
+/* The two codes of a dynamic block, as its header says. */
+struct gpu_header {
+    uint32_t litlens;   /* lengths of literal and length codes */
+    uint32_t distances; /* lengths of distance codes */
+};
+
+/*
+ * Reads the code lengths of a dynamic block, from the bit behind its type on, and returns whether
+ * they are those of codes that zlib takes: both are complete, but for a distance code that has one code
+ * of one bit, or none.  If `lengths` is not NULL, the lengths are left there.
+ */
+static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)
+{
+    uint8_t own[GPU_LENGTH_CODES], table[128];
+    uint32_t counts[8] = {0}, next[8], code = 0, used = 0, total;
+    uint32_t litlen_used = 0, distance_used = 0, distance_codes = 0, previous = 0;
+    bool has_end = false;
+
+    gpu_refill(r);
+    h.litlens = gpu_take(r, 5) + 257;
+    h.distances = gpu_take(r, 5) + 1;
+    const uint32_t listed = gpu_take(r, 4) + 4;
+    if (h.litlens > GPU_LITLENS || h.distances > GPU_DISTANCES)
+        return false;
+    for (uint32_t i = 0; i < GPU_LENGTH_CODES; i++)
+        own[i] = 0;
+    for (uint32_t i = 0; i < listed; i++) {
+        gpu_refill(r);
+        const uint32_t length = gpu_take(r, 3);
+
+        own[gpu_length_order(i)] = (uint8_t)length;
+        counts[length]++;
+        used += (128u >> length) & 127;
+    }
+    if (used != 128)
+        return false;
+    next[0] = 0;
+    for (uint32_t k = 1; k < 8; k++) {
+        next[k] = code;
+        code = (code + counts[k]) << 1;
+    }
+    for (uint32_t s = 0; s < GPU_LENGTH_CODES; s++) {
+        const uint32_t length = own[s];
+
+        if (length == 0)
+            continue;
+        for (uint32_t i = __brev(next[length]++) >> (32 - length); i < 128; i += 1u << length)
+            table[i] = (uint8_t)(s << 3 | length);
+    }
+    total = h.litlens + h.distances;
+    for (uint32_t i = 0; i < total;) {
+        uint32_t times = 1, length, symbol;
+
+        gpu_refill(r);
+        symbol = table[r.buffer & 127];
+        gpu_drop(r, symbol & 7);
+        symbol >>= 3;
+        length = symbol;
+        if (symbol == 16) {
+            if (i == 0)
+                return false;
+            length = previous;
+            times = 3 + gpu_take(r, 2);
+        } else if (symbol > 16) {
+            length = 0;
+            times = symbol == 17 ? 3 + gpu_take(r, 3) : 11 + gpu_take(r, 7);
+        }
+        if (i + times > total)
+            return false;
+        previous = length;
+        for (; times > 0; times--, i++) {
+            const uint32_t share = length == 0 ? 0 : 32768u >> length;
+
+            if (i < h.litlens) {
+                litlen_used += share;
+                has_end |= i == 256 && length != 0;
+            } else {
+                distance_used += share;
+                distance_codes += length != 0;
+            }
+            if (lengths != NULL)
+                lengths[i] = (uint8_t)length;
+        }
+        if (litlen_used > 32768 || distance_used > 32768)
+            return false;
+    }
+    return has_end && litlen_used == 32768 &&
+           (distance_used == 32768 || distance_codes == 0 ||
+            (distance_codes == 1 && distance_used == 16384));
+}
+
+/* Whether a header of a dynamic block, from the bit behind its type on, is good. */
+static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint32_t bit)
+{
+    gpu_reader r;
+    gpu_header h;
+
+    if (bit > in.bits)
+        return false;
+    gpu_seek(r, in.words, bit);
+    return gpu_read_header(r, NULL, h);
+}
+
+/* --- gzip's headers (RFC 1952) ---------------------------------------------------------------- */
+
+/* The byte behind the member header that starts at `byte`, or 0: there is none, or one that is left to
+ * the CPU: with an odd flag, or with a CRC of its own, or longer than GPU_HEADER_MAX. */
+#define GPU_HEADER_MAX 4096u
+
+static __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
+{
+    enum { EXTRA = 4, NAME = 8, COMMENT = 16, ODD = 0xe2 };
+    const uint32_t bytes = in.bits / 8;
+    const uint32_t limit = bytes - byte < GPU_HEADER_MAX ? bytes : byte + GPU_HEADER_MAX;
+    uint32_t at = byte + 10, strings = 0, flags;
+
+    if (byte >= bytes || at > limit)
+        return 0;
+    flags = gpu_byte_at(in.words, byte + 3);
+    if (gpu_byte_at(in.words, byte) != 0x1f || gpu_byte_at(in.words, byte + 1) != 0x8b ||
+        gpu_byte_at(in.words, byte + 2) != 8 || (flags & ODD) != 0)
+        return 0;
+    if (flags & EXTRA) {
+        if (at + 2 > limit)
+            return 0;
+        at += 2 + (gpu_byte_at(in.words, at) | (uint32_t)gpu_byte_at(in.words, at + 1) << 8);
+    }
+    strings = ((flags & NAME) != 0) + ((flags & COMMENT) != 0);
+    for (; strings > 0; strings--) {
+        while (at < limit && gpu_byte_at(in.words, at) != 0)
+            at++;
+        at++;
+    }
+    return at <= limit ? at : 0;
+}
+
+#endif

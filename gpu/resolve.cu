@@ -1,0 +1,141 @@
+/*
+ * resolve.cu - symbols become bytes, on the GPU
+ *
+ * The window before a piece is the end of what is before it, which has names of bytes of another
+ * window, and so on.  To find all windows, one after the other, would take as long as there are
+ * pieces.  So it is a scan in three steps:
+ *
+ *   1. A block of threads for each chunk goes through its pieces as if the window before the chunk
+ *      were unknown: the window at the chunk's end has bytes, and names of bytes of the window before
+ *      the chunk.
+ *   2. One block goes through the chunks, in order: each window at a chunk's end becomes bytes.
+ *   3. A block for each chunk goes through its pieces once more.  It knows the window before each, and
+ *      makes bytes of all symbols.
+ */
+#include "gpu/inflate.cuh"
+#include "gpu/internal.cuh"
+
+/* Threads of a block.  There are few blocks, as each has a window in shared memory. */
+#define THREADS 1024
+
+/* Symbols of a window that a thread moves on at a time. */
+#define EACH (GPU_WINDOW / THREADS)
+
+/* A byte, or what a window has for a name. */
+template <typename T> static __device__ __forceinline__ T known_as(const T *window, uint32_t symbol)
+{
+    return symbol < GPU_UNKNOWN ? (T)symbol : window[symbol - GPU_UNKNOWN];
+}
+
+/* Moves a window on over symbols[0..length), or, where these are bytes already, over these. */
+template <typename T, typename Symbol>
+static __device__ void move_window(T *window, const Symbol *symbols, uint32_t length)
+{
+    const uint32_t kept = length < GPU_WINDOW ? GPU_WINDOW - length : 0;
+    T moved[EACH];
+
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++) {
+        const uint32_t k = i * THREADS + threadIdx.x;
+
+        moved[i] =
+            k < kept ? window[k + length] : known_as(window, symbols[length - GPU_WINDOW + k]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++)
+        window[i * THREADS + threadIdx.x] = moved[i];
+    __syncthreads();
+}
+
+/* The chunk's number of pieces. */
+static __device__ __forceinline__ uint32_t pieces_of(const gpu_group &g, uint32_t chunk)
+{
+    return min(g.chunk, g.count - chunk * g.chunk);
+}
+
+static __global__ void __launch_bounds__(THREADS) name_windows(gpu_group g)
+{
+    extern __shared__ uint4 shared[];
+    uint16_t *const window = (uint16_t *)shared;
+    const uint32_t first = blockIdx.x * g.chunk;
+
+    for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
+        window[i] = (uint16_t)(GPU_UNKNOWN + i);
+    __syncthreads();
+    for (uint32_t i = 0; i < pieces_of(g, blockIdx.x); i++) {
+        const gpu_range range = g.ranges[first + i];
+
+        move_window(window, g.symbols + range.start, range.length);
+    }
+    for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
+        g.names[blockIdx.x * GPU_WINDOW + i] = window[i];
+}
+
+static __global__ void __launch_bounds__(THREADS) chain_windows(gpu_group g)
+{
+    extern __shared__ uint4 shared[];
+    uint8_t *const window = (uint8_t *)shared;
+
+    for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
+        window[i] = g.windows[i];
+    __syncthreads();
+    for (uint32_t c = 0; c < gpu_chunks(g); c++) {
+        move_window(window, g.names + c * GPU_WINDOW, GPU_WINDOW);
+        for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
+            g.windows[(c + 1) * GPU_WINDOW + i] = window[i];
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, uint8_t *out)
+{
+    extern __shared__ uint4 shared[];
+    uint8_t *const window = (uint8_t *)shared;
+    const uint32_t first = blockIdx.x * g.chunk;
+
+    for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
+        window[i] = g.windows[blockIdx.x * GPU_WINDOW + i];
+    __syncthreads();
+    for (uint32_t i = 0; i < pieces_of(g, blockIdx.x); i++) {
+        const gpu_range range = g.ranges[first + i];
+        const gpu_piece &p = g.pieces[first + i];
+        const uint64_t known = p.known + (range.start - p.block_out);
+        const uint32_t unknown = known < GPU_WINDOW ? GPU_WINDOW - (uint32_t)known : 0;
+        const uint16_t *const symbols = g.symbols + range.start;
+        bool is_bad = false;
+
+        for (uint32_t k = threadIdx.x; k < range.length; k += THREADS) {
+            const uint32_t symbol = symbols[k];
+
+            is_bad |= symbol >= GPU_UNKNOWN && symbol - GPU_UNKNOWN < unknown;
+            out[range.start + k] = known_as(window, symbol);
+        }
+        if (is_bad)
+            atomicOr(&g.ranges[first + i].is_bad, 1u);
+        __syncthreads();
+        move_window(window, out + range.start, range.length);
+    }
+}
+
+template <typename Kernel> static cudaError_t allow(Kernel *kernel, size_t size)
+{
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)size);
+}
+
+cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream)
+{
+    const size_t size = GPU_WINDOW * sizeof(uint16_t);
+    const cudaError_t error = allow(name_windows, size);
+
+    if (error != cudaSuccess)
+        return error;
+    name_windows<<<gpu_chunks(g), THREADS, size, stream>>>(g);
+    chain_windows<<<1, THREADS, GPU_WINDOW, stream>>>(g);
+    return cudaGetLastError();
+}
+
+cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream)
+{
+    resolve_pieces<<<gpu_chunks(g), THREADS, GPU_WINDOW, stream>>>(g, out);
+    return cudaGetLastError();
+}

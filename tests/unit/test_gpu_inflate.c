@@ -1,0 +1,355 @@
+/*
+ * test_gpu_inflate.c - a GPU decompresses what zlib compresses, and leaves the rest to the CPU
+ *
+ * tests/unit/test_gpu_inflate runs the kernels on an emulated device (tests/emulation/cuda_runtime.h),
+ * and tests/gpu/test_gpu_inflate, which `make check-gpu` builds from the same source, on a real one.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "gpu/inflate.h"
+#include "tests/unit/inputs.h"
+
+#define KIB ((size_t)1 << 10)
+
+/* --- Device memory, which is the heap's where the device is emulated -------------------------- */
+
+#ifdef REAL_DEVICE
+void *device_alloc(size_t size);
+void device_free(void *p);
+void device_get(void *to, const void *from, size_t size);
+void device_put(void *to, const void *from, size_t size);
+#else
+static void *device_alloc(size_t size)
+{
+    return unit_need(malloc(size > 0 ? size : 1));
+}
+
+static void device_free(void *p)
+{
+    free(p);
+}
+
+static void device_get(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+
+static void device_put(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+#endif
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* A .gz, and what is in it. */
+struct file {
+    uint8_t *gz, *data;
+    size_t gz_len, len;
+};
+
+/* What makes a member. */
+struct way {
+    int level, strategy;
+    size_t flush_every; /* bytes; 0: never */
+    int flush;
+};
+
+static void append(struct file *f, const uint8_t *data, size_t len, const struct way *way)
+{
+    z_stream z = {0};
+    size_t done = 0;
+    int result = Z_OK;
+
+    if (deflateInit2(&z, way->level, Z_DEFLATED, 15 + 16, 8, way->strategy) != Z_OK)
+        abort();
+    const size_t room = compressBound((uLong)len) + len / 8 + 1000 +
+                        (way->flush_every > 0 ? len / way->flush_every * 20 : 0);
+
+    f->gz = unit_need(realloc(f->gz, f->gz_len + room));
+    f->data = unit_need(realloc(f->data, f->len + len + 1));
+    memcpy(f->data + f->len, data, len);
+    z.next_out = f->gz + f->gz_len;
+    z.avail_out = (uInt)room;
+    z.next_in = (Bytef *)(uintptr_t)data;
+    while (result != Z_STREAM_END) {
+        size_t n = len - done;
+
+        if (way->flush_every > 0 && n > way->flush_every)
+            n = way->flush_every;
+        z.avail_in = (uInt)n;
+        done += n;
+        result = deflate(&z, done == len ? Z_FINISH : way->flush);
+        if (result != Z_OK && result != Z_STREAM_END)
+            abort();
+    }
+    f->gz_len += z.total_out;
+    f->len += len;
+    (void)deflateEnd(&z);
+}
+
+static void append_kind(struct file *f, size_t len, const struct input_kind *kind, uint64_t seed,
+                        const struct way *way)
+{
+    uint8_t *data = unit_need(malloc(len + 1));
+
+    fill_kind(data, len, kind, LONGEST_TOKEN, seed);
+    append(f, data, len, way);
+    free(data);
+}
+
+static void drop(struct file *f)
+{
+    free(f->gz);
+    free(f->data);
+    *f = (struct file){0};
+}
+
+static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", TOKENS, 200},
+                               noise = {"noise", RANDOM, 0}, zeros = {"zeros", ZEROS, 0},
+                               few = {"few", FEW_VALUES, 4};
+static const struct way usual = {6, Z_DEFAULT_STRATEGY, 0, 0};
+
+/* --- Decompression ---------------------------------------------------------------------------- */
+
+/* Decompresses in[0..len) with `room`, at that distance from a multiple of 256, and compares the output. */
+static enum gpu_inflate_result inflate_bytes(struct gpu_inflate *g, const uint8_t *in, size_t len,
+                                             const struct file *f, size_t room, size_t shift)
+{
+    enum { GUARD = 64 };
+    uint8_t *device_in = device_alloc(len + shift), *device_out = device_alloc(room + GUARD);
+    uint8_t *out = unit_need(malloc(room + GUARD));
+    char error[GPU_ERROR_SIZE] = "";
+    enum gpu_inflate_result result;
+    size_t out_len = 77;
+
+    memset(out, 0xa5, room + GUARD);
+    device_put(device_out, out, room + GUARD);
+    device_put(device_in + shift, in, len);
+    result = gpu_inflate(g, device_in + shift, len, device_out, room, &out_len, error);
+    device_get(out, device_out, room + GUARD);
+    if (result == GPU_INFLATE_DONE)
+        CHECK(out_len == f->len && memcmp(out, f->data, f->len) == 0);
+    else
+        CHECK_EQ(out_len, 0);
+    if (result == GPU_INFLATE_FAILED)
+        CHECK(error[0] != '\0');
+    for (size_t i = 0; i < GUARD; i++)
+        CHECK_EQ(out[room + i], 0xa5);
+    device_free(device_in);
+    device_free(device_out);
+    free(out);
+    return result;
+}
+
+static struct gpu_inflate *open_device(struct gpu_inflate_options options)
+{
+    char error[GPU_ERROR_SIZE];
+
+    return unit_need(gpu_inflate_open(0, &options, error));
+}
+
+/* A file with all of the ways that options make batches and groups end. */
+static void check_file(const struct file *f)
+{
+    static const struct gpu_inflate_options some[] = {{.batch = 0, .symbols = 4 << 20},
+                                                      {.batch = 40 << 10, .symbols = 300 << 10}};
+
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+        struct gpu_inflate *g = open_device(some[i]);
+
+        CHECK_EQ(inflate_bytes(g, f->gz, f->gz_len, f, f->len, i), GPU_INFLATE_DONE);
+        gpu_inflate_close(g);
+    }
+}
+
+static void test_levels(void)
+{
+    for (int level = 1; level <= 9; level += 4) {
+        const struct way way = {level, Z_DEFAULT_STRATEGY, 0, 0};
+        struct file f = {0};
+
+        append_kind(&f, 300 * KIB + 7, level == 1 ? &tokens : &words, (uint64_t)level, &way);
+        check_file(&f);
+        drop(&f);
+    }
+}
+
+static void test_strategies(void)
+{
+    static const struct way ways[] = {{6, Z_HUFFMAN_ONLY, 0, 0},
+                                      {6, Z_RLE, 0, 0},
+                                      {6, Z_FILTERED, 0, 0},
+                                      {1, Z_FIXED, 0, 0},
+                                      {0, Z_DEFAULT_STRATEGY, 0, 0}};
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        struct file f = {0};
+
+        append_kind(&f, 90 * KIB, i % 2 == 0 ? &words : &few, i, &ways[i]);
+        check_file(&f);
+        drop(&f);
+    }
+}
+
+static void test_kinds(void)
+{
+    static const struct input_kind *const kinds[] = {&noise, &zeros, &few, &tokens};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        struct file f = {0};
+
+        append_kind(&f, 200 * KIB, kinds[i], i, &usual);
+        check_file(&f);
+        drop(&f);
+    }
+}
+
+/* Flushes of all kinds, behind which blocks of all kinds start. */
+static void test_flushes(void)
+{
+    static const int flushes[] = {Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK, Z_PARTIAL_FLUSH};
+
+    for (size_t i = 0; i < sizeof(flushes) / sizeof(*flushes); i++) {
+        const struct way way = {6, Z_DEFAULT_STRATEGY, 10 * KIB, flushes[i]};
+        struct file f = {0};
+
+        append_kind(&f, 150 * KIB, &words, i, &way);
+        append_kind(&f, 50 * KIB, &noise, i, &way);
+        check_file(&f);
+        drop(&f);
+    }
+}
+
+static void test_members(void)
+{
+    struct file f = {0};
+
+    for (unsigned i = 0; i < 20; i++)
+        append_kind(&f, i * i * 200,
+                    i % 3 == 0   ? &words
+                    : i % 3 == 1 ? &noise
+                                 : &tokens,
+                    i, &usual);
+    check_file(&f);
+    drop(&f);
+}
+
+static void test_small_files(void)
+{
+    for (size_t len = 0; len < 300; len = 3 * len + 1) {
+        struct file f = {0};
+
+        append_kind(&f, len, &words, len, &usual);
+        check_file(&f);
+        drop(&f);
+    }
+}
+
+/* What is damaged, cut off, or followed by something, is left to the CPU; so is what has no room. */
+static void test_left(void)
+{
+    struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
+    struct file f = {0};
+    uint64_t random = 5;
+
+    append_kind(&f, 100 * KIB, &words, 1, &usual);
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len - 1, 0), GPU_INFLATE_LEFT);
+    CHECK_EQ(inflate_bytes(g, f.gz, 0, &f, f.len, 0), GPU_INFLATE_LEFT);
+    for (unsigned i = 0; i < (UNIT_SANITIZED ? 10 : 60); i++)
+        CHECK_EQ(inflate_bytes(g, f.gz, unit_below(&random, f.gz_len), &f, f.len, 0),
+                 GPU_INFLATE_LEFT);
+    /* A flipped bit can be one of the few in the header that do not matter. */
+    for (unsigned i = 0; i < (UNIT_SANITIZED ? 20 : 200); i++) {
+        const size_t bit = 80 + unit_below(&random, 8 * f.gz_len - 80);
+
+        f.gz[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+        CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_LEFT);
+        f.gz[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+    }
+    f.gz = unit_need(realloc(f.gz, f.gz_len + 100));
+    memset(f.gz + f.gz_len, 0, 100);
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len + 100, &f, f.len, 0), GPU_INFLATE_LEFT);
+    gpu_inflate_close(g);
+    drop(&f);
+}
+
+/* A match that reaches back before its member, to where another's output happens to be right. */
+static void test_reaches_too_far(void)
+{
+    struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
+    /* Two fixed blocks' worth: `abc`, and a match of 3 bytes at distance 3, alone in its member. */
+    uint8_t match[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const uint8_t abc[] = "abc";
+    struct file f = {0};
+    uint32_t bits = 0, n = 0;
+    const uint32_t codes[][2] = {{1, 1}, {1, 2}, {0x40, 7}, {0x08, 5}, {0, 7}};
+
+    /* Final, fixed; length 3 is code 0000001, which is 0x40 with the first bit lowest; distance 3 is code
+     * 00010; then the end. */
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+        bits |= codes[i][0] << n;
+        n += codes[i][1];
+    }
+    match[10] = (uint8_t)bits;
+    match[11] = (uint8_t)(bits >> 8);
+    match[12] = (uint8_t)(bits >> 16);
+    const uint32_t crc = (uint32_t)crc32(0, abc, 3);
+
+    for (unsigned i = 0; i < 4; i++)
+        match[13 + i] = (uint8_t)(crc >> (8 * i));
+    match[17] = 3;
+    append(&f, abc, 3, &usual);
+    f.gz = unit_need(realloc(f.gz, f.gz_len + 21));
+    memcpy(f.gz + f.gz_len, match, 21);
+    f.data = unit_need(realloc(f.data, 6));
+    memcpy(f.data + 3, abc, 3);
+    f.len = 6;
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len + 21, &f, f.len, 0), GPU_INFLATE_LEFT);
+    gpu_inflate_close(g);
+    drop(&f);
+}
+
+/* A device that fails at each call, and one that makes a wrong byte. */
+static void test_failures(void)
+{
+    struct file f = {0};
+    enum gpu_inflate_result result = GPU_INFLATE_FAILED;
+    long good_calls = 0;
+
+    append_kind(&f, 60 * KIB, &words, 1, &usual);
+    for (; result == GPU_INFLATE_FAILED && good_calls < 1000; good_calls++) {
+        struct gpu_inflate *g = open_device((struct gpu_inflate_options){
+            .symbols = 1 << 20, .fails = true, .good_calls = good_calls});
+
+        result = inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0);
+        gpu_inflate_close(g);
+    }
+    CHECK_EQ(result, GPU_INFLATE_DONE);
+    CHECK(good_calls > 10);
+
+    struct gpu_inflate *g =
+        open_device((struct gpu_inflate_options){.symbols = 1 << 20, .is_wrong = true});
+
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_LEFT);
+    gpu_inflate_close(g);
+    drop(&f);
+}
+
+int main(void)
+{
+    RUN(test_levels);
+    RUN(test_strategies);
+    RUN(test_kinds);
+    RUN(test_flushes);
+    RUN(test_members);
+    RUN(test_small_files);
+    RUN(test_left);
+    RUN(test_reaches_too_far);
+    RUN(test_failures);
+    return unit_done();
+}
