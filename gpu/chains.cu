@@ -31,7 +31,7 @@ struct alignas(16) found {
 };
 
 /* A chunk's part of the scratch memory, aligned for copy_to_shared. */
-struct alignas(16) scratch {
+struct alignas(16) chains_scratch {
     found matches[LZ_CHUNK_SIZE];
     uint16_t links[LZ_CHUNK_SIZE];
     uint16_t long_links[LZ_CHUNK_SIZE];
@@ -49,7 +49,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct chains_scratch *s = (struct chains_scratch *)v.scratch + blockIdx.x;
     const uint32_t distinct = count_distinct(v, blockIdx.x);
 
     if (blockIdx.y < 2) {
@@ -74,7 +74,7 @@ struct search_limits {
 enum { DONE, FOLLOWING, COUNTING };
 
 /* One position's search, by one lane; see follow in chains.c. */
-struct search {
+struct chains_search {
     uint32_t pos;         /* NOWHERE if the lane has none, not even one to be stored */
     int32_t there;        /* the candidate; pos before the first */
     int32_t lowest;       /* that it may be */
@@ -92,8 +92,9 @@ struct search {
 
 /* Makes s the search at pos for a match of more than `length` and at most `longest` bytes. */
 template <typename Data>
-static __device__ __forceinline__ void
-begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longest, uint32_t nice)
+static __device__ __forceinline__ void begin_search(chains_search &s, Data data, uint32_t pos,
+                                                    uint32_t length, uint32_t longest,
+                                                    uint32_t nice)
 {
     s.pos = pos;
     s.there = (int32_t)pos;
@@ -120,8 +121,8 @@ begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longe
  * will see whether it agrees in the first bytes, too: if not, it agrees in fewer bytes than are
  * hashed, and the match is not longer. */
 template <typename Data, typename Links>
-static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Data data, Links links,
-                                              uint32_t depth)
+static __device__ __forceinline__ void follow(chains_search &s, const gpu_chunk &c, Data data,
+                                              Links links, uint32_t depth)
 {
     uint32_t last = 0;
 
@@ -158,7 +159,7 @@ static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, 
 
 /* Counts up to eight more bytes that agree, and weighs the match if these were the last. */
 template <typename Data>
-static __device__ __forceinline__ void count_on(search &s, Data data, uint32_t depth)
+static __device__ __forceinline__ void count_on(chains_search &s, Data data, uint32_t depth)
 {
     const uint32_t more = common_bytes8(data, s.pos + s.agreed, (uint32_t)s.there + s.agreed);
     uint32_t n;
@@ -215,7 +216,7 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
     uint32_t from = 0, until = 0; /* positions taken and not given to a lane */
     bool more = true;
-    search s;
+    chains_search s;
 
     s.pos = NOWHERE;
     s.state = DONE;
@@ -285,7 +286,7 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
 
 /* Adds the match of three bytes, if the link leads to one, where the search found nothing. */
 template <typename Data>
-static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t link)
+static __device__ __forceinline__ void add_match3(chains_search &s, Data data, uint32_t link)
 {
     if (link != LINKS_NONE &&
         ((load32(data, s.pos - link) ^ load32(data, s.pos)) & 0xffffff) == 0) {
@@ -305,13 +306,13 @@ static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t
  * have so much shared memory, they stay in global memory.
  */
 template <bool DATA, bool LINKS>
-static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct scratch *s,
+static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct chains_scratch *s,
                                                     const search_limits &limits, uint32_t *next)
 {
     extern __shared__ uint4 shared[];
     const bool three = lz_wants_length3(s->distinct, limits.max_distance3);
     /* The links before are only looked at where there is history. */
-    const struct scratch *before = c.history > 0 ? s - 1 : s;
+    const struct chains_scratch *before = c.history > 0 ? s - 1 : s;
     uint16_t *row = (uint16_t *)(shared + SHARED_DATA / sizeof(uint4));
 
     const auto data = [&] {
@@ -340,10 +341,10 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
         __syncthreads();
         search_all(
             c, data, links, limits.long_depth, &next[0],
-            [&](search &l, uint32_t pos) {
+            [&](chains_search &l, uint32_t pos) {
                 begin_search(l, data, pos, LZ_LONG - 1, longest_at(c, pos), limits.nice);
             },
-            [&](const search &l) { s->matches[l.pos - c.history] = l.best; });
+            [&](const chains_search &l) { s->matches[l.pos - c.history] = l.best; });
         __syncthreads();
     }
     const auto links = at_hand(s->links, before->links);
@@ -351,7 +352,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
     __syncthreads();
     search_all(
         c, data, links, limits.depth, &next[1],
-        [&](search &l, uint32_t pos) {
+        [&](chains_search &l, uint32_t pos) {
             uint32_t longest = longest_at(c, pos);
 
             if (limits.long_depth > 0) {
@@ -362,7 +363,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
             }
             begin_search(l, data, pos, LZ_MIN_MATCH, longest, limits.nice);
         },
-        [&](search &l) {
+        [&](chains_search &l) {
             found *const to = &s->matches[l.pos - c.history];
 
             if (three && l.best.quarter == 0 && l.max >= LZ_MIN_MATCH)
@@ -378,7 +379,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     __shared__ uint32_t next[2];
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     const gpu_chunk whole = {c.data, LZ_WINDOW_SIZE, LZ_WINDOW_SIZE + LZ_CHUNK_SIZE};
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct chains_scratch *s = (struct chains_scratch *)v.scratch + blockIdx.x;
 
     /* Nearly all chunks are whole ones behind whole ones.  With these numbers known to nvcc, it
      * makes better code. */
@@ -395,7 +396,7 @@ static __global__ void __launch_bounds__(WARP)
     const uint32_t lane = threadIdx.x;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
-    const struct scratch *s = (const struct scratch *)v.scratch + blockIdx.x;
+    const struct chains_scratch *s = (const struct chains_scratch *)v.scratch + blockIdx.x;
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     const uint32_t least = lz_least_length(s->distinct, depth);
     uint32_t pos = 0;
@@ -458,7 +459,7 @@ static __global__ void __launch_bounds__(WARP)
 static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
-    return sizeof(struct scratch);
+    return sizeof(struct chains_scratch);
 }
 
 /* Queues the kernel with as much in shared memory as there is. */

@@ -4,14 +4,47 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "base/bytes.h"
 #include "lzss/chains.h"
 #include "lzss/emit.h"
 #include "lzss/links.h"
 #include "lzss/matcher.h"
 
+/* The finder's memory: the chains that the level uses, in one piece. */
+struct chains_state {
+    struct links *by3; /* by three bytes; NULL if the level takes no matches of three */
+    struct links *by4; /* by four bytes */
+    struct links *by7; /* by LZ_LONG bytes; NULL if the level has no long_depth */
+    _Alignas(64) struct links links[];
+};
+
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    const size_t chains = 1 + (level->max_distance3 > 0) + (level->long_depth > 0);
+
+    (void)segment_size;
+    return sizeof(struct chains_state) + chains * sizeof(struct links);
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    struct chains_state *s =
+        aligned_alloc(_Alignof(struct chains_state), state_size(level, segment_size));
+    struct links *next;
+
+    if (s == NULL)
+        return NULL;
+    next = s->links;
+    s->by3 = level->max_distance3 > 0 ? next++ : NULL;
+    s->by4 = next++;
+    s->by7 = level->long_depth > 0 ? next : NULL;
+    return s;
+}
+
 /* One chunk at hand. */
-struct chunk {
+struct chains_chunk {
     const uint8_t *in; /* its first byte */
     int32_t size;
     uint32_t distinct;          /* different bytes in its first LZ_SAMPLE */
@@ -77,12 +110,13 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
 
 /* Whether there is a position before `pos`, in reach, whose first four bytes have the same hash; and whether
  * there is one near enough whose first three have. */
-static inline bool has_candidate4(const struct chunk *c, int32_t pos)
+static inline bool has_candidate4(const struct chains_chunk *c, int32_t pos)
 {
     return c->links[pos] <= LZ_CHAINS_WINDOW;
 }
 
-static inline bool has_candidate3(const struct chunk *c, const struct lz_level *level, int32_t pos)
+static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_level *level,
+                                  int32_t pos)
 {
     return c->links3 != NULL && c->links3[pos] <= level->max_distance3;
 }
@@ -94,7 +128,7 @@ static inline bool has_candidate3(const struct chunk *c, const struct lz_level *
  * distributions use, would inline only some of the three calls in parse, which is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
-search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
+search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
        int32_t least_score, uint32_t less)
 {
     const struct lz_match none = {0, 0, LZ_SCORE_MIN};
@@ -143,7 +177,7 @@ search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_
 }
 
 /* Parses chunk c as chains.h says; writes its sequences to out, and returns where they end. */
-static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *level,
+static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_level *level,
                                  struct lz_sequence *restrict out)
 {
     const uint32_t least = lz_least_length(c->distinct, level->depth);
@@ -190,30 +224,31 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
 
 /* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG.  `follows`: the tables have the
  * positions of the chunk before it.  If not, it is a segment's first. */
-static void make_links(struct lz_matcher *m, const struct lz_level *level, const struct chunk *c,
-                       bool follows)
+static void make_links(struct chains_state *s, const struct lz_level *level,
+                       const struct chains_chunk *c, bool follows)
 {
-    links_start_chunk(&m->by4, 4, follows);
+    links_start_chunk(s->by4, 4, follows);
     if (level->long_depth == 0) {
-        links_make(&m->by4, 4, c->in, c->size);
+        links_make(s->by4, 4, c->in, c->size);
         return;
     }
-    links_start_chunk(&m->by7, LZ_LONG, follows);
-    links_make_two(&m->by4, 4, &m->by7, LZ_LONG, c->in, c->size);
+    links_start_chunk(s->by7, LZ_LONG, follows);
+    links_make_two(s->by4, 4, s->by7, LZ_LONG, c->in, c->size);
 }
 
 /* The same for a small segment's only chunk. */
-static void make_small_links(struct lz_matcher *m, const struct lz_level *level,
-                             const struct chunk *c)
+static void make_small_links(struct chains_state *s, const struct lz_level *level,
+                             const struct chains_chunk *c)
 {
-    links_make_small(&m->by4, 4, c->in, c->size);
+    links_make_small(s->by4, 4, c->in, c->size);
     if (level->long_depth > 0)
-        links_make_small(&m->by7, LZ_LONG, c->in, c->size);
+        links_make_small(s->by7, LZ_LONG, c->in, c->size);
 }
 
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
+    struct chains_state *const s = m->state;
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     /* Such a segment is one chunk, and matching starts there. */
     const bool is_small = len <= LINKS_SMALL;
@@ -221,26 +256,26 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
     for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, follows = true) {
         struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
-        struct chunk chunk = {
+        struct chains_chunk chunk = {
             .in = in + start,
             .size = (int32_t)(LZ_CHUNK_END(start, len) - start),
-            .links = links_at(&m->by4),
-            .long_links = links_at(&m->by7),
+            .links = links_at(s->by4),
+            .long_links = s->by7 != NULL ? links_at(s->by7) : NULL,
         };
 
         if (is_small)
-            make_small_links(m, level, &chunk);
+            make_small_links(s, level, &chunk);
         else
-            make_links(m, level, &chunk, follows);
+            make_links(s, level, &chunk, follows);
         if (start < m->begin)
             continue;
         chunk.distinct = lz_count_distinct(chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->max_distance3)) {
             if (is_small)
-                links_make_small(&m->by3, 3, chunk.in, chunk.size);
+                links_make_small(s->by3, 3, chunk.in, chunk.size);
             else
-                make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->max_distance3 : 0);
-            chunk.links3 = links_at(&m->by3);
+                make_links3(s->by3, chunk.in, chunk.size, start > 0 ? level->max_distance3 : 0);
+            chunk.links3 = links_at(s->by3);
         }
         result->sequences = out;
         out = parse(&chunk, level, out);
@@ -252,5 +287,7 @@ const struct lz_finder lz_finder_chains = {
     .name = "chains",
     .gpu = &gpu_finder_chains,
     .in_parts = true,
+    .new_state = new_state,
+    .state_size = state_size,
     .find = find_matches,
 };

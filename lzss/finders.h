@@ -4,7 +4,7 @@
  * Each has one file per engine: lzss/NAME.c, which defines lz_finder_NAME (struct lz_finder), and
  * gpu/NAME.cu, which defines gpu_finder_NAME, to which the former points.  Both find the same
  * sequences.  To add a finder, write these two files, list them in Makefile.am, add a row here, and
- * name it in levels.c.  Tables that it needs go into struct lz_matcher, or into a state of its own.
+ * name it in levels.c.  The CPU finder's tables are its state (struct lz_finder).
  *
  * No other code goes through this list: the engines have a finder from its level alone.
  */

@@ -91,20 +91,21 @@ struct lz_finder {
     /* A core takes most of a second for a segment, and a GPU does the work of many cores. */
     bool is_slow;
 
-    /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.
-     * Says how many bytes that takes, and frees it.  These three are NULL for a finder that needs
-     * none, or a plain state. */
+    /* A finder's state: the memory of its own that it works in, one for each matcher.  new_state makes
+     * it for a level and segments of up to `segment_size` bytes, and returns NULL if memory is short;
+     * free_state frees it, or free() does where free_state is NULL; state_size says how many bytes it
+     * has at first.  All three are NULL in a finder that has no state, or a plain one. */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
 
-    /* If it may take more memory as it works, says how many bytes that is at most, and makes it no more
-     * than `more`; otherwise both are NULL. */
+    /* Bytes of a plain state, which is one piece of memory, not initialised; 0 for any other. */
+    size_t plain_state;
+
+    /* For a state that grows while the finder works; otherwise both are NULL.  state_more says by how
+     * many bytes it may grow at most, and limit_state lowers that to `more`. */
     size_t (*state_more)(const struct lz_level *level, size_t segment_size);
     void (*limit_state)(void *state, size_t more);
-
-    /* Bytes of a plain state: one piece of memory, whose values do not matter at first.  Otherwise 0. */
-    size_t plain_state;
 
     /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h.  NULL in the
      * finder of level 0, which finds none. */
@@ -155,8 +156,8 @@ static inline bool lz_is_stored(const struct lz_level *level)
 /* struct lz_matcher is the CPU engine's state for one thread: tables, and room for one segment's
  * sequences.  Other threads may fill in some of these (lz_match_chunks). */
 
-/* Makes a matcher for `level`, which is not level 0, and the levels below it, and for segments of up to `segment_size`
- * bytes, 1 to LZ_SEGMENT_MAX.  NULL if memory is short. */
+/* Makes a matcher for `level`, which is not level 0, and for segments of up to `segment_size`
+ * bytes, 1 to LZ_SEGMENT_MAX.  The row is copied.  NULL if memory is short. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 
 /* The bytes that lz_matcher_new takes; 0 for level 0.  How many of them are ever touched depends on the data. */
@@ -176,13 +177,11 @@ void lz_matcher_free(struct lz_matcher *m);
  * LZ_INPUT_PAD readable bytes after it.  Returns an array of LZ_CHUNKS(len) chunks that stays
  * valid until the next call.
  */
-const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
-                                        const uint8_t *in, size_t len);
+const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /* The same for a segment whose first chunk is a preset dictionary: matches refer to it, and it has
  * no sequences itself.  len is at least LZ_CHUNK_SIZE. */
-const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
-                                      const uint8_t *in, size_t len);
+const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*
  * Finds the matches of a part of the segment in[0..len): of `count` chunks, 1 or more, from chunk
@@ -196,8 +195,8 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_leve
  * Several threads, each with an m of its own, may do this at the same time with one `to`, for
  * different chunks.  Until all are done, nothing else uses `to`.
  */
-void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                     size_t len, size_t first, size_t count, struct lz_matcher *to);
+void lz_match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t first,
+                     size_t count, struct lz_matcher *to);
 
 /* Adds to sums what m has counted since it was made, or since the last call. */
 void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS]);

@@ -7,12 +7,7 @@
 #include <stdbool.h>
 
 #include "lzss/finders.h"
-#include "lzss/hashes.h"
-#include "lzss/links.h"
 #include "lzss/lzss.h"
-
-/* Chunks that the tagging finder walks in turn. */
-#define TAGGING_CHUNKS 4
 
 /*
  * A finder is called to match bytes [begin, end) of a segment.  It fills in to_chunks for the
@@ -21,8 +16,8 @@
  * by `begin` alone, and on to the segment's end.
  */
 struct lz_matcher {
-    const struct lz_finder *finder; /* of the level that it was made for */
-    void *state;                    /* this finder's own, or NULL */
+    struct lz_level level;          /* the row that the matcher was made for */
+    void *state;                    /* the finder's own memory, or NULL */
     uint64_t counters[LZ_COUNTERS]; /* a finder that counts adds to them */
 
     /* This matcher's results: room for all chunks' sequences, one chunk's after another's. */
@@ -42,16 +37,6 @@ struct lz_matcher {
     /* Whether the tables hold the positions before `enter`.  If not, the finder empties them first.
      */
     bool goes_on;
-
-    /* tagging: the position last seen under each hash, with some of the bytes there; and of several
-     * chunks the distances to the candidates, a bit for each position that a match may start at, one for
-     * the chunk's end, and what is read behind it. */
-    uint32_t table[1 << LZ_TAGGING_HASH_BITS];
-    uint16_t distances[TAGGING_CHUNKS][LZ_CHUNK_SIZE];
-    uint8_t stops[TAGGING_CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
-
-    /* chains, optimal: chains by the first 3, 4, 7 and 12 bytes. */
-    struct links by3, by4, by7, by12;
 };
 
 #endif

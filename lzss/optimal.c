@@ -28,7 +28,7 @@
  * in one large function (gcc 12, level 10). */
 
 /* What coding costs in one block. */
-struct costs {
+struct optimal_costs {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1 + LANES];
     uint32_t distance[DEFLATE_DISTANCE_SYMBOLS + 2];
@@ -37,7 +37,10 @@ struct costs {
 /* Matches that a chunk has at most. */
 #define CHUNK_MATCHES ((size_t)LZ_CHUNK_SIZE * LZ_MAX_MATCHES)
 
-struct state {
+struct optimal_state {
+    /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
+    struct links by3, by4, by7, by12;
+
     /* The matches of position p of the group are those from starts[p] up to starts[p + 1]. */
     uint32_t *matches;
     uint32_t *starts;
@@ -50,7 +53,7 @@ struct state {
     uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each unit */
     uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each block */
     uint16_t block_of[LZ_UNITS_A_GROUP];
-    struct costs costs;
+    struct optimal_costs costs;
     unsigned costs_of; /* the block they are of; LZ_UNITS_A_GROUP: none */
 
     /* The chunk at hand: the cost from each position to the end, and the step that is taken. */
@@ -68,7 +71,7 @@ static size_t group_size(size_t segment_size)
 
 static size_t state_size(const struct lz_level *level, size_t segment_size)
 {
-    const struct state *o = NULL;
+    const struct optimal_state *o = NULL;
 
     (void)level;
     return sizeof(*o) + CHUNK_MATCHES * sizeof(*o->matches) +
@@ -83,7 +86,7 @@ static size_t group_matches(size_t segment_size)
 
 static size_t state_more(const struct lz_level *level, size_t segment_size)
 {
-    const struct state *o = NULL;
+    const struct optimal_state *o = NULL;
 
     (void)level;
     return (group_matches(segment_size) - CHUNK_MATCHES) * sizeof(*o->matches);
@@ -91,7 +94,7 @@ static size_t state_more(const struct lz_level *level, size_t segment_size)
 
 static void limit_state(void *state, size_t more)
 {
-    struct state *o = state;
+    struct optimal_state *o = state;
     const size_t most = CHUNK_MATCHES + more / sizeof(*o->matches);
 
     o->most = most < group_matches(o->group_size) ? most : group_matches(o->group_size);
@@ -99,7 +102,7 @@ static void limit_state(void *state, size_t more)
 
 static void free_state(void *state)
 {
-    struct state *o = state;
+    struct optimal_state *o = state;
 
     free(o->starts);
     free(o->matches);
@@ -108,7 +111,7 @@ static void free_state(void *state)
 
 static void *new_state(const struct lz_level *level, size_t segment_size)
 {
-    struct state *o = calloc(1, sizeof(*o));
+    struct optimal_state *o = calloc(1, sizeof(*o));
 
     (void)level;
     if (o == NULL)
@@ -126,7 +129,7 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
 }
 
 /* Sees to it that there is room for another chunk's matches behind `used` ones; false if there is none. */
-static bool has_room(struct state *o, size_t used)
+static bool has_room(struct optimal_state *o, size_t used)
 {
     const size_t needed = used + CHUNK_MATCHES;
     size_t room = o->room + o->room / 2;
@@ -146,7 +149,7 @@ static bool has_room(struct state *o, size_t used)
 }
 
 /* A chunk at hand. */
-struct chunk {
+struct optimal_chunk {
     const uint8_t *in; /* its first byte */
     int32_t size;
     uint32_t *starts; /* of its positions' lists, in the state's starts */
@@ -156,7 +159,7 @@ struct chunk {
 /* --- Matches --- */
 
 /* A list as it grows. */
-struct list {
+struct optimal_list {
     uint32_t *matches;
     uint32_t count;
     uint32_t best;     /* length that the next match has to exceed */
@@ -171,8 +174,8 @@ struct list {
  * of level 9 and 2.4 % of level 10, by gcc 12.)
  */
 static inline __attribute__((always_inline)) void
-gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t max,
-       uint32_t depth, uint32_t enough, uint64_t mask, uint32_t known)
+gather(struct optimal_list *l, const uint16_t *links, const uint8_t *here, int32_t pos,
+       uint32_t max, uint32_t depth, uint32_t enough, uint64_t mask, uint32_t known)
 {
     const uint64_t first = load64(here);
     const ptrdiff_t farthest = pos - LZ_CHAINS_WINDOW;
@@ -213,7 +216,7 @@ gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, 
 }
 
 /* Notes the nearest match of three bytes. */
-static inline void gather_three(struct list *l, const uint16_t *links, const uint8_t *here,
+static inline void gather_three(struct optimal_list *l, const uint16_t *links, const uint8_t *here,
                                 int32_t pos)
 {
     for (uint32_t depth = LZ_OPTIMAL_DEPTH3, distance = 0; depth > 0; depth--) {
@@ -227,13 +230,13 @@ static inline void gather_three(struct list *l, const uint16_t *links, const uin
     }
 }
 
-static inline bool goes_on(struct list *l, uint32_t bytes, uint32_t max)
+static inline bool goes_on(struct optimal_list *l, uint32_t bytes, uint32_t max)
 {
     return lz_goes_on(&l->best, &l->distance, l->ended, bytes, max);
 }
 
 /* Writes the list of position `pos` of the chunk in[0..size) to matches; returns its length. */
-static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *level,
+static inline uint32_t gather_all(struct optimal_state *o, const struct lz_level *level,
                                   const uint8_t *in, int32_t size, int32_t pos, uint32_t *matches)
 {
     const uint64_t all = ~(uint64_t)0;
@@ -241,34 +244,33 @@ static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *l
     const uint32_t left = (uint32_t)(size - pos);
     const uint32_t max = left < LZ_MAX_MATCH ? left : LZ_MAX_MATCH;
     const uint32_t nice = level->nice < max ? level->nice : max;
-    struct list l = {.matches = matches, .best = LZ_MIN_MATCH};
+    struct optimal_list l = {.matches = matches, .best = LZ_MIN_MATCH};
 
     if (max < LZ_MIN_MATCH)
         return 0;
-    gather_three(&l, links_at(&m->by3), here, pos);
+    gather_three(&l, links_at(&o->by3), here, pos);
     if (max <= LZ_MIN_MATCH)
         return l.count;
-    gather(&l, links_at(&m->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
+    gather(&l, links_at(&o->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
            UINT32_MAX, 4);
     if (!goes_on(&l, LZ_LONG, max) || l.best >= nice)
         return l.count;
     if (l.best < LZ_LONGEST) {
-        gather(&l, links_at(&m->by7), here, pos, max, level->long_depth,
+        gather(&l, links_at(&o->by7), here, pos, max, level->long_depth,
                nice < LZ_LONGEST ? nice : LZ_LONGEST, all >> (64 - 8 * LZ_LONG), LZ_LONG);
         if (!goes_on(&l, LZ_LONGEST, max))
             return l.count;
     }
     if (l.best < nice)
-        gather(&l, links_at(&m->by12), here, pos, max, level->longest_depth, nice, all, 8);
+        gather(&l, links_at(&o->by12), here, pos, max, level->longest_depth, nice, all, 8);
     return l.count;
 }
 
 /* Writes the lists of chunk c behind those that are kept, and where each starts to c->starts; returns where
  * they end. */
-static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level *level,
-                                    const struct chunk *c)
+static NOINLINE size_t gather_chunk(struct optimal_state *o, const struct lz_level *level,
+                                    const struct optimal_chunk *c)
 {
-    const struct state *o = m->state;
     const uint32_t *base = o->matches;
     uint32_t *matches = o->matches + o->used;
     const uint8_t *in = c->in;
@@ -277,7 +279,7 @@ static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level 
     int32_t pos = 0;
 
     while (pos < size) {
-        uint32_t count = gather_all(m, level, in, size, pos, matches);
+        uint32_t count = gather_all(o, level, in, size, pos, matches);
         uint32_t longest = count == 0 ? 0 : lz_packed_length(matches[count - 1]);
 
         starts[pos++] = (uint32_t)(matches - base);
@@ -296,7 +298,7 @@ static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level 
  * A parse as it is taken down.  All parses but the last serve to count symbols, unit by unit, and
  * only the last becomes sequences.
  */
-struct parse {
+struct optimal_parse {
     const uint8_t *in;
     uint16_t (*counts)[LZ_SYMBOLS]; /* of the chunk's units; NULL: write, do not count */
     struct lz_sequence *out;        /* where the next sequence goes */
@@ -304,7 +306,7 @@ struct parse {
 };
 
 /* Counts the pending match, if there is one, and the literals before it, if there are any. */
-static void count_pending(struct parse *parse)
+static void count_pending(struct optimal_parse *parse)
 {
     const struct lz_pending *p = &parse->pending;
 
@@ -321,7 +323,8 @@ static void count_pending(struct parse *parse)
 }
 
 /* Takes the match at `pos`. */
-static inline void take_step(struct parse *parse, int32_t pos, uint32_t length, uint32_t distance)
+static inline void take_step(struct optimal_parse *parse, int32_t pos, uint32_t length,
+                             uint32_t distance)
 {
     if (lz_join(&parse->pending, pos, length, distance))
         return;
@@ -334,7 +337,7 @@ static inline void take_step(struct parse *parse, int32_t pos, uint32_t length, 
 }
 
 /* Ends the parse with the literals up to `size`. */
-static void end_parse(struct parse *parse, int32_t size)
+static void end_parse(struct optimal_parse *parse, int32_t size)
 {
     take_step(parse, size, 0, 0);
     if (parse->counts != NULL)
@@ -348,8 +351,8 @@ static inline uint32_t longest(const uint32_t *matches, const uint32_t *starts, 
 }
 
 /* Takes the first parse of chunk c. */
-static void first_parse(const struct state *o, const struct lz_level *level, const struct chunk *c,
-                        struct parse *parse)
+static void first_parse(const struct optimal_state *o, const struct lz_level *level,
+                        const struct optimal_chunk *c, struct optimal_parse *parse)
 {
     const uint32_t least = lz_least_length(lz_count_distinct(c->in, c->size), level->depth);
     int32_t pos = 0;
@@ -404,7 +407,7 @@ static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost
 }
 
 /* Joins the group's units to blocks: o->block_of and o->blocks. */
-static void split(struct state *o, unsigned units, unsigned pass)
+static void split(struct optimal_state *o, unsigned units, unsigned pass)
 {
     const uint32_t header_cost = lz_header_cost(pass);
     unsigned blocks = 0;
@@ -438,7 +441,7 @@ static void split(struct state *o, unsigned units, unsigned pass)
 }
 
 /* The costs in a block of these counts. */
-static void make_costs(struct costs *c, const uint32_t counts[LZ_SYMBOLS])
+static void make_costs(struct optimal_costs *c, const uint32_t counts[LZ_SYMBOLS])
 {
     uint32_t litlen, distance;
 
@@ -454,10 +457,10 @@ static void make_costs(struct costs *c, const uint32_t counts[LZ_SYMBOLS])
 /* --- The shortest path --- */
 
 /* Finds the steps of positions [begin..end) of a chunk, all of one unit, from those after them. */
-static void find_steps(struct state *o, const uint8_t *in, const uint32_t *starts, int32_t begin,
-                       int32_t end)
+static void find_steps(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
+                       int32_t begin, int32_t end)
 {
-    const struct costs *c = &o->costs;
+    const struct optimal_costs *c = &o->costs;
 
     for (int32_t pos = end - 1; pos >= begin; pos--) {
         const uint32_t *to_end = o->to_end + pos;
@@ -485,10 +488,10 @@ static void find_steps(struct state *o, const uint8_t *in, const uint32_t *start
  * eight at a time; so the eight nearest, from pos + 1 on, are kept in a register, which serves the
  * steps of up to eight bytes.
  */
-AVX2_PATH static void find_steps_avx2(struct state *o, const uint8_t *in, const uint32_t *starts,
-                                      int32_t begin, int32_t end)
+AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in,
+                                      const uint32_t *starts, int32_t begin, int32_t end)
 {
-    const struct costs *c = &o->costs;
+    const struct optimal_costs *c = &o->costs;
     const __m256i none = _mm256_set1_epi32(-1);
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const __m256i near_lengths = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
@@ -551,7 +554,7 @@ AVX2_PATH static void find_steps_avx2(struct state *o, const uint8_t *in, const 
 #endif
 
 /* Finds a chunk's shortest path: o->steps. */
-static void find_path(struct state *o, const struct chunk *c)
+static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
 {
     int32_t pos = c->size;
 
@@ -575,7 +578,8 @@ static void find_path(struct state *o, const struct chunk *c)
 }
 
 /* Takes the matches on it. */
-static void walk_path(const struct state *o, const struct chunk *c, struct parse *parse)
+static void walk_path(const struct optimal_state *o, const struct optimal_chunk *c,
+                      struct optimal_parse *parse)
 {
     for (int32_t pos = 0; pos < c->size; pos += o->steps[pos]) {
         const uint32_t length = o->steps[pos];
@@ -594,10 +598,10 @@ static void walk_path(const struct state *o, const struct chunk *c, struct parse
 /* --- The whole --- */
 
 /* The chunk that starts at in[start], in the group in[begin..end). */
-static struct chunk chunk_at(const struct state *o, const uint8_t *in, size_t start, size_t begin,
-                             size_t end)
+static struct optimal_chunk chunk_at(const struct optimal_state *o, const uint8_t *in, size_t start,
+                                     size_t begin, size_t end)
 {
-    return (struct chunk){
+    return (struct optimal_chunk){
         .in = in + start,
         .size = (int32_t)(LZ_CHUNK_END(start, end) - start),
         .starts = o->starts + (start - begin),
@@ -606,31 +610,29 @@ static struct chunk chunk_at(const struct state *o, const uint8_t *in, size_t st
 }
 
 /* Makes the chains of the chunk, the segment's first or not. */
-static NOINLINE void link_chunk(struct lz_matcher *m, const struct chunk *c, bool first)
+static NOINLINE void link_chunk(struct optimal_state *o, const struct optimal_chunk *c, bool first)
 {
-    struct links *chains[] = {&m->by3, &m->by4, &m->by7, &m->by12};
+    struct links *chains[] = {&o->by3, &o->by4, &o->by7, &o->by12};
     static const unsigned bytes[] = {3, 4, LZ_LONG, LZ_LONGEST};
 
     for (int i = 0; i < 4; i++)
         links_start_chunk(chains[i], bytes[i], !first);
-    links_make_two(&m->by3, 3, &m->by4, 4, c->in, c->size);
-    links_make_two(&m->by7, LZ_LONG, &m->by12, LZ_LONGEST, c->in, c->size);
+    links_make_two(&o->by3, 3, &o->by4, 4, c->in, c->size);
+    links_make_two(&o->by7, LZ_LONG, &o->by12, LZ_LONGEST, c->in, c->size);
 }
 
 /* Gathers the matches of the group in[begin..end) of a segment, and counts its first parse. */
-static void begin_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+static void begin_group(struct optimal_state *o, const struct lz_level *level, const uint8_t *in,
                         size_t begin, size_t end)
 {
-    struct state *o = m->state;
-
     o->kept = o->used = 0;
     for (size_t start = begin, index = 0; start < end; start += LZ_CHUNK_SIZE, index++) {
-        const struct chunk c = chunk_at(o, in, start, begin, end);
-        struct parse parse = {.in = c.in, .counts = o->counts + c.unit};
+        const struct optimal_chunk c = chunk_at(o, in, start, begin, end);
+        struct optimal_parse parse = {.in = c.in, .counts = o->counts + c.unit};
         size_t used;
 
-        link_chunk(m, &c, start == 0);
-        used = gather_chunk(m, level, &c);
+        link_chunk(o, &c, start == 0);
+        used = gather_chunk(o, level, &c);
         first_parse(o, level, &c, &parse);
         /* Behind those that are kept there has to be room for the next. */
         if (o->kept == index && (start + LZ_CHUNK_SIZE >= end || has_room(o, used))) {
@@ -642,28 +644,29 @@ static void begin_group(struct lz_matcher *m, const struct lz_level *level, cons
 
 /* Gathers the matches of a chunk, which starts at in[start], again.  All chunks of its group after those
  * whose matches are kept have their turns, one after the other. */
-static void gather_again(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                         size_t start, bool is_first, const struct chunk *c)
+static void gather_again(struct optimal_state *o, const struct lz_level *level, const uint8_t *in,
+                         size_t start, bool is_first, const struct optimal_chunk *c)
 {
     /* No more than the chunk before can be seen in the chains. */
     if (is_first && start > 0) {
-        const struct chunk before = {.in = in + start - LZ_CHUNK_SIZE, .size = LZ_CHUNK_SIZE};
+        const struct optimal_chunk before = {.in = in + start - LZ_CHUNK_SIZE,
+                                             .size = LZ_CHUNK_SIZE};
 
-        link_chunk(m, &before, true);
+        link_chunk(o, &before, true);
     }
-    link_chunk(m, c, start == 0);
-    (void)gather_chunk(m, level, c);
+    link_chunk(o, c, start == 0);
+    (void)gather_chunk(o, level, c);
 }
 
 /* Finds the sequences of the group in[begin..end) of a segment. */
 static void find_in_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                           size_t begin, size_t end)
 {
-    struct state *o = m->state;
+    struct optimal_state *o = m->state;
     const unsigned units = (unsigned)((end - begin + LZ_UNIT_SIZE - 1) / LZ_UNIT_SIZE);
 
     memset(o->counts, 0, sizeof(o->counts[0]) * units);
-    begin_group(m, level, in, begin, end);
+    begin_group(o, level, in, begin, end);
     for (unsigned pass = 1; pass <= level->passes; pass++) {
         const bool last = pass == level->passes;
 
@@ -671,17 +674,17 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
         o->costs_of = LZ_UNITS_A_GROUP;
         memset(o->counts, 0, sizeof(o->counts[0]) * units);
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
-            const struct chunk c = chunk_at(o, in, start, begin, end);
+            const struct optimal_chunk c = chunk_at(o, in, start, begin, end);
             const size_t index = start / LZ_CHUNK_SIZE, in_group = (start - begin) / LZ_CHUNK_SIZE;
             struct lz_sequence *sequences = m->to_sequences + index * LZ_CHUNK_MAX_SEQUENCES;
-            struct parse parse = {
+            struct optimal_parse parse = {
                 .in = c.in,
                 .counts = last ? NULL : o->counts + c.unit,
                 .out = sequences,
             };
 
             if (in_group >= o->kept)
-                gather_again(m, level, in, start, in_group == o->kept, &c);
+                gather_again(o, level, in, start, in_group == o->kept, &c);
             find_path(o, &c);
             walk_path(o, &c, &parse);
             m->to_chunks[index].sequences = sequences;
@@ -693,12 +696,12 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    const struct state *o = m->state;
+    struct optimal_state *o = m->state;
 
     if (m->begin > 0) {
-        const struct chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
+        const struct optimal_chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
 
-        link_chunk(m, &before, true);
+        link_chunk(o, &before, true);
     }
     for (size_t begin = m->begin; begin < len; begin += o->group_size) {
         size_t end = len - begin < o->group_size ? len : begin + o->group_size;

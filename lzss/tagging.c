@@ -27,6 +27,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -36,6 +37,34 @@
 #include "lzss/tagging.h"
 
 _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
+
+/* Chunks that are walked in turn. */
+#define CHUNKS 4
+
+/* The finder's memory. */
+struct tagging_state {
+    /* The entry of each hash: see struct tagging_block. */
+    _Alignas(64) uint32_t table[1 << LZ_TAGGING_HASH_BITS];
+
+    /* For each chunk that is walked: the distances from its positions to their candidates. */
+    uint16_t distances[CHUNKS][LZ_CHUNK_SIZE];
+
+    /* For each of these chunks: a bit for each position, set if a match may start there; one set bit
+     * for the chunk's end; and the bytes behind it, which are read. */
+    uint8_t stops[CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
+};
+
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return sizeof(struct tagging_state);
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    return aligned_alloc(_Alignof(struct tagging_state), state_size(level, segment_size));
+}
 
 /* Positions that are entered, and then compared, at a time: what is noted of them stays in the
  * first-level cache. */
@@ -48,14 +77,14 @@ _Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on")
  * hash's product there.  The product's upper bits are the hash, and no two numbers have the same product:
  * entries of a bucket differ above the position unless their four bytes agree, but for one pair in
  * 87,000. */
-struct block {
+struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
     uint32_t now[BLOCK];    /* the positions' entries, */
     uint32_t before[BLOCK]; /* and those that they displace */
 };
 
 /* A chunk that is walked; places are counted from its start. */
-struct walk {
+struct tagging_walk {
     const uint8_t *in; /* the chunk's first byte */
     const uint16_t *distances;
     const uint8_t *stops;
@@ -67,16 +96,16 @@ struct walk {
 struct steps {
     /* Hashes in[0..n), the first being at position `pos`, and makes entries.  n is up to BLOCK.  Reads
      * up to 31 bytes behind the end. */
-    void (*hash)(struct block *b, const uint8_t *in, uint32_t pos, size_t n);
+    void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
 
     /* Distances, modulo 65536, from entries to those before, and a bit for each that is in reach and
      * whose four bytes seem to agree.  n is rounded up to a multiple of 64; what is found from n on does
      * not matter. */
-    void (*compare)(const struct block *b, size_t n, uint16_t *restrict distances,
+    void (*compare)(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
     /* Walks `count` chunks, and writes their sequences. */
-    void (*walk)(struct walk *chunks, unsigned count);
+    void (*walk)(struct tagging_walk *chunks, unsigned count);
 };
 
 /*
@@ -88,7 +117,7 @@ static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *re
                   uint8_t *restrict stops, const uint8_t *restrict in, size_t start, size_t end)
 {
     const size_t size = end - start;
-    struct block b;
+    struct tagging_block b;
 
     for (size_t i = 0; i < size; i += BLOCK) {
         const size_t n = size - i < BLOCK ? size - i : BLOCK;
@@ -110,7 +139,7 @@ static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *re
 }
 
 /* The first place with a bit from `at` on.  Mostly it is among the 57 that one load has at the least. */
-static inline size_t next_stop(const struct walk *s, size_t at)
+static inline size_t next_stop(const struct tagging_walk *s, size_t at)
 {
     uint64_t stops = load64(s->stops + at / 8) >> at % 8;
 
@@ -124,7 +153,7 @@ static inline size_t next_stop(const struct walk *s, size_t at)
 /* Takes the match at `at`, of `length` bytes or as many as are left; false if that is none: the end is
  * near, or four bytes only seemed to agree, or the entry is older than 65536 bytes and leads to another
  * position. */
-static inline bool take_match(struct walk *s, size_t at, size_t length, size_t distance)
+static inline bool take_match(struct tagging_walk *s, size_t at, size_t length, size_t distance)
 {
     const size_t left = s->size - at;
 
@@ -140,7 +169,7 @@ static inline bool take_match(struct walk *s, size_t at, size_t length, size_t d
 typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
 
 /* Walks to the next match and past it, and writes its sequence; false if there is none. */
-static inline __attribute__((always_inline)) bool next(struct walk *s, agreeing *agree)
+static inline __attribute__((always_inline)) bool next(struct tagging_walk *s, agreeing *agree)
 {
     size_t at = s->at;
 
@@ -155,11 +184,11 @@ static inline __attribute__((always_inline)) bool next(struct walk *s, agreeing 
 }
 
 /* Walks chunks in turn, each by its next match, until one of them ends; then one after the other. */
-static inline __attribute__((always_inline)) void walk_in_turn(struct walk *chunks, unsigned count,
-                                                               agreeing *agree)
+static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_walk *chunks,
+                                                               unsigned count, agreeing *agree)
 {
-    if (count == TAGGING_CHUNKS) {
-        struct walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
+    if (count == CHUNKS) {
+        struct tagging_walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
 
         while (next(&a, agree) && next(&b, agree) && next(&c, agree) && next(&d, agree))
             ;
@@ -172,7 +201,7 @@ static inline __attribute__((always_inline)) void walk_in_turn(struct walk *chun
 
 /* --- Without vectors --- */
 
-static void hash_plain(struct block *b, const uint8_t *in, uint32_t pos, size_t n)
+static void hash_plain(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         const uint32_t product = load32(in + k) * LZ_TAGGING_FACTOR;
@@ -182,7 +211,7 @@ static void hash_plain(struct block *b, const uint8_t *in, uint32_t pos, size_t 
     }
 }
 
-static void compare_plain(const struct block *b, size_t n, uint16_t *restrict distances,
+static void compare_plain(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                           uint8_t *restrict stops)
 {
     for (size_t k = 0; k < n; k += 64) {
@@ -210,7 +239,7 @@ static inline size_t agree_plain(const uint8_t *a, const uint8_t *b, size_t max)
     return match_length(a, b, 0, max);
 }
 
-static void walk_plain(struct walk *chunks, unsigned count)
+static void walk_plain(struct tagging_walk *chunks, unsigned count)
 {
     walk_in_turn(chunks, count, agree_plain);
 }
@@ -233,7 +262,8 @@ AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
                                places);
 }
 
-AVX2_PATH NOINLINE static void hash_avx2(struct block *b, const uint8_t *in, uint32_t pos, size_t n)
+AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t *in, uint32_t pos,
+                                         size_t n)
 {
     __m256i positions =
         _mm256_add_epi32(_mm256_set1_epi32((int)pos), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -268,7 +298,7 @@ AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_
     return distance;
 }
 
-AVX2_PATH NOINLINE static void compare_avx2(const struct block *b, size_t n,
+AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_t n,
                                             uint16_t *restrict distances, uint8_t *restrict stops)
 {
     for (size_t k = 0; k < n; k += 64) {
@@ -306,7 +336,7 @@ AVX2_PATH static inline size_t agree_avx2(const uint8_t *a, const uint8_t *b, si
     return differ == 0 ? match_length(a, b, 32, max) : (size_t)__builtin_ctz(differ);
 }
 
-AVX2_PATH NOINLINE static void walk_avx2(struct walk *chunks, unsigned count)
+AVX2_PATH NOINLINE static void walk_avx2(struct tagging_walk *chunks, unsigned count)
 {
     walk_in_turn(chunks, count, agree_avx2);
 }
@@ -330,7 +360,7 @@ AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
     return _mm512_permutexvar_epi8(_mm512_add_epi8(quad, place), _mm512_castsi256_si512(bytes));
 }
 
-AVX512_PATH NOINLINE static void hash_512(struct block *b, const uint8_t *in, uint32_t pos,
+AVX512_PATH NOINLINE static void hash_512(struct tagging_block *b, const uint8_t *in, uint32_t pos,
                                           size_t n)
 {
     __m512i positions =
@@ -348,7 +378,7 @@ AVX512_PATH NOINLINE static void hash_512(struct block *b, const uint8_t *in, ui
     }
 }
 
-AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
+AVX512_PATH NOINLINE static void compare_512(const struct tagging_block *b, size_t n,
                                              uint16_t *restrict distances, uint8_t *restrict stops)
 {
     const __m512i low = _mm512_set1_epi32(UINT16_MAX);
@@ -380,7 +410,7 @@ AVX512_PATH static inline size_t agree_512(const uint8_t *a, const uint8_t *b, s
     return differ == 0 ? match_length(a, b, 64, max) : (size_t)__builtin_ctzll(differ);
 }
 
-AVX512_PATH NOINLINE static void walk_512(struct walk *chunks, unsigned count)
+AVX512_PATH NOINLINE static void walk_512(struct tagging_walk *chunks, unsigned count)
 {
     walk_in_turn(chunks, count, agree_512);
 }
@@ -407,31 +437,32 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 {
     const struct steps *const by = choose_steps();
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+    struct tagging_state *const t = m->state;
     size_t start = m->enter;
 
     (void)level;
     if (!m->goes_on)
-        memset(m->table, 0, sizeof(m->table));
+        memset(t->table, 0, sizeof(t->table));
     if (start < m->begin) {
-        enter(by, m->table, m->distances[0], m->stops[0], in, start, m->begin);
+        enter(by, t->table, t->distances[0], t->stops[0], in, start, m->begin);
         start = m->begin;
     }
     while (start < m->end) {
         struct lz_chunk *const result = &m->to_chunks[start / LZ_CHUNK_SIZE];
         const struct lz_sequence *from;
-        struct walk walks[TAGGING_CHUNKS];
+        struct tagging_walk walks[CHUNKS];
         unsigned count = 0;
 
         /* Each chunk has room for all sequences that it may have; then they are moved together. */
-        for (; count < TAGGING_CHUNKS && start < m->end; count++, start += LZ_CHUNK_SIZE) {
+        for (; count < CHUNKS && start < m->end; count++, start += LZ_CHUNK_SIZE) {
             const size_t end = LZ_CHUNK_END(start, len);
 
-            enter(by, m->table, m->distances[count], m->stops[count], in, start, end);
-            walks[count] = (struct walk){.in = in + start,
-                                         .distances = m->distances[count],
-                                         .stops = m->stops[count],
-                                         .size = end - start,
-                                         .out = out + count * LZ_CHUNK_MAX_SEQUENCES};
+            enter(by, t->table, t->distances[count], t->stops[count], in, start, end);
+            walks[count] = (struct tagging_walk){.in = in + start,
+                                                 .distances = t->distances[count],
+                                                 .stops = t->stops[count],
+                                                 .size = end - start,
+                                                 .out = out + count * LZ_CHUNK_MAX_SEQUENCES};
         }
         by->walk(walks, count);
         from = out;
@@ -448,5 +479,7 @@ const struct lz_finder lz_finder_tagging = {
     .name = "tagging",
     .gpu = &gpu_finder_tagging,
     .in_parts = true,
+    .new_state = new_state,
+    .state_size = state_size,
     .find = find_matches,
 };

@@ -48,7 +48,7 @@
 #include "papers/method.h"
 
 /* A packet, and how it is read. */
-struct packet {
+struct gpulz_packet {
     const uint8_t *in;
     uint32_t size;   /* in symbols, as all that follows */
     uint32_t window; /* how far a match lies back at most */
@@ -68,7 +68,7 @@ static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint
 }
 
 /* The match at position `at` of the packet, in symbols.  `width` is a constant to the compiler. */
-static inline struct paper_match match_at(const struct packet *p, uint32_t at, uint32_t width)
+static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t at, uint32_t width)
 {
     const uint8_t *const here = p->in + at * width;
     const uint32_t left = p->size - at;
@@ -97,15 +97,15 @@ static inline struct paper_match match_at(const struct packet *p, uint32_t at, u
 }
 
 /* Where the matches of a chunk go. */
-struct out {
+struct gpulz_output {
     struct lz_sequence *sequences; /* the next one, or NULL: they are only counted */
     struct lz_pending pending;
     uint32_t literals, matches; /* of the paper's */
 };
 
 /* Walks through the packet, which starts at byte `start` of its chunk. */
-static inline void match_packet(const struct packet *p, uint32_t start, uint32_t width,
-                                struct out *out)
+static inline void match_packet(const struct gpulz_packet *p, uint32_t start, uint32_t width,
+                                struct gpulz_output *out)
 {
     for (uint32_t at = 0; at < p->size;) {
         const struct paper_match match = match_at(p, at, width);
@@ -126,13 +126,13 @@ static inline void match_packet(const struct packet *p, uint32_t start, uint32_t
 
 /* Walks through the packets of in[0..size), the start of a chunk. */
 static void match_packets(const struct lz_level *level, const uint8_t *in, uint32_t size,
-                          uint32_t width, struct out *out)
+                          uint32_t width, struct gpulz_output *out)
 {
     const uint32_t most = level->param[GPULZ_CHUNK];
 
     for (uint32_t start = 0; start < size; start += most) {
         const uint32_t bytes = size - start < most ? size - start : most;
-        const struct packet p = {in + start, bytes / width, level->param[GPULZ_WINDOW]};
+        const struct gpulz_packet p = {in + start, bytes / width, level->param[GPULZ_WINDOW]};
 
         if (width == 1)
             match_packet(&p, start, 1, out);
@@ -146,7 +146,7 @@ static void match_packets(const struct lz_level *level, const uint8_t *in, uint3
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size)
 {
     const uint32_t sample = size < GPULZ_SAMPLE ? size : GPULZ_SAMPLE;
-    struct out by1 = {.sequences = NULL}, by2 = by1, by4 = by1;
+    struct gpulz_output by1 = {.sequences = NULL}, by2 = by1, by4 = by1;
 
     if (level->param[GPULZ_SYMBOL] != GPULZ_AUTO)
         return gpulz_width(level->param[GPULZ_SYMBOL]);
@@ -161,7 +161,7 @@ uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uin
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    struct out out = {
+    struct gpulz_output out = {
         .sequences = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES,
     };
 

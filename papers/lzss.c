@@ -60,7 +60,7 @@
 _Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
 
 /* Positions are counted from the start of the history, so that 16 bits hold them. */
-struct state {
+struct lzss_state {
     uint16_t table[LZSS_BUCKETS_MAX];               /* the last position in each bucket */
     uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE]; /* how far back the one before is, or 0 */
     struct paper_match found[REMEMBERED];
@@ -70,8 +70,8 @@ struct state {
 #define NOWHERE 0xffff
 
 /* What a chunk's searches have to do with. */
-struct search {
-    struct state *state;
+struct lzss_search {
+    struct lzss_state *state;
     const uint32_t *param;
     const uint8_t *base; /* position 0 */
     uint32_t end;
@@ -80,7 +80,7 @@ struct search {
 };
 
 /* Enters all positions before s->end. */
-static void make_links(const struct search *s)
+static void make_links(const struct lzss_search *s)
 {
     const uint32_t window = s->param[LZSS_WINDOW], hash = s->param[LZSS_HASH];
     const uint32_t buckets = s->param[LZSS_BUCKETS];
@@ -96,7 +96,7 @@ static void make_links(const struct search *s)
 }
 
 /* The longest match at a position. */
-static struct paper_match search_at(struct search *s, uint32_t pos)
+static struct paper_match search_at(struct lzss_search *s, uint32_t pos)
 {
     const uint32_t length = s->param[LZSS_LENGTH], window = s->param[LZSS_WINDOW];
     const uint32_t most = s->end - pos < length ? s->end - pos : length;
@@ -130,7 +130,7 @@ static struct paper_match search_at(struct search *s, uint32_t pos)
 }
 
 /* The same, if it is not remembered; for positions in a row. */
-static struct paper_match match_at(struct search *s, uint32_t pos)
+static struct paper_match match_at(struct lzss_search *s, uint32_t pos)
 {
     struct paper_match *const found = &s->state->found[pos % REMEMBERED];
 
@@ -142,7 +142,7 @@ static struct paper_match match_at(struct search *s, uint32_t pos)
 }
 
 /* The best match from `pos` on, where there is one; *skipped: bytes before it. */
-static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipped)
+static struct paper_match choose(struct lzss_search *s, uint32_t pos, uint32_t *skipped)
 {
     const uint32_t choice = s->param[LZSS_CHOICE];
     struct paper_match best = match_at(s, pos);
@@ -168,7 +168,7 @@ static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipp
 }
 
 /* Matches the chunk from position `begin` on; returns where its sequences end. */
-static struct lz_sequence *walk(struct search *s, uint32_t begin, struct lz_sequence *out)
+static struct lz_sequence *walk(struct lzss_search *s, uint32_t begin, struct lz_sequence *out)
 {
     struct lz_pending p = {0, 0, 0, 0};
 
@@ -194,7 +194,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                          size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    struct search s = {.state = m->state, .param = level->param};
+    struct lzss_search s = {.state = m->state, .param = level->param};
 
     for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
         struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
@@ -218,7 +218,7 @@ static const struct lz_finder finder = {
     .name = "lzss",
     .gpu = &gpu_finder_lzss,
     .in_parts = true,
-    .plain_state = sizeof(struct state),
+    .plain_state = sizeof(struct lzss_state),
     .find = find_matches,
     .counter_names = counter_names,
 };
