@@ -112,11 +112,7 @@ static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
         counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
 }
 
-/*
- * Checks and counts sequences that start at in[pos], in a chunk that ends at chunk_end: at most
- * `count`, and none that starts at `enough` or later.  Returns where they end, and their number in
- * *counted; or 0 if one is not a match.
- */
+/* huff_count_portable, for either kind of vectors. */
 LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
                        size_t enough, const struct lz_sequence *sequences, uint32_t count,
                        uint32_t *counted, struct huff_counts *counts, bool avx2)
@@ -148,12 +144,19 @@ LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, si
     return all_equal(&d) ? pos : 0;
 }
 
+NOINLINE size_t huff_count_portable(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                    size_t chunk_end, size_t enough,
+                                    const struct lz_sequence *sequences, uint32_t count,
+                                    uint32_t *counted, struct huff_counts *counts)
+{
+    return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, false);
+}
+
 #ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE static size_t count_sequences_avx2(struct huff_encoder *e, const uint8_t *in,
-                                                      size_t pos, size_t chunk_end, size_t enough,
-                                                      const struct lz_sequence *sequences,
-                                                      uint32_t count, uint32_t *counted,
-                                                      struct huff_counts *counts)
+AVX2_PATH NOINLINE size_t huff_count_avx2(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                          size_t chunk_end, size_t enough,
+                                          const struct lz_sequence *sequences, uint32_t count,
+                                          uint32_t *counted, struct huff_counts *counts)
 {
     return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, true);
 }
@@ -201,33 +204,22 @@ AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uin
     count_literals(e, e->text, (size_t)(text - e->text));
     return all_equal(&d) ? pos : 0;
 }
-#endif
 
-NOINLINE static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
-                                       size_t chunk_end, size_t enough,
-                                       const struct lz_sequence *sequences, uint32_t count,
-                                       uint32_t *counted, struct huff_counts *counts)
+size_t huff_count_avx512(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
+                         size_t enough, const struct lz_sequence *sequences, uint32_t count,
+                         uint32_t *counted, struct huff_counts *counts)
 {
-    uint32_t before = 0;
+    uint32_t by_lanes;
 
-#ifdef HAVE_AVX512_PATH
-    if (e->avx512) {
-        pos = count_lanes(e, in, pos, chunk_end, enough, sequences, count, &before, counts);
-        if (before > 0 && pos == 0)
-            return 0;
-    }
-#endif
-#ifdef HAVE_AVX2_PATH
-    if (e->avx2)
-        pos = count_sequences_avx2(e, in, pos, chunk_end, enough, sequences + before,
-                                   count - before, counted, counts);
-    else
-#endif
-        pos = count_loop(e, in, pos, chunk_end, enough, sequences + before, count - before, counted,
-                         counts, false);
-    *counted += before;
+    pos = count_lanes(e, in, pos, chunk_end, enough, sequences, count, &by_lanes, counts);
+    if (by_lanes > 0 && pos == 0)
+        return 0;
+    pos = huff_count_avx2(e, in, pos, chunk_end, enough, sequences + by_lanes, count - by_lanes,
+                          counted, counts);
+    *counted += by_lanes;
     return pos;
 }
+#endif
 
 bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
                      const struct lz_chunk *chunks, size_t split, struct huff_place *at,
@@ -241,9 +233,9 @@ bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
     if (at->sequence < chunk->count) {
         uint32_t counted;
 
-        at->byte = count_sequences(e, in, at->byte, chunk_end, at->byte + split,
-                                   chunk->sequences + at->sequence, chunk->count - at->sequence,
-                                   &counted, counts);
+        at->byte = e->functions->count(e, in, at->byte, chunk_end, at->byte + split,
+                                       chunk->sequences + at->sequence, chunk->count - at->sequence,
+                                       &counted, counts);
         if (at->byte == 0)
             return false;
         at->sequence += counted;

@@ -43,18 +43,23 @@ static void fill_symbols(struct huff_encoder *e)
     }
 }
 
+static const struct huff_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {huff_count_portable, huff_write_portable, huff_estimate_portable},
+#ifdef HAVE_AVX2_PATH
+    [CPU_AVX2] = {huff_count_avx2, huff_write_avx2, huff_estimate_avx2},
+#endif
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {huff_count_avx512, huff_write_avx512, huff_estimate_avx2},
+#endif
+};
+
 struct huff_encoder *huff_encoder_new(void)
 {
     struct huff_encoder *e = aligned_alloc(_Alignof(struct huff_encoder), sizeof(*e));
 
     if (e == NULL)
         return NULL;
-#ifdef HAVE_AVX2_PATH
-    e->avx2 = cpu_has_avx2_path();
-#endif
-#ifdef HAVE_AVX512_PATH
-    e->avx512 = cpu_has_avx512_path();
-#endif
+    e->functions = &functions[cpu_path()];
     fill_symbols(e);
     return e;
 }
@@ -94,12 +99,12 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
         if (!huff_count_part(e, in, len, chunks, split, &at, &next->counts))
             return false;
         next->end = at;
-        huff_estimate(e, next);
+        e->functions->estimate(next);
         if (open != NULL) {
             struct huff_block *closed = open;
 
             huff_join(open, next, both);
-            huff_estimate(e, both);
+            e->functions->estimate(both);
             if (both->bits <= open->bits + next->bits) {
                 open = both;
                 both = closed;

@@ -96,24 +96,17 @@ LOOP void estimate_loop(struct huff_block *b)
     b->bits = bits < stored ? bits : stored;
 }
 
-#ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE static void estimate_avx2(struct huff_block *b)
+NOINLINE void huff_estimate_portable(struct huff_block *b)
 {
     estimate_loop(b);
 }
-#endif
 
-NOINLINE void huff_estimate(const struct huff_encoder *e, struct huff_block *b)
-{
 #ifdef HAVE_AVX2_PATH
-    if (e->avx2) {
-        estimate_avx2(b);
-        return;
-    }
-#endif
-    (void)e;
+AVX2_PATH NOINLINE void huff_estimate_avx2(struct huff_block *b)
+{
     estimate_loop(b);
 }
+#endif
 
 void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned offset)
 {

@@ -7,7 +7,7 @@
 #include "huffman/state.h"
 
 /* Sets b->bits to an estimate, from b's counts, start and end. */
-void huff_estimate(const struct huff_encoder *e, struct huff_block *b);
+huff_estimate_function huff_estimate_portable, huff_estimate_avx2;
 
 /* both = a followed by b, but for its bits. */
 void huff_join(const struct huff_block *a, const struct huff_block *b, struct huff_block *both);

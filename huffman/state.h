@@ -20,13 +20,7 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/*
- * The loops over sequences (in count.c and write.c) and the estimates (in plan.c) are compiled
- * twice, the second time for processors that have AVX2 and BMI2.  The number of instructions is
- * what limits the loops, and with these there are a tenth fewer; the estimates get larger vectors.
- * Each version is a function of its own (NOINLINE), so that it has all registers.  Where there is
- * AVX-512, lanes.h does most of the work, and the loops do the sequences around a part's end.
- */
+/* For a loop that is compiled once in each version of a function in struct huff_functions. */
 #define LOOP static inline __attribute__((always_inline))
 
 /* How often each symbol occurs in a block, and the number of extra bits of all of them.  The arrays
@@ -78,13 +72,41 @@ struct huff_codes {
 /* Literals before a match are copied so many at a time; more are the exception. */
 #define FEW_LITERALS 16
 
+struct huff_encoder;
+
+/* Checks and counts a part's sequences; see huff_count_portable. */
+typedef size_t huff_count_function(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                   size_t chunk_end, size_t enough,
+                                   const struct lz_sequence *sequences, uint32_t count,
+                                   uint32_t *counted, struct huff_counts *counts);
+
+/* Writes sequences; see huff_write_portable. */
+typedef const uint8_t *huff_write_function(struct huff_encoder *e, struct bitwriter *w,
+                                           const uint8_t *in, const struct lz_sequence *sequences,
+                                           uint32_t count);
+
+/* Estimates a block's size; see huff_estimate_portable. */
+typedef void huff_estimate_function(struct huff_block *b);
+
+/*
+ * The functions that have a version for each path (cpu.h).  The loops over sequences, in count.c and
+ * write.c, are limited by their number of instructions: with AVX2 and BMI2, they have a tenth fewer.
+ * With AVX-512, lanes.h does most of their work, and the AVX2 versions do the last sequences of a
+ * part.  The estimates in plan.c get larger vectors.  Each version is a function of its own
+ * (NOINLINE), so that it has all registers.
+ */
+struct huff_functions {
+    huff_count_function *count;
+    huff_write_function *write;
+    huff_estimate_function *estimate;
+};
+
 /* One thread's memory. */
 struct huff_encoder {
-    bool avx2;                   /* the processor has AVX2 and BMI2, */
-    bool avx512;                 /* and AVX-512, too */
-    struct huff_block blocks[3]; /* the open one, the next part, and the two together */
-    struct huff_plan plan;       /* of the block that is being written, */
-    struct huff_codes codes;     /* and its codes */
+    const struct huff_functions *functions; /* the processor's versions */
+    struct huff_block blocks[3];            /* the open one, the next part, and the two together */
+    struct huff_plan plan;                  /* of the block that is being written, */
+    struct huff_codes codes;                /* and its codes */
     /* Less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH. */
     _Alignas(64) uint8_t length_symbols[256];
     uint8_t distance_symbols[1 + 2 * 256]; /* see huff_distance_symbol */

@@ -120,7 +120,7 @@ static inline struct bits match_bits(const struct huff_encoder *e, struct lz_seq
                          (length & 63) + code->count};
 }
 
-/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
+/* huff_write_portable, for either processor. */
 LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *out,
                                const uint8_t *in, const struct lz_sequence *sequences,
                                uint32_t count)
@@ -152,6 +152,23 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
     *out = w;
     return in;
 }
+
+NOINLINE const uint8_t *huff_write_portable(struct huff_encoder *e, struct bitwriter *out,
+                                            const uint8_t *in, const struct lz_sequence *sequences,
+                                            uint32_t count)
+{
+    return write_loop(e, out, in, sequences, count);
+}
+
+#ifdef HAVE_AVX2_PATH
+AVX2_PATH NOINLINE const uint8_t *huff_write_avx2(struct huff_encoder *e, struct bitwriter *out,
+                                                  const uint8_t *in,
+                                                  const struct lz_sequence *sequences,
+                                                  uint32_t count)
+{
+    return write_loop(e, out, in, sequences, count);
+}
+#endif
 
 #ifdef HAVE_AVX512_PATH
 /* Puts in[0..n), n from 0 to 4, after a flush, and flushes; without a branch on n.  4 bytes at `in` must
@@ -236,34 +253,15 @@ AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
     *out = w;
     return in;
 }
-#endif
 
-#ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE static const uint8_t *
-write_sequences_avx2(const struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
-                     const struct lz_sequence *sequences, uint32_t count)
+const uint8_t *huff_write_avx512(struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
+                                 const struct lz_sequence *sequences, uint32_t count)
 {
-    return write_loop(e, out, in, sequences, count);
+    in = write_lanes(e, out, in, sequences, count);
+    return huff_write_avx2(e, out, in, sequences + (count - count % HUFF_LANES),
+                           count % HUFF_LANES);
 }
 #endif
-
-NOINLINE static const uint8_t *write_sequences(struct huff_encoder *e, struct bitwriter *out,
-                                               const uint8_t *in,
-                                               const struct lz_sequence *sequences, uint32_t count)
-{
-#ifdef HAVE_AVX512_PATH
-    if (e->avx512) {
-        in = write_lanes(e, out, in, sequences, count);
-        sequences += count - count % HUFF_LANES;
-        count %= HUFF_LANES;
-    }
-#endif
-#ifdef HAVE_AVX2_PATH
-    if (e->avx2)
-        return write_sequences_avx2(e, out, in, sequences, count);
-#endif
-    return write_loop(e, out, in, sequences, count);
-}
 
 /* Writes a block's symbols, all but the last. */
 static void write_symbols(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
@@ -276,14 +274,16 @@ static void write_symbols(struct huff_encoder *e, struct bitwriter *w, const uin
         const uint8_t *chunk_end = in + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len);
 
         if (chunks[c].count > from)
-            next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
+            next =
+                e->functions->write(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
         write_literals(w, &e->codes, next, (size_t)(chunk_end - next));
         next = chunk_end;
         from = 0;
     }
     /* A block that ends within a chunk ends with a sequence. */
     if (b->end.sequence > from)
-        write_sequences(e, w, next, chunks[b->end.chunk].sequences + from, b->end.sequence - from);
+        e->functions->write(e, w, next, chunks[b->end.chunk].sequences + from,
+                            b->end.sequence - from);
 }
 
 void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,

@@ -7,6 +7,9 @@
 #include "huffman/bitwriter.h"
 #include "huffman/state.h"
 
+/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
+huff_write_function huff_write_portable, huff_write_avx2, huff_write_avx512;
+
 /* Writes block b, of the segment in[0..len), as e->plan says; `final` sets BFINAL. */
 void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,
                       const struct lz_chunk *chunks, const struct huff_block *b, bool final);

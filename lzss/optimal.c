@@ -37,7 +37,18 @@ struct optimal_costs {
 /* Matches that a chunk has at most. */
 #define CHUNK_MATCHES ((size_t)LZ_CHUNK_SIZE * LZ_MAX_MATCHES)
 
+struct optimal_state;
+
+/* The step that has a version for each path (cpu.h). */
+struct optimal_functions {
+    /* Finds the steps of positions [begin..end) of a chunk, all of one unit, from those after them. */
+    void (*find_steps)(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
+                       int32_t begin, int32_t end);
+};
+
 struct optimal_state {
+    const struct optimal_functions *functions; /* the processor's versions */
+
     /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
     struct links by3, by4, by7, by12;
 
@@ -107,25 +118,6 @@ static void free_state(void *state)
     free(o->starts);
     free(o->matches);
     free(o);
-}
-
-static void *new_state(const struct lz_level *level, size_t segment_size)
-{
-    struct optimal_state *o = calloc(1, sizeof(*o));
-
-    (void)level;
-    if (o == NULL)
-        return NULL;
-    o->group_size = group_size(segment_size);
-    o->room = CHUNK_MATCHES;
-    o->most = group_matches(segment_size);
-    o->matches = malloc(o->room * sizeof(*o->matches));
-    o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
-    if (o->matches == NULL || o->starts == NULL) {
-        free_state(o);
-        return NULL;
-    }
-    return o;
 }
 
 /* Sees to it that there is room for another chunk's matches behind `used` ones; false if there is none. */
@@ -457,8 +449,8 @@ static void make_costs(struct optimal_costs *c, const uint32_t counts[LZ_SYMBOLS
 /* --- The shortest path --- */
 
 /* Finds the steps of positions [begin..end) of a chunk, all of one unit, from those after them. */
-static void find_steps(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
-                       int32_t begin, int32_t end)
+static void find_steps_portable(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
+                                int32_t begin, int32_t end)
 {
     const struct optimal_costs *c = &o->costs;
 
@@ -553,6 +545,16 @@ AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in
 }
 #endif
 
+static const struct optimal_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {find_steps_portable},
+#ifdef HAVE_AVX2_PATH
+    [CPU_AVX2] = {find_steps_avx2},
+#endif
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {find_steps_avx2},
+#endif
+};
+
 /* Finds a chunk's shortest path: o->steps. */
 static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
 {
@@ -567,12 +569,7 @@ static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
             o->costs_of = block;
             make_costs(&o->costs, o->blocks[block]);
         }
-#ifdef HAVE_AVX2_PATH
-        if (cpu_has_avx2_path())
-            find_steps_avx2(o, c->in, c->starts, begin, pos);
-        else
-#endif
-            find_steps(o, c->in, c->starts, begin, pos);
+        o->functions->find_steps(o, c->in, c->starts, begin, pos);
         pos = begin;
     }
 }
@@ -708,6 +705,26 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
         find_in_group(m, level, in, begin, end);
     }
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    struct optimal_state *o = calloc(1, sizeof(*o));
+
+    (void)level;
+    if (o == NULL)
+        return NULL;
+    o->functions = &functions[cpu_path()];
+    o->group_size = group_size(segment_size);
+    o->room = CHUNK_MATCHES;
+    o->most = group_matches(segment_size);
+    o->matches = malloc(o->room * sizeof(*o->matches));
+    o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
+    if (o->matches == NULL || o->starts == NULL) {
+        free_state(o);
+        return NULL;
+    }
+    return o;
 }
 
 const struct lz_finder lz_finder_optimal = {

@@ -43,6 +43,8 @@ _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 
 /* The finder's memory. */
 struct tagging_state {
+    const struct tagging_functions *functions; /* the processor's versions */
+
     /* The entry of each hash: see struct tagging_block. */
     _Alignas(64) uint32_t table[1 << LZ_TAGGING_HASH_BITS];
 
@@ -53,18 +55,6 @@ struct tagging_state {
      * for the chunk's end; and the bytes behind it, which are read. */
     uint8_t stops[CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
 };
-
-static size_t state_size(const struct lz_level *level, size_t segment_size)
-{
-    (void)level;
-    (void)segment_size;
-    return sizeof(struct tagging_state);
-}
-
-static void *new_state(const struct lz_level *level, size_t segment_size)
-{
-    return aligned_alloc(_Alignof(struct tagging_state), state_size(level, segment_size));
-}
 
 /* Positions that are entered, and then compared, at a time: what is noted of them stays in the
  * first-level cache. */
@@ -92,8 +82,8 @@ struct tagging_walk {
     struct lz_sequence *out;
 };
 
-/* The steps, with vectors of some length, or without. */
-struct steps {
+/* The steps that have a version for each path (cpu.h). */
+struct tagging_functions {
     /* Hashes in[0..n), the first being at position `pos`, and makes entries.  n is up to BLOCK.  Reads
      * up to 31 bytes behind the end. */
     void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
@@ -113,8 +103,9 @@ struct steps {
  * in[start + i] to the candidate for it, and bit i of stops, whether a match seems to start there; and
  * there is a bit at the end, for the walk to stop at.
  */
-static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *restrict distances,
-                  uint8_t *restrict stops, const uint8_t *restrict in, size_t start, size_t end)
+static void enter(const struct tagging_functions *by, uint32_t *restrict table,
+                  uint16_t *restrict distances, uint8_t *restrict stops, const uint8_t *restrict in,
+                  size_t start, size_t end)
 {
     const size_t size = end - start;
     struct tagging_block b;
@@ -201,7 +192,7 @@ static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_wa
 
 /* --- Without vectors --- */
 
-static void hash_plain(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n)
+static void hash_portable(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         const uint32_t product = load32(in + k) * LZ_TAGGING_FACTOR;
@@ -211,8 +202,8 @@ static void hash_plain(struct tagging_block *b, const uint8_t *in, uint32_t pos,
     }
 }
 
-static void compare_plain(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
-                          uint8_t *restrict stops)
+static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
+                             uint8_t *restrict stops)
 {
     for (size_t k = 0; k < n; k += 64) {
         uint8_t flags[64];
@@ -234,17 +225,15 @@ static void compare_plain(const struct tagging_block *b, size_t n, uint16_t *res
     }
 }
 
-static inline size_t agree_plain(const uint8_t *a, const uint8_t *b, size_t max)
+static inline size_t agree_portable(const uint8_t *a, const uint8_t *b, size_t max)
 {
     return match_length(a, b, 0, max);
 }
 
-static void walk_plain(struct tagging_walk *chunks, unsigned count)
+static void walk_portable(struct tagging_walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, agree_plain);
+    walk_in_turn(chunks, count, agree_portable);
 }
-
-static const struct steps steps_plain = {hash_plain, compare_plain, walk_plain};
 
 #ifdef HAVE_AVX2_PATH
 
@@ -341,8 +330,6 @@ AVX2_PATH NOINLINE static void walk_avx2(struct tagging_walk *chunks, unsigned c
     walk_in_turn(chunks, count, agree_avx2);
 }
 
-static const struct steps steps_avx2 = {hash_avx2, compare_avx2, walk_avx2};
-
 #ifdef HAVE_AVX512_PATH
 
 /* --- With vectors of 64 bytes --- */
@@ -360,8 +347,8 @@ AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
     return _mm512_permutexvar_epi8(_mm512_add_epi8(quad, place), _mm512_castsi256_si512(bytes));
 }
 
-AVX512_PATH NOINLINE static void hash_512(struct tagging_block *b, const uint8_t *in, uint32_t pos,
-                                          size_t n)
+AVX512_PATH NOINLINE static void hash_avx512(struct tagging_block *b, const uint8_t *in,
+                                             uint32_t pos, size_t n)
 {
     __m512i positions =
         _mm512_add_epi32(_mm512_set1_epi32((int)pos),
@@ -378,8 +365,9 @@ AVX512_PATH NOINLINE static void hash_512(struct tagging_block *b, const uint8_t
     }
 }
 
-AVX512_PATH NOINLINE static void compare_512(const struct tagging_block *b, size_t n,
-                                             uint16_t *restrict distances, uint8_t *restrict stops)
+AVX512_PATH NOINLINE static void compare_avx512(const struct tagging_block *b, size_t n,
+                                                uint16_t *restrict distances,
+                                                uint8_t *restrict stops)
 {
     const __m512i low = _mm512_set1_epi32(UINT16_MAX);
 
@@ -403,41 +391,54 @@ AVX512_PATH NOINLINE static void compare_512(const struct tagging_block *b, size
     }
 }
 
-AVX512_PATH static inline size_t agree_512(const uint8_t *a, const uint8_t *b, size_t max)
+AVX512_PATH static inline size_t agree_avx512(const uint8_t *a, const uint8_t *b, size_t max)
 {
     const uint64_t differ = _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 
     return differ == 0 ? match_length(a, b, 64, max) : (size_t)__builtin_ctzll(differ);
 }
 
-AVX512_PATH NOINLINE static void walk_512(struct tagging_walk *chunks, unsigned count)
+AVX512_PATH NOINLINE static void walk_avx512(struct tagging_walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, agree_512);
+    walk_in_turn(chunks, count, agree_avx512);
 }
 
-static const struct steps steps_512 = {hash_512, compare_512, walk_512};
 #endif
 #endif
 
-static const struct steps *choose_steps(void)
-{
-#ifdef HAVE_AVX512_PATH
-    if (cpu_has_avx512_path())
-        return &steps_512;
-#endif
+static const struct tagging_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {hash_portable, compare_portable, walk_portable},
 #ifdef HAVE_AVX2_PATH
-    if (cpu_has_avx2_path())
-        return &steps_avx2;
+    [CPU_AVX2] = {hash_avx2, compare_avx2, walk_avx2},
 #endif
-    return &steps_plain;
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {hash_avx512, compare_avx512, walk_avx512},
+#endif
+};
+
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return sizeof(struct tagging_state);
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    struct tagging_state *t =
+        aligned_alloc(_Alignof(struct tagging_state), state_size(level, segment_size));
+
+    if (t != NULL)
+        t->functions = &functions[cpu_path()];
+    return t;
 }
 
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    const struct steps *const by = choose_steps();
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     struct tagging_state *const t = m->state;
+    const struct tagging_functions *const by = t->functions;
     size_t start = m->enter;
 
     (void)level;
