@@ -6,15 +6,15 @@
  *   - CPU_PORTABLE, in plain C, for every processor;
  *   - CPU_AVX2, with AVX2_PATH, for x86-64 processors with vectors of 32 bytes (AVX2) and shifts by
  *     any register (BMI2);
- *   - CPU_AVX512, with AVX512_PATH, for processors that have vectors of 64 bytes as well (AVX-512 F,
- *     BW, CD and VBMI): Intel's servers since Ice Lake, and AMD's processors since Zen 4.
+ *   - CPU_AVX512, with AVX512_PATH, for processors that have vectors of 64 bytes as well (AVX-512
+ *     F, BW, CD and VBMI): Intel's servers since Ice Lake, and AMD's processors since Zen 4.
  *
- * All versions give the same results.  They are chosen in one way everywhere.  A module has a struct
- * of function pointers and a constant array of CPU_PATHS such structs, indexed by path.  When it
- * makes an object, it stores in the object a pointer to the entry of cpu_path().  An entry may repeat
- * the function of a lower path; the entry of a path that is not compiled stays empty, as cpu_path()
- * never returns that path.  Each function does the work of many bytes (a block of positions, a
- * chunk's sequences), so that calling it through a pointer costs nothing.
+ * All versions give the same results.  They are chosen in one way everywhere.  A module has a
+ * struct of function pointers and a constant array of CPU_PATHS such structs, indexed by path.
+ * When it makes an object, it stores in the object a pointer to the entry of cpu_path().  An entry
+ * may repeat the function of a lower path; the entry of a path that is not compiled stays empty, as
+ * cpu_path() never returns that path.  Each function does the work of many bytes (a block of
+ * positions, a chunk's sequences), so calls through the pointer are too rare to cost time.
  *
  * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined where the paths are compiled.  The tests compile
  * such files again with PORTABLE, which leaves out both, and with WITHOUT_AVX512.

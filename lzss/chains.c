@@ -1,6 +1,11 @@
 /*
- * chains.c - the hash chain match finder on the CPU (chains.h says what it finds, links.h how
- * chains are made)
+ * chains.c - the hash chain match finder on the CPU (chains.h says what it finds)
+ *
+ * For each chunk, it first makes the links of all positions (links.h); then the parse searches
+ * positions as it comes to them.  A search takes longest where its loads miss the cache, so it
+ * loads the next link before it needs it.  Two comparisons of four bytes or more reject
+ * most candidates before their match is measured: of the four bytes that end just after the best
+ * match so far, and of the first bytes.
  */
 #include "config.h"
 
@@ -12,12 +17,12 @@
 #include "lzss/links.h"
 #include "lzss/matcher.h"
 
-/* The finder's memory: the chains that the level uses, in one piece. */
+/* The finder's memory: the chains that the level uses. */
 struct chains_state {
-    struct links *by3; /* by three bytes; NULL if the level takes no matches of three */
-    struct links *by4; /* by four bytes */
-    struct links *by7; /* by LZ_LONG bytes; NULL if the level has no long_depth */
-    _Alignas(64) struct links links[];
+    struct links *by3; /* chains by three bytes; NULL if the level takes no matches of three */
+    struct links *by4; /* chains by four bytes */
+    struct links *by7; /* chains by LZ_LONG bytes; NULL if the level has no long_depth */
+    _Alignas(64) struct links links[]; /* the chains that are not NULL, in this order */
 };
 
 static size_t state_size(const struct lz_level *level, size_t segment_size)
@@ -43,19 +48,19 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     return s;
 }
 
-/* One chunk at hand. */
+/* The chunk that is matched. */
 struct chains_chunk {
-    const uint8_t *in; /* its first byte */
-    int32_t size;
-    uint32_t distinct;          /* different bytes in its first LZ_SAMPLE */
-    const uint16_t *links;      /* by four bytes (links_at) */
-    const uint16_t *long_links; /* by LZ_LONG */
-    const uint16_t *links3;     /* by three, or NULL; those of the chunk's positions only */
+    const uint8_t *in;          /* the chunk's first byte */
+    int32_t size;               /* its bytes */
+    uint32_t distinct;          /* lz_count_distinct of it */
+    const uint16_t *links;      /* links_at of the chains by four bytes */
+    const uint16_t *long_links; /* links_at of those by LZ_LONG bytes, or NULL */
+    const uint16_t *links3; /* links_at of those by three bytes, for this chunk alone; or NULL */
 };
 
-/* The same as links_make, by three bytes.  The table need not be kept from chunk to chunk: what is in
- * reach of a chunk's first positions, the `before` bytes before it (max_distance3, or 0 if there are none), is
- * entered anew. */
+/* Makes the links by three bytes of the chunk in[0..size).  As such matches are near, the table is
+ * not kept from chunk to chunk: the `before` bytes before the chunk that its first positions can
+ * reach are entered again.  `before` is max_distance3, or 0 for a segment's first chunk. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
     uint16_t *links = links_at(l);
@@ -68,16 +73,18 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
 }
 
 /*
- * Follows p's chain over `depth` candidates for the best match of more than `length` bytes, 3 or
- * more, and at most `max`, and of a score above `score`; ends with one of `enough` bytes.
- * Candidates whose first bytes, those of `mask`, differ from p's are strangers.
+ * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
+ * the best match that has more than `length` bytes (which is 3 or more) and at most `max`, and
+ * scores more than `score`; its length is 0 if there is none.  A match of `enough` bytes ends the
+ * search.  Candidates whose first bytes differ in the bits of `mask` only share the hash, and are
+ * passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
 follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length, int32_t score,
        uint32_t max, uint32_t depth, uint32_t enough, uint64_t mask)
 {
     const uint64_t first = load64(here);
-    /* A longer match agrees in the byte after the best so far, and in the three before that. */
+    /* A match longer than `length` agrees in byte `length`, and in the three bytes before it. */
     uint32_t last = load32(here + length - 3);
     const ptrdiff_t farthest = pos - LZ_CHAINS_WINDOW;
     struct lz_match best = {0, 0, score};
@@ -86,7 +93,7 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
         const uint32_t distance = (uint32_t)(pos - at);
         const uint8_t *there = here - distance;
 
-        /* The next link is loaded early, wanted or not: each load has to wait for the one before. */
+        /* Load the next link early, needed or not: each load waits for the previous one. */
         next = at - links[at];
         if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, 4, max);
@@ -96,7 +103,7 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
                     best.length = n;
                     best.distance = distance;
                     best.score = lz_score(n, distance);
-                    /* Further away, only a longer match can be better. */
+                    /* A candidate further away can only be better if it is longer. */
                     length = n;
                     last = load32(here + length - 3);
                 }
@@ -108,13 +115,13 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
     return best;
 }
 
-/* Whether there is a position before `pos`, in reach, whose first four bytes have the same hash; and whether
- * there is one near enough whose first three have. */
+/* Whether an earlier position in reach has the same hash of four bytes. */
 static inline bool has_candidate4(const struct chains_chunk *c, int32_t pos)
 {
     return c->links[pos] <= LZ_CHAINS_WINDOW;
 }
 
+/* Whether an earlier position has the same hash of three bytes, and is near enough. */
 static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_level *level,
                                   int32_t pos)
 {
@@ -122,10 +129,11 @@ static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_
 }
 
 /*
- * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
- * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the
- * search leaves out only candidates that cannot be preferred.  (always_inline: gcc -O2, which
- * distributions use, would inline only some of the three calls in parse, which is 15 % slower.)
+ * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns it only if
+ * lz_prefers it to `least` bytes and `least_score`, else a match of length 0.  Knowing these two
+ * saves work and changes no result: the search leaves out only candidates that could not be
+ * preferred.  (always_inline: gcc -O2, which distributions use, would inline only some of the three
+ * calls in parse, and that is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
 search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
@@ -146,8 +154,8 @@ search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, 
             int32_t score = LZ_SCORE_MIN;
 
             if (least > LZ_LONG) {
-                /* What is found below counts for nothing: begin with the least that does.  (A score
-                 * is at most four times the length.) */
+                /* Start with the shortest length that counts.  A score is at most four times the
+                 * length. */
                 uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
 
                 if (least_length > enough)
@@ -176,7 +184,7 @@ search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, 
     return lz_prefers(best, least, least_score) ? best : none;
 }
 
-/* Parses chunk c as chains.h says; writes its sequences to out, and returns where they end. */
+/* Parses chunk c as chains.h says.  Writes its sequences to `out`, and returns their end. */
 static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_level *level,
                                  struct lz_sequence *restrict out)
 {
@@ -187,8 +195,8 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     while (pos < c->size) {
         struct lz_match match;
 
-        /* In machine code, many positions have nothing to search.  (A match of more than four bytes implies a
-         * link by four: its first four bytes have the same hash.) */
+        /* Pass over positions without a candidate, which are many in machine code.  A match of more
+         * than four bytes implies a candidate by four bytes. */
         if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
             pos++;
             continue;
@@ -222,8 +230,8 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
-/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG.  `follows`: the tables have the
- * positions of the chunk before it.  If not, it is a segment's first. */
+/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG bytes.  `follows`:
+ * the tables have the positions of the previous chunk; else the chunk is a segment's first. */
 static void make_links(struct chains_state *s, const struct lz_level *level,
                        const struct chains_chunk *c, bool follows)
 {
@@ -236,7 +244,7 @@ static void make_links(struct chains_state *s, const struct lz_level *level,
     links_make_two(s->by4, 4, s->by7, LZ_LONG, c->in, c->size);
 }
 
-/* The same for a small segment's only chunk. */
+/* The same for the only chunk of a segment of up to LINKS_SMALL bytes. */
 static void make_small_links(struct chains_state *s, const struct lz_level *level,
                              const struct chains_chunk *c)
 {
@@ -250,7 +258,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 {
     struct chains_state *const s = m->state;
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    /* Such a segment is one chunk, and matching starts there. */
+    /* A segment this small has one chunk, at which matching starts. */
     const bool is_small = len <= LINKS_SMALL;
     bool follows = m->goes_on;
 

@@ -1,5 +1,5 @@
 /*
- * matcher.c - the CPU engine: one thread's memory, and the call into a level's match finder
+ * matcher.c - the CPU engine: one thread's memory, and the calls of a level's match finder
  */
 #include "config.h"
 
@@ -72,13 +72,13 @@ void lz_matcher_free(struct lz_matcher *m)
     free(m);
 }
 
-/* Has the level's finder match [begin, end). */
+/* Calls the level's finder for [m->begin, m->end). */
 static void find_matches(struct lz_matcher *m, const uint8_t *in, size_t len)
 {
     m->level.finder->find(m, &m->level, in, len);
 #ifdef __SANITIZE_THREAD__
-    /* .ci/run compiles the finders without ThreadSanitizer, and this file with it.  So it sees here
-     * that each chunk's bytes have been read, and its sequences written. */
+    /* .ci/run compiles the finders without ThreadSanitizer, and this file with it.  These accesses
+     * show ThreadSanitizer that each chunk's bytes were read, and its sequences written. */
     for (size_t c = m->begin / LZ_CHUNK_SIZE; c < LZ_CHUNKS(m->end); c++) {
         volatile struct lz_chunk *const chunk = &m->to_chunks[c];
         volatile uint8_t *const sequences = (volatile uint8_t *)chunk->sequences;
@@ -91,7 +91,7 @@ static void find_matches(struct lz_matcher *m, const uint8_t *in, size_t len)
 #endif
 }
 
-/* Matches the segment from `begin` on. */
+/* Matches the segment in[0..len) from byte `begin` on, with empty tables. */
 static const struct lz_chunk *match_from(struct lz_matcher *m, const uint8_t *in, size_t len,
                                          size_t begin)
 {
