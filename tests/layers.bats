@@ -24,10 +24,10 @@ complains() {
     sh "$layers"
 }
 
-@test "HACKING.md has the list that is checked" {
+@test "docs/architecture.md has the list that is checked" {
     sh "$layers" --list | while read -r folder used; do
-        grep -q "^| \`$folder/\` |.*| ${used:-nothing} |\$" "$srcdir/HACKING.md" ||
-            fail "HACKING.md lacks: $folder may use ${used:-nothing}"
+        grep -q "^| \`$folder/\` |.*| ${used:-nothing} |\$" "$srcdir/docs/architecture.md" ||
+            fail "docs/architecture.md lacks: $folder may use ${used:-nothing}"
     done
 }
 

@@ -151,8 +151,8 @@ static int ms_until(double until)
     return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
 }
 
-/* Reads, when there is something, waiting until that time (of clock_seconds(); 0: for ever); returns 0
- * at the end, -1 with errno set: ETIMEDOUT if nothing came. */
+/* Reads, when there is something, waiting until that time (of clock_seconds(); 0: for ever);
+ * returns 0 at the end, -1 with errno set: ETIMEDOUT if nothing came. */
 static ssize_t read_some(struct input *in, uint8_t *to, size_t len, double until)
 {
     for (;;) {
@@ -224,9 +224,9 @@ static void tidy(struct input *in)
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
 }
 
-/* Gets a block where there is none for what is read next, though memory is short: what was read before is
- * forgotten.  Those who decode it ahead see less of it, and what they decode then ends sooner.  Gives up the
- * lock. */
+/* Gets a block where there is none for what is read next, though memory is short: what was read
+ * before is forgotten.  Those who decode it ahead see less of it, and what they decode then ends
+ * sooner.  Gives up the lock. */
 static void get_block(struct input *in)
 {
     in->kept = in->front;
@@ -251,7 +251,8 @@ static bool wait_for_more(struct input *in, double until)
 }
 
 /* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
- * before, or it is for others to push, or memory was short: without a time, it is to be tried again. */
+ * before, or it is for others to push, or memory was short: without a time, it is to be tried
+ * again. */
 static bool read_on(struct input *in, double until)
 {
     struct block *b;
