@@ -1,9 +1,9 @@
 /*
  * levels.c - the level table
  *
- * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); docs/adding.md has the rest.  To change
- * what a level does, change its row.  The golden digests in tests/data then change on purpose, and
- * the commit says why.
+ * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); docs/adding.md has the rest.  To
+ * change what a level does, change its row.  The golden digests in tests/data then change on
+ * purpose, and the commit says why.
  */
 #include "config.h"
 
