@@ -21,9 +21,9 @@ static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
     return copy;
 }
 
-/* Matchers for segments of up to `segment_size` bytes, one for each row of a level table that was asked
- * for.  A matcher serves all segments of its row, so that the memory that one segment leaves behind
- * meets the next. */
+/* Matchers for segments of up to `segment_size` bytes, one for each row of a level table that was
+ * asked for.  A matcher serves all segments of its row, so that the memory that one segment leaves
+ * behind meets the next. */
 struct matchers {
     size_t segment_size;
     size_t count;
