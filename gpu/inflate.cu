@@ -53,6 +53,11 @@ struct member {
     uint64_t length;
 };
 
+/* Moments whose time is taken: before and after the steps of a batch, and of a group. */
+enum { BEFORE_COPY, AFTER_COPY, AFTER_FIND, BEFORE_COUNT, AFTER_COUNT, EVENTS_OF_BATCH };
+enum { BEFORE_DECODE, AFTER_DECODE, AFTER_WINDOWS, AFTER_RESOLVE, AFTER_SUM };
+enum { EVENTS = EVENTS_OF_BATCH };
+
 struct gpu_inflate {
     gpu_inflate_options options;
     int device, multiprocessors;
@@ -60,6 +65,8 @@ struct gpu_inflate {
     uint32_t candidates_max, list_max;
     long calls; /* of CUDA, for tests */
     cudaStream_t stream;
+    cudaEvent_t events[EVENTS];
+    struct gpu_inflate_times times;
 
     /* On the device: */
     uint32_t *words, *found, *list, *map;
@@ -131,6 +138,20 @@ template <typename T> static bool from_device(struct call *c, T *to, const T *fr
            is_good(c->g, cudaStreamSynchronize(c->g->stream), c->error);
 }
 
+static bool mark(struct call *c, int event)
+{
+    return is_good(c->g, cudaEventRecord(c->g->events[event], c->g->stream), c->error);
+}
+
+/* Adds the time from one moment to another, both of which are past. */
+static void add_time(const struct gpu_inflate *g, double *sum, int from, int to)
+{
+    float ms = 0;
+
+    if (cudaEventElapsedTime(&ms, g->events[from], g->events[to]) == cudaSuccess)
+        *sum += ms / 1000;
+}
+
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 /* Memory for arrays: `count` of them on the device, and as many on the host if that is not NULL. */
@@ -165,6 +186,14 @@ static bool take_memory(struct gpu_inflate *g)
            take(&g->windows, (uint8_t **)NULL, (size_t)(CHUNKS + 1) * GPU_WINDOW);
 }
 
+static bool make_events(struct gpu_inflate *g)
+{
+    for (int i = 0; i < EVENTS; i++)
+        if (cudaEventCreateWithFlags(&g->events[i], 0) != cudaSuccess)
+            return false;
+    return true;
+}
+
 static struct gpu_inflate *make(int device, const struct gpu_inflate_options *options)
 {
     struct gpu_inflate *g = (struct gpu_inflate *)calloc(1, sizeof(*g));
@@ -182,7 +211,7 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
     if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
         g->multiprocessors = properties.multiProcessorCount;
         if (cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking) == cudaSuccess &&
-            take_memory(g))
+            make_events(g) && take_memory(g))
             return g;
     }
     gpu_inflate_close(g);
@@ -222,6 +251,9 @@ void gpu_inflate_close(struct gpu_inflate *g)
         (void)cudaFree(p);
     for (void *p : host)
         (void)cudaFreeHost(p);
+    for (cudaEvent_t event : g->events)
+        if (event != NULL)
+            (void)cudaEventDestroy(event);
     if (g->stream != NULL)
         (void)cudaStreamDestroy(g->stream);
     free(g);
@@ -255,10 +287,11 @@ static bool load_batch(struct call *c)
     c->batch.bits = (uint32_t)(8 * len);
     c->batch.is_last = len == left;
     c->batch.find_end = c->batch.is_last ? c->batch.bits : (uint32_t)(8 * g->batch);
-    return to_device(c, bytes, c->in + start, len) &&
+    return mark(c, BEFORE_COPY) && to_device(c, bytes, c->in + start, len) &&
            is_good(g, cudaMemsetAsync(bytes + len, 0, GPU_COMPRESSED_PAD, g->stream), c->error) &&
            is_good(g, cudaMemsetAsync(g->counters, 0, COUNTERS * sizeof(uint32_t), g->stream),
-                   c->error);
+                   c->error) &&
+           mark(c, AFTER_COPY);
 }
 
 /* Finds the batch's candidates: starts[0..count). */
@@ -273,8 +306,10 @@ static enum gpu_inflate_result find_candidates(struct call *c)
                                  &g->counters[LISTED], std::min(g->candidates_max, g->list_max),
                                  g->stream),
                  c->error) ||
-        !from_device(c, counts, g->counters, 2))
+        !mark(c, AFTER_FIND) || !from_device(c, counts, g->counters, 2))
         return GPU_INFLATE_FAILED;
+    add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);
+    add_time(g, &g->times.find, AFTER_COPY, AFTER_FIND);
     if (counts[FOUND] > g->candidates_max || counts[LISTED] > g->list_max)
         return GPU_INFLATE_LEFT;
     g->starts[0] = first;
@@ -293,13 +328,16 @@ static bool count_all(struct call *c)
 {
     struct gpu_inflate *g = c->g;
 
-    return to_device(c, g->starts_device, g->starts, c->count) &&
-           is_good(g,
-                   gpu_count_units(c->batch, g->starts_device, g->units_device, c->count, g->map,
-                                   &g->counters[NEXT_COUNT],
-                                   (uint32_t)(g->multiprocessors * COUNT_BLOCKS), g->stream),
-                   c->error) &&
-           from_device(c, g->units, g->units_device, c->count);
+    if (!to_device(c, g->starts_device, g->starts, c->count) || !mark(c, BEFORE_COUNT) ||
+        !is_good(g,
+                 gpu_count_units(c->batch, g->starts_device, g->units_device, c->count, g->map,
+                                 &g->counters[NEXT_COUNT],
+                                 (uint32_t)(g->multiprocessors * COUNT_BLOCKS), g->stream),
+                 c->error) ||
+        !mark(c, AFTER_COUNT) || !from_device(c, g->units, g->units_device, c->count))
+        return false;
+    add_time(g, &g->times.count, BEFORE_COUNT, AFTER_COUNT);
+    return true;
 }
 
 /* Follows the chain from the first candidate: which[0..chain).  False: it leads nowhere. */
@@ -427,24 +465,31 @@ static bool run_group(struct call *c, const struct group *group)
 
     if (group->pieces == 0)
         return true;
-    return is_good(g, cudaMemsetAsync(work.next, 0, sizeof(uint32_t), g->stream), c->error) &&
-           to_device(c, g->pieces_device, g->pieces, group->pieces) &&
-           to_device(c, g->parts_device, g->parts, group->parts) &&
-           is_good(g,
-                   gpu_decode(c->batch, work, g->map,
-                              (uint32_t)(g->multiprocessors * DECODE_BLOCKS), g->stream),
-                   c->error) &&
-           is_good(g, gpu_find_windows(work, g->stream), c->error) &&
-           is_good(g, gpu_resolve(work, out, g->stream), c->error) &&
-           is_good(g,
-                   g->options.is_wrong ? cudaMemsetAsync(out + group->length / 2, 'x', 1, g->stream)
-                                       : cudaSuccess,
-                   c->error) &&
-           is_good(g, gpu_sum_up(c->out, g->parts_device, group->parts, g->stream), c->error) &&
-           to_device(c, g->windows, g->windows + (size_t)gpu_chunks(work) * GPU_WINDOW,
-                     GPU_WINDOW) &&
-           to_device(c, g->ranges, g->ranges_device, group->pieces) &&
-           from_device(c, g->parts, g->parts_device, group->parts);
+    if (!is_good(g, cudaMemsetAsync(work.next, 0, sizeof(uint32_t), g->stream), c->error) ||
+        !to_device(c, g->pieces_device, g->pieces, group->pieces) ||
+        !to_device(c, g->parts_device, g->parts, group->parts) || !mark(c, BEFORE_DECODE) ||
+        !is_good(g,
+                 gpu_decode(c->batch, work, g->map, (uint32_t)(g->multiprocessors * DECODE_BLOCKS),
+                            g->stream),
+                 c->error) ||
+        !mark(c, AFTER_DECODE) || !is_good(g, gpu_find_windows(work, g->stream), c->error) ||
+        !mark(c, AFTER_WINDOWS) || !is_good(g, gpu_resolve(work, out, g->stream), c->error) ||
+        !mark(c, AFTER_RESOLVE))
+        return false;
+    if (g->options.is_wrong &&
+        !is_good(g, cudaMemsetAsync(out + group->length / 2, 'x', 1, g->stream), c->error))
+        return false;
+    if (!is_good(g, gpu_sum_up(c->out, g->parts_device, group->parts, g->stream), c->error) ||
+        !mark(c, AFTER_SUM) ||
+        !to_device(c, g->windows, g->windows + (size_t)gpu_chunks(work) * GPU_WINDOW, GPU_WINDOW) ||
+        !to_device(c, g->ranges, g->ranges_device, group->pieces) ||
+        !from_device(c, g->parts, g->parts_device, group->parts))
+        return false;
+    add_time(g, &g->times.decode, BEFORE_DECODE, AFTER_DECODE);
+    add_time(g, &g->times.windows, AFTER_DECODE, AFTER_WINDOWS);
+    add_time(g, &g->times.resolve, AFTER_WINDOWS, AFTER_RESOLVE);
+    add_time(g, &g->times.sum_up, AFTER_RESOLVE, AFTER_SUM);
+    return true;
 }
 
 /* Checks a group that was decoded: no match reached too far back, and members that ended are what their
@@ -548,6 +593,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     enum gpu_inflate_result result;
 
     *out_len = 0;
+    g->times = {};
     if (!is_good(g, gpu_use_device(g->device), error))
         return GPU_INFLATE_FAILED;
     result = in_len == 0 ? GPU_INFLATE_LEFT : begin_call(&c);
@@ -556,4 +602,9 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     if (result == GPU_INFLATE_DONE)
         *out_len = (size_t)c.made;
     return result;
+}
+
+struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)
+{
+    return g->times;
 }

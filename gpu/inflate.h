@@ -32,6 +32,17 @@ struct gpu_inflate_options {
     bool is_wrong; /* make a wrong byte */
 };
 
+/* Seconds of the last call by the device's clock. */
+struct gpu_inflate_times {
+    double copy;    /* of the compressed bytes to the engine's memory */
+    double find;
+    double count;
+    double decode;
+    double windows;
+    double resolve;
+    double sum_up;
+};
+
 /* Readies a device, whose number is 0 to gpu_count - 1.  Takes about 0.3 s if the process has no context
  * there, and some 0.8 GB of the device's memory.  Returns NULL, with a message in error, if the device
  * cannot be used or memory is short. */
@@ -54,6 +65,9 @@ enum gpu_inflate_result {
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
                                     char error[GPU_ERROR_SIZE]);
+
+/* What the last call took. */
+struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
 
 #ifdef __cplusplus
 }

@@ -49,7 +49,7 @@ static __device__ __forceinline__ uint32_t gpu_bit_of(const gpu_reader &r, const
     return (uint32_t)(r.next - words) * 32 - r.count;
 }
 
-static __device__ __forceinline__ uint8_t gpu_byte_at(const uint32_t *words, uint32_t byte)
+static __host__ __device__ inline uint8_t gpu_byte_at(const uint32_t *words, uint32_t byte)
 {
     return ((const uint8_t *)words)[byte];
 }
@@ -179,7 +179,7 @@ static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint3
  * the CPU: with an odd flag, or with a CRC of its own, or longer than GPU_HEADER_MAX. */
 #define GPU_HEADER_MAX 4096u
 
-static __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
+static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
 {
     enum { EXTRA = 4, NAME = 8, COMMENT = 16, ODD = 0xe2 };
     const uint32_t bytes = in.bits / 8;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "gpu/gpu.h"
+#include "gpu/inflate.h"
 
 static const char message[] = "this gzlzss was built without CUDA";
 
@@ -147,4 +148,38 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     (void)b;
     snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return false;
+}
+
+struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
+                                     char error[GPU_ERROR_SIZE])
+{
+    (void)device;
+    (void)options;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return NULL;
+}
+
+void gpu_inflate_close(struct gpu_inflate *g)
+{
+    (void)g;
+}
+
+enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                    uint8_t *out, size_t room, size_t *out_len,
+                                    char error[GPU_ERROR_SIZE])
+{
+    (void)g;
+    (void)in;
+    (void)in_len;
+    (void)out;
+    (void)room;
+    *out_len = 0;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return GPU_INFLATE_FAILED;
+}
+
+struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)
+{
+    (void)g;
+    return (struct gpu_inflate_times){0};
 }
