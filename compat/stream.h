@@ -73,10 +73,9 @@ struct gz_stream {
     enum gz_format format;        /* of what comes next */
     bool header_read;             /* the first header was parsed, */
     enum gz_status header_status; /* and this came of it */
-    uint8_t magic[4];             /* of what comes next, as far as it was parsed, */
+    uint8_t magic[4];             /* of what comes next, as far as it was parsed */
     size_t magic_len;
-    uint32_t header_crc; /* and the CRC of the current member's header, likewise */
-    bool sizes_follow;   /* of a zip entry: its CRC and sizes come after its data */
+    bool sizes_follow; /* of a zip entry: its CRC and sizes come after its data */
     uint32_t zip_crc, zip_packed, zip_size; /* they, if not */
 };
 

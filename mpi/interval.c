@@ -150,13 +150,11 @@ bool interval_has_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t
 
 /* --- Headers -------------------------------------------------------------------------------- */
 
-/* The bytes of a gzip header that in[0..len) begins with, or 0: none that is taken.  What gunzip has words
- * about is not: an extra field, and a CRC of the header. */
+/* The bytes of a gzip header that in[0..len) begins with; 0 if the header is wrong, or has an extra field
+ * or a CRC: gunzip's own code has words about these two. */
 static size_t header_size(const uint8_t *in, size_t len)
 {
-    enum { TEXT = 1, COMMENT = 16 };
-
-    if (len < GZ_HEADER_SIZE || (in[3] & ~(TEXT | GZ_FLAG_NAME | COMMENT)) != 0)
+    if (len < GZ_HEADER_SIZE || (in[GZ_FLAGS_AT] & (GZ_FLAG_EXTRA | GZ_FLAG_HEADER_CRC)) != 0)
         return 0;
     return gz_member_header(in, len);
 }
