@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/wake.h"
 #include "lib/compress.h"
 #include "lib/decompress.h"
 #include "lib/fd.h"
@@ -38,8 +38,8 @@ struct ends {
         *outer; /* the call's, which may be cancelled before the stream's begins */
     const uint8_t *next;
     size_t left;
-    mode_t out_mode; /* st_mode */
-    int wake[2];     /* a pipe that ends waiting */
+    mode_t out_mode;  /* st_mode */
+    struct wake wake; /* ends waiting for a descriptor */
     uint64_t written;
     uint8_t *in, *out;
 };
@@ -50,17 +50,15 @@ struct ends {
 static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms, bool *is_ready,
                               gzlzss_status otherwise)
 {
-    struct pollfd p[2] = {{.fd = fd, .events = events}, {.fd = e->wake[0], .events = POLLIN}};
-    const int found = fd < 0 ? 0 : poll(p, 2, ms);
+    const int found = fd < 0 ? WAKE_READY : wake_wait(&e->wake, fd, events, ms);
     const int error = errno;
-    uint8_t bytes[64];
 
-    *is_ready = fd < 0 || (found > 0 && p[0].revents != 0);
-    while (found > 0 && p[1].revents != 0 && read(e->wake[0], bytes, sizeof(bytes)) > 0)
-        ;
+    *is_ready = found > 0 && (found & WAKE_READY) != 0;
+    if (found > 0 && (found & WAKE_CALLED) != 0)
+        wake_clear(&e->wake);
     if (!operation_goes_on(e->operation))
         return GZLZSS_ERROR_CANCELLED;
-    if (found >= 0 || io_is_transient(error))
+    if (found >= 0)
         return GZLZSS_OK;
     return error == ENOMEM ? GZLZSS_ERROR_MEMORY : operation_error(e->operation, otherwise, error);
 }
@@ -176,7 +174,7 @@ static bool open_ends(struct ends *e)
         errno = ENOMEM;
         return false;
     }
-    return pipe2(e->wake, O_CLOEXEC | O_NONBLOCK) == 0;
+    return wake_open(&e->wake);
 }
 
 /* Reads the input, and writes to out_fd what a stream makes of it: both are set in e. */
@@ -191,11 +189,11 @@ pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss
         return status;
     e.operation = stream_operation(e.stream);
     if (open_ends(&e)) {
-        stream_set_wake(e.stream, e.wake[1]);
+        stream_set_wake(e.stream, &e.wake);
         sigpipe_block(&sigpipe);
         status = run(&e);
         sigpipe_restore(&sigpipe, status == GZLZSS_ERROR_WRITE);
-        stream_set_wake(e.stream, -1);
+        stream_set_wake(e.stream, NULL);
     } else {
         status = errno == ENOMEM ? GZLZSS_ERROR_MEMORY
                                  : operation_error(e.operation, GZLZSS_ERROR_READ, errno);
@@ -203,10 +201,7 @@ pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss
     gzlzss_stream_free(e.stream);
     if (call != NULL)
         call->out_bytes = e.written;
-    if (e.wake[0] >= 0) {
-        close(e.wake[0]);
-        close(e.wake[1]);
-    }
+    wake_close(&e.wake);
     free(e.in);
     free(e.out);
     return status;
@@ -216,7 +211,7 @@ static gzlzss_status pump(gzlzss *z,
                           gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
                           int out_fd, int in_fd, gzlzss_call *call)
 {
-    const struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = {-1, -1}};
+    const struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = wake_none()};
 
     return pump_ends(z, begin, e, call);
 }
@@ -227,7 +222,7 @@ gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory 
     const void *host = in_len > 0 ? m->host : "";
     const struct ends e = {.in_fd = -1,
                            .out_fd = out_fd,
-                           .wake = {-1, -1},
+                           .wake = wake_none(),
                            .memory = *m,
                            .outer = outer,
                            .next = m->is_on_gpu ? in : host,

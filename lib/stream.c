@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/thread.h"
 #include "compat/gunzip.h"
@@ -52,9 +51,9 @@ struct gzlzss_stream {
     struct operation operation;
     bool is_decompression;
     pthread_mutex_t lock;
-    int wake;   /* fd.c's, or -1; under the lock: */
-    bool polls; /* it waits for its input, or until there is something to do */
-    bool ends;  /* the job is over, or will be at once */
+    const struct wake *wake; /* fd.c's, or NULL; under the lock: */
+    bool polls;              /* it waits for its input, or until there is something to do */
+    bool ends;               /* the job is over, or will be at once */
 
     /* Compression: */
     struct pipeline_job job;
@@ -83,8 +82,8 @@ static void wake_up(struct operation *o)
 
     pthread_mutex_lock(&s->lock);
     pthread_cond_signal(&s->can_go);
-    if (s->wake >= 0)
-        (void)!write(s->wake, "", 1);
+    if (s->wake != NULL)
+        wake_call(s->wake);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -92,7 +91,7 @@ static void wake_up(struct operation *o)
 static void wake_poll(struct gzlzss_stream *s)
 {
     if (s->polls)
-        (void)!write(s->wake, "", 1);
+        wake_call(s->wake);
     s->polls = false;
 }
 
@@ -227,7 +226,6 @@ static struct gzlzss_stream *stream_new(bool is_decompression)
     if (s == NULL)
         return NULL;
     s->is_decompression = is_decompression;
-    s->wake = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -550,7 +548,7 @@ void gzlzss_stream_free(gzlzss_stream *s)
 
 /* --- For fd.c ------------------------------------------------------------------------------- */
 
-void stream_set_wake(gzlzss_stream *s, int wake)
+void stream_set_wake(gzlzss_stream *s, const struct wake *wake)
 {
     pthread_mutex_lock(&s->lock);
     s->wake = wake;

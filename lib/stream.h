@@ -6,11 +6,12 @@
 
 #include <stdbool.h>
 
+#include "base/wake.h"
 #include "lib/object.h"
 
-/* A byte is written to the descriptor `wake` when the stream is cancelled, and once, after
- * stream_polls has returned true, when there is output, or it has ended.  -1: no more. */
-void stream_set_wake(gzlzss_stream *s, int wake);
+/* The stream calls wake_call when it is cancelled, and once after stream_polls has returned true: when there
+ * is output, or the stream has ended.  NULL: it calls it no more. */
+void stream_set_wake(gzlzss_stream *s, const struct wake *wake);
 
 /* False: there is something already. */
 bool stream_polls(gzlzss_stream *s);
