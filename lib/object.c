@@ -10,13 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "compat/crc.h"
 #include "lib/object.h"
 #include "lzss/lzss.h"
 #include "papers/papers.h"
 
-#define THREADS_MAX 1024
 #define SEGMENT_UNIT 1024
 
 _Static_assert(GZLZSS_LEVEL_MIN == LZ_LEVEL_MIN && GZLZSS_LEVEL_MAX == LZ_LEVEL_MAX, "the levels");
@@ -103,7 +101,7 @@ static gzlzss_options known_options(const gzlzss_options *given)
 static bool are_valid(const gzlzss_options *o)
 {
     if (o->level < GZLZSS_LEVEL_STORED || o->level > GZLZSS_LEVEL_MAX || o->threads < 0 ||
-        o->threads > THREADS_MAX || o->device_count > GPUS_MAX ||
+        o->threads > PIPELINE_THREADS_MAX || o->device_count > GPUS_MAX ||
         (o->device_count > 0 && o->devices == NULL))
         return false;
     for (size_t i = 0; i < o->device_count; i++)
@@ -134,13 +132,8 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
         .gpus.count = (int)o->device_count,
         .rsyncable = o->rsyncable != 0,
     };
-    struct limits l;
 
-    limits_read(&l, "");
-    if (c.threads == 0)
-        c.threads = l.threads < THREADS_MAX ? l.threads : THREADS_MAX;
-    c.memory = l.memory;
-    c.address_space = l.address_space;
+    pipeline_limit(&c);
     for (size_t i = 0; i < o->device_count; i++)
         c.gpus.numbers[i] = o->devices[i];
     if (o->matcher != NULL) {

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "compat/crc.h"
 #include "compat/gunzip.h"
 #include "compat/gzip.h"
@@ -252,16 +251,13 @@ static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;
     char error[GPU_ERROR_SIZE];
-    struct limits l;
 
     if (w->tools.p != NULL || w->tools.threads == 1)
         return;
-    limits_read(&l, "");
     config.threads = w->tools.threads;
     config.backend = BACKEND_CPU;
     config.caller_works = true;
-    config.memory = l.memory;
-    config.address_space = l.address_space;
+    pipeline_limit(&config);
     gz_crc32_prepare(UINT64_MAX);
     w->tools.p = pipeline_new(&config, error);
 }
