@@ -124,7 +124,7 @@ static bool open_input(struct file *f, const struct input_identity *input)
 
     f->in_fd = open(f->name, O_RDONLY | O_CLOEXEC);
     if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
-        file_io_error(f, f->name, errno);
+        file_read_error(f, errno);
         return false;
     }
     if ((uint64_t)st.st_size == input->size && (int64_t)st.st_mtim.tv_sec == input->mtime &&
@@ -162,7 +162,7 @@ static bool share_file(struct together *c, struct borrowed *b)
     if (ok && b->temporary[0] != '\0') {
         error = sharedfile_open(&c->out, b->temporary);
         if (error != 0)
-            file_io_error(f, file_output_in_messages(f), error);
+            file_write_error(f, error);
         ok = error == 0;
     }
     return ranks_agree(c->r, ok);
@@ -177,7 +177,7 @@ static bool close_output(struct together *c, bool ok)
     const int error = sharedfile_close(&c->out, sync);
 
     if (ok && error != 0)
-        file_io_error(c->f, file_output_in_messages(c->f), error);
+        file_write_error(c->f, error);
     return ranks_agree(c->r, ok && error == 0);
 }
 
