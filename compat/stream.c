@@ -8,13 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Writes what waits in the out buffer, though there is room. */
-static bool write_early(struct gz_stream *s)
-{
-    memmove(s->out - GZ_OUT_BACK, s->out + s->out_len - GZ_OUT_BACK, GZ_OUT_BACK);
-    return gz_flush(s);
-}
-
 /* No decoder promises that what it took beyond the end of its data all came from its last input, so
  * the last bytes of a buffer are kept in front of the next one. */
 bool gz_refill(struct gz_stream *s)
@@ -25,7 +18,7 @@ bool gz_refill(struct gz_stream *s)
     memmove(s->in, s->in + from, s->in_end - from);
     s->in_pos -= from;
     s->in_end -= from;
-    if (s->io.waits != NULL && s->io.waits(s->io.ctx) && !write_early(s)) {
+    if (s->io.waits != NULL && s->io.waits(s->io.ctx) && !gz_flush_window(s)) {
         s->in_stop = GZ_WRITE_ERROR;
         return false;
     }
@@ -64,6 +57,12 @@ bool gz_flush(struct gz_stream *s)
     s->info->out_bytes += s->out_len;
     s->out_len = 0;
     return true;
+}
+
+bool gz_flush_window(struct gz_stream *s)
+{
+    inf_keep_window(s->out, s->out_len);
+    return gz_flush(s);
 }
 
 bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len)

@@ -19,7 +19,7 @@
 
 #include "compat/io.h"
 #include "compat/status.h"
-#include "inflate/raw.h"
+#include "inflate/steps.h"
 
 /* Bytes asked for by one read.  Smaller ones cost more system calls; larger ones leave the
  * second-level cache before they are decoded.  From half to twice as much makes less than 2 % of
@@ -90,6 +90,9 @@ void gz_seek(struct gz_stream *s, uint64_t offset);
 
 /* Writes what waits in the out buffer; false if that failed, with errno set. */
 bool gz_flush(struct gz_stream *s);
+
+/* The same, and keeps the last GZ_OUT_BACK bytes of the output before the out buffer. */
+bool gz_flush_window(struct gz_stream *s);
 
 /* Puts data[0..len) into the output; false if a write failed. */
 bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len);

@@ -14,7 +14,8 @@ bool inf_begin(struct inf_buffers *b, unsigned skip)
     return inf_start(b->raw, byte, skip, b->out + b->out_len - b->window, b->window);
 }
 
-/* The byte of the input where a call's input starts, less INF_BACK, in bits: `place` counts from there. */
+/* The byte of the input where a call's input starts, less INF_BACK, in bits: `place` counts from
+ * there. */
 static uint64_t first_bit(const struct inf_buffers *b)
 {
     return 8 * (b->in_base + b->at - INF_BACK);

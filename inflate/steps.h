@@ -17,8 +17,8 @@
  *         }
  *     }
  *
- * The caller owns both buffers, and may change any field between two steps; a step changes only those
- * that are said to be set by it.
+ * The caller owns both buffers, and may change any field between two steps; a step changes only
+ * those that are said to be set by it.
  */
 #ifndef GZLZSS_INFLATE_STEPS_H
 #define GZLZSS_INFLATE_STEPS_H
@@ -38,8 +38,8 @@ enum inf_step {
     INF_STEP_CUT_OFF,
     /* The output is full. */
     INF_STEP_FULL,
-    /* A block has ended that is not the data's last, at bit `bit` of the input.  The output may be full, too.
-     * Comes only with `stops`. */
+    /* A block has ended that is not the data's last, at bit `bit` of the input.  The output may be
+     * full, too.  Comes only with `stops`. */
     INF_STEP_BLOCK,
     /* The data has ended, before byte `at` of the input buffer.  The output may be full, too. */
     INF_STEP_END,
@@ -50,22 +50,23 @@ enum inf_step {
 struct inf_buffers {
     struct inf_raw *raw;
 
-    /* The input: in[at..in_len) is to be decoded.  There are INF_BACK bytes more before in[at], and behind
-     * in[in_len - 1], which may be loaded.  A step moves `at`, after the end of the data also backwards, by
-     * INF_BACK bytes at most. */
+    /* The input: in[at..in_len) is to be decoded.  There are INF_BACK bytes more before in[at], and
+     * behind in[in_len - 1], which may be loaded.  A step moves `at`, after the end of the data
+     * also backwards, by INF_BACK bytes at most. */
     const uint8_t *in;
     size_t at, in_len;
-    /* The number of in[0] in the whole input.  It may be "negative" (modulo 2^64) where there is padding
-     * before the input's first byte. */
+    /* The number of in[0] in the whole input.  It may be "negative" (modulo 2^64) where there is
+     * padding before the input's first byte. */
     uint64_t in_base;
     /* Nothing follows in[in_len - 1]. */
     bool in_ends;
 
-    /* The output: out_len of out_size bytes were decoded; a step moves out_len.  Less than 4 GiB. */
+    /* The output: out_len of out_size bytes were decoded; a step moves out_len.  Less than 4
+     * GiB. */
     uint8_t *out;
     size_t out_len, out_size;
-    /* Bytes before out + out_len that belong to the same data, counted up to INF_WINDOW; a step counts on.
-     * That many bytes must stand there, if need be before `out`. */
+    /* Bytes before out + out_len that belong to the same data, counted up to INF_WINDOW; a step
+     * counts on.  That many bytes must stand there, if need be before `out`. */
     size_t window;
 
     /* Whether a step ends at the end of a block, but not before bit stops_from of the input. */
@@ -74,23 +75,23 @@ struct inf_buffers {
 
     /* Set by each step: the bytes of output that it has made. */
     size_t made;
-    /* Set with INF_STEP_BLOCK: the bit of the whole input where the next block starts; with INF_STEP_END: the
-     * bit behind the data's last byte. */
+    /* Set with INF_STEP_BLOCK: the bit of the whole input where the next block starts; with
+     * INF_STEP_END: the bit behind the data's last byte. */
     uint64_t bit;
 };
 
 /*
- * Begins with other data, or somewhere else in the same: at in[at], behind its lowest `skip` bits, 0 to 7.
- * With `skip`, in[at] must be there.  `window`, and the bytes that it counts, must be set.  False if memory is
- * short.
+ * Begins with other data, or somewhere else in the same: at in[at], behind its lowest `skip` bits,
+ * 0 to 7.  With `skip`, in[at] must be there.  `window`, and the bytes that it counts, must be set.
+ * False if memory is short.
  */
 bool inf_begin(struct inf_buffers *b, unsigned skip);
 
 /* Decodes until something is to be done. */
 enum inf_step inf_step(struct inf_buffers *b);
 
-/* Copies the window that ends at out + len to before `out`: what is decoded next may go to `out`.  There are
- * INF_WINDOW bytes before `out`. */
+/* Copies the window that ends at out + len to before `out`: what is decoded next may go to `out`.
+ * There are INF_WINDOW bytes before `out`. */
 static inline void inf_keep_window(uint8_t *out, size_t len)
 {
     memmove(out - INF_WINDOW, out + len - INF_WINDOW, INF_WINDOW);
