@@ -1,9 +1,9 @@
 /*
  * wake.h - waiting for a descriptor, until another thread ends the wait
  *
- * A thread that waits in poll(2) cannot be reached by a condition variable.  So there is a pipe that it
- * polls, too: another thread ends the wait by writing a byte to the pipe.  The byte stays there, and ends
- * all later waits as well, until wake_clear.
+ * A thread that waits in poll(2) cannot be reached by a condition variable.  So there is a pipe
+ * that it polls, too: another thread ends the wait by writing a byte to the pipe.  The byte stays
+ * there, and ends all later waits as well, until wake_clear.
  */
 #ifndef GZLZSS_BASE_WAKE_H
 #define GZLZSS_BASE_WAKE_H
@@ -42,9 +42,9 @@ enum {
 };
 
 /*
- * Waits until fd is ready for `events` (poll's), or wake_call was called, but for `ms` milliseconds at
- * most, without end if ms is -1.  Returns WAKE_READY, WAKE_CALLED or both; 0 after that time, or sooner
- * after a signal; -1 with errno set if poll fails.  The pipe must be open.
+ * Waits until fd is ready for `events` (poll's), or wake_call was called, but for `ms` milliseconds
+ * at most, without end if ms is -1.  Returns WAKE_READY, WAKE_CALLED or both; 0 after that time, or
+ * sooner after a signal; -1 with errno set if poll fails.  The pipe must be open.
  */
 int wake_wait(const struct wake *w, int fd, short events, int ms);
 

@@ -1,10 +1,9 @@
 /*
  * gunzip.c - decompression of whole streams: which format a member has, and gzip's own
  *
- * This is where magic numbers are told from each other, where gzip's header and trailer are parsed,
- * and where it is decided what may follow a member.  What turns compressed data into bytes is in
- * files of its own, all of which work between the two buffers of compat/stream.h: deflate.c, and
- * those in compat/older/.
+ * This file tells magic numbers from each other, reads gzip's header (by gzip.c) and trailer, and
+ * decides what may follow a member.  The decoders are in other files, and all work between the two
+ * buffers of compat/stream.h: deflate.c, and the files in compat/older/.
  */
 #include "config.h"
 
@@ -23,7 +22,7 @@
 
 /* --- Formats -------------------------------------------------------------------------------- */
 
-/* What the two bytes of a magic number announce.  Of a zip file they are just the first half. */
+/* The format whose magic number these two bytes are.  (A zip file's magic number has two more.) */
 static enum gz_format identify(const uint8_t magic[2])
 {
     static const struct {
@@ -41,7 +40,7 @@ static enum gz_format identify(const uint8_t magic[2])
     return GZ_FORMAT_UNKNOWN;
 }
 
-/* Parses zero bytes behind a member, of which the first was parsed. */
+/* Parses the zero bytes behind a member, after the first of them. */
 static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 {
     int byte;
@@ -54,17 +53,16 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
         *format = GZ_FORMAT_NONE;
         return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
     }
-    /* Even a gzip member is garbage here: padding is only ever followed by the end. */
+    /* Even a gzip member is garbage here: only the end may follow padding. */
     s->magic[s->magic_len++] = (uint8_t)byte;
     *format = GZ_FORMAT_UNKNOWN;
     return GZ_OK;
 }
 
 /*
- * Parses a magic number and says what it announces; GZ_FORMAT_NONE: nothing is there, or zeros to
- * the end after a member.  Like GNU gzip, this wants two bytes, unless the first is zero: any other
- * single byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown
- * format.)
+ * Parses a magic number and finds its format.  GZ_FORMAT_NONE: the input has ended, or only zeros
+ * follow a member.  Like GNU gzip, this wants two bytes, unless the first is zero: any other single
+ * byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {
@@ -92,7 +90,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     if (*format != GZ_FORMAT_ZIP)
         return GZ_OK;
 
-    /* A zip file is one from its first byte on, and has two more bytes to tell it by. */
+    /* Only a whole input is a zip file, and its magic number has two more bytes. */
     while (first && s->magic_len < sizeof s->magic && (byte = gz_next_byte(s)) >= 0)
         s->magic[s->magic_len++] = (uint8_t)byte;
     if (s->magic_len < sizeof s->magic || s->magic[2] != 3 || s->magic[3] != 4)
@@ -100,7 +98,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_OK;
 }
 
-/* Copies what is left of the input, the magic number just parsed included, to the output. */
+/* Copies the rest of the input to the output, from the magic number on that was just parsed. */
 static enum gz_status copy_rest(struct gz_stream *s)
 {
     bool ok = gz_put(s, s->magic, s->magic_len);
@@ -117,7 +115,7 @@ static enum gz_status copy_rest(struct gz_stream *s)
 
 /* --- The gzip format ------------------------------------------------------------------------ */
 
-/* Tells the caller what is in a header, as far as it was parsed, with that outcome. */
+/* Sets the caller's info from a header, as far as it was parsed, and from the outcome. */
 static void tell_header(struct gz_stream *s, const struct gz_header *h, enum gz_status status)
 {
     struct gz_info *info = s->info;
@@ -181,7 +179,7 @@ static enum gz_status read_gzip(struct gz_stream *s)
 
 /* --- The stream ----------------------------------------------------------------------------- */
 
-/* Parses the next magic number and, where all of it has to be known early, the header. */
+/* Parses the next magic number and, of gzip and zip, the header. */
 static enum gz_status next_header(struct gz_stream *s)
 {
     const bool first = s->info->members == 0;
@@ -206,7 +204,8 @@ static enum gz_status next_header(struct gz_stream *s)
     return GZ_OK;
 }
 
-/* Decodes what next_header() announced; *last: nothing of interest follows. */
+/* Decodes the data behind the header that next_header() has parsed.  *last becomes true if nothing
+ * of interest follows. */
 static enum gz_status read_data(struct gz_stream *s, bool *last)
 {
     *last = true;
@@ -275,7 +274,7 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
 
 bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info)
 {
-    /* Those who decode ahead are not to take it first. */
+    /* Take the memory now: threads that decode ahead take memory, too. */
     if (io->ahead != NULL && s->raw == NULL)
         s->raw = inf_open(false);
     if (io->ahead != NULL && s->raw == NULL)
@@ -312,8 +311,8 @@ enum gz_status gz_run(struct gz_stream *s)
     enum gz_status status = read_members(s);
     int saved_errno = status == GZ_READ_ERROR ? s->in_error : errno;
 
-    /* What was decoded before an error in the data is written, and if that fails, it is what is
-     * told: gzip, too, writes first.  After an error in reading, that is told. */
+    /* Write what was decoded before an error in the data.  If that fails, report the failed write
+     * instead: gzip, too, writes first.  But an error in reading stays the one that is reported. */
     if (status != GZ_WRITE_ERROR && !gz_flush(s) && status != GZ_READ_ERROR) {
         status = GZ_WRITE_ERROR;
         saved_errno = errno;

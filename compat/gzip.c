@@ -1,7 +1,8 @@
 /*
  * gzip.c - the gzip member format (RFC 1952): its header and its trailer
  *
- * What is written is, byte for byte, what GNU gzip writes, so that tools which look at headers see nothing new.
+ * gz_write_header writes, byte for byte, what GNU gzip writes, so that tools which look at headers
+ * see nothing new.  The parser takes a field at a time, and each field's bytes as they come.
  */
 #include "config.h"
 
@@ -62,8 +63,8 @@ enum field {
     END
 };
 
-/* For each field, its bytes if their number is fixed, and the flag that says it is there; 0: it always
- * is. */
+/* For each field: its size in bytes if that is fixed, else 0; and the flag without which it is
+ * missing, 0 if it is always there. */
 static const struct {
     uint8_t size, flag;
 } fields[] = {
@@ -101,7 +102,8 @@ static void keep_name(struct gz_header *h, const uint8_t *in, size_t len)
         h->name[h->name_room - 1] = '\0';
 }
 
-/* Takes bytes of the field from in[0..len), and returns how many.  *whole: these are the field's last. */
+/* Takes bytes of the field from in[0..len), and returns how many.  *whole becomes true if these are
+ * the field's last, else false. */
 static size_t take(struct gz_header *h, const uint8_t *in, size_t len, bool *whole)
 {
     const bool is_string = h->field == NAME || h->field == COMMENT;
@@ -140,8 +142,8 @@ static enum gz_status judge_flags(struct gz_header *h)
     return GZ_OK;
 }
 
-/* Judges the field, which is whole, and goes to the next.  A field is judged before more is parsed, so
- * that a bad method is told from a short file in the same order as GNU gzip does. */
+/* Judges the field, which is whole, and goes to the next.  A field is judged before more is parsed,
+ * so that a bad method is told from a short file in the same order as GNU gzip does. */
 static enum gz_status end_field(struct gz_header *h)
 {
     enum gz_status status = GZ_OK;

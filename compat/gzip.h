@@ -1,8 +1,8 @@
 /*
  * gzip.h - the gzip member format (RFC 1952): its header and its trailer
  *
- * gz_header_parse alone knows how a header is laid out.  It takes the header in parts of any size, as
- * a reader gets them; gz_member_header uses it for a header in memory.
+ * gz_header_parse alone knows how a header is laid out.  It takes the header in parts of any size,
+ * as a reader gets them; gz_member_header uses it for a header in memory.
  */
 #ifndef GZLZSS_GZIP_H
 #define GZLZSS_GZIP_H
@@ -16,8 +16,8 @@
 /* The compression method: deflate. */
 #define GZ_METHOD_DEFLATE 8
 
-/* The flags (RFC 1952, section 2.3.1), in the header's byte GZ_FLAGS_AT.  GNU gzip's documentation once
- * gave other meanings to some of them: "encrypted" then is reserved now. */
+/* The flags (RFC 1952, section 2.3.1), in the header's byte GZ_FLAGS_AT.  GNU gzip's documentation
+ * once gave other meanings to some of them: "encrypted" then is reserved now. */
 #define GZ_FLAGS_AT 3
 enum {
     GZ_FLAG_HEADER_CRC = 1 << 1,
@@ -43,9 +43,11 @@ size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level
 /* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
 
-/* A header that is parsed.  gz_header_begin sets all fields; then the caller may set the first group. */
+/* A header that is parsed.  gz_header_begin sets all fields; then the caller may set the first
+ * group. */
 struct gz_header {
-    /* Where the name goes, cut after name_room - 1 bytes, with a zero byte behind it.  NULL: nowhere. */
+    /* Where the name goes, cut after name_room - 1 bytes, with a zero byte behind it.  NULL:
+     * nowhere. */
     char *name;
     size_t name_room;
     /* Called with the size of the extra field once that is known; may be NULL. */
@@ -72,7 +74,7 @@ struct gz_header {
     uint8_t bytes[6];
     /* Bytes of the name that were kept. */
     size_t name_len;
-    /* With GZ_FLAG_HEADER_CRC: the CRC-32 of what was parsed. */
+    /* With GZ_FLAG_HEADER_CRC: the CRC-32 of the bytes so far. */
     uint32_t crc;
 };
 
@@ -80,8 +82,8 @@ struct gz_header {
 void gz_header_begin(struct gz_header *h, const uint8_t magic[2]);
 
 /*
- * Parses the next bytes of a header, in[0..len).  *used becomes the number of bytes taken, which ends
- * with the header, or with the first field that is wrong.  Returns:
+ * Parses the next bytes of a header, in[0..len).  *used becomes the number of bytes taken, which
+ * ends with the header, or with the first field that is wrong.  Returns:
  *
  *   - GZ_OK: the header is whole and right;
  *   - GZ_TRUNCATED: all bytes were taken, and the header goes on in the next call;
@@ -90,9 +92,9 @@ void gz_header_begin(struct gz_header *h, const uint8_t magic[2]);
 enum gz_status gz_header_parse(struct gz_header *h, const uint8_t *in, size_t len, size_t *used);
 
 /*
- * For a search for members in the middle of data: the bytes of the header that in[0..len) starts with,
- * if it is right and a good block follows it.  0 if not, or if some of the header lies behind the input.
- * Reads up to 8 bytes after in + len, but does not use them.
+ * For a search for members in the middle of data: the bytes of the header that in[0..len) starts
+ * with, if it is right and a good block follows it.  0 if not, or if some of the header lies behind
+ * the input.  Reads up to 8 bytes after in + len, but does not use them.
  */
 size_t gz_member_header(const uint8_t *in, size_t len);
 

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* No decoder promises that what it took beyond the end of its data all came from its last input, so
- * the last bytes of a buffer are kept in front of the next one. */
+/* A decoder may have taken bytes beyond the end of its data, also from the buffer before.  So the
+ * last bytes of a buffer stay in front of the next. */
 bool gz_refill(struct gz_stream *s)
 {
     if (s->in_stop != GZ_OK)
@@ -36,7 +36,8 @@ bool gz_refill(struct gz_stream *s)
 
 void gz_seek(struct gz_stream *s, uint64_t offset)
 {
-    const uint64_t back = s->info->read_bytes - offset; /* a lot, if it was not read */
+    /* A huge number if that byte was not read yet. */
+    const uint64_t back = s->info->read_bytes - offset;
 
     if (back <= s->in_end - GZ_IN_BACK) {
         s->in_pos = s->in_end - (size_t)back;
@@ -46,7 +47,7 @@ void gz_seek(struct gz_stream *s, uint64_t offset)
     s->in_pos = s->in_end = GZ_IN_BACK;
     s->in_stop = GZ_OK;
     s->info->read_bytes = offset;
-    /* Reads end where they would have ended. */
+    /* The next read ends where it would have ended without the seek. */
     s->in_most = GZ_IN_SIZE - (size_t)(offset % GZ_IN_SIZE);
 }
 

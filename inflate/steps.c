@@ -14,14 +14,13 @@ bool inf_begin(struct inf_buffers *b, unsigned skip)
     return inf_start(b->raw, byte, skip, b->out + b->out_len - b->window, b->window);
 }
 
-/* The byte of the input where a call's input starts, less INF_BACK, in bits: `place` counts from
- * there. */
+/* The bit of the whole input from which inf_io.place counts in the next call. */
 static uint64_t first_bit(const struct inf_buffers *b)
 {
     return 8 * (b->in_base + b->at - INF_BACK);
 }
 
-/* stops_from as inf_run counts. */
+/* stops_from, counted from the bit `first`, as inf_run counts. */
 static size_t stops_from(const struct inf_buffers *b, uint64_t first)
 {
     const uint64_t from = b->stops_from > first ? b->stops_from - first : 0;
@@ -29,7 +28,7 @@ static size_t stops_from(const struct inf_buffers *b, uint64_t first)
     return from < SIZE_MAX ? (size_t)from : SIZE_MAX;
 }
 
-/* What a step has come to where inf_run can say nothing but that there is more. */
+/* Whether the caller has something to do after INF_MORE or INF_CUT; *step says what. */
 static bool needs_caller(const struct inf_buffers *b, enum inf_result result, enum inf_step *step)
 {
     /* Full output may have more behind it, without any more input. */

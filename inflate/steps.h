@@ -1,8 +1,8 @@
 /*
  * steps.h - DEFLATE decoded between two buffers, a step at a time
  *
- * inflate/raw.h decodes from some input to some output.  Whoever decodes more than fits in memory
- * fills a buffer of input again and again, and empties a buffer of output.  This is their loop:
+ * A call of inf_run (inflate/raw.h) decodes some input to some output.  A caller that has more
+ * refills a buffer of input again and again, and empties a buffer of output.  This is its loop:
  *
  *     for (;;) {
  *         const enum inf_step step = inf_step(&b);
@@ -17,8 +17,7 @@
  *         }
  *     }
  *
- * The caller owns both buffers, and may change any field between two steps; a step changes only
- * those that are said to be set by it.
+ * The caller owns both buffers, and may change any field between two steps.
  */
 #ifndef GZLZSS_INFLATE_STEPS_H
 #define GZLZSS_INFLATE_STEPS_H
@@ -50,23 +49,23 @@ enum inf_step {
 struct inf_buffers {
     struct inf_raw *raw;
 
-    /* The input: in[at..in_len) is to be decoded.  There are INF_BACK bytes more before in[at], and
-     * behind in[in_len - 1], which may be loaded.  A step moves `at`, after the end of the data
-     * also backwards, by INF_BACK bytes at most. */
+    /* The input.  A step decodes in[at..in_len) and moves `at`; at the data's end perhaps back, by
+     * INF_BACK bytes at most.  The INF_BACK bytes before in[at] are those that came before.  As
+     * many bytes behind the input may be loaded, but are not used. */
     const uint8_t *in;
     size_t at, in_len;
-    /* The number of in[0] in the whole input.  It may be "negative" (modulo 2^64) where there is
-     * padding before the input's first byte. */
+    /* The position of in[0] in the whole input, in bytes.  If there is padding before the input's
+     * first byte, it may be below 0, modulo 2^64. */
     uint64_t in_base;
     /* Nothing follows in[in_len - 1]. */
     bool in_ends;
 
-    /* The output: out_len of out_size bytes were decoded; a step moves out_len.  Less than 4
-     * GiB. */
+    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  Both buffers have
+     * less than 4 GiB. */
     uint8_t *out;
     size_t out_len, out_size;
-    /* Bytes before out + out_len that belong to the same data, counted up to INF_WINDOW; a step
-     * counts on.  That many bytes must stand there, if need be before `out`. */
+    /* Bytes before out + out_len that belong to the same data, INF_WINDOW at most.  They must stand
+     * there, perhaps some of them before `out`.  A step adds what it has made. */
     size_t window;
 
     /* Whether a step ends at the end of a block, but not before bit stops_from of the input. */
@@ -87,7 +86,7 @@ struct inf_buffers {
  */
 bool inf_begin(struct inf_buffers *b, unsigned skip);
 
-/* Decodes until something is to be done. */
+/* Decodes until the caller has something to do. */
 enum inf_step inf_step(struct inf_buffers *b);
 
 /* Copies the window that ends at out + len to before `out`: what is decoded next may go to `out`.

@@ -91,7 +91,7 @@ static bool has_rest(const struct interval_tools *t, const struct interval *p)
     return t->b.in_base + t->b.in_len >= p->size;
 }
 
-/* Reads what is around the position, from BACK bytes before.  False if that fails; p->error is 0
+/* Reads the bytes around the position, from BACK bytes before.  False if that fails; p->error is 0
  * then if the file is shorter than it was. */
 static bool read_around(struct interval_tools *t, struct interval *p)
 {
@@ -143,7 +143,7 @@ static uint64_t find_mark(struct interval_tools *t, int fd, uint64_t from, uint6
 {
     go_to(t, 0);
     for (uint64_t at = from < INF_MARK_SIZE ? INF_MARK_SIZE : from; at < to;) {
-        /* Marks that end from `at` on begin so many bytes before. */
+        /* Marks that end from `at` on begin at `begin` or behind. */
         const uint64_t begin = at - INF_MARK_SIZE;
         const uint64_t left = to - 1 - begin;
         const ssize_t n = io_read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
@@ -186,13 +186,13 @@ static uint32_t get_u32(const uint8_t *in)
     return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* Of the member at hand: what was decoded in this interval. */
+/* The CRC and the bytes of the current member, as far as they were decoded in this interval. */
 struct member {
     uint32_t crc;
     uint64_t len;
 };
 
-/* Hands over what was just decoded, and makes room for more. */
+/* Hands over the output of the last step, and makes room for more. */
 static bool put_output(struct interval_tools *t, struct interval *p, struct member *m)
 {
     const size_t made = t->b.made;

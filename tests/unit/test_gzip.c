@@ -115,8 +115,8 @@ static void count_extra(void *ctx, unsigned bytes)
     *(unsigned *)ctx += 1000 + bytes;
 }
 
-/* Parses in[2..len) in parts of `step` bytes; *used becomes how many bytes were taken, the two of the
- * magic number included. */
+/* Parses in[2..len) in parts of `step` bytes; *used becomes how many bytes were taken, the two of
+ * the magic number included. */
 static enum gz_status parse(struct gz_header *h, const uint8_t *in, size_t len, size_t step,
                             size_t *used)
 {
