@@ -358,12 +358,12 @@ static void report(const struct wave_compression *k)
         break;
     case GZLZSS_ERROR_READ:
         if (k->error == SHORTER)
-            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
+            file_became_shorter(f);
         else
-            file_io_error(f, f->name, k->error);
+            file_read_error(f, k->error);
         break;
     case GZLZSS_ERROR_WRITE:
-        file_io_error(f, file_output_in_messages(f), k->error);
+        file_write_error(f, k->error);
         break;
     case GZLZSS_ERROR_MEMORY:
         file_out_of_memory(f);

@@ -212,10 +212,10 @@ static enum expand_result judge(struct wave_expansion *x, enum interval_result r
 
     switch (result) {
     case INTERVAL_READ_ERROR:
-        file_io_error(f, f->name, error);
+        file_read_error(f, error);
         return EXPAND_FAILED;
     case INTERVAL_WRITE_ERROR:
-        file_io_error(f, file_output_in_messages(f), error);
+        file_write_error(f, error);
         return EXPAND_FAILED;
     case INTERVAL_NO_MEMORY:
         file_out_of_memory(f);

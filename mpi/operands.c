@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "compat/crc.h"
 #include "compat/gunzip.h"
 #include "compat/gzip.h"
@@ -125,7 +124,7 @@ static bool open_input(struct file *f, const struct input_identity *input)
 
     f->in_fd = open(f->name, O_RDONLY | O_CLOEXEC);
     if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
-        file_io_error(f, f->name, errno);
+        file_read_error(f, errno);
         return false;
     }
     if ((uint64_t)st.st_size == input->size && (int64_t)st.st_mtim.tv_sec == input->mtime &&
@@ -163,7 +162,7 @@ static bool share_file(struct together *c, struct borrowed *b)
     if (ok && b->temporary[0] != '\0') {
         error = sharedfile_open(&c->out, b->temporary);
         if (error != 0)
-            file_io_error(f, file_output_in_messages(f), error);
+            file_write_error(f, error);
         ok = error == 0;
     }
     return ranks_agree(c->r, ok);
@@ -178,7 +177,7 @@ static bool close_output(struct together *c, bool ok)
     const int error = sharedfile_close(&c->out, sync);
 
     if (ok && error != 0)
-        file_io_error(c->f, file_output_in_messages(c->f), error);
+        file_write_error(c->f, error);
     return ranks_agree(c->r, ok && error == 0);
 }
 
@@ -252,16 +251,13 @@ static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;
     char error[GPU_ERROR_SIZE];
-    struct limits l;
 
     if (w->tools.p != NULL || w->tools.threads == 1)
         return;
-    limits_read(&l, "");
     config.threads = w->tools.threads;
     config.backend = BACKEND_CPU;
     config.caller_works = true;
-    config.memory = l.memory;
-    config.address_space = l.address_space;
+    pipeline_limit(&config);
     gz_crc32_prepare(UINT64_MAX);
     w->tools.p = pipeline_new(&config, error);
 }

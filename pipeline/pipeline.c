@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/gpu_feed.h"
@@ -116,6 +117,17 @@ static bool do_without_gpus(struct pipeline *p)
 const struct lz_level *pipeline_level(const struct pipeline_config *config)
 {
     return config->own_level.finder != NULL ? &config->own_level : lz_level(config->level);
+}
+
+void pipeline_limit(struct pipeline_config *config)
+{
+    struct limits l;
+
+    limits_read(&l, "");
+    if (config->threads == 0)
+        config->threads = l.threads < PIPELINE_THREADS_MAX ? l.threads : PIPELINE_THREADS_MAX;
+    config->memory = l.memory;
+    config->address_space = l.address_space;
 }
 
 uint64_t pipeline_least_memory(const struct pipeline_config *config)

@@ -21,6 +21,13 @@
 /* A crew of threads, its memory, and GPUs. */
 struct pipeline;
 
+/*
+ * Completes a configuration by what the system lets this process have (base/limits.h): the limits
+ * of memory and addresses and, if no number of threads is set (0), as many threads as can run at a
+ * time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
+ */
+void pipeline_limit(struct pipeline_config *config);
+
 /* The number of threads that a pipeline has with this configuration: config->threads, or fewer if
  * memory or addresses are limited. */
 int pipeline_threads(const struct pipeline_config *config);

@@ -86,15 +86,13 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     case PIPELINE_OK:
         break;
     case PIPELINE_READ_ERROR:
-        if (job->error_number == PIPELINE_SHORTER) {
-            f->retry = RETRY_CHANGED;
-            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
-        } else {
-            file_io_error(f, f->name, job->error_number);
-        }
+        if (job->error_number == PIPELINE_SHORTER)
+            file_became_shorter(f);
+        else
+            file_read_error(f, job->error_number);
         return false;
     case PIPELINE_WRITE_ERROR:
-        file_io_error(f, file_output_in_messages(f), job->error_number);
+        file_write_error(f, job->error_number);
         return false;
     case PIPELINE_NO_MEMORY:
         file_out_of_memory(f);

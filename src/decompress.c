@@ -85,7 +85,10 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     if (status == GZ_NO_MEMORY)
         f->retry = RETRY_MEMORY;
     if (status == GZ_READ_ERROR || status == GZ_WRITE_ERROR) {
-        file_io_error(f, status == GZ_READ_ERROR ? f->name : file_output_in_messages(f), errno);
+        if (status == GZ_READ_ERROR)
+            file_read_error(f, errno);
+        else
+            file_write_error(f, errno);
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -44,11 +44,28 @@ static void name_error(struct file *f, const char *name, int error)
         msg_error(&f->m, "%s: %s", name, strerror(error));
 }
 
-void file_io_error(struct file *f, const char *name, int error)
+/* An error in reading or writing `name`. */
+static void io_error(struct file *f, const char *name, int error)
 {
     note_retry(f, error);
     msg_data_error(&f->m, "%s: %s", name, strerror(error));
     f->m.stop = true;
+}
+
+void file_read_error(struct file *f, int error)
+{
+    io_error(f, f->name, error);
+}
+
+void file_write_error(struct file *f, int error)
+{
+    io_error(f, file_output_in_messages(f), error);
+}
+
+void file_became_shorter(struct file *f)
+{
+    f->retry = RETRY_CHANGED;
+    msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
 }
 
 void file_out_of_memory(struct file *f)
@@ -442,7 +459,7 @@ static bool finish_output(struct file *f)
     if (error == 0)
         error = close_error;
     if (error != 0)
-        file_io_error(f, f->output_name, error);
+        io_error(f, f->output_name, error);
     return error == 0;
 }
 

@@ -142,8 +142,13 @@ void file_finish(struct file *f, bool ok);
 /* The output's name in messages. */
 const char *file_output_in_messages(const struct file *f);
 
-/* Prints an error in reading or writing `name`, and sets f->m.stop: gzip ends here, too. */
-void file_io_error(struct file *f, const char *name, int error);
+/* Prints an error in reading the input, or in writing the output, and sets f->m.stop: gzip ends
+ * here, too. */
+void file_read_error(struct file *f, int error);
+void file_write_error(struct file *f, int error);
+
+/* Prints that the input became shorter while it was read.  The file may be tried again. */
+void file_became_shorter(struct file *f);
 
 /* Prints that memory is short, and sets f->m.stop. */
 void file_out_of_memory(struct file *f);

@@ -42,7 +42,6 @@ enum {
 /* What getopt_long returns for an operand. */
 #define OPERAND 1
 
-#define THREADS_MAX 1024
 #define DEVICE_MAX 1023
 
 /* Options seen so far that decide, together, what to do; as in gzip, one may imply another. */
@@ -130,7 +129,8 @@ struct option_row {
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
 #define LEVEL(n) SETS_INT(options, pipeline.level, n)
 #define THREADS \
-    TAKES_NUMBER(options, pipeline.threads, 0, THREADS_MAX, "number of threads", " (0: all cores)")
+    TAKES_NUMBER(options, pipeline.threads, 0, PIPELINE_THREADS_MAX, "number of threads", \
+                 " (0: all cores)")
 
 /* Whole rows: */
 #define SYNONYM(of, also) {.id = (of), .name = (also)}
@@ -471,7 +471,7 @@ static int default_threads(void)
 {
     const int n = limits_processors();
 
-    return n > THREADS_MAX ? THREADS_MAX : n;
+    return n > PIPELINE_THREADS_MAX ? PIPELINE_THREADS_MAX : n;
 }
 
 _Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one more digit");

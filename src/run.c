@@ -101,19 +101,15 @@ static bool has_memory(const struct run *r)
 
 bool run_need_limits(struct run *r)
 {
-    struct limits l;
-
     if (r->knows_limits)
         return !r->m->stop;
     r->knows_limits = true;
-    limits_read(&l, "");
-    if (!r->o->threads_given && l.threads < r->config.threads)
-        r->config.threads = l.threads;
+    if (!r->o->threads_given)
+        r->config.threads = 0;
+    pipeline_limit(&r->config);
     r->descriptors = most_descriptors();
     r->config.open_jobs = (unsigned)(r->descriptors / RUN_DESCRIPTORS_SHARE / 2 + 1);
-    r->config.memory = l.memory;
-    r->config.address_space = l.address_space;
-    if (l.address_space != UINT64_MAX)
+    if (r->config.address_space != UINT64_MAX)
         save_addresses();
     if (pipeline_threads(&r->config) == 1)
         r->side_by_side = false;

@@ -40,14 +40,13 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     struct stat st = {0};
     off_t position;
 
-    *s = (struct source){.fd = fd, .wake = {-1, -1}, .segment_size = segment_size};
+    *s = (struct source){.fd = fd, .wake = wake_none(), .segment_size = segment_size};
     if (fstat(fd, &st) != 0)
         return; /* source_read_next reports why */
     if (!S_ISREG(st.st_mode)) {
         enlarge_pipe(fd);
-        /* Without the `wake` pipe, a wait ends only when the other end writes or closes. */
-        if (pipe2(s->wake, O_CLOEXEC) != 0)
-            s->wake[0] = s->wake[1] = -1;
+        /* Without `wake`, a wait ends only when the other end writes or closes. */
+        (void)wake_open(&s->wake);
         if (fast && S_ISFIFO(st.st_mode))
             s->reader = pipe_reader_new(fd);
         return;
@@ -67,7 +66,7 @@ void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t 
     *s = (struct source){.fd = -1,
                          .memory = in,
                          .is_file = true,
-                         .wake = {-1, -1},
+                         .wake = wake_none(),
                          .segment_size = segment_size,
                          .random_access = len == 0 ? 0 : (len - 1) / segment_size,
                          .size = len};
@@ -89,23 +88,23 @@ const uint8_t *source_on_gpu(const struct source *s, uint64_t index)
 void source_init_pushed(struct source *s, size_t segment_size)
 {
     *s = (struct source){
-        .fd = -1, .is_pushed = true, .wake = {-1, -1}, .segment_size = segment_size};
+        .fd = -1, .is_pushed = true, .wake = wake_none(), .segment_size = segment_size};
 }
 
 /* Waits until there is something to read, or the end.  False with errno set if the wait was
  * cancelled or failed; do not read then, as reading might wait and could not be cancelled. */
 static bool wait_readable(const struct source *s)
 {
-    struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN}, {.fd = s->wake[0], .events = POLLIN}};
+    int found = 0;
 
-    if (s->wake[0] < 0)
+    if (!wake_is_open(&s->wake))
         return true;
-    while (poll(p, 2, -1) < 0)
-        if (!io_is_transient(errno))
-            return false;
-    if (p[1].revents == 0)
+    while (found == 0)
+        found = wake_wait(&s->wake, s->fd, POLLIN, -1);
+    if (found == WAKE_READY)
         return true;
-    errno = ECANCELED;
+    if (found > 0)
+        errno = ECANCELED;
     return false;
 }
 
@@ -324,19 +323,15 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
 
 void source_cancel(const struct source *s)
 {
-    /* The pipe is empty, so a byte fits.  If writing fails, there is nothing else to do. */
-    if (s->wake[1] >= 0 && write(s->wake[1], "", 1) != 1)
-        return;
+    if (wake_is_open(&s->wake))
+        wake_call(&s->wake);
 }
 
 void source_finish(const struct source *s)
 {
     pipe_reader_free(s->reader);
     free(s->held);
-    if (s->wake[0] >= 0) {
-        close(s->wake[0]);
-        close(s->wake[1]);
-    }
+    wake_close(&s->wake);
     /* If this fails, nothing is lost that was promised. */
     if (s->memory == NULL && s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);

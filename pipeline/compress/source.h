@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/wake.h"
 #include "lzss/lzss.h"
 #include "pipeline/compress/copiers.h"
 
@@ -34,8 +35,8 @@ struct source {
     bool is_file;            /* the input is a regular file, or memory */
     /* The input is pushed: by source_push, or as whole segments (push.c). */
     bool is_pushed;
-    /* A pipe that ends a wait for fd; -1 if there is none, as for a regular file. */
-    int wake[2];
+    /* Ends a wait for fd; not open if there is none, as for a regular file. */
+    struct wake wake;
     struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
     uint64_t random_access; /* segments, from number 0, that can be read in any order */

@@ -15,6 +15,9 @@
 #include "pipeline/crew/gpu_pool.h"
 #include "pipeline/crew/policy.h"
 
+/* The most threads that a caller may ask for. */
+#define PIPELINE_THREADS_MAX 1024
+
 struct pipeline_config {
     /* LZ_LEVEL_STORED to LZ_LEVEL_MAX; LZ_LEVEL_STORED uses no GPU, whatever `backend` is. */
     int level;

@@ -18,6 +18,7 @@
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
+#include "inflate/steps.h"
 #include "pipeline/expand/engine.h"
 #include "pipeline/expand/tools.h"
 
@@ -241,17 +242,10 @@ static enum decode_end decode_symbols(const struct decoder *d)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-/* Bytes before the run's bytes that belong to its data. */
-static size_t window_before(const struct decoded_run *run)
+/* Bytes before the run's end that belong to its data, INF_WINDOW at most. */
+static size_t window_at(const struct decoded_run *run)
 {
-    return run->symbols > 0 ? INF_WINDOW : 0;
-}
-
-static size_t window_at(const struct decoded_run *run, size_t len)
-{
-    const size_t window = window_before(run) + len;
-
-    return window < INF_WINDOW ? window : INF_WINDOW;
+    return run->symbols > 0 || run->len > INF_WINDOW ? INF_WINDOW : run->len;
 }
 
 /* Where the room for bytes ends. */
@@ -265,22 +259,47 @@ static const uint8_t *end_of_room(const struct decode_task *task)
     return task->buffer + BUFFER_BEFORE + limit;
 }
 
-/* Readies the decoder at the run's end; *at becomes the place of its next byte in the view. */
-static bool start_bytes(const struct decoder *d, size_t *at)
+/* Has `b` decode from the view, from in[at] on. */
+static void lend_view(const struct view *v, size_t at, struct inf_buffers *b)
+{
+    b->in = v->in;
+    b->at = at;
+    b->in_len = v->len;
+    b->in_base = v->offset;
+    b->in_ends = v->ends;
+}
+
+/* Readies the decoder at the run's end.  False if the input ends there, or memory is short. */
+static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
 {
     struct view *v = &d->t->view;
-    const struct decoded_run *run = d->run;
-    const unsigned skip = (unsigned)(run->end % 8);
-    const size_t window = window_at(run, run->len);
+    const uint64_t bit = d->run->end;
+    size_t at = view_seek(v, bit / 8);
 
-    *at = view_seek(v, run->end / 8);
-    if (*at == v->len && !view_more(d->input, v, at))
+    if (at == v->len && !view_more(d->input, v, &at))
         return false;
-    inf_reset(d->t->raw);
-    if (!inf_start(d->t->raw, v->in[*at], skip, run->bytes + run->len - window, window))
-        return false;
-    *at += skip > 0;
-    return true;
+    lend_view(v, at, b);
+    return inf_begin(b, (unsigned)(bit % 8));
+}
+
+/* Makes the run end with the block that has just ended, or with the stream, and decides whether to
+ * go on. */
+static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b, uint32_t crc,
+                                 bool ends_stream)
+{
+    struct decoded_run *run = d->run;
+
+    run->len = b->out_len;
+    run->crc = crc;
+    run->ends_stream = ends_stream;
+    run->end = b->bit;
+    if (ends_stream)
+        return DECODE_GOES_ON;
+    if (is_poor(run, run->symbols + run->len))
+        return DECODE_STOPPED;
+    if (is_enough(d, run->end, run->bytes + run->len))
+        return DECODE_FULL_AT_MARK;
+    return end_at(d, run->end);
 }
 
 /* Decodes bytes from the run's end on.  If it goes on, the stream has ended. */
@@ -289,55 +308,48 @@ static enum decode_end decode_bytes(const struct decoder *d)
     struct view *v = &d->t->view;
     struct decoded_run *run = d->run;
     const uint8_t *const room_end = end_of_room(d->task);
-    size_t at = d->t->paused.at, made = run->len;
+    struct inf_buffers b = {
+        .raw = d->t->raw,
+        .out = run->bytes,
+        .out_len = run->len,
+        .out_size = room_end > run->bytes ? (size_t)(room_end - run->bytes) : 0,
+        .window = window_at(run),
+        .stops = true,
+    };
     uint32_t crc = run->crc;
 
-    if (!d->t->paused.is_in_bytes && !start_bytes(d, &at))
+    if (d->t->paused.is_in_bytes)
+        lend_view(v, d->t->paused.at, &b);
+    else if (!start_bytes(d, &b))
         return DECODE_STOPPED;
     d->t->paused.is_in_bytes = false;
     for (;;) {
-        struct inf_io io = {.in = v->in + at,
-                            .in_len = v->len - at,
-                            .in_ends = v->ends,
-                            .out = run->bytes + made,
-                            .out_len = (size_t)(room_end - (run->bytes + made)),
-                            .window = window_at(run, made),
-                            .stops = true};
-        enum inf_result result;
-        enum decode_end end = DECODE_GOES_ON;
-        uint64_t in_bit;
+        const enum inf_step step = inf_step(&b);
+        enum decode_end end;
+        size_t at = b.at;
 
-        if (room_end <= run->bytes + made)
-            return DECODE_FULL;
-        result = inf_run(d->t->raw, &io);
-        crc = gz_crc32(crc, io.out, io.made);
-        made += io.made;
-        in_bit = 8 * (v->offset + at - INF_BACK);
-        at = (size_t)((ptrdiff_t)at + io.used);
-        if (result == INF_BLOCK || result == INF_END) {
-            run->len = made;
-            run->crc = crc;
-            run->ends_stream = result == INF_END;
-            run->end = run->ends_stream ? 8 * (v->offset + at) : in_bit + io.place;
-            if (run->ends_stream)
-                return DECODE_GOES_ON;
-            if (is_poor(run, run->symbols + made))
-                end = DECODE_STOPPED;
-            else if (is_enough(d, run->end, run->bytes + made))
-                end = DECODE_FULL_AT_MARK;
-            else
-                end = end_at(d, run->end);
-        } else if (result != INF_MORE && result != INF_CUT) {
-            end = DECODE_STOPPED;
-        }
-        if (end != DECODE_GOES_ON) {
+        crc = gz_crc32(crc, b.out + b.out_len - b.made, b.made);
+        switch (step) {
+        case INF_STEP_BLOCK:
+        case INF_STEP_END:
+            end = end_block(d, &b, crc, step == INF_STEP_END);
+            if (end == DECODE_GOES_ON && step == INF_STEP_BLOCK)
+                break;
             d->t->paused.is_in_bytes = end == DECODE_PAUSED;
             d->t->paused.at = at;
             return end;
-        }
-        if ((result == INF_CUT || (result == INF_MORE && io.made < io.out_len)) &&
-            !view_more(d->input, v, &at))
+        case INF_STEP_INPUT:
+            if (!view_more(d->input, v, &at))
+                return DECODE_STOPPED;
+            lend_view(v, at, &b);
+            break;
+        case INF_STEP_FULL:
+            return DECODE_FULL;
+        case INF_STEP_CUT_OFF:
+        case INF_STEP_BAD:
+        case INF_STEP_NO_MEMORY:
             return DECODE_STOPPED;
+        }
     }
 }
 
