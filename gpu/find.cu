@@ -57,6 +57,29 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
     return sum == 128;
 }
 
+/* Whether a stored block whose length stands at that byte may be one: the bits before are 0, it ends in the
+ * input, and a block that may be good follows.  A fixed block there that is not empty is taken for
+ * chance. */
+static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
+{
+    const uint32_t next = 8 * (byte + 4 + length);
+    uint64_t header;
+
+    if ((gpu_byte_at(in.words, byte - 1) & 0xe0) != 0 || byte + 4 + length > in.bits / 8 - 8)
+        return false;
+    header = gpu_bits_at(in.words, next);
+    switch (header >> 1 & 3) {
+    case 0:
+        return (header >> 8 & 0xffff) == (~header >> 24 & 0xffff);
+    case 1:
+        return (header >> 3 & 0x7f) == 0;
+    case 2:
+        return gpu_header_is_good(in, next + 3);
+    default:
+        return false;
+    }
+}
+
 /* Looks at the four bytes that start in a word; `x` are that word and the next. */
 static __device__ void look_at_bytes(const gpu_compressed &in, uint32_t word, uint64_t x,
                                      uint32_t *found, uint32_t *count, uint32_t most)
@@ -67,7 +90,8 @@ static __device__ void look_at_bytes(const gpu_compressed &in, uint32_t word, ui
         if (four == 0xffff0000u) {
             append(found, count, most, 8 * (byte + 4));
         } else if ((four >> 16 ^ (four & 0xffff)) == 0xffff && byte > 0) {
-            append(found, count, most, 8 * byte - 3);
+            if (stored_may_be(in, byte, four & 0xffff))
+                append(found, count, most, 8 * byte - 3);
         } else if ((four & 0xe0ffffffu) == 0x00088b1fu) {
             const uint32_t end = gpu_header_end(in, byte);
 

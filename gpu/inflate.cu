@@ -19,28 +19,34 @@
 
 /* Compressed bytes of a batch.  With fewer, large blocks occupy fewer multiprocessors; more take more
  * memory. */
-#define BATCH ((size_t)64 << 20)
+#define BATCH ((size_t)128 << 20)
 
 /* Bytes behind a batch that are there, too: a unit that starts in the batch has to end in them. */
 #define OVERLAP ((size_t)4 << 20)
 
 /* The most candidates of a batch: one in so many bytes.  Data with shorter blocks is left to the CPU. */
-#define CANDIDATE_BYTES 256
+#define CANDIDATE_BYTES 1024
 
 /* Places in a batch whose header may be good, before it is read whole: one in so many bytes. */
 #define LIST_BYTES 32
 
+/* A unit of more compressed bytes than this is counted by a block of threads.  With a higher limit, a few warps
+ * are at work for long; with a lower one, more threads wait for each other. */
+#define LONG_UNIT ((size_t)48 << 10)
+
 /* The most output of a group.  Each byte takes two on the device. */
-#define SYMBOLS ((size_t)256 << 20)
+#define SYMBOLS ((size_t)512 << 20)
 
 /* The most pieces of a group. */
 #define PIECES_MAX ((uint32_t)1 << 18)
 
-/* Steps of a piece.  With more, there are too few pieces for all multiprocessors; with fewer, more time
- * goes into their tables. */
-#define PIECE_STEPS 512u
+/* Steps of a piece: so many that there are PIECES_EACH pieces for each team, within bounds.  With more
+ * pieces, more time goes into their tables and windows; with fewer, some multiprocessors wait at the end. */
+#define PIECES_EACH 4
+#define PIECE_STEPS_MIN 256u
+#define PIECE_STEPS_MAX 4096u
 
-/* The most chunks of a group: more work side by side, and take longer to be chained. */
+/* The most chunks of a group: a block of threads has each, so there should be two for each multiprocessor. */
 #define CHUNKS 264u
 
 /* Blocks of threads on each multiprocessor: as many as its shared memory has room for. */
@@ -63,7 +69,8 @@ struct gpu_inflate {
     int device, multiprocessors;
     size_t batch, overlap, symbols_max;
     uint32_t candidates_max, list_max;
-    long calls; /* of CUDA, for tests */
+    uint32_t piece_steps; /* of this batch */
+    long calls;           /* of CUDA, for tests */
     cudaStream_t stream;
     cudaEvent_t events[EVENTS];
     struct gpu_inflate_times times;
@@ -89,7 +96,14 @@ struct gpu_inflate {
 };
 
 /* Counters on the device. */
-enum { FOUND, LISTED, NEXT_COUNT, NEXT_RECOUNT, NEXT_DECODE, COUNTERS };
+enum {
+    FOUND,
+    LISTED,
+    NEXT_COUNT,
+    NEXT_RECOUNT = NEXT_COUNT + 2,
+    NEXT_DECODE = NEXT_RECOUNT + 2,
+    COUNTERS
+};
 
 /* A call: its input and output, and how far it is. */
 struct call {
@@ -182,7 +196,7 @@ static bool take_memory(struct gpu_inflate *g)
            take(&g->ranges_device, &g->ranges, PIECES_MAX) &&
            take(&g->parts_device, &g->parts, g->parts_max) &&
            take(&g->symbols, (uint16_t **)NULL, g->symbols_max) &&
-           take(&g->names, (uint16_t **)NULL, (size_t)CHUNKS * GPU_WINDOW) &&
+           take(&g->names, (uint16_t **)NULL, (size_t)2 * CHUNKS * GPU_WINDOW) &&
            take(&g->windows, (uint8_t **)NULL, (size_t)(CHUNKS + 1) * GPU_WINDOW);
 }
 
@@ -266,7 +280,7 @@ static enum gpu_inflate_result begin_call(struct call *c)
 {
     uint32_t header[GPU_HEADER_MAX / 4 + 4] = {0};
     const size_t len = c->in_len < GPU_HEADER_MAX ? c->in_len : GPU_HEADER_MAX;
-    const gpu_compressed start = {header, (uint32_t)(8 * len), 0, 0};
+    const gpu_compressed start = {header, (uint32_t)(8 * len), 0, 0, 0};
 
     if (!from_device(c, (uint8_t *)header, c->in, len))
         return GPU_INFLATE_FAILED;
@@ -283,6 +297,10 @@ static bool load_batch(struct call *c)
     uint8_t *const bytes = (uint8_t *)g->words;
 
     c->batch_start = start;
+    g->piece_steps = (uint32_t)(8 * len / GPU_STEP) /
+                     (uint32_t)(g->multiprocessors * DECODE_BLOCKS * PIECES_EACH);
+    g->piece_steps = std::min(std::max(g->piece_steps, PIECE_STEPS_MIN), PIECE_STEPS_MAX);
+    c->batch.long_bits = (uint32_t)(8 * (g->options.longer > 0 ? g->options.longer : LONG_UNIT));
     c->batch.words = g->words;
     c->batch.bits = (uint32_t)(8 * len);
     c->batch.is_last = len == left;
@@ -426,7 +444,7 @@ static void add_pieces(struct gpu_inflate *g, struct group *group, uint32_t i)
         if (b.steps == 0)
             g->pieces[group->pieces++] = p;
         for (; p.first < b.steps; p.first += p.steps, p.map += p.steps) {
-            p.steps = std::min(b.steps - p.first, PIECE_STEPS);
+            p.steps = std::min(b.steps - p.first, g->piece_steps);
             g->pieces[group->pieces++] = p;
         }
         map += b.steps > 0 ? b.steps + 1 : 0;
@@ -436,12 +454,12 @@ static void add_pieces(struct gpu_inflate *g, struct group *group, uint32_t i)
 }
 
 /* How many pieces a unit has at most. */
-static uint32_t count_pieces(const gpu_unit &u)
+static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
 {
     uint32_t count = 0;
 
     for (uint32_t k = 0; k < u.count; k++)
-        count += u.blocks[k].steps / PIECE_STEPS + 1;
+        count += u.blocks[k].steps / g->piece_steps + 1;
     return count;
 }
 
@@ -536,7 +554,7 @@ static enum gpu_inflate_result decode_chain(struct call *c)
             const gpu_unit &u = g->units[g->which[i]];
 
             if (i > first && (group.length + u.length > g->symbols_max ||
-                              group.pieces + count_pieces(u) > PIECES_MAX))
+                              group.pieces + count_pieces(g, u) > PIECES_MAX))
                 break;
             if (u.length > g->symbols_max)
                 break;

@@ -38,6 +38,7 @@ struct gpu_compressed {
     uint32_t bits;         /* of the batch */
     uint32_t find_end;     /* candidates are looked for before this bit */
     uint32_t is_last;      /* the input ends with the batch */
+    uint32_t long_bits;    /* longer units are counted by a block of threads, not by a warp */
 };
 
 /* Kernels read up to this many bytes behind a batch. */
@@ -109,7 +110,7 @@ struct gpu_unit {
 
 /* Entries behind those of all units.  The threads of a warp or a team write and read entries up to this far
  * behind the last that counts. */
-#define GPU_MAP_SPARE 512
+#define GPU_MAP_SPARE 4096
 
 /* Where the map of candidate number `rank` begins, which starts at that bit.  Maps of candidates that
  * lie in each other's blocks overlap. */
@@ -146,7 +147,7 @@ struct gpu_group {
     uint32_t chunk;
     gpu_range *ranges; /* one for each piece */
     uint16_t *symbols; /* the group's output */
-    uint16_t *names;   /* GPU_WINDOW for each chunk, for the scan */
+    uint16_t *names;   /* twice GPU_WINDOW for each chunk, for the scan */
     uint8_t *windows;  /* GPU_WINDOW for each chunk, before it, and one more */
     uint32_t *next;    /* a counter, which is 0 */
 };
@@ -165,7 +166,7 @@ cudaError_t gpu_find_starts(const gpu_compressed &in, uint32_t *found, uint32_t 
                             uint32_t *list, uint32_t *list_count, uint32_t most,
                             cudaStream_t stream);
 
-/* Queues the counting of units[0..count), which begin at starts[], in ascending order.  *next is 0. */
+/* Queues the counting of units[0..count), which begin at starts[], in ascending order.  next[0..2) are 0. */
 cudaError_t gpu_count_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
                             uint32_t count, uint32_t *map, uint32_t *next, uint32_t blocks,
                             cudaStream_t stream);

@@ -27,6 +27,7 @@ struct gpu_inflate;
 struct gpu_inflate_options {
     size_t batch;   /* compressed bytes of a batch */
     size_t symbols; /* the most output of a group, in bytes */
+    size_t longer;  /* a unit of more compressed bytes than this is counted by many threads */
     bool fails;     /* fail the call of CUDA number `good_calls` and all after it */
     long good_calls;
     bool is_wrong; /* make a wrong byte */
@@ -34,7 +35,7 @@ struct gpu_inflate_options {
 
 /* Seconds of the last call by the device's clock. */
 struct gpu_inflate_times {
-    double copy;    /* of the compressed bytes to the engine's memory */
+    double copy; /* of the compressed bytes to the engine's memory */
     double find;
     double count;
     double decode;

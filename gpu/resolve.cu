@@ -8,7 +8,9 @@
  *   1. A block of threads for each chunk goes through its pieces as if the window before the chunk
  *      were unknown: the window at the chunk's end has bytes, and names of bytes of the window before
  *      the chunk.
- *   2. One block goes through the chunks, in order: each window at a chunk's end becomes bytes.
+ *   2. The windows at the ends of chunks are joined: with those of the chunk before, then of two before, of
+ *      four, and so on, all chunks at the same time.  In the end each has names of bytes of the window before
+ *      the group alone, which is known.
  *   3. A block for each chunk goes through its pieces once more.  It knows the window before each, and
  *      makes bytes of all symbols.
  */
@@ -72,19 +74,26 @@ static __global__ void __launch_bounds__(THREADS) name_windows(gpu_group g)
         g.names[blockIdx.x * GPU_WINDOW + i] = window[i];
 }
 
-static __global__ void __launch_bounds__(THREADS) chain_windows(gpu_group g)
+/* Joins the window at each chunk's end with that of `step` chunks before. */
+static __global__ void __launch_bounds__(THREADS)
+    join_windows(const uint16_t *names, uint16_t *joined, uint32_t step)
 {
-    extern __shared__ uint4 shared[];
-    uint8_t *const window = (uint8_t *)shared;
+    const uint32_t chunk = blockIdx.x;
+    const uint16_t *const own = names + (size_t)chunk * GPU_WINDOW;
+    const uint16_t *const before = own - (size_t)step * GPU_WINDOW;
 
     for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
-        window[i] = g.windows[i];
-    __syncthreads();
-    for (uint32_t c = 0; c < gpu_chunks(g); c++) {
-        move_window(window, g.names + c * GPU_WINDOW, GPU_WINDOW);
-        for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
-            g.windows[(c + 1) * GPU_WINDOW + i] = window[i];
-    }
+        joined[(size_t)chunk * GPU_WINDOW + i] = chunk < step ? own[i] : known_as(before, own[i]);
+}
+
+/* Makes bytes of the windows at the ends of chunks, which have names of bytes of the window before the
+ * group. */
+static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, const uint16_t *names)
+{
+    const size_t first = (size_t)blockIdx.x * GPU_WINDOW;
+
+    for (uint32_t i = threadIdx.x; i < GPU_WINDOW; i += THREADS)
+        g.windows[first + GPU_WINDOW + i] = known_as(g.windows, names[first + i]);
 }
 
 static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, uint8_t *out)
@@ -129,8 +138,18 @@ cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream)
 
     if (error != cudaSuccess)
         return error;
-    name_windows<<<gpu_chunks(g), THREADS, size, stream>>>(g);
-    chain_windows<<<1, THREADS, GPU_WINDOW, stream>>>(g);
+    const uint32_t chunks = gpu_chunks(g);
+    uint16_t *names = g.names, *joined = g.names + (size_t)chunks * GPU_WINDOW;
+
+    name_windows<<<chunks, THREADS, size, stream>>>(g);
+    for (uint32_t step = 1; step < chunks; step *= 2) {
+        uint16_t *const swap = names;
+
+        join_windows<<<chunks, THREADS, 0, stream>>>(names, joined, step);
+        names = joined;
+        joined = swap;
+    }
+    know_windows<<<chunks, THREADS, 0, stream>>>(g, names);
     return cudaGetLastError();
 }
 

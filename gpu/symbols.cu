@@ -65,8 +65,9 @@ enum kind { LITERAL, COPY, END, WRONG };
 #define ENTRY_KIND(e) ((e) >> 8 & 255)
 #define ENTRY_VALUE(e) ((e) >> 16)
 
-/* The codes of one kind by their length, for those that are longer than a table's bits. */
+/* The codes of one kind by their length. */
 struct by_length {
+    uint32_t count[LENGTH_MAX + 1]; /* codes of this length */
     uint32_t limit[LENGTH_MAX + 1]; /* all codes of this length are below, as numbers of 15 bits */
     uint16_t first[LENGTH_MAX + 1]; /* the first code of this length */
     uint16_t place[LENGTH_MAX + 1]; /* where its symbol is in sorted[] */
@@ -116,44 +117,65 @@ static __device__ uint32_t distance_entry(uint32_t symbol, uint32_t length)
     return ENTRY(1 + ((2 + symbol % 2) << extra), COPY, extra, length);
 }
 
-/* Makes a table of codes whose lengths are lengths[0..count); `lanes` threads do that, number `lane` is
- * this one.  SYNC: they meet. */
-template <bool IS_LITLEN, typename Sync>
-static __device__ void make_table(tables &t, uint32_t lane, uint32_t lanes, Sync sync)
+/* Gives each symbol its code (RFC 1951, 3.2.2), by a warp: lengths[i] is the length of symbol i's. */
+static __device__ void number_codes(const uint8_t *lengths, uint32_t count, by_length &b,
+                                    uint16_t *codes, uint32_t lane)
 {
-    constexpr uint32_t bits = IS_LITLEN ? LITLEN_BITS : DISTANCE_BITS;
-    uint32_t *table = IS_LITLEN ? t.litlen : t.distance;
-    by_length &b = IS_LITLEN ? t.litlens : t.distances;
-    const uint8_t *lengths = IS_LITLEN ? t.lengths : t.lengths + t.litlen_count;
-    const uint32_t count = IS_LITLEN ? t.litlen_count : t.distance_count;
+    if (lane <= LENGTH_MAX)
+        b.count[lane] = 0;
+    __syncwarp();
+    /* codes[i] becomes how many symbols before i have codes of the same length. */
+    for (uint32_t first = 0; first < count; first += LANES) {
+        const uint32_t i = first + lane, length = i < count ? lengths[i] : 0;
+        const uint32_t same = __match_any_sync(ALL, length);
+        const uint32_t before = b.count[length];
 
-    for (uint32_t i = lane; i < 1u << bits; i += lanes)
-        table[i] = 0;
+        __syncwarp();
+        if (i < count)
+            codes[i] = (uint16_t)(before + __popc(same & ((1u << lane) - 1)));
+        if (lane == (uint32_t)__ffs((int)same) - 1)
+            b.count[length] = before + (uint32_t)__popc(same);
+        __syncwarp();
+    }
     if (lane == 0) {
-        uint16_t counts[LENGTH_MAX + 1] = {0}, next[LENGTH_MAX + 1];
         uint32_t code = 0, place = 0;
 
-        for (uint32_t i = 0; i < count; i++)
-            counts[lengths[i]]++;
         for (uint32_t k = 1; k <= LENGTH_MAX; k++) {
-            next[k] = b.first[k] = (uint16_t)code;
+            b.first[k] = (uint16_t)code;
             b.place[k] = (uint16_t)place;
-            code += counts[k];
-            place += counts[k];
+            code += b.count[k];
+            place += b.count[k];
             b.limit[k] = code << (LENGTH_MAX - k);
             code <<= 1;
         }
-        for (uint32_t i = 0; i < count; i++) {
-            const uint32_t k = lengths[i];
-
-            if (k == 0)
-                continue;
-            b.sorted[b.place[k] + next[k] - b.first[k]] = (uint16_t)i;
-            t.codes[i] = next[k]++;
-        }
     }
+    __syncwarp();
+    for (uint32_t i = lane; i < count; i += LANES) {
+        const uint32_t k = lengths[i];
+
+        if (k == 0)
+            continue;
+        b.sorted[b.place[k] + codes[i]] = (uint16_t)i;
+        codes[i] += b.first[k];
+    }
+}
+
+/* Makes a table of codes.  `threads` threads do that, of whole warps; number `thread` is this one, and they
+ * meet by sync(). */
+template <bool IS_LITLEN, typename Sync>
+static __device__ void make_table(tables &t, uint32_t thread, uint32_t threads, Sync sync)
+{
+    constexpr uint32_t bits = IS_LITLEN ? LITLEN_BITS : DISTANCE_BITS;
+    uint32_t *table = IS_LITLEN ? t.litlen : t.distance;
+    const uint8_t *lengths = IS_LITLEN ? t.lengths : t.lengths + t.litlen_count;
+    const uint32_t count = IS_LITLEN ? t.litlen_count : t.distance_count;
+
+    for (uint32_t i = thread; i < 1u << bits; i += threads)
+        table[i] = 0;
+    if (thread < LANES)
+        number_codes(lengths, count, IS_LITLEN ? t.litlens : t.distances, t.codes, thread);
     sync();
-    for (uint32_t i = lane; i < count; i += lanes) {
+    for (uint32_t i = thread; i < count; i += threads) {
         const uint32_t k = lengths[i];
 
         if (k == 0 || k > bits)
@@ -276,79 +298,169 @@ static __device__ span decode_span(const tables &t, const uint32_t *words, uint3
     return s;
 }
 
-/* Adds up a value over the lanes: of this and those before. */
-static __device__ __forceinline__ uint32_t sum_before(uint32_t value, uint32_t lane)
-{
-    for (uint32_t i = 1; i < LANES; i <<= 1) {
-        const uint32_t other = __shfl_up_sync(ALL, value, i);
+/* Threads that count a unit together: a warp, or a whole block of threads.  Thread number `rank` is this
+ * one.  All of them call each function. */
+struct warp_group {
+    static constexpr uint32_t size = LANES;
+    uint32_t rank;
 
-        if (lane >= i)
-            value += other;
+    __device__ void sync() const
+    {
+        __syncwarp();
     }
-    return value;
-}
 
-/* Counts a block whose tables are made, by a warp, and writes its map, which has no entries from map_end on.
- * False: it is no good. */
+    /* What the thread before has; nothing for the first. */
+    __device__ uint32_t before(uint32_t value) const
+    {
+        return __shfl_up_sync(ALL, value, 1);
+    }
+
+    /* The first thread for which it is so, or `size`. */
+    __device__ uint32_t first(bool is_so) const
+    {
+        const uint32_t lanes = __ballot_sync(ALL, is_so);
+
+        return lanes != 0 ? (uint32_t)__ffs((int)lanes) - 1 : size;
+    }
+
+    /* What that thread has. */
+    __device__ uint32_t from(uint32_t value, uint32_t other) const
+    {
+        return __shfl_sync(ALL, value, (int)other);
+    }
+
+    /* The sum of the values of this thread and those before. */
+    __device__ uint32_t sum(uint32_t value) const
+    {
+        for (uint32_t i = 1; i < LANES; i <<= 1) {
+            const uint32_t other = __shfl_up_sync(ALL, value, i);
+
+            if (rank >= i)
+                value += other;
+        }
+        return value;
+    }
+};
+
+/* Threads of a block that counts a long unit. */
+#define LONG_TEAM 512
+
+struct team_memory {
+    uint32_t values[LONG_TEAM], sums[LONG_TEAM / LANES], first, value;
+};
+
+struct team_group {
+    static constexpr uint32_t size = LONG_TEAM;
+    uint32_t rank;
+    team_memory &m;
+
+    __device__ void sync() const
+    {
+        __syncthreads();
+    }
+
+    __device__ uint32_t before(uint32_t value) const
+    {
+        m.values[rank] = value;
+        __syncthreads();
+        value = rank > 0 ? m.values[rank - 1] : 0;
+        __syncthreads();
+        return value;
+    }
+
+    __device__ uint32_t first(bool is_so) const
+    {
+        uint32_t found;
+
+        if (rank == 0)
+            m.first = size;
+        __syncthreads();
+        if (is_so)
+            atomicMin(&m.first, rank);
+        __syncthreads();
+        found = m.first;
+        __syncthreads();
+        return found;
+    }
+
+    __device__ uint32_t from(uint32_t value, uint32_t other) const
+    {
+        if (rank == other)
+            m.value = value;
+        __syncthreads();
+        value = m.value;
+        __syncthreads();
+        return value;
+    }
+
+    __device__ uint32_t sum(uint32_t value) const
+    {
+        const warp_group warp = {rank % LANES};
+
+        value = warp.sum(value);
+        if (rank % LANES == LANES - 1)
+            m.sums[rank / LANES] = value;
+        __syncthreads();
+        for (uint32_t i = 0; i < rank / LANES; i++)
+            value += m.sums[i];
+        __syncthreads();
+        return value;
+    }
+};
+
+/* Counts a block whose tables are made, and writes its map, which has no entries from map_end on.  *reach
+ * becomes the bit up to which it may have written.  False: it is no good. */
+template <typename Group>
 static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gpu_block &b,
-                                   uint32_t *map, const uint32_t *map_end, uint32_t lane,
+                                   uint32_t *map, const uint32_t *map_end, const Group &g,
                                    uint32_t &reach)
 {
     uint32_t place = b.data, total = 0;
 
-    for (uint32_t at = b.data;; at += LANES * SPAN) {
-        const uint32_t cut = at + lane * SPAN, bound = cut + SPAN;
+    for (uint32_t at = b.data;; at += Group::size * SPAN) {
+        const uint32_t cut = at + g.rank * SPAN, bound = min(cut + SPAN, in.bits);
         uint32_t middle, middle_output = 0, ended;
         span s;
 
         if (at >= in.bits)
             return false;
-        s = decode_span(t, in.words,
-                        lane == 0       ? place
-                        : cut < in.bits ? cut
-                                        : in.bits,
-                        bound < in.bits ? bound : in.bits, cut + GPU_STEP, middle, middle_output);
+        s = decode_span(t, in.words, g.rank == 0 ? place : min(cut, in.bits), bound, cut + GPU_STEP,
+                        middle, middle_output);
         for (;;) {
-            const uint32_t before = __shfl_up_sync(ALL, s.end, 1);
-            const uint32_t before_state = __shfl_up_sync(ALL, s.state, 1);
-            const bool is_wrong = lane > 0 && before_state == LITERAL && before != s.start;
-            uint32_t wrong = __ballot_sync(ALL, is_wrong);
+            const uint32_t before = g.before(s.end), before_state = g.before(s.state);
+            const bool is_wrong = g.rank > 0 && before_state == LITERAL && before != s.start;
 
-            ended = __ballot_sync(ALL, s.state != LITERAL);
-            /* Only the lanes up to the first that has ended count. */
-            if (ended != 0)
-                wrong &= (2u << (__ffs((int)ended) - 1)) - 1;
-            if (wrong == 0)
+            ended = g.first(s.state != LITERAL);
+            /* Only the threads up to the first that has ended count. */
+            if (g.first(is_wrong) > min(ended, Group::size - 1))
                 break;
             if (is_wrong)
-                s = decode_span(t, in.words, before, bound < in.bits ? bound : in.bits,
-                                cut + GPU_STEP, middle, middle_output);
+                s = decode_span(t, in.words, before, bound, cut + GPU_STEP, middle, middle_output);
         }
-        const uint32_t last = ended != 0 ? (uint32_t)__ffs((int)ended) - 1 : LANES - 1;
-        const uint32_t output = lane <= last ? s.output : 0, sum = sum_before(output, lane);
-        const uint32_t state = __shfl_sync(ALL, s.state, (int)last);
-        const uint32_t end = __shfl_sync(ALL, s.end, (int)last);
+        const uint32_t last = min(ended, Group::size - 1);
+        const uint32_t output = g.rank <= last ? s.output : 0, sum = g.sum(output);
+        const uint32_t state = g.from(s.state, last), end = g.from(s.end, last);
         const uint32_t before = total + sum - output;
 
-        total += __shfl_sync(ALL, sum, LANES - 1);
+        total += g.from(sum, Group::size - 1);
         if (total > GPU_BLOCK_MAX || state == WRONG || end > in.bits ||
-            map + (at - b.data) / GPU_STEP + 2 * LANES >= map_end)
+            map + (at - b.data) / GPU_STEP + 2 * Group::size >= map_end)
             return false;
-        reach = at + LANES * SPAN;
-        if (lane <= last) {
-            uint32_t *const entry = map + (at - b.data) / GPU_STEP + 2 * lane;
+        reach = at + Group::size * SPAN;
+        if (g.rank <= last) {
+            uint32_t *const entry = map + (at - b.data) / GPU_STEP + 2 * g.rank;
 
             entry[0] = before << GPU_MAP_BITS | (s.start - cut);
             if (middle != UINT32_MAX)
                 entry[1] = (before + middle_output) << GPU_MAP_BITS | (middle - cut - GPU_STEP);
         }
         if (state == END) {
-            const uint32_t both = __shfl_sync(ALL, (uint32_t)(middle != UINT32_MAX), (int)last);
+            const uint32_t both = g.from(middle != UINT32_MAX, last);
 
             b.end = end;
             b.length = total;
             b.steps = (at - b.data) / GPU_STEP + 2 * last + 1 + both;
-            if (lane == 0)
+            if (g.rank == 0)
                 map[b.steps] = total << GPU_MAP_BITS | GPU_MAP_END;
             return true;
         }
@@ -413,108 +525,170 @@ static __device__ bool count_stored(const gpu_compressed &in, gpu_block &b)
     return b.length == (~header >> 16) && b.data <= in.bits && b.end <= in.bits;
 }
 
-/* Counts the unit that starts at candidate number `rank`, by a warp. */
-static __device__ void count_unit(const gpu_compressed &in, const uint32_t *starts, uint32_t count,
-                                  uint32_t rank, gpu_unit &u, uint32_t *map,
-                                  const uint32_t *map_end, tables &t, uint32_t lane)
-{
-    const auto sync = [] { __syncwarp(); };
-    uint32_t bit = starts[rank];
+/* The candidates whose units are counted, and where what is counted goes. */
+struct count_work {
+    const uint32_t *starts; /* of all candidates, in ascending order */
+    uint32_t count;
+    const uint32_t *which; /* numbers of those to count; NULL: all */
+    uint32_t which_count;
+    gpu_unit *units; /* of all candidates */
+    uint32_t *map;
+};
 
-    map += gpu_map_place(bit, rank);
-    u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, 0, {}};
+/* Counts the unit that starts at candidate number `rank`. */
+template <typename Group>
+static __device__ void count_unit(const gpu_compressed &in, const count_work &w, uint32_t rank,
+                                  tables &t, const Group &g)
+{
+    const auto sync = [&] { g.sync(); };
+    const uint32_t *const map_end = w.map + gpu_map_place(in.bits, w.count) + GPU_MAP_SPARE;
+    uint32_t bit = w.starts[rank], *map = w.map + gpu_map_place(bit, rank);
+    gpu_unit u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, 0, {}};
+
     for (;;) {
         const uint64_t header = gpu_bits_at(in.words, bit);
         const uint32_t type = (uint32_t)(header >> 1 & 3);
         gpu_block b = {bit, 0, 0, 0, 0};
 
         if (bit + 10 > in.bits || type == NO_TYPE || u.count == GPU_UNIT_BLOCKS)
-            return;
+            break;
         if (type == STORED) {
             if (!count_stored(in, b))
-                return;
+                break;
         } else {
-            make_tables(in, bit, t, lane, LANES, sync);
+            make_tables(in, bit, t, g.rank, Group::size, sync);
             b.data = t.data;
-            if (!t.is_good)
-                return;
-            const bool is_good = count_codes(in, t, b, map, map_end, lane, u.reach);
-
-            if (!is_good)
-                return;
+            if (!t.is_good || !count_codes(in, t, b, map, map_end, g, u.reach))
+                break;
             map += b.steps + 1;
         }
         u.blocks[u.count++] = b;
         u.length += b.length;
         u.end = bit = b.end;
         if (u.length > GPU_BLOCK_MAX)
-            return;
+            break;
         if (header & 1) {
             end_member(in, u);
-            return;
+            break;
         }
         bit = last_start(in, bit);
-        if (bit >= in.find_end || is_candidate(starts, count, bit)) {
+        if (bit >= in.find_end || is_candidate(w.starts, w.count, bit)) {
             u.end = bit;
             u.how = GPU_UNIT_BLOCK;
-            return;
+            break;
         }
     }
+    if (g.rank == 0)
+        w.units[rank] = u;
+    g.sync();
+}
+
+/* Whether a unit is long, going by where the next candidate is. */
+static __device__ bool is_long(const gpu_compressed &in, const count_work &w, uint32_t rank)
+{
+    const uint32_t next = rank + 1 < w.count ? w.starts[rank + 1] : in.find_end;
+
+    return next - w.starts[rank] > in.long_bits;
 }
 
 static __global__ void __launch_bounds__(WARPS *LANES)
-    count_units(gpu_compressed in, const uint32_t *starts, gpu_unit *units, uint32_t count,
-                const uint32_t *which, uint32_t which_count, uint32_t *map, uint32_t *next)
+    count_units(gpu_compressed in, count_work w, uint32_t *next)
 {
     extern __shared__ uint4 shared[];
-    const uint32_t lane = threadIdx.x % LANES;
-    tables &t = ((tables *)shared)[threadIdx.x / LANES];
-    const uint32_t *map_end = map + gpu_map_place(in.bits, count) + GPU_MAP_SPARE;
+    const warp_group g = {threadIdx.x % LANES};
 
     for (;;) {
         uint32_t i = 0;
-        gpu_unit u;
 
-        if (lane == 0)
+        if (g.rank == 0)
             i = atomicAdd(next, 1u);
-        i = __shfl_sync(ALL, i, 0);
-        if (i >= which_count)
+        i = g.from(i, 0);
+        if (i >= w.which_count)
             return;
-        if (which != NULL)
-            i = which[i];
-        count_unit(in, starts, count, i, u, map, map_end, t, lane);
-        if (lane == 0)
-            units[i] = u;
-        __syncwarp();
+        if (w.which != NULL)
+            i = w.which[i];
+        if (!is_long(in, w, i))
+            count_unit(in, w, i, ((tables *)shared)[threadIdx.x / LANES], g);
+    }
+}
+
+struct long_memory {
+    tables t;
+    team_memory m;
+};
+
+static __global__ void __launch_bounds__(LONG_TEAM)
+    count_long_units(gpu_compressed in, count_work w, uint32_t *next)
+{
+    extern __shared__ uint4 shared[];
+    long_memory &memory = *(long_memory *)shared;
+    const team_group g = {threadIdx.x, memory.m};
+
+    for (;;) {
+        uint32_t i = 0;
+
+        if (g.rank == 0)
+            i = atomicAdd(next, 1u);
+        i = g.from(i, 0);
+        if (i >= w.which_count)
+            return;
+        if (w.which != NULL)
+            i = w.which[i];
+        if (is_long(in, w, i))
+            count_unit(in, w, i, memory.t, g);
     }
 }
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
+/* A match whose names are put into the window by a whole warp. */
+struct long_match {
+    uint32_t at;
+    uint16_t length, distance; /* the distance less 1 */
+};
+
+/* A match from this length on, if there is room in the list.  With a lower limit, lanes wait less for
+ * each other; but short matches take longer this way. */
+#define LONG_MATCH 48u
+#define LONG_MATCHES 512u
+
 struct team {
     tables t;
+    long_match list[LONG_MATCHES];
+    uint32_t listed;
     uint32_t entries[TEAM + 1]; /* the map's, from the window's first step on */
     uint32_t piece;
     uint16_t window[ROOM];
 };
 
-/* Puts what one step makes into the window, from window[at] on.  window[0] is symbol number `made` of the
- * piece, whose symbols are out[]. */
-static __device__ void decode_step(const tables &t, const uint32_t *words, uint32_t start,
-                                   uint32_t bound, uint16_t *window, uint32_t at,
-                                   const uint16_t *out, uint32_t made)
+/* The name of the byte that is `distance` before window[at], or the symbol itself if it is not in the
+ * window.  window[0] is symbol number `made` of the piece, whose symbols are out[]. */
+static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_t *out,
+                                                   uint32_t made)
+{
+    const int32_t place = (int32_t)made + source;
+
+    if (source >= 0)
+        return (uint16_t)(NAME + (uint32_t)source);
+    return place >= 0 ? out[place] : (uint16_t)(GPU_UNKNOWN + GPU_WINDOW + (uint32_t)place);
+}
+
+/* Puts what one step makes into the window, from window[at] on, but for long matches, which go to the
+ * list. */
+static __device__ void decode_step(team &m, const uint32_t *words, uint32_t start, uint32_t bound,
+                                   uint32_t at, const uint16_t *out, uint32_t made)
 {
     gpu_reader r;
 
     gpu_seek(r, words, start);
     while (gpu_bit_of(r, words) < bound) {
         gpu_refill(r);
-        const uint32_t e = look_up<true>(t, r.buffer);
+        const uint32_t e = look_up<true>(m.t, r.buffer);
 
         gpu_drop(r, ENTRY_LENGTH(e));
         if (ENTRY_KIND(e) == LITERAL) {
             if (at < ROOM)
-                window[at++] = (uint16_t)ENTRY_VALUE(e);
+                m.window[at++] = (uint16_t)ENTRY_VALUE(e);
             continue;
         }
         if (ENTRY_KIND(e) != COPY)
@@ -522,26 +696,44 @@ static __device__ void decode_step(const tables &t, const uint32_t *words, uint3
         const uint32_t length = ENTRY_VALUE(e) + gpu_take(r, ENTRY_EXTRA(e));
 
         gpu_refill(r);
-        const uint32_t d = look_up<false>(t, r.buffer);
+        const uint32_t d = look_up<false>(m.t, r.buffer);
 
         gpu_drop(r, ENTRY_LENGTH(d));
         const uint32_t distance = ENTRY_VALUE(d) + gpu_take(r, ENTRY_EXTRA(d));
-        int32_t from = (int32_t)at - (int32_t)distance;
+        const int32_t from = (int32_t)at - (int32_t)distance;
 
+        if (at + length > ROOM)
+            return; /* a map of other data */
+        if (length >= LONG_MATCH) {
+            const uint32_t i = atomicAdd(&m.listed, 1u);
+
+            if (i < LONG_MATCHES) {
+                m.list[i] = {at, (uint16_t)length, (uint16_t)(distance - 1)};
+                at += length;
+                continue;
+            }
+        }
         /* The bytes of a match that overlaps itself name those before the match. */
-        for (uint32_t i = 0, k = 0; i < length && at < ROOM; i++, at++) {
-            const int32_t source = from + (int32_t)k;
-            const int32_t place = (int32_t)made + source;
-
+        for (uint32_t i = 0, k = 0; i < length; i++) {
+            m.window[at++] = name_of(from + (int32_t)k, out, made);
             if (++k == distance)
                 k = 0;
-            if (source >= 0)
-                window[at] = (uint16_t)(NAME + (uint32_t)source);
-            else if (place >= 0)
-                window[at] = out[place];
-            else
-                window[at] = (uint16_t)(GPU_UNKNOWN + GPU_WINDOW + (uint32_t)place);
         }
+    }
+}
+
+/* Puts the long matches into the window. */
+static __device__ void put_long_matches(team &m, const uint16_t *out, uint32_t made)
+{
+    const uint32_t count = min(m.listed, LONG_MATCHES);
+
+    for (uint32_t i = threadIdx.x / LANES; i < count; i += TEAM / LANES) {
+        const long_match match = m.list[i];
+        const uint32_t distance = match.distance + 1u;
+        const int32_t from = (int32_t)match.at - (int32_t)distance;
+
+        for (uint32_t k = threadIdx.x % LANES; k < match.length; k += LANES)
+            m.window[match.at + k] = name_of(from + (int32_t)(k % distance), out, made);
     }
 }
 
@@ -574,6 +766,8 @@ static __device__ void decode_codes(const gpu_compressed &in, team &m, const gpu
 
         for (uint32_t i = threadIdx.x; i <= some; i += TEAM)
             m.entries[i] = map[p.map + step + i];
+        if (threadIdx.x == 0)
+            m.listed = 0;
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
@@ -590,11 +784,14 @@ static __device__ void decode_codes(const gpu_compressed &in, team &m, const gpu
             const uint32_t entry = m.entries[threadIdx.x];
             const uint32_t cut = p.data + (p.first + step + threadIdx.x) * GPU_STEP;
 
-            decode_step(m.t, in.words, cut + (entry & GPU_MAP_END), cut + GPU_STEP, m.window,
+            decode_step(m, in.words, cut + (entry & GPU_MAP_END), cut + GPU_STEP,
                         (entry >> GPU_MAP_BITS) - before, out, made);
         }
         const uint32_t length = (m.entries[low] >> GPU_MAP_BITS) - before;
 
+        __syncthreads();
+        if (m.listed > 0)
+            put_long_matches(m, out, made);
         __syncthreads();
         follow_names(m.window, out + made, length < ROOM ? length : ROOM);
         __syncthreads();
@@ -654,13 +851,15 @@ cudaError_t gpu_recount_units(const gpu_compressed &in, const uint32_t *starts, 
                               uint32_t *map, uint32_t *next, uint32_t blocks, cudaStream_t stream)
 {
     const size_t size = WARPS * sizeof(tables);
+    const count_work w = {starts, count, which, which_count, units, map};
     cudaError_t error = allow(count_units, size);
 
     if (error != cudaSuccess || which_count == 0)
         return error;
+    count_long_units<<<min(blocks, which_count), LONG_TEAM, sizeof(long_memory), stream>>>(in, w,
+                                                                                           next);
     blocks = min(blocks, (which_count + WARPS - 1) / WARPS);
-    count_units<<<blocks, WARPS * LANES, size, stream>>>(in, starts, units, count, which,
-                                                         which_count, map, next);
+    count_units<<<blocks, WARPS * LANES, size, stream>>>(in, w, next + 1);
     return cudaGetLastError();
 }
 
