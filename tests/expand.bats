@@ -61,7 +61,7 @@ ahead() {
 }
 
 @test "what gzip and zlib make" {
-    have gzip
+    have gzip || skip "gzip is not installed"
     for level in 1 6 9; do
         gzip -$level -c plain >f.gz
         as_one f.gz
@@ -71,9 +71,10 @@ ahead() {
 }
 
 @test "what pigz makes is decoded side by side" {
-    have pigz
+    have pigz || skip "pigz is not installed"
     for options in '-6' '-9' '-i' '-0' '-H' '-F'; do
-        pigz $options -c plain >f.gz 2>/dev/null || continue
+        # Old versions lack -H and -F.
+        pigz $options -c plain >f.gz 2>/dev/null || { [[ $options = -[HF] ]] && continue; }
         as_one f.gz
         cmp plain many
         [ "$options" = -0 ] || ahead f.gz 100000
@@ -161,7 +162,7 @@ ahead() {
 }
 
 @test "a flipped bit anywhere: the same output, message and status" {
-    have gzip
+    have gzip || skip "gzip is not installed"
     gzip -c plain >f.gz
     size=$(wc -c <f.gz)
     for n in $(seq 40); do
@@ -185,7 +186,7 @@ ahead() {
         cat noise
         echo "$n"
     done >data
-    have gzip
+    have gzip || skip "gzip is not installed"
     gzip -c data >f.gz
     as_one f.gz
     cmp data many
@@ -263,10 +264,11 @@ rows() {
     ahead f.gz 300000
     percent=$(sed -n 's/.* ahead, \([0-9]*\)% of the output$/\1/p' messages)
     [ "$percent" -ge 50 ] || fail "$(cat messages)"
-    have pigz
-    pigz -c dense >f.gz
-    as_one f.gz
-    cmp dense many
+    if have pigz; then
+        pigz -c dense >f.gz
+        as_one f.gz
+        cmp dense many
+    fi
 }
 
 @test "-t, -k, a named output, many files at a time" {
@@ -298,8 +300,34 @@ rows() {
 }
 
 @test "the other end of the output closes: it ends at once, as with one thread" {
+    local threads way writer
     "$GZLZSS" -c -b 64 plain >f.gz
-    GZLZSS_TEST_STRETCH=10000 "$GZLZSS" -dc -p4 f.gz | head -c 1000 | cmp - <(head -c 1000 plain)
+    cat plain plain | head -c 3000000 >expected
+    mkfifo fifo
+    for threads in 1 4; do
+        for way in killed told; do
+            # The input never ends, so only the closed output can end the command before `timeout`
+            # does, with status 124.
+            { while cat f.gz; do :; done; } >fifo 2>/dev/null 3>&- &
+            writer=$!
+            {
+                [ $way = killed ] || trap '' PIPE
+                status=0
+                GZLZSS_TEST_STRETCH=10000 timeout 20 "$GZLZSS" -dc -p$threads <fifo 2>messages ||
+                    status=$?
+                echo "$status" >status
+            } | head -c 3000000 >head
+            kill "$writer" 2>/dev/null || true
+            cmp head expected
+            if [ $way = killed ]; then
+                [ "$(cat status)" -eq 141 ] || fail "-p$threads: exit status $(cat status)"
+                [ ! -s messages ]
+            else
+                [ "$(cat status)" -eq 1 ] || fail "-p$threads: exit status $(cat status)"
+                grep -q 'stdout: Broken pipe' messages
+            fi
+        done
+    done
 }
 
 @test "an input that never ends: an error before that is told at once" {
@@ -361,11 +389,12 @@ stalls() {
 }
 
 @test "an input without marks that stalls: what has come is decoded meanwhile" {
+    have gzip || skip "gzip is not installed"
     "$GEN" text 6000000 >long
-    have pigz
-    pigz -p1 -b 128 -c long >f.gz
-    stalls f.gz
-    have gzip
+    if have pigz; then
+        pigz -p1 -b 128 -c long >f.gz
+        stalls f.gz
+    fi
     gzip -c long >g.gz
     stalls g.gz
 }
