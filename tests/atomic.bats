@@ -192,21 +192,21 @@ have_unnamed() {
 }
 
 @test "unnamed files are made where there are some" {
-    have strace || skip "strace is not installed"
-    strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr || skip "strace cannot trace here"
+    needs_strace
+    strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr
     # This file system may have none; the others of this machine have.
     grep -q O_TMPFILE trace
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }
 
 @test "with --synchronous, file and name are on the disk before the input goes" {
-    have strace || skip "strace is not installed"
+    needs_strace
     for options in '' -f; do
         cp data f
         [ -z "$options" ] || echo old >f.gz
         # shellcheck disable=SC2086
-        strace -f -e trace=fsync,linkat,renameat,unlinkat -o trace "$GZLZSS" --atomic --synchronous $options f ||
-            skip "strace cannot trace here"
+        strace -f -e trace=fsync,linkat,renameat,unlinkat -o trace \
+            "$GZLZSS" --atomic --synchronous $options f
         sed -n 's/^[0-9]* *\([a-z]*\)(.*/\1/p' trace | tr '\n' ' ' >order
         case $(cat order) in
         # The file, its name or its names, the directory, the input.
@@ -278,7 +278,7 @@ is_new_of_any() {
 # Kills at random moments, with these options; $loses is how often a file with an output's name
 # was neither the old one nor a whole new one.
 kill_often() {
-    local action round name input output left pid
+    local action round name input output left pid status killed=0
     local -a files back
     loses=0
     names=0
@@ -308,7 +308,10 @@ kill_often() {
         pid=$!
         sleep "$(printf '0.%03d' $((RANDOM % (round % 4 == 0 ? 150 : 50))))"
         kill -KILL "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true
+        status=0
+        wait "$pid" 2>/dev/null || status=$?
+        [ "$status" -eq 0 ] || [ "$status" -eq 137 ] || fail "$action: exit status $status"
+        [ "$status" -eq 0 ] || killed=$((killed + 1))
         for name in "${files[@]}"; do
             if [ -e "$name$input" ]; then
                 cmp "$name$input" "../kept/$name$input"
@@ -337,6 +340,7 @@ kill_often() {
     echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost, $temporary temporary names" >&3
     cd "$BATS_TEST_TMPDIR" || return 1
     rm -r "$work"
+    [ "$killed" -gt 0 ] || fail "no signal came in time"
 }
 
 @test "killed at any moment: the input or the whole output, and the old one until then" {

@@ -135,6 +135,7 @@ compare_queued() {
     local -A groups=()
     [ ${#compare_queue[@]} -gt 0 ] || return 0
     compare_round=$((compare_round + 1))
+    : >"$BATS_TEST_TMPDIR/done"
     (
         # Bats would look at every command.
         trap - DEBUG ERR EXIT
@@ -149,6 +150,9 @@ compare_queued() {
             compare_group "${tree%% *}" "${tree#* }" ${groups[$tree]}
         done
     )
+    # One line for each comparison: without this, comparisons that were not made would pass.
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/done")" -eq $((${#compare_queue[@]} / 4)) ] ||
+        echo "not all comparisons were made" >>"$BATS_TEST_TMPDIR/verdict"
     cat "$BATS_TEST_TMPDIR/verdict"
     [ ! -s "$BATS_TEST_TMPDIR/verdict" ]
 }
@@ -375,6 +379,7 @@ compare_is_meant() {
 compare_one() {
     local theirs ours
     differences=
+    echo >>"$BATS_TEST_TMPDIR/done"
     command=${compare_queue[i + 2]}
     [ "${status[0]}" -eq "${status[1]}" ] ||
         differences="exit status ${status[0]} and ${status[1]}"$'\n'

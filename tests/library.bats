@@ -112,6 +112,8 @@ names() {
     have nm || skip "nm is not installed"
     [ -f "$build/.libs/libgzlzss.a" ] || skip "no archive was built"
     grep -q '^ARCHIVE_OBJCOPY = .' "$build/Makefile" || skip "the tools cannot make names local"
+    # nm finds the library's functions, so it would find other names, too.
+    nm -g --defined-only "$build/.libs/libgzlzss.a" | grep -q ' T gzlzss_new$'
     ! names "$build/.libs/libgzlzss.a" || fail "these are global"
     # What its objects have, as a program's own names: of data, which could not be called.
     local objects words
