@@ -114,6 +114,8 @@ damage() {
 }
 
 @test "a file that breaks off is an error and leaves no output" {
+    local f n size
+    size=$(wc -c <case/good.gz)
     for f in case/cut-*.gz case/empty.gz; do
         ends_with 1 "$GZLZSS" -d "$f"
         [ -s stderr ]
@@ -123,6 +125,11 @@ damage() {
         ends_with 1 "$GZLZSS" -dc "$f"
         # What does come out is right as far as it goes.
         cmp -n "$(wc -c <stdout)" stdout case/plain
+    done
+    # Where only the trailer lacks, that is all of the data.
+    for n in 8 5 4 1; do
+        ends_with 1 "$GZLZSS" -dc "case/cut-$((size - n)).gz"
+        cmp stdout case/plain
     done
 }
 

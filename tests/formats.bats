@@ -270,6 +270,7 @@ list_is_gzips() {
     gzip -c "a name" >named
     for a in lzw pack lzh zip0 zip8 member named; do
         list_is_gzips "$a"
+        [ "$(wc -l <gzip.list)" -eq 1 ]
         for b in lzw pack member named; do
             cat "$a" "$b" >both
             list_is_gzips both

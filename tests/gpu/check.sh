@@ -87,6 +87,12 @@ if ! echo x | "$command" --backend=gpu >out 2>messages; then
     exit 1
 fi
 
+# Loops over these lists would pass if the programs printed nothing.
+if [ -z "$("$GEN" kinds)" ] || [ -z "$("${GEN%gen}levels")" ]; then
+    echo "$GEN or ${GEN%gen}levels does not work."
+    exit 1
+fi
+
 # --- The recorded digests -----------------------------------------------------------------------
 
 # All inputs of a level and block size go through one process, so that one engine serves them all.
