@@ -310,15 +310,14 @@ rows() {
             # does, with status 124.
             { while cat f.gz; do :; done; } >fifo 2>/dev/null 3>&- &
             writer=$!
+            rm -f status
             {
                 [ $way = killed ] || trap '' PIPE
-                status=0
                 GZLZSS_TEST_STRETCH=10000 timeout 20 "$GZLZSS" -dc -p$threads <fifo 2>messages ||
-                    status=$?
-                echo "$status" >status
-            } | head -c 3000000 >head
+                    echo $? >status
+            } | head -c 3000000 >some
             kill "$writer" 2>/dev/null || true
-            cmp head expected
+            cmp some expected
             if [ $way = killed ]; then
                 [ "$(cat status)" -eq 141 ] || fail "-p$threads: exit status $(cat status)"
                 [ ! -s messages ]
