@@ -65,13 +65,35 @@ interrupt() {
     "$GEN" text 15000000 >copy
     "$GZLZSS" -c copy >copy.gz
     sum=$(sha <copy.gz)
-    stopped=0
     for ((round = 0; round < rounds; round++)); do
         ln -f copy.gz z.gz
         rm -f z
         interrupt "${signals[round % 6]}" 80 -df z.gz
         if [ -e z.gz ]; then
             [ "$status" -ne 0 ]
+            absent z
+        else
+            cmp z copy
+        fi
+    done
+    # Each signal once more, when there is a part of the output.
+    stopped=0
+    for signal in "${signals[@]}"; do
+        ln -f copy.gz z.gz
+        rm -f z
+        (
+            ulimit -c 0
+            exec "$GZLZSS" -df z.gz
+        ) 2>stderr 3>&- &
+        until [ -e z ]; do
+            kill -0 $!
+        done
+        kill -s "$signal" $!
+        status=0
+        wait $! || status=$?
+        if [ -e z.gz ]; then
+            [ "$status" -eq $((128 + $(kill -l "$signal"))) ] ||
+                fail "exit status $status after SIG$signal"
             absent z
             stopped=$((stopped + 1))
         else
