@@ -69,7 +69,8 @@ for ((i = 1; i <= times; i++)); do
     for ((wait = 0; wait < 200 && $(ranks $job | wc -l) < 3; wait++)); do
         sleep 0.02
     done
-    sleep "0.$(printf %03d $((RANDOM % (i % 3 == 0 ? 900 : 300))))"
+    # The first time at once, so that one rank is killed at work for certain.
+    [ "$i" -eq 1 ] || sleep "0.$(printf %03d $((RANDOM % (i % 3 == 0 ? 900 : 300))))"
     victim=$(ranks $job | shuf -n 1)
     if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then
         killed=$((killed + 1))
