@@ -76,7 +76,7 @@ static struct isal found;
 static _Atomic(const struct isal *) loaded; /* NULL: not yet, or it cannot be */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool find(void *library, const char *name, void *function)
+static bool find_symbol(void *library, const char *name, void *function)
 {
     *(void **)function = dlsym(library, name);
     return *(void **)function != NULL;
@@ -86,9 +86,9 @@ static void load(void)
 {
     void *library = dlopen(ISAL_SONAME, RTLD_LAZY | RTLD_LOCAL);
 
-    if (library != NULL && find(library, "crc32_gzip_refl", &found.crc32_gzip_refl) &&
-        find(library, "isal_inflate_init", &found.inflate_init) &&
-        find(library, "isal_inflate", &found.inflate))
+    if (library != NULL && find_symbol(library, "crc32_gzip_refl", &found.crc32_gzip_refl) &&
+        find_symbol(library, "isal_inflate_init", &found.inflate_init) &&
+        find_symbol(library, "isal_inflate", &found.inflate))
         atomic_store(&loaded, &found);
 }
 

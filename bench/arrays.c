@@ -1,17 +1,18 @@
 /*
- * arrays.c - arrays of numbers as simulations and instruments make them, for measuring
+ * arrays.c - prints arrays of numbers like those of simulations and instruments, as test data
  *
  *   bench/arrays counters|field|codes BYTES
  *
- *     counters  int32: 16 counters of events, side by side, read again and again; between two readings
- *               each rises by a small number, its own rate, or stays, when nothing happens
- *     field     float32: a field of 512 x 512 points, a sum of waves that move with time, and noise of one
- *               part in ten thousand of it; one time after another
- *     codes     uint16: what an error-bounded compressor (SZ) makes of that field: how many times twice
- *               the error bound a point is away from what its neighbours predict (Lorenzo), plus 512
+ *     counters  int32: the readings of 16 event counters, one reading after another. Between two
+ *               readings, a counter stays (one time in four) or rises by a small random number. The
+ *               largest rise is 1 for some counters, and up to 128 for others.
+ *     field     float32: a field of 512 x 512 points, one time step after another. The values are a
+ *               sum of moving waves, with random noise of one part in ten thousand.
+ *     codes     uint16: that field as an error-bounded compressor (SZ) codes it. A code is 512 plus
+ *               the difference from the prediction (Lorenzo), in steps of twice the error bound.
  *
- * Little-endian; the same on every machine of one kind, but for what rounding and its sine function do in
- * the last bit.
+ * Numbers have the machine's byte order. Machines of one kind print the same bytes, apart from the
+ * last bits of floating-point results.
  */
 #include <math.h>
 #include <stdint.h>
@@ -19,13 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Event counters; points along each side of the field; and the greatest error of the codes. A
+ * larger error bound makes codes more alike, so they compress better. */
 #define COUNTERS 16
 #define SIDE 512
 #define ERROR_BOUND 1e-3
 
 static uint64_t state = 88172645463325252;
 
-/* xorshift64 */
+/* Returns the next random number (xorshift64). */
 static uint64_t draw(void)
 {
     state ^= state << 13;
@@ -55,7 +58,7 @@ static void counters(uint64_t left)
     }
 }
 
-/* The field at a time. */
+/* Computes the field at time step `time`. */
 static void make_field(float *f, int time)
 {
     static double along[2][3][SIDE];
@@ -97,7 +100,8 @@ static void field(uint64_t left, int as_codes)
                 const double guess = west + north - both;
                 const double steps = floor((f[at] - guess) / (2 * ERROR_BOUND) + 0.5);
 
-                /* What is too far away is stored elsewhere, and has code 0. */
+                /* A point that is too far from its prediction has code 0, and would be stored
+                 * elsewhere. */
                 if (steps > -512 && steps < 512) {
                     codes[at] = (uint16_t)(512 + (int)steps);
                     known[at] = guess + steps * 2 * ERROR_BOUND;

@@ -5,36 +5,37 @@
 #                  [-L "LEVEL..."] [-p THREADS] [-S BYTES] [-r RUNS] [-b SECONDS] [-T SECONDS]
 #                  [-d DIR] [FILE...]
 #
-# writes DIR/results.csv, DIR/time.csv and DIR/results.md, and where gnuplot is installed has
-# bench/plot.sh draw them; that can also be done later and elsewhere, from the CSV files.  The PARTs,
+# Writes DIR/results.csv, DIR/time.csv and DIR/results.md. If gnuplot is installed, bench/plot.sh
+# then draws the plots; it can also draw them later, on another machine, from the CSV files. PARTs,
 # all by default:
 #
-#   pareto   size and speed of every tool, for each FILE (default: those of bench/corpora.sh)
-#   time     what the threads and the GPU did meanwhile, as gzlzss -vvv tells
-#   size     throughput on inputs of 64 KiB to 10 GB: the FILEs one after another, again and again
+#   pareto   size and speed of each tool, for each FILE (default: the files of bench/corpora.sh)
+#   time     where the time of gzlzss goes on the threads and the GPU, by gzlzss -vvv
+#   size     throughput on inputs of 64 KiB to 10 GB, which are the FILEs, repeated
 #   threads  throughput with 1, 2, 4, ... threads, on the first FILE
-#   devices  likewise with 1, 2, ... GPUs, where there are several; the FILE has to be large, since gzlzss
-#            takes one for every 8 GiB
+#   devices  throughput with 1, 2, ... GPUs, on the first FILE, if there are several GPUs; use a
+#            large FILE, since gzlzss uses one GPU for every 8 GiB
 #
-# TOOLs are those that are installed of pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp; =COMMAND
-# says what to call one, for nvcomp the python3 that has the package (bench/nvcomp_deflate.py).  GZLZSS
-# names gzlzss, with options if need be (default: ./gzlzss).  ENGINEs are cpu, gpu and auto, the last two
-# where gzlzss finds a GPU.  LEVELs are 1, 3, 6, 9 and 12 (-l), and for the last three parts 1 and 6 (-L);
-# igzip's levels 0 to 3 are all measured in the first part.
+# TOOLs (-t): pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp, as far as they are installed.
+# =COMMAND gives a tool's command; for nvcomp, the python3 that has the package
+# (bench/nvcomp_deflate.py). GZLZSS is the command to measure, with options if needed (default:
+# ./gzlzss). ENGINEs (-e): cpu, gpu and auto; without a GPU that gzlzss can use, only cpu. LEVELs:
+# 1, 3, 6, 9 and 12 (-l); in the last three parts, 1 and 6 (-L). The first part measures all of
+# igzip's levels, 0 to 3.
 #
-# The tools take turns, RUNS times (default 3; 5 while that takes less than 0.1 s), the input having been
-# read before, the output going to memory (/dev/shm); the best wall time counts.  Every output is
-# decompressed and compared: by gzip if the input has 256 MiB or less, or the output is the tool's first;
-# others by the first of igzip, pigz and gzip that is there; one that is the same bytes, by their SHA-256,
-# as one found right for the same input is not decompressed again ("same").
+# The tools take turns, RUNS times (default 3; 5 as long as a tool's runs take less than 0.1 s in
+# all). The input has been read before, and the output goes to memory (/dev/shm). The best wall time
+# counts. Every output is decompressed and compared. gzip does that if the input has at most 256 MiB
+# or the output is the tool's first; else the first of igzip, pigz and gzip that is installed. An
+# output with the SHA-256 of a correct output for the same input is not decompressed again ("same").
 #
-# -b bounds what one run may take (default 10 s).  A tool that is expected to need longer for FILE gets
-# a sample of it: of 1, 2, 5, 10, ... MB, up to 64 pieces from all over the file; its ratio is then
-# given as that of the file, by what gzlzss -6 makes of both.  Nothing is begun more than -T seconds
-# after the start.  -S bounds the size of all inputs (10G or 512Mi, say), -p the threads.  Inputs of the
-# part size are kept in memory, or in -d's DIR.
+# -b limits the time of one run (default 10 s). A tool that is expected to take longer for FILE gets
+# a sample of it: 1, 2, 5, 10, ... MB, made of up to 64 extracts from the whole file. Its ratio on
+# the file is then estimated: gzlzss -6 compresses both, and gives the factor. -T SECONDS after the
+# start, nothing new begins. -S limits the size of all inputs (for instance 10G or 512Mi), and -p
+# the threads. The inputs of the part size are in memory, or in the DIR of -d.
 
-# As a shell takes it; commas need no quoting, though %q thinks so.
+# Quotes words for a shell. Commas need no quotes, but %q quotes them.
 quoted() {
     printf '%q ' "$@" | sed 's/\\,/,/g; s/ $//'
 }
@@ -100,7 +101,8 @@ rm -f "$dir"/{results.csv,time.csv,results.md}
 errors=0
 notes=()
 
-# note TEXT, for the end of the Markdown; complain TEXT, also for whoever watches.
+# note TEXT adds TEXT to the notes at the end of the Markdown. complain TEXT also prints it to
+# standard error, and counts an error.
 note() {
     local old
     for old in "${notes[@]}"; do
@@ -140,13 +142,13 @@ if [ -n "${path[nvcomp]-}" ] &&
     unset "path[nvcomp]"
 fi
 
-# Debian's igzip takes -T, and then has one thread all the same.
+# Debian's igzip accepts -T, but always has one thread.
 igzip_threads=1
 if [ -n "${path[igzip]-}" ] && grep -q pthread_create "${path[igzip]}"; then
     igzip_threads=8 # its maximum
 fi
 
-# Of the lines that are devices, those that can be used.
+# Counts the lines of devices that this build supports.
 gpus=$("${gzlzss[@]}" --list-devices | grep -E '^[0-9]+: .*compute capability' |
     grep -vc 'not supported') || true
 devices=$gpus
@@ -160,9 +162,9 @@ if [ "$gpus" -eq 0 ]; then
         "its engine is the CPU's."
 fi
 
-# What is measured is a candidate, the words TOOL ENGINE LEVEL THREADS DEVICES.
+# A candidate is one thing to measure: the words TOOL ENGINE LEVEL THREADS DEVICES.
 
-# set_command CANDIDATE
+# set_command CANDIDATE sets $command to its command.
 set_command() {
     local tool engine level p n
     read -r tool engine level p n <<<"$1"
@@ -183,7 +185,7 @@ set_command() {
     command+=(-c)
 }
 
-# spoken CANDIDATE, for notes
+# spoken CANDIDATE prints it for notes.
 spoken() {
     local tool engine level p n
     read -r tool engine level p n <<<"$1"
@@ -191,7 +193,7 @@ spoken() {
     echo "$tool -$level, threads: $p$([ "$n" -eq 0 ] || echo ", GPUs: $n")"
 }
 
-# candidates LEVEL THREADS TOOL... prints those that there are.
+# candidates LEVEL THREADS TOOL... prints the candidates that exist.
 candidates() {
     local level=$1 p=$2 tool engine
     shift 2
@@ -224,13 +226,13 @@ candidates() {
 
 # --- Inputs ---------------------------------------------------------------------------------------
 
-# The part at hand; of the input at hand, the file, the name it has in the tables, and its size.
+# The current part; the current input: its file, its name in the tables, and its size.
 part=
 whole=
 name=
 size=0
 
-# take FILE makes it the input at hand.
+# take FILE makes it the current input.
 take() {
     rm -f "$work"/sample.*
     whole=$1
@@ -242,7 +244,8 @@ take() {
         note "$name has $size bytes; a sample of $limit was taken for it (-S)."
 }
 
-# Pieces as far apart as can be, and long enough for the history before a piece not to matter.
+# sample BYTES prints extracts of the current input, as far apart as possible. Each has 256 KiB or
+# more, so that it matters little that matches cannot reach back from one extract to another.
 sample() {
     local bytes=$1 pieces i length
     pieces=$((bytes / 262144))
@@ -255,7 +258,7 @@ sample() {
     done
 }
 
-# input BYTES leaves in $input a file with so many bytes of the input at hand.
+# input BYTES sets $input to a file with BYTES bytes of the current input.
 input() {
     if [ "$1" -eq "$size" ]; then
         input=$whole
@@ -265,7 +268,7 @@ input() {
     [ -f "$input" ] || sample "$1" >"$input"
 }
 
-# set_rungs leaves in $rungs the sizes there are of the input at hand, the largest last.
+# set_rungs sets $rungs to the sizes of samples of the current input, the largest last.
 set_rungs() {
     local most=$((size < limit ? size : limit)) unit n
     rungs=()
@@ -279,19 +282,20 @@ set_rungs() {
 
 # --- A measurement --------------------------------------------------------------------------------
 
-# By candidate, for the input at hand: the bytes compressed, the best time and all times together in
-# microseconds, how often, the bytes that came out, who found them right, and what -vvv said.
+# For each candidate, on the current input: input bytes, best time and total time in microseconds,
+# number of runs, output bytes, the tool that checked the output, and what -vvv printed.
 declare -A at best spent count out_bytes checked said
 
-# By tool and engine, microseconds that the smallest input takes; and what had an output compared by
-# gzip.
+# For each tool and engine: microseconds for the smallest input. For each tool: whether gzip has
+# checked an output.
 declare -A startup by_gzip
 
 is_late() {
     [ "$SECONDS" -ge "$total" ]
 }
 
-# run CANDIDATE BYTES leaves output and time as timed does; returns whether it went well.
+# run CANDIDATE BYTES runs it once; output and time are as for timed. Returns whether the run
+# succeeded.
 run() {
     input "$2"
     set_command "$1"
@@ -300,10 +304,11 @@ run() {
     return 1
 }
 
-# Digests of outputs that were found right, with their input.
+# Digests of correct outputs, with their inputs.
 declare -A right
 
-# check CANDIDATE BYTES leaves in $by what found the last output right, or WRONG.
+# check CANDIDATE BYTES checks the last output. Sets $by to the tool that checked it, "same", or
+# WRONG.
 check() {
     local tool=${1%% *} program=gzip output
     output="$whole $2 $(sha256sum <"$work/out")"
@@ -324,7 +329,8 @@ check() {
     [ "$program" != gzip ] || by_gzip[$tool]=1
 }
 
-# The segments that the CPU and the GPU matched, and below the seconds, in the order of time.csv.
+# Prints the segments matched by the CPU and by the GPU, and on a second line the seconds, in the
+# order of time.csv.
 what_vv_said() {
     local n='([0-9]+)' t='([0-9.]+)'
     sed -nE -e "s/.* segments?: $n by CPU, $n by GPU.*/\\1,\\2/p" -e t \
@@ -333,7 +339,7 @@ what_vv_said() {
         -e "s/; GPU: copy in $t, kernels $t, copy out $t$/,\\1,\\2,\\3/p" -e t -e 's/$/,0,0,0/p' "$work/err"
 }
 
-# keep CANDIDATE BYTES checks the last run and counts it.
+# keep CANDIDATE BYTES checks the last run and adds it to the results.
 keep() {
     local out
     out=$(stat -c %s "$work/out")
@@ -355,7 +361,7 @@ keep() {
     fi
 }
 
-# set_startup CANDIDATE; one that fails at that is not tried again.
+# set_startup CANDIDATE measures the smallest input. A candidate that fails here is not tried again.
 set_startup() {
     local key=${1% * * *} i
     if [ -n "${startup[$key]-}" ]; then
@@ -364,7 +370,7 @@ set_startup() {
     fi
     head -c 1 "$whole" >"$work/tiny"
     set_command "$1"
-    # The first use of a GPU after a while takes longer.
+    # The first use of a GPU after a while takes longer, so the second run counts.
     for i in 1 2; do
         if ! timed "${command[@]}" "$work/tiny" 2>"$work/err"; then
             complain "${command[*]}: $(tail -n 1 "$work/err")"
@@ -375,14 +381,15 @@ set_startup() {
     done
 }
 
-# takes_too_long CANDIDATE BYTES: by what BYTES_BEFORE took, in USEC.
+# takes_too_long CANDIDATE BYTES BYTES_BEFORE USEC: whether BYTES are expected to exceed the budget,
+# if BYTES_BEFORE took USEC.
 takes_too_long() {
     local start=${startup[${1% * * *}]} rest
     rest=$(($4 > start ? $4 - start : 1))
     [ $((start + rest * $2 / $3)) -gt $((budget * 1000000)) ]
 }
 
-# settle CANDIDATE finds the largest of $rungs that the budget allows, and makes the first run with it.
+# settle CANDIDATE finds the largest of $rungs that the budget allows, and keeps the run with it.
 settle() {
     local now=0 next=${rungs[0]} rung
     set_startup "$1" || return 1
@@ -398,7 +405,7 @@ settle() {
     keep "$1" "$now"
 }
 
-# measure CANDIDATE...: all of them, in turns, as often as there are to be runs.
+# measure CANDIDATE... measures all of them, in turns.
 measure() {
     local c i failed=" "
     for ((i = 0; i < (runs > 5 ? runs : 5); i++)); do
@@ -419,7 +426,7 @@ measure() {
     done
 }
 
-# seconds MICROSECONDS
+# seconds MICROSECONDS prints seconds.
 seconds() {
     printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000))
 }
@@ -429,7 +436,7 @@ line() {
     echo "$*"
 }
 
-# record PART CANDIDATE... writes what was measured of them.
+# record PART CANDIDATE... writes their results to results.csv.
 record() {
     local part=$1 c
     shift
@@ -447,8 +454,8 @@ forget() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# The ratio of a sample is put in relation to that of the file by what gzlzss -6 makes of both: here
-# are the runs for that which have not been made anyway.
+# Makes the missing runs of gzlzss -6 on the samples and on the file. They relate a sample's ratio
+# to the file's.
 refer() {
     local c="gzlzss cpu 6 $threads 0" n top=${rungs[-1]} sizes
     sizes=$(printf '%s\n' "${at[@]}" | sort -nu)
@@ -460,7 +467,7 @@ refer() {
         run "$c" "$n" || return 0
         keep "$c" "$n"
         record reference "$c"
-        # The last is the largest: it may be too large.
+        # The last size is the largest, and may take too long.
         if takes_too_long "$c" "$top" "$n" "$usec"; then
             return
         fi
@@ -532,11 +539,11 @@ pareto() {
     forget
 }
 
-# repeated BYTES FILE...: so many bytes of the files one after another, again and again.
+# repeated BYTES FILE... prints BYTES bytes of the files, repeated.
 repeated() {
     local bytes=$1
     shift
-    # cat ends when nobody wants to read any more.
+    # head stops reading at the end, and cat then fails.
     { while cat "$@" 2>/dev/null; do :; done || true; } | head -c "$bytes" || true
 }
 
@@ -544,7 +551,8 @@ free_in() {
     df --output=avail -B1 "$1" | tail -n 1
 }
 
-# has_room BYTES: for such an input in place of the one at hand, and for an output.
+# has_room BYTES: whether there is space for an input of this size instead of the current one, and
+# for an output.
 has_room() {
     if [ "$input_dir" = "$work" ]; then
         [ $(($(free_in "$work") + size)) -ge $((2 * $1)) ]
@@ -610,7 +618,7 @@ threads_part() {
     for level in $few_levels; do
         for p in "${counts[@]}"; do
             mapfile -t list < <(candidates "$level" "$p" gzlzss pigz igzip)
-            # igzip is done at its maximum.
+            # More threads than igzip's maximum change nothing.
             [ "$p" -le 8 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v ^igzip)
             [ "$p" -eq 1 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v '^igzip.* 1 0$')
             measure "${list[@]}"
@@ -648,7 +656,7 @@ version() {
     esac
 }
 
-# Where and of what: the head of the Markdown.
+# Prints the head of the Markdown: which machine and which tools.
 head_of_report() {
     local tool commit
     commit=$(git -C "$here" describe --always --dirty 2>/dev/null) || commit=
@@ -672,7 +680,7 @@ head_of_report() {
     echo "- gzip, which checks: $(gzip --version | sed -n 1p)"
 }
 
-# report writes what there is by now, lest nothing is left of a run that is cut short.
+# report writes the Markdown as far as results exist, so that an interrupted run leaves something.
 report() {
     {
         cat "$work/head"

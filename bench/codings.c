@@ -1,5 +1,8 @@
 /*
- * codings.c - what the papers' own codings make of the matches that their methods find (codings.h)
+ * codings.c - computes the size of a method's matches in its paper's own coding (codings.h)
+ *
+ * Each coding has functions that add the bits of literals, of a match, and of a segment's end.
+ * Where a paper does not give a width, the comment says which one is assumed.
  */
 #include "config.h"
 
@@ -13,7 +16,7 @@
 #include "papers/gpulz.h"
 #include "papers/lzss.h"
 
-/* A flag bit and a byte for each. */
+/* Each literal is a flag bit and a byte. */
 static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     (void)in;
@@ -23,8 +26,8 @@ static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t a
 
 /* --- CULZSS ---------------------------------------------------------------------------------- */
 
-/* A flag bit, a byte for the distance and one for the length.  What a match repeats lies whole in the
- * window, so it is no longer than its distance: a longer one is several. */
+/* A match is a flag bit, a byte for the distance and a byte for the length. The source of a match
+ * lies in the window, so a match is no longer than its distance; a longer one counts as several. */
 static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {
@@ -38,9 +41,9 @@ static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, s
 
 /* --- GLZSS ----------------------------------------------------------------------------------- */
 
-/* A flag bit, 16 bits for the distance, 8 for the length.  The paper does not say how wide a length is.
- * With 8 bits, the ratio of kernel source is 2.42, where the paper's table 3 has 2.55 for another version
- * of it; with 16, 2.01. */
+/* A match is a flag bit, 16 bits for the distance, and 8 for the length. The paper does not give
+ * the width of a length. With 8 bits, the ratio of kernel source is 2.42, and the paper's table 3
+ * has 2.55 for another version of it; with 16 bits, it would be 2.01. */
 static void glzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -52,7 +55,7 @@ static void glzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
     sum->bits += 25 * (uint64_t)((length + most - 1) / most);
 }
 
-/* 8 bytes for each chunk (section 6.5). */
+/* Each chunk takes 8 bytes more (section 6.5). */
 static void glzss_end(struct coding_sum *sum)
 {
     const size_t chunk = sum->level->param[GLZSS_CHUNK];
@@ -62,7 +65,7 @@ static void glzss_end(struct coding_sum *sum)
 
 /* --- Mathur's LZSS --------------------------------------------------------------------------- */
 
-/* A flag bit, 12 bits for the distance and 4 for the length. */
+/* A match is a flag bit, 12 bits for the distance and 4 for the length. */
 static void lzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                        size_t distance)
 {
@@ -76,13 +79,14 @@ static void lzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, siz
 
 /* --- LZ4 ------------------------------------------------------------------------------------- */
 
-/* Bytes beside a token for a number of which it has no more than 15. */
+/* Returns the bytes that a number takes in addition to its part of the token, which holds up to
+ * 15. */
 static uint64_t lz4_more(size_t number)
 {
     return number < 15 ? 0 : (number - 15) / 255 + 1;
 }
 
-/* They wait for the token of the match that follows. */
+/* Literals wait for the token of the next match. */
 static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     (void)in;
@@ -90,7 +94,7 @@ static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, s
     sum->state[0] += (uint32_t)count;
 }
 
-/* A token's worth of literals. */
+/* Returns the bytes of the literals that wait, with their token. */
 static uint64_t lz4_take_literals(struct coding_sum *sum)
 {
     const uint64_t bytes = 1 + lz4_more(sum->state[0]) + sum->state[0];
@@ -108,7 +112,7 @@ static void lz4_match(struct coding_sum *sum, const uint8_t *in, size_t at, size
     sum->bits += 8 * (lz4_take_literals(sum) + 2 + lz4_more(length - 4));
 }
 
-/* A segment is a block, which ends with literals; those of LZ4 have at least five. */
+/* A segment is a block, and ends with literals. LZ4's blocks end with at least five. */
 static void lz4_end(struct coding_sum *sum)
 {
     sum->bits += 8 * lz4_take_literals(sum);
@@ -116,8 +120,8 @@ static void lz4_end(struct coding_sum *sum)
 
 /* --- Lists of positions ---------------------------------------------------------------------- */
 
-/* What goes into the paper's range coder: a byte for a literal, two numbers of 32 bits for a match, and
- * two more where a row of matches begins.  What the coder makes of that is left out. */
+/* Counts the input of the paper's range coder: a byte for a literal, two numbers of 32 bits for a
+ * match, and two more at the start of a row of matches. The range coder's effect is not counted. */
 static void position_lists_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
                                     size_t count)
 {
@@ -141,10 +145,12 @@ static void position_lists_match(struct coding_sum *sum, const uint8_t *in, size
 
 /* --- gpuLZ ----------------------------------------------------------------------------------- */
 
-/* What sum->state has. */
+/* Indexes of sum->state: flags in this packet; numbers of the packet and of the chunk, from 1 on;
+ * and the width of symbols. */
 enum { GPULZ_FLAGS, GPULZ_PACKETS, GPULZ_WIDTH, GPULZ_CHUNKS };
 
-/* A chunk of the paper ends: its flags take whole bytes, and it has two numbers of 32 bits. */
+/* Ends a packet, which the paper calls a chunk: its flags fill whole bytes, and it has two numbers
+ * of 32 bits. */
 static void gpulz_end(struct coding_sum *sum)
 {
     const uint32_t flags = sum->state[GPULZ_FLAGS];
@@ -154,7 +160,7 @@ static void gpulz_end(struct coding_sum *sum)
     sum->state[GPULZ_FLAGS] = 0;
 }
 
-/* Comes to in[at]; returns the bytes of a symbol there. */
+/* Moves to in[at]. Returns the bytes of a symbol there. */
 static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t at)
 {
     const uint32_t packets = (uint32_t)(at / sum->level->param[GPULZ_CHUNK]) + 1;
@@ -173,7 +179,7 @@ static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t 
     return sum->state[GPULZ_WIDTH];
 }
 
-/* A flag bit and a symbol for each. */
+/* Each literal symbol is a flag bit and its bytes. */
 static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     const size_t packet = sum->level->param[GPULZ_CHUNK];
@@ -190,7 +196,8 @@ static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
     }
 }
 
-/* A flag bit, a byte for the length and one for the distance.  No match is longer than its distance. */
+/* A match is a flag bit, a byte for the length and a byte for the distance. It is no longer than
+ * its distance; a longer one counts as several. */
 static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -203,8 +210,9 @@ static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
 
 /* --- DKLZSS ---------------------------------------------------------------------------------- */
 
-/* The paper says nothing of its coding.  A flag bit, and as many bits for distance and length each as
- * positions in a chunk take.  No match is longer than its distance. */
+/* A match is assumed to be a flag bit, and log2(chunk) bits each for the distance and the length;
+ * the paper does not give its coding. It is no longer than its distance; a longer one counts as
+ * several. */
 static void dklzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {
@@ -256,7 +264,7 @@ uint64_t coding_bits(const struct coding *coding, const struct lz_level *level, 
             if (s->literals > 0)
                 coding->literals(&sum, in, at, s->literals);
             at += s->literals;
-            /* A match that was cut for DEFLATE is one again. */
+            /* Join matches that were cut for DEFLATE. */
             for (i++; i < c->count && c->sequences[i].literals == 0 &&
                       c->sequences[i].distance == distance;
                  i++)

@@ -1,39 +1,40 @@
 /*
- * codings.h - what the papers' own codings make of the matches that their methods find
+ * codings.h - the size of a method's matches in its paper's own coding
  *
- * gzlzss codes all matches as DEFLATE does.  A paper has a coding of its own, which is what its ratios
- * are of; how many bits that takes follows from the sequences.
+ * gzlzss codes all matches by DEFLATE. The papers have codings of their own, to which their ratios
+ * refer. The number of bits that such a coding takes follows from the sequences, so nothing has to
+ * be encoded.
  */
 #ifndef GZLZSS_BENCH_CODINGS_H
 #define GZLZSS_BENCH_CODINGS_H
 
 #include "lzss/lzss.h"
 
-/* Adds up the bits of literals and matches, in order. */
+/* The running sum for one segment. Literals and matches are added in order. */
 struct coding_sum {
     const struct lz_level *level;
-    size_t len; /* of the segment */
+    size_t len; /* bytes of the segment */
     uint64_t bits;
-    uint32_t state[4]; /* the coding's: 0 where a segment begins */
+    uint32_t state[4]; /* the coding's own numbers; 0 at a segment's start */
 };
 
 /* A paper's coding. */
 struct coding {
-    const char *method; /* its name */
-    /* `count` literals, from in[at] on, where in[0] is where the segment begins; 1 or more. */
+    const char *method; /* the method's name */
+    /* Adds `count` literals (1 or more) from in[at] on. in[0] is the segment's start. */
     void (*literals)(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count);
-    /* A match of `length` bytes at in[at], as long as it goes on at one distance: more than DEFLATE's
-     * 258 bytes, perhaps. */
+    /* Adds a match of `length` bytes at in[at]. It may be longer than DEFLATE's 258 bytes: adjacent
+     * matches at one distance are joined. */
     void (*match)(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                   size_t distance);
-    /* The segment ends; or NULL. */
+    /* Adds what comes at a segment's end. NULL: nothing. */
     void (*end)(struct coding_sum *sum);
 };
 
-/* The coding of this method's paper; NULL if there is none. */
+/* Returns the coding of a method's paper, or NULL if there is none. */
 const struct coding *coding_of(const char *method);
 
-/* The bits of a segment's sequences. */
+/* Returns the size of a segment's sequences in the coding, in bits. */
 uint64_t coding_bits(const struct coding *coding, const struct lz_level *level, const uint8_t *in,
                      size_t len, const struct lz_chunk *chunks);
 

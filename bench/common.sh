@@ -1,4 +1,4 @@
-# common.sh - what the measuring scripts share; they source it
+# common.sh - functions of the measuring scripts, which source it
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # The variables are for the scripts.
 set -euo pipefail
@@ -6,13 +6,13 @@ export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ
 
 read -ra gzlzss <<<"${GZLZSS:-./gzlzss}"
-# To the command itself it would be options.
+# Exported, GZLZSS would be options to the command.
 export -n GZLZSS
 corpora=${GZLZSS_CORPORA:-${XDG_CACHE_HOME:-$HOME/.cache}/gzlzss-corpora}
 corpus_files=("$corpora"/{linux200,gcc.tar,cldr.tar,gcide,wordnet.tar,lib.tar})
 cores=$(getconf _NPROCESSORS_ONLN)
 
-# Everything a script writes is in memory, and goes when it ends.
+# A script's files are in memory, and are removed when it ends.
 work=$(mktemp -d /dev/shm/gzlzss-bench.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
@@ -23,18 +23,18 @@ fail() {
 
 command -v "${gzlzss[0]}" >/dev/null || fail "there is no ${gzlzss[0]}; GZLZSS names the command to measure"
 
-# all_levels prints the command's levels but 0, in a line, as --help knows them.
+# all_levels prints the command's levels but 0, in one line, as --help gives them.
 all_levels() {
     seq -s ' ' "$("${gzlzss[@]}" --help | sed -n 's/.* level 1 .* to \([0-9]*\) .*/\1/p')"
 }
 
-# usage shows the comment that the script begins with.
+# usage prints the comment at the start of the script, and ends it.
 usage() {
     sed '1d; /^[^#]/,$d; s/^# \{0,1\}//' "$0" >&2
     exit 1
 }
 
-# about WORD... begins the output: what ran, where.
+# about WORD... prints the first lines of the output: the script, the processor, and the version.
 about() {
     local model
     model=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | sed -n 1p)
@@ -42,7 +42,7 @@ about() {
         "$("${gzlzss[@]}" --version | sed -n 1p)"
 }
 
-# header CELL... and row CELL... print a line of a Markdown table.
+# row CELL... prints a line of a Markdown table, header CELL... its first lines.
 row() {
     printf '|'
     printf ' %s |' "$@"
@@ -57,8 +57,8 @@ header() {
     echo
 }
 
-# timed COMMAND... leaves the command's output in $work/out and its wall time in $usec, and ends as
-# the command does.
+# timed COMMAND... runs the command. Its output is then in $work/out, and its wall time in $usec.
+# Returns the command's status.
 timed() {
     local start=${EPOCHREALTIME/[.,]/} status=0
     "$@" >"$work/out" || status=$?
@@ -66,22 +66,22 @@ timed() {
     return "$status"
 }
 
-# verify FILE: that gzip makes FILE of the last output.
+# verify FILE: whether gzip decompresses the last output to FILE.
 verify() {
     gzip -dc <"$work/out" | cmp - "$1"
 }
 
-# decimal TENTHS
+# decimal TENTHS prints them with one decimal.
 decimal() {
     printf '%d.%d' $(($1 / 10)) $(($1 % 10))
 }
 
-# rate BYTES MICROSECONDS is in MB/s.
+# rate BYTES MICROSECONDS prints MB/s.
 rate() {
     decimal $(($1 * 10 / $2))
 }
 
-# "${peak[@]}" COMMAND... leaves the command's peak resident memory, in KiB, in $work/peak.
+# "${peak[@]}" COMMAND... writes the command's peak resident memory, in KiB, to $work/peak.
 peak=(/usr/bin/time -f %M -o "$work/peak")
 need_peak() {
     [ -x "${peak[0]}" ] || fail "needs GNU time (apt-get install time)"

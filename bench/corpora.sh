@@ -1,18 +1,18 @@
 #!/bin/bash
-# corpora.sh - fetches the files that the measurements are made on
+# corpora.sh - fetches the files for the measurements
 #
 #   bench/corpora.sh [DIR]
 #
-# They come out of Debian packages, by name, into DIR (default: ~/.cache/gzlzss-corpora, or
-# $GZLZSS_CORPORA), where they stay; what is there already is not fetched again.  Needs 3 GB of
-# room, apt-get with package lists, dpkg-deb, xz and gzip, but no root.
+# The files come out of Debian packages, by name, and stay in DIR (default: $GZLZSS_CORPORA, or
+# ~/.cache/gzlzss-corpora). A file that is there already is not fetched again. Needs 3 GB of space,
+# apt-get with package lists, dpkg-deb, xz and gzip, but not root.
 set -euo pipefail
 
 dir=${1:-${GZLZSS_CORPORA:-${XDG_CACHE_HOME:-$HOME/.cache}/gzlzss-corpora}}
 mkdir -p "$dir"
 cd "$dir"
 
-# unpack PACKAGE makes the folder unpacked/PACKAGE of its files.
+# unpack PACKAGE fetches the package and unpacks its files into the folder unpacked/PACKAGE.
 unpack() {
     [ -d "unpacked/$1" ] && return
     mkdir -p debs unpacked
@@ -21,7 +21,7 @@ unpack() {
     mv "unpacked/$1.new" "unpacked/$1"
 }
 
-# make FILE COMMAND... makes FILE of the command's output, whole or not at all.
+# make FILE COMMAND... writes the command's output to FILE. FILE is complete or does not exist.
 make() {
     local file=$1
     shift

@@ -1,8 +1,8 @@
-# decompress.awk - prints a gnuplot script that draws what bench/decompress.sh -o has measured: speed
-# against threads, one small plot for each kind of .gz; bench/plot.sh runs it
+# decompress.awk - prints a gnuplot script that draws the results of bench/decompress.sh -o: speed
+# against threads, with one small plot for each kind of .gz
 #
-# The variable png is the terminal for PNG.  The plots go to decompress.png and decompress.svg.  Colours
-# as in plots.awk.
+# bench/plot.sh runs it. The variable png is the terminal for PNG. The plots go to decompress.png
+# and decompress.svg. The colours are those of plots.awk.
 
 BEGIN {
     FS = ","

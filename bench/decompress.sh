@@ -1,17 +1,20 @@
 #!/bin/bash
-# decompress.sh - decompression: each kind of .gz, by several numbers of threads, beside its peers
+# decompress.sh - measures decompression: each kind of .gz, with several numbers of threads, beside
+# its peers
 #
 #   bench/decompress.sh [-o DIR] [-p "THREADS..."] [-r RUNS] [FILE]
 #
-# FILE (default: the kernel source of bench/corpora.sh) is compressed by whichever of gzlzss, pigz,
-# pigz -i, gzip, igzip, zopfli and bgzip are there; gzip's output also comes six times over, as members.
-# The peers are igzip, gzip, pigz and, where Python finds it, rapidgzip, with -P.  Each is timed RUNS times
-# (default 5), all in turn, with the output going to /dev/null and to a file in memory; a table shows the
-# medians in GB of output a second.  Another says how fast pwrite alone fills such a file, and what
-# as many igzip do at the same time, each with a file of its own: what the machine can do at most.  The
-# last is peak memory, in MiB.  With -o, DIR/decompress.csv has the medians, too, from which
-# bench/plot.sh DIR draws speed against threads.  GZLZSS names the command to measure (default:
-# ./gzlzss).  Needs GNU time.
+# Compresses FILE (default: the kernel source of bench/corpora.sh) by gzlzss, pigz, pigz -i, gzip,
+# igzip, bgzip and, up to 20 MB, zopfli, as far as they are installed. gzip's output also comes as a
+# file of six members, which are six copies of it. The peers are igzip, gzip, pigz and rapidgzip -P
+# (if Python finds it).
+#
+# Each tool runs RUNS times (default 5), all in turn, with output to /dev/null and to a file in
+# memory. A table for each kind shows the medians of both, in GB of output a second, and peak memory
+# in MiB. The last table shows what the machine can do at most: dd alone, into such a file; and for
+# each number of THREADS as many igzip side by side, to /dev/null. With -o, DIR/decompress.csv gets
+# the medians, too; bench/plot.sh DIR then draws speed against threads. GZLZSS is the command to
+# measure (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -35,7 +38,7 @@ shift $((OPTIND - 1))
 file=${1:-$corpora/linux200}
 [ -r "$file" ] || fail "cannot read $file"
 
-# make NAME COMMAND...: $work/NAME.gz from the command's output, if there is such a command.
+# make NAME COMMAND... writes the command's output to $work/NAME.gz, if the command is installed.
 kinds=()
 make() {
     local name=$1
@@ -59,7 +62,7 @@ for _ in 1 2 3 4 5 6; do
 done >"$work/members.gz"
 kinds+=(members)
 
-# The tools: a name, and what runs it.  FILE stands for the input.
+# The tools' commands. FILE stands for the input.
 tools=()
 for p in $threads; do
     tools+=("${gzlzss[*]} -p$p -dc FILE")
@@ -77,7 +80,7 @@ if python3 -c 'import rapidgzip' 2>/dev/null; then
     done
 fi
 
-# command_of TOOL NAME: the words of a tool's command for an input, in `words`.
+# command_of TOOL NAME sets $words to the tool's command for an input.
 command_of() {
     read -ra words <<<"${1/FILE/$work/$2.gz}"
     local i
@@ -88,19 +91,19 @@ command_of() {
     done
 }
 
-# name_of TOOL, as the tables have it.
+# name_of TOOL prints its name for the tables.
 name_of() {
     local name=${1% -dc FILE}
     [[ $name != python3* ]] || name="rapidgzip ${name##* }"
     echo "${name##*/}"
 }
 
-# median TIME..., of microseconds.
+# median TIME... prints the median.
 median() {
     printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
 }
 
-# gigabytes BYTES MICROSECONDS: in GB/s.
+# gigabytes BYTES MICROSECONDS prints GB/s.
 gigabytes() {
     awk -v b="$1" -v t="$2" 'BEGIN { printf "%.2f", b / t / 1000 }'
 }
@@ -122,7 +125,7 @@ for kind in "${kinds[@]}"; do
             memory[$tool]+=" $usec"
         done
     done
-    # The last output of each tool is right if that of the last tool is, and that of ours.
+    # Checks only the last tool's output, and that of gzlzss.
     if [ "$kind" != members ]; then
         cmp "$work/out" "$file" || fail "$kind: ${words[*]} is wrong"
         "${gzlzss[@]}" -dc "$work/$kind.gz" | cmp - "$file" || fail "$kind: gzlzss is wrong"

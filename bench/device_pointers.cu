@@ -1,19 +1,20 @@
 /*
- * device_pointers.cu - how fast data in a GPU's memory becomes a .gz in the host's
+ * device_pointers.cu - measures how fast data in a GPU's memory becomes a .gz
  *
  *   bench/device_pointers [-n MB] [-r RUNS] [-t THREADS] [-l LEVEL]... FILE
  *
- * FILE is repeated until there are so many MB (default 1000) in the GPU's memory.  For each LEVEL
- * (default 1 and 6), and an object that has been used before, the median of RUNS (default 5) of
+ * Repeats FILE until there are MB (default 1000) in the GPU's memory. For each LEVEL (default 1 and
+ * 6), makes an object, and times these ways:
  *
- *   device      gzlzss_cuda_compress, of the GPU's memory to pinned memory
- *   to-device   the same, to the GPU's memory
- *   pinned      what a program does without: the input is copied to pinned memory, gzlzss_compress
+ *   device      gzlzss_cuda_compress, from the GPU's memory to pinned memory
+ *   to-device   gzlzss_cuda_compress, from the GPU's memory to the GPU's memory
+ *   pinned      without it: copy the input to pinned memory, then gzlzss_compress
  *   pageable    the same with memory from malloc
- *   copy        the copy to pinned memory alone
+ *   copy        only the copy to pinned memory
  *
- * as a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s.  Outputs are compared: they are the same.  The
- * memory of the host is there before, and touched.  bench/nvcomp_copies.cu is about nvCOMP.
+ * Prints a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
+ * (default 5), after one run that does not count. Host memory is allocated and touched before. All
+ * outputs are compared, and must be equal. For nvCOMP, use bench/nvcomp_copies.cu.
  */
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -50,7 +51,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* What is measured with. */
+/* The object and the memory of a measurement. */
 struct setting {
     gzlzss *z;
     uint8_t *device_in, *device_out;
@@ -64,7 +65,7 @@ enum way { DEVICE, TO_DEVICE, PINNED, PAGEABLE, COPY, WAYS };
 
 static const char *const names[] = {"device", "to-device", "pinned", "pageable", "copy"};
 
-/* Does it once; returns the bytes that came of it, in *out. */
+/* Does the work once. Returns the bytes of output, which is at *out. */
 static size_t run(const struct setting *s, enum way way, const uint8_t **out)
 {
     size_t len = s->room;
@@ -113,7 +114,7 @@ static void measure(const struct setting *s, int level, int runs, uint8_t *first
         const uint8_t *out = NULL;
         size_t len = 0;
 
-        /* The first run does not count: what is needed comes up. */
+        /* The first run does not count: it starts threads and the GPU. */
         for (int i = -1; i < runs; i++) {
             const double began = now();
 
@@ -141,7 +142,7 @@ static void measure(const struct setting *s, int level, int runs, uint8_t *first
     }
 }
 
-/* Reads the file and repeats it. */
+/* Fills `out` with the file's bytes, repeated as often as needed. */
 static void fill(const char *name, uint8_t *out, size_t len)
 {
     FILE *file = fopen(name, "rb");

@@ -1,18 +1,17 @@
 /*
- * encode_stage.c - how fast one core turns sequences into DEFLATE, and how fast the CRC is
+ * encode_stage.c - measures how fast one core encodes sequences as DEFLATE, and how fast it
+ * computes a CRC
  *
  *   bench/encode_stage FILE LEVEL [MIB [SECONDS]]
  *
- * Default: at most 128 MiB of FILE, for 4 seconds.
+ * The CPU engine matches at most MIB (default 128) of FILE once. For SECONDS (default 4), the
+ * segments are then encoded, and their CRCs computed, again and again, as the command's workers do
+ * it. On a machine whose GPU finds the matches, this is all that its cores do apart from reading
+ * and writing. For a realistic result, use a file several times as large as the last-level cache.
  *
- * The CPU engine matches the file's segments once; then they are encoded, and their CRCs taken,
- * over and over, as the command's workers do it: on a machine whose GPU finds the matches, this is
- * all that its cores do but for reading and writing.  To measure what that is like, the file should
- * be several times the size of the last-level cache.
- *
- * Prints the medians over the rounds, each of which goes through the whole file, in MB of input for
- * every second that this thread had a core; and the size and CRC of what was written, which are the
- * same for every encoder that writes the same.
+ * Prints medians over rounds, in MB of input for each second of this thread's processor time; a
+ * round is the whole file. Also prints the size and the CRC of the output: an encoder that is
+ * changed for speed alone must not change them.
  */
 #include "config.h"
 
@@ -27,7 +26,8 @@
 
 #define MAX_ROUNDS 1000
 
-/* Seconds of this thread's processor time, which others on the machine do not add to. */
+/* Returns this thread's processor time in seconds. Other programs on the machine do not add to
+ * it. */
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -70,7 +70,7 @@ static void *need(void *p)
     return p;
 }
 
-/* Matches the segment and keeps what was found; returns how many sequences that is. */
+/* Matches the segment and keeps its sequences. Returns their number. */
 static size_t match(struct lz_matcher *m, const struct lz_level *level, struct segment *s)
 {
     const struct lz_chunk *found = lz_match_segment(m, level, s->in, s->len);
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
         rounds++;
     } while (rounds < MAX_ROUNDS && cpu_seconds() - start < seconds);
 
-    median_all = median(all, rounds); /* which sorts them, the best first */
+    median_all = median(all, rounds); /* also sorts, the shortest time first */
     printf("%s, level %s: %.0f MB/s; encode %.0f, crc %.0f; best of %zu rounds %.0f; %zu bytes, "
            "%zu sequences, to %zu bytes with CRC %08x (of the input, summed up: %08x)\n",
            argv[1], argv[2], (double)len / median_all * 1e-6,

@@ -1,20 +1,19 @@
 #!/bin/bash
-# front.sh - on one core, by CPU time: each level beside every level of the peers, and which are
+# front.sh - compares each level with all levels of the peers on one core, and shows which are
 # dominated
 #
 #   bench/front.sh [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, and LEVELs all of gzlzss but 0.  The peers are
-# gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is what is installed under
-# the name), at all of their levels but pigz -11; those that are not installed are left out.  GZLZSS
-# names the command to measure (default: ./gzlzss); it runs with -p1 --backend=cpu.  All take turns,
-# RUNS times (default 1), output to a file in memory; the least user and system time of a run
-# counts.  Every output of gzlzss is decompressed by gzip and compared.
+# FILEs are those of bench/corpora.sh by default, and LEVELs all of gzlzss but 0. The peers are
+# gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is installed under this
+# name), as far as they are installed, at all of their levels but pigz -11. GZLZSS is the command to
+# measure (default: ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times
+# (default 1), with output to a file in memory. The least user and system time of a run counts. gzip
+# decompresses every output of gzlzss, and the result is compared.
 #
-# Prints, as Markdown, MB of input for every second of CPU time and the ratio, for every file and
-# for their sum (all bytes by all seconds, all bytes by all bytes); then the levels of gzlzss that
-# are dominated on the sum: some peer has a level that is as fast or faster, and its output as small
-# or smaller.
+# Prints, as Markdown, MB of input for each second of CPU time, and the ratio, for each file and for
+# the sum of all. Then lists the dominated levels of gzlzss. A level is dominated if a peer has a
+# level that is at least as fast on the sum, and makes its output at least as small.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -36,7 +35,7 @@ tools=()
 for level in $levels; do
     tools+=("gzlzss -$level")
 done
-# peer COMMAND LEVEL...: it takes part, if it is installed.
+# peer COMMAND LEVEL... adds a peer, if it is installed.
 peer() {
     local name=$1 level
     shift
@@ -54,7 +53,7 @@ peer igzip 0 1 2 3
 peer libdeflate-gzip 1 2 3 4 5 6 7 8 9 10 11 12
 peer minigzip 1 2 3 4 5 6 7 8 9
 
-# measure TOOL FILE: adds a line of TOOL, FILE, BYTES, SIZE and CPU seconds to $work/figures.
+# measure TOOL FILE adds a line with TOOL, FILE, BYTES, SIZE and CPU seconds to $work/figures.
 TIMEFORMAT='%U %S'
 measure() {
     local words user system

@@ -1,21 +1,20 @@
 /*
- * gpu_stage.c - how fast the GPU stage alone is, in steady state
+ * gpu_stage.c - measures the GPU stage alone, in steady state
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
- * LEVEL is one but 0, or what --matcher takes.
+ * LEVEL is a level from 1 on, or a method as --matcher takes it. By default there are 8 batches of
+ * 16 MiB, segments of 2048 KiB, and only device 0. With DEVICES, the first DEVICES devices have
+ * BATCHES each.
  *
- * Default: 8 batches of 16 MiB, of segments of 2048 KiB, on device 0 alone; with DEVICES, on so
- * many devices, each with so many batches.
+ * The stage is from input in pinned memory to sequences in pinned memory. One thread for each batch
+ * submits and collects it again and again, for some seconds after a warm-up. Nothing is read,
+ * encoded or written meanwhile. Each device matches the first BATCH_MIB x BATCHES of FILE; a
+ * shorter file is repeated. To measure more than the GPU's cache, make this amount several times as
+ * large as the cache.
  *
- * Input in pinned memory to sequences in pinned memory: a thread for each batch submits and
- * collects it over and over, for some seconds after a warm-up; nothing is read, encoded or written
- * meanwhile.  What is matched is the first BATCH_MIB x BATCHES of FILE, on every device; a shorter
- * file comes over and over again.  To measure more than the GPU's cache, make that several times
- * its size.
- *
- * Prints the throughput of the whole stage, and the means of what the device's clock says of one
- * batch's copies and kernels (which overlap with other batches').
+ * Prints the throughput of the whole stage, and the mean times of one batch's copies and kernels by
+ * the device's clock. Batches overlap, so these times add up to more than a batch's share.
  */
 #include "config.h"
 
@@ -30,17 +29,19 @@
 #include "bench/level.h"
 #include "gpu/gpu.h"
 
+/* Seconds before the measurement, and of the measurement. A longer one varies less from run to
+ * run. */
 #define WARM_UP 0.5
 #define SECONDS 1.5
 
 enum { MAX_BATCHES = 64, MAX_DEVICES = 16 };
 
-/* One batch, and the thread that has it. */
+/* One batch, and its thread. */
 struct turn {
     struct gpu_engine *engine;
     struct gpu_batch *batch;
     pthread_t thread;
-    atomic_ullong bytes; /* matched so far */
+    atomic_ullong bytes; /* bytes matched so far */
     struct gpu_times sum;
     unsigned long rounds;
 };
@@ -86,7 +87,7 @@ static unsigned long long sum_bytes(struct turn *turns, int count)
     return sum;
 }
 
-/* Fills a batch with segments of the file, which is read over and over. */
+/* Fills a batch with segments of the file, which is read again and again. */
 static void fill(struct gpu_batch *b, size_t segment_size, FILE *f)
 {
     while (gpu_batch_fits(b, segment_size)) {

@@ -1,5 +1,5 @@
 /*
- * level.h - the level, or the method of a paper, that a measuring program is given
+ * level.h - reads the level or the method that a measuring program gets as an argument
  */
 #ifndef GZLZSS_BENCH_LEVEL_H
 #define GZLZSS_BENCH_LEVEL_H
@@ -9,8 +9,8 @@
 
 #include "papers/papers.h"
 
-/* The row of `text`, which is the number of a level but 0, or what --matcher takes.  Ends the
- * program if it is neither. */
+/* Returns the row for text: the number of a level from LZ_LEVEL_MIN on, or a method as --matcher
+ * takes it. If text is neither, prints a message and ends the program. */
 static inline struct lz_level level_of(const char *text)
 {
     struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);

@@ -3,16 +3,18 @@
 #
 #   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, LEVELs all but 0 and PEERs pigz, gzip and
-# libdeflate-gzip; peers without the level, or not installed, are left out, and so is pigz -11,
-# which is zopfli and a hundred times slower.  GZLZSS names the command to measure, with options if
-# need be (default: ./gzlzss).  The tools take turns, RUNS times (default 3), each file first read
-# once, output to a file in memory (/dev/shm); the best time counts.  gzip and libdeflate-gzip have
-# one thread; -s also measures gzlzss with one.  Speed is in MB of input a second of wall time.
-# Every output is decompressed by gzip and compared.  After the tables come ratios to the peers, and
-# whether what is asked of the levels holds.
+# FILEs are those of bench/corpora.sh by default, LEVELs all but 0, and PEERs pigz, gzip and
+# libdeflate-gzip. A peer that is not installed, or does not have the level, is left out. So is pigz
+# -11, which is zopfli and a hundred times slower. GZLZSS is the command to measure, with options if
+# needed (default: ./gzlzss).
 #
-# With -C, the peers' figures are kept in the file CACHE and taken from there another time.
+# The tools take turns, RUNS times (default 3). Each file is read once before, and the output goes
+# to a file in memory (/dev/shm). The best time counts. gzip and libdeflate-gzip have one thread; -s
+# also measures gzlzss with one. Speed is in MB of input for each second of wall time. gzip
+# decompresses every output, and the result is compared. After the tables come ratios to the peers,
+# and whether the levels meet their requirements.
+#
+# With -C, the peers' numbers are kept in the file CACHE, and read from there the next time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -56,8 +58,8 @@ for peer in $peers; do
     fi
 done
 
-# Results are lines of FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, with tabs between, here and
-# in the cache; in memory, the first four are the key of the last two.
+# Results are lines of FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, separated by tabs, both here
+# and in the cache. In the arrays, the first four are the key of the last two.
 declare -A sizes times cached
 if [ -f "$cache" ]; then
     while IFS=$'\t' read -r name bytes level tool size usec; do
@@ -69,7 +71,8 @@ if [ -f "$cache" ]; then
     echo "Peers' figures that $cache has are of an earlier run: ratios to their speeds are not of one run."
 fi
 
-# measure TOOL: FILE at LEVEL, unless the tool does not have the level or the cache has the figures.
+# measure TOOL runs it on $file at $level, unless the tool lacks the level or the cache has its
+# numbers.
 measure() {
     local command=("$1")
     case $1 in
@@ -140,7 +143,7 @@ function known(file, level, tool) {
     return (file, level, tool) in sizes
 }
 
-# hold(RULE, VALUE, OK, PLACE) counts a figure for a rule, and gives it as it is shown.
+# hold(RULE, VALUE, OK, PLACE) counts a number for a rule. Returns it as the tables show it.
 function hold(rule, value, ok, place) {
     value = sprintf("%.4f", value)
     if (!(rule in count)) rules[++nrules] = rule
@@ -164,7 +167,8 @@ function size_ratio(file, level, peer,    x, place, shown) {
         (level > 9 ? "10 to " hardest - 1 : "1 to 9") ", at most " peer, x, x <= 1, place)
 }
 
-# The ratio of the speeds of a tool and a peer, held to bounds; those of 0 are none.
+# Returns the ratio of the speeds of a tool and a peer, and checks it against the bounds least and
+# goal; 0 means no bound.
 function speed_ratio(file, level, tool, peer, least, goal,    x, place, shown) {
     if (!known(file, level, tool) || !known(file, level, peer)) return "-"
     x = times[file, level, peer] / times[file, level, tool]
@@ -194,7 +198,7 @@ function print_sum(    l, t) {
 }
 
 END {
-    # What is asked of speed at a level, as a multiple of the peer, and what is hoped for.
+    # The least speed of a level, as a multiple of the speed of the peer, and the goal.
     least[1] = 1.3; goal[1] = 2
     least[6] = 1.6; goal[6] = 2.5
     least[9] = 1.5; goal[9] = 2.9

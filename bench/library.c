@@ -1,24 +1,27 @@
 /*
- * library.c - libgzlzss beside zlib, libdeflate and ISA-L, on buffers in memory
+ * library.c - measures libgzlzss beside zlib, libdeflate and ISA-L, on buffers in memory
  *
  *   bench/library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MILLISECONDS] FILE
  *
- * Default: as many threads as processors, levels 1 and 6, buffers of 4096, 65536, 1048576 and
- * 100000000 bytes of FILE, 5 rounds of 200 ms or one call.  `-t 1` leaves out "all".
+ * Defaults: as many threads as processors; levels 1 and 6; buffers of 4096, 65536, 1048576 and
+ * 100000000 bytes of FILE; 5 rounds of 200 ms, or of one call if that takes longer. `-t 1` leaves
+ * out "all".
  *
- * Prints microseconds a call, the medians over the rounds, in which the libraries take turns:
+ * Prints microseconds for each call, the medians over the rounds. In a round, the libraries take
+ * turns:
  *
- *     one     one thread calls; the object of libgzlzss has one thread, too, and no GPU
- *     all     as many threads call at a time, each for a buffer of its own: the time of a call divided
- *             by the number of threads.  They share one object of libgzlzss, which has as many
- *     shared  one thread calls, and the object has as many threads: what no other library does
+ *     one     one thread calls. libgzlzss's object has one thread, too, and no GPU.
+ *     all     THREADS threads call at a time, each with a buffer of its own. Printed is the time
+ *             of a call divided by THREADS. All share one libgzlzss object with THREADS threads.
+ *     shared  one thread calls, and libgzlzss's object has THREADS threads. No other library can
+ *             do this.
  *
- * and what the buffers are compressed to, as a percentage.  All make and read gzip's format, with
- * objects that are used again.  What each makes is decompressed by zlib once, and compared; what is
- * decompressed for time is made by libdeflate.  ISA-L has levels 0 to 3; beside level 1 it is at 1,
- * beside others at 3.
+ * Also prints the compressed size of the buffers, as a percentage. All libraries make and read
+ * gzip's format, with objects that are used again. zlib decompresses each library's output once,
+ * and the result is compared. The timed decompression reads libdeflate's output. ISA-L has levels 0
+ * to 3: it runs at level 1 beside level 1, and at level 3 beside all others.
  *
- * Needs libdeflate and ISA-L; Debian has libdeflate-dev and libisal-dev.
+ * Needs libdeflate and ISA-L (in Debian, libdeflate-dev and libisal-dev).
  */
 #include "config.h"
 
@@ -42,7 +45,8 @@
 #define ROUNDS_MAX 100
 #define LIST_MAX 8
 
-/* Input that a thread goes through before it begins again: more than the caches hold. */
+/* Input that a thread goes through before it begins again. It must be more than the caches hold, or
+ * the result is too good. */
 #define CYCLE_SIZE ((size_t)64 << 20)
 
 static void die(const char *what)
@@ -68,12 +72,13 @@ static double now(void)
 
 /* --- The libraries -------------------------------------------------------------------------- */
 
-/* What a thread has of a library; of libgzlzss, all threads have the same. */
+/* A library. `open` makes an object; each thread has its own, or all threads share one if
+ * is_shared. */
 struct library {
     const char *name;
     void *(*open)(int level, int threads);
     void (*close)(void *z);
-    /* Both return the bytes of output, 0 on an error. */
+    /* Both return the bytes of output; 0 on an error. */
     size_t (*compress)(void *z, void *out, size_t room, const void *in, size_t len);
     size_t (*decompress)(void *z, void *out, size_t room, const void *in, size_t len);
     bool is_shared;
@@ -255,13 +260,13 @@ static const struct library libraries[] = {
 
 /* --- Measuring ------------------------------------------------------------------------------ */
 
-/* The buffers that the threads go through, as input of compression and of decompression. */
+/* The buffers that the threads go through, and their compressed forms. */
 struct buffers {
     const uint8_t *data;
     size_t size, count;
     uint8_t **gz;
     size_t *gz_len;
-    size_t room; /* that is enough for the output of both */
+    size_t room; /* bytes of output that are enough in both directions */
 };
 
 struct caller {
@@ -269,15 +274,16 @@ struct caller {
     const struct buffers *b;
     void *z;
     bool decompresses;
-    size_t first, step; /* of the buffers */
-    double seconds;     /* to go on for */
+    size_t first, step; /* the first buffer, and the distance to the next */
+    double seconds;     /* how long to go on */
     pthread_barrier_t *start;
     uint8_t *out;
-    size_t calls; /* results: how many, */
+    /* Results: the number of calls, when the first began, and when the last ended. */
+    size_t calls;
     double begin, end;
 };
 
-/* Calls for one buffer after another. */
+/* Calls the library for one buffer after another. */
 static void *caller_main(void *argument)
 {
     struct caller *c = argument;
@@ -302,10 +308,10 @@ static void *caller_main(void *argument)
     return NULL;
 }
 
-/* What one way of calling a library needs; it is kept from round to round. */
+/* One way of calling a library. It is kept from round to round. */
 struct way {
     const struct library *library;
-    int callers, threads; /* threads that call, and of the object */
+    int callers, threads; /* threads that call, and threads of the object */
     struct caller *c;
     double us[ROUNDS_MAX];
 };
@@ -337,8 +343,8 @@ static void way_close(struct way *w)
     free(w->c);
 }
 
-/* Microseconds a call: from when the first thread begins to when the last has ended, by the calls of
- * all. */
+/* Returns the microseconds for a call: the time from the first thread's begin to the last thread's
+ * end, divided by the calls of all threads. */
 static double way_run(struct way *w, double seconds)
 {
     pthread_t threads[THREADS_MAX];
@@ -379,7 +385,8 @@ struct settings {
     double seconds;
 };
 
-/* Checks what each library makes of the first buffers, and returns what part of them is left. */
+/* Checks each library's output for the first buffers. Returns its size, as a part of the
+ * input's. */
 static double check(const struct library *l, const struct buffers *b, int level)
 {
     const size_t count = b->count < 64 ? b->count : 64;
@@ -405,7 +412,7 @@ static double check(const struct library *l, const struct buffers *b, int level)
     return (double)sum / (double)(count * b->size);
 }
 
-/* Measures all libraries in turn and prints a row. */
+/* Measures all libraries in turn, and prints a row. */
 static void measure(const struct settings *s, const struct buffers *b, int level, bool decompresses,
                     const char *how)
 {
@@ -421,7 +428,7 @@ static void measure(const struct settings *s, const struct buffers *b, int level
                                .threads = strcmp(how, "one") == 0 ? 1 : s->threads};
         way_open(&ways[i], b, level, decompresses);
     }
-    for (int round = -1; round < s->rounds; round++) /* the first one does not count */
+    for (int round = -1; round < s->rounds; round++) /* the first round does not count */
         for (size_t i = 0; i < count; i++) {
             const double t = way_run(&ways[i], round < 0 ? 0 : s->seconds);
 
@@ -495,7 +502,7 @@ static void measure_size(const struct settings *s, const uint8_t *data, size_t l
     buffers_close(&b);
 }
 
-/* Reads numbers with commas between them; returns how many. */
+/* Reads numbers with commas between them. Returns how many there are. */
 static int read_list(const char *text, size_t *list)
 {
     int count = 0;

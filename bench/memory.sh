@@ -3,11 +3,11 @@
 #
 #   bench/memory.sh [-p "THREADS..."] [-l "LEVEL..."] [FILE]
 #
-# For each number of THREADS (default 1, 2, 4 and 8) a column "file, pipe" in MiB, headed by the
-# limit, 24 MiB for each thread and 32 MiB, that holds for levels 1 to 9: (!) marks what exceeds
-# it.  The last column is what one thread more costs, from the first and the last column.  FILE
-# (default: the kernel source of bench/corpora.sh) has to be large enough to occupy the threads.
-# GZLZSS names the command to measure, with options if need be (default: ./gzlzss).  Needs GNU time.
+# Prints a column "file, pipe" in MiB for each number of THREADS (default 1, 2, 4 and 8). Its head
+# has the limit for levels 1 to 9, 24 MiB for each thread and 32 MiB; (!) marks what exceeds it. The
+# last column is the memory that one more thread takes, from the first and the last column. FILE
+# (default: the kernel source of bench/corpora.sh) must be large enough to keep all threads busy.
+# GZLZSS is the command to measure, with options if needed (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -25,7 +25,7 @@ done
 shift $((OPTIND - 1))
 file=${1:-$corpora/linux200}
 
-# mib KIB, a tenth being enough.
+# mib KIB prints MiB with one decimal.
 mib() {
     decimal $(($1 * 10 / 1024))
 }

@@ -1,20 +1,20 @@
 #!/bin/bash
-# mpi.sh - how gzlzss-mpi scales with its ranks, beside gzlzss with as many threads
+# mpi.sh - measures how gzlzss-mpi scales with its ranks, beside gzlzss with as many threads
 #
 #   bench/mpi.sh [-p THREADS] [-n "RANKS..."] [-l LEVEL] [-r REPEATS] FILE
 #
-# Compresses FILE by 1, 2, 4, 8 ranks of 2 threads (-n, -p), and by gzlzss with the threads that these
-# have in all; then decompresses it.  Prints for each the seconds (the best of 3 rounds, -r; without what
-# it takes to start as many ranks that do nothing), GB of FILE a second, and the efficiency: the speed-up
-# over the first row divided by how many times as many threads there are.  Every output is compared with
-# gzlzss's.  FILE should be in the page cache, and in a directory that takes two more copies of it: a tmpfs, so that
-# the file system is not what is measured.
+# Compresses FILE by 1, 2, 4, 8 ranks (-n) of 2 threads each (-p), and by gzlzss with the same
+# number of threads in all; then decompresses it. Prints for each the seconds, GB of FILE a second,
+# and the efficiency. The seconds are the best of 3 rounds (-r), without the time to start as many
+# ranks that do nothing. The efficiency is the speed-up over the first row, divided by the factor in
+# threads. Every output is compared with that of gzlzss. FILE should be in the page cache, in a
+# tmpfs with space for two more copies: else this measures the file system.
 #
-# GZLZSS is the command, gzlzss-mpi beside it; MPIRUN is what starts the ranks, with its options.  Where MPI
-# is just in a folder, with the libraries that it needs: LD_LIBRARY_PATH=DIR/lib PATH=DIR/bin:$PATH and, of
-# MPICH, MPIRUN="mpiexec.hydra -launcher fork" (hydra_pmi_proxy stands beside that).  Of the
-# processors, MPI must not bind a rank to fewer than its threads: Open MPI is told so here, MPICH does not
-# by itself.
+# GZLZSS is the command; gzlzss-mpi must be beside it. MPIRUN starts the ranks, with its options. If
+# MPI is only unpacked into a folder DIR, with the libraries that it needs, set
+# LD_LIBRARY_PATH=DIR/lib and PATH=DIR/bin:$PATH; for MPICH, also MPIRUN="mpiexec.hydra -launcher
+# fork" (hydra_pmi_proxy must be beside it). MPI must not bind a rank to fewer processors than it
+# has threads: this script tells Open MPI so, and MPICH binds nothing by default.
 set -u
 
 threads=2 ranks="1 2 4 8" level=6 repeats=3
@@ -56,7 +56,7 @@ trap 'rm -f "$out" "$want" "$plain" "$plain.gz"' EXIT
 "$gzlzss" "-$level" -nc "$file" >"$want"
 cp "$want" "$plain.gz"
 
-# seconds COMMAND...: the seconds that it takes.
+# seconds COMMAND... prints the seconds that it takes.
 seconds() {
     local begin end
     begin=$(date +%s.%N)
@@ -65,8 +65,8 @@ seconds() {
     awk -v b="$begin" -v e="$end" 'BEGIN { print e - b }'
 }
 
-# run KEY OUTPUT WANT COMMAND...: keeps the least seconds so far in least[KEY].  OUTPUT, if it is not
-# empty, is compared with WANT and removed.
+# run KEY OUTPUT WANT COMMAND... runs it, and keeps the least seconds in least[KEY]. A non-empty
+# OUTPUT is compared with WANT, and removed.
 declare -A least
 run() {
     local key=$1 output=$2 wanted=$3 took
@@ -79,7 +79,7 @@ run() {
     least[$key]=$(printf '%s\n' "$took" "${least[$key]:-$took}" | sort -g | head -n 1)
 }
 
-# row WHAT THREADS SECONDS START: prints it; $first is the speed of one thread in the first row.
+# row WHAT THREADS SECONDS START prints a row. $first is the speed of one thread in the first row.
 first=
 row() {
     local speed
@@ -89,8 +89,8 @@ row() {
         'BEGIN { printf "%-26s %7d %8.3f %8.3f %8.3f %10.2f\n", w, n, t - o, o, s, s / n / f }'
 }
 
-# table WHAT OPTION...: measures all and prints the table.  Once all had their turn, all have the next:
-# the machine may be faster at one time than at another.
+# table WHAT OPTION... measures everything and prints the table. All rows take turns in each round,
+# because the machine may be faster at one time than at another.
 table() {
     local what=$1 input=$file output=$out wanted=$want n i
     shift

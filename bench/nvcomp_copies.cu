@@ -1,21 +1,25 @@
 /*
- * nvcomp_copies.cu - how fast nvCOMP's batched Deflate takes data in a GPU's memory to the host's
+ * nvcomp_copies.cu - measures how fast nvCOMP's batched Deflate brings data from a GPU's memory to
+ * the host's
  *
  *   nvcc -O3 bench/nvcomp_copies.cu -I DIR/include -L DIR/lib64 -l:libnvcomp.so.6 -lz \
  *       -Xlinker -rpath,DIR/lib64 -o nvcomp_copies
  *   ./nvcomp_copies [-n MB] [-r RUNS] [-a ALGORITHM]... FILE
  *
- * DIR is nvCOMP's, for instance nvidia/libnvcomp of the Python package nvidia-libnvcomp-cu13.  FILE is
- * repeated until there are so many MB (default 1000), in chunks of 64 KiB, each of which becomes a raw
- * DEFLATE stream.  For each ALGORITHM (default 1, 2 and 4), after a run that does not count, the
- * median of RUNS (default 5), as a line ALGORITHM,WAY,BYTES,OUT_BYTES,SECONDS,GB/s, of
+ * DIR is nvCOMP's folder, for instance nvidia/libnvcomp of the Python package
+ * nvidia-libnvcomp-cu13. FILE is repeated until there are MB (default 1000), and cut into chunks of
+ * 64 KiB. Each chunk becomes a raw DEFLATE stream. For each ALGORITHM (default 1, 2 and 4), times
+ * these ways:
  *
- *   kernels     compression alone, from the GPU's memory to the GPU's
- *   copied      the same, then the streams put side by side on the GPU and copied to pinned memory,
- *               with their sizes: what a program has to do at least to have them there
+ *   kernels     only compression, from the GPU's memory to the GPU's memory
+ *   copied      the same; then the GPU puts the streams side by side, and they are copied to pinned
+ *               memory with their sizes. A program has to do at least this to have them there.
  *
- * It is not a .gz yet: the CRC-32 of the data would have to be computed, and the streams joined.  The
- * streams are checked with zlib.
+ * Prints a line ALGORITHM,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
+ * (default 5), after one run that does not count. zlib checks the streams.
+ *
+ * The result is no .gz yet: a program would also have to compute the CRC-32 of the data, and join
+ * the streams.
  */
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -29,6 +33,7 @@
 #include <vector>
 #include <zlib.h>
 
+/* Bytes of a chunk, which becomes one stream. */
 #define CHUNK ((size_t)65536)
 
 static void die(const char *what)
@@ -57,7 +62,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Puts the streams side by side: stream i to to + starts[i].  A block takes one. */
+/* Copies stream i to to + starts[i]. There is one block for each stream. */
 __global__ void gather(uint8_t *to, const size_t *starts, const uint8_t *from, size_t step,
                        const size_t *sizes)
 {
@@ -72,9 +77,9 @@ struct setting {
     size_t len, chunks, step, temp_size;
     uint8_t *in, *out, *side_by_side, *host;
     void *temp;
-    void **in_chunks, **out_chunks; /* these, and what follows, on the GPU */
+    void **in_chunks, **out_chunks; /* on the GPU, like the next line */
     size_t *in_sizes, *out_sizes, *starts;
-    size_t *host_sizes, *host_starts; /* pinned */
+    size_t *host_sizes, *host_starts; /* pinned memory */
     cudaStream_t stream;
     nvcompBatchedDeflateCompressOpts_t options;
 };
@@ -115,7 +120,7 @@ static size_t run(const struct setting *s, bool copies)
     return total;
 }
 
-/* Whether zlib makes the data of the streams. */
+/* Whether zlib decompresses the streams to the data. */
 static bool is_right(const struct setting *s, const std::vector<uint8_t> &data)
 {
     std::vector<uint8_t> back(CHUNK);
@@ -140,7 +145,7 @@ static bool is_right(const struct setting *s, const std::vector<uint8_t> &data)
     return true;
 }
 
-/* Readies memory for an algorithm. */
+/* Allocates and fills the memory for an algorithm. */
 static void make(struct setting *s, int algorithm)
 {
     std::vector<void *> in(s->chunks), out(s->chunks);

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""nvcomp_deflate.py - what nvCOMP's batched DEFLATE makes of a file
+"""nvcomp_deflate.py - measures nvCOMP's batched DEFLATE on a file
 
     bench/nvcomp_deflate.py [-r RUNS] [-n BYTES] FILE
     bench/nvcomp_deflate.py --version
 
-The first BYTES (default 256 MiB) of FILE are cut into chunks of 64 KiB, each of which becomes a raw
-DEFLATE stream of its own.  Prints a line LEVEL,BYTES,OUT_BYTES,SECONDS,CHECKED for each of nvCOMP's
-algorithm types (its levels); the time is the best of RUNS (default 3) after one that does not count,
-from data in the GPU's memory to data in the GPU's memory: neither reading, nor copying, nor writing is
-in it, and what comes out is no .gz file.  Every chunk is decompressed by Python's zlib and compared;
-CHECKED is "zlib", or "WRONG".
+Cuts the first BYTES (default 256 MiB) of FILE into chunks of 64 KiB. Each chunk becomes a raw
+DEFLATE stream. Prints a line LEVEL,BYTES,OUT_BYTES,SECONDS,CHECKED for each of nvCOMP's algorithm
+types, which are its levels. SECONDS is the best of RUNS (default 3), after one run that does not
+count. It is from data in the GPU's memory to data in the GPU's memory, without reading, copying or
+writing, and the result is no .gz file. Python's zlib decompresses every chunk; CHECKED is "zlib" if
+all are right, else "WRONG".
 
-Where there is no nvCOMP, no numpy or no GPU that it can use, it says so and its exit status is 3.
+Without nvCOMP, numpy or a GPU that nvCOMP can use, prints why, and exits with status 3.
 """
 import argparse
 import sys
@@ -19,7 +19,8 @@ import time
 import zlib
 
 CHUNK = 65536
-# From the fastest that finds matches to the best ratio; 0 is entropy coding alone, and 3 the same as 2.
+# nvCOMP's algorithm types, from the fastest that finds matches to the one with the best ratio. Type
+# 0 is entropy coding alone, and type 3 is the same as 2.
 LEVELS = (1, 2, 4, 5)
 
 
@@ -40,13 +41,13 @@ def import_nvcomp():
 
 
 def on_gpu(nvcomp, chunks):
-    """The chunks in the GPU's memory: up to nvCOMP 5 a list of arrays, from 6 on a batch."""
+    """Copies the chunks to the GPU. Returns a list of arrays up to nvCOMP 5, and a batch from 6 on."""
     arrays = nvcomp.as_arrays(chunks)
     return [a.cuda() for a in arrays] if isinstance(arrays, list) else arrays.cuda()
 
 
 def sizes(arrays):
-    """The arrays' sizes in bytes, once the GPU has finished them: that is what asking waits for."""
+    """Returns the arrays' sizes in bytes. Asking for them waits until the GPU is done."""
     if isinstance(arrays, list):
         return [a.buffer_size for a in arrays]
     return list(arrays.buffer_sizes)
@@ -64,7 +65,7 @@ def is_right(np, arrays, chunks):
 
 
 def measure(nvcomp, np, chunks, level, runs):
-    """The best time and the sum of the compressed sizes, and whether they are right."""
+    """Returns the best time, the sum of the compressed sizes, and whether all streams are right."""
     codec = nvcomp.Codec(
         algorithm="Deflate",
         algorithm_type=level,
@@ -104,7 +105,7 @@ def main():
     if data.size == 0:
         give_up(f"{args.file} is empty")
     chunks = [data[i : i + CHUNK] for i in range(0, data.size, CHUNK)]
-    # nvCOMP's own exceptions say what is missing, be it a GPU, a driver or a library.
+    # The exceptions of nvCOMP say what is missing: a GPU, a driver or a library.
     try:
         for level in LEVELS:
             seconds, total, right = measure(nvcomp, np, chunks, level, args.runs)

@@ -1,14 +1,12 @@
 /*
- * paper_stage.c - what one core makes of a file by a level or by the method of a paper, and what the
- * paper's own coding makes of that
+ * paper_stage.c - measures how a level or a paper's method matches a file on one core, and computes
+ * the size in the paper's own coding
  *
  *   bench/paper_stage FILE LEVEL|METHOD[,KEY=VALUE]... [MIB]
  *
- * Default: at most 128 MiB of FILE.
- *
- * Prints the MB of input that a core matches in a second of its time, how many sequences there are, which
- * part of the input the matches cover, and the bytes that the paper's coding takes; "-" for a level, which
- * has none.  bench/papers.sh runs it.
+ * Uses at most MIB (default 128) of FILE. Prints the MB of input that a core matches in a second of
+ * its processor time, the number of sequences, the percentage of the input that matches cover, and
+ * the bytes in the paper's coding ("-" for a level, which has none). bench/papers.sh runs it.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
-# papers.awk - prints a gnuplot script that draws what bench/papers.sh has measured, papers.csv: ratio
-# against the stage's speed, on the GPU, or on a core if there was none; bench/plot.sh runs it
+# papers.awk - prints a gnuplot script that draws the results of bench/papers.sh, papers.csv: ratio
+# against the speed of the stage, on the GPU, or on a core if there was no GPU
 #
-# The variable png is the terminal for PNG.  The plots go to papers.png and papers.svg, one small plot for each
-# kind of data.  Levels are in blue, methods in vermilion; a grey point beside a method is the ratio in its
-# own coding.
+# bench/plot.sh runs it. The variable png is the terminal for PNG. The plots go to papers.png and
+# papers.svg, with one small plot for each kind of data. Levels are blue, methods vermilion. A grey
+# point beside a method is the ratio in its own coding.
 
 NR > 1 {
     matcher = $0

@@ -1,21 +1,24 @@
 #!/bin/bash
-# papers.sh - all methods of papers, and levels 1, 6 and 9, on several kinds of data, in one table
+# papers.sh - measures all methods of papers, and levels 1, 6 and 9, on several kinds of data, in
+# one table
 #
 #   bench/papers.sh [-m MIB] [-o DIR] [-r RUNS] [-w MATCHER]... [FILE...]
 #
-# The data are FILEs, or: text, source, XML, binaries and DNA out of Debian packages (bench/corpora.sh), and
-# arrays of counters, of a field and of quantization codes (bench/arrays.c), each cut to MIB (default: 96); what
-# is shorter, like the DNA, comes over and over again.
-# DIR (default: the current one) gets papers.csv, and papers.md with a table for each; bench/plot.sh DIR draws
-# ratio against speed.  -w adds a method with other parameters, like -w culzss,window=64.
+# The data are the FILEs. By default they are text, source, XML, binaries and DNA out of Debian
+# packages (bench/corpora.sh), and arrays of counters, of a field and of quantization codes
+# (bench/arrays.c). Each is cut to MIB (default: 96); shorter ones, like the DNA, are repeated. DIR
+# (default: the current one) gets papers.csv, and papers.md with one table for each; bench/plot.sh
+# DIR draws ratio against speed. -w adds a method with other parameters, for instance -w
+# culzss,window=64.
 #
-# For each there is: the .gz in bytes, which gzip has to read; what the paper's own coding takes, computed from
-# the sequences (bench/codings.c); the MB that a core matches in a second; the GB that the GPU stage does
-# (where there is a GPU that the command can use); and the command's time with all cores and, there, with the
-# GPU, the best of RUNS (default: 3) in turn.  The outputs of both have to be equal.
+# The columns are: the bytes of the .gz, which gzip must be able to read; the bytes in the paper's
+# own coding, computed from the sequences (bench/codings.c); the MB that a core matches in a second;
+# the GB/s of the GPU stage (if the command can use a GPU); and the command's time with all cores
+# and, with a GPU, with the GPU, the best of RUNS (default: 3) in turn. The outputs of both must be
+# equal.
 #
-# GZLZSS names the command to measure (default: ./gzlzss); make builds bench/paper_stage, bench/gpu_stage and
-# bench/arrays beside it.
+# GZLZSS is the command to measure (default: ./gzlzss); bench/paper_stage, bench/gpu_stage and
+# bench/arrays, which make builds, must be in its folder.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -45,12 +48,12 @@ if echo x | "${gzlzss[@]}" --backend=gpu >"$work/out" 2>/dev/null; then
     fi
 fi
 
-# The methods, by what the command says of them, and the levels.
+# The methods that the command lists, and the levels.
 mapfile -t matchers < <("${gzlzss[@]}" --matcher=help | sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p')
 [ ${#matchers[@]} -gt 0 ] || fail "this gzlzss has no methods of papers"
 matchers+=("${more[@]}" 1 6 9)
 
-# cut_to NAME COMMAND...: $work/data/NAME of the beginning of what the command prints.
+# cut_to NAME COMMAND... writes the start of the command's output to $work/data/NAME.
 mkdir "$work/data"
 data=()
 cut_to() {
@@ -62,14 +65,15 @@ cut_to() {
         "$@" 2>"$work/cut" || status=$?
         echo "$status" >"$work/status"
     } | head -c $((mib << 20)) >"$work/data/$name"
-    # It may find that nobody reads on.
+    # The command may fail because head reads no further.
     [ "$(cat "$work/status")" -eq 0 ] || [ "$(stat -c %s "$work/data/$name")" -eq $((mib << 20)) ] ||
         fail "failed: $*: $(cat "$work/cut")"
     [ -s "$work/data/$name" ] || fail "$name is empty"
     data+=("$name")
 }
 
-# over_again FILE prints it as often as it takes.  No match goes so far back as from one to the next.
+# over_again FILE prints it as often as needed. The copies are too far apart for a match from one to
+# the next.
 over_again() {
     local i
     for ((i = 0; i <= (mib << 20) / $(stat -Lc %s "$1"); i++)); do
@@ -94,7 +98,7 @@ else
     done
 fi
 
-# options MATCHER leaves the command's options for it in $chosen.
+# options MATCHER sets $chosen to the command's options for it.
 options() {
     case $1 in
     [0-9]*) chosen=("-$1") ;;
@@ -102,7 +106,7 @@ options() {
     esac
 }
 
-# run ENGINE FILE: one run of the command; leaves the least of the runs so far in best[ENGINE].
+# run ENGINE FILE runs the command once. best[ENGINE] is the least time so far.
 declare -A best
 run() {
     timed "${gzlzss[@]}" -n "${chosen[@]}" "--backend=$1" -c "$2" || fail "failed: ${chosen[*]}, $1, $2"
@@ -111,7 +115,7 @@ run() {
     fi
 }
 
-# line DATA MATCHER: measures, and adds a line to the table.
+# line DATA MATCHER measures, and adds a line to the table.
 line() {
     local file=$work/data/$1 size gz own core stage sequences matched i words
     size=$(stat -c %s "$file")

@@ -1,6 +1,6 @@
-# papers_table.awk - prints the tables of what bench/papers.sh has measured, papers.csv, in Markdown
+# papers_table.awk - prints the results of bench/papers.sh, papers.csv, as Markdown tables
 #
-# A method that takes parameters has commas in its name, and so quotes around it.
+# The name of a method with parameters has commas in it, so it is in quotes.
 
 function ratio(bytes) {
     return bytes == "" ? "" : sprintf("%.3f", field[2] / bytes)

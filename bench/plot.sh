@@ -1,13 +1,15 @@
 #!/bin/bash
-# plot.sh - draws what bench/bench.sh, bench/decompress.sh and bench/papers.sh measured, as PNG and SVG
+# plot.sh - draws the results of bench/bench.sh, bench/decompress.sh and bench/papers.sh, as PNG and
+# SVG
 #
 #   bench/plot.sh DIR
 #
-# DIR/results.csv and DIR/time.csv become, as far as there is something in them, DIR/pareto-FILE
-# (speed against ratio), DIR/size (throughput against input size), DIR/threads and DIR/devices (scaling),
-# and DIR/time-FILE (where the wall time goes), each .png and .svg; and what bench/decompress.sh -o DIR
-# measured, DIR/decompress.csv, becomes DIR/decompress, and bench/papers.sh's DIR/papers.csv DIR/papers.  The measuring need not have been done on this
-# machine.  Needs gnuplot (apt-get install gnuplot-nox) and awk.
+# Draws each file that DIR has. From results.csv and time.csv of bench/bench.sh come DIR/pareto-FILE
+# (speed against ratio), DIR/size (throughput against input size), DIR/threads and DIR/devices
+# (scaling), and DIR/time-FILE (where the wall time goes). From decompress.csv of
+# bench/decompress.sh comes DIR/decompress, and from papers.csv of bench/papers.sh DIR/papers. Each
+# is a .png and a .svg. The measuring may have been done on another machine. Needs gnuplot (apt-get
+# install gnuplot-nox) and awk.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 here=$(cd "${0%/*}" && pwd)
@@ -30,7 +32,7 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
 fi
 script=$(mktemp)
 trap 'rm -f "$script"' EXIT
-# awk would take a backslash in the name for more than it is, and gnuplot a quote.
+# awk would interpret a backslash in the name, and gnuplot a quote.
 (
     cd "$1"
     if [ -r results.csv ]; then

@@ -1,10 +1,11 @@
-# plots.awk - prints a gnuplot script that draws what results.awk has read; bench/plot.sh runs it
+# plots.awk - prints a gnuplot script that draws the results that results.awk has read
 #
-# The variables dir and png are the directory for the plots and the terminal for PNG.  Each plot is
-# drawn as PNG and as SVG.  The colours are those of Okabe and Ito, which those who do not tell red
-# from green can tell apart; in grey, the points' shapes and the lines' dashes do.
+# bench/plot.sh runs it. The variable dir is the directory for the plots, and png the terminal for
+# PNG. Each plot is drawn as PNG and as SVG. The colours are those of Okabe and Ito, which people
+# who cannot tell red from green can tell apart. In grey, the shapes of points and the dashes of
+# lines differ.
 
-# style(SERIES, WHAT): gnuplot's words for a line's colour, dashes and points; a line's title.
+# style(SERIES) returns gnuplot's options for a line: colour, dashes and points.
 function style(s) {
     if (s == "gzlzss cpu") return "lc rgb '#0072B2' dt 1 lw 2 pt 7 ps 1.3"
     if (s == "gzlzss gpu") return "lc rgb '#D55E00' dt 1 lw 2 pt 5 ps 1.3"
@@ -18,8 +19,8 @@ function style(s) {
     return "lc rgb '#882255' dt 3 lw 1.5 pt 2 ps 1.3"
 }
 
-# Where the level stands at a point, in its colour: the engines of gzlzss have the same ratio and must not
-# write upon each other.
+# Returns the options for the level's label beside a point, in the point's colour. The engines of
+# gzlzss have the same ratio, so their labels go to different sides of the point.
 function beside(s,    colour) {
     colour = style(s)
     sub(/ dt .*/, "", colour)
@@ -33,7 +34,7 @@ function label(s, p) {
     return s
 }
 
-# In quotes for gnuplot, which takes _ and ^ for more than they are.
+# Quotes text for gnuplot, which would interpret _ and ^.
 function quoted(text) {
     gsub(/\\/, "", text)
     gsub(/"/, "", text)
@@ -41,7 +42,7 @@ function quoted(text) {
     return "\"" text "\""
 }
 
-# begin(NAME, WIDTH, HEIGHT) and end(BODY): the plot, once for each terminal.
+# begin(NAME, WIDTH, HEIGHT) and end(BODY) print a plot, once for each terminal.
 function begin(name, width, height) {
     plot = name
     gsub(/[^A-Za-z0-9._-]/, "_", plot)
@@ -56,7 +57,7 @@ function end(body) {
     print "unset output"
 }
 
-# points(NAME, LIST, N, WHAT): a block of data with a line for each row in LIST.
+# points(NAME, LIST, N, WHAT) prints a block of data with one line for each row in LIST.
 function points(name, list, n, what,    k, i, x, y) {
     printf "$%s << EOD\n", name
     for (k = 1; k <= n; k++) {
@@ -68,7 +69,7 @@ function points(name, list, n, what,    k, i, x, y) {
     print "EOD"
 }
 
-# Staircases: what is to the right of it or above it has nobody reached.
+# Prints the Pareto front as steps: no tool reaches the area to the right of it or above it.
 function front(f,    i, k, n, list, key) {
     for (i = 1; i <= rows; i++)
         if (file[i] == f && is_on_front(i)) {
@@ -135,7 +136,7 @@ function common() {
         "set key spacing 1.2\n"
 }
 
-# The levels in part p, in list, in order; returns how many.
+# Puts the levels of part p into list, in order. Returns their number.
 function levels_of(p, list,    i, n, key, seen) {
     for (i = 1; i <= rows; i++)
         if (part[i] == p && is_right(i) && !(level[i] in seen)) {
@@ -147,7 +148,7 @@ function levels_of(p, list,    i, n, key, seen) {
     return n
 }
 
-# A panel for each level: speed against what x says.
+# Draws speed against bytes, threads or devices (x), with one panel for each level.
 function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, all, s, body, first) {
     nl = levels_of(p, levels)
     if (!nl) return
@@ -198,18 +199,19 @@ function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, 
     end(body "unset multiplot\n")
 }
 
-# --- Where the time goes ---------------------------------------------------------------------------
+# --- Where the time goes --------------------------------------------------------------------------
 
-# A box of the stack that has reached `top`, and grows.
+# Adds a box to the stack, whose height so far is `top`.
 function box(k, x1, x2, height) {
     if (height <= 0) return
     boxes[k] = boxes[k] sprintf("%g %.6g %g %g %.6g %.6g\n", (x1 + x2) / 2, top, x1, x2, top, top + height)
     top += height
 }
 
-# The steps of the threads, in shares of the threads' number, and beside it the GPU's, in shares of
-# theirs: both stacks, filled up with waiting, are as high as the wall time for a GB.  A GPU works on
-# several batches at a time, and their steps may add up to more than that: then each has its share.
+# Draws two stacks side by side, both as high as the wall time for a GB. The left one has the steps
+# of the threads, divided by the number of threads. The right one has the steps of the GPUs, divided
+# by the number of GPUs. Waiting fills each up. A GPU works on several batches at a time, so its
+# steps may add up to more than the wall time: then they are scaled down to it.
 function stack(i, x,    s, gb, wall, left, right, steps, share) {
     gb = t_bytes[i] / 1e9
     wall = t_secs[i] / gb
@@ -240,7 +242,7 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
     sort(list, m, key)
     split("read|match|encode|write|waiting, starting, ending|GPU: copy in|GPU: kernels|GPU: copy out|" \
         "GPU: idle, starting", name, "|")
-    # From dark to light within each stack, so that grey will do.
+    # Colours from dark to light in each stack, so that they also differ in grey.
     split("#00204D #31688E #7C9BBF #C8D8E8 #FFFFFF #7F2704 #E6550D #FDBE85 #FFFFFF", colour, " ")
     lines = m > 1 ? 2 : 1
     cols = m > 1 ? int((m + 2) / 2) : 2
@@ -270,7 +272,7 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
         }
         body = body "\n"
     }
-    # The last panel is the key to all of them.
+    # The last panel has the key to all of them.
     body = body "set label 1 at graph 0.02,0.06 \"" \
         (gpus ? "left: the threads, on average\\nright: the GPUs, on average" : "the threads, on average") \
         "\"\n" \

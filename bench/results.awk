@@ -1,10 +1,11 @@
-# results.awk - reads what bench/bench.sh measured; tables.awk and plots.awk go on from there
+# results.awk - reads the results of bench/bench.sh, for tables.awk and plots.awk
 #
 #   awk -f bench/results.awk -f bench/tables.awk DIR/results.csv DIR/time.csv
 #
-# A row of results.csv has a number, from 1 to rows, and its columns are in arrays by it: part, file,
-# bytes, tool, engine, level, threads, devices, out, secs and checked.  Those of time.csv likewise, from
-# 1 to times, in t_file, ..., t_step (by number and 1 to 7) and t_cpu, t_gpu.
+# The rows of results.csv are numbered from 1 to rows. Each column is an array, indexed by the row's
+# number: part, file, bytes, tool, engine, level, threads, devices, out, secs and checked. The rows
+# of time.csv are numbered from 1 to times, with the arrays t_file, ..., t_step (by number and step
+# 1 to 7), t_cpu and t_gpu.
 
 BEGIN { FS = "," }
 
@@ -40,7 +41,7 @@ function is_right(i) {
     return checked[i] != "WRONG" && out[i] > 0
 }
 
-# MB/s
+# Returns MB/s.
 function speed(i) {
     return bytes[i] / secs[i] / 1e6
 }
@@ -49,13 +50,14 @@ function is_sample(i) {
     return bytes[i] < most[file[i]]
 }
 
-# Whether it is known how much better or worse the sample compresses than the file.
+# Whether gzlzss -6 has compressed both the sample and the file, so that their ratios can be
+# related.
 function is_related(i) {
     return ((file[i], bytes[i]) in ratio_of_6) && ((file[i], most[file[i]]) in ratio_of_6)
 }
 
-# The ratio on the file: that on the sample, times what it is with gzlzss -6 on the file to what it is
-# with gzlzss -6 on the sample.
+# Returns the ratio on the file: the ratio on the sample, times the ratio of gzlzss -6 on the file,
+# divided by its ratio on the sample.
 function ratio(i,    r) {
     r = bytes[i] / out[i]
     if (is_sample(i) && is_related(i))
@@ -63,7 +65,8 @@ function ratio(i,    r) {
     return r
 }
 
-# Rows with the same one are points of one line: all but the level, the size or the number of threads.
+# Returns the name of the line that a row belongs to. The rows of a line differ only in level, size
+# or number of threads.
 function series(i) {
     if (tool[i] == "gzlzss") return "gzlzss " engine[i]
     if (tool[i] == "igzip" && part[i] == "pareto")
@@ -71,8 +74,8 @@ function series(i) {
     return tool[i]
 }
 
-# Whether no other row of the series is for the same input and faster: the part "size" has igzip with
-# several numbers of threads, of which the best counts.
+# Whether no other row of the series is faster on the same input. In the part "size", igzip has rows
+# with several numbers of threads; the best one counts.
 function is_best(i,    k) {
     for (k = 1; k <= rows; k++)
         if (part[k] == part[i] && bytes[k] == bytes[i] && level[k] == level[i] && series(k) == series(i) && \
@@ -81,12 +84,12 @@ function is_best(i,    k) {
     return 1
 }
 
-# nvCOMP's streams are no .gz files, and neither read nor written: it competes with none.
+# nvCOMP does not compete: its streams are no .gz files, and are neither read nor written.
 function competes(i) {
     return part[i] == "pareto" && tool[i] != "nvcomp" && is_right(i)
 }
 
-# Whether no other row is at least as fast and as small, and better in one.
+# Whether no other row is at least as good in speed and ratio, and better in one of them.
 function is_on_front(i,    k) {
     if (!competes(i)) return 0
     for (k = 1; k <= rows; k++)
@@ -96,13 +99,13 @@ function is_on_front(i,    k) {
     return 1
 }
 
-# What sorts levels: zopfli's i15 by its digits.
+# Returns a number to sort levels by; zopfli's i15 counts as 15.
 function rank(text) {
     sub(/^[^0-9]*/, "", text)
     return text + 0
 }
 
-# sort(LIST, N, KEY): the numbers in LIST, by what KEY has for them.
+# sort(LIST, N, KEY) sorts the numbers in LIST by their values in KEY.
 function sort(list, n, key,    i, k, x) {
     for (i = 2; i <= n; i++) {
         x = list[i]

@@ -3,10 +3,10 @@
 #
 #   bench/rsyncable.sh [-l "LEVEL..."] [FILE...]
 #
-# For each FILE (default: kernel source and gcide, of bench/corpora.sh), its first 50 MB: the size without
-# and with --rsyncable, and the bytes that rsync -z has to send ("literal data") to turn the
-# compressed file into that of the same data with a byte more, at the front and at 9 places after it;
-# of gzlzss and of gzip.  GZLZSS names the command to measure (default: ./gzlzss).
+# Uses the first 50 MB of each FILE (default: kernel source and gcide, of bench/corpora.sh). Prints
+# the size without and with --rsyncable. Then inserts a byte, at the front and at 9 more places, and
+# prints the bytes that rsync -z sends ("literal data") to turn the old compressed file into the new
+# one. Does so for gzlzss and for gzip. GZLZSS is the command to measure (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -25,7 +25,7 @@ command -v rsync >/dev/null || fail "needs rsync"
 size=50000000
 places=10
 
-# literal OLD NEW: bytes that rsync sends to make NEW of OLD.
+# literal OLD NEW prints the bytes that rsync sends to turn OLD into NEW.
 literal() {
     rm -rf "$work/to"
     mkdir "$work/to"

@@ -4,11 +4,11 @@
 #   bench/segments.sh [-b "KIB..."] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
 # Segments have 1024, 2048 and 4096 KIB by default, LEVELs are 1, 6, 9 and 12, and FILEs those of
-# bench/corpora.sh.  A cell has the size in bytes, the speed in MB of input a second of wall time (the
-# best of RUNS, default 3, in turns) and the peak resident memory in MiB; in the last table, of all
-# files, also how many millionths its size is from the first column's.  Every output is decompressed
-# by gzip and compared.  GZLZSS names the command to measure, with options if need be (default:
-# ./gzlzss).  Needs GNU time.
+# bench/corpora.sh. A cell has the size in bytes, the speed in MB of input for each second of wall
+# time (the best of RUNS, default 3, in turns), and the peak resident memory in MiB. In the last
+# table, of all files together, a cell also has the difference of its size from the first column's,
+# in millionths. gzip decompresses every output, and the result is compared. GZLZSS is the command
+# to measure, with options if needed (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -36,7 +36,7 @@ for b in $segments; do
     columns+=("-b $b")
 done
 
-# Of all files, by level and segment size; of one, by segment size.
+# Numbers of all files, by level and segment size; and of the current file, by segment size.
 declare -A all_sizes all_times all_peaks sizes times peaks
 all=0
 for file; do

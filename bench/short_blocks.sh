@@ -1,13 +1,14 @@
 #!/bin/bash
-# short_blocks.sh - decompression of files made of millions of short blocks or members, beside its peers
+# short_blocks.sh - decompression of files made of millions of short blocks or members, beside its
+# peers
 #
 #   bench/short_blocks.sh [-m MIB] [-p "THREADS..."] [-r RUNS]
 #
-# Makes about MIB (default 64) of .gz of each kind, and prints the processor time, in milliseconds, that
-# gzip, pigz -p1 and gzlzss with each number of THREADS (default "1 2 4 16") take to decompress it: the
-# least of RUNS (default 5), all in turn, and the ratio to the least of gzip, pigz and the first of ours.
-# (!) marks ratios above 1.2.  A tool that takes more than 20 seconds is left out.  GZLZSS names the
-# command to measure (default: ./gzlzss).  Needs pigz.
+# Makes about MIB (default 64) of .gz of each kind. Prints the processor time, in milliseconds, that
+# gzip, pigz -p1 and gzlzss with each number of THREADS (default "1 2 4 16") take to decompress it:
+# the least of RUNS (default 5), all in turn. Beside it is the ratio to the least of gzip, pigz and
+# the first gzlzss; (!) marks ratios above 1.2. A tool that takes more than 20 seconds is left out.
+# GZLZSS is the command to measure (default: ./gzlzss). Needs pigz.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -25,7 +26,8 @@ while getopts m:p:r: option; do
     esac
 done
 
-# repeated BYTES: as often as fits in MIB, twice as often each time; $times is how often.
+# repeated BYTES writes BYTES (printf escapes) to $work/row, as often as fits in MIB. The number
+# doubles at each step, and is in $times.
 repeated() {
     # shellcheck disable=SC2059 # The bytes are escapes.
     printf "$1" >"$work/row"
@@ -37,7 +39,8 @@ repeated() {
     done
 }
 
-# blocks BYTES LETTERS: $work/gz of blocks that these bytes are, which hold that many letters x.
+# blocks BYTES LETTERS makes $work/gz of the blocks BYTES, repeated. BYTES stand for LETTERS letters
+# x.
 blocks() {
     repeated "$1"
     head -c $(($2 * times)) /dev/zero | tr '\0' x | gzip -1 | tail -c 8 >"$work/trailer"
@@ -49,7 +52,7 @@ blocks() {
     } >"$work/gz"
 }
 
-# Eight dynamic blocks, each of three letters.
+# Eight dynamic blocks of three letters each.
 dynamic='\004\300\201\010\000\000\000\000\040\355\361\017\011\200\003\021\000\000\000\000\100\332\343\037\022\000\007'
 dynamic+='\042\000\000\000\000\200\264\307\077\044\000\016\104\000\000\000\000\000\151\217\177\110\000\034\210\000\000'
 dynamic+='\000\000\000\322\036\377\220\000\070\020\001\000\000\000\000\244\075\376\041\001\160\040\002\000\000\000\000\110'
@@ -69,7 +72,8 @@ make() {
     esac
 }
 
-# milliseconds COMMAND... of processor time; many if it takes too long.
+# milliseconds COMMAND... prints the processor time. A command that is stopped after 20 s of wall
+# time counts with the time until then.
 TIMEFORMAT='%U %S'
 milliseconds() {
     local seconds

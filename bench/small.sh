@@ -3,10 +3,10 @@
 #
 #   bench/small.sh [-n FILES] [-r RUNS] [FILE]
 #
-# The wall time of compressing the first 1000 bytes of FILE (default: the kernel source of
-# bench/corpora.sh), 200 runs of each tool in turn, the median; and of compressing a directory with FILES
-# (default 20000) pieces of 4096 bytes of it with -r, RUNS times (default 3) in turn, the best.  GZLZSS
-# names the command to measure (default: ./gzlzss).
+# Measures wall time, twice. First, compression of the first 1000 bytes of FILE (default: the kernel
+# source of bench/corpora.sh): 200 runs of each tool in turn, the median. Second, compression with
+# -r of a directory with FILES (default 20000) files of 4096 bytes each, cut from FILE: RUNS runs
+# (default 3) in turn, the best. GZLZSS is the command to measure (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

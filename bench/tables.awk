@@ -1,4 +1,4 @@
-# tables.awk - the tables of results.md, from what results.awk has read
+# tables.awk - prints the tables of results.md, from the results that results.awk has read
 
 function in_part(i, p) {
     return part[i] == p
@@ -38,8 +38,8 @@ function pareto_table(f,    i, n, list, key, s, related) {
         }
 }
 
-# A table of speeds: a line for each value in the column x (bytes, threads or devices), and a column for
-# each tool, engine and level.
+# Prints a table of speeds, with one line for each value in column x (bytes, threads or devices),
+# and one column for each tool, engine and level.
 function speed_table(p, title, x,    i, k, n, m, list, key, cols, col, seen, cell, at, c, top) {
     for (i = 1; i <= rows; i++) {
         if (!in_part(i, p) || !is_right(i) || (x == "bytes" && !is_best(i))) continue
@@ -89,7 +89,8 @@ function names_of(p,    i) {
         if (part[i] == p) return file[i]
 }
 
-# From which size on an engine is faster than the CPU's at all sizes measured.
+# Prints for each level the size from which on an engine is faster than the CPU's, at all sizes
+# measured.
 function where_it_pays(e,    i, k, n, list, key, from, beaten, l, lv, levels) {
     for (i = 1; i <= rows; i++)
         if (in_part(i, "size") && tool[i] == "gzlzss" && engine[i] == e && is_right(i)) {

@@ -3,11 +3,11 @@
 #
 #   bench/worst.sh [-m MIB] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [-c "CASE..."] [FILE]
 #
-# Makes MIB (default 64) of every CASE (default: all) and prints, as Markdown, each level's speed,
-# in MB of input a second, and its ratio to the speed on as much of FILE (default: the kernel source
-# of bench/corpora.sh); (!) marks ratios below a fifth.  THREADS is 1 by default, and so is RUNS;
-# the best counts.  Every output is decompressed by gzip and compared.  GZLZSS names the command to
-# measure, with options if need be (default: ./gzlzss).
+# Makes MIB (default 64) of each CASE (default: all). Prints, as Markdown, each level's speed in MB
+# of input a second, and its ratio to the speed on as much of FILE (default: the kernel source of
+# bench/corpora.sh); (!) marks ratios below a fifth. THREADS and RUNS are 1 by default; the best run
+# counts. gzip decompresses every output, and the result is compared. GZLZSS is the command to
+# measure, with options if needed (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -29,9 +29,9 @@ while getopts m:p:r:l:c: option; do
 done
 shift $((OPTIND - 1))
 
-# debruijn LETTERS ORDER: a sequence that has every string of ORDER letters once.  It is made of the
-# Lyndon words whose length divides the order, in order (Fredricksen, Kessler and Maiorana 1978; the
-# words by Duval's algorithm).
+# debruijn LETTERS ORDER prints a sequence that has every string of ORDER letters once: all Lyndon
+# words whose length divides ORDER, in order (Fredricksen, Kessler and Maiorana 1978; Duval's
+# algorithm makes the words).
 debruijn() {
     awk -v k="$1" -v n="$2" 'BEGIN {
         w[0] = -1
@@ -45,7 +45,7 @@ debruijn() {
     }'
 }
 
-# repeat COMMAND... repeats its output for ever.
+# repeat COMMAND... prints its output again and again, without end.
 repeat() {
     "$@" >"$work/piece"
     while cat "$work/piece"; do :; done
@@ -55,7 +55,7 @@ letters() {
     head -c "$1" /dev/zero | tr '\0' a
 }
 
-# Two phrases in turn, after each a byte that varies.
+# Prints two phrases in turn, and after each a byte that varies.
 phrases() {
     awk 'BEGIN {
         phrase[0] = "fourteen bytes"
@@ -65,7 +65,8 @@ phrases() {
     }'
 }
 
-# endless CASE writes it until its reader has had enough.  "yes" ends what it repeats by a newline.
+# endless CASE prints the case's data until the reader stops. "yes" adds a newline to what it
+# repeats.
 endless() {
     case $1 in
     zeros) cat /dev/zero ;;
@@ -78,7 +79,7 @@ endless() {
     esac 2>/dev/null
 }
 
-# measure NAME prints the row of $work/in.
+# measure NAME prints the row for $work/in.
 declare -A reference
 below=0
 measure() {
@@ -91,7 +92,7 @@ measure() {
             if [ -z "$best" ] || [ "$usec" -lt "$best" ]; then best=$usec; fi
         done
         verify "$work/in"
-        # In bytes a millisecond; the first row is the reference.
+        # Speed is in bytes for each millisecond. The first row is the reference.
         speed=$((bytes * 1000 / best))
         reference[$level]=${reference[$level]:-$speed}
         ratio=$((speed * 100 / reference[$level]))

@@ -5,7 +5,7 @@
 #   abi.sh --write LIBRARY  makes the file anew
 #
 # The library has to be built by gcc for x86-64 with -g.  Once a version was released, what the file
-# says of it may be added to, but not changed: see "Where to add" in HACKING.md.
+# says of it may be added to, but not changed: see docs/adding.md.
 set -eu
 
 src=$(dirname "$0")/..

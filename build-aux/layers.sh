@@ -8,14 +8,15 @@
 #
 # - a file includes one of a folder that its own folder may not use;
 # - files of a folder include each other in a circle, where foo.c, foo.h and foo.cu count as one;
-# - a file reads or writes what is inside a member of struct pipeline that another file owns;
+# - a file reads or writes what is inside a member of struct pipeline, or of struct expansion, that another
+#   file owns;
 # - a file that is neither in src/ nor in mpi/ calls what is a command's alone: to print, to read or change the environment, to
 #   set signals, to end the process.
 #
 # Tests and benchmarks may use everything, and are not looked at.
 set -u
 
-# HACKING.md has the same list (tests/layers.bats compares them).
+# docs/architecture.md has the same list (tests/layers.bats compares them).
 layers='base
 lzss base
 huffman base lzss
@@ -32,12 +33,16 @@ lib include base lzss huffman inflate compat gpu papers pipeline
 src base lzss huffman inflate compat gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
-# Members of struct pipeline, and the file that alone may look into each.  (Others are pointers to
+# Members of struct pipeline and of struct expansion (in variables called p, pipeline or e), and the file
+# that alone may look into each.  (Others are pointers to
 # structs that only their file defines.)
 owners='measures pipeline/crew/measures
 slots pipeline/crew/slots
 crew pipeline/crew/workers
-jobs pipeline/crew/jobs'
+jobs pipeline/crew/jobs
+regions pipeline/expand/regions
+in_order pipeline/expand/in_order
+pushing pipeline/expand/pushing'
 
 # Calls that are the command's alone; stdout and stderr are not even to be mentioned.
 commands_own='getenv secure_getenv setenv unsetenv putenv exit _exit _Exit quick_exit atexit abort
@@ -164,13 +169,15 @@ FNR == 1 {
 
 folder ~ /^pipeline/ {
     rest = code
-    while (match(rest, /(^|[^A-Za-z_0-9])(p|pipeline)->[a-z_]+[.;,)]/) > 0) {
-        member = substr(rest, RSTART, RLENGTH)
+    while (match(rest, /(^|[^A-Za-z_0-9])(p|pipeline|e)->[a-z_]+[.;,)]/) > 0) {
+        whole = substr(rest, RSTART, RLENGTH)
         rest = substr(rest, RSTART + RLENGTH)
+        sub(/^[^a-z]/, "", whole)
+        sub(/.$/, "", whole)
+        member = whole
         sub(/^.*->/, "", member)
-        sub(/.$/, "", member)
         if ((member in owner) && owner[member] != module_of(FILENAME))
-            complain(FILENAME ":" FNR, "only " owner[member] ".c may look into p->" member)
+            complain(FILENAME ":" FNR, "only " owner[member] ".c may look into " whole)
     }
 }
 

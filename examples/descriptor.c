@@ -1,8 +1,10 @@
 /*
- * descriptor.c - compresses a file to another, by all cores and a GPU if there is one
+ * descriptor.c - compress a file to another one, with all cores and a GPU if there is one
  *
  *   cc descriptor.c $(pkg-config --cflags --libs gzlzss) -o descriptor
  *   ./descriptor FILE FILE.gz
+ *
+ * FILE becomes the name in the header, as it is given: name a file in the current directory.
  */
 #include <fcntl.h>
 #include <gzlzss.h>
@@ -10,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Says how far it is; not 0 would end it. */
+/* Prints the bytes read and written so far.  A return value other than 0 would cancel the call. */
 static int progress(void *ctx, uint64_t in, uint64_t out)
 {
     fprintf(stderr, "\r%s: %llu bytes, %llu compressed", (const char *)ctx, (unsigned long long)in,
@@ -45,7 +47,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "\n");
     if (status == GZLZSS_OK && close(out) == 0)
         return 0;
-    /* Only errors in reading and writing have an errno. */
+    /* error_number is 0 unless reading or writing failed. */
     if (status == GZLZSS_OK)
         perror(argv[2]);
     else if (call.error_number != 0)

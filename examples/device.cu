@@ -1,16 +1,18 @@
 /*
- * device.cu - compresses what a kernel writes into a GPU's memory, to a file
+ * device.cu - compress data that a kernel writes to a GPU's memory, to a file
  *
  *   nvcc device.cu $(pkg-config --cflags --libs gzlzss) -o device
  *   ./device NUMBERS.gz 10000000
  *
- * The file has that many lines: the numbers from 0 on, with eight digits.
+ * The second argument is the number of lines.  The lines are the numbers from 0 on, with eight
+ * digits each.
  */
 #include <cuda_runtime.h>
 #include <gzlzss_cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Bytes of a line: eight digits and a line feed. */
 #define LINE 9
 
 __global__ void write_lines(char *out, unsigned lines)
@@ -42,7 +44,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "device: %s\n", gzlzss_status_text(status));
         return 1;
     }
-    /* What comes out goes to pinned memory here; to the GPU's, or any, it may go as well. */
+    /* The output goes to pinned memory here.  Any other memory would do, also a GPU's. */
     size_t out_len = gzlzss_bound(z, len);
     if (cudaStreamCreate(&stream) != cudaSuccess || cudaMalloc(&device_in, len) != cudaSuccess ||
         cudaMallocHost(&out, out_len) != cudaSuccess) {
@@ -50,7 +52,7 @@ int main(int argc, char **argv)
         return 1;
     }
 
-    /* The call waits for the kernel: it is on the same stream. */
+    /* gzlzss_cuda_compress waits for the kernel, because both get the same stream. */
     write_lines<<<(lines + 255) / 256, 256, 0, stream>>>(device_in, lines);
     status = gzlzss_cuda_compress(z, out, &out_len, device_in, len, stream, NULL);
     if (status != GZLZSS_OK) {

@@ -1,9 +1,10 @@
 /*
- * gzwrite.c - a program that wrote its log by zlib's gzopen, gzwrite and gzclose, and now by gzlzss
+ * gzwrite.c - a program that wrote its log with zlib, and now writes it with gzlzss
  *
  *   cc gzwrite.c $(pkg-config --cflags --libs gzlzss) -o gzwrite && ./gzwrite LOG.gz 1000
  *
- * What is below main stands for these three; the rest of the program is as it was.
+ * The code below main replaces zlib's gzopen, gzwrite and gzclose.  The rest of the program did not
+ * change.
  */
 #include <gzlzss.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ struct log_file {
     gzlzss_stream *stream;
 };
 
-/* Gives input to the stream, and writes what comes out. */
+/* Gives input to the stream, and writes the stream's output to the file.  GZLZSS_CONTINUE needs no
+ * further call once it has taken all input; GZLZSS_END goes on until GZLZSS_STREAM_END. */
 static gzlzss_status run(gzFile file, const void *buf, size_t len, gzlzss_directive directive)
 {
     char bytes[1 << 16];

@@ -1,5 +1,5 @@
 /*
- * memory.c - compresses a string in memory and decompresses it again
+ * memory.c - compress a string in memory, and decompress it again
  *
  *   cc memory.c $(pkg-config --cflags --libs gzlzss) -o memory && ./memory 'some words' >words.gz
  */

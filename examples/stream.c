@@ -1,5 +1,5 @@
 /*
- * stream.c - compresses what comes, with -d decompresses it, a buffer at a time
+ * stream.c - compress standard input, or decompress it with -d, one buffer at a time
  *
  *   cc stream.c $(pkg-config --cflags --libs gzlzss) -o stream
  *   ./stream <FILE >FILE.gz && ./stream -d <FILE.gz

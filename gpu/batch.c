@@ -1,13 +1,13 @@
 /*
- * batch.c - which segments a batch holds, and where (gpu.h)
+ * batch.c - the layout of segments in a batch (gpu.h)
  *
- * This needs no device, so that every build has it.
+ * This file needs no CUDA, and is part of every build.
  */
 #include "config.h"
 
 #include "gpu/gpu.h"
 
-/* Where the next segment starts. */
+/* Returns the offset where the next segment starts. */
 static size_t next_start(const struct gpu_batch *b)
 {
     return (b->used + GPU_ALIGNMENT - 1) / GPU_ALIGNMENT * GPU_ALIGNMENT;

@@ -1,10 +1,11 @@
 /*
- * caller.cu - what a program gives, pointers and streams, in the program's own threads (gpu.h)
+ * caller.cu - pointers and streams of the calling program, in the program's own threads (gpu.h)
  *
- * A program that has a GPU's memory has loaded the driver.  So this asks the driver, if the process
- * has it, and not the runtime: that would bind a context to the thread.  All runtimes of a process
- * (the program's, the one in here) share the driver, its handles, and one primary context for each
- * device.
+ * A program that has memory on a GPU has loaded the CUDA driver. This file therefore calls the
+ * driver, if the process has it, and never the CUDA runtime: the runtime would make a context
+ * current in the program's thread. All runtimes of a process (the program's and this library's)
+ * share the driver, its handles, and one primary context for each device. The driver is looked up
+ * by dlopen with RTLD_NOLOAD, so that a process without CUDA never loads it.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -14,14 +15,15 @@
 
 #include "gpu/internal.cuh"
 
-/* How long a thread sleeps before it looks again whether a stream has come so far: a tenth of the
- * time that it has waited, and no less and no more than this.  It is to see a cancellation, too, so
- * it cannot sleep in the driver. */
+/* How long a thread sleeps before it asks again whether a stream is done: 1/PAUSE_SHARE of the time
+ * that it has waited, within these limits in nanoseconds. Longer sleeps notice the end, or a
+ * cancellation, later; shorter ones wake a core more often. The thread cannot sleep inside the
+ * driver instead, since it would not notice a cancellation there. */
 #define PAUSE_SHARE 10
 #define PAUSE_MIN_NS 5000L
 #define PAUSE_MAX_NS 500000L
 
-/* What is used of the driver. */
+/* The driver functions in use. */
 struct driver {
     void *library;
     CUresult (*ctx_get_current)(CUcontext *context);
@@ -44,7 +46,7 @@ struct driver {
 };
 
 template <typename Function>
-static bool find(const struct driver *d, Function **function, const char *name)
+static bool find_symbol(const struct driver *d, Function **function, const char *name)
 {
     *function = (Function *)dlsym(d->library, name);
     return *function != NULL;
@@ -56,26 +58,28 @@ static void leave_driver(const struct driver *d)
         dlclose(d->library);
 }
 
-/* Whether the process has loaded a driver; leave_driver has to follow in any case. */
+/* Loads the functions of the driver that the process has. Returns false if the process has no
+ * driver or the driver lacks a function. Call leave_driver afterwards in either case. */
 static bool find_driver(struct driver *d)
 {
     memset(d, 0, sizeof(*d));
     d->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    return d->library != NULL && find(d, &d->ctx_get_current, "cuCtxGetCurrent") &&
-           find(d, &d->ctx_set_current, "cuCtxSetCurrent") &&
-           find(d, &d->ctx_push, "cuCtxPushCurrent_v2") &&
-           find(d, &d->ctx_pop, "cuCtxPopCurrent_v2") &&
-           find(d, &d->primary_retain, "cuDevicePrimaryCtxRetain") &&
-           find(d, &d->primary_release, "cuDevicePrimaryCtxRelease_v2") &&
-           find(d, &d->primary_get_state, "cuDevicePrimaryCtxGetState") &&
-           find(d, &d->pointer_get_attributes, "cuPointerGetAttributes") &&
-           find(d, &d->stream_get_ctx, "cuStreamGetCtx") &&
-           find(d, &d->stream_is_capturing, "cuStreamIsCapturing") &&
-           find(d, &d->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
-           find(d, &d->event_create, "cuEventCreate") &&
-           find(d, &d->event_record, "cuEventRecord") && find(d, &d->event_query, "cuEventQuery") &&
-           find(d, &d->event_destroy, "cuEventDestroy_v2") &&
-           find(d, &d->get_error_string, "cuGetErrorString");
+    return d->library != NULL && find_symbol(d, &d->ctx_get_current, "cuCtxGetCurrent") &&
+           find_symbol(d, &d->ctx_set_current, "cuCtxSetCurrent") &&
+           find_symbol(d, &d->ctx_push, "cuCtxPushCurrent_v2") &&
+           find_symbol(d, &d->ctx_pop, "cuCtxPopCurrent_v2") &&
+           find_symbol(d, &d->primary_retain, "cuDevicePrimaryCtxRetain") &&
+           find_symbol(d, &d->primary_release, "cuDevicePrimaryCtxRelease_v2") &&
+           find_symbol(d, &d->primary_get_state, "cuDevicePrimaryCtxGetState") &&
+           find_symbol(d, &d->pointer_get_attributes, "cuPointerGetAttributes") &&
+           find_symbol(d, &d->stream_get_ctx, "cuStreamGetCtx") &&
+           find_symbol(d, &d->stream_is_capturing, "cuStreamIsCapturing") &&
+           find_symbol(d, &d->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
+           find_symbol(d, &d->event_create, "cuEventCreate") &&
+           find_symbol(d, &d->event_record, "cuEventRecord") &&
+           find_symbol(d, &d->event_query, "cuEventQuery") &&
+           find_symbol(d, &d->event_destroy, "cuEventDestroy_v2") &&
+           find_symbol(d, &d->get_error_string, "cuGetErrorString");
 }
 
 static void explain(const struct driver *d, CUresult status, const char *what,
@@ -112,7 +116,7 @@ void gpu_save_thread(struct gpu_thread *t)
     if (find_driver(&d)) {
         if (d.ctx_get_current(&context) == CUDA_SUCCESS)
             t->context = context;
-        /* Where that fails, CUDA is not initialized, and the mode is the one that is 0. */
+        /* If this call fails, CUDA is not initialized. Then 0 stands for the default mode. */
         if (d.exchange_capture_mode(&mode) == CUDA_SUCCESS)
             t->capture = mode;
     }
@@ -160,7 +164,7 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     if (status == CUDA_SUCCESS && (type == CU_MEMORYTYPE_DEVICE || is_managed)) {
         *m = {true, device >= 0 ? device : 0, NULL};
     } else if (status == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && host != NULL) {
-        /* The host's memory by a device's address. */
+        /* Host memory that was passed by its device address. */
         m->host = host;
     } else if (status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_INITIALIZED) {
         explain(&d, status, "cuPointerGetAttributes", error);
@@ -173,14 +177,14 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
 
 /* --- Streams --- */
 
-/* Whether the handle stands for a default stream, of whatever context is current. */
+/* Whether the handle means a default stream of the current context. */
 static bool is_default(CUstream stream)
 {
     return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-/* Finds the stream's context, NULL if it is a default stream and there is none.  *is_retained: the
- * primary one of the device was retained. */
+/* Finds the stream's context; NULL if the stream is a default stream and there is no context. Sets
+ * *is_retained if it retained the device's primary context: the caller then releases it. */
 static CUresult find_context(const struct driver *d, CUstream stream, int device,
                              CUcontext *context, bool *is_retained)
 {
@@ -197,7 +201,7 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
         return CUDA_SUCCESS;
     if (status != CUDA_SUCCESS || *context != NULL || device < 0)
         return status;
-    /* A context that is not there has nothing to wait for, and is not to be made. */
+    /* Without a context, there is no work to wait for; and this function must not create one. */
     status = d->primary_get_state(device, &flags, &is_active);
     if (status != CUDA_SUCCESS || !is_active)
         return status;
@@ -206,7 +210,7 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
     return status;
 }
 
-/* Waits for the event. */
+/* Waits for the event, or until goes_on returns false; that sets *is_stopped. */
 static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goes_on)(void *ctx),
                                void *ctx, bool *is_stopped)
 {
@@ -231,8 +235,8 @@ static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goe
     return status;
 }
 
-/* The same for what was queued on the stream, whose context is current; the thread may do anything
- * while others capture streams. */
+/* Waits for the work that was queued on the stream. The stream's context is current, and the
+ * thread's capture mode is relaxed. */
 static enum gpu_wait wait_for_stream(const struct driver *d, CUstream stream,
                                      bool (*goes_on)(void *ctx), void *ctx,
                                      char error[GPU_ERROR_SIZE])

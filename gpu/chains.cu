@@ -1,50 +1,62 @@
 /*
- * chains.cu - the hash chain match finder on the GPU (lzss/chains.h says what it finds)
+ * chains.cu - the hash chain match finder on the GPU (lzss/chains.h defines what it finds)
  *
- * Four kernels, each with the chunks of a batch side by side:
+ * On a CPU, a search at one position decides where the next search starts. Here all positions are
+ * searched at once, and the parse comes after. That does more searches than a CPU does, but they do
+ * not depend on each other: for look-ahead, a search also keeps its best match within half and a
+ * quarter of its depth. Four kernels run one after another, each with all chunks of a batch side by
+ * side:
  *
- * - link: links.cuh.
- * - search: a block a chunk, whose lanes take position after position: a lane follows its
- *   position's chains and keeps the best match within the whole depth and, for look-ahead, within
- *   half and a quarter of it.  None depends on where the parse will stop, so that all positions can
- *   be searched at once.
- * - parse: a warp a chunk, every lane taking the same walk over the matches found, which it brings
- *   into shared memory tile by tile; the lanes then share in writing a match's tags.
- * - compact: compact.cu.  Runs of tags join matches side by side at one distance, as chains.h asks.
+ * - link: makes the chains (links.cuh).
+ *
+ * - search: one block for each chunk. A lane follows the chains of its position, and keeps the best
+ *   match within the whole depth, half of it, and a quarter. This is the most expensive kernel.
+ *   Three optimizations matter: the chunk's bytes and links are in shared memory, a lane that is
+ *   done gets another position, and lanes that compare bytes do so together.
+ *
+ * - parse: one warp for each chunk. All lanes take the same walk over the matches, which come into
+ *   shared memory tile by tile. The lanes share the work of writing a match's tags.
+ *
+ * - compact: compact.cu. A run of one tag becomes one match, so adjacent matches at one distance
+ *   are joined, as chains.h asks.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
 #include "gpu/warp.cuh"
 #include "lzss/chains.h"
 
+/* Threads of a search block: 1024, the most that CUDA allows. The block's shared memory leaves no
+ * space for a second block on the multiprocessor. */
 #define SEARCH_THREADS 1024
 
-/* Matches that the parse has in shared memory at a time, and how far it looks ahead. */
+/* TILE: matches that the parse has in shared memory at a time; larger tiles need fewer barriers and
+ * more shared memory, 12 bytes for each match. AHEAD: positions of look-ahead, as many as chains.h
+ * has. */
 #define TILE 512
 #define AHEAD 2
 
-/* The best matches that a search found within the whole, half, and a quarter of its depth; packed,
- * 0 for none. */
+/* The best matches of one search within the whole, half, and a quarter of its depth. Each is packed
+ * (lz_pack); 0: none. */
 struct alignas(16) found {
     uint32_t whole, half, quarter;
-    uint32_t unused; /* so that one store does */
+    uint32_t unused; /* makes it 16 bytes: one store */
 };
 
-/* A chunk's part of the scratch memory, aligned for copy_to_shared. */
+/* A chunk's scratch memory. The arrays are 16-byte aligned for copy_to_shared. */
 struct alignas(16) scratch {
     found matches[LZ_CHUNK_SIZE];
     uint16_t links[LZ_CHUNK_SIZE];
     uint16_t long_links[LZ_CHUNK_SIZE];
     uint16_t links3[LZ_CHUNK_SIZE];
-    uint32_t distinct; /* different bytes in the chunk's first LZ_SAMPLE */
+    uint32_t distinct; /* number of different bytes in the chunk's first LZ_SAMPLE */
 };
 
-/* The blocks of a chunk: two for halves of the links by four and seven bytes, and one for those by three if the
- * level has any. */
+/* Link blocks of a chunk: two for the halves of the links by four and seven bytes, and one for
+ * those by three bytes, if the level has any. */
 #define LINK_BLOCKS 3
 
 static __global__ void __launch_bounds__(TABLE_THREADS)
-    link_chunks(gpu_view v, bool by_long, uint32_t near3)
+    link_chunks(gpu_view v, bool by_long, uint32_t max_distance3)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
@@ -58,39 +70,38 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
         make_links<4>(s->links, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
         if (by_long)
             make_links<LZ_LONG>(s->long_links, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
-    } else if (lz_wants_length3(distinct, near3)) {
-        make_links<3>(s->links3, table, c, near3);
+    } else if (lz_wants_length3(distinct, max_distance3)) {
+        make_links<3>(s->links3, table, c, max_distance3);
     }
 }
 
-/* The level's numbers that searches want. */
+/* The level's parameters for searches. */
 struct search_limits {
-    uint32_t depth, long_depth, nice, near3;
+    uint32_t depth, long_depth, nice, max_distance3;
 };
 
-/* What a search does next: nothing; follow the chain; or count in how many bytes the candidate
- * agrees.
- */
+/* What a lane does next: nothing, follow its chain, or count how many bytes of the candidate are
+ * equal. */
 enum { DONE, FOLLOWING, COUNTING };
 
-/* One position's search, by one lane; see follow in chains.c. */
+/* One lane's search at one position; compare `follow` in lzss/chains.c. */
 struct search {
-    uint32_t pos;         /* NOWHERE if the lane has none, not even one to be stored */
-    int32_t there;        /* the candidate; pos before the first */
-    int32_t lowest;       /* that it may be */
-    uint32_t max, enough; /* no match is longer; one of so many bytes ends the search */
-    uint32_t last;        /* the four bytes at pos that a longer match must agree in */
-    uint32_t length;      /* of the best so far, or of what it has to be longer than */
+    uint32_t pos;         /* NOWHERE: the lane has no position, and nothing to store */
+    int32_t there;        /* the candidate's position; `pos` before the first */
+    int32_t lowest;       /* the lowest position that a candidate may have */
+    uint32_t max, enough; /* longest possible match; length that ends the search */
+    uint32_t last;        /* the four bytes here that a longer match must also have */
+    uint32_t length;      /* a match must be longer: the best one's length, or the least */
     uint32_t looked_at;   /* candidates before this one */
-    uint32_t state;       /* what to do next: one of these */
-    uint32_t agreed;      /* bytes counted so far */
-    int32_t score;        /* of the best so far */
+    uint32_t state;       /* DONE, FOLLOWING or COUNTING */
+    uint32_t agreed;      /* bytes of this candidate found equal so far */
+    int32_t score;        /* the best match's score */
     found best;
 };
 
 #define NOWHERE UINT32_MAX
 
-/* Makes s the search at pos for a match of more than `length` and at most `longest` bytes. */
+/* Starts search s at pos, for a match of more than `length` and at most `longest` bytes. */
 template <typename Data>
 static __device__ __forceinline__ void
 begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longest, uint32_t nice)
@@ -109,16 +120,19 @@ begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longe
         s.last = load32(data, pos + length - 3);
 }
 
-/* Once so many lanes (REFILL) have no position, they get new ones.  Once so many (COUNTED) have
- * bytes to count, these are counted.  The others go through so many candidates (FOLLOWED) at a
- * time.  These numbers were found by trying, on an H100 and an H200. */
+/* When the lanes of a warp take turns (search_all). If at least REFILL lanes are idle, these get
+ * new positions. Else if at least COUNTED lanes have bytes to count, these count. Else lanes go
+ * through up to FOLLOWED candidates. With lower thresholds, lanes wait less, but more of the warp
+ * is idle in each turn. A higher FOLLOWED makes fewer turns, in which lanes wait longer for the
+ * slowest. These are the best of 18 combinations tried on an H100 and an H200; the others were up
+ * to 15 % slower (bench/gpu-notes.md). */
 #define REFILL 8
 #define COUNTED 12
 #define FOLLOWED 4
 
-/* Goes on to the next candidates, FOLLOWED at most, until one agrees in the last bytes.  Counting
- * will see whether it agrees in the first bytes, too: if not, it agrees in fewer bytes than are
- * hashed, and the match is not longer. */
+/* Follows the chain for up to FOLLOWED candidates, until one agrees in the last four bytes of a
+ * longer match. count_on then compares from the first byte on. If the first bytes differ, the
+ * candidate has only the same hash, and its match is no longer than the best one. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Data data, Links links,
                                               uint32_t depth)
@@ -141,7 +155,7 @@ static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Dat
     s.agreed = 0;
 }
 
-/* How many of the eight bytes at a and b agree from the first on. */
+/* Returns how many leading bytes of the eight at a and b are equal, 0 to 8. */
 template <typename Data>
 static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, uint32_t b)
 {
@@ -156,7 +170,7 @@ static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, 
     return (low != 0 ? 0 : 4) + (first == 0 ? 4 : (uint32_t)(__ffs((int)first) - 1) / 8);
 }
 
-/* Counts up to eight more bytes that agree, and weighs the match if these were the last. */
+/* Counts up to eight more equal bytes. If these are the last, rates the match. */
 template <typename Data>
 static __device__ __forceinline__ void count_on(search &s, Data data, uint32_t depth)
 {
@@ -182,14 +196,16 @@ static __device__ __forceinline__ void count_on(search &s, Data data, uint32_t d
                 s.best.quarter = s.best.whole;
         }
     }
-    /* Here, a match that is enough is longer, too: `nice` is more than any search begins with. */
+    /* n is enough only if it is longer, too: `nice` is above every length that a search starts
+     * with. */
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 
-/* Positions that a warp takes for its lanes at a time. */
+/* Positions that a warp takes at a time. With more, there are fewer atomic operations, but the
+ * warps finish less evenly. */
 #define TAKEN 128
 
-/* The first position of those, given to no other warp of the block; `next` is shared. */
+/* Returns the first of TAKEN positions that no other warp of the block gets. `next` is shared. */
 static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
 {
     uint32_t first = 0;
@@ -200,12 +216,12 @@ static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
 }
 
 /*
- * Searches at all positions of the chunk.  Some searches take a hundred times as long as others,
- * and some lanes count along a match while others look for one.  So a lane that is done does not
- * wait for its neighbours, but gets another position.  There are three things that a lane may have
- * to do; the warp does one of them at a time, when enough lanes need it.
+ * Searches at all positions of the chunk. Some searches take a hundred times as long as others, and
+ * some lanes count along a match while others look for one. So a lane that is done does not wait
+ * for its neighbours, but gets another position. A lane needs one of three things: a new position,
+ * counting, or following. In each turn, the warp does the one that enough lanes need.
  *
- * begin(s, pos) makes s a position's search, and end(s) stores what was found.
+ * begin(s, pos) starts the search at a position, and end(s) stores its result.
  */
 template <typename Data, typename Links, typename Begin, typename End>
 static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data, Links links,
@@ -213,7 +229,7 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
                                                   End end)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    uint32_t from = 0, until = 0; /* positions taken and not given to a lane */
+    uint32_t from = 0, until = 0; /* positions that the warp took and no lane has yet */
     bool more = true;
     search s;
 
@@ -232,7 +248,8 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
             if (s.state == DONE) {
                 const uint32_t pos = from + (uint32_t)__popc((int)(idle & below));
 
-                /* Without this, nvcc computes in every turn of the loop where to store it. */
+                /* Without this, nvcc computes the address of the result in each turn of the
+                 * loop. */
                 asm volatile("" : "+r"(s.pos));
                 if (s.pos != NOWHERE)
                     end(s);
@@ -254,13 +271,13 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
         end(s);
 }
 
-/* Bytes of shared memory for a chunk and its history, with what is read behind them; and for its
- * links. */
+/* Bytes of shared memory for the data of a chunk and its history, with 16 readable bytes after it;
+ * and for their links. */
 #define SHARED_DATA (LZ_WINDOW_SIZE + LZ_CHUNK_SIZE + 16)
 #define SHARED_LINKS ((LZ_WINDOW_SIZE + LZ_CHUNK_SIZE) * sizeof(uint16_t))
 
-/* Copies `size` bytes, of which up to 15 more may be written, between places that are 16-byte
- * aligned; all threads of the block share in it. */
+/* Copies `size` bytes between 16-byte aligned addresses. It may write up to 15 bytes more. All
+ * threads of the block call it. */
 static __device__ __forceinline__ void copy_to_shared(void *to, const void *from, uint32_t size)
 {
     for (uint32_t i = threadIdx.x; i < (size + 15) / 16; i += SEARCH_THREADS)
@@ -272,7 +289,7 @@ static __device__ __forceinline__ uint32_t longest_at(const gpu_chunk &c, uint32
     return min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
 }
 
-/* The matches of a; where a has none, that of b. */
+/* Returns a's matches; where a has none, b's. */
 static __device__ __forceinline__ found first_of(const found &a, const found &b)
 {
     found f = {0, 0, 0, 0};
@@ -283,7 +300,7 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
     return f;
 }
 
-/* Adds the match of three bytes, if the link leads to one, where the search found nothing. */
+/* If the search found nothing, and the link leads to a match of three bytes, adds that match. */
 template <typename Data>
 static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t link)
 {
@@ -296,21 +313,21 @@ static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t
 }
 
 /*
- * The search at all positions of a chunk, by one block.  s: the chunk's scratch memory, behind that
- * of the chunk before; next: two numbers in shared memory.
+ * Searches at all positions of a chunk; one block calls it. s: the chunk's scratch memory, which
+ * comes after that of the chunk before. next: two numbers in shared memory.
  *
- * Searches read the same bytes, and follow the same links, many times over, in no order.  With
- * DATA, the block has the bytes in shared memory, which serves a warp's scattered reads several
- * times as fast as the cache does.  With LINKS, it has the links there, too.  If a block cannot
- * have so much shared memory, they stay in global memory.
+ * Searches read the same bytes and follow the same links many times over, in no order. With DATA,
+ * the block has the bytes in shared memory, which serves a warp's scattered reads several times as
+ * fast as the L1 cache does. With LINKS, it has the links there, too. queue_search chooses what a
+ * block of the device has space for; the rest stays in global memory.
  */
 template <bool DATA, bool LINKS>
 static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct scratch *s,
                                                     const search_limits &limits, uint32_t *next)
 {
     extern __shared__ uint4 shared[];
-    const bool three = lz_wants_length3(s->distinct, limits.near3);
-    /* The links before are only looked at where there is history. */
+    const bool three = lz_wants_length3(s->distinct, limits.max_distance3);
+    /* If there is no history, no search reads the links of the chunk before. */
     const struct scratch *before = c.history > 0 ? s - 1 : s;
     uint16_t *row = (uint16_t *)(shared + SHARED_DATA / sizeof(uint4));
 
@@ -355,7 +372,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
             uint32_t longest = longest_at(c, pos);
 
             if (limits.long_depth > 0) {
-                /* What the quarter found, the half and the whole found too. */
+                /* A match within a quarter of the depth also lies within half and all of it. */
                 if (s->matches[pos - c.history].quarter != 0)
                     return;
                 longest = min(longest, LZ_LONG - 1);
@@ -380,8 +397,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     const gpu_chunk whole = {c.data, LZ_WINDOW_SIZE, LZ_WINDOW_SIZE + LZ_CHUNK_SIZE};
     struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
 
-    /* Nearly all chunks are whole ones behind whole ones.  With these numbers known to nvcc, it
-     * makes better code. */
+    /* Nearly all chunks are whole, and come after whole ones. nvcc makes faster code for them if it
+     * knows these numbers: 6 % at level 6, 8 % at level 9. */
     if (c.history == whole.history && c.end == whole.end)
         search_chunk<DATA, LINKS>(whole, s, limits, next);
     else
@@ -399,7 +416,7 @@ static __global__ void __launch_bounds__(WARP)
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     const uint32_t least = lz_least_length(s->distinct, depth);
     uint32_t pos = 0;
-    /* A match that may yet give way to a later one; pos is where it starts. */
+    /* The match in hand, which a later one may replace; pos is where it starts. */
     struct lz_match match = {0, 0, LZ_SCORE_MIN};
 
     for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
@@ -461,7 +478,7 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct scratch);
 }
 
-/* Queues the kernel with as much in shared memory as there is. */
+/* Queues the search kernel that uses as much of the device's shared memory as possible. */
 static cudaError_t queue_search(const gpu_view &v, const search_limits &limits, cudaStream_t stream)
 {
     void (*kernel)(gpu_view, search_limits) = search_chunks<false, false>;
@@ -482,17 +499,19 @@ static cudaError_t queue_search(const gpu_view &v, const search_limits &limits, 
     return cudaGetLastError();
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
-    const search_limits limits = {level->depth, level->long_depth, level->nice, level->near3};
-    const dim3 blocks(v.chunks, level->near3 > 0 ? LINK_BLOCKS : LINK_BLOCKS - 1);
+    const search_limits limits = {level->depth, level->long_depth, level->nice,
+                                  level->max_distance3};
+    const dim3 blocks(v.chunks, level->max_distance3 > 0 ? LINK_BLOCKS : LINK_BLOCKS - 1);
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
     if (status != cudaSuccess)
         return status;
     link_chunks<<<blocks, TABLE_THREADS, LINKS_SHARED, stream>>>(v, level->long_depth > 0,
-                                                                 level->near3);
+                                                                 level->max_distance3);
     status = cudaGetLastError();
     return status == cudaSuccess ? queue_search(v, limits, stream) : status;
 }
@@ -503,4 +522,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_chains = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_chains = {scratch_size, find_matches, parse,
+                                             GPU_BYTES_A_SEQUENCE};

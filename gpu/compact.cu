@@ -1,16 +1,19 @@
 /*
- * compact.cu - from tag arrays to sequences on the GPU, so that only sequences cross the bus
+ * compact.cu - turns tags into sequences on the GPU, so that only sequences cross the bus
  *
- * A block works on a chunk, in two steps, each a scan (CUB's BlockScan) over items in order:
+ * A tag is the distance of the match that covers a byte, or 0 for a literal. A block works on one
+ * chunk in two steps. Each step is a scan (CUB's BlockScan) over items in order:
  *
- * - Runs: a tag that differs from the one before it starts a run; the starts are gathered, in
- *   order, in shared memory.
- * - Sequences: a run of a distance becomes the pieces that lz_pieces says, a run of zeros none,
- *   being the literals of the piece after it.  The pieces are counted, the block takes that much of
- *   the batch's room, and every thread writes its run's pieces at their places.
+ * - Runs: a tag that differs from the tag before it starts a run. The block gathers the starts in
+ *   shared memory, in order.
  *
- * Blocks take room in whatever order they get there, so a batch's sequences lie in an order that
- * changes from run to run; where a chunk's are is in its result, and what they are never changes.
+ * - Sequences: a run of one distance becomes as many sequences as lz_pieces says. A run of zeros
+ *   becomes the literals of the sequence after it. The block counts its sequences, takes that much
+ *   space of the batch's array, and each thread writes the sequences of its run.
+ *
+ * Blocks take space in the order in which they get there. So the order of chunks in a batch's array
+ * changes from run to run. Each chunk's gpu_result tells where its sequences are; the sequences
+ * themselves never change.
  */
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -18,16 +21,20 @@
 #include "gpu/internal.cuh"
 #include "lzss/common.h"
 
+/* THREADS: threads of a block. TAGS_A_THREAD: tags that a thread takes at a time, one load of 16
+ * bytes. This kernel takes 0.09 ms of the 6.8 ms that 32 MiB take at level 6 (H200), and is bound
+ * by memory, so tuning it gains little. */
 #define THREADS 256
 #define TAGS_A_THREAD 8
 
-/* A match and the literal after it take up four bytes or more, and make two runs. */
+/* Most runs of a chunk. A match and the literal after it take four bytes or more, and make two
+ * runs. A chunk with more runs is faulty, and gets GPU_NO_ROOM. */
 #define MAX_RUNS (LZ_CHUNK_SIZE / 2)
 
 typedef cub::BlockScan<uint32_t, THREADS> Scan;
 typedef cub::BlockReduce<uint32_t, THREADS> Reduce;
 
-/* Gathers the starts of the runs in tags[0..length); returns how many there are, to all threads. */
+/* Gathers the starts of the runs in tags[0..length). Returns their number to all threads. */
 static __device__ uint32_t gather_runs(const uint16_t *tags, uint32_t length, uint16_t *starts,
                                        Scan::TempStorage &storage)
 {

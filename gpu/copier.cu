@@ -1,8 +1,9 @@
 /*
- * copier.cu - copies from and to a GPU's memory, by any thread (gpu.h)
+ * copier.cu - copies from and to a GPU's memory, for any thread (gpu.h)
  *
- * The stream is a non-blocking one: a copy waits neither for the program's streams nor they for it.
- * If the host's memory is not pinned, the driver copies by way of memory that is.
+ * A copier's stream is a non-blocking one: its copies do not wait for the program's streams, and
+ * these do not wait for its copies. If the host memory is not pinned, the driver copies by way of
+ * pinned memory of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,8 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
 {
     if (failed(gpu_use_device(c->device), c->device, error))
         return false;
-    /* What was queued before a failure is waited for, too: the memory is the program's. */
+    /* Even after a failure, wait for copies that are already queued: they may still touch the
+     * program's memory. */
     if (failed(cudaMemcpyAsync(to, from, len, cudaMemcpyDefault, c->stream), c->device, error) ||
         failed(cudaEventRecord(c->done, c->stream), c->device, error)) {
         (void)cudaStreamSynchronize(c->stream);

@@ -1,22 +1,27 @@
 /*
- * device.cu - finding and naming CUDA devices
+ * device.cu - finds and lists CUDA devices, and says how many hardware queues a level wants
  */
 #include <stdio.h>
 
 #include "gpu/internal.cuh"
 
 /*
- * Hardware queues that a device's streams share.  By itself, the driver makes 8, and each takes 12
- * ms to make and take down: with 4, 200 MB at level 1 take 0.46 s instead of 0.52 (H100).  Fewer
- * kernels overlap with 4 queues.  Level 1 falls from 29 GB/s to 26, level 6 from 9.5 to 9.3, and
- * level 9 stays the same (H200); the command does not notice, since encoding takes longer.  Level
- * 12 fell from 0.59 to 0.34 GB/s: the kernels of slow finders take long, and need all queues.
+ * CUDA_DEVICE_MAX_CONNECTIONS for levels with a fast finder. The driver's own choice is 8 hardware
+ * queues, and each takes 12 ms to create and destroy: with 4 queues, 200 MB at level 1 take 0.46 s
+ * instead of 0.52 s (H100).
+ *
+ * With fewer queues, fewer kernels overlap. From 8 to 4 queues, the GPU stage falls from 29 to 26
+ * GB/s at level 1, from 9.5 to 9.3 GB/s at level 6, and not at all at level 9 (H200). The command
+ * is no slower, since encoding takes longer than matching. Slow finders keep the driver's 8 queues:
+ * with 4, level 12 fell from 0.59 to 0.34 GB/s. If you change this, measure both the start of the
+ * command and bench/gpu_stage.
  */
 #define FEW_QUEUES 4
 
-/* For finders that have PARSERS_MAX streams for parsing (engine.cu): with 8, copies wait behind their
- * walks, and the stage does 11.5 GB/s in place of 17.0 (glzss-tagging, H100).  It is what the methods are
- * compared by, and so was preferred to the command, which starts 0.15 s later. */
+/* For finders without `find`, which use PARSERS_MAX streams for parsing (engine.cu). With 8 queues,
+ * copies wait behind the long walks, and the GPU stage does 11.5 GB/s instead of 17.0
+ * (glzss-tagging, H100). With 16 queues the command starts 0.15 s later. The faster stage was
+ * preferred, since the papers' methods are compared by its speed. */
 #define MANY_QUEUES 16
 
 int gpu_queues(const struct lz_level *level)
@@ -41,7 +46,7 @@ int gpu_count(char error[GPU_ERROR_SIZE])
     int driver = 0, count = 0;
     cudaError_t status;
 
-    /* Without a driver, the CUDA runtime's own message is about versions, and misleads. */
+    /* Without a driver, the CUDA runtime would complain about versions, which misleads. */
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is installed");
         return 0;

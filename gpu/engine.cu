@@ -1,22 +1,24 @@
 /*
- * engine.cu - the GPU engine: memory, batches and streams (gpu.h says how it is used)
+ * engine.cu - the GPU engine: memory, streams and batches (gpu.h says how to use it)
  *
- * A batch gets all its memory when it is made; nothing grows with the input.
+ * All memory of a batch is allocated when the batch is made. Nothing grows with the input.
  *
- * The streams are the engine's: one for copies both ways, a few for finding, and a few for parsing.
- * A new batch is given one of each kind, in turn.  So one batch's copies go on beside other
- * batches' kernels.  (If each batch had streams of its own, there would be more streams than the
- * device has queues, and work in a queue waits for all that is before it.)  A parse is one walk
- * along a chunk by one warp.  It takes long, but occupies little of the device.  Parsing streams
- * have the higher priority, so that a parse starts beside another batch's search as soon as it can.
+ * The engine owns the streams: one for copies in both directions, a few for finding, and a few for
+ * parsing. Each new batch is assigned one of each kind, in rotation, so one batch's copies run
+ * beside other batches' kernels. Batches do not have streams of their own: there would be more
+ * streams than hardware queues, and work waits for everything before it in its queue. A parse is
+ * one walk along a chunk by one warp: it takes long, but occupies little of the device. Parsing
+ * streams have the higher priority, so that a parse starts as soon as possible beside another
+ * batch's search.
  *
- * Only when a batch's kernels are done is it known how many sequences it has.  So gpu_collect
- * queues their copy, for just that many.
+ * The number of a batch's sequences is known only when its kernels are done. So gpu_collect, not
+ * gpu_submit, queues the copy of the sequences, and copies no more than there are.
  *
- * Segments whose bytes are in a GPU's memory already are copied there to the batch's memory, in front
- * of the kernels and in their stream: at 1.5 TB/s, that is a hundredth of what matching takes.  The
- * kernels could read them where they are only if enough memory were behind them.  One more stream
- * brings them to the host, for the encoder: no batch's kernels wait for that.
+ * The bytes of a segment may already be in a GPU's memory (gpu_batch_set_source). The finding
+ * stream then first copies them into the batch's device memory. At 1.5 TB/s, that takes a hundredth
+ * of the time for matching. The kernels cannot read such bytes in place, as they need readable
+ * memory after them. A stream of its own copies the bytes to the host for the encoder; no batch's
+ * kernels wait for it.
  */
 #include <atomic>
 #include <new>
@@ -29,53 +31,59 @@
 #include "gpu/internal.cuh"
 #include "lzss/optimal.h"
 
-/* Bytes of the smallest pages there may be. */
+/* The smallest page size. The memory is touched once in each page before it is pinned. */
 #define SMALL_PAGE 4096
 
-/* Points in a batch's streams, for its times, and where one stream waits for another: `finding` for
- * COPIED_IN, `parsing` for FOUND.  At BROUGHT, the host has what only a GPU had. */
+/* Points in a batch's streams. They give the batch's times, and make one stream wait for another:
+ * `finding` waits for COPIED_IN, and `parsing` for FOUND. At BROUGHT, the host has the bytes that
+ * only a GPU had. */
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
-/* Streams for finding: FINDERS_MAX for slow finders, FINDERS for others.  For these, a third costs
- * 3 % with FEW_QUEUES (device.cu) and gains as much with more.  Streams for parsing: PARSERS (with two,
- * level 1 is a tenth slower), or PARSERS_MAX for finders without `find`: their walks are long, and only
- * those of many batches fill the device. */
+/* FINDERS: streams for finding; FINDERS_MAX for slow finders. A third stream for fast finders costs
+ * 3 % with FEW_QUEUES (device.cu), and gains 3 % with 6 queues or more.
+ *
+ * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders without `find` have
+ * PARSERS_MAX: their walks are long, and it takes the walks of many batches to fill the device. If
+ * you raise any of these, look at gpu_queues, too: streams that share a hardware queue wait for
+ * each other. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS_MAX 8
 #define PARSERS 3
 
-/* One batch's private part. */
+/* The engine's part of a batch. */
 struct device_batch {
-    cudaStream_t finding, parsing; /* the engine's */
+    cudaStream_t finding, parsing; /* two of the engine's streams */
     cudaEvent_t events[EVENTS];
     gpu_view view;
-    uint8_t *host;      /* pinned memory, which has all that follows; */
-    bool is_registered; /* pinned after it was allocated */
+    uint8_t *host; /* pinned memory: the input, then the four arrays below */
+    /* Pinned by cudaHostRegister after hugepages_alloc; else from cudaMallocHost. */
+    bool is_registered;
     struct lz_sequence *host_sequences;
     struct gpu_span *host_spans;
     struct gpu_result *host_results;
     uint32_t *host_used;
-    bool is_brought; /* some segments come from a GPU's memory (gpu_batch_set_source) */
+    bool is_brought; /* some segments' bytes come from a GPU's memory (gpu_batch_set_source) */
 };
 
 struct gpu_engine {
     char name[256];
     const struct lz_level *level;
     size_t segment_size;
-    uint32_t shared_size; /* see gpu_view */
-    size_t capacity;      /* of a batch */
-    int batches;          /* that there may be */
+    uint32_t shared_size; /* most dynamic shared memory of a block, bytes (gpu_view) */
+    size_t capacity;      /* input bytes of a batch */
+    int batches;          /* most batches that fit (gpu_batches) */
     int device;
-    cudaStream_t copying;  /* input and sequences */
-    cudaStream_t bringing; /* to the host, what only a GPU has */
+    cudaStream_t copying;  /* input to the device, sequences to the host */
+    cudaStream_t bringing; /* bytes that only a GPU has, to the host */
     cudaStream_t finding[FINDERS_MAX];
-    unsigned finders;                  /* so many of these */
-    cudaStream_t parsing[PARSERS_MAX]; /* of higher priority */
-    unsigned parsers;                  /* so many of these */
-    std::atomic<unsigned> made; /* batches so far, which says what streams the next one gets */
+    unsigned finders;                  /* streams in `finding` */
+    cudaStream_t parsing[PARSERS_MAX]; /* streams of higher priority */
+    unsigned parsers;                  /* streams in `parsing` */
+    std::atomic<unsigned> made;        /* batches made so far; chooses the next batch's streams */
 
-    /* What tests ask for: to give wrong sequences, and to fail when this is 0, not below. */
+    /* For tests: is_wrong gives wrong sequences. When submissions_left is 0, the next submission
+     * fails; a negative number means no limit. */
     bool is_wrong;
     std::atomic<long> submissions_left;
 };
@@ -88,16 +96,16 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Chunks that a batch of `capacity` input bytes has room for: as many as whole segments have.  A
- * chunk takes 64 KiB to 1.5 MiB of device memory, however short it is.  So a batch of short
- * segments is full with fewer bytes; it has as many blocks for the device to work on side by side,
- * each for a shorter time. */
+/* Returns how many chunks a batch of `capacity` input bytes takes: as many as full-size segments
+ * have. A chunk takes 64 KiB to 1.5 MiB of device memory, however short it is, so a batch of short
+ * segments is full before its bytes are used up. The device then has the same number of blocks to
+ * work on side by side, each for a shorter time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
 }
 
-/* Device memory that such a batch takes, and 1 MiB for rounding. */
+/* Returns the device memory that such a batch takes, with 1 MiB added for rounding. */
 static size_t device_bytes(size_t capacity, size_t segment_size, const struct lz_level *level)
 {
     const struct gpu_finder *finder = level->finder->gpu;
@@ -110,9 +118,10 @@ static size_t device_bytes(size_t capacity, size_t segment_size, const struct lz
 }
 
 /*
- * The capacity that batches of about `batch_size` bytes get: whole segments, at least one.  They
- * shrink, and then *batches does, until all take half of the `available` device memory at most,
- * since others use the device too; the last one may take more.
+ * Returns the capacity for batches of about `batch_size` bytes: a whole number of segments, at
+ * least one. Batches take at most half of the `available` device memory, since other programs use
+ * the device, too. To get there, the capacity is halved down to one segment, then *batches is
+ * lowered down to 1. A single batch may take more than half.
  */
 static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size,
                           const struct lz_level *level, size_t available)
@@ -136,10 +145,11 @@ static size_t round_up(size_t n, size_t to)
 }
 
 /*
- * Makes a batch's memory on the host, and pins it.  Pinning costs time for every page.  So the
- * memory is in huge pages, if the system has them, and these are touched before they are pinned.
- * 320 MiB took 0.08 s on an H100 machine, and 0.15 s by cudaMallocHost; beside 16 busy threads,
- * 0.08 and 0.33 s.  The program also ends 0.08 s sooner.
+ * Allocates a batch's host memory, and pins it. Pinning costs time for each page. So the memory is
+ * in huge pages, if the system has them, and is touched before it is pinned. 320 MiB took 0.08 s
+ * that way, and 0.15 s by cudaMallocHost; beside 16 busy threads, 0.08 s and 0.33 s (H100). The
+ * process also ends 0.08 s sooner. All of a batch's host memory is one block, so that it is pinned
+ * once: add new arrays to the block.
  */
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)
@@ -160,7 +170,7 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
         d->host[i] = 0;
     d->is_registered = cudaHostRegister(d->host, size, cudaHostRegisterPortable) == cudaSuccess;
     if (!d->is_registered) {
-        /* Some systems pin only memory that they allocated for it. */
+        /* Some systems can pin only memory that they allocated for this purpose. */
         (void)cudaGetLastError();
         free(d->host);
         d->host = NULL;
@@ -243,7 +253,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(b);
     if (d == NULL)
         return;
-    /* Whatever was never made is NULL, and these calls accept that.  Errors no longer matter. */
+    /* A member that was never made is NULL, which these calls accept. Errors no longer matter. */
     if (d->is_registered) {
         cudaHostUnregister(d->host);
         free(d->host);
@@ -263,14 +273,14 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(d);
 }
 
-/* `size` bytes, or the limit (gpu_options), if that is less. */
+/* Returns size, or limit if that is less. Limit 0 means none (gpu_options). */
 static size_t limited(size_t size, size_t limit)
 {
     return limit > 0 && limit < size ? limit : size;
 }
 
-/* Takes the device for this process and thread.  If only one process may have it, this waits a
- * while for the one before to leave it (src/leave.h). */
+/* Makes the device current for this process and thread. If the device allows only one process at a
+ * time, waits up to 0.5 s for the process before to leave it (src/leave.h). */
 static cudaError_t take_device(int device)
 {
     const struct timespec pause = {0, 20000000L};
@@ -283,8 +293,8 @@ static cudaError_t take_device(int device)
     return status;
 }
 
-/* Makes the engine's streams.  One is enough for copies: copying out takes a third of the time of
- * copying in. */
+/* Creates the engine's streams. One stream serves copies in both directions: copies out take only a
+ * third of the time of copies in. */
 static cudaError_t make_streams(struct gpu_engine *g)
 {
     int lowest, highest;
@@ -298,7 +308,8 @@ static cudaError_t make_streams(struct gpu_engine *g)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
-    /* The last one, so that the others share the device's queues as they would without it. */
+    /* This stream must come last: streams take the device's queues in the order of creation, so the
+     * other streams share the queues as if this one did not exist. */
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->bringing, cudaStreamNonBlocking, lowest);
     return status;
@@ -313,8 +324,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     cudaDeviceProp properties;
     size_t available, total;
 
-    /* Waiting threads sleep: the cores have encoding to do.  But the context of a program that uses
-     * CUDA, too, stays as it was made. */
+    /* Waiting threads should sleep, because the cores are needed for encoding. But if the calling
+     * program uses CUDA, too, its context keeps the flags that it has. */
     const bool is_ours = !gpu_context_is_active(device);
 
     snprintf(label, sizeof(label), "CUDA device %d", device);
@@ -388,7 +399,7 @@ int gpu_batches(const struct gpu_engine *g)
     return g->batches;
 }
 
-/* Numbers the chunks of a batch's segments and makes their table. */
+/* Numbers the chunks of a batch's segments, and fills in the table of spans. */
 static void lay_out(struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;
@@ -414,14 +425,14 @@ static void lay_out(struct gpu_batch *b)
     d->view.chunks = chunks;
 }
 
-/* Bytes of a batch that come from one place, side by side here and there. */
+/* A range of a batch's input whose bytes come from one source, in one copy. */
 struct area {
-    size_t start, length; /* in the batch's input */
-    const uint8_t *from;  /* a GPU's memory, or NULL: they are in the input */
+    size_t start, length; /* offset in the batch's input, and bytes */
+    const uint8_t *from;  /* an address in a GPU's memory; NULL: the host's input has the bytes */
 };
 
-/* Whether segment s, which is not empty, goes on where the area ends.  What lies between two
- * segments in the input may be copied, too; of a program's memory, nothing else may be touched. */
+/* Whether segment s, which is not empty, continues the area. Copies of host input may include the
+ * gaps between segments. In a program's memory, a copy must touch nothing but segments. */
 static bool goes_on(const struct area *a, const struct gpu_segment *s)
 {
     if (a->from == NULL || s->from == NULL)
@@ -429,8 +440,8 @@ static bool goes_on(const struct area *a, const struct gpu_segment *s)
     return s->start == a->start + a->length && s->from == a->from + a->length;
 }
 
-/* The area that starts with segment *next or, if that is empty, one after it; *next becomes the
- * first behind it.  False: there are no more. */
+/* Finds the next area, from segment *next on; empty segments are skipped. Sets *next to the first
+ * segment after the area. Returns false if there are no more areas. */
 static bool next_area(const struct gpu_batch *b, unsigned *next, struct area *a)
 {
     *a = {0, 0, NULL};
@@ -448,7 +459,7 @@ static bool next_area(const struct gpu_batch *b, unsigned *next, struct area *a)
     return a->length > 0;
 }
 
-/* Queues copies of what the host has. */
+/* Queues copies of the segments that the host has. */
 static cudaError_t copy_in(struct gpu_engine *g, struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;
@@ -466,8 +477,8 @@ static cudaError_t copy_in(struct gpu_engine *g, struct gpu_batch *b)
     return status;
 }
 
-/* Queues copies of what a GPU has: to where the kernels read it, in front of them, and to the host
- * beside them. */
+/* Queues copies of the segments that only a GPU has: to the batch's device memory, before the
+ * kernels, and to the host, beside the kernels. */
 static cudaError_t bring(struct gpu_engine *g, struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;
@@ -488,7 +499,8 @@ static cudaError_t bring(struct gpu_engine *g, struct gpu_batch *b)
     return status == cudaSuccess ? cudaEventRecord(d->events[BROUGHT], g->bringing) : status;
 }
 
-/* After a failure: nothing reads a program's memory any more.  Returns false. */
+/* Called after a failure: waits until nothing reads the program's memory any more. Returns
+ * false. */
 static bool give_up(struct gpu_engine *g, struct device_batch *d)
 {
     if (d->is_brought) {
@@ -513,7 +525,8 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
         return false;
     }
 
-    /* CUDA keeps the current device per thread, and this may be another thread than before. */
+    /* CUDA keeps a current device for each thread, and a batch's calls may come from different
+     * threads. */
     if (failed(gpu_use_device(g->device), g->name, error) ||
         failed(cudaEventRecord(d->events[BEGIN], g->copying), g->name, error) ||
         failed(copy_in(g, b), g->name, error) ||
@@ -546,7 +559,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     return true;
 }
 
-/* Seconds between two points of a batch. */
+/* Returns the seconds between two points of a batch; 0 if they are unknown. */
 static double seconds(const struct device_batch *d, int from, int to)
 {
     float ms = 0;
@@ -558,7 +571,7 @@ static double seconds(const struct device_batch *d, int from, int to)
 
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
-    /* A chunk without room for its sequences gets this one, which fails every check. */
+    /* A chunk that found no space for its sequences gets this one. It fails the caller's check. */
     static const struct lz_sequence invalid = {0, 0, 0};
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;

@@ -1,14 +1,19 @@
 /*
- * gpu.h - the GPU engine as the rest of the program sees it: plain C, no CUDA types
+ * gpu.h - the GPU engine's interface to the rest of the program: plain C, no CUDA types
  *
- * The engine works on batches.  A batch has pinned host memory for segments of any lengths, of any
- * files.  The caller adds segments to an empty batch and fills them, submits the batch, and later
- * collects it: each segment's chunks then hold the sequences that lz_match_segment would have
- * found.  Several batches can be under way at a time, so that copies, kernels and the caller's work
- * overlap.
+ * The engine matches batches. A batch is pinned host memory that holds segments of any length, from
+ * any number of files. A batch's life:
  *
- * Any thread may call any function, but for one batch only one thread at a time does.  In a build
- * without CUDA, there are no devices, and a message says so.
+ *     gpu_new_batch    makes an empty batch
+ *     gpu_batch_add    reserves space for a segment; the caller copies the bytes there
+ *     gpu_submit       starts copies and kernels, and returns at once
+ *     gpu_collect      waits for them
+ *
+ * After gpu_collect, each segment's chunks hold the sequences that lz_match_segment finds on a CPU.
+ * Keep several batches under way: then copies, kernels and the caller's own work overlap.
+ *
+ * Any thread may call any function, but only one thread at a time may use one batch. In a build
+ * without CUDA there are no devices, and an error message says so (none.c).
  */
 #ifndef GZLZSS_GPU_H
 #define GZLZSS_GPU_H
@@ -23,190 +28,203 @@
 extern "C" {
 #endif
 
-/* Room for a message that says why a call failed. */
+/* Size of the buffer for an error message, in bytes. Longer messages are cut off. */
 #define GPU_ERROR_SIZE 256
 
 struct gpu_engine;
 
-/* What tests ask of an engine; all 0 asks for nothing. */
+/* What tests ask of an engine. An engine with all members 0 works as usual. */
 struct gpu_options {
-    size_t memory; /* it takes no more than so many bytes of device memory for free; 0: no limit */
-    size_t shared; /* a block gets no more than so many bytes of shared memory; 0: no limit */
-    bool is_wrong; /* it gives wrong sequences */
-    bool fails;    /* it takes `good_batches` batches, and fails when another is submitted */
+    /* The engine counts on at most this much free device memory, in bytes; 0: no limit. */
+    size_t memory;
+    size_t shared; /* limit on a block's shared memory, bytes; 0: none */
+    bool is_wrong; /* give wrong sequences */
+    bool fails;    /* fail the submission after the first `good_batches` ones */
     long good_batches;
 };
 
-/* What a batch cost, in seconds, as the device's own clock saw it. */
+/* Seconds that a batch took, by the device's clock. */
 struct gpu_times {
     double copy_in;
     double kernels;
     double copy_out;
 };
 
-/* One segment of a batch; batch.c's own. */
+/* One segment of a batch. Only gpu/ uses it. */
 struct gpu_segment {
-    uint32_t start;      /* in the batch's input, a multiple of GPU_ALIGNMENT */
+    uint32_t start;      /* offset in the batch's input; a multiple of GPU_ALIGNMENT */
     uint32_t length;     /* bytes */
-    uint32_t chunk;      /* number of its first chunk, from gpu_submit on */
-    const uint8_t *from; /* a GPU's memory that has its bytes, or NULL: they are in the input */
+    uint32_t chunk;      /* number of the segment's first chunk; valid from gpu_submit on */
+    const uint8_t *from; /* where a GPU's memory has the bytes; NULL: they are in the input */
 };
 
-/* Segments of a batch start at multiples of so many bytes. */
+/* Segments of a batch start at multiples of this many bytes. Kernels load 16 bytes at a time. */
 #define GPU_ALIGNMENT 16
 
-/* One batch.  The engine owns the memory.  Callers read what is above the line, and use functions
- * for the rest. */
+/* One batch. The engine owns the memory. Callers read the members above the line, and call
+ * functions for the rest. */
 struct gpu_batch {
-    size_t capacity;        /* bytes of input: whole segments of the engine's segment size fit */
-    size_t length;          /* bytes of its segments, all together */
+    size_t capacity;        /* input bytes; a multiple of the engine's segment size */
+    size_t length;          /* bytes of all segments together */
     unsigned count;         /* segments */
-    struct gpu_times times; /* after gpu_collect */
+    struct gpu_times times; /* valid after gpu_collect */
     /* ---- */
-    uint8_t *input; /* pinned, `capacity` bytes and LZ_INPUT_PAD more */
-    size_t used;    /* bytes of it that are given to segments */
+    uint8_t *input; /* pinned; `capacity` + LZ_INPUT_PAD bytes */
+    size_t used;    /* input bytes given to segments, with the gaps between them */
     struct gpu_segment *segments;
-    struct lz_chunk *chunks; /* after gpu_collect: those of all segments, in their order */
-    unsigned chunk_room;     /* chunks, and so segments, that fit */
-    unsigned chunk_count;    /* of which so many are given to segments */
-    void *device;            /* the engine's own */
+    struct lz_chunk *chunks; /* valid after gpu_collect: the chunks of all segments, in order */
+    unsigned chunk_room;     /* most chunks that fit; so also most segments */
+    unsigned chunk_count;    /* chunks given to segments */
+    void *device;            /* the engine's part */
 };
 
-/* What --list-devices prints: calls line(ctx, text) once for each device, or with why there is
- * none.  The text has no newline and is gone when the call returns. */
+/* Lists devices for --list-devices: calls line(ctx, text) once for each device, or once with the
+ * reason if there is none. The text has no newline, and is valid during the call only. */
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 
-/* How many devices there are; 0, with the reason in error, if there is none. */
+/* Returns the number of devices. If there are none, returns 0 with the reason in error. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* How many queues the driver should make on a device for `level`; 0: as many as it makes by itself.
- * The driver takes the number from CUDA_DEVICE_MAX_CONNECTIONS in the environment, when it is first
- * called.  This calls no driver. */
+/* Returns how many hardware queues the driver should create on a device for `level`; 0 means the
+ * driver's default. Put the number into CUDA_DEVICE_MAX_CONNECTIONS in the environment before the
+ * process first calls the driver: the driver reads it only then. This function calls no driver. */
 int gpu_queues(const struct lz_level *level);
 
 /*
- * Brings up visible device number `device`, from 0 and below gpu_count, for matching at `level`,
- * with up to `batches` batches of about `batch_size` bytes each for segments of `segment_size`
- * bytes; fewer or smaller ones if the device's free memory is short.  segment_size is as
- * --blocksize allows; batch_size is below 2 GiB; batches is 1 or more.  *options is copied.  Takes
- * about 0.3 s: creating a CUDA context is slow.  Returns NULL, with a message in error, if the
- * device cannot be used.
+ * Starts visible device number `device`, 0 to gpu_count - 1, for matching at `level`. The engine
+ * plans for up to `batches` batches (1 or more) of about `batch_size` bytes each (below 2 GiB), for
+ * segments of `segment_size` bytes (any size that --blocksize allows). If the device has little
+ * free memory, batches become smaller, then fewer. *options is copied.
+ *
+ * This takes about 0.3 s, because creating a CUDA context is slow. If the device cannot be used,
+ * returns NULL with a message in error.
  */
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,
                             size_t batch_size, int batches, const struct gpu_options *options,
                             char error[GPU_ERROR_SIZE]);
 
-/* Frees the engine, whose batches must be freed already. */
+/* Frees the engine. Free its batches before. */
 void gpu_close(struct gpu_engine *g);
 
-/* The device's name, which is there until gpu_close; and how many batches there may be, 1 or more.
- */
+/* Returns the device's name; the text is valid until gpu_close. gpu_batches: the most batches that
+ * the engine plans for, 1 or more. */
 const char *gpu_name(const struct gpu_engine *g);
 int gpu_batches(const struct gpu_engine *g);
 
-/* Makes another batch, which is empty; NULL, with a message in error, if memory is short after all.
- */
+/* Makes an empty batch. If memory is short, returns NULL with a message in error. */
 struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]);
 
-/* Frees a batch that is not under way; b may be NULL. */
+/* Frees a batch that is not under way. b may be NULL. */
 void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 
 /* Empties a batch that is not under way. */
 void gpu_batch_clear(struct gpu_batch *b);
 
-/* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits: a batch has room
- * for `capacity` bytes, and for as many chunks as segments of the engine's segment size have. */
+/* Whether one more segment of `len` bytes (1 to the engine's segment size) fits. A batch takes
+ * `capacity` bytes, and as many chunks as `capacity` bytes of full-size segments have. */
 bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
 
 /*
- * Adds a segment of `len` bytes, 1 to the engine's segment size.  Returns where the caller puts
- * them, before gpu_submit, and the segment's number in the batch, from 0 on, in *index; NULL if the
- * segment does not fit.  The place is aligned to GPU_ALIGNMENT bytes, and the next segment's place
- * is the next such address after this segment's end.  LZ_INPUT_PAD bytes behind every segment can
- * be read; they may belong to others, and no result depends on them.
+ * Adds a segment of `len` bytes, 1 to the engine's segment size. Returns where the caller must put
+ * the bytes before gpu_submit, and sets *index to the segment's number in the batch, from 0 on.
+ * Returns NULL if the segment does not fit.
+ *
+ * The address is a multiple of GPU_ALIGNMENT. The next segment's address is the next such multiple
+ * at or after this segment's end. LZ_INPUT_PAD bytes after each segment are readable; they may
+ * belong to another segment, and no result depends on them.
  */
 uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index);
 
-/* Makes segment `index` shorter before gpu_submit: `len` bytes, from 0 to those that were added.
- * If it is the last one, the next takes the room. */
+/* Shortens segment `index` to `len` bytes, 0 to its current length, before gpu_submit. If the
+ * segment is the last one, the bytes that it gives up are free again. */
 void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
 
-/* Says, before gpu_submit, that the bytes of segment `index` are at `from`, memory of this GPU
- * (gpu_find_memory), and nobody puts them into the batch.  The kernels read a copy that the GPU makes
- * of them.  Another copy goes to the segment's place in the batch beside the kernels; it is there
- * after gpu_collect, unless that failed.  `from` is not read any more once gpu_collect, or a
- * gpu_submit that failed, has returned. */
+/* Tells the engine, before gpu_submit, that the bytes of segment `index` are at `from` in this
+ * GPU's memory (gpu_find_memory). The caller then leaves the segment's place in the batch empty.
+ * The GPU copies the bytes twice: to where the kernels read them, and, beside the kernels, to the
+ * segment's place in the batch. The latter copy is complete after a successful gpu_collect. The
+ * engine reads `from` until gpu_collect returns, or until gpu_submit returns false. */
 void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *from);
 
-/* After gpu_collect: the LZ_CHUNKS(length) chunks of segment `index`; there until the batch is
- * cleared or submitted again. */
+/* Returns, after gpu_collect, the LZ_CHUNKS(length) chunks of segment `index`. They are valid until
+ * the batch is cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
 
-/* Starts matching a batch and returns at once; gpu_collect, once for every gpu_submit, waits for
- * it.  Both return false, with a message in error, if the device failed: the batch's input is still
- * there, its chunks are not, and the engine is of no more use. */
+/* gpu_submit starts matching a batch, and returns at once. Call gpu_collect once for each
+ * gpu_submit: it waits for the result. If the device fails, both return false with a message in
+ * error. The batch then still has its input, but no chunks. Close the engine: its later batches
+ * would fail, too. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 
-/* --- Memory of a GPU, to read from and to write to -------------------------------------------- */
+/* - Copies from and to a GPU's memory
+ *   ------------------------------------------------------------ */
 
-/* Copies between a device's memory and the host's, or another's.  It has a stream of its own, so
- * that it waits for nothing that others do there. */
+/* Copies between a device's memory and host memory, or another device's. A copier has a CUDA stream
+ * of its own, so its copies wait for no other work on the device. */
 struct gpu_copier;
 
-/* NULL, with a message in error, if the device cannot be used.  Bringing up a context, where the
- * process has none on the device, takes about 0.3 s. */
+/* Makes a copier. If the device cannot be used, returns NULL with a message in error. If the
+ * process has no context on the device yet, this takes about 0.3 s. */
 struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE]);
 void gpu_free_copier(struct gpu_copier *c);
 
-/* Copies and waits for it; one thread at a time for one copier.  Either may be host memory, pinned
- * or not.  False, with a message in error, if that failed: some of it may have been copied. */
+/* Copies `len` bytes and waits until they are there. Each address may be device memory or host
+ * memory, pinned or not. Only one thread at a time may use one copier. On failure, returns false
+ * with a message in error; some of the bytes may have been copied. */
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE]);
 
-/* --- What a program gives: pointers and streams ----------------------------------------------- */
+/* - Pointers and streams of the calling program
+ *   -------------------------------------------------- */
 
 /*
- * These are for threads of the program, which may have contexts of their own current, or none, and
- * know nothing of the runtime in here.  They leave the thread's current context as it is, and make
- * none.  Other functions of this header make the device current; such a thread calls them between
- * gpu_save_thread and gpu_restore_thread.
+ * The functions below run in the calling program's threads. Such a thread may have a current CUDA
+ * context of its own, or none, and knows nothing of this library's CUDA runtime. These functions
+ * leave the thread's current context as it is, and create no context.
+ *
+ * Other functions of this header may change the thread's current device. So a thread of the program
+ * calls them between gpu_save_thread and gpu_restore_thread.
  */
 
-/* Memory that a program gave. */
+/* Memory that the calling program passed in. */
 struct gpu_memory {
-    bool is_on_gpu; /* a GPU's, or managed by the driver: only copies get there, */
-    int device;     /* by the number of its device; */
-    void *host;     /* otherwise, where the host has it */
+    bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
+    int device;     /* number of the device, if is_on_gpu */
+    void *host;     /* the host's address, if not is_on_gpu */
 };
 
-/* Finds out what memory is at p.  In a process that has not initialized CUDA, that is the host's.
- * False, with a message in error, if it cannot be found out, as in a build without CUDA. */
+/* Finds out which memory p points to. In a process that has not initialized CUDA, it is host
+ * memory. If the driver cannot tell, and in a build without CUDA, returns false with a message in
+ * error. */
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE]);
 
 enum gpu_wait {
     GPU_WAIT_DONE,
-    GPU_WAIT_FAILED,   /* what was queued has failed, or the driver has */
-    GPU_WAIT_CAPTURED, /* the stream is being captured into a graph: nothing of it is done */
+    GPU_WAIT_FAILED,   /* queued work has failed, or the driver has */
+    GPU_WAIT_CAPTURED, /* the stream is being captured into a graph, so its work does not run */
     GPU_WAIT_STOPPED
 };
 
 /*
- * Waits until all is done that was queued on the stream (a cudaStream_t or CUstream) before.  NULL is
- * the legacy default stream, which waits for all blocking streams: those of the thread's current
- * context, or else of the device's primary one if there is one, or, if device is -1, none.
- * goes_on(ctx) is asked now and then, and false ends it.  A message is in error after GPU_WAIT_FAILED.
+ * Waits until all work that was queued on the stream (a cudaStream_t or CUstream) before this call
+ * is done. goes_on(ctx) is called now and then; if it returns false, the wait ends with
+ * GPU_WAIT_STOPPED. After GPU_WAIT_FAILED, error has a message.
+ *
+ * NULL is the legacy default stream. It stands for all blocking streams of one context: the
+ * thread's current context, else the primary context of `device`, if that exists. If there is
+ * neither, or no current context and `device` is -1, the function returns GPU_WAIT_DONE at once.
  */
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE]);
 
-/* Whether the process has the device's primary context already. */
+/* Whether the process already has the device's primary context. */
 bool gpu_context_is_active(int device);
 
-/* What CUDA's driver knows of the calling thread. */
+/* The CUDA driver's state of the calling thread. */
 struct gpu_thread {
-    void *context; /* the current one, or NULL */
-    int capture;   /* what it may do while a stream is being captured */
+    void *context; /* the current context, or NULL */
+    int capture;   /* the capture mode: what the thread may do while a stream is captured */
 };
 
 void gpu_save_thread(struct gpu_thread *t);

@@ -1,5 +1,14 @@
 /*
- * internal.cuh - what the files of gpu/ share; nothing outside gpu/ includes it
+ * internal.cuh - what the files of gpu/ share; outside gpu/, only GPU match finders include it
+ *
+ * One batch passes through these steps on the device (engine.cu queues them):
+ *
+ *     copy in      the batch's bytes, and a table of its chunks (struct gpu_span)
+ *     find         the finder's kernels (struct gpu_finder): candidates or lists of matches
+ *     parse        the finder's last kernels: one tag for each byte, which is the distance of the
+ *                  match that covers the byte, or 0 for a literal
+ *     compact      compact.cu: from tags to sequences
+ *     copy out     results (struct gpu_result), then sequences
  */
 #ifndef GZLZSS_GPU_INTERNAL_CUH
 #define GZLZSS_GPU_INTERNAL_CUH
@@ -10,55 +19,62 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 
-/* Where a chunk's sequences start in the batch's, and how many there are. */
+/* Where a chunk's sequences start in the batch's sequence array, and their number. */
 struct gpu_result {
     uint32_t offset;
     uint32_t count;
 };
 
-/* The count of a chunk whose sequences did not fit. */
+/* A chunk has this count if the sequence array had no space left for it. */
 #define GPU_NO_ROOM UINT32_MAX
 
 static_assert(LZ_CHUNK_SIZE % GPU_ALIGNMENT == 0, "every chunk starts at such a multiple, too");
 static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk before");
 
 /*
- * Bytes behind a batch's input, in device memory, that may be read: two steps of positions
- * (warp.cuh), and their bytes.  Kernels read as far behind every chunk.  Behind a segment's end,
- * these bytes are another segment's, or any; no result depends on them.  They take part in the
- * hashes of the segment's last positions alone.  No search starts from these positions, being too
- * close to the end for a match of as many bytes as are hashed, and no search meets them, since it
- * goes back from where it starts.
+ * Readable bytes after a batch's input in device memory. Kernels read up to two steps of positions
+ * (warp.cuh) past a chunk's end. Static assertions check that this is enough: raise it if a new
+ * kernel reads further; more only costs memory.
+ *
+ * After a segment's end, these bytes belong to another segment, or are undefined. No result depends
+ * on them. They change only the hashes of the segment's last positions. No search starts there, as
+ * fewer bytes are left than are hashed. No search reaches them either, since searches only go back.
  */
 #define GPU_INPUT_PAD 4096
 
-/* Of a block's shared memory, what kernels have beside what they ask for when they are queued. */
+/* Statically declared shared memory, in bytes, that a block keeps beside the dynamic shared memory
+ * that shared_size allows. Raise it if a kernel that asks for all of shared_size declares more;
+ * every byte here is one less for finders. */
 #define GPU_SHARED_STATIC 1024
 
-/* One chunk of a batch: an entry of the table that the host makes for the kernels.  Chunks of one
- * segment are side by side in it, in order. */
+/* One chunk of a batch: an entry of the table that the host makes for the kernels. The table lists
+ * a segment's chunks in order, one directly after another. */
 struct alignas(16) gpu_span {
-    uint32_t start;   /* of its bytes in the input, a multiple of GPU_ALIGNMENT */
-    uint32_t end;     /* of its bytes; what lies behind may be another segment */
-    uint32_t history; /* bytes before start that it may refer to: 0 or LZ_WINDOW_SIZE */
-    uint32_t group;   /* chunks of the group that starts with it (lzss/optimal.h); 0: none does */
+    uint32_t start;   /* offset of its first byte in the input; a multiple of GPU_ALIGNMENT */
+    uint32_t end;     /* offset of its end; other segments may follow */
+    uint32_t history; /* bytes before `start` that matches may reach: 0 or LZ_WINDOW_SIZE */
+    /* Chunks of the group that starts here (lzss/optimal.h); 0: none starts. */
+    uint32_t group;
 };
 
-/* A batch as kernels see it; all pointers are device memory. */
+/* A batch as kernels see it. All pointers are device addresses. */
 struct gpu_view {
-    const uint8_t *input; /* 16-byte aligned, GPU_INPUT_PAD readable bytes after the last segment */
+    /* 16-byte aligned; GPU_INPUT_PAD bytes after the last segment are readable. */
+    const uint8_t *input;
     const struct gpu_span *spans; /* one for each chunk */
-    uint32_t chunks;              /* of the whole batch */
-    uint32_t shared_size;         /* bytes of shared memory that a kernel may ask for a block */
-    uint16_t *tags; /* LZ_CHUNK_SIZE for every chunk; tagging has distances there first */
-    void *scratch;  /* what the finder asked for */
-    struct lz_sequence *sequences; /* room for `capacity`; chunks take their parts in any order */
+    uint32_t chunks;              /* chunks in the batch */
+    uint32_t shared_size;         /* most dynamic shared memory of a block, bytes */
+    /* LZ_CHUNK_SIZE tags for each chunk; a finder may keep other numbers there before. */
+    uint16_t *tags;
+    void *scratch; /* the finder's memory, scratch() bytes for each chunk */
+    /* Space for `capacity` sequences. Chunks take their shares in no fixed order. */
+    struct lz_sequence *sequences;
     uint32_t capacity;
-    uint32_t *used; /* sequences taken, 0 at the start */
+    uint32_t *used; /* sequences taken; 0 at the start */
     struct gpu_result *results;
 };
 
-/* The span of chunk c: one load of 16 bytes. */
+/* Loads the span of chunk c, as one load of 16 bytes. */
 static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uint32_t c)
 {
     const uint4 span = __ldg((const uint4 *)(v.spans + c));
@@ -66,39 +82,43 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
     return {span.x, span.y, span.z, span.w};
 }
 
-/* The levels' finders' room: most of their matches have four bytes or more. */
+/* bytes_a_sequence of the levels' finders, most of whose matches have four bytes or more. With more
+ * bytes for each sequence, a batch takes less device memory, but more chunks find no space, and the
+ * CPU has to match their segments again. */
 #define GPU_BYTES_A_SEQUENCE 4
 
-/* A match finder's part of the work on a batch; gpu/NAME.cu defines the one of that name as
- * gpu_finder_NAME. */
+/* A match finder on the GPU. gpu/NAME.cu defines the finder NAME as gpu_finder_NAME. */
 struct gpu_finder {
-    /* The bytes of scratch memory that it needs for a chunk. */
+    /* Returns the scratch memory that the finder needs for each chunk, in bytes. */
     size_t (*scratch)(const struct lz_level *level);
 
-    /* Queues the kernels that do the bulk of the work.  NULL: `parse` does all. */
+    /* Queues the kernels that do most of the work. NULL: `parse` does all of it. */
     cudaError_t (*find)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
-    /* Queues those that come after them and fill the batch's tags: one walk along each chunk, which
-     * take long but leave most of the device free for other batches. */
+    /* Queues the last kernels, which fill in the batch's tags. Each chunk is one long sequential
+     * walk by a warp or so. The walks leave most of the device free, so they run beside other
+     * batches' `find` kernels. */
     cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
-    /* A batch has room for one sequence for every so many input bytes; LZ_MIN_MATCH is always
-     * enough.  If a batch has more sequences all the same, chunks that find no room are marked.  The
-     * caller's check then fails for their segments, and the CPU matches them. */
+    /* Input bytes for each sequence that a batch has space for; LZ_MIN_MATCH is always enough. If a
+     * batch has more sequences than that, some chunks get GPU_NO_ROOM. Their segments then fail the
+     * caller's check, and the CPU matches them. */
     uint32_t bytes_a_sequence;
 };
 
 /*
- * Lets blocks of a kernel have `size` bytes of shared memory, which need not be the same for all
- * levels; an error if a device's blocks cannot have as much.  What is allowed holds for all who launch
- * the kernel on the device.  So it is the most there is: an engine with smaller blocks does not take from
- * others what they need.
+ * Lets the blocks of a kernel have `size` bytes of dynamic shared memory; levels may ask for
+ * different sizes. Returns an error if a block of this device cannot have that many.
+ *
+ * The limit is a property of the kernel on the device, shared by all threads and engines. So this
+ * always sets it to the most that the device allows: an engine that needs less must not lower the
+ * limit for another.
  */
 template <typename Kernel>
 static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, size_t size)
 {
     if (size <= 48 << 10)
-        return cudaSuccess; /* as always */
+        return cudaSuccess; /* every kernel may have this much */
     if (size > v.shared_size)
         return cudaErrorInvalidValue;
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -108,12 +128,12 @@ static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, si
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
-/* Makes the device the thread's current one.  What the thread does from now on is nothing to streams
- * that others capture into graphs meanwhile: without this, a capture may fail because some other
- * thread allocates memory, or looks at an event. */
+/* Makes the device the calling thread's current one. Also sets the thread's capture mode to
+ * relaxed: otherwise, an allocation or an event query of this thread would make a stream capture in
+ * another thread fail. */
 cudaError_t gpu_use_device(int device);
 
-/* Whether this program has code that the current device can run (compact.cu). */
+/* Whether this program contains code for the current device (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 
 #endif

@@ -1,13 +1,15 @@
 /*
  * links.cuh - hash chains on the GPU, the twin of lzss/links.h
  *
- * A block works on a chunk, a step of positions at a time (warp.cuh), as in tagging.cu.  For every
- * position, it finds the distance to the nearest position before it with the same hash.  It makes
- * the chunk's own links only: the links of its history belong to the chunk before it.
+ * A link is the distance from a position to the nearest earlier position with the same hash. A
+ * block makes the links of one chunk, a step of positions at a time (warp.cuh). To find them, it
+ * enters the chunk's history into its table as well, but writes no links for it: the chunk before
+ * owns those.
  *
- * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries.  On an H100, a multiprocessor has room for three blocks with such
- * tables, but only for one with tables of 16 bits.  So, by four and seven bytes, one block enters the positions
- * with an even hash, and another those with an odd one.
+ * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries, 64 KiB. An H100 multiprocessor holds three blocks
+ * with such tables, but only one with tables of 16 bits. Hashes of four and seven bytes have 16
+ * bits, so two blocks share them: one enters the positions with an even hash, the other those with
+ * an odd one.
  */
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH
@@ -16,21 +18,21 @@
 #include "gpu/warp.cuh"
 #include "lzss/chains.h"
 
-/* A link that leads nowhere: it is longer than the way to any position in reach.  In a table, it
- * marks an entry that was never written.  Taken for a position, that is ahead of all others, and so
- * makes a link that leads nowhere. */
+/* A link that leads nowhere: it is longer than the distance to any position in reach. In a table,
+ * it marks an entry that was never written. Read as a position, it lies ahead of all others, so the
+ * distance to it becomes a link that leads nowhere, too. */
 #define LINKS_NONE 0xffffu
 
-/* Bytes of shared memory that making links takes. */
+/* Bytes of dynamic shared memory that make_links needs. */
 #define LINKS_SHARED (sizeof(uint16_t) << LZ_CHAINS_HASH_BITS_FEW)
 
 static_assert(LZ_CHAINS_HASH_BITS == LZ_CHAINS_HASH_BITS_FEW + 1, "halves");
 
-/* A chunk as searches see it: positions are counted from the start of its history. */
+/* A chunk for searches. Positions are counted from the start of its history. */
 struct gpu_chunk {
-    const uint32_t *data; /* the first byte of the history, 4-byte aligned */
-    uint32_t history;     /* bytes; the chunk starts here */
-    uint32_t end;
+    const uint32_t *data; /* the first byte of the history; 4-byte aligned */
+    uint32_t history;     /* bytes of history; the chunk starts at this position */
+    uint32_t end;         /* the chunk ends here */
 };
 
 static __device__ __forceinline__ gpu_chunk gpu_chunk_at(const gpu_view &v, uint32_t index)
@@ -60,15 +62,16 @@ static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &b
         return lz_hash12(a, bytes.at(pos, g, 1), bytes.at(pos, g, 2));
 }
 
-/* Makes the links of a chunk, by the first BYTES bytes, to positions at most `farthest` back; for
- * a block of TABLE_THREADS, with `table` in shared memory.  By four or seven bytes, those of positions with an
- * even hash (half 0) or an odd one (1). */
+/* Makes the links of a chunk by its positions' first BYTES bytes. Links reach at most `farthest`
+ * bytes back. All TABLE_THREADS threads of a block call it; `table` is shared memory of
+ * LINKS_SHARED bytes. For four and seven bytes, it makes only the links of positions with an even
+ * hash (half 0) or an odd one (half 1). */
 template <unsigned BYTES>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest,
                                   uint32_t half = 0)
 {
     constexpr bool IN_HALVES = BYTES == 4 || BYTES == LZ_LONG;
-    /* Whole steps, from the first position that can be reached. */
+    /* Start at the first position that links can reach, rounded down to whole steps. */
     const uint32_t reach = min(c.history, (farthest + STEP - 1) / STEP * STEP);
     uint32_t pos = c.history - reach + place_in_step();
     step_bytes<BYTES> bytes;
@@ -84,8 +87,7 @@ static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c,
             if (IN_HALVES)
                 entry[g] = (entry[g] & 1) == half ? entry[g] >> 1 : NO_ENTRY;
         }
-        /* The last time, this reads bytes behind the chunk (GPU_INPUT_PAD), and nothing uses them.
-         */
+        /* In the last round, this reads bytes after the chunk (GPU_INPUT_PAD) that nothing uses. */
         bytes.load(c.data, pos + STEP);
         replace(table, entry, pos, before);
         if (step < c.history)
@@ -101,7 +103,8 @@ static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c,
     }
 }
 
-/* A chunk's links, for searches: its own, and those of the chunk before it, if it has history. */
+/* The links that searches of a chunk follow: the chunk's own, and those of the chunk before it,
+ * which are used only if the chunk has history. */
 struct gpu_links {
     const uint16_t *own;
     const uint16_t *before;
@@ -113,7 +116,7 @@ static __device__ __forceinline__ uint32_t link_at(const gpu_links &links, const
     return pos >= c.history ? links.own[pos - c.history] : links.before[pos];
 }
 
-/* The same in one row, in shared memory. */
+/* The same links as one array in shared memory. */
 struct shared_links {
     const uint16_t *links;
 };
@@ -124,7 +127,8 @@ static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu
     return links.links[pos];
 }
 
-/* How many different values the chunk's first LZ_SAMPLE bytes have; for a whole block. */
+/* Returns how many different byte values the chunk's first LZ_SAMPLE bytes have. All threads of a
+ * block call it. */
 static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
 {
     __shared__ uint32_t seen[8];

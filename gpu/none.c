@@ -1,5 +1,7 @@
 /*
- * none.c - the GPU engine of a build without CUDA: there is none, and it says so
+ * none.c - the GPU engine of a build without CUDA: there are no devices
+ *
+ * Functions that can fail say that this program was built without CUDA.
  */
 #include "config.h"
 
@@ -64,8 +66,8 @@ void gpu_restore_thread(const struct gpu_thread *t)
     (void)t;
 }
 
-/* gpu_open never returns an engine, and gpu_find_memory finds nothing: so nothing below is ever
- * called. */
+/* The program never calls the functions below: gpu_open never returns an engine here, and
+ * gpu_find_memory always fails. */
 
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE])

@@ -1,13 +1,14 @@
 /*
- * notwins.c - the twins of the levels' match finders in a build without CUDA: nothing is in them
+ * notwins.c - empty GPU twins of the levels' match finders, for a build without CUDA
  *
- * They are not in none.c, so that a test with an engine of its own need not have its own twins, too.
+ * They have a file of their own because a test that replaces none.c by an engine of its own still
+ * needs them.
  */
 #include "config.h"
 
 #include "lzss/finders.h"
 
-/* Nothing looks into it. */
+/* Without CUDA, no code looks into a twin. */
 struct gpu_finder {
     char nothing;
 };

@@ -1,56 +1,69 @@
 /*
- * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h says what it finds)
+ * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h defines what it finds)
  *
- * The kernels, in their order; all have the chunks of a batch side by side:
+ * Each chunk's shortest path is sequential, from its last position to its first. All else is
+ * parallel: the positions when matches are gathered, the lengths at one position of the path, and
+ * always the chunks of a batch. Lists, links and counts take 1.4 MiB of device memory for each
+ * chunk. The kernels run in this order:
  *
- * - link: links.cuh, by 3, 4, 7 and 12 bytes.
- * - gather: a thread a position: its list of matches.
- * - first: a warp a chunk: takes away the lists within matches of `nice` bytes, walks the first
- *   parse, counts its units.
- * - For every pass: split, a warp a group, which is that of the group's first chunk: joins units to
- *   blocks.  Then path, a warp a chunk: the shortest path, position by position from the end, with
- *   a position's lengths side by side on the lanes.  Then walk, a warp a chunk: goes along it, and
- *   counts; in the last pass, it writes tags.
- * - compact: compact.cu.  Runs of tags join matches side by side at one distance by themselves, as
- *   counting does.
+ * - link: makes the chains by 3, 4, 7 and 12 bytes (links.cuh).
+ *
+ * - gather: one thread for each position makes its list of matches.
+ *
+ * - first: one warp for each chunk empties the lists inside matches of `nice` bytes, walks the
+ *   first parse, and counts the symbols of its units.
+ *
+ * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
+ *   units to blocks. Then path (one warp for each chunk) finds the shortest path, position by
+ *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
+ *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
+ *
+ * - compact: compact.cu. A run of one tag becomes one match, so adjacent matches at one distance
+ *   are joined; counting joins them, too.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
 #include "gpu/warp.cuh"
 #include "lzss/optimal.h"
 
+/* Threads of a gather block. A thread takes every GATHER_THREADS-th position of the chunk. */
 #define GATHER_THREADS 1024
 
-/* Blocks that a multiprocessor is to hold at a time: two where it takes 2048 threads.  Left to
- * itself, nvcc gives each thread so many registers that only one block fits. */
+/* Blocks that a multiprocessor should hold at a time: two on architectures whose multiprocessors
+ * have 2048 threads. Without this, nvcc gives each thread so many registers that only one block
+ * fits. Add new architectures with 2048 threads to the list. */
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
 #define GATHER_BLOCKS 2
 #else
 #define GATHER_BLOCKS 1
 #endif
 
-/* Costs to the chunk's end that the path remembers: at least the longest match and a warp; a power
- * of two, so that the place of a position is its low bits. */
+/* For the last RING positions that it visited, the path keeps the cost to the chunk's end. RING
+ * must be at least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. A
+ * larger RING only takes more shared memory. */
 #define RING 512
 
-/* A step has 16 bits: its length in the low LZ_STEP_BITS, and for a match its place in the list. */
+/* A step has 16 bits: the length in the low LZ_STEP_BITS, above it the match's index in the
+ * list. */
 static_assert(LZ_MAX_MATCHES <= 1 << (16 - LZ_STEP_BITS), "places in a list in a step");
 static_assert(RING >= LZ_MAX_MATCH + WARP, "room for costs");
 static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");
 
 #define UNITS LZ_UNITS_A_CHUNK
 
-/* A chunk's part of the scratch memory. */
+/* A chunk's scratch memory. */
 struct scratch {
     uint32_t matches[LZ_MAX_MATCHES][LZ_CHUNK_SIZE];
     uint16_t links3[LZ_CHUNK_SIZE], links4[LZ_CHUNK_SIZE], links7[LZ_CHUNK_SIZE],
         links12[LZ_CHUNK_SIZE];
     uint16_t steps[LZ_CHUNK_SIZE];
     uint8_t matches_count[LZ_CHUNK_SIZE];
-    uint64_t unit_size[UNITS]; /* as a block of its own (lz_symbol_size) */
+    uint64_t unit_size[UNITS]; /* the unit's size as a block of its own (lz_symbol_size) */
     uint32_t counts[UNITS][LZ_SYMBOLS];
-    uint32_t blocks[UNITS][LZ_SYMBOLS]; /* of the block that starts with the unit, */
-    uint32_t block_of[UNITS];           /* which is this unit of the batch */
+    /* Counts of the block that starts with the unit; undefined if none does. */
+    uint32_t blocks[UNITS][LZ_SYMBOLS];
+    /* The unit that starts this unit's block, numbered within the batch. */
+    uint32_t block_of[UNITS];
 };
 
 static __device__ __forceinline__ uint32_t warp_min(uint32_t x)
@@ -71,7 +84,8 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
     return x;
 }
 
-/* The blocks of a chunk: two for halves of the links by four and seven bytes, and one each for the others. */
+/* Link blocks of a chunk: two for the halves of the links by four and seven bytes, and one each for
+ * those by three and twelve bytes. */
 #define LINK_BLOCKS 4
 
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
@@ -91,9 +105,9 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
     }
 }
 
-/* A list as it grows; see optimal.c. */
+/* A position's list while it grows; compare lzss/optimal.c. */
 struct list {
-    uint32_t *matches; /* one every LZ_CHUNK_SIZE */
+    uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
     uint32_t count;
     uint32_t best;
     uint32_t distance;
@@ -107,7 +121,8 @@ static __device__ __forceinline__ void add(list &l, uint32_t length, uint32_t di
     l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
 }
 
-/* Whether the first BYTES (4, 7 or 12) bytes at `pos`, which are `first`, are at `there` too. */
+/* Whether the first BYTES bytes (4, 7 or 12) at pos and at there are equal. first: the four bytes
+ * at pos. */
 template <unsigned BYTES>
 static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
                                                    uint32_t first, uint32_t there)
@@ -120,7 +135,7 @@ static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_
                           load32(data, there + 8) == load32(data, pos + 8));
 }
 
-/* The length of a match of `known` bytes or more, at most `max`. */
+/* Returns the length of a match, at most max. At least `known` bytes are equal. */
 static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
                                                         uint32_t there, uint32_t known,
                                                         uint32_t max)
@@ -174,7 +189,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 {
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
-    /* The links before are only looked at where there is history. */
+    /* If there is no history, no search reads the links of the chunk before. */
     const struct scratch *before = c.history > 0 ? s - 1 : s;
     const gpu_links links3 = {s->links3, before->links3};
     const gpu_links links4 = {s->links4, before->links4};
@@ -216,12 +231,13 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 
 /* --- Counting and writing a parse --- */
 
-/* What a walk keeps in shared memory. */
+/* A walk's counts, in shared memory. */
 struct tally {
     uint32_t counts[UNITS][LZ_SYMBOLS];
 };
 
-/* A match that the next may continue, the same on all lanes. */
+/* The latest match, which an adjacent match at the same distance may extend. All lanes have the
+ * same. */
 struct pending {
     uint32_t start, length, distance;
 };
@@ -251,10 +267,10 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
     p.distance = distance;
 }
 
-/* The symbols that this lane has in its care: symbol lane + 32 i is the i-th. */
+/* The symbols are divided among the lanes: a lane's i-th symbol is lane + 32 i. */
 #define SYMBOLS_A_LANE ((LZ_SYMBOLS + WARP - 1) / WARP)
 
-/* The size of a block, to all lanes. */
+/* Returns the estimated size of a block to all lanes. */
 static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE], uint32_t header_cost)
 {
     uint32_t litlens = 0, distances = 0, litlen, distance;
@@ -305,7 +321,7 @@ static __device__ void clear_tally(tally &t)
     __syncwarp();
 }
 
-/* Hands the units' counts, and their sizes, to the split of `pass`. */
+/* Stores the counts and sizes of the units for the split of `pass`. */
 static __device__ void store_tally(struct scratch *s, const tally &t, uint32_t pass)
 {
     __syncwarp();
@@ -323,7 +339,7 @@ static __device__ void store_tally(struct scratch *s, const tally &t, uint32_t p
 
 /* --- The first parse --- */
 
-/* A position's longest match, packed; 0 if there is none. */
+/* Returns a position's longest match, packed; 0 if it has none. */
 static __device__ __forceinline__ uint32_t longest_of(const struct scratch *s, uint32_t pos,
                                                       uint32_t size)
 {
@@ -332,7 +348,7 @@ static __device__ __forceinline__ uint32_t longest_of(const struct scratch *s, u
     return count == 0 ? 0 : s->matches[count - 1][pos];
 }
 
-/* Takes away the lists of positions within a match of `nice` bytes. */
+/* Empties the lists of the positions inside a match of `nice` bytes. */
 static __device__ void skip_within(struct scratch *s, uint32_t size, uint32_t nice)
 {
     uint32_t until = 0;
@@ -367,13 +383,13 @@ static __global__ void __launch_bounds__(WARP)
     struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
     const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
     pending p = {0, 0, 0};
-    /* A match, packed, that may yet give way to the next position's; `pos` is where it starts. */
+    /* The match in hand, packed, which the next position's may replace; pos is where it starts. */
     uint32_t match = 0, pos = 0;
 
     clear_tally(t);
     skip_within(s, size, nice);
     for (uint32_t group = 0; group < size; group += WARP) {
-        /* This lane's longest match, and the next lane's. */
+        /* This lane's longest match, and that of the first position after the group. */
         const uint32_t own = longest_of(s, group + threadIdx.x, size);
         const uint32_t after = longest_of(s, group + WARP, size);
         bool is_literal = false;
@@ -408,8 +424,8 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of the group that starts with this chunk, if one does; a block's counts are
- * stored where its first unit's are. */
+/* Joins the units of a group to blocks, if this chunk starts a group. Stores a block's counts at
+ * its first unit. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
     const uint32_t first = blockIdx.x;
@@ -455,13 +471,14 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
         store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
 }
 
-/* What the path has in shared memory. */
+/* The path's shared memory. The first three are costs of steps (lz_literal_step and so on), to_end
+ * the ring of costs to the chunk's end. */
 struct path_memory {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1];
     uint32_t distance[WARP];
     uint32_t to_end[RING];
-    /* The lists of 32 positions: lengths, and what the distances cost. */
+    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. */
     uint16_t lengths[LZ_MAX_MATCHES][WARP];
     uint32_t distances[LZ_MAX_MATCHES][WARP];
 };
@@ -490,8 +507,8 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 
 /* --- The shortest path --- */
 
-/* Finds the steps of the 32 positions from `group` on, with `next` the cost from the position after
- * them to the end; returns the cost from `group`. */
+/* Finds the steps of the 32 positions from `group` on. next: the cost from the first position after
+ * them to the chunk's end. Returns the cost from `group`. */
 static __device__ uint32_t find_steps(path_memory &m, struct scratch *s, const uint8_t *in,
                                       uint32_t group, uint32_t size, uint32_t next)
 {
@@ -530,7 +547,8 @@ static __device__ uint32_t find_steps(path_memory &m, struct scratch *s, const u
                 }
             }
             best = min(best, warp_min(least));
-            /* Costs hold their lengths, so one lane has it, or none. */
+            /* The costs of lengths include the lengths themselves, so they differ: at most one lane
+             * has the least. */
             winner = __ballot_sync(ALL_LANES, least == best);
             if (winner != 0)
                 index = __shfl_sync(ALL_LANES, index, __ffs((int)winner) - 1);
@@ -547,7 +565,7 @@ static __device__ uint32_t find_steps(path_memory &m, struct scratch *s, const u
     return next;
 }
 
-/* Finds the shortest path; its steps are then in s->steps. */
+/* Finds the shortest path of each chunk, and stores its steps in s->steps. */
 static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
 {
     __shared__ path_memory m;
@@ -570,7 +588,7 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     }
 }
 
-/* Walks the path of `pass`, and counts; the last time, writes tags instead. */
+/* Follows the path of `pass`, and counts its symbols. With LAST, writes tags instead. */
 template <bool LAST>
 static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t pass)
 {
@@ -631,7 +649,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct scratch);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
@@ -657,4 +676,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_optimal = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_optimal = {scratch_size, find_matches, parse,
+                                              GPU_BYTES_A_SEQUENCE};

@@ -1,30 +1,34 @@
 /*
- * tagging.cu - the tagging match finder on the GPU (lzss/tagging.h says what it finds)
+ * tagging.cu - the tagging match finder on the GPU (lzss/tagging.h defines what it finds)
  *
- * Two kernels, each with the chunks of a batch side by side, and a step of positions at a time:
+ * Each position has one candidate, so looking up candidates does not depend on the walk. Two
+ * kernels run one after another, each with all chunks of a batch side by side, and a step of
+ * positions at a time (warp.cuh). They are separate because the first needs much shared memory, so
+ * few chunks run at a time, and the second needs none, so that most chunks do.
  *
- * - look_up: a few warps a chunk.  The hash table lies in shared memory, so that few chunks are
- *   worked on at a time; an entry is a position counted from the start of the 32 KiB before the
- *   chunk, so that 16 bits hold it.  Of the history, every position is only entered into the table.
- *   Then, every lane reads the entry for its position and enters the position instead (replace in
- *   warp.cuh): its candidate is the position that was last under that entry.
- * - walk: a warp a chunk, so that most chunks are worked on at a time.  Every lane compares eight
- *   bytes at its candidate, unless a match from an earlier step covers its position.  Then the
- *   greedy walk, group by group: the first lane at or after the walk's position that has a match
- *   wins; a match of all eight bytes is extended, 128 bytes at a time, by the whole warp.  This
- *   goes through a group's two or three matches one after another, but its state is the same in all
- *   lanes, so that nothing diverges.
+ * - look_up: TABLE_WARPS warps for each chunk. The hash table is in shared memory. An entry is a
+ *   position counted from the start of the 32 KiB before the chunk, so 16 bits hold it. The block
+ *   enters all positions, first of the history, then of the chunk. For the chunk's positions, it
+ *   also stores the distance to the candidate, which is the position that the entry held before
+ *   (replace in warp.cuh).
  *
- * Both wait for memory for a whole step at a time, not for every group.
+ * - walk: one warp for each chunk. Each lane compares eight bytes with its candidate's, unless a
+ *   match from an earlier step covers its position. Then comes the greedy walk, group by group: the
+ *   first lane at or after the walk's position that has a match wins, and if all eight bytes are
+ *   equal, the whole warp extends the match, 128 bytes at a time. A group has two or three matches,
+ *   which are taken one after another; but all lanes have the same state, so nothing diverges.
  *
- * An entry that was never written is 0, which names a real position; the comparison sorts it out,
- * as tagging.c explains.
+ * Both kernels load the next step's data before they work on the current step, and so wait for
+ * memory once for each step, not for each group.
+ *
+ * An entry that was never written is 0, which is a real position. The comparison of bytes rejects
+ * it if it is wrong, as tagging.c explains.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
 #include "lzss/tagging.h"
 
-/* Extends a match of 8 bytes at `pos`, `distance` back, as far as bytes agree up to `end`. */
+/* Extends a match of 8 bytes at pos, as far as bytes are equal, up to `end`. Returns its length. */
 static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t pos,
                                                   uint32_t distance, uint32_t end)
 {
@@ -46,7 +50,7 @@ static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t
     }
 }
 
-/* Leaves the distance to every position's candidate in its place in the tags. */
+/* Stores the distance to each position's candidate in the tags. */
 static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 {
     extern __shared__ uint4 shared[];
@@ -67,8 +71,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++)
             entry[g] = lz_tagging_hash(bytes.at(pos, g, 0));
-        /* The last time, this reads bytes behind the chunk (GPU_INPUT_PAD), and nothing uses them.
-         */
+        /* In the last round, this reads bytes after the chunk (GPU_INPUT_PAD) that nothing uses. */
         bytes.load(data, pos + STEP);
         replace(table, entry, pos, candidate);
         if (step < span.history)
@@ -83,7 +86,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
     }
 }
 
-/* Puts tags in the place of the distances. */
+/* Replaces the distances by tags. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
 {
     const uint32_t lane = threadIdx.x;
@@ -165,7 +168,8 @@ static size_t scratch_size(const struct lz_level *level)
     return 0;
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     (void)level;
     look_up<<<v.chunks, TABLE_THREADS, sizeof(uint16_t) << LZ_TAGGING_HASH_BITS, stream>>>(v);
@@ -179,4 +183,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_tagging = {scratch_size, find, parse, GPU_BYTES_A_SEQUENCE};
+const struct gpu_finder gpu_finder_tagging = {scratch_size, find_matches, parse,
+                                              GPU_BYTES_A_SEQUENCE};

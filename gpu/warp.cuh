@@ -1,5 +1,10 @@
 /*
- * warp.cuh - what the match finders' kernels do a warp at a time, or a few warps
+ * warp.cuh - building blocks of the match finders' kernels, for one warp or a few
+ *
+ * Loads of four bytes at any address, and hash tables in shared memory that a few warps fill.
+ * Filling a table is sequential by nature: each position must see the positions before it.
+ * `replace` makes it fast by entering many positions at a time. It uses that a warp's accesses to
+ * shared memory take effect in program order.
  */
 #ifndef GZLZSS_GPU_WARP_CUH
 #define GZLZSS_GPU_WARP_CUH
@@ -11,13 +16,13 @@
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 
-/* Word i of data in global memory, which nothing writes while the kernel runs. */
+/* Returns word i of data in global memory. The data must not change while the kernel runs. */
 static __device__ __forceinline__ uint32_t word_at(const uint32_t *data, uint32_t i)
 {
     return __ldg(data + i);
 }
 
-/* The same in shared memory, or in any other. */
+/* Data in shared memory, or in any other memory. */
 struct shared_words {
     const uint32_t *words;
 };
@@ -27,17 +32,17 @@ static __device__ __forceinline__ uint32_t word_at(shared_words data, uint32_t i
     return data.words[i];
 }
 
-/* The four bytes at `offset` of data that starts at a multiple of 4. */
+/* Returns the four bytes at `offset`. The data starts at a multiple of 4 bytes. */
 template <typename Data>
 static __device__ __forceinline__ uint32_t load32(Data data, uint32_t offset)
 {
     const uint32_t i = offset >> 2;
 
-    /* Of the bits to shift by, the low five count. */
+    /* The shift uses only the low five bits of its count. */
     return __funnelshift_r(word_at(data, i), word_at(data, i + 1), offset * 8);
 }
 
-/* How many of the four bytes of a and b agree from the first on. */
+/* Returns how many leading bytes of a and b are equal, 0 to 4. The first byte is the lowest. */
 static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 {
     uint32_t difference = a ^ b;
@@ -45,9 +50,13 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
     return difference == 0 ? 4 : (uint32_t)(__ffs((int)difference) - 1) >> 3;
 }
 
-/* Positions are entered into tables a step at a time: each of a block's warps has some groups of 32
- * of them in a row, a position of every group for a lane.  (With one warp, links take 1.3 times as
- * long as with four; two and eight are no better.) */
+/* A block enters positions into a table one step at a time. In a step, each warp has GROUPS groups
+ * of 32 consecutive positions, and each lane has one position of each group.
+ *
+ * More groups keep more loads and table accesses in flight, but take more registers. More warps
+ * overlap the work beside the table, but the turns at the table take longer. Four warps were
+ * fastest: one takes 1.3 times as long, and two and eight are no better (H100). STEP must divide
+ * LZ_WINDOW_SIZE, and two steps must fit into GPU_INPUT_PAD. */
 #define GROUPS 8
 #define WARP_STEP (GROUPS * WARP)
 #define TABLE_WARPS 4
@@ -56,30 +65,33 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 
 static_assert(LZ_WINDOW_SIZE % STEP == 0, "a history is whole steps");
 
-/* The last step may begin with a chunk's last byte, and the bytes of the step after it are read: of
- * each position, 12 at most, in whole words. */
+/* The last step may begin with a chunk's last byte. Kernels read ahead into the step after it: up
+ * to 12 bytes for each position, in whole words. */
 static_assert(2 * STEP + 12 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 
-/* This thread's place in a step, in its warp's first group. */
+/* Returns this thread's position in the first group of its warp, counted from the step's start. */
 static __device__ __forceinline__ uint32_t place_in_step(void)
 {
     return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
 }
 
-/* Marks of a warp.  32 random entries have 32 different marks in three of five groups, 16 in nine of ten. */
+/* Marks of a warp, a power of two. 32 random entries all have different marks in three of five
+ * groups, and 16 in nine of ten. With fewer marks, the slow __match_any_sync runs more often; with
+ * more, a block needs more shared memory: one byte for each mark and warp. */
 #define MARKS 1024
 
 static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
 
-/* The entry of a position that is not to be entered. */
+/* The entry of a position that must not be entered. */
 #define NO_ENTRY UINT32_MAX
 
 /*
- * For each of a warp's groups: the lanes that have the same entry as this lane.  __match_any_sync finds them,
- * but takes longer the more entries differ, and mostly all of them do.  So every lane first writes its number to
- * the mark that its entry's low bits name, and then reads that mark.  If lanes share a mark, one of their numbers
- * is left (CUDA does not say whose), and the others see that.  If every lane reads its own number, all
- * entries differ.
+ * Finds, for each of a warp's groups, the lanes that have the same entry as this lane.
+ * __match_any_sync does that, but takes longer the more entries differ, and usually all of them do.
+ * So each lane first writes its number to the mark that the low bits of its entry select, and then
+ * reads the mark. If several lanes share a mark, one number remains (CUDA does not say which), and
+ * the other lanes notice. If each lane reads its own number, all entries differ, and
+ * __match_any_sync is not needed.
  */
 static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[GROUPS],
                                                        uint32_t (&same)[GROUPS])
@@ -105,7 +117,8 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
         same[g] =
             __all_sync(ALL_LANES, is_alone[g]) ? 1u << lane : __match_any_sync(ALL_LANES, entry[g]);
 #else
-    /* Blocks have 64 KiB at most there, and a table may take all of it. */
+    /* On these GPUs a block has 64 KiB at most. A table may take all of that, so there is no space
+     * for marks. */
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
         same[g] = __match_any_sync(ALL_LANES, entry[g]);
@@ -113,17 +126,20 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
 }
 
 /*
- * Enters a step's positions into a table; for a block of TABLE_THREADS.  They rise by one from lane
- * to lane, by WARP from group to group, and by WARP_STEP from warp to warp, from `pos`, which is
- * this thread's in its first group, and are above all that were entered before.  entry[g] is where
- * the thread's position of group g belongs.  before[g] becomes the position that was last under
- * that entry before this one, and the highest position is left under each.  A position whose entry is
- * NO_ENTRY is not entered, and its before[g] means nothing.
+ * Enters a step's positions into a table. All TABLE_THREADS threads of a block call it.
  *
- * A group's reads come before its writes, and these before the next group's reads, because a warp's
- * accesses to shared memory are done in order; none of them has to wait for the one before it to
- * answer.  That is why a warp has several groups.  The warps take turns at that, and do all else
- * side by side: that is why there are several.
+ * pos is this thread's position in its first group. Positions rise by 1 from lane to lane, by WARP
+ * from group to group, and by WARP_STEP from warp to warp. All of them must be above the positions
+ * entered before. entry[g] is the table entry for the thread's position of group g.
+ *
+ * before[g] becomes the position that the entry held last before this one. Afterwards, each entry
+ * holds the highest position that was entered there. If entry[g] is NO_ENTRY, the position is not
+ * entered, and before[g] is undefined.
+ *
+ * A warp's accesses to shared memory take effect in order. So each group's reads come before its
+ * writes, and these before the next group's reads, without waiting for any answer in between. That
+ * is why a warp has several groups. Warps take turns at the table, and do everything else side by
+ * side. That is why a block has several warps.
  */
 static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (&entry)[GROUPS],
                                                uint32_t pos, uint32_t (&before)[GROUPS])
@@ -156,14 +172,14 @@ static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (
 }
 
 /*
- * The first BYTES bytes (3, 4, 7 or 12) at this lane's positions of a step, as the words they are
- * in, so that they can be asked for while the step before is worked on.
+ * The first BYTES bytes (3, 4, 7 or 12) at this lane's positions of a step, kept as whole words. A
+ * kernel loads the next step's words before it works on the current step.
  */
 template <unsigned BYTES> struct step_bytes {
     static const unsigned WORDS = (BYTES + 3) / 4 + 1;
     uint32_t words[GROUPS][WORDS];
 
-    /* `pos` as for replace. */
+    /* Loads the words at this thread's positions; pos is as for replace. */
     __device__ __forceinline__ void load(const uint32_t *data, uint32_t pos)
     {
 #pragma unroll
@@ -173,15 +189,15 @@ template <unsigned BYTES> struct step_bytes {
                 words[g][i] = word_at(data, (pos + g * WARP) / 4 + i);
     }
 
-    /* Bytes 4 i to 4 i + 3 from the position of group g on. */
+    /* Returns bytes 4 i to 4 i + 3 at the position of group g. */
     __device__ __forceinline__ uint32_t at(uint32_t pos, uint32_t g, uint32_t i) const
     {
         return __funnelshift_r(words[g][i], words[g][i + 1], pos * 8);
     }
 };
 
-/* Sets all 2^bits entries (8 or more) of a table, 16-byte aligned, to `value`, which has 16 bits;
- * for a block of TABLE_THREADS. */
+/* Sets all 2^bits entries (8 or more) of a table to `value`, which has 16 bits. The table is
+ * 16-byte aligned. All TABLE_THREADS threads of a block call it. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
 {
     uint32_t both = value | value << 16;

@@ -96,13 +96,13 @@ static unsigned run_end(const struct huff_header *h, unsigned begin)
 }
 
 /* A run for whose lengths there may be a shorter way than each by itself. */
-struct run {
+struct length_run {
     uint8_t length;
     uint16_t count;
 };
 
 /* Finds these runs, and how often each length is said in the others; returns how many they are. */
-static unsigned find_runs(const struct huff_header *h, struct run *runs, uint32_t *others)
+static unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
     uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
@@ -120,7 +120,7 @@ static unsigned find_runs(const struct huff_header *h, struct run *runs, uint32_
         /* The first of a run that is not of zeros is said by itself. */
         const bool may_be_shorter = count >= 3 + (length != 0);
 
-        runs[found] = (struct run){length, (uint16_t)count};
+        runs[found] = (struct length_run){length, (uint16_t)count};
         found += may_be_shorter;
         others[length] += may_be_shorter ? 0 : count;
     }
@@ -136,11 +136,11 @@ struct precode {
 };
 
 /* Counts the precode's symbols that say the runs, as is cheapest under `cost`, and the others. */
-static void count_symbols(const struct run *runs, unsigned n, const uint32_t *others,
+static void count_symbols(const struct length_run *runs, unsigned n, const uint32_t *others,
                           const uint8_t *cost, uint32_t *frequencies)
 {
     memcpy(frequencies, others, DEFLATE_PRECODE_SYMBOLS * sizeof(*frequencies));
-    for (const struct run *r = runs; r < runs + n; r++) {
+    for (const struct length_run *r = runs; r < runs + n; r++) {
         const struct split s = r->length == 0 ? split_zeros(r->count, cost)
                                               : split_repeats(r->length, r->count - 1u, cost);
 
@@ -173,7 +173,7 @@ void huff_header_plan(struct huff_lengths_work *w,
     /* A guess to start from: what symbols cost in the headers of ordinary text and programs. */
     static const struct precode guess = {
         .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
-    struct run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
+    struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
     uint32_t others[DEFLATE_PRECODE_SYMBOLS], frequencies[DEFLATE_PRECODE_SYMBOLS];
     uint32_t again[DEFLATE_PRECODE_SYMBOLS];
     struct precode first = guess, second;

@@ -1,9 +1,5 @@
 /*
- * gzlzss.h - compression to gzip's format, and decompression, by all cores and NVIDIA GPUs
- *
- * A program makes an object once and uses it as often as it likes: the object owns threads, their
- * memory, and GPUs, which take 0.3 s to come up.  Any thread may use it; calls from several threads
- * share the object's threads and GPUs.
+ * gzlzss.h - compress to gzip's format, and decompress, with all cores and NVIDIA GPUs
  *
  *     gzlzss *z;
  *     gzlzss_status status = gzlzss_new(&z, NULL);
@@ -14,22 +10,37 @@
  *     ...
  *     gzlzss_free(z);
  *
- * What is compressed becomes one gzip member (RFC 1952).  Its bytes depend on the input, the level,
- * the segment size, `rsyncable` and `matcher` alone: not on threads, GPUs, or how the input is given.
- * They are those that `gzlzss -n` writes with the same options.  What can be decompressed is all that
- * gunzip reads: one or more members, and the formats older than gzip.
+ * Objects.  Make one object (gzlzss_new) and keep it as long as the program compresses or
+ * decompresses: it owns threads, their memory, and GPUs.  Starting a GPU takes 0.3 s.
  *
- * Every function returns a status and does nothing else to say that something is wrong: it prints
- * nothing, ends no process, and leaves signals as they are.
+ * Threads.  Any thread may call any function on an object at any time, except gzlzss_free.  Calls
+ * from several threads share the object's threads and GPUs.  Only one thread at a time may use a
+ * stream, and only one call or stream at a time a gzlzss_call.  A call returns when its work is
+ * done.  The object's threads do most of it; the calling thread decompresses memory and regular
+ * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
- * Where a function needs a pointer, NULL is GZLZSS_ERROR_ARGUMENT; functions without a status say below
- * what they return then, or do nothing.
+ * Output.  Compression writes one gzip member (RFC 1952).  Its bytes depend only on the input,
+ * `level`, `segment_size`, `rsyncable` and `matcher`, and on the name and time in `call`.  They do
+ * not depend on threads, GPUs, or how the program gives the input.  Without a name and a time, they
+ * are those that `gzlzss -n` writes with the same options.
  *
- * An object belongs to the process that made it.  After fork, the child makes an object of its own:
- * calls on the parent's object and streams return GZLZSS_ERROR_FORKED.  The child may free both, the
- * streams first; that never waits, and leaves most of their memory allocated.
+ * Input.  Decompression reads everything that gunzip reads: one or more members, and the formats
+ * older than gzip (pack, compress, LZH; .zip with one file).
  *
- * The manual page gzlzss(3) says the same at more length.
+ * Errors.  Every function that can fail returns a gzlzss_status, and reports errors in no other
+ * way: the library prints nothing, does not end the process, and leaves signal handlers as they
+ * are.  A failed call leaves the object usable.
+ *
+ * NULL.  A NULL pointer gives GZLZSS_ERROR_ARGUMENT, unless the function's comment allows it.  A
+ * function that returns void does nothing then.
+ *
+ * fork.  An object belongs to the process that made it.  In a child process, calls on the parent's
+ * objects and streams return GZLZSS_ERROR_FORKED; make a new object there.  The child may free the
+ * parent's, streams first: that never waits, and it leaves most of their memory allocated.
+ *
+ * Stack.  A call takes up to 16 KiB of the calling thread's stack.
+ *
+ * The manual page gzlzss(3) tells more about memory, GPUs and signals.
  */
 #ifndef GZLZSS_H
 #define GZLZSS_H
@@ -45,58 +56,90 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* --- What comes of a call ------------------------------------------------------------------- */
+/* --- Status --------------------------------------------------------------------------------- */
 
 typedef enum gzlzss_status {
+    /* The call did what it was asked to.  gzlzss_stream_run: go on, the stream has not ended. */
     GZLZSS_OK = 0,
-    GZLZSS_STREAM_END = 1,      /* of a stream: all of it was processed, and all output was taken */
-    GZLZSS_ERROR_ARGUMENT = -1, /* an argument is out of its range, or does not go with another */
-    GZLZSS_ERROR_MEMORY = -2,   /* memory is short, or there can be no more threads */
-    GZLZSS_ERROR_READ = -3,     /* reading failed: gzlzss_call.error_number is an errno */
-    GZLZSS_ERROR_WRITE = -4,    /* writing failed, likewise */
-    GZLZSS_ERROR_ROOM = -5,     /* the output buffer is too small */
-    GZLZSS_ERROR_FORMAT = -6,   /* the input is in no format that gunzip reads */
-    GZLZSS_ERROR_DATA = -7,     /* the input is damaged: its CRC or length is wrong, or more */
-    GZLZSS_ERROR_TRUNCATED = -8,  /* the input ends before its end */
-    GZLZSS_ERROR_TRAILING = -9,   /* all data was decompressed and is right, but something that is
-                                   neither a member nor zeros follows; in_bytes says where */
-    GZLZSS_ERROR_GPU = -10,       /* a GPU was asked for, and none can be used: gzlzss_no_gpu */
-    GZLZSS_ERROR_CANCELLED = -11, /* gzlzss_cancel was called, or `progress` did not return 0 */
-    GZLZSS_ERROR_FORKED = -12,    /* another process made the object */
-    GZLZSS_ERROR_INTERNAL = -13   /* a bug in this library */
+    /* gzlzss_stream_run only: the stream has ended, and the caller has all of its output. */
+    GZLZSS_STREAM_END = 1,
+    /* An argument is out of range, contradicts another one, or is NULL where that is not
+     * allowed. */
+    GZLZSS_ERROR_ARGUMENT = -1,
+    /* Memory is short, or the system refuses to start a thread. */
+    GZLZSS_ERROR_MEMORY = -2,
+    /* Reading failed.  gzlzss_call.error_number has the errno. */
+    GZLZSS_ERROR_READ = -3,
+    /* Writing failed.  gzlzss_call.error_number has the errno. */
+    GZLZSS_ERROR_WRITE = -4,
+    /* The output buffer is too small. */
+    GZLZSS_ERROR_ROOM = -5,
+    /* The input is in no format that gunzip reads. */
+    GZLZSS_ERROR_FORMAT = -6,
+    /* The input is damaged: invalid compressed data, or a wrong CRC or length. */
+    GZLZSS_ERROR_DATA = -7,
+    /* The input ends in the middle of a member. */
+    GZLZSS_ERROR_TRUNCATED = -8,
+    /* All data was decompressed and is right, but bytes follow that are neither a member nor zeros.
+     * gzlzss_call.in_bytes says where they start.  Also: a .zip has more than one file. */
+    GZLZSS_ERROR_TRAILING = -9,
+    /* The program asked for a GPU and no GPU can be used.  gzlzss_no_gpu says why. */
+    GZLZSS_ERROR_GPU = -10,
+    /* gzlzss_cancel was called, or `progress` returned a value other than 0. */
+    GZLZSS_ERROR_CANCELLED = -11,
+    /* Another process made the object. */
+    GZLZSS_ERROR_FORKED = -12,
+    /* A bug in this library. */
+    GZLZSS_ERROR_INTERNAL = -13
 } gzlzss_status;
 
-/* What it means, in a few English words without a full stop; never NULL. */
+/* Returns a status in a few English words, without a full stop.  Never NULL.  The string is
+ * constant: do not free it. */
 const char *gzlzss_status_text(gzlzss_status status);
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
-/* GZLZSS_LEVEL_STORED does not compress: the input is stored, without a GPU, whatever `backend` is, and
- * without a `matcher`. */
+/* Levels 1 to 12 are those of the command: higher is slower and smaller.  Level 0 (STORED) copies
+ * the input into a member without compressing it; it uses no GPU, whatever `backend` says, and
+ * allows no `matcher`. */
 #define GZLZSS_LEVEL_STORED 0
 #define GZLZSS_LEVEL_MIN 1
 #define GZLZSS_LEVEL_MAX 12
 #define GZLZSS_LEVEL_DEFAULT 6
 
+/* The engine that finds matches during compression.  Decompression always uses the CPU. */
 typedef enum gzlzss_backend {
-    GZLZSS_AUTO = 0, /* the CPU, and GPUs if there are some and the input is large enough */
-    GZLZSS_CPU = 1,
-    GZLZSS_GPU = 2 /* GPUs find all matches; without one, gzlzss_new fails */
+    GZLZSS_AUTO = 0, /* the CPU, and also GPUs if there are any and the input is large enough */
+    GZLZSS_CPU = 1,  /* the CPU only */
+    /* GPUs only; gzlzss_new fails if none can be used.  If a GPU fails later, the CPU stands in. */
+    GZLZSS_GPU = 2
 } gzlzss_backend;
 
-/* Set all by GZLZSS_OPTIONS_INIT, then change what is to be different.  Later versions have more
- * members; `size` says which of them the program knows, and those that the library does not know
- * must be zero. */
+/* Initialize with GZLZSS_OPTIONS_INIT, then set the members that you want to change.  Later
+ * versions may add members at the end; `size` tells the library which members the program has.  A
+ * program that was compiled with a later header must leave at zero the members that this library
+ * lacks, or gzlzss_new returns GZLZSS_ERROR_ARGUMENT. */
 typedef struct gzlzss_options {
-    size_t size;            /* of the struct */
-    int level;              /* GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX, or GZLZSS_LEVEL_STORED */
-    int threads;            /* 1 to 1024; 0: as many as processors that the process may use */
-    gzlzss_backend backend; /* of compression */
-    size_t segment_size; /* bytes, 32768 to 33554432, a multiple of 1024; 0: the level's default */
-    int rsyncable;       /* not 0: as gzip --rsyncable; segment_size does not count then */
-    const int *devices;  /* numbers of the CUDA devices that may be used, copied; NULL: all */
-    size_t device_count; /* 0 to 16 */
-    const char *matcher; /* as the command's --matcher=NAME[,KEY=VALUE]...; NULL: the level's way */
+    size_t size; /* sizeof(gzlzss_options): set by GZLZSS_OPTIONS_INIT */
+    int level;   /* GZLZSS_LEVEL_STORED, or GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX */
+    /* The most threads that compress or decompress: 1 to 1024.  0: one for each processor that the
+     * process may use by its affinity mask and its control groups' quotas.  The object has fewer
+     * threads if memory is limited.  Beside these, each GPU has up to eight threads, which mostly
+     * wait, and each decompressing stream has one. */
+    int threads;
+    gzlzss_backend backend; /* GZLZSS_GPU does not go with `rsyncable` */
+    /* Bytes of a segment: 32768 to 33554432, a multiple of 1024.  0: 2 MiB, or 4 MiB from level 10
+     * on.  Segments are compressed independently, side by side. */
+    size_t segment_size;
+    /* Not 0: let the content decide where segments end, as `gzlzss --rsyncable` does.  Then
+     * segment_size has no effect, and no GPU is used. */
+    int rsyncable;
+    /* CUDA device numbers, 0 or larger, that the object may use; gzlzss_new copies them. */
+    const int *devices;
+    size_t device_count; /* number of `devices`, 1 to 16; 0: all GPUs may be used */
+    /* Find matches by the method of a paper: NAME[,KEY=VALUE]... as in the command's --matcher.
+     * NULL: the level's own match finder.  gzlzss_new does not keep the pointer. */
+    const char *matcher;
 } gzlzss_options;
 
 #define GZLZSS_OPTIONS_INIT                                                               \
@@ -106,36 +149,57 @@ typedef struct gzlzss_options {
 
 typedef struct gzlzss gzlzss;
 
-/* Makes an object with these options, which may be NULL: the defaults.  On an error, *z is NULL.
- * One thread is started, and others when there is work for them. */
+/*
+ * Makes an object and sets *z.  Free it with gzlzss_free.  options == NULL means the defaults.
+ *
+ * One thread starts at once; others start when there is work for them.  With GZLZSS_GPU, the GPU
+ * starts at once, too; with GZLZSS_AUTO, when an input is large enough.
+ *
+ * On an error, *z is NULL.  GZLZSS_ERROR_ARGUMENT: an option is invalid.  GZLZSS_ERROR_MEMORY: not
+ * enough memory or no thread, also where a control group's limit is too low for this level and
+ * segment size.  GZLZSS_ERROR_GPU: GZLZSS_GPU was asked for, and no GPU can be used.
+ */
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options);
 
-/* No call on it may be under way, and its streams must be freed.  z may be NULL. */
+/* Frees an object.  First free its streams, and let all calls on it return.  Waits for the object's
+ * threads to end, and for a GPU that is still starting.  z may be NULL. */
 void gzlzss_free(gzlzss *z);
 
-/* Why no GPU can be used, if that was found out; else an empty string.  Up to `size` bytes with the
- * zero at the end.  With NULL: why this thread's last gzlzss_new failed with GZLZSS_ERROR_GPU. */
+/* Writes to text the reason why no GPU can be used, or why one failed: at most size - 1 bytes of
+ * English words, and a zero byte.  A size of 256 is enough.  The text is empty while the object
+ * knows of no such reason.  If z is NULL, the text says why the calling thread's last gzlzss_new
+ * returned GZLZSS_ERROR_GPU. */
 void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 
 /* --- Calls ---------------------------------------------------------------------------------- */
 
-/* What a call may be told beside its input and output.  Set all by GZLZSS_CALL_INIT. */
+/*
+ * Further arguments and results of a call.  A function that takes one accepts NULL: no name, no
+ * time, no `progress`, and no results.
+ *
+ * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and what it points
+ * to must stay valid until the call returns; for a stream, until gzlzss_stream_free.  Use one
+ * struct for one call or stream at a time.
+ */
 typedef struct gzlzss_call {
-    size_t size;      /* of the struct */
-    const char *name; /* for the header of what is compressed; NULL: none */
-    uint32_t mtime;   /* likewise, seconds since 1970; 0: none */
-    /* Called now and then with the bytes of input and output so far; if it does not return 0, the
-     * call ends with GZLZSS_ERROR_CANCELLED.  By any thread, one at a time.  May be NULL.  It may
-     * not use the object. */
+    size_t size; /* sizeof(gzlzss_call): set by GZLZSS_CALL_INIT */
+    /* Compression: the file's name for the header, stored as it is.  RFC 1952 wants it
+     * without directories.  NULL: the header has no name. */
+    const char *name;
+    uint32_t mtime; /* compression: the time for the header, seconds since 1970; 0: none */
+    /* Called now and then with the bytes read and written so far.  Return 0 to go on; any other
+     * value makes the call end with GZLZSS_ERROR_CANCELLED.  Any thread calls it, but one at a
+     * time.  It must not call functions on the object.  May be NULL. */
     int (*progress)(void *ctx, uint64_t in, uint64_t out);
-    void *ctx;
-    int error_number; /* set after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE; else 0 */
-    /* Set by the call.  in_bytes: bytes of input, from where the call began.  Compression: all that
-     * were read.  Decompression: those up to the end of the last member, also with
-     * GZLZSS_ERROR_TRAILING: what follows the members starts there.  After any other error, about
-     * where it was found.  out_bytes: bytes of output. */
+    void *ctx; /* the first argument of `progress` */
+    /* The members below are set by the library.  Read them after the call has returned; for a
+     * stream, after its end or an error.  They are set to 0 when the call begins. */
+    int error_number; /* errno after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE; else 0 */
+    /* Bytes of input, counted from where the call began.  Compression: all bytes read.
+     * Decompression: the bytes up to the end of the last member; with GZLZSS_ERROR_TRAILING, the
+     * bytes that follow the members start there.  After another error: about where it was found. */
     uint64_t in_bytes;
-    uint64_t out_bytes;
+    uint64_t out_bytes; /* bytes of output */
 } gzlzss_call;
 
 #define GZLZSS_CALL_INIT                                  \
@@ -143,120 +207,186 @@ typedef struct gzlzss_call {
         sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0 \
     }
 
-/* In all of these, `call` may be NULL. */
-
-/* The most bytes that gzlzss_compress makes of in_len, SIZE_MAX if no buffer has room for them or z is
- * NULL; without the header's name, which takes its length and one byte more. */
+/* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes
+ * of input with this object's options.  With call->name, add strlen(name) + 1.  Returns SIZE_MAX if
+ * no buffer can be that large, or if z is NULL. */
 size_t gzlzss_bound(const gzlzss *z, size_t in_len);
 
-/* Compresses in[0..in_len) into out, which has room for *out_len bytes; sets *out_len to how many
- * bytes there are, 0 on an error.  The buffers must not overlap. */
+/*
+ * Compresses in[0..in_len) into out.
+ *
+ * *out_len: before the call, the size of out in bytes; afterwards, the bytes written.  On an error
+ * it is 0.  The buffers must not overlap.  A pointer may be NULL if its length is 0; an empty input
+ * gives a member, too.
+ *
+ * GZLZSS_ERROR_ROOM: out is too small.  A buffer of gzlzss_bound bytes never is.
+ */
 gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void *in, size_t in_len,
                               gzlzss_call *call);
 
-/* Decompresses, likewise.  On an error, *out_len is how many bytes were decompressed before it was
- * found; they may be wrong. */
+/*
+ * Decompresses in[0..in_len), with all members in it, into out.
+ *
+ * *out_len: before the call, the size of out in bytes; afterwards, the bytes written.  On an error
+ * it is the number of bytes decompressed before the error was found; they may be wrong.  The
+ * buffers must not overlap.  A pointer may be NULL if its length is 0.
+ *
+ * GZLZSS_ERROR_ROOM: out is too small.  A .gz does not reliably say how large its data is: use a
+ * stream or a descriptor if you do not know.  GZLZSS_ERROR_TRAILING: all output is right; the
+ * program may ignore the bytes that follow the members.  An empty input gives
+ * GZLZSS_ERROR_TRUNCATED.
+ */
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                 size_t in_len, gzlzss_call *call);
 
-/* Compresses, or decompresses, what is left to read of one descriptor and writes to another.  The
- * calling thread waits for descriptors that are no regular files.  On success, a regular input file's
- * offset is just behind the data that was read.  What was written before an error stays. */
+/*
+ * Read in_fd from its current position to its end, and write the compressed or decompressed data to
+ * out_fd at its current position.  The descriptors stay open.  They may be non-blocking.
+ *
+ * On success, a regular input file's offset is just after the data read.  After an error, the bytes
+ * already written stay in the output.
+ *
+ * Where a descriptor is not a regular file, the calling thread waits for it.  gzlzss_cancel ends
+ * that, except for terminals, and for pipes that others write to at the same time.  Writing to a
+ * pipe without a reader gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
+ */
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
-/* Cancels the calls that were made with `call`, or all, if it is NULL: they end soon, with
- * GZLZSS_ERROR_CANCELLED, unless they are over before.  Calls that start while gzlzss_cancel runs may be
- * cancelled, too.  Any thread; not a signal handler. */
+/*
+ * Cancels the call or the stream that uses *call; with NULL, all of the object's.  A cancelled call
+ * soon ends with GZLZSS_ERROR_CANCELLED, unless it ends by itself first.
+ *
+ * gzlzss_cancel does not wait for that, and does not affect calls that start later.  Calls that
+ * start while it runs may be cancelled, too.  Any thread may call it, but not a signal handler.
+ */
 void gzlzss_cancel(gzlzss *z, const gzlzss_call *call);
 
 /* --- Streams -------------------------------------------------------------------------------- */
 
 typedef struct gzlzss_stream gzlzss_stream;
 
-/* bytes[used..size) are still to be read, or free. */
+/* A stream's input: bytes[used..size) has not been taken yet.  gzlzss_stream_run raises `used`. */
 typedef struct gzlzss_in {
     const void *bytes;
     size_t size;
     size_t used;
 } gzlzss_in;
 
+/* A stream's output buffer: bytes[used..size) is free.  gzlzss_stream_run raises `used`. */
 typedef struct gzlzss_out {
     void *bytes;
     size_t size;
     size_t used;
 } gzlzss_out;
 
-/* What is to be done with the input of a stream. */
+/* Says what a stream shall do with its input. */
 typedef enum gzlzss_directive {
-    GZLZSS_CONTINUE = 0, /* more may come */
-    GZLZSS_END = 1,      /* the input ends with what is in *in */
-    GZLZSS_FLUSH = 2     /* give all output that the input so far makes; of decompression alone */
+    GZLZSS_CONTINUE = 0, /* take the input; more may follow */
+    GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
+    /* Decompression only: take the input, and give all output that it makes; more may follow. */
+    GZLZSS_FLUSH = 2
 } gzlzss_directive;
 
-/* Begins a stream; on an error, *s is NULL.  `call` stays in use until gzlzss_stream_free. */
+/* Begin a stream for one input, and set *s.  End it with gzlzss_stream_free, before gzlzss_free.
+ * On an error, *s is NULL.  *call, if given, must stay valid until gzlzss_stream_free. */
 gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *call);
 
 /*
- * Takes input and gives output, and raises `used`.  Returns when
+ * Takes input from *in, puts output into *out, and raises `used` of both.  Afterwards, the buffers
+ * are the caller's again.  in == NULL means no input; out->bytes may be NULL if out->size is 0.
+ * One thread at a time may run a stream.
  *
- * - there is no more room for output, and more is there; or
- * - all of *in was taken, with GZLZSS_CONTINUE: what comes of it may be given by a later call;
- *   with GZLZSS_FLUSH, all that comes of it was given; or
- * - it is over: GZLZSS_STREAM_END with GZLZSS_END, when all was given (of a .zip, when the data of
- *   its file was); or an error.
+ * If out is full and there is more output, it returns GZLZSS_OK: call it again with more room and
+ * the same directive.  Otherwise, each directive has its own end:
  *
- * Until then it may wait for the object's threads, but for nothing else.  GZLZSS_OK: there is more
- * to do.  GZLZSS_END and GZLZSS_FLUSH are to be given again until it was done, while *in does not
- * grow.  in may be NULL: there is no input now.  One thread at a time for one stream.  After an
- * error other than GZLZSS_ERROR_ARGUMENT, every call returns the same.
+ * - GZLZSS_CONTINUE returns GZLZSS_OK when it has taken all of *in.  Output of that input may come
+ *   from a later call.
+ * - GZLZSS_FLUSH returns GZLZSS_OK when it has taken all of *in and given all output of it.  So a
+ *   flush is complete when out is not full; until then, do not add to *in.  A compressing stream
+ *   returns GZLZSS_ERROR_ARGUMENT.
+ * - GZLZSS_END returns GZLZSS_STREAM_END when it has given all output.  Until then, do not add to
+ *   *in.
  *
- * A stream that decompresses takes input before it needs it: when it is over, in->used may have gone
- * past the end of the last member.  call->in_bytes is where that is, from the stream's first byte on.
+ * Decompression may end without GZLZSS_END.  A .zip or LZH input ends by itself: any directive
+ * returns GZLZSS_STREAM_END once the file's data is complete.  Errors, too, may come with any
+ * directive.  After GZLZSS_STREAM_END, and after an error other than GZLZSS_ERROR_ARGUMENT, every
+ * further call returns the same status.
  *
- * A stream whose caller is away keeps little memory.  Compression keeps the input that is not compressed
- * yet, at most a segment, and output that was not taken.  Decompression keeps 8 MiB at most, after 0.1 s.
+ * A call may wait for the object's threads, but for nothing else.
+ *
+ * A compressing stream gives the output of whole segments, and the rest at the end.  To get output
+ * sooner, choose smaller segments.
+ *
+ * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
+ * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
+ * byte.
+ *
+ * A stream that the caller does not run keeps little memory.  Compression keeps input that is not
+ * yet compressed, at most one segment, and output that the caller has not taken.  From 0.1 s after
+ * the last call on, decompression keeps at most 8 MiB.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);
 
-/* Ends it, also before its end.  s may be NULL. */
+/* Frees a stream.  If it has not ended, its work is cancelled first.  s may be NULL. */
 void gzlzss_stream_free(gzlzss_stream *s);
 
 /* --- Ranges: one member from many processes ------------------------------------------------- */
 
 /*
- * A member is a header, DEFLATE data and a trailer; its DEFLATE data is that of its segments, one
- * after another.  So several processes can each compress some segments:
+ * Several processes can each compress some segments of one input.  The bytes that gzlzss_compress
+ * makes of the whole input are these, one after another:
  *
- *     gzlzss_header, gzlzss_compress_range for all ranges in order, gzlzss_trailer
+ *     gzlzss_header, gzlzss_compress_range for each range in order, gzlzss_trailer
  *
- * makes the bytes of gzlzss_compress.
+ * All processes must use the same level, segment_size and matcher.
  */
 
-/* Bytes of a segment; 0 if z is NULL. */
+/* Returns the bytes of a segment; 0 if z is NULL. */
 size_t gzlzss_segment_size(const gzlzss *z);
 
-/* Writes a header into out, which has room for *out_len bytes, 10 and the name's length and one
- * more if there is one; sets *out_len.  Of `call`, the name and the time count. */
+/*
+ * Writes a member's header to out, with the name and time of `call`; other members of it have no
+ * effect.
+ *
+ * *out_len: before the call, the size of out in bytes; afterwards, the bytes written, 0 on an
+ * error.  A header has 10 bytes; with a name, strlen(name) + 1 more.  GZLZSS_ERROR_ROOM: out is too
+ * small.
+ */
 gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const gzlzss_call *call);
 
-/* As gzlzss_compress, for some segments of an input: a multiple of the segment size, more than 0;
- * or, if is_last, the rest of the input, which may be 0 bytes only if that is the whole input.  *crc
- * becomes the CRC-32 of in[0..in_len).  Not with `rsyncable`. */
+/*
+ * Compresses a range of an input, without header and trailer; buffers and *out_len are as for
+ * gzlzss_compress.  Sets *crc to the CRC-32 of in[0..in_len).
+ *
+ * If is_last is 0, in_len must be a multiple of the segment size, and not 0.  Otherwise
+ * in[0..in_len) is the rest of the input, which may be empty only if the whole input is.
+ *
+ * GZLZSS_ERROR_ARGUMENT: in_len breaks these rules, or the object is `rsyncable`.  The library
+ * cannot check that an empty last range is the whole input.
+ */
 gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const void *in,
                                     size_t in_len, int is_last, uint32_t *crc, gzlzss_call *call);
 
-/* The CRC-32 of two ranges, one after the other, of their CRCs and the second one's length. */
+/* Returns the CRC-32 of two ranges, the second right after the first, from the CRC-32 of each and
+ * the bytes of the second. */
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len);
 
-/* Writes the trailer, 8 bytes: of the CRC-32 and the length of the whole input. */
+/* Writes a member's trailer to out: 8 bytes, with the CRC-32 and the bytes of the whole input. */
 void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 
 /* --- Versions ------------------------------------------------------------------------------- */
 
-/* "0.1.0": of the library that is in use. */
+/* The version of this header. */
+#define GZLZSS_VERSION_MAJOR 0
+#define GZLZSS_VERSION_MINOR 2
+#define GZLZSS_VERSION_PATCH 0
+#define GZLZSS_VERSION_STRING "0.2.0"
+
+/* The version of the library in use, in the form of GZLZSS_VERSION_STRING.  It can differ from the
+ * header's: a program may run with another release of the shared library than it was compiled with. */
 const char *gzlzss_version(void);
 
 #ifdef __GNUC__

@@ -39,7 +39,7 @@ struct bit_reader {
 };
 
 /* Makes 56 bits or more available, or all that the input has. */
-static inline void fill(struct bit_reader *r)
+static inline void fill_bits(struct bit_reader *r)
 {
     if (r->end - r->in >= 8 && r->count < 64) {
         uint64_t next;
@@ -60,12 +60,12 @@ static inline void fill(struct bit_reader *r)
 static inline bool need(struct bit_reader *r, unsigned n)
 {
     if (r->count < n)
-        fill(r);
+        fill_bits(r);
     return r->count >= n;
 }
 
 /* Takes n of the bits that are available, n <= 32. */
-static inline unsigned take(struct bit_reader *r, unsigned n)
+static inline unsigned take_bits(struct bit_reader *r, unsigned n)
 {
     const unsigned value = (unsigned)(r->bits & ((UINT64_C(1) << n) - 1));
     r->bits >>= n;
@@ -178,13 +178,13 @@ static enum inf_block_verdict read_lengths(struct bit_reader *reader, const stru
 
     for (unsigned i = 0; i < n;) {
         if (r.count < LENGTH_BITS_MAX + 7)
-            fill(&r);
+            fill_bits(&r);
         /* Bits may be missing at the end of the input.  That does not matter to a code that is
          * there as a whole, nor does it to a repeat, which is judged when its count is there. */
         const struct step step = steps[r.bits & ((1u << LENGTH_BITS_MAX) - 1)];
         if (step.bits > r.count)
             return INF_BLOCK_CUT;
-        const unsigned times = step.times + (take(&r, step.bits) >> step.code_bits);
+        const unsigned times = step.times + (take_bits(&r, step.bits) >> step.code_bits);
         last = (last & step.keep) | step.value;
         if (times > n - i || last == COPY)
             return INF_BLOCK_BAD;
@@ -212,14 +212,15 @@ static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_len
 
     if (!need(r, 14))
         return INF_BLOCK_CUT;
-    const unsigned litlens = 257 + take(r, 5), distances = 1 + take(r, 5), listed = 4 + take(r, 4);
+    const unsigned litlens = 257 + take_bits(r, 5), distances = 1 + take_bits(r, 5),
+                   listed = 4 + take_bits(r, 4);
     if (litlens > LITLEN_MAX || distances > DISTANCE_MAX)
         return INF_BLOCK_BAD;
     *found = (struct inf_lengths){.litlens = litlens, .distances = distances};
     for (unsigned i = 0; i < listed; i++) {
         if (!need(r, 3))
             return INF_BLOCK_CUT;
-        length_lengths[order[i]] = (uint8_t)take(r, 3);
+        length_lengths[order[i]] = (uint8_t)take_bits(r, 3);
     }
 
     if (used_patterns(length_lengths, LENGTH_SYMBOLS) != ALL)
@@ -241,11 +242,11 @@ static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_len
 
 static enum inf_block_verdict check_stored(struct bit_reader *r, struct inf_block *block)
 {
-    take(r, r->count % 8);
+    take_bits(r, r->count % 8);
     if (!need(r, 32))
         return INF_BLOCK_CUT;
-    block->stored_len = take(r, 16);
-    return take(r, 16) == (block->stored_len ^ 0xffff) ? INF_BLOCK_GOOD : INF_BLOCK_BAD;
+    block->stored_len = take_bits(r, 16);
+    return take_bits(r, 16) == (block->stored_len ^ 0xffff) ? INF_BLOCK_GOOD : INF_BLOCK_BAD;
 }
 
 enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
@@ -265,8 +266,8 @@ enum inf_block_verdict inf_read_block(uint64_t bits, unsigned count, const uint8
     r.bits = count < 64 ? bits & ((UINT64_C(1) << count) - 1) : bits;
     if (!need(&r, 3))
         return INF_BLOCK_CUT;
-    *block = (struct inf_block){.final = take(&r, 1) != 0};
-    block->type = (enum inf_block_type)take(&r, 2);
+    *block = (struct inf_block){.final = take_bits(&r, 1) != 0};
+    block->type = (enum inf_block_type)take_bits(&r, 2);
     switch (block->type) {
     case INF_BLOCK_STORED:
         verdict = check_stored(&r, block);

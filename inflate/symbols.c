@@ -171,7 +171,7 @@ struct reader {
 };
 
 /* Makes 56 bits or more available; reads 8 bytes from in[at] on. */
-static inline void fill(struct reader *r)
+static inline void fill_bits(struct reader *r)
 {
     r->bits |= load64(r->in + r->at) << r->count;
     r->at += (63 - r->count) / 8;
@@ -261,7 +261,7 @@ static inline enum inf_result decode_step(const struct inf_symbols *d, struct re
     const size_t length = take_value(r, entry);
 
     if (is_fast)
-        fill(r);
+        fill_bits(r);
     entry = look_up(r, d->distance, DISTANCE_ROOT);
     if ((entry & SECOND) != 0)
         entry = look_up_second(r, d->distance, DISTANCE_ROOT, entry);
@@ -281,7 +281,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
     size_t made = *n;
 
     while (result == INF_MORE && r.at + 2 * sizeof(r.bits) <= len && made + FAST_STEP <= room) {
-        fill(&r);
+        fill_bits(&r);
         result = decode_step(d, &r, out, &made, true);
     }
     while (result == INF_MORE) {
@@ -291,7 +291,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
                 result = INF_CUT;
                 break;
             }
-            fill(&r);
+            fill_bits(&r);
         }
         if (made + STEP > room)
             break;
@@ -346,7 +346,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         r.at = (size_t)(end / 8);
         if (r.at > len)
             return INF_CUT;
-        fill(&r);
+        fill_bits(&r);
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
         result = decode_codes(d, &r, len, out, &made, room);

@@ -101,9 +101,9 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 }
 
 /* Puts a job's output into memory. */
-static bool put(struct pipeline_job *job, struct iovec *parts, int count)
+static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
-    struct compression *c = job->ctx;
+    struct compress_call *c = job->ctx;
 
     for (int i = 0; i < count; i++) {
         const size_t len = parts[i].iov_len;
@@ -133,20 +133,20 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out)
 
 static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
-    struct compression *c = job->ctx;
+    struct compress_call *c = job->ctx;
 
     (void)engine;
     compress_tell(&c->operation, in, out);
 }
 
-void compression_init(struct compression *c)
+void compress_call_init(struct compress_call *c)
 {
-    *c = (struct compression){.job = {.in_fd = -1, .out_fd = -1, .wrote = wrote}};
+    *c = (struct compress_call){.job = {.in_fd = -1, .out_fd = -1, .wrote = wrote}};
     c->job.ctx = c;
     c->operation.job = &c->job;
 }
 
-void compression_from(struct compression *c, const void *in, size_t in_len)
+void compress_call_from(struct compress_call *c, const void *in, size_t in_len)
 {
     /* What is not NULL is memory. */
     c->job.in = in_len > 0 ? in : "";
@@ -154,15 +154,15 @@ void compression_from(struct compression *c, const void *in, size_t in_len)
     c->job.size = in_len;
 }
 
-void compression_to(struct compression *c, void *out, size_t room)
+void compress_call_to(struct compress_call *c, void *out, size_t room)
 {
     c->out = out;
     c->room = room;
-    c->job.put = put;
+    c->job.put = put_parts;
 }
 
 /* Does the job, by this thread alone if that is faster. */
-static void do_job(struct compression *c)
+static void do_job(struct compress_call *c)
 {
     struct pipeline *p = c->operation.z->pipeline;
     struct pipeline_job *job = &c->job;
@@ -177,7 +177,7 @@ static void do_job(struct compression *c)
         job->status = PIPELINE_CANCELLED;
 }
 
-gzlzss_status compression_run(struct compression *c)
+gzlzss_status compress_call_run(struct compress_call *c)
 {
     struct operation *o = &c->operation;
     uint8_t small[GZ_HEADER_SIZE], *header = NULL;
@@ -202,17 +202,17 @@ static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *
                                      const void *in, size_t in_len, enum pipeline_extent extent,
                                      uint32_t *crc, gzlzss_call *call)
 {
-    struct compression c;
+    struct compress_call c;
     gzlzss_status status;
 
-    compression_init(&c);
-    compression_from(&c, in, in_len);
-    compression_to(&c, out, room);
+    compress_call_init(&c);
+    compress_call_from(&c, in, in_len);
+    compress_call_to(&c, out, room);
     c.job.extent = extent;
     status = operation_begin(&c.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    status = compression_run(&c);
+    status = compress_call_run(&c);
     operation_end(&c.operation);
     if (status != GZLZSS_OK)
         return status;
@@ -256,16 +256,16 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
 
 gzlzss_status compress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
-    struct compression c;
+    struct compress_call c;
     gzlzss_status status;
 
-    compression_init(&c);
+    compress_call_init(&c);
     c.job.in_fd = in_fd;
     c.job.out_fd = out_fd;
     status = operation_begin(&c.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    status = compression_run(&c);
+    status = compress_call_run(&c);
     operation_end(&c.operation);
     return status;
 }

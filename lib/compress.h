@@ -19,7 +19,7 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out);
 gzlzss_status compress_judge(const struct operation *o, const struct pipeline_job *job);
 
 /* A call that is one job of compression. */
-struct compression {
+struct compress_call {
     struct operation operation;
     struct pipeline_job job;
     /* Its output, unless that is job.out_fd: memory, */
@@ -32,12 +32,12 @@ struct compression {
 
 /* Readies it: the caller sets the job's input and output, also by one or both of these two, and then
  * begins the operation. */
-void compression_init(struct compression *c);
-void compression_from(struct compression *c, const void *in, size_t in_len);
-void compression_to(struct compression *c, void *out, size_t room);
+void compress_call_init(struct compress_call *c);
+void compress_call_from(struct compress_call *c, const void *in, size_t in_len);
+void compress_call_to(struct compress_call *c, void *out, size_t room);
 
 /* Compresses; the caller ends the operation afterwards. */
-gzlzss_status compression_run(struct compression *c);
+gzlzss_status compress_call_run(struct compress_call *c);
 
 /* From one regular file to another: the object's threads read and write. */
 gzlzss_status compress_file(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);

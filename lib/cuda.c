@@ -42,7 +42,7 @@ static gzlzss_status wait_for(struct operation *o, struct CUstream_st *stream,
 }
 
 /* Finds out whose the memory at p is. */
-static gzlzss_status find(const void *p, struct gpu_memory *m)
+static gzlzss_status locate_memory(const void *p, struct gpu_memory *m)
 {
     char error[GPU_ERROR_SIZE];
 
@@ -50,10 +50,10 @@ static gzlzss_status find(const void *p, struct gpu_memory *m)
 }
 
 /* Sets the input of a call that has begun. */
-static void set_input(struct compression *c, const struct gpu_memory *m, const void *in,
+static void set_input(struct compress_call *c, const struct gpu_memory *m, const void *in,
                       size_t in_len)
 {
-    compression_from(c, m->is_on_gpu ? in : m->host, in_len);
+    compress_call_from(c, m->is_on_gpu ? in : m->host, in_len);
     c->job.is_on_gpu = m->is_on_gpu;
     c->job.device = m->device;
 }
@@ -61,7 +61,7 @@ static void set_input(struct compression *c, const struct gpu_memory *m, const v
 gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const void *device_in,
                                    size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
 {
-    struct compression c;
+    struct compress_call c;
     struct gpu_memory in, to;
     gzlzss_status status;
     size_t room;
@@ -72,21 +72,21 @@ gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const 
     *out_len = 0;
     if ((out == NULL && room > 0) || (device_in == NULL && in_len > 0))
         return GZLZSS_ERROR_ARGUMENT;
-    compression_init(&c);
+    compress_call_init(&c);
     status = operation_begin(&c.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    status = find(device_in, &in);
+    status = locate_memory(device_in, &in);
     if (status == GZLZSS_OK)
-        status = find(out, &to);
+        status = locate_memory(out, &to);
     if (status == GZLZSS_OK)
         status = wait_for(&c.operation, stream, &in, &to);
     if (status == GZLZSS_OK) {
         set_input(&c, &in, device_in, in_len);
-        compression_to(&c, to.is_on_gpu ? out : to.host, room);
+        compress_call_to(&c, to.is_on_gpu ? out : to.host, room);
         c.is_on_gpu = to.is_on_gpu;
         c.device = to.device;
-        status = compression_run(&c);
+        status = compress_call_run(&c);
     }
     operation_end(&c.operation);
     if (status == GZLZSS_OK)
@@ -98,23 +98,23 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
                                       struct CUstream_st *stream, gzlzss_call *call)
 {
     const bool is_file = fd_is_file(out_fd);
-    struct compression c;
+    struct compress_call c;
     struct gpu_memory in;
     gzlzss_status status;
 
     if (device_in == NULL && in_len > 0)
         return GZLZSS_ERROR_ARGUMENT;
-    compression_init(&c);
+    compress_call_init(&c);
     status = operation_begin(&c.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    status = find(device_in, &in);
+    status = locate_memory(device_in, &in);
     if (status == GZLZSS_OK)
         status = wait_for(&c.operation, stream, &in, &in);
     if (status == GZLZSS_OK && is_file) {
         set_input(&c, &in, device_in, in_len);
         c.job.out_fd = out_fd;
-        status = compression_run(&c);
+        status = compress_call_run(&c);
     }
     if (status == GZLZSS_OK && !is_file)
         status = fd_compress_memory(z, out_fd, &in, device_in, in_len, &c.operation, call);
@@ -128,7 +128,7 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
 #define BUFFER_SIZE ((size_t)1 << 20)
 
 /* A stream, and what it goes between.  What is a GPU's goes through a buffer. */
-struct expanding {
+struct gpu_expansion {
     gzlzss_stream *stream;
     const struct operation *operation; /* the stream's, */
     const struct operation *outer; /* and the call's, which may be cancelled before that begins */
@@ -141,7 +141,7 @@ struct expanding {
 };
 
 /* Gives the stream more input. */
-static gzlzss_status refill(struct expanding *e, gzlzss_in *in)
+static gzlzss_status refill(struct gpu_expansion *e, gzlzss_in *in)
 {
     size_t n = e->left;
 
@@ -158,7 +158,7 @@ static gzlzss_status refill(struct expanding *e, gzlzss_in *in)
 }
 
 /* Where the stream puts output now. */
-static gzlzss_out output(const struct expanding *e)
+static gzlzss_out output(const struct gpu_expansion *e)
 {
     if (e->to.is_on_gpu)
         return (gzlzss_out){e->out_buffer, e->room < BUFFER_SIZE ? e->room : BUFFER_SIZE, 0};
@@ -166,7 +166,7 @@ static gzlzss_out output(const struct expanding *e)
 }
 
 /* The stream has made so many bytes. */
-static gzlzss_status take(struct expanding *e, size_t n)
+static gzlzss_status take_output(struct gpu_expansion *e, size_t n)
 {
     if (e->to.is_on_gpu && !operation_copy(e->operation, e->to.device, e->out, e->out_buffer, n))
         return operation_error(e->operation, GZLZSS_ERROR_WRITE, errno);
@@ -177,7 +177,7 @@ static gzlzss_status take(struct expanding *e, size_t n)
     return GZLZSS_OK;
 }
 
-static gzlzss_status expand(struct expanding *e)
+static gzlzss_status expand(struct gpu_expansion *e)
 {
     gzlzss_in in = {NULL, 0, 0};
 
@@ -185,7 +185,7 @@ static gzlzss_status expand(struct expanding *e)
         gzlzss_out out = output(e);
         const gzlzss_directive directive = e->left == 0 ? GZLZSS_END : GZLZSS_CONTINUE;
         const gzlzss_status status = gzlzss_stream_run(e->stream, &out, &in, directive);
-        gzlzss_status error = take(e, out.used);
+        gzlzss_status error = take_output(e, out.used);
 
         if (error == GZLZSS_OK && status != GZLZSS_OK)
             return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
@@ -201,7 +201,7 @@ static gzlzss_status expand(struct expanding *e)
 }
 
 /* The rest of a call, once its stream of CUDA's was waited for. */
-static gzlzss_status expand_memory(gzlzss *z, struct expanding *e, gzlzss_call *call)
+static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e, gzlzss_call *call)
 {
     gzlzss_status status = GZLZSS_ERROR_MEMORY;
 
@@ -225,7 +225,7 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
                                      size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
 {
     struct operation operation = {0};
-    struct expanding e = {.outer = &operation, .next = in, .left = in_len, .out = out};
+    struct gpu_expansion e = {.outer = &operation, .next = in, .left = in_len, .out = out};
     gzlzss_status status;
 
     if (out_len == NULL)
@@ -237,9 +237,9 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
     status = operation_begin(&operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    status = find(in, &e.from);
+    status = locate_memory(in, &e.from);
     if (status == GZLZSS_OK)
-        status = find(out, &e.to);
+        status = locate_memory(out, &e.to);
     if (status == GZLZSS_OK)
         status = wait_for(&operation, stream, &e.from, &e.to);
     if (status != GZLZSS_OK || (!e.from.is_on_gpu && !e.to.is_on_gpu)) {

@@ -17,7 +17,7 @@
 #include "lib/sigpipe.h"
 
 /* What reading and writing need to know. */
-struct work {
+struct decompress_call {
     struct operation operation;
     struct expansion *expansion; /* NULL: one thread does it */
     uint64_t in_bytes, out_bytes;
@@ -66,7 +66,7 @@ gzlzss_status decompress_judge(const struct operation *o, enum gz_status status,
 }
 
 /* Tells the caller how far it is; whether the call is to go on. */
-static bool tell(struct work *w)
+static bool tell(struct decompress_call *w)
 {
     return operation_tell(&w->operation,
                           w->expansion != NULL ? expansion_position(w->expansion) : w->in_bytes,
@@ -75,7 +75,7 @@ static bool tell(struct work *w)
 
 static ssize_t read_memory(void *ctx, void *buf, size_t len)
 {
-    struct work *w = ctx;
+    struct decompress_call *w = ctx;
     const size_t left = w->in_len - w->in_at, n = len < left ? len : left;
 
     if (!operation_goes_on(&w->operation))
@@ -91,7 +91,7 @@ static ssize_t read_memory(void *ctx, void *buf, size_t len)
 
 static ssize_t read_fd(void *ctx, void *buf, size_t len)
 {
-    struct work *w = ctx;
+    struct decompress_call *w = ctx;
     ssize_t n;
 
     if (!operation_goes_on(&w->operation))
@@ -106,7 +106,7 @@ static ssize_t read_fd(void *ctx, void *buf, size_t len)
 
 static int write_memory(void *ctx, const void *buf, size_t len)
 {
-    struct work *w = ctx;
+    struct decompress_call *w = ctx;
     const size_t room = w->room - w->out_len, n = len < room ? len : room;
 
     if (n > 0)
@@ -123,7 +123,7 @@ static int write_memory(void *ctx, const void *buf, size_t len)
 
 static int write_fd(void *ctx, const void *buf, size_t len)
 {
-    struct work *w = ctx;
+    struct decompress_call *w = ctx;
 
     if (!io_write(w->out_fd, buf, len))
         return -1;
@@ -132,9 +132,9 @@ static int write_fd(void *ctx, const void *buf, size_t len)
 }
 
 /* Takes a decompressor that nobody uses, or makes one; NULL if memory is short. */
-static struct decompressor *take(gzlzss *z, const struct gz_io *io)
+static struct decompressor *take_decompressor(gzlzss *z, const struct gz_io *io)
 {
-    struct decompressor *d = (struct decompressor *)shelves_take(&z->idle);
+    struct decompressor *d = (struct decompressor *)object_cache_take(&z->idle);
 
     if (d == NULL)
         d = calloc(1, sizeof(*d));
@@ -159,10 +159,10 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     *used = 0;
     if (e != NULL)
         io->ahead = expansion_ahead(e);
-    d = take(z, io);
+    d = take_decompressor(z, io);
     if (d == NULL) {
         pipeline_give_back(z->pipeline);
-        d = take(z, io);
+        d = take_decompressor(z, io);
     }
     if (d == NULL)
         return GZ_NO_MEMORY;
@@ -176,12 +176,12 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     /* gzip calls one byte a file that was cut off, and two garbage. */
     if (status == GZ_TRUNCATED && d->info.lone_byte)
         status = GZ_TRAILING_GARBAGE;
-    shelves_leave(&z->idle, &d->kept);
+    object_cache_put(&z->idle, &d->kept);
     return status;
 }
 
 /* Decompresses; all is set in w. */
-static gzlzss_status run(struct work *w, struct gz_io *io)
+static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
 {
     struct pipeline_expansion_stats stats;
     uint64_t used;
@@ -202,7 +202,7 @@ static gzlzss_status run(struct work *w, struct gz_io *io)
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                 size_t in_len, gzlzss_call *call)
 {
-    struct work w = {.in = in, .in_len = in_len, .out = out};
+    struct decompress_call w = {.in = in, .in_len = in_len, .out = out};
     struct gz_io io = {.read = read_memory, .write = write_memory, .ctx = &w};
     gzlzss_status status;
 
@@ -225,7 +225,7 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
 
 gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
-    struct work w = {.in_fd = in_fd, .out_fd = out_fd};
+    struct decompress_call w = {.in_fd = in_fd, .out_fd = out_fd};
     struct gz_io io = {.read = read_fd, .write = write_fd, .ctx = &w};
     struct sigpipe sigpipe;
     gzlzss_status status = operation_begin(&w.operation, z, call);

@@ -190,14 +190,14 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
         snprintf(trouble, sizeof(trouble), "%s", error);
         return GZLZSS_ERROR_GPU;
     }
-    for (unsigned i = 0; i < SHELVES; i++)
+    for (unsigned i = 0; i < OBJECT_SHARDS; i++)
         pthread_mutex_init(&made->calls[i].lock, NULL);
-    shelves_init(&made->idle);
+    object_cache_init(&made->idle);
     *z = made;
     return GZLZSS_OK;
 }
 
-static void free_decompressor(struct shelved *kept)
+static void free_decompressor(struct cached_object *kept)
 {
     struct decompressor *d = (struct decompressor *)kept;
 
@@ -219,8 +219,8 @@ void gzlzss_free(gzlzss *z)
         return;
     }
     pipeline_free(z->pipeline);
-    shelves_free(&z->idle, free_decompressor);
-    for (unsigned i = 0; i < SHELVES; i++)
+    object_cache_free(&z->idle, free_decompressor);
+    for (unsigned i = 0; i < OBJECT_SHARDS; i++)
         pthread_mutex_destroy(&z->calls[i].lock);
     free(z);
 }
@@ -267,7 +267,7 @@ gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
         call->in_bytes = 0;
         call->out_bytes = 0;
     }
-    o->list = &z->calls[shelves_here()];
+    o->list = &z->calls[object_cache_shard()];
     pthread_mutex_lock(&o->list->lock);
     o->next = o->list->first;
     if (o->next != NULL)
@@ -305,7 +305,7 @@ void gzlzss_cancel(gzlzss *z, const gzlzss_call *call)
 {
     if (z == NULL || object_is_foreign(z))
         return;
-    for (unsigned i = 0; i < SHELVES; i++) {
+    for (unsigned i = 0; i < OBJECT_SHARDS; i++) {
         struct calls *list = &z->calls[i];
 
         pthread_mutex_lock(&list->lock);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/shelves.h"
+#include "base/object_cache.h"
 #include "compat/gunzip.h"
 #include "include/gzlzss.h"
 #include "pipeline/pipeline.h"
@@ -34,12 +34,12 @@ struct operation {
 struct calls {
     pthread_mutex_t lock;
     struct operation *first;
-    char apart[SHELVES_APART];
+    char apart[OBJECT_SHARD_APART];
 };
 
 /* What a decompression needs, kept for the next. */
 struct decompressor {
-    struct shelved kept;
+    struct cached_object kept;
     struct gz_stream *stream; /* NULL at first */
     struct gz_info info;
 };
@@ -51,9 +51,9 @@ struct gzlzss {
     size_t segment_size;
     bool is_rsyncable;
 
-    char apart[SHELVES_APART]; /* what is above is read by all and changed by nobody */
-    struct calls calls[SHELVES];
-    struct shelves idle; /* struct decompressor, that nobody uses */
+    char apart[OBJECT_SHARD_APART]; /* what is above is read by all and changed by nobody */
+    struct calls calls[OBJECT_SHARDS];
+    struct object_cache idle; /* struct decompressor, that nobody uses */
 };
 
 /* Whether another process made the object: this one is a child of it.  None of the object's threads

@@ -16,7 +16,7 @@
  *   4. the locks of an expansion's input (pipeline/expand/input.c), of GPUs and of copiers
  *
  * So has_output, which the pipeline calls with its lock held, takes no stream's lock.  The pipeline holds
- * no lock while it calls put, wrote, ended and write_stream, and nobody does while the program's
+ * no lock while it calls put_parts, wrote, ended and write_stream, and nobody does while the program's
  * `progress` is called.
  */
 #include "config.h"
@@ -99,7 +99,7 @@ static void wake_poll(struct gzlzss_stream *s)
 /* --- Compression ---------------------------------------------------------------------------- */
 
 /* Puts a job's output into the list. */
-static bool put(struct pipeline_job *job, struct iovec *parts, int count)
+static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
     struct gzlzss_stream *s = job->ctx;
     struct waiting *w;
@@ -158,7 +158,7 @@ static bool has_output(void *ctx)
 }
 
 /* Moves output to the caller, as much as there is and there is room for. */
-static void take(struct gzlzss_stream *s, gzlzss_out *out)
+static void take_output(struct gzlzss_stream *s, gzlzss_out *out)
 {
     pthread_mutex_lock(&s->lock);
     while (s->first != NULL && out->used < out->size) {
@@ -200,7 +200,7 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
         /* In this order: what was written before it was over is there then. */
         const bool is_over = pipeline_is_over(&s->job);
 
-        take(s, out);
+        take_output(s, out);
         if (is_over && (s->job.status != PIPELINE_OK || !has_output(s)))
             return s->job.status == PIPELINE_OK ? GZLZSS_STREAM_END : judge(s);
         if (!s->job.has_ended && (in->used < in->size || end) &&
@@ -271,7 +271,7 @@ gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *
     made->job = (struct pipeline_job){.is_pushed = true,
                                       .in_fd = -1,
                                       .out_fd = -1,
-                                      .put = put,
+                                      .put = put_parts,
                                       .wrote = wrote,
                                       .end = ended,
                                       .ctx = made};

@@ -21,7 +21,7 @@ struct chunk {
 };
 
 /* The same as links_make, by three bytes.  The table need not be kept from chunk to chunk: what is in
- * reach of a chunk's first positions, the `before` bytes before it (near3, or 0 if there are none), is
+ * reach of a chunk's first positions, the `before` bytes before it (max_distance3, or 0 if there are none), is
  * entered anew. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
@@ -84,7 +84,7 @@ static inline bool has_candidate4(const struct chunk *c, int32_t pos)
 
 static inline bool has_candidate3(const struct chunk *c, const struct lz_level *level, int32_t pos)
 {
-    return c->links3 != NULL && c->links3[pos] <= level->near3;
+    return c->links3 != NULL && c->links3[pos] <= level->max_distance3;
 }
 
 /*
@@ -211,7 +211,8 @@ static void make_small_links(struct lz_matcher *m, const struct lz_level *level,
         links_make_small(&m->by7, LZ_LONG, c->in, c->size);
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     /* Such a segment is one chunk, and matching starts there. */
@@ -234,11 +235,11 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
         if (start < m->begin)
             continue;
         chunk.distinct = lz_count_distinct(chunk.in, chunk.size);
-        if (lz_wants_length3(chunk.distinct, level->near3)) {
+        if (lz_wants_length3(chunk.distinct, level->max_distance3)) {
             if (is_small)
                 links_make_small(&m->by3, 3, chunk.in, chunk.size);
             else
-                make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->near3 : 0);
+                make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->max_distance3 : 0);
             chunk.links3 = links_at(&m->by3);
         }
         result->sequences = out;
@@ -251,5 +252,5 @@ const struct lz_finder lz_finder_chains = {
     .name = "chains",
     .gpu = &gpu_finder_chains,
     .in_parts = true,
-    .find = find,
+    .find = find_matches,
 };

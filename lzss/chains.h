@@ -14,7 +14,7 @@
  *   long_depth, of at most LZ_LONG - 1, as nothing longer is to be expected: so that who has a
  *   match longer than that can do without this search;
  * - in chunks that lz_wants_length3 names, the nearest candidate by the first three bytes, if it
- *   lies within `near3` bytes, for a match of three.
+ *   lies within `max_distance3` bytes, for a match of three.
  *
  * All this is a property of the segment's bytes, so that a CPU can follow chains as it goes along,
  * and a GPU can look at all positions at once.

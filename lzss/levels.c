@@ -1,7 +1,7 @@
 /*
  * levels.c - the level table
  *
- * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); HACKING.md has the rest.  To change
+ * To add a level, add a row and raise LZ_LEVEL_MAX (lzss.h); docs/adding.md has the rest.  To change
  * what a level does, change its row; the golden digests in tests/data then change too, on purpose,
  * and the commit says why.
  */
@@ -34,7 +34,7 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  */
 static const struct lz_level levels[] = {
     /* clang-format off */
-    /*                           depths       nice  near3 lazy passes split  segment  guess */
+    /*                           depths       nice  max_distance3 lazy passes split  segment  guess */
     [0]  = {&finder_stored,       0,   0,   0,   0,     0, 0, 0,     0, 2 * MIB, 5e9,   {0}}, /* no matches */
     [1]  = {&lz_finder_tagging,   0,   0,   0,   0,     0, 0, 0,  8192, 2 * MIB, 270e6, {0}}, /* fastest */
     [2]  = {&lz_finder_chains,    4,   0,   0,  16,     0, 0, 0,  8192, 2 * MIB, 135e6, {0}}, /* greedy */

@@ -126,10 +126,11 @@ struct lz_level {
     uint16_t long_depth;    /* candidates to look at by seven bytes */
     uint16_t longest_depth; /* candidates to look at by twelve bytes */
     uint16_t nice;          /* a match of this length ends a search, 12 to 258 */
-    uint16_t near3; /* chains: how far back a match of three may lie, up to 32767; 0: none */
-    uint8_t lazy;   /* chains: positions of look-ahead, 0, 1 or 2 */
-    uint8_t passes; /* optimal: passes over the shortest path, 1 or more */
-    uint16_t split; /* bytes between places where a block may end (huffman.h) */
+    uint16_t
+        max_distance3; /* chains: how far back a match of three may lie, up to 32767; 0: none */
+    uint8_t lazy;      /* chains: positions of look-ahead, 0, 1 or 2 */
+    uint8_t passes;    /* optimal: passes over the shortest path, 1 or more */
+    uint16_t split;    /* bytes between places where a block may end (huffman.h) */
     uint32_t segment_default;  /* bytes of a segment without --blocksize */
     double core_guess;         /* bytes that a core matches in a second, before that is measured */
     uint32_t param[LZ_PARAMS]; /* of finders that have others than these; they say what they are */

@@ -70,7 +70,8 @@ void lz_matcher_free(struct lz_matcher *m)
 }
 
 /* Has the level's finder match [begin, end). */
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     level->finder->find(m, level, in, len);
 #ifdef __SANITIZE_THREAD__
@@ -99,7 +100,7 @@ static const struct lz_chunk *match_from(struct lz_matcher *m, const struct lz_l
     m->to_chunks = m->chunks;
     m->to_sequences = m->sequences;
     if (len > 0)
-        find(m, level, in, len);
+        find_matches(m, level, in, len);
     return m->chunks;
 }
 
@@ -125,7 +126,7 @@ void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const u
     m->enter = m->goes_on || first == 0 ? m->begin : m->begin - LZ_CHUNK_SIZE;
     m->to_chunks = to->chunks;
     m->to_sequences = to->sequences;
-    find(m, level, in, len);
+    find_matches(m, level, in, len);
 }
 
 void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS])

@@ -321,7 +321,7 @@ static void count_pending(struct parse *parse)
 }
 
 /* Takes the match at `pos`. */
-static inline void take(struct parse *parse, int32_t pos, uint32_t length, uint32_t distance)
+static inline void take_step(struct parse *parse, int32_t pos, uint32_t length, uint32_t distance)
 {
     if (lz_join(&parse->pending, pos, length, distance))
         return;
@@ -336,7 +336,7 @@ static inline void take(struct parse *parse, int32_t pos, uint32_t length, uint3
 /* Ends the parse with the literals up to `size`. */
 static void end_parse(struct parse *parse, int32_t size)
 {
-    take(parse, size, 0, 0);
+    take_step(parse, size, 0, 0);
     if (parse->counts != NULL)
         count_pending(parse);
 }
@@ -369,7 +369,7 @@ static void first_parse(const struct state *o, const struct lz_level *level, con
             packed = next;
             pos++;
         }
-        take(parse, pos, lz_packed_length(packed), lz_packed_distance(packed));
+        take_step(parse, pos, lz_packed_length(packed), lz_packed_distance(packed));
         pos += (int32_t)lz_packed_length(packed);
     }
     end_parse(parse, c->size);
@@ -585,7 +585,7 @@ static void walk_path(const struct state *o, const struct chunk *c, struct parse
 
             while (lz_packed_length(*match) < length)
                 match++;
-            take(parse, pos, length, lz_packed_distance(*match));
+            take_step(parse, pos, length, lz_packed_distance(*match));
         }
     }
     end_parse(parse, c->size);
@@ -690,7 +690,8 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
     }
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     const struct state *o = m->state;
 
@@ -715,5 +716,5 @@ const struct lz_finder lz_finder_optimal = {
     .state_more = state_more,
     .limit_state = limit_state,
     .free_state = free_state,
-    .find = find,
+    .find = find_matches,
 };

@@ -46,9 +46,9 @@ LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
 }
 
 /* Whether to look for matches of three bytes. */
-LZ_INLINE bool lz_wants_length3(uint32_t distinct, uint32_t near3)
+LZ_INLINE bool lz_wants_length3(uint32_t distinct, uint32_t max_distance3)
 {
-    return near3 > 0 && distinct >= 80;
+    return max_distance3 > 0 && distinct >= 80;
 }
 
 #endif

@@ -124,7 +124,7 @@ static inline size_t next_stop(const struct walk *s, size_t at)
 /* Takes the match at `at`, of `length` bytes or as many as are left; false if that is none: the end is
  * near, or four bytes only seemed to agree, or the entry is older than 65536 bytes and leads to another
  * position. */
-static inline bool take(struct walk *s, size_t at, size_t length, size_t distance)
+static inline bool take_match(struct walk *s, size_t at, size_t length, size_t distance)
 {
     const size_t left = s->size - at;
 
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) bool next(struct walk *s, agreeing 
         const uint8_t *here = s->in + at;
         const size_t distance = s->distances[at];
 
-        if (take(s, at, agree(here, here - distance, s->size - at), distance))
+        if (take_match(s, at, agree(here, here - distance, s->size - at), distance))
             return true;
     }
     return false;
@@ -402,7 +402,8 @@ static const struct steps *choose_steps(void)
     return &steps_plain;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     const struct steps *const by = choose_steps();
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
@@ -447,5 +448,5 @@ const struct lz_finder lz_finder_tagging = {
     .name = "tagging",
     .gpu = &gpu_finder_tagging,
     .in_parts = true,
-    .find = find,
+    .find = find_matches,
 };

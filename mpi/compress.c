@@ -36,9 +36,9 @@
 
 /* A rank's lead over the slowest one, in waves.  Each takes the memory of a run, as far as it is
  * filled: with large runs, there are fewer. */
-#define SLOTS_MIN (PRODUCERS + 1)
-#define SLOTS_MAX 6
-#define SLOTS_MEMORY ((size_t)145 << 20)
+#define OUTPUTS_MIN (PRODUCERS + 1)
+#define OUTPUTS_MAX 6
+#define OUTPUTS_MEMORY ((size_t)145 << 20)
 
 /* With fewer waves than this, reading, compressing and writing hardly overlap. */
 #define WAVES_MIN ((uint64_t)4)
@@ -47,14 +47,14 @@
 #define THREAD_SEGMENTS ((uint64_t)1)
 
 /* This rank's output of a wave. */
-struct slot {
+struct wave_output {
     uint8_t *bytes;
     size_t len;
     bool is_taken; /* by a wave, until it is written */
     bool is_done;  /* it is there, or the rank has failed */
 };
 
-struct compression {
+struct wave_compression {
     struct together *c;
     size_t segment;
     uint64_t segments, waves;
@@ -62,8 +62,8 @@ struct compression {
 
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t changed;
-    struct slot slots[SLOTS_MAX];
-    unsigned slot_count;
+    struct wave_output outputs[OUTPUTS_MAX];
+    unsigned output_count;
     uint64_t next; /* the wave whose run is produced next */
     bool stops;
     gzlzss_status status; /* the first error, */
@@ -74,7 +74,7 @@ struct compression {
 /* --- Waves ---------------------------------------------------------------------------------- */
 
 /* How many waves, from the first on, have a segment more than the others. */
-static uint64_t larger_waves(const struct compression *k)
+static uint64_t larger_waves(const struct wave_compression *k)
 {
     return k->segments % k->waves;
 }
@@ -91,7 +91,7 @@ static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
  * them, and after the last rank the first: so that in the end, too, no rank has more than one segment
  * more than another.
  */
-static uint64_t first_of_run(const struct compression *k, uint64_t wave, int rank)
+static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, int rank)
 {
     const uint64_t ranks = (uint64_t)k->c->r->count, least = k->segments / k->waves;
     const uint64_t larger = wave < larger_waves(k) ? wave : larger_waves(k);
@@ -109,7 +109,7 @@ static uint64_t first_of_run(const struct compression *k, uint64_t wave, int ran
 }
 
 /* The most segments of a run. */
-static uint64_t run_segments(const struct compression *k)
+static uint64_t run_segments(const struct wave_compression *k)
 {
     const uint64_t ranks = (uint64_t)k->c->r->count;
     const uint64_t wave = (k->segments + k->waves - 1) / k->waves;
@@ -118,7 +118,7 @@ static uint64_t run_segments(const struct compression *k)
 }
 
 /* The fewest waves of at most so many segments for each rank. */
-static uint64_t waves_of(const struct compression *k, uint64_t run)
+static uint64_t waves_of(const struct wave_compression *k, uint64_t run)
 {
     const uint64_t wave = run * (uint64_t)k->c->r->count;
 
@@ -127,7 +127,7 @@ static uint64_t waves_of(const struct compression *k, uint64_t run)
 
 /* Chooses as few waves as the memory allows; or WAVES_MIN, or as many as leave each thread enough to
  * do.  (Of all ranks, the one with the most threads counts.) */
-static void plan_waves(struct compression *k)
+static void plan_waves(struct wave_compression *k)
 {
     const uint64_t most = k->c->t->wave / k->segment > 0 ? k->c->t->wave / k->segment : 1;
     uint64_t least = THREAD_SEGMENTS * (uint64_t)k->c->t->most_threads, more;
@@ -146,7 +146,7 @@ static void plan_waves(struct compression *k)
 
 /* --- Producing ------------------------------------------------------------------------------ */
 
-static void fail(struct compression *k, gzlzss_status status, int error)
+static void fail(struct wave_compression *k, gzlzss_status status, int error)
 {
     pthread_mutex_lock(&k->lock);
     if (k->status == GZLZSS_OK) {
@@ -160,7 +160,7 @@ static void fail(struct compression *k, gzlzss_status status, int error)
 #define SHORTER (-1)
 
 /* Reads that part of the input.  Returns 0, an errno or SHORTER. */
-static int read_run(const struct compression *k, uint8_t *bytes, uint64_t offset, size_t len)
+static int read_run(const struct wave_compression *k, uint8_t *bytes, uint64_t offset, size_t len)
 {
     const ssize_t n = io_read_at(k->c->f->in_fd, bytes, len, offset);
 
@@ -168,13 +168,14 @@ static int read_run(const struct compression *k, uint8_t *bytes, uint64_t offset
 }
 
 /* Bytes before the first run's data: the header. */
-static size_t header_before(const struct compression *k, uint64_t wave)
+static size_t header_before(const struct wave_compression *k, uint64_t wave)
 {
     return wave == 0 && k->c->r->rank == 0 ? k->c->f->header_len : 0;
 }
 
 /* Produces this rank's output of a wave. */
-static void produce(struct compression *k, uint64_t wave, struct slot *slot, uint8_t *in)
+static void produce(struct wave_compression *k, uint64_t wave, struct wave_output *output,
+                    uint8_t *in)
 {
     const int rank = k->c->r->rank;
     const uint64_t first = first_of_run(k, wave, rank), end = first_of_run(k, wave, rank + 1);
@@ -186,9 +187,9 @@ static void produce(struct compression *k, uint64_t wave, struct slot *slot, uin
     uint32_t crc;
     int error;
 
-    slot->len = header;
+    output->len = header;
     if (header > 0)
-        memcpy(slot->bytes, k->c->f->header, header);
+        memcpy(output->bytes, k->c->f->header, header);
     if (first == end)
         return;
     error = read_run(k, in, from, len);
@@ -196,10 +197,10 @@ static void produce(struct compression *k, uint64_t wave, struct slot *slot, uin
         fail(k, GZLZSS_ERROR_READ, error);
         return;
     }
-    slot->len = gzlzss_bound(k->c->t->z, k->run_max);
-    status = gzlzss_compress_range(k->c->t->z, slot->bytes + header, &slot->len, in, len,
+    output->len = gzlzss_bound(k->c->t->z, k->run_max);
+    status = gzlzss_compress_range(k->c->t->z, output->bytes + header, &output->len, in, len,
                                    end == k->segments, &crc, &call);
-    slot->len += header;
+    output->len += header;
     if (status != GZLZSS_OK) {
         fail(k, status, call.error_number);
         return;
@@ -212,32 +213,32 @@ static void produce(struct compression *k, uint64_t wave, struct slot *slot, uin
 
 static void *producer_main(void *argument)
 {
-    struct compression *k = argument;
+    struct wave_compression *k = argument;
     uint8_t *in = hugepages_alloc(k->run_max + 1);
 
     if (in == NULL)
         fail(k, GZLZSS_ERROR_MEMORY, 0);
     pthread_mutex_lock(&k->lock);
     for (;;) {
-        struct slot *slot = &k->slots[k->next % k->slot_count];
+        struct wave_output *output = &k->outputs[k->next % k->output_count];
         uint64_t wave;
 
         if (k->stops || k->next == k->waves)
             break;
-        if (slot->is_taken) {
+        if (output->is_taken) {
             pthread_cond_wait(&k->changed, &k->lock);
             continue;
         }
         wave = k->next++;
-        slot->is_taken = true;
-        slot->is_done = false;
-        slot->len = 0;
+        output->is_taken = true;
+        output->is_done = false;
+        output->len = 0;
         if (k->status == GZLZSS_OK) {
             pthread_mutex_unlock(&k->lock);
-            produce(k, wave, slot, in);
+            produce(k, wave, output, in);
             pthread_mutex_lock(&k->lock);
         }
-        slot->is_done = true;
+        output->is_done = true;
         pthread_cond_broadcast(&k->changed);
     }
     pthread_mutex_unlock(&k->lock);
@@ -248,44 +249,44 @@ static void *producer_main(void *argument)
 /* --- The main thread ------------------------------------------------------------------------ */
 
 /* Makes room for output; false if memory is short. */
-static bool make_slots(struct compression *k)
+static bool make_slots(struct wave_compression *k)
 {
     const size_t room = gzlzss_bound(k->c->t->z, k->run_max) + k->c->f->header_len;
 
-    k->slot_count = (unsigned)(SLOTS_MEMORY / (k->run_max + 1));
-    if (k->slot_count > SLOTS_MAX)
-        k->slot_count = SLOTS_MAX;
-    if (k->slot_count < SLOTS_MIN)
-        k->slot_count = SLOTS_MIN;
-    for (uint64_t i = 0; i < k->slot_count && i < k->waves; i++) {
-        k->slots[i].bytes = hugepages_alloc(room);
-        if (k->slots[i].bytes == NULL)
+    k->output_count = (unsigned)(OUTPUTS_MEMORY / (k->run_max + 1));
+    if (k->output_count > OUTPUTS_MAX)
+        k->output_count = OUTPUTS_MAX;
+    if (k->output_count < OUTPUTS_MIN)
+        k->output_count = OUTPUTS_MIN;
+    for (uint64_t i = 0; i < k->output_count && i < k->waves; i++) {
+        k->outputs[i].bytes = hugepages_alloc(room);
+        if (k->outputs[i].bytes == NULL)
             return false;
     }
     return true;
 }
 
 /* Waits for this rank's output of a wave. */
-static struct slot *wait_for(struct compression *k, uint64_t wave)
+static struct wave_output *wait_for(struct wave_compression *k, uint64_t wave)
 {
-    struct slot *slot = &k->slots[wave % k->slot_count];
+    struct wave_output *output = &k->outputs[wave % k->output_count];
 
     pthread_mutex_lock(&k->lock);
-    while (!slot->is_taken || !slot->is_done)
+    while (!output->is_taken || !output->is_done)
         pthread_cond_wait(&k->changed, &k->lock);
     pthread_mutex_unlock(&k->lock);
-    return slot;
+    return output;
 }
 
-static void give_back(struct compression *k, struct slot *slot)
+static void give_back(struct wave_compression *k, struct wave_output *output)
 {
     pthread_mutex_lock(&k->lock);
-    slot->is_taken = slot->is_done = false;
+    output->is_taken = output->is_done = false;
     pthread_cond_broadcast(&k->changed);
     pthread_mutex_unlock(&k->lock);
 }
 
-static bool is_well(struct compression *k)
+static bool is_well(struct wave_compression *k)
 {
     bool well;
 
@@ -296,23 +297,23 @@ static bool is_well(struct compression *k)
 }
 
 /* Writes all waves; false if a rank has failed. */
-static bool write_waves(struct compression *k)
+static bool write_waves(struct wave_compression *k)
 {
     const struct ranks *r = k->c->r;
     uint64_t base = 0;
 
     for (uint64_t wave = 0; wave < k->waves; wave++) {
-        struct slot *slot = wait_for(k, wave);
+        struct wave_output *output = wait_for(k, wave);
         /* Bytes, and whether this rank has failed. */
-        const uint64_t mine[2] = {slot->len, !is_well(k)};
+        const uint64_t mine[2] = {output->len, !is_well(k)};
         uint64_t all[2], before;
         int error;
 
         ranks_add_up(r, mine, 2, &before, all);
         if (all[1] > 0)
             return false;
-        error = sharedfile_write(&k->c->out, base + before, slot->bytes, slot->len);
-        give_back(k, slot);
+        error = sharedfile_write(&k->c->out, base + before, output->bytes, output->len);
+        give_back(k, output);
         if (error != 0)
             fail(k, GZLZSS_ERROR_WRITE, error);
         base += all[0];
@@ -322,7 +323,7 @@ static bool write_waves(struct compression *k)
 }
 
 /* Writes the trailer, which the last rank does. */
-static void write_trailer(struct compression *k)
+static void write_trailer(struct wave_compression *k)
 {
     const struct ranks *r = k->c->r;
     uint8_t trailer[GZ_TRAILER_SIZE];
@@ -340,7 +341,7 @@ static void write_trailer(struct compression *k)
 }
 
 /* Says what went wrong on this rank, if anything did. */
-static void report(const struct compression *k)
+static void report(const struct wave_compression *k)
 {
     struct file *f = k->c->f;
 
@@ -367,7 +368,7 @@ static void report(const struct compression *k)
 
 bool compress_together(struct together *c)
 {
-    struct compression k = {.c = c, .segment = gzlzss_segment_size(c->t->z)};
+    struct wave_compression k = {.c = c, .segment = gzlzss_segment_size(c->t->z)};
     pthread_t producers[PRODUCERS];
     int count = 0;
     bool ok;
@@ -395,8 +396,8 @@ bool compress_together(struct together *c)
     if (ok)
         write_trailer(&k);
     report(&k);
-    for (int i = 0; i < SLOTS_MAX; i++)
-        free(k.slots[i].bytes);
+    for (int i = 0; i < OUTPUTS_MAX; i++)
+        free(k.outputs[i].bytes);
     pthread_cond_destroy(&k.changed);
     pthread_mutex_destroy(&k.lock);
     return ok && k.status == GZLZSS_OK;

@@ -1,18 +1,18 @@
 /*
  * expand.c - one .gz with marks, decompressed by some ranks
  *
- * The file is cut into waves, a wave into a stretch for each thread of each rank, and every thread
- * decodes the piece (piece.h) that begins in its stretch.  Where pieces begin is a guess until it is
+ * The file is cut into waves, a wave into a region for each thread of each rank, and every thread
+ * decodes the interval (interval.h) that begins in its region.  Where intervals begin is a guess until it is
  * known that the one before ends exactly there.  In every wave:
  *
- *     the threads      decode their pieces, and keep the output up to a limit
- *     the main thread  meets the other ranks; learns by MPI_Exscan what the pieces of the ranks
+ *     the threads      decode their intervals, and keep the output up to a limit
+ *     the main thread  meets the other ranks; learns by MPI_Exscan what the intervals of the ranks
  *                      before come to: where they end, how much output there is, and the CRC-32 and
  *                      length of the member that this rank begins in; compares these with where its
  *                      own begin and with the trailers; lets the threads begin with the next wave, and
  *                      writes
  *
- * Of a piece that made more than may be kept, the rest is decoded once more while it is written.
+ * Of an interval that made more than may be kept, the rest is decoded once more while it is written.
  *
  * Whatever is not as it should be (a start that was a wrong guess, a wrong CRC, anything after the
  * last member) ends all of it: one rank then does the whole file with the command's own code, which
@@ -28,10 +28,10 @@
 #include "base/thread.h"
 #include "compat/crc.h"
 #include "mpi/expand.h"
-#include "mpi/piece.h"
+#include "mpi/interval.h"
 #include "src/testing.h"
 
-/* There are two sets of pieces: one is decoded while the other is written. */
+/* There are two sets of intervals: one is decoded while the other is written. */
 #define SETS 2
 
 /* All threads of a rank keep as much output as so many waves of compression take, but no more than
@@ -39,32 +39,32 @@
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
 
-/* A thread keeps so much output of a piece, at least: a segment's, and half of the next one's.  With
+/* A thread keeps so much output of an interval, at least: a segment's, and half of the next one's.  With
  * less, more is decoded twice. */
 #define KEEP_MIN ((size_t)8 << 20)
 
-/* Bytes of input in a stretch, where the ratio is not known yet, and bounds.  A segment of gzlzss has
- * 0.3 to 1 MB; with stretches shorter than that, some threads have nothing to do. */
-#define STRETCH_FIRST ((uint64_t)2 << 20)
-#define STRETCH_MIN ((uint64_t)1 << 20)
-#define STRETCH_MAX ((uint64_t)32 << 20)
+/* Bytes of input in a region, where the ratio is not known yet, and bounds.  A segment of gzlzss has
+ * 0.3 to 1 MB; with regions shorter than that, some threads have nothing to do. */
+#define REGION_FIRST ((uint64_t)2 << 20)
+#define REGION_MIN ((uint64_t)1 << 20)
+#define REGION_MAX ((uint64_t)32 << 20)
 
 /* Marks are looked for in so much of the file. */
 #define LOOK_MAX ((uint64_t)40 << 20)
 
 /* What a thread has. */
 struct lane {
-    struct expansion *e;
-    struct piece_tools *tools;
-    struct piece piece;
-    enum piece_result result;
+    struct wave_expansion *e;
+    struct interval_tools *tools;
+    struct interval interval;
+    enum interval_result result;
     pthread_t thread;
     bool is_running;
-    uint8_t *kept; /* the first output of the piece: kept[0..len) */
+    uint8_t *kept; /* the first output of the interval: kept[0..len) */
     size_t len;
 };
 
-/* What some pieces in a row come to.  Of the identity all is 0. */
+/* What some intervals in a row come to.  Of the identity all is 0. */
 struct chain {
     uint64_t out;  /* bytes of output */
     uint64_t end;  /* where the last of them ends; 0: there is none */
@@ -76,7 +76,7 @@ struct chain {
     uint64_t tail_crc;
 };
 
-struct expansion {
+struct wave_expansion {
     struct together *e;
     struct lane *lanes[SETS]; /* a lane for each thread of this rank */
     uint64_t first_lane; /* the number of the first of them, and how many all ranks have: ranks */
@@ -84,8 +84,8 @@ struct expansion {
     size_t keep;         /* bytes that a lane keeps, the same on all ranks */
     uint64_t next;       /* where the next wave begins */
     uint64_t first;      /* where the first block begins */
-    uint64_t stretch;    /* bytes of a stretch of the next wave */
-    uint64_t test_stretch;
+    uint64_t region;     /* bytes of a region of the next wave */
+    uint64_t test_region;
     MPI_Datatype type; /* struct chain, */
     MPI_Op op;         /* and join */
 };
@@ -122,7 +122,7 @@ static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
         join((const struct chain *)a + i, (struct chain *)b + i);
 }
 
-static struct chain chain_of(const struct piece *p)
+static struct chain chain_of(const struct interval *p)
 {
     struct chain c = {.out = p->out, .end = p->end, .ends = p->ends};
 
@@ -133,8 +133,8 @@ static struct chain chain_of(const struct piece *p)
     return c;
 }
 
-/* Whether the piece goes on where those before it end, and the member that ends in it is right. */
-static bool follows(const struct piece *p, const struct chain *before)
+/* Whether the interval goes on where those before it end, and the member that ends in it is right. */
+static bool follows(const struct interval *p, const struct chain *before)
 {
     const uint64_t len = before->tail_len + p->head_len;
 
@@ -162,23 +162,23 @@ static void *lane_main(void *argument)
 {
     struct lane *l = argument;
 
-    l->result = piece_decode(l->tools, &l->piece);
+    l->result = interval_decode(l->tools, &l->interval);
     return NULL;
 }
 
 /* Lets the threads begin with the next wave; one that cannot be started does its work now. */
-static void start_wave(struct expansion *x, struct lane *lanes)
+static void start_wave(struct wave_expansion *x, struct lane *lanes)
 {
     const struct together *e = x->e;
     for (int i = 0; i < e->t->threads; i++) {
-        const uint64_t from = x->next + (x->first_lane + (uint64_t)i) * x->stretch;
+        const uint64_t from = x->next + (x->first_lane + (uint64_t)i) * x->region;
         struct lane *l = &lanes[i];
 
-        l->piece = (struct piece){
+        l->interval = (struct interval){
             .fd = e->f->in_fd,
             .size = e->size,
             .from = from < e->size ? from : e->size,
-            .to = from + x->stretch < e->size ? from + x->stretch : e->size,
+            .to = from + x->region < e->size ? from + x->region : e->size,
             .begins_at_from = from == x->first,
             .take = e->out.is_open ? keep : NULL,
             .ctx = l,
@@ -188,10 +188,10 @@ static void start_wave(struct expansion *x, struct lane *lanes)
         if (!l->is_running)
             lane_main(l);
     }
-    x->next += x->all_lanes * x->stretch;
+    x->next += x->all_lanes * x->region;
 }
 
-static void wait_for(struct expansion *x, struct lane *lanes)
+static void wait_for(struct wave_expansion *x, struct lane *lanes)
 {
     for (int i = 0; i < x->e->t->threads; i++) {
         if (lanes[i].is_running)
@@ -201,24 +201,24 @@ static void wait_for(struct expansion *x, struct lane *lanes)
 }
 
 /* Says what went wrong here, if a message is to be said at all. */
-static enum expand_result judge(struct expansion *x, enum piece_result result, int error)
+static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;
 
     switch (result) {
-    case PIECE_READ_ERROR:
+    case INTERVAL_READ_ERROR:
         file_io_error(f, f->name, error);
         return EXPAND_FAILED;
-    case PIECE_WRITE_ERROR:
+    case INTERVAL_WRITE_ERROR:
         file_io_error(f, file_output_in_messages(f), error);
         return EXPAND_FAILED;
-    case PIECE_NO_MEMORY:
+    case INTERVAL_NO_MEMORY:
         file_out_of_memory(f);
         return EXPAND_FAILED;
-    case PIECE_ODD:
+    case INTERVAL_ODD:
         return EXPAND_NOT_HERE;
-    case PIECE_GOOD:
-    case PIECE_NONE:
+    case INTERVAL_GOOD:
+    case INTERVAL_NONE:
         break;
     }
     return EXPAND_DONE;
@@ -235,10 +235,10 @@ static enum expand_result worst(const struct ranks *r, enum expand_result mine)
     return all == 2 ? EXPAND_FAILED : all == 1 ? EXPAND_NOT_HERE : EXPAND_DONE;
 }
 
-/* Checks that the pieces of this wave follow each other.  *before: what all pieces before this rank's
+/* Checks that the intervals of this wave follow each other.  *before: what all intervals before this rank's
  * come to; *total: what all do, before this wave and then after it.  `mine` is what is known to be
  * wrong here. */
-static enum expand_result check_wave(struct expansion *x, struct lane *lanes,
+static enum expand_result check_wave(struct wave_expansion *x, struct lane *lanes,
                                      enum expand_result mine, struct chain *before,
                                      struct chain *total)
 {
@@ -246,8 +246,8 @@ static enum expand_result check_wave(struct expansion *x, struct lane *lanes,
     struct chain own = {0}, prefix = {0}, chain;
 
     for (int i = 0; i < e->t->threads && mine == EXPAND_DONE; i++)
-        if (lanes[i].result != PIECE_NONE) {
-            chain = chain_of(&lanes[i].piece);
+        if (lanes[i].result != INTERVAL_NONE) {
+            chain = chain_of(&lanes[i].interval);
             join(&own, &chain);
             own = chain;
         }
@@ -261,11 +261,11 @@ static enum expand_result check_wave(struct expansion *x, struct lane *lanes,
     for (int i = 0; i < e->t->threads && mine == EXPAND_DONE; i++) {
         struct chain next;
 
-        if (lanes[i].result == PIECE_NONE)
+        if (lanes[i].result == INTERVAL_NONE)
             continue;
-        if (!follows(&lanes[i].piece, &chain))
+        if (!follows(&lanes[i].interval, &chain))
             mine = EXPAND_NOT_HERE;
-        next = chain_of(&lanes[i].piece);
+        next = chain_of(&lanes[i].interval);
         join(&chain, &next);
         chain = next;
     }
@@ -275,7 +275,7 @@ static enum expand_result check_wave(struct expansion *x, struct lane *lanes,
     return mine;
 }
 
-/* Writes what was not kept of a piece. */
+/* Writes what was not kept of an interval. */
 struct rest {
     struct together *e;
     uint64_t at;   /* in the output */
@@ -294,30 +294,31 @@ static bool write_rest(void *ctx, const uint8_t *bytes, size_t len)
     return error == 0;
 }
 
-/* Decodes the piece again and writes what was not kept. */
-static enum expand_result decode_again(struct expansion *x, struct lane *l, uint64_t at,
-                                       struct piece_tools *tools)
+/* Decodes the interval again and writes what was not kept. */
+static enum expand_result decode_again(struct wave_expansion *x, struct lane *l, uint64_t at,
+                                       struct interval_tools *tools)
 {
     struct rest rest = {x->e, at + l->len, l->len};
-    struct piece again = l->piece;
-    enum piece_result result;
+    struct interval again = l->interval;
+    enum interval_result result;
 
     again.was_decoded = true;
     again.take = write_rest;
     again.ctx = &rest;
-    result = piece_decode(tools, &again);
-    if (result != PIECE_GOOD)
+    result = interval_decode(tools, &again);
+    if (result != INTERVAL_GOOD)
         return judge(x, result, again.error);
     /* The file has changed. */
-    if (again.end != l->piece.end || again.out != l->piece.out || again.ends != l->piece.ends ||
-        again.head_crc != l->piece.head_crc || again.tail_crc != l->piece.tail_crc)
+    if (again.end != l->interval.end || again.out != l->interval.out ||
+        again.ends != l->interval.ends || again.head_crc != l->interval.head_crc ||
+        again.tail_crc != l->interval.tail_crc)
         return EXPAND_NOT_HERE;
     return EXPAND_DONE;
 }
 
 /* Writes a wave, the first byte at byte `at` of the output. */
-static enum expand_result write_wave(struct expansion *x, struct lane *lanes, uint64_t at,
-                                     struct piece_tools *tools)
+static enum expand_result write_wave(struct wave_expansion *x, struct lane *lanes, uint64_t at,
+                                     struct interval_tools *tools)
 {
     enum expand_result result = EXPAND_DONE;
 
@@ -327,41 +328,42 @@ static enum expand_result write_wave(struct expansion *x, struct lane *lanes, ui
         struct lane *l = &lanes[i];
         int error;
 
-        if (l->result == PIECE_NONE)
+        if (l->result == INTERVAL_NONE)
             continue;
         error = sharedfile_write(&x->e->out, at, l->kept, l->len);
         if (error != 0)
-            result = judge(x, PIECE_WRITE_ERROR, error);
-        else if (l->len < l->piece.out)
+            result = judge(x, INTERVAL_WRITE_ERROR, error);
+        else if (l->len < l->interval.out)
             result = decode_again(x, l, at, tools);
-        at += l->piece.out;
+        at += l->interval.out;
     }
     return result;
 }
 
-/* Chooses how much of the input the next wave's stretches have: about what makes as much output as is
- * kept, or half of it where pieces are long beside it.  All ranks come to the same. */
-static void choose_stretch(struct expansion *x, const struct chain *total)
+/* Chooses how much of the input the next wave's regions have: about what makes as much output as is
+ * kept, or half of it where intervals are long beside it.  All ranks come to the same. */
+static void choose_region(struct wave_expansion *x, const struct chain *total)
 {
-    uint64_t stretch = STRETCH_FIRST;
+    uint64_t region = REGION_FIRST;
 
     if (total->out > 0)
-        stretch =
+        region =
             (uint64_t)((double)(x->keep - x->keep / 4) * (double)total->end / (double)total->out);
-    if (stretch < STRETCH_MIN)
-        stretch = STRETCH_MIN;
-    x->stretch = stretch < STRETCH_MAX ? stretch : STRETCH_MAX;
-    if (x->test_stretch > 0)
-        x->stretch = x->test_stretch;
+    if (region < REGION_MIN)
+        region = REGION_MIN;
+    x->region = region < REGION_MAX ? region : REGION_MAX;
+    if (x->test_region > 0)
+        x->region = x->test_region;
 }
 
 /* All waves. */
-static enum expand_result run(struct expansion *x, struct piece_tools *tools, struct chain *total)
+static enum expand_result run(struct wave_expansion *x, struct interval_tools *tools,
+                              struct chain *total)
 {
     enum expand_result mine = EXPAND_DONE, all = EXPAND_DONE;
 
     *total = (struct chain){.end = x->first};
-    choose_stretch(x, total);
+    choose_region(x, total);
     start_wave(x, x->lanes[0]);
     for (int set = 0; all == EXPAND_DONE; set = 1 - set) {
         struct lane *lanes = x->lanes[set];
@@ -370,9 +372,9 @@ static enum expand_result run(struct expansion *x, struct piece_tools *tools, st
 
         wait_for(x, lanes);
         for (int i = 0; i < x->e->t->threads && mine == EXPAND_DONE; i++)
-            mine = judge(x, lanes[i].result, lanes[i].piece.error);
+            mine = judge(x, lanes[i].result, lanes[i].interval.error);
         /* The next wave begins before it is known how long this one's slowest rank takes. */
-        choose_stretch(x, total);
+        choose_region(x, total);
         if (!is_last)
             start_wave(x, x->lanes[1 - set]);
         all = check_wave(x, lanes, mine, &before, total);
@@ -394,14 +396,14 @@ static enum expand_result run(struct expansion *x, struct piece_tools *tools, st
 
 /* Numbers the lanes of all ranks, and chooses how much each keeps.  Ranks with more threads would
  * keep less in each: the least counts for all. */
-static void number_lanes(struct expansion *x)
+static void number_lanes(struct wave_expansion *x)
 {
     const struct ranks *r = x->e->r;
     const uint64_t mine = (uint64_t)x->e->t->threads;
     const uint64_t all = KEPT_WAVES * (uint64_t)x->e->t->wave;
     uint64_t kept = (all < KEPT_MAX ? all : KEPT_MAX) / (SETS * mine), least;
 
-    if (kept < KEEP_MIN && x->test_stretch == 0)
+    if (kept < KEEP_MIN && x->test_region == 0)
         kept = KEEP_MIN;
     ranks_meet(r);
     MPI_Exscan(&mine, &x->first_lane, 1, MPI_UINT64_T, MPI_SUM, r->comm);
@@ -413,7 +415,7 @@ static void number_lanes(struct expansion *x)
 }
 
 /* Makes what the threads need; false if memory is short. */
-static bool make_lanes(struct expansion *x)
+static bool make_lanes(struct wave_expansion *x)
 {
     const int threads = x->e->t->threads;
 
@@ -425,7 +427,7 @@ static bool make_lanes(struct expansion *x)
             struct lane *l = &x->lanes[set][i];
 
             l->e = x;
-            l->tools = piece_tools_new();
+            l->tools = interval_tools_new();
             l->kept = malloc(x->keep);
             if (l->tools == NULL || l->kept == NULL)
                 return false;
@@ -434,11 +436,11 @@ static bool make_lanes(struct expansion *x)
     return true;
 }
 
-static void free_lanes(struct expansion *x)
+static void free_lanes(struct wave_expansion *x)
 {
     for (int set = 0; set < SETS; set++) {
         for (int i = 0; i < x->e->t->threads && x->lanes[set] != NULL; i++) {
-            piece_tools_free(x->lanes[set][i].tools);
+            interval_tools_free(x->lanes[set][i].tools);
             free(x->lanes[set][i].kept);
         }
         free(x->lanes[set]);
@@ -447,24 +449,24 @@ static void free_lanes(struct expansion *x)
 
 bool expand_has_marks(const struct together *e, uint64_t header_len)
 {
-    struct piece_tools *tools = piece_tools_new();
+    struct interval_tools *tools = interval_tools_new();
     const uint64_t to = header_len + LOOK_MAX < e->size ? header_len + LOOK_MAX : e->size;
-    const bool has_marks = tools != NULL && piece_has_mark(tools, e->f->in_fd, header_len, to);
+    const bool has_marks = tools != NULL && interval_has_mark(tools, e->f->in_fd, header_len, to);
 
-    piece_tools_free(tools);
+    interval_tools_free(tools);
     return has_marks;
 }
 
 enum expand_result expand_together(struct together *e, uint64_t header_len, uint64_t *members,
                                    uint64_t *member_bytes)
 {
-    struct expansion x = {.e = e, .first = header_len, .next = header_len};
-    struct piece_tools *tools = piece_tools_new();
+    struct wave_expansion x = {.e = e, .first = header_len, .next = header_len};
+    struct interval_tools *tools = interval_tools_new();
     enum expand_result result = EXPAND_FAILED;
     struct chain total;
     bool ok;
 
-    x.test_stretch = testing_stretch();
+    x.test_region = testing_region();
     number_lanes(&x);
     ok = make_lanes(&x) && tools != NULL;
     if (!ok)
@@ -480,6 +482,6 @@ enum expand_result expand_together(struct together *e, uint64_t header_len, uint
         MPI_Type_free(&x.type);
     }
     free_lanes(&x);
-    piece_tools_free(tools);
+    interval_tools_free(tools);
     return result;
 }

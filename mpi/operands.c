@@ -50,10 +50,10 @@
 /* Of a file of so many bytes that has no marks, -v says that one rank decompresses it. */
 #define EXPECTS_MARKS ((off_t)4 << 20)
 
-struct work {
+struct mpi_run {
     const struct options *o;
     struct messages *m;
-    struct tools tools;
+    struct rank_tools tools;
     struct ranks all;
     int *owner;            /* of each operand: a rank, or DEAL_TO_ALL */
     struct messages *said; /* about each operand, by this rank */
@@ -65,7 +65,7 @@ struct work {
 /* Names are used as they are. */
 static struct directory here = {.fd = AT_FDCWD};
 
-static struct file new_file(const struct work *w, const char *operand)
+static struct file new_file(const struct mpi_run *w, const char *operand)
 {
     return (struct file){
         .o = w->o,
@@ -82,7 +82,7 @@ static struct file new_file(const struct work *w, const char *operand)
 /* --- A file of several ranks ---------------------------------------------------------------- */
 
 /* What rank 0 knows of the input. */
-struct input {
+struct input_identity {
     uint64_t size;
     int64_t mtime;
     uint64_t inode;
@@ -115,7 +115,7 @@ static void disarm(struct borrowed *b)
 }
 
 /* Opens what rank 0 has opened; false, with a message, if that is not there on this machine. */
-static bool open_input(struct file *f, const struct input *input)
+static bool open_input(struct file *f, const struct input_identity *input)
 {
     struct stat st;
 
@@ -136,13 +136,14 @@ static bool open_input(struct file *f, const struct input *input)
 static bool share_file(struct together *c, struct borrowed *b)
 {
     struct file *f = c->f;
-    struct input input = {0};
+    struct input_identity input = {0};
     bool ok = true;
     int error;
 
     if (c->r->rank == 0)
-        input = (struct input){(uint64_t)f->in_stat.st_size, (int64_t)f->in_stat.st_mtim.tv_sec,
-                               (uint64_t)f->in_stat.st_ino};
+        input = (struct input_identity){(uint64_t)f->in_stat.st_size,
+                                        (int64_t)f->in_stat.st_mtim.tv_sec,
+                                        (uint64_t)f->in_stat.st_ino};
     ranks_share(c->r, &input, sizeof(input));
     b->name = ranks_share_text(c->r, f->name);
     b->output_name = ranks_share_text(c->r, f->output_name);
@@ -205,7 +206,8 @@ static void end_file(struct file *f, bool ok)
 
 /* --- Compression ---------------------------------------------------------------------------- */
 
-static void compress(struct work *w, const struct ranks *r, const char *operand, struct messages *m)
+static void compress(struct mpi_run *w, const struct ranks *r, const char *operand,
+                     struct messages *m)
 {
     struct file f = new_file(w, operand);
     struct together c = {.t = &w->tools, .r = r, .f = &f};
@@ -239,7 +241,7 @@ static void compress(struct work *w, const struct ranks *r, const char *operand,
 /* --- Decompression -------------------------------------------------------------------------- */
 
 /* Makes the pipeline that decompresses by one rank's threads; without one, one thread does it. */
-static void need_pipeline(struct work *w)
+static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;
     char error[GPU_ERROR_SIZE];
@@ -258,14 +260,14 @@ static void need_pipeline(struct work *w)
 }
 
 /* All of it by this rank, with the command's own code.  The input is open. */
-static void expand_here(struct work *w, struct file *f)
+static void expand_here(struct mpi_run *w, struct file *f)
 {
     need_pipeline(w);
     decompress_file(f, w->tools.p);
     end_file(f, f->m.status != STATUS_ERROR);
 }
 
-static void expand_alone(struct work *w, const char *operand, struct messages *m)
+static void expand_alone(struct mpi_run *w, const char *operand, struct messages *m)
 {
     struct file f = new_file(w, operand);
 
@@ -361,7 +363,7 @@ static enum expand_result expand_by_all(struct together *e, const struct gz_info
     return result;
 }
 
-static void expand(struct work *w, const char *operand, struct messages *m)
+static void expand(struct mpi_run *w, const char *operand, struct messages *m)
 {
     const struct ranks *r = &w->all;
     struct file f = new_file(w, operand);
@@ -404,7 +406,7 @@ static void expand(struct work *w, const char *operand, struct messages *m)
 /* --- All of them ---------------------------------------------------------------------------- */
 
 /* What rank 0 sees of the operands' sizes. */
-static void look_at_sizes(struct work *w, uint64_t *sizes)
+static void look_at_sizes(struct mpi_run *w, uint64_t *sizes)
 {
     struct stat st;
 
@@ -415,7 +417,7 @@ static void look_at_sizes(struct work *w, uint64_t *sizes)
 }
 
 /* Makes the library's object; false, with a message, if there can be none. */
-static bool make_object(struct work *w, uint64_t bytes)
+static bool make_object(struct mpi_run *w, uint64_t bytes)
 {
     gzlzss_options options = GZLZSS_OPTIONS_INIT;
     const struct gpus_config *gpus = &w->o->pipeline.gpus;
@@ -453,7 +455,7 @@ static bool make_object(struct work *w, uint64_t bytes)
 }
 
 /* Prints, as rank 0, what there is to say about the operands before that one. */
-static void print_until(struct work *w, int end)
+static void print_until(struct mpi_run *w, int end)
 {
     if (w->all.rank == 0)
         msg_flush(w->m);
@@ -464,7 +466,7 @@ static void print_until(struct work *w, int end)
             msg_discard(&w->said[w->printed]);
 }
 
-static void work_on(struct work *w)
+static void work_on(struct mpi_run *w)
 {
     const struct ranks alone = ranks_alone();
     const bool compresses = w->o->action == ACTION_COMPRESS;
@@ -505,7 +507,7 @@ static void work_on(struct work *w)
 }
 
 /* The worst status of all ranks. */
-static void agree_on_status(struct work *w)
+static void agree_on_status(struct mpi_run *w)
 {
     int mine = w->m->status == STATUS_ERROR ? 2 : w->m->status == STATUS_WARNING ? 1 : 0, all;
 
@@ -517,7 +519,7 @@ static void agree_on_status(struct work *w)
 /* Makes what each rank has to know of the others the same for all: it has to know where their runs
  * begin.  Of waves, the least counts, where machines differ in processors or in whether they have a
  * GPU. */
-static void agree_on_tools(struct work *w)
+static void agree_on_tools(struct mpi_run *w)
 {
     uint64_t mine = w->tools.wave, least;
 
@@ -537,20 +539,20 @@ static size_t wave_of(int threads)
 void mpi_operands_process(const struct options *o, struct messages *m)
 {
     const char *test = getenv("GZLZSS_TEST_MPI_WAVE");
-    struct work w = {.o = o, .m = m, .all = ranks_all()};
+    struct mpi_run w = {.o = o, .m = m, .all = ranks_all()};
     const size_t count = (size_t)o->name_count;
     uint64_t *sizes = calloc(count, sizeof(*sizes)), total = 0;
     bool ok, dealt;
 
     w.owner = calloc(count, sizeof(*w.owner));
     w.said = calloc(count, sizeof(*w.said));
-    w.tools = (struct tools){
+    w.tools = (struct rank_tools){
         .o = o,
         .threads = o->threads_given ? o->pipeline.threads : ranks_threads(),
     };
     w.is_test = test != NULL;
     w.tools.wave = w.is_test ? (size_t)strtoull(test, NULL, 10) : wave_of(w.tools.threads);
-    w.all_together = w.is_test || testing_stretch() > 0;
+    w.all_together = w.is_test || testing_region() > 0;
     ok = sizes != NULL && w.owner != NULL && w.said != NULL;
     if (!ok)
         msg_error(m, "memory exhausted");

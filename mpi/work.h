@@ -15,7 +15,7 @@
 
 struct pipeline;
 
-struct tools {
+struct rank_tools {
     const struct options *o;
     gzlzss *z;          /* compression: the library's object; else NULL */
     struct pipeline *p; /* decompression by one rank alone: what the command has; else NULL */
@@ -27,7 +27,7 @@ struct tools {
 /* A file that some ranks work on.  Rank 0 of them has it as the command would; the others have its
  * name, its size, and a descriptor. */
 struct together {
-    const struct tools *t;
+    const struct rank_tools *t;
     const struct ranks *r;
     struct file *f;        /* its messages are this rank's */
     struct sharedfile out; /* not open if there is no output */

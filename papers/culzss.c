@@ -1,29 +1,34 @@
 /*
- * culzss.c - CULZSS: the longest match in a small window, by comparing with all of it
+ * culzss.c - CULZSS: the longest match in a small window, found by comparing with all of it
  *
- * After A. Ozsoy and M. Swamy, "CULZSS: LZSS Lossless Data Compression on CUDA", IEEE CLUSTER 2011, as
- * the GLZSS paper (its section 2.3) and the gpuLZ paper (2.3, 2.4) describe it.  The input is cut
- * into chunks of 4 KiB that know nothing of each other.  Every thread has a position of its own and
- * compares what follows there with every place in the window, the 128 bytes before; the longest
- * match wins, if it has three bytes or more.  Of all positions' matches, those are taken that a walk
- * from the chunk's start meets: a match covers the positions after it.  What a match repeats lies
- * whole in the window, so a match is never longer than its distance.
+ * After A. Ozsoy and M. Swamy, "CULZSS: LZSS Lossless Data Compression on CUDA", IEEE CLUSTER 2011,
+ * as the GLZSS paper (its section 2.3) and the gpuLZ paper (2.3, 2.4) describe it.
  *
- * Here the paper's chunks are called packets, as a chunk is something else in this program.  Window,
- * packet and the greatest length, which the authors' code has as 128, are parameters.
+ * The input is cut into independent chunks of 4 KiB. Each thread has one position, and compares the
+ * bytes there with every place in the window, the 128 bytes before. The longest match wins, if it
+ * has three bytes or more. A walk from the chunk's start then selects matches: it takes the match
+ * at its position, and goes on after it. A match repeats only bytes of the window, so it is never
+ * longer than its distance. Positions do not depend on each other, which suits a GPU; the time for
+ * a position grows with the window.
  *
- * Where this differs from the paper, and why (measured on 32 MiB of the dictionary and of the kernel
- * source that bench/papers.sh takes):
+ * The paper's chunks are called packets here, since "chunk" means something else in this program.
+ * The sizes of window and packet and the longest match (128 bytes in the authors' code) are keys.
  *
- * - Its coding (a flag bit, then a byte, or a byte each for offset and length) is DEFLATE's.  So
- *   matches side by side at one distance are one match (lzss/common.h): the paper's pairs are had
- *   by cutting it, from its start on, at every min(distance, greatest length) bytes.
- * - Of matches of equal length, the nearest wins; the descriptions do not say which.  DEFLATE says
- *   small distances in fewer bits: with the farthest, the .gz is 0.16 and 0.19 % larger.
- * - The window is empty where a packet starts.  The authors' code fills it with blanks first, but
- *   DEFLATE has nothing before a file's first byte.
- * - The walk is done by the GPU, a warp for each packet, where the paper's is the CPU's: all
- *   positions' matches would be twice the input's size to copy.
+ * Differences from the paper, and their reasons (measured on 32 MiB of the dictionary and of the
+ * kernel source that bench/papers.sh takes):
+ *
+ * - DEFLATE replaces the paper's coding (a flag bit, then a byte, or a byte each for offset and
+ *   length). Adjacent matches at one distance are therefore joined (lzss/common.h). To get the
+ *   paper's pairs back, cut each match, from its start, every min(distance, longest match) bytes.
+ *
+ * - Of matches of equal length, the nearest wins; the descriptions leave this open. DEFLATE codes
+ *   short distances in fewer bits: with the farthest, the .gz is 0.16 and 0.19 % larger.
+ *
+ * - The window is empty at a packet's start. The authors' code fills it with blanks first, but a
+ *   DEFLATE match cannot reach before a file's first byte.
+ *
+ * - The GPU walks, one warp for each packet. In the paper the CPU does; it would need the matches
+ *   of all positions, which are twice the size of the input.
  */
 #include "config.h"
 
@@ -58,7 +63,8 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     return best;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     paper_find_greedily(m, level, in, len, match_at);
 }
@@ -67,7 +73,7 @@ static const struct lz_finder finder = {
     .name = "culzss",
     .gpu = &gpu_finder_culzss,
     .in_parts = true,
-    .find = find,
+    .find = find_matches,
 };
 
 static const struct paper_key keys[] = {

@@ -1,13 +1,14 @@
 /*
- * culzss.cu - CULZSS on the GPU (culzss.c says what it finds)
+ * culzss.cu - CULZSS on the GPU (culzss.c defines what it finds)
  *
  * Two kernels:
  *
- * - longest: a block for TILE positions of a chunk, four for each thread.  The bytes that these
- *   positions may have to do with are brought to shared memory first.  From one place in the window
- *   to the next, a thread reads one more byte and shifts it into those that it has; three have to
- *   be equal before it compares more.
- * - walk: a warp for a packet.
+ * - longest: one block for each TILE positions of a chunk. The block first copies the bytes that
+ *   these positions compare into shared memory. From one place in the window to the next, a thread
+ *   reads one more byte and shifts it into the bytes that it has. Only if three bytes are equal
+ *   does it compare more.
+ *
+ * - walk: one warp for each packet.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -15,11 +16,13 @@
 #include "papers/greedy.cuh"
 #include "papers/papers.h"
 
+/* THREADS: threads of a block; each has TILE / THREADS positions. A larger TILE copies the window
+ * less often, but makes fewer blocks, which need more shared memory. */
 #define THREADS 256
 #define TILE 1024
 #define TILES (LZ_CHUNK_SIZE / TILE)
 
-/* The words that lengths are read in reach so far behind the last byte that counts. */
+/* Loads of whole words read up to this many bytes after the last byte that counts. */
 #define BEHIND 8
 
 static_assert(TILE + LZ_MAX_MATCH + BEHIND + sizeof(uint32_t) <= GPU_INPUT_PAD,
@@ -30,7 +33,8 @@ struct culzss_numbers {
     uint32_t window, packet, length;
 };
 
-/* How many bytes from `here` on are those `distance` back, up to `limit`, of which three are. */
+/* Returns how many bytes at `here` are equal to those `distance` back, up to `limit`. The first
+ * three bytes are known to be equal. */
 static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t here,
                                                   uint32_t distance, uint32_t limit)
 {
@@ -44,7 +48,8 @@ static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t he
     return limit;
 }
 
-/* Leaves the length of every position's match, or 0, and its distance in the tags. */
+/* Stores the length of each position's match, or 0, in the scratch memory, and its distance in the
+ * tags. */
 static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_numbers k)
 {
     extern __shared__ uint4 shared[];
@@ -93,7 +98,7 @@ static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_num
     }
 }
 
-/* Puts tags in the place of the distances. */
+/* Replaces the distances by tags. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v, uint32_t packet)
 {
     const uint32_t packets = LZ_CHUNK_SIZE / packet;
@@ -113,7 +118,8 @@ static size_t scratch_size(const struct lz_level *level)
     return LZ_CHUNK_SIZE * sizeof(uint16_t);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const culzss_numbers k = {level->param[CULZSS_WINDOW], level->param[CULZSS_CHUNK],
                               level->param[CULZSS_LENGTH]};
@@ -130,4 +136,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_culzss = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_culzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

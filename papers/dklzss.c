@@ -1,37 +1,49 @@
 /*
- * dklzss.c - DKLZSS: the longest match in all of a chunk so far, by a growing failure table
+ * dklzss.c - DKLZSS: the longest match in all of a chunk so far, found by a growing failure table
  *
  * After V. Tulsyan et al., "DKLZSS - A Dynamic KMP String Matching Method for Parallel LZSS
- * Compression on GPGPUs", which has no date, and references up to 2014.  The input is cut into chunks
- * that know nothing of each other (section 6).  A walk goes through a chunk (5.3, Algorithm 3).  For
- * each position that it comes to, what follows there is looked for in all of the chunk before, as
- * Knuth, Morris and Pratt look for a pattern in a text (5.4, Algorithm 2): where a match fails, the
- * failure table says how much of its end may be the start of another one, and no byte of the text has
- * to be read again.  The table is dynamic: an entry is computed when a match of that length, or a longer
- * one, fails for the first time (5.1, Algorithm 1).  The longest match wins, if it has three bytes or
- * more, and the first in the text, which is the farthest, of equal ones.  It ends before the position,
- * so that it is never longer than its distance.
+ * Compression on GPGPUs", which has no date and references up to 2014.
  *
- * Here the paper's chunks are called packets, as a chunk is something else in this program.
+ * The input is cut into independent chunks (section 6). A walk goes through each chunk (5.3,
+ * Algorithm 3). At each of its positions, the bytes from there on are the pattern, and the chunk
+ * before is the text. The search is that of Knuth, Morris and Pratt (5.4, Algorithm 2): when a
+ * match fails, the failure table says how much of the match's end may be the start of another
+ * match, so no byte of the text is read twice. The table is dynamic: an entry is computed when a
+ * match of that length or more fails for the first time (5.1, Algorithm 1). The longest match wins,
+ * if it has three bytes or more; of equal ones, the first in the text, which is the farthest. A
+ * match ends before the position, so it is never longer than its distance. The time for a position
+ * grows with the text, but not with the number of partial matches in it.
  *
- * The paper does not say what a pointer or a flag takes; it has no sizes of compressed data.  In the
- * usual coding, a flag bit and then a byte, or log2(packet) bits each for a distance and a length,
- * the size follows from the sequences.  Those with no literals before them and at the distance of the
- * one before belong to one match.  A match of n bytes at distance d is n / d matches of the paper,
- * rounded up: matches side by side at one distance are joined here (lzss/common.h), and all but the
- * last of them are as long as their distance.  With `lookahead`, no match is longer than that either.
+ * The paper's chunks are called packets here, since "chunk" means something else in this program.
  *
- * Where this differs from the paper, and why:
+ * The paper gives neither the widths of pointers and flags nor compressed sizes. In the usual
+ * coding (a flag bit, then a byte, or log2(packet) bits each for a distance and a length), the size
+ * follows from the sequences. A sequence without literals at the distance of the one before belongs
+ * to the same match. A match of n bytes at distance d is n / d matches of the paper, rounded up:
+ * adjacent matches at one distance are joined here (lzss/common.h), and all but the last of them
+ * are as long as their distance. With the key `lookahead`, the paper's matches also end at that
+ * length.
  *
- * - Its coding is DEFLATE's.
- * - Algorithm 1, as printed, computes an entry from itself.  What is meant is the table of Knuth, Morris
- *   and Pratt: each entry follows from those before it.  So these are computed first.
- * - Algorithm 2 reads beyond the end of the data.  Here a match ends with its packet.
- * - The paper names no size of its chunks.  4 KiB are those of CULZSS, with which it compares itself.
- * - `window` and `lookahead` are not the paper's, which has no limits; without them, neither has this.
- * - Where nothing matches, the next byte of the text that is the pattern's first is looked for by
- *   memchr, and a search ends where no longer match is possible.  That is only quicker.
- * - The paper has a thread for each chunk.  The GPU's twin has a warp, whose lanes share the text.
+ * Differences from the paper, and their reasons:
+ *
+ * - DEFLATE replaces the paper's coding.
+ *
+ * - Algorithm 1, as printed, computes an entry from itself. The table of Knuth, Morris and Pratt
+ *   must be meant, where each entry follows from those before it. So the entries before are
+ *   computed first.
+ *
+ * - Algorithm 2 reads past the end of the data. Here, a match ends with its packet.
+ *
+ * - The paper names no size for its chunks. 4 KiB is the size in CULZSS, to which the paper
+ *   compares itself.
+ *
+ * - The keys `window` and `lookahead` are not in the paper, which has no limits. By default there
+ *   are none here either.
+ *
+ * - After a complete mismatch, memchr looks for the pattern's first byte, and a search ends when no
+ *   longer match is possible. Both only save time.
+ *
+ * - The paper has one thread for each chunk. The GPU twin has a warp, whose lanes share the text.
  */
 #include "config.h"
 
@@ -49,12 +61,13 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     const uint32_t most =
         left < level->param[DKLZSS_LOOKAHEAD] ? left : level->param[DKLZSS_LOOKAHEAD];
     const uint8_t *const pattern = in + pos;
-    const uint8_t *at = pattern - (before < window ? before : window); /* of the match */
+    /* The start of the current match. */
+    const uint8_t *at = pattern - (before < window ? before : window);
     struct paper_match best = {0, 0};
     uint16_t *const failures = state;
     uint32_t known = 0, match = 0;
 
-    /* What matches now is never longer than the best match. */
+    /* The current match is never longer than the best one. */
     while (best.length < most && at + best.length < pattern) {
         if (at[match] == pattern[match]) {
             match++;
@@ -76,7 +89,8 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     return best;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     paper_find_greedily(m, level, in, len, match_at);
 }
@@ -86,7 +100,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_dklzss,
     .in_parts = true,
     .plain_state = (DKLZSS_LENGTH_MAX + 1) * sizeof(uint16_t),
-    .find = find,
+    .find = find_matches,
 };
 
 static const struct paper_key keys[] = {

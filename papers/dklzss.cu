@@ -1,15 +1,17 @@
 /*
- * dklzss.cu - DKLZSS on the GPU (dklzss.c says what it finds)
+ * dklzss.cu - DKLZSS on the GPU (dklzss.c defines what it finds)
  *
- * One kernel, a warp for a packet, whose bytes it has in shared memory.  The warp walks through the
- * packet.  At each position that it comes to, its lanes share the text in pieces: a lane looks for
- * matches that start in its own.  It looks at four places at a time for the pattern's first three
- * bytes; from there on it goes by a failure table of its own, of the pattern's first bytes alone.
- * Where more have matched, it goes on as if no more had: it skips less, but no place at which a longer
- * match could start, as at those that it does skip fewer bytes match than did here.
+ * One kernel, with one warp for each packet, whose bytes are in shared memory. The warp walks
+ * through the packet. At each position of the walk, the text before is divided among the lanes:
+ * each lane looks for matches that start in its own share. It looks at four places at a time for
+ * the pattern's first three bytes. From there on it uses a failure table of its own.
  *
- * Pieces are an odd number of words, so that the lanes, which go through them side by side, are in
- * different banks of the shared memory.
+ * A lane's table covers only the pattern's first ENTRIES bytes. If more bytes matched, the lane
+ * goes on as if ENTRIES had. It then skips fewer places than it could, which costs time, but misses
+ * nothing: at each place that it skips, fewer bytes match than did here.
+ *
+ * A share is an odd number of words. The lanes go through their shares side by side, and an odd
+ * number puts them into different banks of the shared memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -19,7 +21,8 @@
 static_assert(sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(DKLZSS_PACKET_MAX <= 1 << 16, "lengths and places have 16 bits");
 
-/* The entries of a lane's failure table: 1 to this. */
+/* Entries 1 to ENTRIES of a lane's failure table. With more, a lane skips more after long matches,
+ * but a block needs more shared memory: 64 bytes for each entry. */
 #define ENTRIES 32u
 #define TABLES_SIZE ((ENTRIES + 1) * WARP * sizeof(uint16_t))
 
@@ -31,8 +34,8 @@ struct dklzss_numbers {
     uint32_t window, lookahead, packet;
 };
 
-/* Of two matches, packed, the better one is the smaller number: the longer, or the earlier of equal
- * ones. */
+/* A match in 32 bits. The better of two matches is the smaller number: the longer one, or the first
+ * in the text of equally long ones. */
 #define LONGEST 0xffffu
 #define NO_MATCH (LONGEST << 16)
 
@@ -46,7 +49,7 @@ static __device__ __forceinline__ uint32_t length_of(uint32_t packed)
     return LONGEST - (packed >> 16);
 }
 
-/* The best match for the warp. */
+/* Returns the best match of all lanes. */
 static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
 {
 #pragma unroll
@@ -55,8 +58,8 @@ static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
     return packed;
 }
 
-/* The first place from `at` on, below `end`, where three bytes are those at the start of `want`;
- * otherwise, `end` or more. */
+/* Returns the first place in [at, end) with the first three bytes of `want`; if there is none, end
+ * or more. */
 static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uint32_t at,
                                                       uint32_t end, uint32_t want)
 {
@@ -78,8 +81,9 @@ static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uin
     return at;
 }
 
-/* This lane's best match for the pattern at `pos`, of up to `most` bytes, of those that start in
- * bytes[begin..end), and end before pos.  The lane's failure table has every WARP-th number. */
+/* Returns this lane's best match for the pattern at `pos`, packed, with at most `most` bytes. The
+ * match starts in bytes[begin..end), and ends before pos. The lane's failure table is every WARP-th
+ * number of `failures`. */
 static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_t *failures,
                                                   uint32_t begin, uint32_t end, uint32_t pos,
                                                   uint32_t most)
@@ -88,7 +92,7 @@ static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_
     const uint32_t want = load32(shared_words{words}, pos);
     uint32_t at = begin, match = 0, length = LZ_MIN_MATCH - 1, place = 0, known = 0;
 
-    /* A match that starts at pos - length is not longer. */
+    /* A match that starts at pos - length or later is no longer than the best one. */
     while (at < min(end, pos - min(pos, length)) && length < most) {
         if (match == 0) {
             at = find_three(words, at, min(end, pos - length), want);
@@ -125,7 +129,7 @@ static __global__ void __launch_bounds__(WARP) match(gpu_view v, dklzss_numbers 
 
     if (size == 0)
         return;
-    /* A few bytes behind the packet are read, and change nothing. */
+    /* This reads up to 16 bytes after the packet, which do not change the result. */
     for (uint32_t i = lane; i < size / sizeof(uint4) + 1; i += WARP)
         shared[i] = __ldg(input + i);
     __syncwarp();
@@ -151,7 +155,8 @@ static size_t scratch_size(const struct lz_level *level)
     return 0;
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const dklzss_numbers k = {level->param[DKLZSS_WINDOW], level->param[DKLZSS_LOOKAHEAD],
                               level->param[DKLZSS_CHUNK]};
@@ -161,7 +166,7 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
     return cudaGetLastError();
 }
 
-/* The walks are done already. */
+/* The first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;
@@ -170,4 +175,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaSuccess;
 }
 
-const struct gpu_finder gpu_finder_dklzss = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_dklzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

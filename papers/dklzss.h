@@ -1,27 +1,29 @@
 /*
- * dklzss.h - what both engines decide in the dklzss method (dklzss.c says what it finds)
+ * dklzss.h - what both engines of the dklzss method share (dklzss.c defines what it finds)
  */
 #ifndef GZLZSS_PAPERS_DKLZSS_H
 #define GZLZSS_PAPERS_DKLZSS_H
 
 #include "lzss/common.h"
 
-/* The keys' places in struct lz_level's param. */
+/* Indexes of the keys in struct lz_level's param. */
 enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 
-/* Packets are what the paper calls chunks; their sizes are powers of two. */
+/* Limits of a packet's size, in bytes. A packet is what the paper calls a chunk; its size is a
+ * power of two. On the GPU, a packet and the failure tables must fit into 48 KiB of shared
+ * memory. */
 #define DKLZSS_PACKET_MIN 512
 #define DKLZSS_PACKET_MAX 16384
 
-/* No match is longer: what it repeats lies before it, in the same packet. */
+/* The longest match: it repeats bytes before it in the same packet. */
 #define DKLZSS_LENGTH_MAX (DKLZSS_PACKET_MAX / 2)
 
 /*
- * Algorithm 1: adds entry known + 1 to a failure table that has entries 1 to `known`, `stride` numbers
- * apart.
+ * Algorithm 1: adds entry known + 1 to a failure table that has entries 1 to `known`. Entry n is at
+ * table[n * stride].
  *
- * Entry n is for the pattern's first n bytes: the most of them, fewer than n, that are both at their
- * start and at their end.
+ * Entry n is about the pattern's first n bytes: the length, below n, of the longest string that
+ * they both start and end with.
  */
 BOTH_INLINE void dklzss_add_failure(uint16_t *table, uint32_t stride, uint32_t known,
                                     const uint8_t *pattern)

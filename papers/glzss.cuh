@@ -1,20 +1,29 @@
 /*
- * glzss.cuh - the walk of the GLZSS methods on the GPU: the twin of glzss_find.h
+ * glzss.cuh - the walk of the GLZSS methods on the GPU, the twin of glzss_find.h
  *
- * A warp for a packet, with the packet's table in shared memory.  What a stop finds depends on all
- * stops before it, because they alone are in the table; yet the warp looks at 32 positions in a row,
- * a window, at a time.  Each lane reads its position's entry, and the bytes there, as if no other
- * position of the window were a stop.  Then the warp takes runs of stops: from where the walk is,
- * every position is a stop up to the first with a match.  A lane of the run whose entry a stop of the
- * run would have written before it, or that seems so (glzss_clashes), ends the run early, in front of
- * it.  All stops left have read the
- * right entries.  They are entered into the table, and the match, if the run got to it, is measured
- * by the whole warp.  The next run begins by reading the entries again; a lane whose entry is another
- * now fetches the bytes there.
+ * A warp has a packet, whose table is in shared memory. A stop's candidate depends on all stops
+ * before it, as only stops are in the table. Taking one stop at a time would wait for memory at
+ * each of them. So the warp looks at 32 consecutive positions at a time, a window:
  *
- * So a window takes a run for each of its two or three matches, and one for each time that stops
- * meet under an entry; and the warp waits for the memory that candidates are in once a window.  Even
- * that is asked for while the window before is worked on.
+ * - Each lane reads the entry of its position, and the bytes at the candidate, as if no other
+ *   position of the window were a stop.
+ *
+ * - The warp then takes a run of stops: from the walk's position, every position is a stop up to
+ *   the first that has a match.
+ *
+ * - If a lane of the run uses an entry that an earlier stop of the run would write (or seems to,
+ *   see glzss_clashes), the run ends just before that lane. So all stops of a run have read the
+ *   right entries.
+ *
+ * - The run's stops are entered into the table. If the run got to the match, the whole warp
+ *   measures it.
+ *
+ * - The next run reads the entries again. A lane whose entry has changed loads the bytes at its new
+ *   candidate.
+ *
+ * A window takes one run for each of its two or three matches, and one for each time that stops
+ * meet at an entry. The warp waits for the candidates' bytes only once for each window, and they
+ * are loaded while it works on the window before.
  */
 #ifndef GZLZSS_PAPERS_GLZSS_CUH
 #define GZLZSS_PAPERS_GLZSS_CUH
@@ -23,12 +32,12 @@
 #include "gpu/warp.cuh"
 #include "papers/glzss.h"
 
-/* A window's positions and their bytes are read while the second window before it is worked on. */
+/* The bytes of a window are loaded while the warp works on the second window before it. */
 static_assert(3 * WARP + 8 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LZ_CHUNK_SIZE % WARP == 0, "a window lies in one chunk");
 
-/* Where a match at position `at` of a packet of `size` bytes ends at the latest: no match leaves its
- * chunk. */
+/* Returns the latest end of a match at position `at` of a packet of `size` bytes. No match crosses
+ * the end of a chunk. */
 static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
 {
     const uint32_t end = (at | (LZ_CHUNK_SIZE - 1)) + 1;
@@ -36,20 +45,20 @@ static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
     return end < size ? end : size;
 }
 
-/* What all lanes know of a packet. */
+/* A packet; the same for all lanes. */
 struct glzss_packet {
     const uint32_t *data;
     uint16_t *table;
-    uint32_t *marks; /* GLZSS_MARKS (glzss_clashes) */
+    uint32_t *marks; /* GLZSS_MARKS words (glzss_clashes) */
     uint32_t bits;
 };
 
-/* Words behind the table: a power of two.  With more, fewer packets' tables are on the device at a
- * time. */
+/* Words after the table, a power of two. With fewer, more stops seem to share entries, so runs are
+ * shorter. With more, fewer packets' tables fit on the device at a time. */
 #define GLZSS_MARKS 1024
 
-/* The words that the eight bytes at a position are in.  What is asked for a window ahead stays in this
- * form till then: putting the bytes together would wait for it. */
+/* The words that hold the eight bytes at a position. Bytes that are loaded a window ahead stay in
+ * this form until they are used: joining them would wait for the load. */
 struct glzss_words {
     uint32_t a, b, c;
 };
@@ -59,7 +68,7 @@ static __device__ __forceinline__ glzss_words glzss_load(const uint32_t *data, u
     return {word_at(data, at / 4), word_at(data, at / 4 + 1), word_at(data, at / 4 + 2)};
 }
 
-/* The first four of the eight bytes, and the others. */
+/* Eight bytes: the first four, and the others. */
 struct glzss_bytes {
     uint32_t low, high;
 };
@@ -88,7 +97,8 @@ static __device__ __forceinline__ glzss_stop glzss_look_up(const glzss_packet &p
     return s;
 }
 
-/* The length of a match of 8 bytes at `at`, `distance` back, up to `end`; for a warp. */
+/* Returns the length of a match whose first 8 bytes are equal, `distance` back, up to `end`. All
+ * lanes call it. */
 static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, uint32_t at,
                                                         uint32_t distance, uint32_t end)
 {
@@ -111,13 +121,15 @@ static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, ui
 }
 
 /*
- * Of the lanes of `lanes`, at least those that share an entry with one that has a lower number; for a
- * warp.  A lane has the entry `hash` and, if there are SIDES, `also`, which may be the same.  Numbers
- * differ, and are lower than in the calls before.  If not, more lanes seem to share entries, even a
- * run's first, and a walk would not get on.
+ * Returns the lanes of `lanes` that share an entry with a lane of a lower number; it may return a
+ * few more. All lanes call it. A lane's entries are `hash` and, with SIDES, `also`, which may be
+ * the same.
  *
- * Each lane leaves its number at its entries' marks, where the lowest stays.  Entries that share a mark
- * count as one.
+ * Each lane leaves its number at the marks of its entries, where the lowest number stays. Entries
+ * that share a mark seem to be one entry.
+ *
+ * `number` must differ between lanes, and be lower than in all calls before. Otherwise more lanes
+ * seem to share entries, even the first of a run, and the walk would not advance.
  */
 template <bool SIDES>
 static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &packet, uint32_t lanes,
@@ -140,9 +152,10 @@ static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &pac
     return __ballot_sync(ALL_LANES, lowest < number) & lanes;
 }
 
-/* glzss-tagging: enters the stops within a match, but for its first, and what the last one finds
- * behind its candidate, `pre`; `after` is the second four bytes there.  `number` is as for
- * glzss_clashes; a long match uses it several times, which does no harm here. */
+/* For glzss-tagging: enters the stops inside a match, except the first, and then the position after
+ * the last one's candidate. `pre` is the match's candidate, and `after` the second four bytes
+ * there. `number` is as for glzss_clashes. A long match uses it several times, which does no harm
+ * here. */
 static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &packet, uint32_t at,
                                                          uint32_t length, uint32_t pre,
                                                          uint32_t after, uint32_t number)
@@ -158,8 +171,8 @@ static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &pac
         const uint32_t hash = glzss_hash(bytes, packet.bits);
         uint32_t same = 1u << lane;
 
-        /* Of steps with one entry, the last is left.  To find them takes ten times as long as to see
-         * that there are none. */
+        /* If several steps have one entry, the last one stays. __match_any_sync finds it, but takes
+         * ten times as long as glzss_clashes takes to see that there are none. */
         if (first < last) {
             const uint32_t steps = __ballot_sync(ALL_LANES, has);
 
@@ -175,13 +188,13 @@ static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &pac
     __syncwarp();
 }
 
-/* The lanes from lane `from` of the window on; `from` is 0 to 31. */
+/* Returns the lanes from lane `from` (0 to 31) on. */
 static __device__ __forceinline__ uint32_t glzss_lanes_from(uint32_t from)
 {
     return ALL_LANES << from;
 }
 
-/* Walks along a packet of `size` bytes and leaves its tags; for a warp. */
+/* Walks through a packet of `size` bytes and stores its tags. All lanes of the warp call it. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, uint16_t *tags,
                                                   uint32_t size)
@@ -215,7 +228,8 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
             is_match = s.here.low == there.low && glzss_is_near(at - s.pre);
             length = min(4 + common_bytes(s.here.high, there.high), end - at);
             matches = __ballot_sync(ALL_LANES, is_match) & left;
-            first = (uint32_t)__ffs((int)matches) - 1; /* of none, no lane's number */
+            /* Without matches, the number of no lane. */
+            first = (uint32_t)__ffs((int)matches) - 1;
             run = matches != 0 ? left & (2 * (matches & (0 - matches)) - 1) : left;
 
             side = s.pre + 4;
@@ -227,7 +241,7 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
             if (ahead != 0)
                 run &= (ahead & (0 - ahead)) - 1;
 
-            /* The run's stops have different entries. */
+            /* The stops of the run have different entries, so they can be entered at once. */
             if ((run & 1u << lane) != 0)
                 packet.table[s.hash] = (uint16_t)at;
             if (has_side && (run & 1u << lane) != 0)
@@ -260,21 +274,22 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
     }
 }
 
-/* Bytes from the batch's chunk `c` on to the end of a packet of two chunks that starts with it; 0 if
- * none does.  For a warp. */
+/* If a packet starts with chunk `c` of the batch, returns the packet's bytes, of two chunks at
+ * most; else returns 0. For packets of two chunks; all lanes call it. */
 static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v, uint32_t c)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const gpu_span span = gpu_chunk_span(v, c);
     uint32_t size = span.end - span.start;
 
-    /* The nearest chunk before it that starts a segment. */
+    /* Find the nearest chunk, back from c, that starts a segment. */
     for (uint32_t back = 0;; back += WARP) {
         const bool is_first = back + lane <= c && gpu_chunk_span(v, c - back - lane).history == 0;
         const uint32_t starts = __ballot_sync(ALL_LANES, is_first);
 
         if (starts != 0) {
-            /* WARP is even. */
+            /* WARP is even, so `back` does not change whether the chunk's number in its segment is
+             * odd. */
             if (((uint32_t)__ffs((int)starts) - 1) % 2 != 0)
                 return 0;
             break;
@@ -289,8 +304,8 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     return size;
 }
 
-/* Fills in tags; for a block of a warp, with room for a table of 2^bits, and the marks.  A block has
- * a packet; where packets have two chunks, every other block has none. */
+/* Stores the tags of one packet. A block is one warp; `table` has space for 2^bits entries and the
+ * marks. If packets have two chunks, every other block has no packet. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table, uint32_t bits,
                                                  uint32_t packet)
@@ -317,14 +332,14 @@ static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table
         v.tags + (size_t)chunk * LZ_CHUNK_SIZE + begin, size);
 }
 
-/* For struct gpu_finder. */
+/* The finders' scratch(). */
 static size_t glzss_scratch(const struct lz_level *level)
 {
     (void)level;
     return 0;
 }
 
-/* How the kernel is queued that calls glzss_tag. */
+/* The launch of a kernel that calls glzss_tag. */
 struct glzss_launch {
     uint32_t blocks, bits, packet;
     size_t shared_size;

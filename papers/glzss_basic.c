@@ -2,45 +2,52 @@
  * glzss_basic.c - GLZSS-basic: the match at the last stop with the same hash
  *
  * After Y. Zu and B. Hua, "GLZSS: LZSS Lossless Data Compression Can Be Faster", GPGPU-7, 2014:
- * section 4 and Algorithm 1.  The input is cut into chunks of 64 KiB that know nothing of each
- * other.  A chunk is walked from its second byte on.  At each stop, the hash of the next four bytes
- * leads to an entry of a table; the position in it is the candidate, and the stop replaces it.  If
- * the four bytes there are the same, as many bytes match as are equal, and the walk goes on behind
- * them.  If not, it goes on by one byte.  So the table has stops alone, and the last one with a hash
- * displaces all before it.  All entries are 0 at first, which is the chunk's first position: until
- * something else is entered, that is every hash's candidate.
+ * section 4 and Algorithm 1.
  *
- * Here the paper's chunks are called packets, as a chunk is something else in this program.  The
- * table's size, of which section 6.4 takes 4096, and the packet's are parameters.
+ * The input is cut into independent chunks of 64 KiB. A walk goes through each chunk from its
+ * second byte on. Each position of the walk is a stop. The hash of the four bytes at a stop selects
+ * an entry of a table. The position in the entry is the candidate, and the stop replaces it. If the
+ * four bytes there are equal, the match is as long as bytes are equal, and the walk goes on after
+ * it. If not, the walk goes on by one byte. So the table holds stops only, and each stop displaces
+ * all earlier ones of its hash. Entries start as 0, the chunk's first position: until a stop is
+ * entered, this position is each hash's candidate. There is one comparison for each stop, which
+ * makes the method fast.
  *
- * Where this differs from the paper, and why (measured on the first 200 MB of linux-source-6.1's
- * tar file, of which the paper's Algorithm 1 has 88.3 % in matches):
+ * The paper's chunks are called packets here, since "chunk" means something else in this program.
+ * The sizes of the table (4096 entries in section 6.4) and of a packet are keys.
  *
- * - Its coding is DEFLATE's.
- * - A candidate more than 32 KiB back is none, and the walk goes on by one byte.  The paper reaches as
- *   far as its chunk, but DEFLATE does not.  That leaves 87.8 % in matches.
- * - No match goes beyond a chunk of this program, so that one that would is cut in the middle of a
- *   packet of 64 KiB: about half of the packets have one.  Where a chunk or a packet has fewer than four
- *   bytes left, there are no stops any more; Algorithm 1 does not say what it reads there.
- * - The paper names no hash function.  This one is level 1's (lzss/hashes.h).
+ * Differences from the paper, and their reasons (measured on the first 200 MB of linux-source-6.1's
+ * tar file; the paper's Algorithm 1 has 88.3 % of its bytes in matches):
  *
- * A match's length has no limit in the paper, nor here; lz_emit cuts what DEFLATE cannot say.  In the
- * paper, all of a warp's threads are at one stop, so there is no race for an entry: the stops are
- * entered in the order of the walk.  On the GPU, this program takes several stops at a time, and has
- * their order all the same (glzss.cuh).
+ * - DEFLATE replaces the paper's coding.
  *
- * What the paper's own coding takes follows from the sequences: each run of literals is a pair of its
- * length and the bytes, each match a pair of an offset of 16 bits and its length, and each packet has
- * 8 bytes of header (section 6.5).  A sequence without literals, at the distance of the one before,
- * continues its match.  The paper does not say how wide a length is, nor what tells the two sorts of
- * pairs apart.  With three bytes for a match and one for a run, that file is 2.60 times as large as
- * its pairs; the paper has 2.55 for linux-2.4.5.
+ * - A candidate more than 32 KiB back is rejected, and the walk goes on by one byte. The paper
+ *   reaches as far as its chunk, but DEFLATE does not. That leaves 87.8 % in matches.
+ *
+ * - A match ends with the chunk of this program, so it may be cut in the middle of a packet of 64
+ *   KiB; that happens in about half of the packets. There are no stops where a chunk or a packet
+ *   has fewer than four bytes left; Algorithm 1 does not say which bytes it reads there.
+ *
+ * - The paper names no hash function. This one is level 1's (lzss/hashes.h).
+ *
+ * As in the paper, a match's length has no limit; lz_emit cuts matches that are too long for
+ * DEFLATE. In the paper, all threads of a warp are at one stop, so there is no race for an entry:
+ * stops are entered in the order of the walk. On the GPU, this program takes several stops at a
+ * time, and still keeps their order (glzss.cuh).
+ *
+ * The size in the paper's own coding follows from the sequences. Each run of literals is a pair of
+ * its length and its bytes, each match is a pair of an offset of 16 bits and its length, and each
+ * packet has a header of 8 bytes (section 6.5). A sequence without literals, at the distance of the
+ * one before, continues that match. The paper gives neither the width of a length nor the mark that
+ * tells the two kinds of pairs apart. With three bytes for a match and one for a run, the file
+ * above is 2.60 times as large as its pairs; the paper has 2.55 for linux-2.4.5.
  */
 #include "config.h"
 
 #include "papers/glzss_find.h"
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     glzss_find(m, level, in, len, false);
 }
@@ -50,7 +57,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_glzss_basic,
     .in_parts = true,
     .plain_state = GLZSS_STATE_SIZE,
-    .find = find,
+    .find = find_matches,
 };
 
 const struct paper_method paper_glzss_basic = {

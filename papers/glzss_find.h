@@ -1,5 +1,7 @@
 /*
- * glzss_find.h - what the GLZSS methods share on the CPU: the keys and the walk
+ * glzss_find.h - the GLZSS methods on the CPU: the keys and the walk
+ *
+ * glzss_basic.c and glzss_tagging.c differ only in what a stop enters into the table (is_tagging).
  */
 #ifndef GZLZSS_PAPERS_GLZSS_FIND_H
 #define GZLZSS_PAPERS_GLZSS_FIND_H
@@ -24,10 +26,10 @@ static const struct paper_key glzss_keys[] = {
     {.name = NULL},
 };
 
-/* The state: the hash table, of any size that it may have. */
+/* Bytes of the state: the hash table of the largest size. */
 #define GLZSS_STATE_SIZE (GLZSS_TABLE_MAX * sizeof(uint16_t))
 
-/* A packet of the input, and its table. */
+/* A packet of the input, and its hash table. */
 struct glzss_packet {
     const uint8_t *bytes;
     uint16_t *table;
@@ -39,7 +41,8 @@ static inline uint16_t *glzss_entry(const struct glzss_packet *packet, uint32_t 
     return &packet->table[glzss_hash(load32(packet->bytes + at), packet->bits)];
 }
 
-/* What glzss-tagging enters into the table beside the stop `at`, whose candidate is `pre`. */
+/* Enters the further positions of glzss-tagging after the stop `at`, whose candidate is `pre` and
+ * whose match has `length` bytes (0: none). */
 static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t at, uint32_t pre,
                                     uint32_t length)
 {
@@ -57,9 +60,10 @@ static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t 
     *glzss_entry(packet, side) = (uint16_t)side;
 }
 
-/* Walks the packet's positions [at, end), which lie in one chunk, and writes their sequences; returns
- * where the next one goes.  *literals is where the literals before the next match start.  Nothing has
- * to be joined (lz_continues): a match goes on as far as bytes are equal. */
+/* Walks through the packet's positions [at, end), which lie in one chunk, and writes their
+ * sequences. Returns where the next sequence goes. *literals is where the literals before the next
+ * match start. Adjacent matches need no joining (lz_continues): each match goes on as far as bytes
+ * are equal. */
 static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, uint32_t at,
                                              uint32_t end, bool is_tagging,
                                              const uint8_t **literals, struct lz_sequence *out)
@@ -87,9 +91,10 @@ static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, 
 }
 
 /*
- * A finder's `find`.  A packet may have two chunks, and a part of a segment begin with the second.
- * The first is then walked for the sake of the table: its sequences are written where those of the
- * second will be.  Not so if the table has been through it already: a walk ends with its chunk.
+ * A finder's `find`. A packet may have two chunks, and a part of a segment may begin with the
+ * second. Then the first chunk is walked only to fill the table: its sequences are written where
+ * the second chunk's will overwrite them. This is not needed if the table holds the first chunk
+ * already (goes_on), because a walk ends with its chunk.
  */
 static inline void glzss_find(const struct lz_matcher *m, const struct lz_level *level,
                               const uint8_t *in, size_t len, bool is_tagging)

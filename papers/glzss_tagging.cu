@@ -1,5 +1,6 @@
 /*
- * glzss_tagging.cu - GLZSS-tagging on the GPU (glzss_tagging.c says what it finds, glzss.cuh how)
+ * glzss_tagging.cu - GLZSS-tagging on the GPU (glzss_tagging.c defines what it finds, glzss.cuh
+ * how)
  */
 #include "papers/glzss.cuh"
 #include "papers/papers.h"
@@ -11,8 +12,8 @@ static __global__ void __launch_bounds__(WARP) tag(gpu_view v, uint32_t bits, ui
     glzss_tag<true>(v, shared, bits, packet);
 }
 
-/* On a device whose blocks cannot have the table and the marks in shared memory, this fails, and the
- * CPU does the work.  The largest take 132 KiB. */
+/* Queues the walk. If a block of the device cannot have the table and the marks in shared memory,
+ * this fails, and the CPU does the work. They take 132 KiB at most. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const glzss_launch launch = glzss_launch_for(v, level);

@@ -1,45 +1,52 @@
 /*
- * gpulz.c - gpuLZ: matches of symbols of one, two or four bytes in a small window, found in one pass
+ * gpulz.c - gpuLZ: matches of symbols of 1, 2 or 4 bytes in a small window, found in one pass
  *
  * After B. Zhang et al., "GPULZ: Optimizing LZSS Lossless Compression for Multi-byte Data on Modern
- * GPUs", ICS 2023.  The input is cut into chunks of 2 KiB that know nothing of each other (section
- * 3.3.1), and is read as symbols of S bytes (3.2.3): lengths and distances are multiples of S.  For
- * each symbol, a pointer goes through the window, the W symbols before, from the farthest on
- * (3.3.2, Listing 1).  While the symbols there are those that follow the position, a run grows.  The
- * first symbol that differs ends it, and the search for the next run goes on behind that symbol. So
- * no symbol of the window is looked at twice, and what is found is not always the longest match: a
- * run that starts within another one is not seen.  Of the runs that are seen, the longest one wins,
- * and the farthest of equal ones.  A run ends where the position is, so that a match is never longer
- * than its distance, and both fit in a byte.  Of all positions' matches, those are taken that a walk
- * from the chunk's start meets.
+ * GPUs", ICS 2023.
  *
- * Here the paper's chunks are called packets, as a chunk is something else in this program.  Their
- * size is in bytes: the combinations that the paper's Table 1 has no room for tell that.
+ * The input is cut into independent chunks of 2 KiB (section 3.3.1), and is read as symbols of S
+ * bytes (3.2.3), so lengths and distances are multiples of S. For each symbol, a pointer goes
+ * through the window, the W symbols before, beginning with the farthest (3.3.2, Listing 1). While
+ * the symbols there equal those at the position, a run grows. The first different symbol ends it,
+ * and the next run is searched for after that symbol. So no symbol of the window is looked at
+ * twice. But the match found is not always the longest: a run that starts inside another one is
+ * missed. Of the runs found, the longest wins, and the farthest of equal ones. A run ends at the
+ * position, so a match is never longer than its distance, and both fit in a byte. A walk from the
+ * chunk's start then selects matches.
  *
- * `symbol=auto` selects the width as the paper does (3.2.3): wide symbols are of no use where they make
- * data less than 1.5 times smaller, and symbols have one byte there.
+ * The paper's chunks are called packets here, since "chunk" means something else in this program.
+ * Their size is in bytes, as the combinations missing from the paper's Table 1 show.
  *
- * The paper's coding takes a flag bit, and S bytes for a literal symbol or two bytes for a match; and,
- * for each chunk, two numbers that say where its flags, in whole bytes, and its codes are (3.3.3).
- * Its size follows from the sequences.  Those with no literals before them and at the distance of
- * the one before belong to one match.  A match of n bytes at distance d is n / d matches of the
- * paper, rounded up: matches side by side at one distance are joined here (lzss/common.h), and all
- * but the last of them are as long as their distance.  All else are literals, S bytes each.
+ * `symbol=auto` chooses the width as the paper does (3.2.3): where wide symbols make data less than
+ * 1.5 times smaller, symbols have one byte.
  *
- * Where this differs from the paper, and why:
+ * The paper's coding takes a flag bit, and S bytes for a literal symbol or two bytes for a match;
+ * and for each chunk two numbers: the places of its flags, in whole bytes, and of its codes
+ * (3.3.3). Its size follows from the sequences. A sequence without literals at the distance of the
+ * one before belongs to the same match. A match of n bytes at distance d is n / d matches of the
+ * paper, rounded up: adjacent matches at one distance are joined here (lzss/common.h), and all but
+ * the last of them are as long as their distance. All other bytes are literals, S bytes each.
  *
- * - The coding is DEFLATE's, by the CPU.  The kernel that matches, selects and encodes writes tags in
- *   place of codes, and the local prefix sum counts nothing but the runs of these (gpu/compact.cu).
- *   What is left of the global one is an addition that gives a chunk its room, in any order.
- * - Of symbols of one byte, a match has three or more, and of two bytes, two or more.  The authors'
- *   code takes two and one, but DEFLATE has no matches of two bytes.  They would save the paper's
- *   coding one bit and none.
- * - The paper knows the type of its data, which says how wide symbols are as long as they are of use,
- *   and watches the ratio from one field of the data to the next.  The type of a file's data is not
- *   known.  So `auto` takes the first 2 KiB of every 32 KiB in symbols of each width.  The width whose
- *   coding is the smallest is taken for the type's.
- * - A packet may have up to 32 KiB.  The paper goes up to 16, where its arrays fit in shared memory.
- * - What is left at a segment's end, if it is less than a symbol, are literal bytes.
+ * Differences from the paper, and their reasons:
+ *
+ * - DEFLATE replaces the paper's coding, and the CPU does it. The kernel that matches, selects and
+ *   encodes writes tags instead of codes, and the local prefix sum counts only runs of tags
+ *   (gpu/compact.cu). The global prefix sum becomes an addition that gives each chunk its space, in
+ *   any order.
+ *
+ * - With symbols of one byte, a match has at least three; with symbols of two bytes, at least two.
+ *   The authors' code takes two and one, but DEFLATE has no matches of two bytes. In the paper's
+ *   coding, these would save one bit and none.
+ *
+ * - The paper knows the type of its data, and thereby the width of symbols; it watches the ratio
+ *   from one field of the data to the next to see whether wide symbols pay. The type of a file's
+ *   data is not known. So `auto` matches the first 2 KiB of every 32 KiB with each width. The width
+ *   with the smallest coding is taken for the type's.
+ *
+ * - A packet may have up to 32 KiB. The paper stops at 16 KiB, up to which its arrays fit in shared
+ *   memory.
+ *
+ * - If less than a symbol is left at a segment's end, it becomes literal bytes.
  */
 #include "config.h"
 
@@ -47,27 +54,29 @@
 #include "papers/gpulz.h"
 #include "papers/method.h"
 
-/* A packet, and how it is read. */
+/* A packet, read as symbols. */
 struct packet {
     const uint8_t *in;
-    uint32_t size;   /* in symbols, as all that follows */
-    uint32_t window; /* how far a match lies back at most */
+    uint32_t size;   /* symbols */
+    uint32_t window; /* the greatest distance of a match, symbols */
 };
 
-/* How many of the symbols at p, of which all of eight bytes are looked at, come before the first that
- * is the one at `here`. */
+/* Returns how many symbols at p come before the first one that equals the symbol at `here`. Looks
+ * at the symbols in eight bytes. */
 static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint32_t width)
 {
     const uint64_t ones = UINT64_MAX / (UINT64_MAX >> (64 - 8 * width));
     const uint64_t symbol = load64(here) & UINT64_MAX >> (64 - 8 * width);
     const uint64_t diff = load64(p) ^ symbol * ones;
-    /* The highest bit of the first symbol in which nothing differs; later ones may be wrong. */
+    /* The lowest bit that is set here is the highest bit of the first equal symbol. Bits above may
+     * be wrong. */
     const uint64_t same = (diff - ones) & ~diff & ones << (8 * width - 1);
 
     return same == 0 ? 8 / width : (uint32_t)__builtin_ctzll(same) / (8 * width);
 }
 
-/* The match at position `at` of the packet, in symbols.  `width` is a constant to the compiler. */
+/* Returns the match at position `at` of the packet, in symbols. The compiler knows `width` as a
+ * constant. */
 static inline struct paper_match match_at(const struct packet *p, uint32_t at, uint32_t width)
 {
     const uint8_t *const here = p->in + at * width;
@@ -75,7 +84,7 @@ static inline struct paper_match match_at(const struct packet *p, uint32_t at, u
     struct paper_match best = {0, 0};
     uint32_t distance = at < p->window ? at : p->window;
 
-    /* A run has at most as many symbols as lie between it and the position. */
+    /* A run at this distance has at most `distance` symbols, since it ends at the position. */
     while (distance > best.length && best.length < left) {
         const uint8_t *const there = here - distance * width;
         const uint32_t others = other_symbols(there, here, width);
@@ -96,14 +105,14 @@ static inline struct paper_match match_at(const struct packet *p, uint32_t at, u
     return best;
 }
 
-/* Where the matches of a chunk go. */
+/* The output of a walk. */
 struct out {
-    struct lz_sequence *sequences; /* the next one, or NULL: they are only counted */
+    struct lz_sequence *sequences; /* where the next sequence goes; NULL: only count */
     struct lz_pending pending;
-    uint32_t literals, matches; /* of the paper's */
+    uint32_t literals, matches; /* numbers in the paper's coding */
 };
 
-/* Walks through the packet, which starts at byte `start` of its chunk. */
+/* Walks through a packet that starts at byte `start` of its chunk. */
 static inline void match_packet(const struct packet *p, uint32_t start, uint32_t width,
                                 struct out *out)
 {
@@ -124,7 +133,7 @@ static inline void match_packet(const struct packet *p, uint32_t start, uint32_t
     }
 }
 
-/* Walks through the packets of in[0..size), the start of a chunk. */
+/* Walks through the packets of in[0..size), which is the start of a chunk. */
 static void match_packets(const struct lz_level *level, const uint8_t *in, uint32_t size,
                           uint32_t width, struct out *out)
 {
@@ -158,7 +167,8 @@ uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uin
                         gpulz_bits(by4.literals, by4.matches, 4));
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     struct out out = {
         .sequences = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES,
@@ -180,10 +190,10 @@ static const struct lz_finder finder = {
     .name = "gpulz",
     .gpu = &gpu_finder_gpulz,
     .in_parts = true,
-    .find = find,
+    .find = find_matches,
 };
 
-/* In the order of GPULZ_AUTO and so on. */
+/* In the order of GPULZ_AUTO, GPULZ_1, GPULZ_2 and GPULZ_4. */
 static const char *const symbols[] = {"auto", "1", "2", "4", NULL};
 
 static const struct paper_key keys[] = {

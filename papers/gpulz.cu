@@ -1,16 +1,21 @@
 /*
- * gpulz.cu - gpuLZ on the GPU (gpulz.c says what it finds)
+ * gpulz.cu - gpuLZ on the GPU (gpulz.c defines what it finds)
  *
- * One kernel does all for a packet, with a block; `auto` has another before it, with a block for a
- * chunk's sample.  A packet is worked on by tiles of TILE symbols, each in three steps:
+ * One kernel does everything for a packet, with one block. With symbol=auto, another kernel runs
+ * before it, with one block for each chunk's sample. A packet is processed in tiles of TILE
+ * symbols, in three steps:
  *
- * - Match: the bytes that the tile's positions may have to do with are brought to shared memory.  A
- *   thread has a position at a time.  It goes through the window and compares, at every place, the
- *   symbol there with the one that would make its run longer.  All lanes take the same steps, whatever
- *   the data are.  Then a warp finds out, for its 32 positions (a group), where a walk that comes
- *   to each of them would go: a lane knows which positions a walk of one step meets, and asks the
- *   lane where it ends for those of the next step; then it knows two steps, and then four.
- * - Walk: one thread goes from group to group, by what it finds at the position where it enters.
+ * - Match: the block copies the bytes that the tile's positions compare into shared memory. Each
+ *   thread takes one position at a time. It goes through the window, and compares the symbol at
+ *   each place with the one that would continue its run. All lanes take the same steps, whatever
+ *   the data are. Each warp then finds, for its 32 positions (a group), where a walk from each of
+ *   them leads. The steps that it knows double each time: a lane knows the positions of a walk of
+ *   one step, and asks the lane where that ends for the next step; then it knows two steps, then
+ *   four, and so on.
+ *
+ * - Walk: one thread goes from group to group. At each, it looks up where a walk from its position
+ *   leads.
+ *
  * - Write: all threads write the tags of their positions.
  */
 #include "gpu/internal.cuh"
@@ -18,14 +23,18 @@
 #include "papers/gpulz.h"
 #include "papers/papers.h"
 
+/* THREADS: threads of a block. TILE: symbols of a tile. A larger tile copies the window less often,
+ * but a block needs more shared memory: 10 bytes for each position, and its bytes. */
 #define THREADS 256
 #define TILE 1024
 #define TILE_GROUPS (TILE / WARP)
 
-/* A walk through a group has at most 2^DOUBLINGS steps. */
+/* A walk through a group has at most 2^DOUBLINGS steps, since it has 32 positions. */
 #define DOUBLINGS 5
 
-/* Places in the window from one look at whether a longer match is still possible to the next. */
+/* Places in the window between two tests of whether a longer match is still possible. With more,
+ * tests are rarer, but a search goes on longer for nothing. Where fewer than STRIDE symbols are
+ * left, find_match tests at each place. */
 #define STRIDE 8
 
 static_assert(1 << DOUBLINGS == WARP, "as many steps as positions");
@@ -39,30 +48,32 @@ struct gpulz_numbers {
     uint32_t symbol, window, packet;
 };
 
-/* A block's shared memory; the tile's bytes come after it.  Two numbers that are packed into one have
- * the first of them in the low bits: 16 of an exit, 8 of all others. */
+/* A block's shared memory. The tile's bytes come after it. Some numbers hold two values: the first
+ * is in the low bits, 16 of them in `exits`, and 8 in all others. */
 struct alignas(16) block_memory {
-    /* Which positions of its group a walk from this position meets; */
+    /* The positions of its group that a walk from this position meets, one bit for each. */
     uint32_t visited[TILE];
-    /* where in the tile it leaves the group, and the distance of the match by which it does, or 0. */
+    /* The position in the tile at which that walk leaves the group, and the distance of its last
+     * match; 0: it ends with a literal. */
     uint32_t exits[TILE];
-    /* The position's match, or 0: distance and length. */
+    /* The position's match: distance and length; 0: none. */
     uint16_t found[TILE];
-    /* Where in a group the walk from the packet's start enters, WARP if it does not, and the distance
-     * of the match that covers what is before that. */
+    /* The lane where the walk from the packet's start enters each group (WARP if a match passes
+     * over the group), and the distance of the match that covers the positions before; 0: none. */
     uint16_t entries[TILE_GROUPS];
-    /* A sample's; in what else is done, nothing. */
+    /* A sample's literals and matches; unused otherwise. */
     uint32_t literals, matches;
 };
 
 /*
- * The match at x[0], packed; x[0..left) is what is left of the packet.
+ * Returns the match at x[0], packed; 0: none. x[0..left) is the rest of the packet.
  *
- * A run is packed in the same way, so that of two runs the better one is the larger number: the longer
- * one, or the farther of equal ones.  Nothing stops a run where the packet ends.  But the search ends
- * less than STRIDE places later, and no other run gets as long as that before.  A match that is too long
- * by that does no harm, as the walk ends, too.  Where less than STRIDE symbols are left, the search ends
- * at once.
+ * Runs are packed in the same way. The better of two runs is the larger number: the longer one, or
+ * the farther of equally long ones.
+ *
+ * A run may go on past the packet's end, for fewer than STRIDE symbols: then the test stops the
+ * search. No other run gets as long before that. A match that is too long in this way does no harm,
+ * because the walk ends there, too.
  */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t reach,
@@ -80,7 +91,7 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
         compare(*(x - distance), distance - 1);
         distance--;
     }
-    /* Until the best run reaches the packet's end, or none can be longer any more. */
+    /* Until the best run reaches the packet's end, or no run can become longer. */
     while (distance > 0 && best >> 8 < left && best >> 8 < (run >> 8) + distance) {
         const Symbol *there = x - distance;
 
@@ -92,7 +103,7 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
     return best >> 8 < gpulz_least(sizeof(Symbol)) ? 0 : best;
 }
 
-/* Finds out where walks from a group's positions go; for a warp. */
+/* Finds where walks from the positions of a group lead. All lanes of the warp call it. */
 static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at, uint32_t found)
 {
     const uint32_t lane = threadIdx.x % WARP, length = found >> 8;
@@ -115,10 +126,11 @@ static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at
 }
 
 /*
- * Matches the packet of `size` symbols at `in`, which is 16-byte aligned; for a block.  Calls
- * put(at, distance, begins) for each position, by whole warps: `distance` is that of the match that
- * covers it, or 0, and `begins` says whether that match, or literal, begins there.  Behind the
- * packet's end, it calls put for positions up to the next multiple of WARP.
+ * Matches the packet of `size` symbols at `in`, which is 16-byte aligned. All threads of the block
+ * call it. Calls put(at, distance, begins) for each position, by whole warps: `distance` is that of
+ * the match that covers the position, or 0, and `begins` says whether that match, or a literal,
+ * begins there. It also calls put for the positions after the packet's end, up to the next multiple
+ * of WARP.
  */
 template <typename Symbol, typename Put>
 static __device__ __forceinline__ void match_packet(block_memory *b, const uint8_t *in,
@@ -127,7 +139,8 @@ static __device__ __forceinline__ void match_packet(block_memory *b, const uint8
     const uint32_t lane = threadIdx.x % WARP;
     const uint4 *input = (const uint4 *)in;
     uint4 *data = (uint4 *)(b + 1);
-    uint32_t covered = 0, distance = 0; /* thread 0's: up to where, from the tile on, and by what */
+    /* Thread 0 only: the end of the last match, counted from the tile, and its distance. */
+    uint32_t covered = 0, distance = 0;
 
     for (uint32_t tile = 0; tile < size; tile += TILE) {
         const uint32_t count = min(size - tile, TILE);
@@ -180,7 +193,7 @@ static __device__ __forceinline__ void match_packet(block_memory *b, const uint8
     }
 }
 
-/* Puts a packet's tags in their place. */
+/* Writes the tags of a packet. */
 template <typename Symbol>
 static __device__ __forceinline__ void write_tags(block_memory *b, const uint8_t *in,
                                                   uint32_t bytes, uint32_t window, uint16_t *tags)
@@ -225,7 +238,7 @@ static __global__ void __launch_bounds__(THREADS) match(gpu_view v, gpulz_number
         write_tags<uint32_t>(b, in, bytes, k.window, tags);
 }
 
-/* The bits that the paper's coding takes for a chunk's sample; to all threads. */
+/* Returns the size of a chunk's sample in the paper's coding, in bits, to all threads. */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uint8_t *in,
                                                       uint32_t sample, gpulz_numbers k)
@@ -252,7 +265,7 @@ static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uin
     return gpulz_bits(b->literals, b->matches, sizeof(Symbol));
 }
 
-/* Leaves the width of a chunk's symbols in the scratch memory. */
+/* Stores the width of each chunk's symbols in the scratch memory. */
 static __global__ void __launch_bounds__(THREADS) choose(gpu_view v, gpulz_numbers k)
 {
     extern __shared__ uint4 shared[];
@@ -274,7 +287,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(uint32_t);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const gpulz_numbers k = {level->param[GPULZ_SYMBOL], level->param[GPULZ_WINDOW],
                              level->param[GPULZ_CHUNK]};
@@ -287,7 +301,7 @@ static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStr
     return cudaGetLastError();
 }
 
-/* The walks are done already. */
+/* The first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;
@@ -296,4 +310,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaSuccess;
 }
 
-const struct gpu_finder gpu_finder_gpulz = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_gpulz = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

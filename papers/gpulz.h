@@ -1,48 +1,52 @@
 /*
- * gpulz.h - what both engines decide in the gpulz method (gpulz.c says what it finds)
+ * gpulz.h - what both engines of the gpulz method share (gpulz.c defines what it finds)
  */
 #ifndef GZLZSS_PAPERS_GPULZ_H
 #define GZLZSS_PAPERS_GPULZ_H
 
 #include "lzss/common.h"
 
-/* The keys' places in struct lz_level's param. */
+/* Indexes of the keys in struct lz_level's param. */
 enum { GPULZ_SYMBOL, GPULZ_WINDOW, GPULZ_CHUNK };
 
-/* The values of the key `symbol`. */
+/* Values of the key `symbol`. */
 enum { GPULZ_AUTO, GPULZ_1, GPULZ_2, GPULZ_4 };
 
-/* Packets are what the paper calls chunks; their sizes in bytes are powers of two. */
+/* Limits of the keys: symbols of the window, and bytes of a packet. A packet is what the paper
+ * calls a chunk; its size is a power of two. Lengths and distances have eight bits, hence the
+ * window's limit. */
 #define GPULZ_WINDOW_MIN 32
 #define GPULZ_WINDOW_MAX 255
 #define GPULZ_PACKET_MIN 512
 
-/* Bytes at a chunk's start by which the width of its symbols is chosen. */
+/* Bytes at a chunk's start that decide the width of its symbols. With more, the choice fits the
+ * chunk better, but takes more time: a sample is matched with each of three widths. */
 #define GPULZ_SAMPLE 2048
 
 LZ_STATIC_ASSERT(GPULZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
 
-/* The bytes of a symbol, for a value of the key that is not `auto`. */
+/* Returns the bytes of a symbol, for each value of the key but GPULZ_AUTO. */
 BOTH_INLINE uint32_t gpulz_width(uint32_t symbol)
 {
     return 1U << (symbol - GPULZ_1);
 }
 
-/* The fewest symbols of a match: DEFLATE has none below three bytes. */
+/* Returns the fewest symbols of a match: DEFLATE's matches have three bytes or more. */
 BOTH_INLINE uint32_t gpulz_least(uint32_t width)
 {
     return (LZ_MIN_MATCH + width - 1) / width;
 }
 
-/* The bits that the paper's coding takes: a flag and a symbol, or a flag, a length and a distance. */
+/* Returns the size in the paper's coding, in bits. A literal is a flag and a symbol; a match is a
+ * flag, a length and a distance. */
 BOTH_INLINE uint32_t gpulz_bits(uint32_t literals, uint32_t matches, uint32_t width)
 {
     return literals * (1 + 8 * width) + matches * (1 + 8 + 8);
 }
 
-/* The width for a chunk whose sample of `size` bytes takes so many bits in symbols of one, of two and
- * of four bytes: the one that takes the fewest, the widest of equal ones; but one byte, if the sample
- * does not get 1.5 times smaller. */
+/* Chooses the width for a chunk. Its sample of `size` bytes takes bits1, bits2 and bits4 bits in
+ * symbols of one, two and four bytes. Returns the width with the fewest bits, the widest of equal
+ * ones; but one byte if the sample becomes less than 1.5 times smaller. */
 BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2, uint32_t bits4)
 {
     const uint32_t wide = bits4 <= bits2 ? bits4 : bits2;
@@ -56,7 +60,7 @@ BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2,
 extern "C" {
 #endif
 
-/* The bytes of a symbol in the chunk in[0..size): what the level says, or the choice. */
+/* Returns the bytes of a symbol in the chunk in[0..size): the level's, or what `auto` chooses. */
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size);
 
 #ifdef __cplusplus

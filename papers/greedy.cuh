@@ -1,5 +1,5 @@
 /*
- * greedy.cuh - the walk by which methods on the GPU take matches: the twin of paper_find_greedily
+ * greedy.cuh - greedy selection of matches on the GPU, the twin of paper_find_greedily (method.h)
  */
 #ifndef GZLZSS_PAPERS_GREEDY_CUH
 #define GZLZSS_PAPERS_GREEDY_CUH
@@ -7,19 +7,21 @@
 #include "gpu/warp.cuh"
 
 /*
- * Takes matches greedily at a chunk's positions [begin, end), of which no match leaves; for a warp.
- * At each position, `matches` has a match's length, or 0, and `tags` its distance, in place of which
- * tags are put.  From bit SKIPPED on, it has how many positions farther on the match starts.
+ * Selects matches greedily at a chunk's positions [begin, end), and replaces `tags` by the result.
+ * All lanes of the warp call it. No match may cross `end`. matches[i] is the length of the match at
+ * position i, or 0, and tags[i] its distance. The bits of matches[i] from SKIPPED on are the number
+ * of bytes between position i and the match's start.
  *
- * The walk goes from one match to the next, and its state is the same in all lanes, so that nothing
- * diverges.  It waits for memory once for every WARP_STEP positions.
+ * The walk goes from match to match. Its state is the same in all lanes, so nothing diverges. It
+ * waits for memory once for every WARP_STEP positions.
  */
 template <int SKIPPED = 16>
 static __device__ __forceinline__ void paper_walk_greedily(const uint16_t *matches, uint16_t *tags,
                                                            uint32_t begin, uint32_t end)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    uint32_t start = begin, covered = begin, covered_tag = 0; /* of the last match */
+    /* The start and the end of the last match, and its distance. */
+    uint32_t start = begin, covered = begin, covered_tag = 0;
 
     for (uint32_t step = begin; step < end; step += WARP_STEP) {
         uint32_t match[GROUPS], distance[GROUPS];

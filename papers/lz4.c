@@ -1,46 +1,54 @@
 /*
- * lz4.c - LZ4: a match at the position last seen under the same hash, and less looking where
- * nothing is found
+ * lz4.c - LZ4: a match at the last position with the same hash, and longer steps where nothing
+ * matches
  *
  * After M. Mathur, "Analysis of Parallel Lempel-Ziv Compression Using CUDA", Delhi Technological
- * University, 2013, chapters 8 (LZ4) and 10 (CuLZ4).  The input is cut into chunks of 1 MiB, which
- * are worked on side by side; a thread walks along each, as LZ4 does.  The dissertation says little
- * about the search; this is that of LZ4 itself (Y. Collet).
+ * University, 2013, chapters 8 (LZ4) and 10 (CuLZ4). The input is cut into chunks of 1 MiB, which
+ * are compressed side by side; one thread walks along each as LZ4 does. The dissertation says
+ * little about the search; this is the search of LZ4 itself (Y. Collet).
  *
- * A hash table has, for the first four bytes of a position, the position where the walk last came
- * across the same hash.  The walk tries a position: it looks up what the table has, and puts the
- * position there.  If the four bytes are the same, that is a match, and it is made as long as it
- * can be: first to the front, over literals, then to the back.  The walk goes on behind it, and the
- * position two bytes before the match's end gets into the table, too.  If the four bytes are not
- * the same, the walk goes a step ahead.  Steps are of one byte at first, then of `acceleration`
- * bytes, and grow by a byte with every 2^skip tries that found nothing.  A match ends them.
+ * A hash table holds, for each hash of four bytes, the last position that the walk met. At each
+ * position, the walk looks up the entry, and replaces it by the position. If the four bytes are
+ * equal, the match is extended: first backwards, over literals, then forwards. The walk goes on
+ * after it, and also enters the position two bytes before the match's end. If the four bytes
+ * differ, the walk goes one step ahead. Steps are of one byte at first, then of `acceleration`
+ * bytes, and grow by a byte with every 2^skip misses. A match resets them. The growing steps make
+ * LZ4 fast on data that does not compress.
  *
- * What the match repeats may lie 32 KiB back.  A segment is the paper's chunk: `-b 1024` makes it
- * as large.  The key `chunk` has smaller ones instead, which know nothing of each other and are
- * called packets here, as a chunk is something else in this program.
+ * A match may lie 32 KiB back. The paper's chunk is a segment here: `-b 1024` gives it the same
+ * size. The key `chunk` makes smaller, independent ones instead. They are called packets here,
+ * since "chunk" means something else in this program.
  *
- * Where this differs from the paper and from LZ4, and why.  All of it together: 32 MiB of the
+ * Differences from the paper and from LZ4, and their reasons. All of them together: 32 MiB of the
  * dictionary and of the kernel source that bench/papers.sh takes are 17.75 and 11.39 MB in LZ4's
  * coding, and 17.83 and 11.08 MB by `lz4 -1 -B7 -BD` (1.9.4).
  *
  * - LZ4's window is 64 KiB, DEFLATE's is half of that.
- * - LZ4's coding (a byte for the numbers of literals and of repeated bytes, two for the distance,
- *   more bytes for large numbers) is DEFLATE's here.  The own coding's size follows from the
- *   sequences.  Join those without literals at the distance of the one before: they are cut at 258
- *   bytes, and LZ4 never has two such matches side by side.  A sequence of L literals and a match
- *   of M bytes then takes 1 + more(L) + L + 2 + more(M - 4) bytes, where more(n) is 0 below 15, and
- *   (n - 15) / 255 + 1, rounded down, from there on.  The literals at the end take 1 + more(L) + L.
- * - LZ4's blocks end with five literals, and no match starts in their last twelve bytes, for the
- *   sake of its decoders.  This one's matches go up to the end; the dissertation's first 13 bytes,
- *   which are always literals, seem to be its way to have that rule.
- * - Matches end at the end of one of this program's chunks, 32 KiB each, which a GPU works on side
- *   by side.  At the start of one, the table has every third position of the 32 KiB before, as
- *   LZ4 enters a dictionary, and not the positions that a walk along them would have tried.
- * - LZ4 enters a chunk's first byte and goes on; this tries it, too.
+ *
+ * - DEFLATE replaces LZ4's coding (a byte for the numbers of literals and of repeated bytes, two
+ *   for the distance, more bytes for large numbers). The size in LZ4's coding follows from the
+ *   sequences. Join sequences without literals at the distance of the one before: they were cut at
+ *   258 bytes, and LZ4 never has two such matches side by side. A sequence of L literals and a
+ *   match of M bytes then takes 1 + more(L) + L + 2 + more(M - 4) bytes, where more(n) is 0 below
+ *   15, else (n - 15) / 255 + 1, rounded down. The literals at the end take 1 + more(L) + L.
+ *
+ * - LZ4's blocks end with five literals, and no match starts in their last twelve bytes: its
+ *   decoders need that. Here, matches reach up to the end. The dissertation's first 13 bytes are
+ *   always literals, which seems to be its form of that rule.
+ *
+ * - Matches end with this program's chunks of 32 KiB, which a GPU matches side by side. At a
+ *   chunk's start, the table has every third position of the 32 KiB before, as LZ4 enters a
+ *   dictionary, and not the positions that a walk would have met there.
+ *
+ * - LZ4 enters a chunk's first byte and goes on; this method also looks it up.
+ *
  * - The dissertation's appendix hashes three bytes by MurmurHash3, enters every position, and keeps
- *   several for each hash, of which the longest match wins.  That is its LZSS with LZ4's coding; it
- *   has no skipping.  LZ4 is what both chapters speak of.  LZ4's hash is a multiplication.
- * - The table has LZ4's size for inputs below 64 KiB, in which positions have 16 bits, as here.
+ *   several for each hash, of which the longest match wins. That is its LZSS with LZ4's coding, and
+ *   has no skipping. Both chapters describe LZ4, so this method does as LZ4 does: its hash is a
+ *   multiplication.
+ *
+ * - The table has the size that LZ4 uses for inputs below 64 KiB. There, positions have 16 bits, as
+ *   here.
  */
 #include "config.h"
 
@@ -54,14 +62,15 @@ struct state {
     uint16_t table[LZ4_TABLE_MAX];
 };
 
-/* A walk.  Positions are counted from `base`. */
+/* A walk. Positions are counted from `base`. */
 struct walk {
     const uint8_t *base;
     uint16_t *table;
-    uint32_t bits;         /* of the table's size */
-    uint32_t acceleration; /* these are the keys' values */
+    uint32_t bits;         /* the table has 2^bits entries */
+    uint32_t acceleration; /* the key's value, like the next one */
     uint32_t skip;
-    uint32_t first; /* the first byte that a match may repeat; the table's, where it has no other */
+    /* The first byte that a match may repeat; also the value of entries that were never written. */
+    uint32_t first;
 };
 
 static inline uint16_t *entry_at(const struct walk *w, uint32_t pos)
@@ -69,7 +78,7 @@ static inline uint16_t *entry_at(const struct walk *w, uint32_t pos)
     return &w->table[lz4_hash(load32(w->base + pos), w->bits)];
 }
 
-/* Fills the table: with the positions before the packet, which starts at `begin`. */
+/* Clears the table, then enters the positions before the packet, which starts at `begin`. */
 static void fill_table(const struct walk *w, uint32_t begin)
 {
     for (size_t i = 0; i < (size_t)1 << w->bits; i++)
@@ -79,16 +88,16 @@ static void fill_table(const struct walk *w, uint32_t begin)
 }
 
 /*
- * Walks along the packet [begin, end).  `chunk` is where the chunk starts; p is the last match that
- * was found in it.
+ * Walks along the packet [begin, end) and writes its sequences. `chunk` is where the chunk starts;
+ * p is the chunk's last match so far.
  *
- * An entry that was never written names the first byte.  That is a match nowhere: the first byte's
- * four bytes are entered before all others.
+ * An entry that was never written names the first byte. It never gives a match, because the first
+ * byte's four bytes are entered before all others.
  */
 static struct lz_sequence *walk_along(const struct walk *w, uint32_t begin, uint32_t end,
                                       uint32_t chunk, struct lz_pending *p, struct lz_sequence *out)
 {
-    uint32_t behind = begin; /* the last match */
+    uint32_t behind = begin; /* end of the last match */
     uint32_t misses = 0;
 
     for (uint32_t pos = begin; pos + LZ4_MIN_MATCH <= end;) {
@@ -114,7 +123,8 @@ static struct lz_sequence *walk_along(const struct walk *w, uint32_t begin, uint
     return out;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     const uint32_t packet = lz4_packet(level->param[LZ4_CHUNK]);
     struct walk w = {.table = ((struct state *)m->state)->table,
@@ -148,7 +158,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_lz4,
     .in_parts = true,
     .plain_state = sizeof(struct state),
-    .find = find,
+    .find = find_matches,
 };
 
 static const char *const chunks[] = {"segment", "32k", "16k", "8k", "4k", NULL};

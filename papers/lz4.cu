@@ -1,19 +1,21 @@
 /*
- * lz4.cu - LZ4 on the GPU (lz4.c says what it finds)
+ * lz4.cu - LZ4 on the GPU (lz4.c defines what it finds)
  *
- * LZ4's search is serial, as each try changes the table for the next.  So a warp walks along a
- * packet, with the table in shared memory, and many packets are worked on side by side.  The warp
- * does at once what the walk does one after another:
+ * LZ4's search is sequential, since each lookup changes the table for the next one. So one warp
+ * walks along a packet, with the table in shared memory, and many packets run side by side. The
+ * warp does several things at once:
  *
- * - Positions to try are known ahead, up to the next match.  So 32 of them are looked up at once.
- *   A lane whose hash some lane before it has too takes that one's position instead of the
- *   table's.  The first lane with a match wins, and only positions up to its own get into the
- *   table: the table is as if they had been tried one by one.
- * - A match is made longer 128 bytes at a time to the back, and 32 to the front.
- * - The lanes share in writing its tags.
+ * - Up to the next match, the positions that the walk meets are known in advance. The warp looks up
+ *   32 of them at once. If a lane's hash equals that of a lane before it, the lane takes that
+ *   lane's position instead of the table's. The first lane with a match wins, and only positions up
+ *   to its own are entered: the table becomes as if they had been looked up one by one.
  *
- * For the position that a match enters two bytes before its end, the next 32 have a lane that does
- * not try.  So a match costs one more wait for memory, and not two.
+ * - The warp extends a match 128 bytes at a time forwards, and 32 bytes at a time backwards.
+ *
+ * - The lanes share the writing of a match's tags.
+ *
+ * After a match, the position two bytes before its end must be entered. The first lane of the next
+ * 32 does that, and looks nothing up. So a match waits for memory once more, and not twice.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -24,29 +26,29 @@ static_assert(sizeof(uint16_t) * LZ4_TABLE_MAX <= 48 << 10, "more has to be aske
 static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
               "reads behind a batch");
 
-/* The method's parameters.  Of what kernels are given, no two files may call different things by one
- * name: C++ takes the templates that these are arguments of for the same. */
+/* The method's parameters. Types of kernel arguments need names that no other file uses: kernels
+ * are templates for C++, and templates with arguments of one name would be taken for the same. */
 struct lz4_numbers {
     uint32_t bits, acceleration, skip, packet;
     bool has_history;
 };
 
-/* A packet, and the walk's table.  Positions are counted from `data`. */
+/* A packet, and the walk's table. Positions are counted from `data`. */
 struct packet {
     const uint32_t *data;
     uint16_t *table;
     uint32_t bits;
-    uint32_t first, begin, end; /* the first byte that a match may repeat, and its own bytes */
+    uint32_t first, begin, end; /* the first byte that a match may repeat; the packet's bytes */
 };
 
-/* The lanes below this one. */
+/* Returns the lanes below this one. */
 static __device__ __forceinline__ uint32_t lanes_below(void)
 {
     return (1u << threadIdx.x) - 1;
 }
 
-/* Enters `pos` for the lanes that have one: of those that are the same entry, the highest lane's.
- * same: the lanes that have the entry, this one among them. */
+/* Enters the positions of all lanes with has_one. If several have one entry, the highest lane's
+ * position stays. same: the lanes with this lane's entry, including itself. */
 static __device__ __forceinline__ void enter(const packet &k, bool has_one, uint32_t same,
                                              uint32_t entry, uint32_t pos)
 {
@@ -55,7 +57,7 @@ static __device__ __forceinline__ void enter(const packet &k, bool has_one, uint
     __syncwarp();
 }
 
-/* Fills the table: with the positions before the packet. */
+/* Clears the table, then enters the positions before the packet. */
 static __device__ __forceinline__ void fill_table(const packet &k)
 {
     const uint32_t both = k.first | k.first << 16;
@@ -72,7 +74,7 @@ static __device__ __forceinline__ void fill_table(const packet &k)
     }
 }
 
-/* How many bytes from `pos` on are those `distance` back, up to `limit`. */
+/* Returns how many bytes from `pos` on equal those `distance` back, up to `limit`. */
 static __device__ __forceinline__ uint32_t same_behind(const packet &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {
@@ -93,7 +95,7 @@ static __device__ __forceinline__ uint32_t same_behind(const packet &k, uint32_t
     }
 }
 
-/* How many bytes before `pos` are those `distance` back, up to `limit`. */
+/* Returns how many bytes before `pos` equal those `distance` back, up to `limit`. */
 static __device__ __forceinline__ uint32_t same_before(const packet &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {
@@ -110,13 +112,15 @@ static __device__ __forceinline__ uint32_t same_before(const packet &k, uint32_t
     }
 }
 
-/* Walks along the packet.  tags: of position 0 on; there are 0s at the packet's. */
+/* Walks along the packet. tags[0] is the tag of position 0; the packet's tags are 0 before. */
 static __device__ __forceinline__ void walk_along(const packet &k, const lz4_numbers &by,
                                                   uint16_t *tags)
 {
     const uint32_t lane = threadIdx.x;
-    uint32_t behind = k.begin; /* the last match */
-    int32_t misses = 0;        /* of lane 0's position; -1: it is to be entered alone */
+    uint32_t behind = k.begin; /* end of the last match */
+    /* Misses before lane 0's position; -1: lane 0 only enters the position before the match's
+     * end. */
+    int32_t misses = 0;
 
     for (;;) {
         const int32_t mine = misses + (int32_t)lane;
@@ -134,7 +138,7 @@ static __device__ __forceinline__ void walk_along(const packet &k, const lz4_num
         const uint32_t matches = __ballot_sync(ALL_LANES, is_match);
         const uint32_t winner = matches != 0 ? (uint32_t)__ffs((int)matches) - 1 : WARP - 1;
 
-        __syncwarp(); /* all have read the table */
+        __syncwarp(); /* all lanes have read the table */
         enter(k, is_entered, same & ((2u << winner) - 1), entry, pos);
         if (matches != 0) {
             const uint32_t at = __shfl_sync(ALL_LANES, pos, (int)winner);

@@ -2,49 +2,60 @@
  * lzss.c - LZSS with hash chains: the longest match in a window, and the best of the next few
  *
  * After M. Mathur, "Analysis of Parallel Lempel-Ziv Compression Using CUDA", M.Tech. dissertation,
- * Delhi Technological University 2013: LZSS (section 6) with the DJB2 hash (6.2) or, which the
- * dissertation proposes, with Murmur3 (7).  All positions of the window, the 4 KiB before a position,
- * are in a hash table by their first three bytes; a bucket's positions form a chain.  A search goes
- * through the chain and takes the longest match, of 3 to 18 bytes.  Where a search finds one, the
- * matches at the next 8 positions are looked at, and the best is taken (the pseudocode of section 6).
- * The bytes before it stand for themselves.  The walk goes on behind the match.
+ * Delhi Technological University 2013: LZSS (section 6), with the DJB2 hash (6.2) or with Murmur3
+ * (7), which the dissertation proposes.
  *
- * What is counted, for segments that the CPU matches: probes, the positions in chains that searches
- * looked at, and collisions, those of them whose three bytes are others than the search's.  The
- * dissertation compares the two hashes by collisions (11.1.5, 12.1.5), in its serial programs.  A
- * position is searched once at most, and only if the walk comes there or looks at it.
+ * A hash table has all positions of the window, the 4 KiB before a position, by their first three
+ * bytes. The positions of a bucket form a chain. A search follows the chain, and takes the longest
+ * match of 3 to 18 bytes. If it finds one, the matches at the next 8 positions are compared with
+ * it, and the best is taken (the pseudocode of section 6). The bytes before it become literals. The
+ * walk goes on after the match.
  *
- * Where this differs from the paper, and why:
+ * The CPU counts two things: probes, the positions in chains that searches looked at; and
+ * collisions, the probes whose three bytes differ from the search's. The dissertation compares the
+ * two hashes by collisions (11.1.5, 12.1.5), in its serial programs. A position is searched at most
+ * once, and only if the walk meets it or compares it.
  *
- * - Its coding is DEFLATE's.  So matches side by side at one distance are one match (lzss/common.h).
- * - The parallel version (10) cuts the input into chunks, of 1 MiB in its code (16.1), each of which
- *   starts with an empty window.  This program's segments are that.  Besides, no match crosses the
- *   end of one of this program's chunks, 32 KiB: those are worked on side by side.
- * - A search ahead sees all positions of the window before its own position.  In the pseudocode, it
- *   sees those before the walk's; then what is found would depend on the walk, and could not be
- *   found at all positions at a time.
- * - What the best choice is, the paper does not say.  By default, it is the longest match; with
- *   choice=saving, the one that saves most in the paper's coding for each byte that the walk goes on.
- *   The first of equals wins.  Of 4 MiB of source code, the paper's coding makes 1.88 MB by the
- *   former, 1.68 MB by the latter, and 1.60 MB with ahead=0: what is skipped costs more than longer
- *   matches gain.
- * - Of matches of equal length, the nearest wins; the paper does not say which.
- * - The size of the table is not in the paper.  A quarter of the window is what M. Dipperstein's LZSS
- *   has, which it refers to [4].
- * - Chains have no limit by default, as in section 6.  The code in 16.1, for LZ4, has buckets of a
- *   fixed number of places, and drops what has none; it does not say how many.  The key `chain` stops
- *   a search instead, after so many of the nearest positions.
- * - The code of DJB2 (16.2) takes four bytes, against its comment and the text, which say three.
- *   Here it is three: with four, a match of three would mostly not be found.
- * - The walk begins with the first byte, and a match may begin with the second: what it repeats may
- *   reach into the match itself, as window and look-ahead are one buffer in the paper's code, too.
- *   The pseudocode writes three bytes before it looks for matches.
+ * Differences from the paper, and their reasons:
  *
- * The size in the paper's coding: a byte for itself is 9 bits, and a pair is 17, with 12 bits for the
- * distance and 4 for the length (figure 4).  So the size is 9 bits for each literal, and, for each
- * match with what continues it at the same distance, 17 bits for every 18 bytes or part of that.  The
- * latter holds with an unlimited chain, as a match then ends before its greatest length only where
- * the bytes differ, or at the end of a chunk.
+ * - DEFLATE replaces the paper's coding. Adjacent matches at one distance are therefore joined
+ *   (lzss/common.h).
+ *
+ * - The parallel version (10) cuts the input into chunks, of 1 MiB in its code (16.1), each of
+ *   which starts with an empty window. These are this program's segments. In addition, no match
+ *   crosses the end of one of this program's chunks of 32 KiB, which are matched side by side.
+ *
+ * - A search ahead sees all positions of the window before its own position. In the pseudocode, it
+ *   sees those before the walk's position. Then the result would depend on the walk, and a GPU
+ *   could not search all positions at a time.
+ *
+ * - The paper does not define the best match. By default, the longest is the best. With
+ *   choice=saving, it is the one that saves most in the paper's coding for each byte that the walk
+ *   advances. The first of equals wins. In the paper's coding, 4 MiB of source code become 1.88 MB
+ *   by the former, 1.68 MB by the latter, and 1.60 MB with ahead=0: skipped bytes cost more than
+ *   longer matches gain.
+ *
+ * - Of matches of equal length, the nearest wins; the paper leaves this open.
+ *
+ * - The paper does not give the table's size. A quarter of the window is the size in M.
+ *   Dipperstein's LZSS, to which the paper refers [4].
+ *
+ * - Chains have no limit by default, as in section 6. The code in 16.1, for LZ4, has buckets with a
+ *   fixed number of places, which it does not give, and drops positions that find none. The key
+ *   `chain` limits the nearest positions of a chain that a search looks at instead.
+ *
+ * - The code of DJB2 (16.2) takes four bytes; its comment and the text say three. Here it takes
+ *   three: with four, most matches of three bytes would be missed.
+ *
+ * - The walk begins with the first byte, and a match may begin with the second: a match may repeat
+ *   bytes of itself, as window and look-ahead are one buffer in the paper's code, too. The
+ *   pseudocode writes three bytes before it looks for matches.
+ *
+ * The size in the paper's coding: a literal takes 9 bits, and a pair 17, with 12 bits for the
+ * distance and 4 for the length (figure 4). So the size is 9 bits for each literal, and 17 bits for
+ * every 18 bytes, or part of that, of each match together with the sequences that continue it at
+ * the same distance. The latter holds with unlimited chains: then a match ends before its greatest
+ * length only where bytes differ, or at a chunk's end.
  */
 #include "config.h"
 
@@ -54,28 +65,33 @@
 #include "papers/lzss.h"
 #include "papers/method.h"
 
-/* Matches that are remembered, by the low bits of their positions. */
+/* Matches that are remembered, at the low bits of their positions. A power of two above
+ * LZSS_AHEAD_MAX. */
 #define REMEMBERED 32
 
 _Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
 
-/* Positions are counted from the start of the history, so that 16 bits hold them. */
+/* The finder's memory. Positions are counted from the start of the history, so that 16 bits hold
+ * them. */
 struct state {
-    uint16_t table[LZSS_BUCKETS_MAX];               /* the last position in each bucket */
-    uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE]; /* how far back the one before is, or 0 */
+    uint16_t table[LZSS_BUCKETS_MAX]; /* the last position in each bucket */
+    /* The distance to the position before in the same bucket; 0: none. */
+    uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE];
     struct paper_match found[REMEMBERED];
 };
 
-/* In an empty bucket.  No position comes after this one, if it is one. */
+/* The entry of an empty bucket. As a position, it is the last possible one, so no link leads to
+ * it. */
 #define NOWHERE 0xffff
 
-/* What a chunk's searches have to do with. */
+/* The state of a chunk's searches. */
 struct search {
     struct state *state;
     const uint32_t *param;
     const uint8_t *base; /* position 0 */
     uint32_t end;
-    uint32_t known; /* matches before this position, and not before the walk's, are remembered */
+    /* The matches at positions below this one are remembered, from the walk's position on. */
+    uint32_t known;
     uint64_t probes, collisions;
 };
 
@@ -95,7 +111,7 @@ static void make_links(const struct search *s)
     }
 }
 
-/* The longest match at a position. */
+/* Finds the longest match at a position. */
 static struct paper_match search_at(struct search *s, uint32_t pos)
 {
     const uint32_t length = s->param[LZSS_LENGTH], window = s->param[LZSS_WINDOW];
@@ -119,7 +135,7 @@ static struct paper_match search_at(struct search *s, uint32_t pos)
             s->collisions++;
             continue;
         }
-        /* Only what is longer counts. */
+        /* Only a longer match counts. */
         if (here[best.length] != s->base[there + best.length])
             continue;
         n = (uint32_t)match_length(here, s->base + there, LZ_MIN_MATCH, most);
@@ -129,7 +145,7 @@ static struct paper_match search_at(struct search *s, uint32_t pos)
     return best;
 }
 
-/* The same, if it is not remembered; for positions in a row. */
+/* Returns the match at a position, remembered or searched. Positions must be asked for in order. */
 static struct paper_match match_at(struct search *s, uint32_t pos)
 {
     struct paper_match *const found = &s->state->found[pos % REMEMBERED];
@@ -141,7 +157,8 @@ static struct paper_match match_at(struct search *s, uint32_t pos)
     return *found;
 }
 
-/* The best match from `pos` on, where there is one; *skipped: bytes before it. */
+/* Returns the best match from `pos` on, if there is one at `pos`. Sets *skipped to the bytes before
+ * it. */
 static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipped)
 {
     const uint32_t choice = s->param[LZSS_CHOICE];
@@ -152,7 +169,7 @@ static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipp
     if (best.length == 0)
         return best;
     score = lzss_score(best.length, 0, choice);
-    /* None that comes later is better than one of the greatest length would be here. */
+    /* Stop where even a match of the greatest length would not be better. */
     for (uint32_t k = 1; k <= s->param[LZSS_AHEAD] && pos + k < s->end &&
                          lzss_score(s->param[LZSS_LENGTH], k, choice) > score;
          k++) {
@@ -167,7 +184,7 @@ static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipp
     return best;
 }
 
-/* Matches the chunk from position `begin` on; returns where its sequences end. */
+/* Matches the chunk from position `begin` on. Returns the end of its sequences. */
 static struct lz_sequence *walk(struct search *s, uint32_t begin, struct lz_sequence *out)
 {
     struct lz_pending p = {0, 0, 0, 0};
@@ -190,7 +207,8 @@ static struct lz_sequence *walk(struct search *s, uint32_t begin, struct lz_sequ
     return lz_emit_next(out, &p, 0, 0, 0);
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     struct search s = {.state = m->state, .param = level->param};
@@ -218,7 +236,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_lzss,
     .in_parts = true,
     .plain_state = sizeof(struct state),
-    .find = find,
+    .find = find_matches,
     .counter_names = counter_names,
 };
 

@@ -1,16 +1,19 @@
 /*
- * lzss.cu - LZSS with hash chains on the GPU (lzss.c says what it finds)
+ * lzss.cu - LZSS with hash chains on the GPU (lzss.c defines what it finds)
  *
  * Four kernels:
  *
- * - link: a block for a chunk, a step of positions at a time (warp.cuh).  For each position, it finds
- *   the one before it in the same bucket.
- * - search: a block for TILE positions of a chunk.  The bytes and links of the tile, and of the window
- *   before it, are brought to shared memory first; if there is too little of that, they stay where
- *   they are.  Some chains are a hundred times as long as others, so a lane that is done does not wait
- *   for its neighbours, but gets another position.
- * - choose: a thread for a position.  Where there is a match, it finds the best of those ahead.
- * - walk: a warp for a chunk.
+ * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position, it
+ *   finds the one before it in the same bucket.
+ *
+ * - search: one block for each TILE positions of a chunk. The block first copies the bytes and
+ *   links of the tile, and of the window before it, into shared memory; if a block cannot have that
+ *   much, they stay in global memory. Some chains are a hundred times as long as others. So a lane
+ *   that is done does not wait for its neighbours, but gets another position.
+ *
+ * - choose: one thread for each position. If there is a match, it finds the best of those ahead.
+ *
+ * - walk: one warp for each chunk.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -19,41 +22,48 @@
 #include "papers/lzss.h"
 #include "papers/papers.h"
 
+/* SEARCH_THREADS: threads of a search block. TILE: positions of a tile. A larger tile copies the
+ * window less often, but a block needs more shared memory: three bytes for each position. */
 #define SEARCH_THREADS 256
 #define TILE 8192
 #define TILES (LZ_CHUNK_SIZE / TILE)
 
-/* A warp gives positions to its lanes once so many of them are done, and a lane follows so many links
- * before it looks whether others are. */
+/* A warp gives new positions to its idle lanes when at least REFILL are idle. A lower number makes
+ * lanes wait less, but hands out positions more often. Each lane follows up to FOLLOWED links
+ * before the warp looks for idle lanes again. */
 #define REFILL 8
 #define FOLLOWED 4
 
-/* The positions that a warp takes for its lanes at a time. */
+/* Positions that a warp takes for its lanes at a time. With more, there are fewer atomic
+ * operations, but the warps finish less evenly. */
 #define TAKEN 64
 
-/* The words that bytes are read in reach so far behind the last byte that counts. */
+/* Loads of whole words read up to this many bytes after the last byte that counts. */
 #define BEHIND 8
 
+/* Threads of a choose block, one for each position. It must divide LZ_CHUNK_SIZE. */
 #define CHOOSE_THREADS 256
 
 static_assert(LZ_MAX_MATCH + BEHIND + sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LINKS_SHARED == LZSS_BUCKETS_MAX * sizeof(uint16_t), "memory for link");
 
-/* A match and what is skipped before it, in 16 bits. */
+/* A choice in 16 bits: the match's length in the low bits, the bytes to skip before it above. */
 #define SKIPPED_SHIFT 9
 
 static_assert(LZ_MAX_MATCH < 1 << SKIPPED_SHIFT, "a length");
 static_assert(LZSS_AHEAD_MAX < 1 << (16 - SKIPPED_SHIFT), "what is skipped");
 
-/* A chunk's part of the scratch memory. */
+/* A chunk's scratch memory. */
 struct alignas(16) lzss_scratch {
-    uint32_t found[LZ_CHUNK_SIZE]; /* the longest matches: lengths above distances; 0: none */
-    /* Distances to the position before in the same bucket, or LINKS_NONE.  Later, each position's
-     * choice: the bytes to skip above the length; 0: none.  The distance is in the tags. */
+    uint32_t found[LZ_CHUNK_SIZE]; /* longest matches: length << 16 | distance; 0: none */
+    /* Distance to the position before in the same bucket, or LINKS_NONE. `choose` replaces it by
+     * the position's choice (SKIPPED_SHIFT), or 0 for none; the distance of the choice is in the
+     * tags. */
     uint16_t links[LZ_CHUNK_SIZE];
 };
 
-/* The method's parameters.  (Types of kernels' arguments have names that no other file has.) */
+/* The method's parameters. Types of kernel arguments need names that no other file uses
+ * (lz4.cu). */
 struct lzss_numbers {
     uint32_t window, length, hash, buckets, chain, ahead, choice;
 };
@@ -76,8 +86,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++)
             bucket[g] = lzss_hash(bytes.at(pos, g, 0), k.hash, k.buckets);
-        /* The last time, this reads bytes behind the chunk (GPU_INPUT_PAD), and nothing uses them.
-         */
+        /* In the last round, this reads bytes after the chunk (GPU_INPUT_PAD) that nothing uses. */
         bytes.load(c.data, pos + STEP);
         replace(table, bucket, pos, before);
         if (step < c.history)
@@ -95,14 +104,15 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 
 /* A lane's search. */
 struct lzss_search {
-    uint32_t pos, there;         /* the position, and the one in the chain that it is at */
-    uint32_t lowest;             /* the farthest that it may go */
-    uint32_t most, left;         /* bytes of the longest match, and positions to look at */
-    uint32_t offset, tail, mask; /* the bytes that a longer match has at `offset`, under `mask` */
-    uint32_t length, distance;   /* of the best so far */
+    uint32_t pos, there; /* the position; the position in its chain that the search is at */
+    uint32_t lowest;     /* the lowest position that a match may repeat */
+    uint32_t most, left; /* bytes of the longest possible match; positions left to look at */
+    /* The bytes that a longer match must have at `offset`, under `mask`. */
+    uint32_t offset, tail, mask;
+    uint32_t length, distance; /* the best match so far */
 };
 
-/* How many bytes at a and b agree, up to `most`. */
+/* Returns how many leading bytes at a and b are equal, up to `most`. */
 template <typename Data>
 static __device__ __forceinline__ uint32_t agreement(Data data, uint32_t a, uint32_t b,
                                                      uint32_t most)
@@ -116,7 +126,7 @@ static __device__ __forceinline__ uint32_t agreement(Data data, uint32_t a, uint
     return most;
 }
 
-/* Follows some links, and says whether there may be more to find. */
+/* Follows up to FOLLOWED links. Returns whether the search goes on. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const Links &links,
                                               const gpu_chunk &c)
@@ -128,7 +138,7 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     for (int i = 0; i < FOLLOWED; i++) {
         const uint32_t distance = link_at(links, c, s.there);
 
-        /* This is true of LINKS_NONE. */
+        /* LINKS_NONE is longer than any way, so it ends the search here, too. */
         if (distance > s.there - s.lowest)
             return false;
         s.there -= distance;
@@ -151,15 +161,16 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     return s.left > 0 && s.length < s.most;
 }
 
-/* Searches at the positions from *next to `until`, which are counted from where data and links
- * start; for a block.  `end` is the chunk's end, and found[pos] for the match at pos. */
+/* Searches at the positions from *next to `until`, counted from the start of data and links. All
+ * threads of the block call it. `end` is the chunk's end, and found[pos] the place of the match at
+ * pos. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void
 search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, uint32_t until,
             uint32_t end, uint32_t *found, const lzss_numbers &k)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    uint32_t from = 0, to = 0; /* positions taken and not given to a lane */
+    uint32_t from = 0, to = 0; /* positions that the warp took and no lane has yet */
     bool more = true, busy = false, has_result = false;
     lzss_search s = {};
 
@@ -203,16 +214,16 @@ search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, u
         found[s.pos] = s.length << 16 | s.distance;
 }
 
-/* Copies from global memory to shared; `size` is rounded up to 16 bytes, and the places are multiples
- * of that. */
+/* Copies `size` bytes, rounded up to 16, from global to shared memory. Both addresses are multiples
+ * of 16. */
 static __device__ __forceinline__ void copy_to_shared(void *to, const void *from, uint32_t size)
 {
     for (uint32_t i = threadIdx.x; i < (size + 15) / 16; i += SEARCH_THREADS)
         ((uint4 *)to)[i] = __ldg((const uint4 *)from + i);
 }
 
-/* Bytes that a tile has to do with: the window, rounded up to whole 16 bytes, and the tile; and those
- * that are read behind it. */
+/* Bytes in shared memory before and after a tile, multiples of 16: the window before it, and the
+ * bytes that matches of its last positions read. */
 static __host__ __device__ __forceinline__ uint32_t tile_reach(const lzss_numbers &k)
 {
     return (k.window + 15) / 16 * 16;
@@ -223,7 +234,7 @@ static __host__ __device__ __forceinline__ uint32_t tile_behind(const lzss_numbe
     return (k.length + BEHIND + 15) / 16 * 16;
 }
 
-/* Leaves every position's longest match in `found`. */
+/* Stores each position's longest match in `found`. */
 template <bool SHARED>
 static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v, lzss_numbers k)
 {
@@ -231,11 +242,11 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     __shared__ uint32_t next;
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x / TILES);
     struct lzss_scratch *s = (struct lzss_scratch *)v.scratch + blockIdx.x / TILES;
-    /* The links before are only looked at where there is history. */
+    /* If there is no history, no search reads the links of the chunk before. */
     const struct lzss_scratch *before = c.history > 0 ? s - 1 : s;
     const uint32_t begin = c.history + blockIdx.x % TILES * TILE;
     const uint32_t until = min(begin + TILE, c.end);
-    /* Where the window of the tile's first position starts. */
+    /* `origin` is the start of the window of the tile's first position. */
     const uint32_t reach = min(begin, tile_reach(k)), origin = begin - reach;
 
     if (begin >= c.end)
@@ -262,7 +273,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     }
 }
 
-/* Puts every position's choice in the place of its link, and the distance into the tags. */
+/* Replaces each position's link by its choice, and stores the choice's distance in the tags. */
 static __global__ void __launch_bounds__(CHOOSE_THREADS) choose(gpu_view v, lzss_numbers k)
 {
     const uint32_t blocks = LZ_CHUNK_SIZE / CHOOSE_THREADS;
@@ -292,7 +303,7 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS) choose(gpu_view v, lzss
     v.tags[(size_t)chunk * LZ_CHUNK_SIZE + at] = (uint16_t)best;
 }
 
-/* Puts tags in the place of the distances. */
+/* Replaces the distances by tags. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
 {
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
@@ -316,7 +327,7 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct lzss_scratch);
 }
 
-/* Queues the kernel with as much in shared memory as there is. */
+/* Queues the search kernel that uses as much of the device's shared memory as possible. */
 static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
     void (*kernel)(gpu_view, lzss_numbers) = search_tiles<true>;
@@ -334,11 +345,13 @@ static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaSt
     return cudaGetLastError();
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
-    /* Not by gpu_allow_shared: the marks of replace take some of what it would allow. */
+    /* gpu_allow_shared would allow too much: replace needs some static shared memory for its
+     * marks. */
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 
@@ -361,4 +374,4 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_lzss = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_lzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

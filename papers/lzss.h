@@ -1,12 +1,12 @@
 /*
- * lzss.h - what both engines decide in the lzss method (lzss.c says what it finds)
+ * lzss.h - what both engines of the lzss method share (lzss.c defines what it finds)
  */
 #ifndef GZLZSS_PAPERS_LZSS_H
 #define GZLZSS_PAPERS_LZSS_H
 
 #include "lzss/common.h"
 
-/* The keys' places in struct lz_level's param. */
+/* Indexes of the keys in struct lz_level's param. */
 enum {
     LZSS_WINDOW,
     LZSS_LENGTH,
@@ -17,23 +17,24 @@ enum {
     LZSS_CHOICE,
 };
 
-/* Words that two of the keys have as values. */
+/* Values of the keys `hash` and `choice`. */
 enum { LZSS_DJB2, LZSS_MURMUR3 };
 enum { LZSS_LONGEST, LZSS_SAVING };
 
-/* Numbers of buckets are powers of two.  With the most, the GPU's table takes 64 KiB of shared
- * memory. */
+/* Limits of the number of buckets, a power of two. With the most, the GPU's table takes 64 KiB of
+ * shared memory. */
 #define LZSS_BUCKETS_MIN 16
 #define LZSS_BUCKETS_MAX 32768
 
 #define LZSS_AHEAD_MAX 16
 
 /*
- * The bucket of a position's first three bytes, the low ones of a little-endian word (section 16).
+ * Returns the bucket of a position's first three bytes, which are the low ones of a little-endian
+ * word (section 16).
  *
- * DJB2 takes one byte after another.  The paper's code divides by the number of buckets at each of
- * them; with a power of two, doing that once at the end comes to the same.  Murmur3 has three bytes
- * as what remains of a key without a whole word, the first byte as the highest.
+ * DJB2 takes one byte after another. The paper's code takes the remainder by the number of buckets
+ * after each byte; with a power of two, once at the end gives the same. Murmur3 treats the three
+ * bytes as the rest of a key without whole words, with the first byte as the highest.
  */
 LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
 {
@@ -54,15 +55,15 @@ LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
     return (key ^ key >> 16) & (buckets - 1);
 }
 
-/* Bits of the paper's coding (figure 4): a byte that stands for itself, and a match of a distance of
- * 12 bits and a length of four.  Both begin with a bit that tells them apart. */
+/* Bits in the paper's coding (figure 4): of a literal byte, and of a match with 12 bits of distance
+ * and 4 of length. Each includes the bit that tells the two apart. */
 #define LZSS_LITERAL_BITS 9
 #define LZSS_MATCH_BITS 17
 
 /*
- * How good it is to take a match of `length` bytes, at least LZ_MIN_MATCH, after `skipped` bytes that
- * stand for themselves; of matches that are equally good, the first is taken.  Either its length
- * counts, or the bits that it saves for each byte that the walk goes on, in 1/1024.
+ * Returns how good it is to take a match of `length` bytes, at least LZ_MIN_MATCH, after `skipped`
+ * literals. Of equally good matches, the first is taken. The score is the length (LZSS_LONGEST), or
+ * the bits saved for each byte that the walk advances, in 1/1024 (LZSS_SAVING).
  */
 LZ_INLINE uint32_t lzss_score(uint32_t length, uint32_t skipped, uint32_t choice)
 {

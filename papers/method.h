@@ -1,5 +1,5 @@
 /*
- * method.h - what the methods share on the CPU
+ * method.h - what the methods share on the CPU: the greedy selection of matches
  */
 #ifndef GZLZSS_PAPERS_METHOD_H
 #define GZLZSS_PAPERS_METHOD_H
@@ -8,21 +8,22 @@
 #include "lzss/matcher.h"
 #include "papers/papers.h"
 
-/* A match: 0 bytes, or LZ_MIN_MATCH and more, `distance` back. */
+/* A match: length 0 (none), or LZ_MIN_MATCH and more, `distance` bytes back. */
 struct paper_match {
     uint32_t length, distance;
 };
 
-/* The match at in[pos] that the method takes if its walk comes there.  The chunk is
- * in[start..end), `start` is a multiple of LZ_CHUNK_SIZE, and the match ends there at the latest;
- * LZ_INPUT_PAD bytes behind it can be read.  `state` is the finder's plain_state, or NULL. */
+/* Returns the method's match at in[pos]. The chunk is in[start..end); `start` is a multiple of
+ * LZ_CHUNK_SIZE. The match must not cross `end`. LZ_INPUT_PAD bytes after `end` are readable.
+ * `state` is the finder's plain_state, or NULL. */
 typedef struct paper_match paper_match_at(const struct lz_level *level, void *state,
                                           const uint8_t *in, size_t start, size_t pos, size_t end);
 
 /*
- * A finder's `find` for methods in which chunks do not depend on each other, and that take matches
- * greedily: from a chunk's start on, the match at a position, if there is one, and go on behind it.
- * Matches side by side at one distance become one (lz_continues).
+ * A finder's `find`, for methods with independent chunks and greedy selection: from the chunk's
+ * start on, take the match at a position, if there is one, and go on after it. Adjacent matches at
+ * one distance become one (lz_continues). For a method that looks ahead, write a walk of its own,
+ * as lzss.c does.
  */
 static inline void paper_find_greedily(const struct lz_matcher *m, const struct lz_level *level,
                                        const uint8_t *in, size_t len, paper_match_at *match_at)

@@ -1,11 +1,11 @@
 /*
- * notwins.c - the methods' GPU twins in a build without CUDA: nothing is in them
+ * notwins.c - empty GPU twins of the methods, for a build without CUDA
  */
 #include "config.h"
 
 #include "papers/papers.h"
 
-/* Nothing looks into it. */
+/* Without CUDA, no code looks into a twin. */
 struct gpu_finder {
     char nothing;
 };

@@ -1,5 +1,5 @@
 /*
- * papers.c - the list of methods, and how a user asks for one (papers.h)
+ * papers.c - the list of methods, and how --matcher selects one (papers.h)
  */
 #include "config.h"
 
@@ -30,13 +30,13 @@ void paper_use(const struct paper_method *method, struct lz_level *level)
         level->param[i] = method->keys[i].usual;
 }
 
-/* Whether text[0..len) is the word. */
+/* Whether text[0..len) equals word. */
 static bool is_word(const char *text, size_t len, const char *word)
 {
     return strlen(word) == len && memcmp(text, word, len) == 0;
 }
 
-/* The method called text[0..len), or NULL. */
+/* Returns the method with the name text[0..len), or NULL. */
 static const struct paper_method *method_called(const char *text, size_t len)
 {
     for (size_t i = 0; paper_methods[i] != NULL; i++)
@@ -45,7 +45,8 @@ static const struct paper_method *method_called(const char *text, size_t len)
     return NULL;
 }
 
-/* Reads a number of digits alone; false if there are none, or it has no room. */
+/* Reads a decimal number. Returns false if text[0..len) is empty, has another character than a
+ * digit, or is above UINT32_MAX. */
 static bool parse_number(const char *text, size_t len, uint32_t *value)
 {
     uint64_t number = 0;
@@ -59,7 +60,8 @@ static bool parse_number(const char *text, size_t len, uint32_t *value)
     return len > 0 && number <= UINT32_MAX;
 }
 
-/* Reads the key's value; false, with what it may be in error, if text[0..len) is none. */
+/* Reads a key's value. If text[0..len) is none, returns false; error then says which values there
+ * are. */
 static bool parse_value(const struct paper_key *key, const char *text, size_t len, uint32_t *value,
                         char error[PAPER_ERROR_SIZE])
 {
@@ -82,7 +84,8 @@ static bool parse_value(const struct paper_key *key, const char *text, size_t le
     return false;
 }
 
-/* Reads KEY=VALUE, text[0..len), for the row; `given` has a bit for every key that was given. */
+/* Reads one KEY=VALUE, text[0..len), into the level. `given` has a bit for each key given so
+ * far. */
 static bool parse_key(const struct paper_method *method, const char *text, size_t len,
                       struct lz_level *level, uint32_t *given, char error[PAPER_ERROR_SIZE])
 {

@@ -1,12 +1,11 @@
 /*
- * papers.h - the match finders of published papers, which can take the place of a level's
+ * papers.h - the match finders of published papers (methods), which can replace a level's
  *
- * A method finds what its paper says, on both engines: papers/NAME.c and papers/NAME.cu are twins,
- * and NAME.c opens with the paper and with all in which the method differs from it.  The rest of
- * the program knows no method by its name: it has them from here, as a list and by what a user
- * writes.
+ * A method finds what its paper describes, on both engines: papers/NAME.c and papers/NAME.cu are
+ * twins. NAME.c opens with the paper's idea, and lists every difference from it. The rest of the
+ * program knows no method by name: it uses this list, and the text that a user writes.
  *
- * HACKING.md, "Add a match finder of a paper", says how to add one.
+ * docs/adding.md, "A method of a paper", says how to add one.
  */
 #ifndef GZLZSS_PAPERS_H
 #define GZLZSS_PAPERS_H
@@ -17,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Names as in C.  NAME.c defines paper_NAME, and NAME.cu gpu_finder_NAME. */
+/* The methods' names as C identifiers. NAME.c defines paper_NAME, and NAME.cu gpu_finder_NAME. */
 /* clang-format off */
 #define PAPER_METHODS(X) \
     X(culzss) \
@@ -30,49 +29,50 @@ extern "C" {
     X(dklzss)
 /* clang-format on */
 
-/* A parameter of a method. */
+/* A parameter of a method. Its value is either a number or a word. */
 struct paper_key {
-    const char *name; /* NULL: the list ends before this one */
-    const char *help; /* what the value is, in a few words */
-    uint32_t usual;   /* the value without the key: the paper's */
-    /* It is a number in this range, in some keys one of the powers of two in it; */
+    const char *name; /* NULL ends the list of keys */
+    const char *help; /* what the value means, in a few words */
+    uint32_t usual;   /* the value if the user gives none: the paper's */
+    /* A number: it lies in this range, and is a power of two if is_power. */
     uint32_t least, most;
     bool is_power;
-    /* or one of these words, which NULL ends; the value is the word's place in the list, from 0. */
+    /* A word: one of these, ended by NULL; the value is its index. NULL: the value is a number. */
     const char *const *words;
 };
 
 struct paper_method {
     const char *name;
-    const char *summary; /* what it finds, in a line */
+    const char *summary; /* what the method finds, in one line */
     const char *source;  /* the paper */
     const struct lz_finder *finder;
-    /* See struct lz_level; with the usual values.  It is level 6's, as much smaller as -vv says that
-     * matching takes longer than at level 6. */
+    /* Bytes that a core matches in a second, with the usual values (struct lz_level). For a new
+     * method, take level 6's number, and divide it by the ratio of the matching times that -vv
+     * prints for the method and for level 6. */
     double core_guess;
-    const struct paper_key *keys; /* at most LZ_PARAMS; keys[i]'s value becomes param[i] */
+    const struct paper_key *keys; /* keys[i]'s value becomes param[i]; at most LZ_PARAMS */
 };
 
-/* All methods, in the order of the list; NULL ends it.  A build without them has none. */
+/* All methods in the order of the list, ended by NULL. A build without them has none. */
 extern const struct paper_method *const paper_methods[];
 
-/* Puts the method into the level's row, with the usual values.  What of the row is about encoding
- * stays. */
+/* Puts the method with its usual values into the level's row. The row's numbers for encoding
+ * (split, segment_default) stay. */
 void paper_use(const struct paper_method *method, struct lz_level *level);
 
-/* Room for a message that says why a text is wrong. */
+/* Size of the buffer for a message, in bytes. */
 #define PAPER_ERROR_SIZE 256
 
-/* Reads KEY=VALUE[,KEY=VALUE]... for the method that is in the row.  False if the text is wrong, with
- * a message in error; some values may be set then. */
+/* Reads KEY=VALUE[,KEY=VALUE]... for the method in the level's row. If the text is wrong, returns
+ * false with a message in error; some values may be set then. */
 bool paper_set(const struct paper_method *method, const char *text, struct lz_level *level,
                char error[PAPER_ERROR_SIZE]);
 
-/* Puts the method that the text asks for, NAME[,KEY=VALUE]..., into the level's row.  False if the
- * text is wrong, with a message in error; the row is then as it was. */
+/* Puts the method NAME[,KEY=VALUE]... into the level's row. If the text is wrong, returns false
+ * with a message in error, and leaves the row as it was. */
 bool paper_parse(const char *text, struct lz_level *level, char error[PAPER_ERROR_SIZE]);
 
-/* Each method, and its GPU twin. */
+/* The methods and their GPU twins. */
 #define PAPER_DECLARE(name)                        \
     extern const struct paper_method paper_##name; \
     extern const struct gpu_finder gpu_finder_##name;

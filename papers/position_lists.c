@@ -1,39 +1,45 @@
 /*
- * position_lists.c - parallel LZMA's dictionary stage: the longest match among the last few positions
- * with the same first bytes, if it saves space
+ * position_lists.c - parallel LZMA's dictionary stage: the longest match among the last positions
+ * of the same bytes, if it saves space
  *
  * After "Parallel Data Compression Using LZMA", International Journal of Advanced Computational
- * Engineering and Networking, 2013, section III, A to C.  The input is cut into blocks of one size,
- * which are worked on side by side.  The first two bytes at a position are hashed.  Each hash has a
- * list of the positions that had it, the last one first.  The list's length is bounded: "more
- * elements, more compression", and more time.  At a position, all in the list are compared with it,
- * and the longest match wins.  If that has eight bytes or more, as a pair of distance and length
- * takes eight bytes, the pair takes the bytes' place, and the search goes on behind them.  If not,
- * the byte there stays as it is.  All positions get into the lists.
+ * Engineering and Networking, 2013, section III, A to C.
  *
- * Here the paper's blocks are called packets, as a block is something else in this program.  The
- * paper says that three or four bytes may be hashed, and gives no number for a list's length or a
- * block's size; these and the eight bytes are keys.
+ * The input is cut into blocks of one size, which are compressed side by side. The first two bytes
+ * at a position are hashed. Each hash has a list of its positions, the last one first. The list's
+ * length is bounded: "more elements, more compression", and more time. All positions in the list
+ * are compared with the current one, and the longest match wins. A pair of distance and length
+ * takes eight bytes. So if the match has eight bytes or more, a pair replaces it, and the search
+ * goes on after it. If not, the byte there stays a literal. All positions are entered into the
+ * lists.
  *
- * Where this differs from the paper, and why (measured on 32 MiB of the dictionary and of the kernel
- * source that bench/papers.sh takes):
+ * The paper's blocks are called packets here, since "block" means something else in this program.
+ * The paper says that three or four bytes may be hashed, and gives neither a list's length nor a
+ * block's size. These numbers, and the eight bytes, are keys.
  *
- * - The paper codes what comes of this by an arithmetic coder whose model is the frequency of each
- *   byte (III, D and E; it calls that a range encoder, too).  That cannot be DEFLATE: it is
- *   DEFLATE's Huffman codes here.  Its own coding before that stage follows from the sequences, if
- *   those without literals at the distance of the one before are joined.  A literal is a byte, a
- *   match is a pair, eight bytes, and each row of pairs without literals between them has an entry
- *   in an index, with the row's place and number of pairs; as two of the paper's integers, that is
- *   eight bytes.  What the arithmetic coder makes of these bytes is their entropy, byte by byte.
- * - A block is 32 KiB at most, this program's chunk.  The paper's positions have 32 bits.  What
- *   larger ones would gain is not measured; blocks of 8 KiB make the .gz 5 and 13 % larger.
- * - A match has 258 bytes at most, as in DEFLATE.  Without a bound, a GPU, which searches all
+ * Differences from the paper, and their reasons (measured on 32 MiB of the dictionary and of the
+ * kernel source that bench/papers.sh takes):
+ *
+ * - DEFLATE's Huffman codes replace the paper's arithmetic coder, whose model is the frequency of
+ *   each byte (III, D and E; the paper also calls it a range encoder). The size in the paper's
+ *   coding before that stage follows from the sequences, if those without literals at the distance
+ *   of the one before are joined. A literal is a byte, a match is a pair of eight bytes, and each
+ *   row of pairs without literals between them has an entry in an index: the row's place and its
+ *   number of pairs, two of the paper's integers, eight bytes. The arithmetic coder brings these
+ *   bytes to their entropy, byte by byte.
+ *
+ * - A packet is at most 32 KiB, this program's chunk. The paper's positions have 32 bits. The gain
+ *   of larger packets is not measured; packets of 8 KiB make the .gz 5 and 13 % larger.
+ *
+ * - A match has at most 258 bytes, as in DEFLATE. Without a bound, a GPU, which searches all
  *   positions, would compare most bytes of long matches thousands of times.
- * - Of matches of equal length, the nearest wins; the paper does not say which.  With the farthest,
+ *
+ * - Of matches of equal length, the nearest wins; the paper leaves this open. With the farthest,
  *   the .gz is 0.6 and 0.8 % larger.
- * - The paper has it that the hash is another one for other bytes.  Tables of three and four bytes
- *   would be too large for that, so entries are shared, and a list has the positions of the same
- *   bytes all the same: those of others do not count.
+ *
+ * - In the paper, different bytes have different hashes. Tables for three and four bytes would be
+ *   too large for that, so bytes may share an entry here. Lists still hold positions of equal bytes
+ *   only: a search passes over others, and does not count them.
  */
 #include "config.h"
 
@@ -43,12 +49,14 @@
 #include "papers/method.h"
 #include "papers/position_lists.h"
 
+/* The CPU's table has 2^TABLE_BITS entries. With fewer, searches pass over more positions with
+ * other bytes. The matches are the same with any number. */
 #define TABLE_BITS 15
 
-/* A packet's lists.  Positions are counted from its start. */
+/* A packet's lists. Positions are counted from its start. */
 struct state {
     uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
-    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the last one before it of its entry */
+    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the one before it with the same entry */
 };
 
 static void make_lists(struct state *s, const uint8_t *packet, uint32_t size, uint32_t hash)
@@ -63,7 +71,7 @@ static void make_lists(struct state *s, const uint8_t *packet, uint32_t size, ui
     }
 }
 
-/* The match at `pos` of the packet. */
+/* Returns the match at `pos` of the packet. */
 static struct paper_match match_at(const struct state *s, const struct lz_level *level,
                                    const uint8_t *packet, uint32_t pos, uint32_t size)
 {
@@ -97,7 +105,8 @@ static struct paper_match match_at(const struct state *s, const struct lz_level 
     return best;
 }
 
-static void find(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len)
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
 {
     const uint32_t packet = level->param[POSITION_LISTS_BLOCK];
     struct state *const s = m->state;
@@ -122,7 +131,8 @@ static void find(struct lz_matcher *m, const struct lz_level *level, const uint8
                     pos++;
                     continue;
                 }
-                /* One that goes on at the last one's distance follows 258 bytes: it is a piece. */
+                /* Adjacent matches at one distance need no joining: the first has 258 bytes, and
+                 * would be cut there anyway. */
                 out = lz_emit_next(out, &p, at, match.length, match.distance);
                 pos += match.length;
             }
@@ -137,7 +147,7 @@ static const struct lz_finder finder = {
     .gpu = &gpu_finder_position_lists,
     .in_parts = true,
     .plain_state = sizeof(struct state),
-    .find = find,
+    .find = find_matches,
 };
 
 static const struct paper_key keys[] = {

@@ -1,15 +1,17 @@
 /*
- * position_lists.cu - parallel LZMA's lists of positions on the GPU (position_lists.c says what it
- * finds)
+ * position_lists.cu - parallel LZMA's lists of positions on the GPU (position_lists.c defines what
+ * it finds)
  *
  * Three kernels:
  *
- * - make_lists: a few warps for a packet, with a table in shared memory, as in tagging.cu.  Each
- *   position gets the last one before it of the same entry: a list is a chain of these.
- * - search: a block for a packet, a thread for every position.  None depends on where the walk will
- *   stop.  The packet's bytes are in shared memory, as they are read many times over, in no order;
- *   the chains, too, if a block can have so much.
- * - walk: a warp for a packet.
+ * - make_lists: TABLE_WARPS warps for each packet, with a table in shared memory (warp.cuh). For
+ *   each position, it finds the one before it with the same entry. A list is a chain of these.
+ *
+ * - search: one block for each packet, one thread for each position. No search depends on where the
+ *   walk will stop. The packet's bytes are in shared memory, since searches read them many times
+ *   over, in no order. So are the chains, if a block can have that much.
+ *
+ * - walk: one warp for each packet.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -17,10 +19,13 @@
 #include "papers/papers.h"
 #include "papers/position_lists.h"
 
+/* TABLE_BITS: bits of the table's index. The matches are the same with any number; with more,
+ * searches pass over fewer positions with other bytes, but fewer blocks fit on a multiprocessor.
+ * SEARCH_THREADS: threads of a search block. */
 #define TABLE_BITS 14
 #define SEARCH_THREADS 1024
 
-/* The words that bytes are read in reach so far behind the packet. */
+/* Loads of whole words read up to this many bytes after the packet. */
 #define BEHIND 16
 
 static_assert(POSITION_LISTS_PACKET_MIN % STEP == 0, "a packet is whole steps");
@@ -34,17 +39,17 @@ struct position_lists_numbers {
     uint32_t hash, list, threshold, packet;
 };
 
-/* A chunk's part of the scratch memory. */
+/* A chunk's scratch memory. */
 struct alignas(16) scratch {
     uint16_t before[LZ_CHUNK_SIZE];
     uint16_t lengths[LZ_CHUNK_SIZE];
 };
 
-/* The packet that a block works on. */
+/* The packet of a block. */
 struct packet {
     const uint32_t *data;
-    uint32_t chunk, begin; /* its chunk, and where it starts in that */
-    uint32_t size;         /* 0: there is none */
+    uint32_t chunk, begin; /* its chunk, and where it starts in the chunk */
+    uint32_t size;         /* bytes; 0: this block has no packet */
 };
 
 static __device__ __forceinline__ packet packet_at(const gpu_view &v, uint32_t size)
@@ -57,8 +62,8 @@ static __device__ __forceinline__ packet packet_at(const gpu_view &v, uint32_t s
     return {(const uint32_t *)(v.input + span.start + begin), chunk, begin, min(left, size)};
 }
 
-/* Leaves, for every position of a packet, the last one before it of the same entry.  Bytes behind the
- * packet take part in the last positions' hashes alone, which no search starts from or meets. */
+/* Stores, for each position of a packet, the position before it with the same entry. Bytes after
+ * the packet change only the hashes of its last positions, which no search uses. */
 static __global__ void __launch_bounds__(TABLE_THREADS)
     make_lists(gpu_view v, position_lists_numbers k)
 {
@@ -88,7 +93,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
     }
 }
 
-/* How many of the first `most` bytes at `here` and `there` are the same. */
+/* Returns how many of the first `most` bytes at `here` and `there` are equal. */
 static __device__ __forceinline__ uint32_t same_bytes(shared_words data, uint32_t here,
                                                       uint32_t there, uint32_t most)
 {
@@ -101,8 +106,8 @@ static __device__ __forceinline__ uint32_t same_bytes(shared_words data, uint32_
     return most;
 }
 
-/* Leaves the length of every position's match, or 0, and its distance in the tags.  With LINKS, the
- * chains are in shared memory. */
+/* Stores the length of each position's match, or 0, in the scratch memory, and its distance in the
+ * tags. With LINKS, the chains are in shared memory. */
 template <bool LINKS>
 static __global__ void __launch_bounds__(SEARCH_THREADS)
     search(gpu_view v, position_lists_numbers k)
@@ -157,7 +162,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     }
 }
 
-/* Puts tags in the place of the distances. */
+/* Replaces the distances by tags. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v, position_lists_numbers k)
 {
     const packet p = packet_at(v, k.packet);
@@ -178,7 +183,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct scratch);
 }
 
-static cudaError_t find(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
 {
     const position_lists_numbers k = numbers_of(level);
     const uint32_t packets = v.chunks * (LZ_CHUNK_SIZE / k.packet);
@@ -209,4 +215,5 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_position_lists = {scratch_size, find, parse, LZ_MIN_MATCH};
+const struct gpu_finder gpu_finder_position_lists = {scratch_size, find_matches, parse,
+                                                     LZ_MIN_MATCH};

@@ -9,7 +9,7 @@
 
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
-#include "pipeline/compress/feed.h"
+#include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
 #include "pipeline/compress/push.h"
 #include "pipeline/compress/small.h"
@@ -211,16 +211,16 @@ static uint64_t workers_bytes(const struct pipeline *p)
     return (uint64_t)(claim + wait + 2) * p->segment_size;
 }
 
-/* Rooms for decompression: each thread decodes one stretch, and some wait for those before them. */
-static int rooms(const struct pipeline_config *config)
+/* Output buffers for decompression: each thread decodes one region, and some wait for those before them. */
+static int expand_buffers(const struct pipeline_config *config)
 {
     const int wanted = config->threads + config->threads / 2 + 2;
     uint64_t most = (uint64_t)wanted;
 
-    if (config->memory > 0 && config->memory / MEMORY_SHARE / EXPAND_ROOM < most)
-        most = config->memory / MEMORY_SHARE / EXPAND_ROOM;
-    if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / EXPAND_ROOM < most)
-        most = config->address_space / ADDRESSES_SHARE / EXPAND_ROOM;
+    if (config->memory > 0 && config->memory / MEMORY_SHARE / EXPAND_BUFFER < most)
+        most = config->memory / MEMORY_SHARE / EXPAND_BUFFER;
+    if (config->address_space > 0 && config->address_space / ADDRESSES_SHARE / EXPAND_BUFFER < most)
+        most = config->address_space / ADDRESSES_SHARE / EXPAND_BUFFER;
     return (int)most;
 }
 
@@ -245,7 +245,7 @@ static bool init_members(struct pipeline *p)
     jobs_init(p, &compression, p->config.open_jobs);
     p->copiers = copiers_new();
     return p->copiers != NULL && crew_init(p, p->config.threads, claimers(p), worker_main) &&
-           ahead_init_spare(p) && parts_init(p) && expand_init(p, rooms(&p->config)) &&
+           ahead_init_spare(p) && parts_init(p) && expand_init(p, expand_buffers(&p->config)) &&
            (p->config.caller_works || small_init(p));
 }
 

@@ -5,7 +5,7 @@
 
 #include "pipeline/compress/claim.h"
 #include "pipeline/compress/facts.h"
-#include "pipeline/compress/feed.h"
+#include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
 #include "pipeline/compress/segment.h"
 #include "pipeline/crew/jobs.h"

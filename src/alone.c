@@ -33,7 +33,7 @@ static bool needs_crew(const struct run *r, const struct file *f, bool minor)
     return r->o->action == ACTION_COMPRESS ||
            (r->o->action != ACTION_LIST &&
             (S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
-            (!minor || testing_stretch() > 0) && pipeline_threads(&r->config) > 1);
+            (!minor || testing_region() > 0) && pipeline_threads(&r->config) > 1);
 }
 
 int alone_do(struct run *r, const char *operand, struct directory *directory)

@@ -19,7 +19,7 @@
 #include "src/testing.h"
 
 /* What decompression's reading and writing need to know. */
-struct reader {
+struct file_reader {
     struct file *f;
     struct expansion *expansion; /* or NULL: one thread does it */
     bool is_announced;           /* the line with the file's name was begun */
@@ -28,7 +28,7 @@ struct reader {
 };
 
 /* Whether the work is to go on; otherwise errno is set. */
-static bool goes_on(const struct reader *r)
+static bool goes_on(const struct file_reader *r)
 {
     if (r->f->is_cancelled == NULL || !*r->f->is_cancelled)
         return true;
@@ -36,7 +36,7 @@ static bool goes_on(const struct reader *r)
     return false;
 }
 
-static void show_progress(struct reader *r)
+static void show_progress(struct file_reader *r)
 {
     if (r->expansion != NULL)
         r->in = expansion_position(r->expansion);
@@ -45,7 +45,7 @@ static void show_progress(struct reader *r)
 
 static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
-    struct reader *r = ctx;
+    struct file_reader *r = ctx;
     ssize_t n;
 
     if (!goes_on(r))
@@ -63,7 +63,7 @@ static ssize_t read_input(void *ctx, void *buf, size_t len)
 
 static int write_output(void *ctx, const void *buf, size_t len)
 {
-    struct reader *r = ctx;
+    struct file_reader *r = ctx;
 
     if (!goes_on(r))
         return -1;
@@ -152,7 +152,7 @@ static void list(struct file *f, const struct gz_info *info)
  * file: in BGZF every 64 KiB are a member with such a field. */
 static void note_extra(void *ctx, unsigned bytes)
 {
-    struct reader *r = ctx;
+    struct file_reader *r = ctx;
 
     if (r->f->o->verbose == 0 || r->has_told_extra)
         return;
@@ -174,11 +174,11 @@ static void report_expansion(struct file *f, const struct pipeline_expansion_sta
 {
     if (f->o->verbose < 2)
         return;
-    if (stats->pieces == 0 || f->out_bytes == 0)
+    if (stats->runs == 0 || f->out_bytes == 0)
         msg_note(&f->m, "%s: decompressed by one thread", f->name);
     else
         msg_note(&f->m, "%s: %" PRIu64 " parts decompressed ahead, %.0f%% of the output", f->name,
-                 stats->pieces, 100 * (double)stats->bytes / (double)f->out_bytes);
+                 stats->runs, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
 /* Says that zlib did ISA-L's work, and what that costs.  Of small files, the cost does not show. */
@@ -200,26 +200,26 @@ static bool may_expand(const struct file *f)
 {
     return f->o->action != ACTION_LIST &&
            (f->is_stdin || !S_ISREG(f->in_stat.st_mode) ||
-            (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_stretch() > 0);
+            (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_region() > 0);
 }
 
 /* Whether that is all there is, and so little that to load ISA-L takes longer. */
 static bool is_small(const struct file *f)
 {
     return options_name_one(f->o) && S_ISREG(f->in_stat.st_mode) &&
-           (uint64_t)f->in_stat.st_size < INF_SMALL && testing_stretch() == 0;
+           (uint64_t)f->in_stat.st_size < INF_SMALL && testing_region() == 0;
 }
 
 /* Opens a stream, with an expansion if there can be one.  If memory is short, what others hold is given back,
  * and one thread does the work.  NULL if that does not help. */
-static struct gz_stream *open_stream(struct reader *r, struct gz_io *io, struct gz_info *info,
+static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, struct gz_info *info,
                                      struct pipeline *p)
 {
     struct pipeline_expansion_stats stats;
     struct gz_stream *s;
 
     if (p != NULL && may_expand(r->f))
-        r->expansion = pipeline_expand(p, r->f->in_fd, testing_stretch(), write_output, r);
+        r->expansion = pipeline_expand(p, r->f->in_fd, testing_region(), write_output, r);
     if (r->expansion != NULL) {
         io->ahead = expansion_ahead(r->expansion);
         s = gz_open(io, info);
@@ -239,7 +239,7 @@ static struct gz_stream *open_stream(struct reader *r, struct gz_io *io, struct 
 
 static bool decompress(struct file *f, struct pipeline *p)
 {
-    struct reader reader = {.f = f};
+    struct file_reader reader = {.f = f};
     struct gz_io io = {.read = read_input,
                        .write = write_output,
                        .ctx = &reader,

@@ -17,7 +17,7 @@
 
 /* Prints the text, or adds it to what is collected.  If memory is short, it comes too early, which
  * is better than not at all. */
-static void put(struct messages *m, const char *text, size_t length)
+static void append(struct messages *m, const char *text, size_t length)
 {
     if (m->collect && m->length + length > m->room) {
         size_t room = 2 * m->room + length;
@@ -62,7 +62,7 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
     }
     va_end(again);
     memcpy(text + length, after, end);
-    put(m, text, length + end);
+    append(m, text, length + end);
     if (text != line)
         free(text);
 }

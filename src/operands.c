@@ -33,7 +33,7 @@
 #include "src/walk.h"
 
 /* The run, and where it is. */
-struct work {
+struct operands {
     struct run run;
     struct line line;
     struct walk walk;
@@ -43,7 +43,7 @@ struct work {
 };
 
 /* The end, for want of memory.  What is under way comes first. */
-static void out_of_memory(struct work *w)
+static void out_of_memory(struct operands *w)
 {
     line_drain(&w->line);
     msg_error(w->run.m, "memory exhausted");
@@ -53,7 +53,7 @@ static void out_of_memory(struct work *w)
 /* --- How a file is worked on ---------------------------------------------------------------- */
 
 /* Whether a file is one that can be worked on beside others. */
-static bool is_plain(const struct work *w, const struct stat *st)
+static bool is_plain(const struct operands *w, const struct stat *st)
 {
     return w->run.side_by_side && S_ISREG(st->st_mode) &&
            /* Hard links are different names of one file, which is then worked on under each. */
@@ -63,7 +63,8 @@ static bool is_plain(const struct work *w, const struct stat *st)
 /* Whether the output exists already, so that -f removes it, or the user is asked.  Beside others,
  * it would be removed even if the program then ends at an earlier file, and the question could come
  * before those about earlier files. */
-static bool has_output(const struct work *w, const char *name, const struct directory *directory)
+static bool has_output(const struct operands *w, const char *name,
+                       const struct directory *directory)
 {
     const char *base = names_base(name), *suffix = names_suffix(base, w->run.o->suffix);
     char *output = NULL;
@@ -103,7 +104,7 @@ static bool is_by_path(const char *operand, const struct directory *directory)
 }
 
 /* Goes into the directory whose path is w->walk.path.  fd is that directory; it is closed. */
-static void enter(struct work *w, int fd, bool by_path)
+static void enter(struct operands *w, int fd, bool by_path)
 {
     int copy = by_path ? -1 : dup(fd), error = 0;
     struct directory *d;
@@ -136,7 +137,7 @@ static void enter(struct work *w, int fd, bool by_path)
 }
 
 /* Decides how an operand, or a file found in a directory, is worked on; `name` is w->walk.path. */
-static void do_file(struct work *w, const char *name, struct directory *directory)
+static void do_file(struct operands *w, const char *name, struct directory *directory)
 {
     const bool is_known =
         directory->is_open && names_base(name)[0] != '\0' && strcmp(name, "-") != 0;
@@ -169,7 +170,7 @@ static void do_file(struct work *w, const char *name, struct directory *director
 }
 
 /* Works on all that is in the directory that was entered, if one was. */
-static void do_entries(struct work *w)
+static void do_entries(struct operands *w)
 {
     struct directory *d;
     bool has_drained = false;
@@ -223,7 +224,7 @@ static bool may_be_side_by_side(const struct options *o)
     return o->pipeline.threads > 1 && !one_file && !in_order && !restores_names && plain_suffix;
 }
 
-static void do_operand(struct work *w, const char *operand)
+static void do_operand(struct operands *w, const char *operand)
 {
     struct directory *directory = directory_of(&w->last, operand);
 
@@ -236,7 +237,7 @@ static void do_operand(struct work *w, const char *operand)
 }
 
 /* Does what the options say to all operands. */
-static void do_all(struct work *w)
+static void do_all(struct operands *w)
 {
     const struct options *o = w->run.o;
 
@@ -263,12 +264,12 @@ static void begin_progress(struct progress *p, const struct options *o)
 
 bool operands_process(const struct options *o, struct messages *m)
 {
-    struct work w = {.run = {.o = o,
-                             .config = o->pipeline,
-                             .m = m,
-                             .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
-                             .side_by_side = may_be_side_by_side(o)},
-                     .to_come = (uint64_t)o->name_count};
+    struct operands w = {.run = {.o = o,
+                                 .config = o->pipeline,
+                                 .m = m,
+                                 .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
+                                 .side_by_side = may_be_side_by_side(o)},
+                         .to_come = (uint64_t)o->name_count};
     struct run *run = &w.run;
     bool may_exit = true;
 

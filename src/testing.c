@@ -34,7 +34,7 @@ void testing_configure(struct pipeline_config *config)
         options->good_batches = atol(fault + 5);
 }
 
-size_t testing_stretch(void)
+size_t testing_region(void)
 {
-    return number_in("GZLZSS_TEST_STRETCH");
+    return number_in("GZLZSS_TEST_REGION");
 }

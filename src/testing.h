@@ -1,5 +1,5 @@
 /*
- * testing.h - what tests ask of the command through the environment (HACKING.md lists the
+ * testing.h - what tests ask of the command through the environment (docs/testing.md lists the
  * variables)
  */
 #ifndef GZLZSS_TESTING_H
@@ -12,6 +12,6 @@
 void testing_configure(struct pipeline_config *config);
 
 /* The bytes of input in each part of what is decompressed; 0: nothing is asked for. */
-size_t testing_stretch(void);
+size_t testing_region(void);
 
 #endif

@@ -69,7 +69,7 @@ damage() {
         "$name: bgzf.gz: extra field of 6 bytes ignored" $'bgzf.gz:\t OK'
     for option in -tvv -lv -lvv; do
         for threads in 1 2 4; do
-            GZLZSS_TEST_STRETCH=64 ends_with 0 "$GZLZSS" $option -p$threads bgzf.gz
+            GZLZSS_TEST_REGION=64 ends_with 0 "$GZLZSS" $option -p$threads bgzf.gz
             [ "$(grep -c 'extra field' stderr)" -eq 1 ] || fail "$option -p$threads"
         done
     done

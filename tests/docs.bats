@@ -129,24 +129,62 @@ accepted() {
     says man/gzlzss.1 "^0 to $last\\.\$"
     says man/gzlzss.1 "^\\.Fl $((last + 1))\$"
     says man/gzlzss.1 "^\\.It Fl 10 ,.* $last\$"
-    says README.md "^| .*\`-$last\`, \`--level=N\` |"
-    says README.md "^| level | ${all% }\$"
+    says README.md "levels 0 to $last"
+    says docs/gpu.md "^| level | ${all% }\$"
     [ "${#unsaid[@]}" -eq 0 ] || fail "these lack lines: $(printf '\n%s' "${unsaid[@]}")"
 }
 
 @test "the manual pages are clean" {
     have mandoc || skip "mandoc is not installed"
-    # Which manuals they refer to are installed says nothing about them.
-    mandoc -T lint "$srcdir"/man/*.[13] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db' >complaints || true
+    # Ignore whether the manuals that they refer to are installed, and that .Os, which fills the footer,
+    # names gzlzss and its version.
+    mandoc -T lint "$srcdir"/man/*.[13] 2>&1 |
+        grep -v 'referenced manual not found\|outdated mandoc.db\|explicitly specified: Os gzlzss ' >complaints ||
+        true
     [ ! -s complaints ] || fail "$(cat complaints)"
 }
 
-# apt_lists prints the packages of each command in README.md that installs some, a line each.
-apt_lists() {
-    sed -n 's/^    sudo apt-get install //p' "$srcdir/README.md"
+@test "every file that names the version names the same one" {
+    sh "$srcdir/build-aux/version.sh" || fail "see docs/releasing.md"
+    "$GZLZSS" --version | head -n 1 | grep -q -w -F "$(sed -n 's/^#define GZLZSS_VERSION_STRING "\(.*\)"$/\1/p' \
+        "$srcdir/include/gzlzss.h")" || fail "$("$GZLZSS" --version)"
 }
 
-@test "README.md names the packages that the Debian package is built with, and no other" {
+@test "the check of versions sees each place with another version" {
+    local place
+    mkdir -p include man debian
+    cp "$srcdir"/configure.ac "$srcdir"/NEWS.md .
+    cp "$srcdir"/include/gzlzss.h include
+    cp "$srcdir"/man/*.[13] man
+    echo 'gzlzss (0.2.0) unstable; urgency=medium' >debian/changelog
+    sed -i "1s/0.2.0/$(sed -n 's/^AC_INIT(\[gzlzss\], \[\(.*\)\]).*/\1/p' configure.ac)/" debian/changelog
+    sh "$srcdir/build-aux/version.sh" .
+    # other FILE SCRIPT: with that change, the check fails, and its only line is about FILE.
+    other() {
+        cp "$1" kept
+        sed -i "$2" "$1"
+        ! sh "$srcdir/build-aux/version.sh" . >complaints || fail "$1, $2: no complaint"
+        [ "$(cut -d : -f 1 complaints)" = "$1" ] || fail "$1, $2: $(cat complaints)"
+        cp kept "$1"
+    }
+    other NEWS.md '0,/^## [0-9.]*/ s//## 9.9.9/'
+    other debian/changelog '1s/(.*)/(9.9.9)/'
+    other include/gzlzss.h 's/\(VERSION_STRING\) .*/\1 "9.9.9"/'
+    for part in MAJOR MINOR PATCH; do
+        other include/gzlzss.h "s/\(VERSION_$part\) .*/\1 99/"
+    done
+    for place in man/*; do
+        other "$place" 's/^\.Os .*/.Os "gzlzss 9.9.9"/'
+        other "$place" 's/^\.Os .*/.Os/'
+    done
+}
+
+# apt_lists prints the packages of each command in docs/building.md that installs some, a line each.
+apt_lists() {
+    sed -n 's/^    sudo apt-get install //p' "$srcdir/docs/building.md"
+}
+
+@test "docs/building.md names the packages that the Debian package is built with, and no other" {
     [ -f "$srcdir/debian/control" ] || skip "there is no debian/ here"
     # Without versions, architectures and profiles; debhelper-compat is a name of debhelper's.
     sed -n '/^Build-Depends:/,/^[^ ]*$/ s/^ \([a-z0-9+.-]*\).*/\1/p' "$srcdir/debian/control" |
@@ -157,5 +195,24 @@ apt_lists() {
     apt_lists | sed -n 1p | sorted >build
     apt_lists | sed -n 2p | sorted >package
     { echo build-essential; comm -23 depends build; } | sort | diff - package ||
-        fail "debian/control (<) and README.md (>) differ"
+        fail "debian/control (<) and docs/building.md (>) differ"
+}
+
+# links FILE prints the relative targets of its links, without anchors.
+links() {
+    # shellcheck disable=SC2016 # The backquotes are Markdown's.
+    sed 's/`[^`]*`//g' "$srcdir/$1" | grep -o '](\([^)]*\))' | sed -e 's/^](//' -e 's/)$//' -e 's/#.*//' |
+        grep -v '^http' || true
+}
+
+@test "links between the documents lead to files" {
+    local document target wrong=()
+    for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md docs/architecture.md \
+        docs/building.md docs/decompression.md docs/format.md docs/gpu.md docs/performance.md \
+        docs/releasing.md docs/testing.md bench/gpu-notes.md bench/levels.md bench/library.md bench/papers.md; do
+        for target in $(links "$document"); do
+            [ -e "$srcdir/$(dirname "$document")/$target" ] || wrong+=("$document: $target")
+        done
+    done
+    [ "${#wrong[@]}" -eq 0 ] || fail "there are no such files: $(printf '\n%s' "${wrong[@]}")"
 }

@@ -31,19 +31,19 @@ as_one() {
         esac
         for stretch in $stretches; do
             status=0
-            GZLZSS_TEST_STRETCH=$stretch "$GZLZSS" -dcv -p"$threads" "$@" <"$file" >many 2>many.err || status=$?
+            GZLZSS_TEST_REGION=$stretch "$GZLZSS" -dcv -p"$threads" "$@" <"$file" >many 2>many.err || status=$?
             is_same || fail "$file: -p$threads, parts of $stretch bytes: status $status, not $expected"
         done
         status=0
         # shellcheck disable=SC2002 # It is to be a pipe.
-        cat "$file" | GZLZSS_TEST_STRETCH=5000 "$GZLZSS" -dcv -p"$threads" "$@" >many 2>many.err || status=$?
+        cat "$file" | GZLZSS_TEST_REGION=5000 "$GZLZSS" -dcv -p"$threads" "$@" >many 2>many.err || status=$?
         is_same || fail "$file, from a pipe: -p$threads: status $status, not $expected"
     done
 }
 
 # ahead FILE [STRETCH]: some parts are decoded ahead, as -vv tells.
 ahead() {
-    GZLZSS_TEST_STRETCH=${2-20000} "$GZLZSS" -tvv -p4 "$1" 2>messages
+    GZLZSS_TEST_REGION=${2-20000} "$GZLZSS" -tvv -p4 "$1" 2>messages
     grep -q '[1-9][0-9]* parts decompressed ahead, [1-9]' messages || fail "$1: $(cat messages)"
 }
 
@@ -155,7 +155,7 @@ ahead() {
         status=0
         "$GZLZSS" -dc -p1 cut.gz >one 2>one.err || status=$?
         [ "$status" -eq 1 ]
-        ends_with 1 env GZLZSS_TEST_STRETCH=$((1000 * n)) "$GZLZSS" -dc -p4 cut.gz
+        ends_with 1 env GZLZSS_TEST_REGION=$((1000 * n)) "$GZLZSS" -dc -p4 cut.gz
         cmp stdout one
         cmp stderr one.err
     done
@@ -173,7 +173,7 @@ ahead() {
         printf "\\$(printf %o $((byte ^ 1 << n % 8)))" | dd of=bad.gz bs=1 seek=$at conv=notrunc status=none
         status=0
         "$GZLZSS" -dc -p1 bad.gz >one 2>one.err || status=$?
-        ends_with "$status" env GZLZSS_TEST_STRETCH=$((2000 * n)) "$GZLZSS" -dc -p4 bad.gz
+        ends_with "$status" env GZLZSS_TEST_REGION=$((2000 * n)) "$GZLZSS" -dc -p4 bad.gz
         cmp stdout one
         cmp stderr one.err
     done
@@ -277,7 +277,7 @@ rows() {
         cp "f$n" "f$n.good"
         "$GZLZSS" -b 64 "f$n"
     done
-    export GZLZSS_TEST_STRETCH=10000
+    export GZLZSS_TEST_REGION=10000
     "$GZLZSS" -t -p4 f?.gz
     "$GZLZSS" -dk -p4 f?.gz
     for n in $(seq 6); do
@@ -294,7 +294,7 @@ rows() {
     [ -w /dev/full ] || skip "there is no /dev/full"
     "$GZLZSS" -c -b 64 plain >f.gz
     status=0
-    GZLZSS_TEST_STRETCH=10000 "$GZLZSS" -dc -p4 f.gz >/dev/full 2>messages || status=$?
+    GZLZSS_TEST_REGION=10000 "$GZLZSS" -dc -p4 f.gz >/dev/full 2>messages || status=$?
     [ "$status" -eq 1 ]
     grep -q 'No space left on device' messages
 }
@@ -313,7 +313,7 @@ rows() {
             rm -f status
             {
                 [ $way = killed ] || trap '' PIPE
-                GZLZSS_TEST_STRETCH=10000 timeout 20 "$GZLZSS" -dc -p$threads <fifo 2>messages ||
+                GZLZSS_TEST_REGION=10000 timeout 20 "$GZLZSS" -dc -p$threads <fifo 2>messages ||
                     echo $? >status
             } | head -c 3000000 >some
             kill "$writer" 2>/dev/null || true

@@ -16,7 +16,7 @@ GZLZSS=$GZLZSS_COMMAND
 # the programs under test.
 export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
-unset GZLZSS_TEST_MPI_WAVE GZLZSS_TEST_STRETCH
+unset GZLZSS_TEST_MPI_WAVE GZLZSS_TEST_REGION
 
 # no_ignored_signals fails if a signal that the command deals with was ignored when Bats started:
 # the tests could not send it.  Each bit stands for one: HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.

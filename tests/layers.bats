@@ -24,12 +24,12 @@ complains() {
     sh "$layers"
 }
 
-@test "HACKING.md has the list that is checked" {
+@test "docs/architecture.md has the list that is checked" {
     sh "$layers" --list >list
     [ "$(wc -l <list)" -ge 10 ]
     while read -r folder used; do
-        grep -q "^| \`$folder/\` |.*| ${used:-nothing} |\$" "$srcdir/HACKING.md" ||
-            fail "HACKING.md lacks: $folder may use ${used:-nothing}"
+        grep -q "^| \`$folder/\` |.*| ${used:-nothing} |\$" "$srcdir/docs/architecture.md" ||
+            fail "docs/architecture.md lacks: $folder may use ${used:-nothing}"
     done <list
 }
 
@@ -72,10 +72,10 @@ END
 
 @test "a room of the pipeline that uses one above it, and a look into what another file owns" {
     mkdir -p pipeline/crew pipeline/compress
-    printf '#include "pipeline/compress/feed.h"\n' >pipeline/crew/jobs.c
+    printf '#include "pipeline/compress/gpu_feed.h"\n' >pipeline/crew/jobs.c
     printf '#include "pipeline/crew/jobs.h"\nint f(struct pipeline *p) { return p->slots.held; }\n' \
-        >pipeline/compress/feed.c
+        >pipeline/compress/gpu_feed.c
     printf 'int held(struct pipeline *p) { return p->slots.held; }\n' >pipeline/crew/slots.c
-    complains 'pipeline/compress/feed.c:2: only pipeline/crew/slots.c may look into p->slots' \
-        'pipeline/crew/jobs.c:1: pipeline/crew/ may not use pipeline/compress/ (pipeline/compress/feed.h)'
+    complains 'pipeline/compress/gpu_feed.c:2: only pipeline/crew/slots.c may look into p->slots' \
+        'pipeline/crew/jobs.c:1: pipeline/crew/ may not use pipeline/compress/ (pipeline/compress/gpu_feed.h)'
 }

@@ -193,7 +193,7 @@ piped() {
     "$GZLZSS" -c f >f.gz
     "$GZLZSS" -c -b 64 f >marks.gz
     cp f expected
-    export GZLZSS_TEST_STRETCH=50000
+    export GZLZSS_TEST_REGION=50000
     for command in "$GZLZSS -dc -p4 f.gz" "$GZLZSS -dc -p2 marks.gz" "piped $GZLZSS -dc -p4"; do
         # shellcheck disable=SC2086 # There are several words in it.
         each_fails $command

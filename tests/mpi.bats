@@ -89,7 +89,7 @@ make_inputs() {
                 mv "$f.gz" "y${f#x}.gz"
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
-            GZLZSS_TEST_STRETCH=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
+            GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
             # What has marks is decompressed by all: from the third size on there are some.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
@@ -138,7 +138,7 @@ differ() {
         differ -n -k -b 32 "-$level" x
         cmp want x.gz
         mv x.gz y.gz
-        GZLZSS_TEST_STRETCH=20000 differ -vv -d y.gz
+        GZLZSS_TEST_REGION=20000 differ -vv -d y.gz
         cmp x y
         lacks 'one rank' stderr
         rm y
@@ -162,7 +162,7 @@ differ() {
     "$GEN" text 400000 >x
     { "$GZLZSS" -b 32 -c x; "$GZLZSS" -c <x; "$GZLZSS" -b 32 -n <x; } >several.gz
     cat x x x >want
-    GZLZSS_TEST_STRETCH=20000 mpi_ends_with 0 3 -p2 -d -k -vv several.gz
+    GZLZSS_TEST_REGION=20000 mpi_ends_with 0 3 -p2 -d -k -vv several.gz
     cmp want several
     lacks 'one rank' stderr
     rm several
@@ -174,7 +174,7 @@ differ() {
     fi
     if have pigz; then
         pigz -i -b 32 -p 2 -c x >by-pigz.gz
-        GZLZSS_TEST_STRETCH=20000 mpi_ends_with 0 2 -d -vv by-pigz.gz
+        GZLZSS_TEST_REGION=20000 mpi_ends_with 0 2 -d -vv by-pigz.gz
         cmp x by-pigz
         lacks 'one rank' stderr
     fi
@@ -191,7 +191,7 @@ differ() {
     "$GZLZSS" -b 32 -k x
     cp x want
     rm x
-    GZLZSS_TEST_STRETCH=5000 mpi_ends_with 0 3 -p2 -d -vv x.gz
+    GZLZSS_TEST_REGION=5000 mpi_ends_with 0 3 -p2 -d -vv x.gz
     cmp want x
     grep -q 'its parts do not fit together: one rank decompresses it' stderr
 }
@@ -240,7 +240,7 @@ differ() {
             "$GZLZSS" $args -k "$f" 2>&1 | sed 's/^gzlzss:/gzlzss-mpi:/'
         done >want
         rm -f x-garbage x-zeros
-        GZLZSS_TEST_STRETCH=20000 mpi_ends_with 1 3 -p2 $args -k x-*.gz
+        GZLZSS_TEST_REGION=20000 mpi_ends_with 1 3 -p2 $args -k x-*.gz
         cmp want stderr || fail "$args: $(cat stderr)"
         if [ "$args" = -d ]; then
             nothing_left_but x-crc.gz x-empty.gz x-garbage x-garbage.gz x-header.gz x-length.gz x-middle.gz \
@@ -260,7 +260,7 @@ differ() {
     # The threads of one rank have found a mark, and wait.  When they go on, the file ends in a
     # block's header, behind the first mark that they decode from.
     cut=$(grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' x.gz | awk -F: '$1 > 40003 { print $1 + 19; exit }')
-    GZLZSS_TEST_STRETCH=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
+    GZLZSS_TEST_REGION=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
         -n 1 strace -f -o trace -P "$PWD/x.gz" -e trace=pread64 -e inject=pread64:delay_enter=2000000:when=2 \
         "$MPI" -d -p2 -vv x.gz 2>stderr </dev/null 3>&- &
     pid=$!
@@ -296,7 +296,7 @@ fails() {
 @test "a rank that cannot open or write: all end, with one message, and the input stays" {
     needs_strace
     # shellcheck disable=SC2031 # each test has its own
-    export GZLZSS_TEST_MPI_WAVE=65536 GZLZSS_TEST_STRETCH=20000
+    export GZLZSS_TEST_MPI_WAVE=65536 GZLZSS_TEST_REGION=20000
     "$GEN" text 1000000 >copy
     "$GZLZSS" -b 32 -c copy >copy.gz
     for rank in 0 1; do
@@ -334,7 +334,7 @@ fails() {
     [ "$(ls -A full)" = x ]
     "$GEN" zeros 3000000 | "$GZLZSS" -b 32 >full/x.gz
     rm full/x
-    GZLZSS_TEST_STRETCH=1000 mpi_ends_with 1 3 -p2 -d full/x.gz
+    GZLZSS_TEST_REGION=1000 mpi_ends_with 1 3 -p2 -d full/x.gz
     stderr_is '' 'gzlzss-mpi: full/x: No space left on device'
     [ "$(ls -A full)" = x.gz ]
 }

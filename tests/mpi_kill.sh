@@ -15,7 +15,7 @@ mpi=$(dirname "$gzlzss")/gzlzss-mpi
 mpirun=${MPIRUN:-mpirun}
 gen=${GEN:?must be the path of tests/gen}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export GZLZSS_TEST_MPI_WAVE=262144 GZLZSS_TEST_STRETCH=262144
+export GZLZSS_TEST_MPI_WAVE=262144 GZLZSS_TEST_REGION=262144
 unset GZLZSS GZIP
 
 work=$(mktemp -d) && cd "$work" || exit 1

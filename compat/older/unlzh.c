@@ -58,7 +58,7 @@ struct lzh {
 };
 
 /* The next n bits, n up to 16, taken from the input. */
-static unsigned take(struct lzh *z, struct gz_stream *s, unsigned n)
+static unsigned take_bits(struct lzh *z, struct gz_stream *s, unsigned n)
 {
     if (n == 0)
         return 0;
@@ -143,21 +143,21 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
                               unsigned gap)
 {
     uint8_t lengths[(1 << T_BITS) + 3] = {0};
-    const unsigned n = take(z, s, bits);
+    const unsigned n = take_bits(z, s, bits);
 
     if (n == 0) {
-        set_lone(&z->pt, take(z, s, bits));
+        set_lone(&z->pt, take_bits(z, s, bits));
         return true;
     }
     for (unsigned i = 0; i < n;) {
-        unsigned length = take(z, s, 3);
+        unsigned length = take_bits(z, s, 3);
         if (length == 7)
-            while (take(z, s, 1) != 0)
+            while (take_bits(z, s, 1) != 0)
                 if (++length > MAX_WORD)
                     return false;
         lengths[i++] = (uint8_t)length;
         if (i == gap)
-            i += take(z, s, 2);
+            i += take_bits(z, s, 2);
     }
     return set_lengths(&z->pt, lengths, symbols);
 }
@@ -166,10 +166,10 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
 static bool read_c(struct lzh *z, struct gz_stream *s)
 {
     uint8_t lengths[1 << C_BITS] = {0};
-    const unsigned n = take(z, s, C_BITS);
+    const unsigned n = take_bits(z, s, C_BITS);
 
     if (n == 0) {
-        set_lone(&z->c, take(z, s, C_BITS));
+        set_lone(&z->c, take_bits(z, s, C_BITS));
         return true;
     }
     for (unsigned i = 0; i < n;) {
@@ -181,14 +181,14 @@ static bool read_c(struct lzh *z, struct gz_stream *s)
             continue;
         }
         /* They may go beyond n, and beyond all symbols. */
-        i += symbol == 0 ? 1 : symbol == 1 ? take(z, s, 4) + 3 : take(z, s, C_BITS) + 20;
+        i += symbol == 0 ? 1 : symbol == 1 ? take_bits(z, s, 4) + 3 : take_bits(z, s, C_BITS) + 20;
     }
     return set_lengths(&z->c, lengths, C_SYMBOLS);
 }
 
 /* --- Data ----------------------------------------------------------------------------------- */
 
-static inline bool put(struct lzh *z, struct gz_stream *s, uint8_t byte)
+static inline bool put_byte(struct lzh *z, struct gz_stream *s, uint8_t byte)
 {
     z->window[z->pos++] = byte;
     if (z->pos < WINDOW)
@@ -204,9 +204,9 @@ static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned le
     if (distance >= P_SYMBOLS)
         return GZ_BAD_TABLE;
     if (distance > 1)
-        distance = (1u << (distance - 1)) + take(z, s, distance - 1);
+        distance = (1u << (distance - 1)) + take_bits(z, s, distance - 1);
     for (unsigned from = z->pos - distance - 1; length != 0; length--)
-        if (!put(z, s, z->window[from++ % WINDOW]))
+        if (!put_byte(z, s, z->window[from++ % WINDOW]))
             return GZ_WRITE_ERROR;
     return GZ_OK;
 }
@@ -224,7 +224,7 @@ static enum gz_status read_block(struct lzh *z, struct gz_stream *s, unsigned it
             status = GZ_BAD_TABLE;
         else if (symbol > UINT8_MAX)
             status = copy_match(z, s, symbol - (UINT8_MAX + 1) + MIN_MATCH);
-        else if (!put(z, s, (uint8_t)symbol))
+        else if (!put_byte(z, s, (uint8_t)symbol))
             status = GZ_WRITE_ERROR;
         if (status != GZ_OK)
             return status;
@@ -241,7 +241,7 @@ enum gz_status gz_read_lzh(struct gz_stream *s)
         return GZ_NO_MEMORY;
     set_lone(&z->c, 0);
     set_lone(&z->pt, 0);
-    for (unsigned items; status == GZ_OK && (items = take(z, s, 16)) != 0;)
+    for (unsigned items; status == GZ_OK && (items = take_bits(z, s, 16)) != 0;)
         status = read_block(z, s, items);
     /* Zeros instead of what could not be read must not pass for data. */
     if (status != GZ_WRITE_ERROR && s->in_stop == GZ_READ_ERROR)

@@ -59,7 +59,7 @@ struct lzw {
 };
 
 /* Makes at least 56 bits available, or as many as the input still has. */
-static inline void fill(struct lzw *z, struct gz_stream *s)
+static inline void fill_bits(struct lzw *z, struct gz_stream *s)
 {
     if (s->in_end - s->in_pos >= 8) {
         z->bits |= load64(s->in + s->in_pos) << z->bit_count;
@@ -80,7 +80,7 @@ static inline void fill(struct lzw *z, struct gz_stream *s)
 static bool end_group(struct lzw *z, struct gz_stream *s)
 {
     for (; z->in_group % 8 != 0; z->in_group++) {
-        fill(z, s);
+        fill_bits(z, s);
         if (z->bit_count < z->width)
             return false;
         z->bits >>= z->width;
@@ -137,7 +137,7 @@ static inline bool next_code(struct lzw *z, struct gz_stream *s, uint32_t *code)
         widen(z);
     }
     if (z->bit_count < z->width)
-        fill(z, s);
+        fill_bits(z, s);
     if (z->bit_count < z->width)
         return false;
     *code = (uint32_t)(z->bits & ((1u << z->width) - 1));

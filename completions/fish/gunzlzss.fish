@@ -1,2 +1,2 @@
-# gunzlzss.fish - completions for gunzlzss in fish: those of the command that it is short for
+# gunzlzss.fish - completions for gunzlzss in fish, which is short for "gzlzss -d"
 complete -c gunzlzss -w 'gzlzss -d'

@@ -1,16 +1,16 @@
 # gzlzss.fish - completions for gzlzss in fish
 #
-# gunzlzss.fish and gzlzsscat.fish, beside this file, do the rest.  To add an option, add a line.
-# tests/docs.bats compares the options with those of "gzlzss --help".
+# gunzlzss.fish and gzlzsscat.fish, in the same directory, serve the commands of these names.  To add
+# an option, add a line here.  tests/docs.bats compares the options with those of "gzlzss --help".
 
-# Whether the command line so far asks for decompression, or for a look into compressed files.
+# Succeeds if the command line so far asks to decompress, list or test files.
 function __gzlzss_decompresses
     set -l words (commandline -opc)
     string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--test)$' $words[2..-1]
 end
 
-# The files that the word to complete may mean, as fish completes them for any command, and of these
-# the directories and those with a suffix of compressed files.
+# Prints the files that fish would offer for any command, reduced to directories and to names with a
+# suffix of compressed files.
 function __gzlzss_compressed_files
     complete -C "__gzlzss_no_such_command "(commandline -ct) |
         string match -ri -- '.*(?:/|\.gz|\.z|\.tgz|\.taz|-gz|[-_]z|\.zip)$'
@@ -25,7 +25,7 @@ function __gzlzss_matchers
     gzlzss --matcher=help 2>/dev/null | string replace -rf '^([a-z0-9-]+): (.*)' '$1\t$2'
 end
 
-# The last level, as --help knows it.
+# Prints the highest level that --help names.
 function __gzlzss_last_level
     gzlzss --help 2>/dev/null | string replace -rf '.* level 1 .* to ([0-9]+) .*' '$1'
 end

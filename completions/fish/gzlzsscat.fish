@@ -1,2 +1,2 @@
-# gzlzsscat.fish - completions for gzlzsscat in fish: those of the command that it is short for
+# gzlzsscat.fish - completions for gzlzsscat in fish, which is short for "gzlzss -cd"
 complete -c gzlzsscat -w 'gzlzss -cd'

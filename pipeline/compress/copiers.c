@@ -48,7 +48,7 @@ void copiers_free(struct copiers *c)
 }
 
 /* Takes one that nobody uses, or makes one; NULL with errno set. */
-static struct idle_copier *take(struct copiers *c, int device)
+static struct idle_copier *take_idle_copier(struct copiers *c, int device)
 {
     char error[GPU_ERROR_SIZE];
     struct idle_copier **link, *i;
@@ -84,7 +84,7 @@ bool copiers_copy(struct copiers *c, int device, void *to, const void *from, siz
 
     if (len == 0)
         return true;
-    i = take(c, device);
+    i = take_idle_copier(c, device);
     if (i == NULL)
         return false;
     ok = gpu_copy(i->copier, to, from, len, error);

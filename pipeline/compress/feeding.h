@@ -1,14 +1,14 @@
 /*
  * feeding.h - GPU batches: how many are at work, and which segments wait for GPUs and behind them
  *
- * feed.h fills them.  Without GPUs (p->feeding is NULL), nothing is ever fed or waits.
+ * gpu_feed.h fills them.  Without GPUs (p->feeding is NULL), nothing is ever fed or waits.
  */
 #ifndef GZLZSS_FEEDING_H
 #define GZLZSS_FEEDING_H
 
 #include "pipeline/crew/state.h"
 
-/* A thread, and a GPU's batch that it has to itself.  feed.c fills it. */
+/* A thread, and a GPU's batch that it has to itself.  gpu_feed.c fills it. */
 struct feeder {
     struct pipeline *pipeline;
     pthread_t thread;

@@ -12,7 +12,7 @@
 #include "pipeline/crew/workers.h"
 
 struct parts {
-    struct split *first; /* segments with chunks that nobody has taken */
+    struct match_split *first; /* segments with chunks that nobody has taken */
 };
 
 bool parts_init(struct pipeline *p)
@@ -26,7 +26,7 @@ void parts_free(struct pipeline *p)
     free(p->parts);
 }
 
-struct split *parts_to_match(const struct pipeline *p)
+struct match_split *parts_to_match(const struct pipeline *p)
 {
     return p->parts->first;
 }
@@ -42,7 +42,7 @@ void offer_parts(struct worker *w, const struct slot *s)
     if (!policy_may_split(&facts, s->len, jobs_segments_left(p) + jobs_waiting(p),
                           crew_claimers(p)))
         return;
-    w->split = (struct split){
+    w->split = (struct match_split){
         .in = s->in,
         .len = s->len,
         .matcher = w->tools->matcher,
@@ -54,7 +54,7 @@ void offer_parts(struct worker *w, const struct slot *s)
     crew_call(p);
 }
 
-void match_some(struct worker *w, struct split *split)
+void match_some(struct worker *w, struct match_split *split)
 {
     struct pipeline *p = w->pipeline;
     const bool is_owner = split == &w->split;
@@ -69,7 +69,7 @@ void match_some(struct worker *w, struct split *split)
         split->end -= count;
     split->busy++;
     if (split->next == split->end) {
-        struct split **link = &p->parts->first;
+        struct match_split **link = &p->parts->first;
 
         while (*link != split)
             link = &(*link)->link;
@@ -93,7 +93,7 @@ void match_some(struct worker *w, struct split *split)
 void finish_parts(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
-    struct split *split = &w->split;
+    struct match_split *split = &w->split;
 
     lock(p);
     while (split->next < split->end)

@@ -15,7 +15,7 @@ bool parts_init(struct pipeline *p);
 void parts_free(struct pipeline *p);
 
 /* A segment with chunks that nobody has taken, or NULL. */
-struct split *parts_to_match(const struct pipeline *p);
+struct match_split *parts_to_match(const struct pipeline *p);
 
 /* Lets others help the worker with the segment that it has claimed, if that helps. */
 void offer_parts(struct worker *w, const struct slot *s);
@@ -23,7 +23,7 @@ void offer_parts(struct worker *w, const struct slot *s);
 /* Takes chunks of the segment that nobody has taken, of which there is one at least, and matches
  * them.  The owner takes the first, and goes on with its tables; others take the last.  Gives up
  * the lock meanwhile. */
-void match_some(struct worker *w, struct split *p);
+void match_some(struct worker *w, struct match_split *p);
 
 /* Matches the chunks of the worker's segment that nobody has taken, and waits for the others;
  * called without the lock. */

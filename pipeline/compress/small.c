@@ -27,9 +27,9 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
 }
 
 /* Takes memory that nobody uses, or makes some; NULL if memory is short. */
-static struct tools *take_tools(struct pipeline *p)
+static struct worker_tools *take_tools(struct pipeline *p)
 {
-    struct tools *t = (struct tools *)shelves_take(p->small);
+    struct worker_tools *t = (struct worker_tools *)object_cache_take(p->small);
 
     if (t != NULL)
         return t;
@@ -44,7 +44,7 @@ static struct tools *take_tools(struct pipeline *p)
 }
 
 /* Matches and encodes, or stores; returns the bytes in t->out.  The CPU's matches are right. */
-static size_t encode(const struct pipeline *p, struct tools *t, struct pipeline_job *request)
+static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request)
 {
     const enum huff_end end = request->extent == PIPELINE_RANGE ? HUFF_MARK : HUFF_LAST;
     const struct lz_chunk *chunks;
@@ -65,7 +65,7 @@ static size_t encode(const struct pipeline *p, struct tools *t, struct pipeline_
 
 bool small_compress(struct pipeline *p, struct pipeline_job *request)
 {
-    struct tools *t = take_tools(p);
+    struct worker_tools *t = take_tools(p);
     uint8_t trailer[GZ_TRAILER_SIZE];
     struct iovec parts[3];
     size_t out_len;
@@ -91,7 +91,7 @@ bool small_compress(struct pipeline *p, struct pipeline_job *request)
             request->error_number = errno;
         }
     }
-    shelves_leave(p->small, &t->kept);
+    object_cache_put(p->small, &t->kept);
     request->is_over = true;
     return true;
 }
@@ -101,18 +101,18 @@ bool small_init(struct pipeline *p)
     p->small = malloc(sizeof(*p->small));
     if (p->small == NULL)
         return false;
-    shelves_init(p->small);
+    object_cache_init(p->small);
     return true;
 }
 
-static void give_back(struct shelved *kept)
+static void give_back(struct cached_object *kept)
 {
-    tools_free((struct tools *)kept);
+    tools_free((struct worker_tools *)kept);
 }
 
 void small_free(struct pipeline *p)
 {
     if (p->small != NULL)
-        shelves_free(p->small, give_back);
+        object_cache_free(p->small, give_back);
     free(p->small);
 }

@@ -15,7 +15,7 @@
  *              5. begin a job; or do all of it, if it is small;
  *              6. match chunks of a segment that another worker has claimed;
  *              7. for a file that is being decompressed, accept, resolve or write what was decoded,
- *                 or decode a stretch of it.
+ *                 or decode a region of it.
  *              A thread that waits for a job may be the first worker meanwhile, one at a time.
  *   feeders    are threads that each have a batch of a GPU.  They fill it with segments, of any
  *              jobs, have it matched, and hand the segments to the workers.  When all of these are
@@ -39,7 +39,7 @@
  * then to the pipeline.  Segments that are read ahead, or pushed, are in memory of their own: it
  * belongs to the thread that reads or pushes, then to the thread that copies it to where it is matched.  A
  * worker's matcher is its own, except for the memory for results: while others match chunks of its
- * segment (struct split), each writes the results of the chunks that it took.
+ * segment (struct match_split), each writes the results of the chunks that it took.
  *
  * If an input is in a GPU's memory, a feeder only says where its segments are.  The GPU copies them
  * from there, also into the batch's memory on the host.  If that fails, workers read these segments
@@ -82,7 +82,7 @@
  *              write       a job's output, in order
  *              store       a segment of level 0
  *              segment     matching and encoding one, and small jobs
- *              feed        filling GPU batches
+ *              gpu_feed filling GPU batches
  *              small       small inputs in memory, by the calling thread alone
  *   expand/    decompression by many threads (expansion.h)
  *   work       what a worker does next
@@ -93,7 +93,7 @@
 
 #include <pthread.h>
 
-#include "base/shelves.h"
+#include "base/object_cache.h"
 #include "huffman/huffman.h"
 #include "lzss/lzss.h"
 #include "pipeline/crew/request.h"
@@ -141,8 +141,8 @@ struct slots {
 /* --- Workers -------------------------------------------------------------------------------- */
 
 /* A worker's memory.  It carries nothing from one segment to the next. */
-struct tools {
-    struct shelved kept; /* while nobody uses it, for small.c */
+struct worker_tools {
+    struct cached_object kept; /* while nobody uses it, for small.c */
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
     uint8_t *in;  /* a segment and LZ_INPUT_PAD */
@@ -152,7 +152,7 @@ struct tools {
 /* A segment that several workers match: the owner from the front on, others parts from the end.
  * The results go to the owner's matcher.  in, len and matcher are the owner's, and do not change
  * while others are busy; the lock protects the rest. */
-struct split {
+struct match_split {
     const uint8_t *in;
     size_t len;
     struct lz_matcher *matcher;     /* the owner's; NULL: nothing is split */
@@ -160,15 +160,15 @@ struct split {
     unsigned busy;                  /* workers that match some */
     double seconds;                 /* their time, summed, */
     uint64_t counters[LZ_COUNTERS]; /* and their counts */
-    struct split *link;             /* the next in the list */
+    struct match_split *link;       /* the next in the list */
 };
 
 struct worker {
     struct pipeline *pipeline;
     pthread_t thread; /* but for the first, if that is the caller */
-    struct tools *tools;
+    struct worker_tools *tools;
     bool lacks_memory;           /* it got none the last time that it needed some */
-    struct split split;          /* parts.c's */
+    struct match_split split;    /* parts.c's */
     struct expand_tools *expand; /* its memory to decompress, or NULL; expand/'s */
 };
 
@@ -308,8 +308,8 @@ struct pipeline {
     struct feeding *feeding;               /* feeding.c; NULL with BACKEND_CPU */
     struct parts *parts;                   /* parts.c */
     struct spare_segments *spare_segments; /* ahead.c: memory for what is pushed */
-    struct shelves *small;       /* small.c: tools that nobody uses; NULL if the caller works */
-    struct expanding *expanding; /* expand/'s regions.c */
+    struct object_cache *small;  /* small.c: tools that nobody uses; NULL if the caller works */
+    struct expansions *expansions; /* expand/ */
 };
 
 /* Functions that take a struct pipeline, job, worker or feeder are called with the lock held,

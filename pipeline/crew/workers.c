@@ -182,7 +182,7 @@ void crew_tell(const struct pipeline *p, struct policy_facts *f)
 
 /* --- Their memory --------------------------------------------------------------------------- */
 
-void tools_free(struct tools *t)
+void tools_free(struct worker_tools *t)
 {
     if (t == NULL)
         return;
@@ -193,10 +193,10 @@ void tools_free(struct tools *t)
     free(t);
 }
 
-struct tools *tools_new(const struct lz_level *level, size_t size)
+struct worker_tools *tools_new(const struct lz_level *level, size_t size)
 {
     const bool is_stored = lz_is_stored(level);
-    struct tools *t = calloc(1, sizeof(*t));
+    struct worker_tools *t = calloc(1, sizeof(*t));
 
     if (t == NULL)
         return NULL;
@@ -238,7 +238,7 @@ static void get_memory(struct worker *w)
     struct crew *c = &p->crew;
 
     if (w->tools == NULL) {
-        struct tools *t;
+        struct worker_tools *t;
 
         c->getting++;
         unlock(p);
@@ -279,7 +279,7 @@ enum equipped crew_equip(struct worker *w)
 void crew_leave(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
-    struct tools *t = w->tools;
+    struct worker_tools *t = w->tools;
 
     w->tools = NULL;
     p->crew.equipped -= t != NULL;

@@ -8,8 +8,8 @@
 
 /* Memory to match and encode a segment of up to `size` bytes, but for the output; NULL if memory is
  * short.  NULL can be freed. */
-struct tools *tools_new(const struct lz_level *level, size_t size);
-void tools_free(struct tools *t);
+struct worker_tools *tools_new(const struct lz_level *level, size_t size);
+void tools_free(struct worker_tools *t);
 
 /* There may be `threads` workers, of which the first `claimers` claim segments.  `main` is what their
  * threads do.  The first is the caller, if config.caller_works.  False if memory is short. */

@@ -1,5 +1,14 @@
 /*
- * decode.c - a stretch of the input is decoded, block by block (api.h)
+ * decode.c - the CPU engine: one thread decodes one task, block by block (engine.h)
+ *
+ * Where a task's window is known (behind a mark, or a member's header), inflate/raw.h makes bytes.
+ * Elsewhere, inflate/symbols.h makes symbols until the last INF_WINDOW of them name no byte of the
+ * unknown window.  These are a window, and bytes follow from there: to make bytes takes half as
+ * long, and half of the room.  Most data gets there after some 100 KB.
+ *
+ * The last run of a task says where decoding stands: whoever knows the task can decode on from
+ * there.  That takes a new start of the decoder, except for the task that this thread has decoded
+ * last (struct paused).
  */
 #include "config.h"
 
@@ -9,50 +18,69 @@
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
-#include "pipeline/expand/api.h"
-#include "pipeline/expand/expansion.h"
+#include "pipeline/expand/engine.h"
+#include "pipeline/expand/tools.h"
 
-/* Pieces of a stretch, at most: it can have a great many members that are empty. */
-#define PIECES_MAX 1000
+/* Runs of a task, at most: it can have a great many members that are empty. */
+#define RUNS_MAX 1000
 
-/* A stretch that makes less than a quarter of what it takes, after so much input, is left to the
- * consumer: it has a great many blocks that are empty, or nearly, and they take less than to accept
- * what comes of them. */
-#define VAIN_INPUT ((uint64_t)16 << 10)
+/* A task that has taken this much input and made less than a quarter of that is not worth decoding
+ * ahead: it has many blocks that are empty, or nearly.  The consumer decodes these in less time than it
+ * takes to accept them. */
+#define POOR_INPUT ((uint64_t)16 << 10)
 
-/* --- A thread's memory ---------------------------------------------------------------------- */
+/* A task whose members make less than this on average is not worth it either (is_worth_it in
+ * consumer.c). */
+#define POOR_MEMBER ((size_t)16 << 10)
 
-void expand_free_tools(struct expand_tools *t)
+/* A task that is being decoded, and the run that grows. */
+struct decoder {
+    struct expand_tools *t;
+    struct input *input;
+    struct decode_task *task;
+    struct decoded_run *run;
+};
+
+/* --- Runs ----------------------------------------------------------------------------------- */
+
+/* Adds a run that starts at that bit; false if memory is short. */
+static bool add_run(struct decoder *d, uint64_t start, uint8_t *bytes)
 {
-    if (t == NULL)
-        return;
-    inf_close(t->raw);
-    inf_symbols_free(t->symbols);
-    if (t->view.in != NULL)
-        free(t->view.in - INF_BACK);
-    free(t->scan);
-    free(t);
+    struct decode_task *task = d->task;
+    struct decoded_run *run;
+
+    if (task->count == task->capacity) {
+        const size_t capacity = task->capacity > 0 ? 2 * task->capacity : 4;
+        struct decoded_run **runs = realloc(task->runs, capacity * sizeof(*runs));
+
+        if (runs == NULL)
+            return false;
+        task->runs = runs;
+        task->capacity = capacity;
+    }
+    run = calloc(1, sizeof(*run));
+    if (run == NULL)
+        return false;
+    run->start = run->end = start;
+    run->bytes = bytes;
+    task->runs[task->count++] = run;
+    d->run = run;
+    return true;
 }
 
-struct expand_tools *new_tools(void)
+void task_drop_run(struct decode_task *task)
 {
-    struct expand_tools *t = calloc(1, sizeof(*t));
+    free(task->runs[--task->count]);
+}
 
-    if (t == NULL)
-        return NULL;
-    t->raw = inf_open(false);
-    t->symbols = inf_symbols_new();
-    t->view.in = malloc(INF_BACK + VIEW_SIZE + VIEW_PAD);
-    if (t->view.in != NULL) {
-        memset(t->view.in, 0, INF_BACK);
-        t->view.in += INF_BACK;
-    }
-    t->scan = malloc(SCAN_SIZE + VIEW_PAD);
-    if (t->raw == NULL || t->symbols == NULL || t->view.in == NULL || t->scan == NULL) {
-        expand_free_tools(t);
-        return NULL;
-    }
-    return t;
+void task_free_runs(struct decode_task *task)
+{
+    while (task->count > 0)
+        task_drop_run(task);
+    free(task->runs);
+    task->runs = NULL;
+    task->capacity = 0;
+    task->end = DECODE_GOES_ON;
 }
 
 /* --- Input ---------------------------------------------------------------------------------- */
@@ -64,9 +92,17 @@ static void view_begin(struct view *v, uint64_t offset)
     v->ends = false;
 }
 
-/* Reads on, and keeps what is from in[keep] on, and a few bytes before.  *keep becomes where it is
- * then.  False if there is no more. */
-static bool view_more(const struct expansion *e, struct view *v, size_t *keep)
+/* Moves the view to that byte of the input, unless it has it; returns where the byte is in it. */
+static size_t view_seek(struct view *v, uint64_t offset)
+{
+    if (offset < v->offset || offset >= v->offset + v->len)
+        view_begin(v, offset);
+    return (size_t)(offset - v->offset);
+}
+
+/* Reads on.  in[*keep..len) stays, and the INF_BACK bytes before it; *keep becomes where that is then.
+ * False if there is no more. */
+static bool view_more(struct input *input, struct view *v, size_t *keep)
 {
     const size_t from = *keep > INF_BACK ? *keep - INF_BACK : 0;
     size_t n;
@@ -79,289 +115,322 @@ static bool view_more(const struct expansion *e, struct view *v, size_t *keep)
     *keep -= from;
     if (v->len == VIEW_SIZE)
         return false;
-    n = input_read_at(e->input, v->offset + v->len, v->in + v->len, VIEW_SIZE - v->len);
+    n = input_read_at(input, v->offset + v->len, v->in + v->len, VIEW_SIZE - v->len);
     v->ends = n < VIEW_SIZE - v->len;
     v->len += n;
     memset(v->in + v->len, 0, VIEW_PAD);
     return n > 0;
 }
 
-/* --- Decoding ------------------------------------------------------------------------------- */
+/* --- When to stop --------------------------------------------------------------------------- */
 
-/* Whether what is decoded for `k` is to end at that bit, where a block starts: somebody else has
- * begun there, or will. */
-static bool stops_at(struct expansion *e, struct expand_tools *t, struct stretch *k, uint64_t bit)
+/* Whether the run, which has made `made` symbols and bytes, is not worth it. */
+static bool is_poor(const struct decoded_run *run, size_t made)
 {
-    struct pipeline *p = e->p;
-    bool stops = false;
+    const uint64_t in = (run->end - run->start) / 8;
 
-    if (k->useless)
-        return true;
-    if (bit / 8 < k->to)
-        return false;
-    lock(p);
-    for (struct stretch *next = k->next; !stops;) {
-        if (next == NULL)
-            next = add_stretch(e);
-        if (next == NULL || e->closing || k->useless)
-            break;
-        if (next->sought == NOT_SOUGHT) {
-            /* A pipe may give nothing for long. */
-            if (!input_has(e->input, next->to))
-                break;
-            seek_start(e, t, next);
-            if (next->sought == NOT_SOUGHT)
-                break;
-        } else if (next->sought == SEEKING) {
-            await(p, CAN_EXPAND);
-            next = k->next; /* that one may be gone */
-        } else if (next->sought == FOUND && next->start >= bit) {
-            stops = next->start == bit;
-            break;
-        } else if (next->sought == NOT_FOUND && bit < 8 * next->to) {
-            break;
-        } else {
-            next = next->next;
-        }
-    }
-    stops = stops || e->closing || k->useless;
-    unlock(p);
-    return stops;
+    return in >= POOR_INPUT && made < in / 4;
 }
 
-/* Whether so much was made for `k`, up to `out`, that the rest, from that bit on, is to be a stretch of
- * its own, since it starts at a mark. */
-static bool is_enough(const struct view *v, struct stretch *k, uint64_t bit, const uint8_t *out)
+/* Whether the members, which end with d->run, are not worth it. */
+static bool are_poor(const struct decoder *d)
 {
+    const struct decode_task *task = d->task;
+    const size_t made = (size_t)(d->run->bytes + d->run->len - (task->buffer + BUFFER_BEFORE));
+
+    return (d->run->end - task->start) / 8 >= POOR_INPUT && made / task->count < POOR_MEMBER &&
+           !task->takes_all;
+}
+
+/* Whether there is enough output, up to `out`, for the task to end at that bit, which is behind a
+ * mark. */
+static bool is_enough(const struct decoder *d, uint64_t bit, const uint8_t *out)
+{
+    const struct view *v = &d->t->view;
+    const struct decode_task *task = d->task;
     const uint64_t place = bit / 8 - v->offset;
 
-    if (bit % 8 != 0 || bit / 8 >= k->to || place < INF_MARK_SIZE ||
-        out < k->room + ROOM_BEFORE + STRETCH_OUT || !inf_is_mark(v->in + place - INF_MARK_SIZE))
+    return bit % 8 == 0 && bit / 8 < task->to && place >= INF_MARK_SIZE &&
+           out >= task->buffer + BUFFER_BEFORE + task->enough &&
+           inf_is_mark(v->in + place - INF_MARK_SIZE);
+}
+
+/* What is to happen at that bit, where a block starts. */
+static enum decode_end end_at(const struct decoder *d, uint64_t bit)
+{
+    if (atomic_load_explicit(&d->task->is_cancelled, memory_order_relaxed))
+        return DECODE_STOPPED;
+    d->task->at = bit;
+    return bit >= d->task->until ? DECODE_PAUSED : DECODE_GOES_ON;
+}
+
+/* --- Symbols -------------------------------------------------------------------------------- */
+
+static uint16_t *symbols_of(const struct decode_task *task)
+{
+    return (uint16_t *)(void *)(task->buffer + BUFFER_BEFORE);
+}
+
+/* Whether the run goes on with symbols: its bytes would begin where the symbols end, as the window
+ * before them is not there. */
+static bool is_in_symbols(const struct decoder *d)
+{
+    return d->task->kind == START_IN_DATA && d->task->count == 1 && !d->run->ends_stream &&
+           d->run->bytes == (const uint8_t *)(symbols_of(d->task) + d->run->symbols);
+}
+
+/* Makes the last INF_WINDOW symbols, which are known, the window before the bytes.  False if there is
+ * no room for that and some bytes. */
+static bool begin_bytes(const struct decoder *d)
+{
+    struct decoded_run *run = d->run;
+    const uint16_t *last = symbols_of(d->task) + run->symbols - INF_WINDOW;
+
+    if (d->task->size - run->symbols * sizeof(*last) < 2 * INF_WINDOW)
         return false;
-    k->is_full = k->ends_at_mark = true;
+    for (size_t i = 0; i < INF_WINDOW; i++)
+        run->bytes[i] = (uint8_t)last[i];
+    run->bytes += INF_WINDOW;
     return true;
 }
 
-/* Adds a piece that starts at that bit; NULL if memory is short. */
-static struct piece *add_piece(struct stretch *k, uint64_t start, uint8_t *bytes)
+/* Decodes symbols from the run's end on, until a window is known or the stream ends: then it goes on. */
+static enum decode_end decode_symbols(const struct decoder *d)
 {
-    struct piece *piece;
+    struct view *v = &d->t->view;
+    struct decoded_run *run = d->run;
+    uint16_t *const out = symbols_of(d->task);
+    const size_t room = d->task->size / sizeof(*out);
+    size_t n = run->symbols;
 
-    if (k->count == k->size) {
-        const size_t size = k->size > 0 ? 2 * k->size : 4;
-        struct piece **pieces = realloc(k->pieces, size * sizeof(*pieces));
-
-        if (pieces == NULL)
-            return NULL;
-        k->pieces = pieces;
-        k->size = size;
-    }
-    piece = calloc(1, sizeof(*piece));
-    if (piece == NULL)
-        return NULL;
-    piece->stretch = k;
-    piece->start = piece->end = start;
-    piece->bytes = bytes;
-    k->pieces[k->count++] = piece;
-    return piece;
-}
-
-/* Where a worker is. */
-struct at {
-    struct expansion *e;
-    struct expand_tools *t;
-    struct stretch *k;
-    struct piece *piece;
-};
-
-/* Whether so little comes of the piece, whose end is set, that the rest is left to the consumer. */
-static bool is_vain(const struct piece *piece, size_t made)
-{
-    const uint64_t in = (piece->end - piece->start) / 8;
-
-    return in >= VAIN_INPUT && made < in / 4;
-}
-
-/* Whether so little comes of each member, up to `end`, that the consumer does not take them over. */
-static bool are_vain(const struct at *a, const uint8_t *end)
-{
-    const size_t made = (size_t)(end - (a->k->room + ROOM_BEFORE));
-
-    return (a->piece->end - a->k->start) / 8 >= VAIN_INPUT && made / a->k->count < PIECE_MIN &&
-           a->e->fixed_stretch == 0;
-}
-
-/* Decodes symbols from the piece's start to where it is to end, or a window of bytes is known.
- * True: it goes on from there with bytes. */
-static bool decode_symbols(const struct at *a)
-{
-    struct view *v = &a->t->view;
-    struct piece *piece = a->piece;
-    uint16_t *const out = (uint16_t *)(void *)(a->k->room + ROOM_BEFORE);
-    const size_t room = ROOM_SIZE / sizeof(*out);
-    size_t n = 0;
-
-    inf_symbols_begin(out);
-    view_begin(v, piece->start / 8);
-    for (;;) {
-        uint64_t place = piece->end - 8 * v->offset;
+    if (n == 0)
+        inf_symbols_begin(out);
+    (void)view_seek(v, run->end / 8);
+    while (n < INF_WINDOW || !inf_is_known(out + n)) {
+        uint64_t place = run->end - 8 * v->offset;
         const enum inf_result result =
-            inf_symbols_block(a->t->symbols, v->in, v->len, &place, out, &n, room);
+            inf_symbols_block(d->t->symbols, v->in, v->len, &place, out, &n, room);
+        enum decode_end end;
 
         if (result == INF_CUT) {
-            size_t keep = (size_t)((piece->end - 8 * v->offset) / 8);
+            size_t keep = (size_t)((run->end - 8 * v->offset) / 8);
 
-            if (!view_more(a->e, v, &keep))
-                return false;
+            if (!view_more(d->input, v, &keep))
+                return DECODE_STOPPED;
             continue;
         }
-        if (result != INF_BLOCK && result != INF_END) {
-            a->k->is_full = result == INF_MORE;
-            return false;
+        if (result == INF_MORE)
+            return DECODE_FULL;
+        if (result != INF_BLOCK && result != INF_END)
+            return DECODE_STOPPED;
+        run->symbols = n;
+        run->bytes = (uint8_t *)(out + n);
+        run->end = 8 * v->offset + place;
+        run->ends_stream = result == INF_END;
+        if (run->ends_stream) {
+            run->end = (run->end + 7) / 8 * 8;
+            return DECODE_GOES_ON;
         }
-        piece->symbols = n;
-        piece->bytes = (uint8_t *)(out + n);
-        piece->end = 8 * v->offset + place;
-        if (result == INF_END) {
-            piece->end = (piece->end + 7) / 8 * 8;
-            piece->ended = true;
-            return false;
-        }
-        if (is_vain(piece, n) || stops_at(a->e, a->t, a->k, piece->end))
-            return false;
-        if (n >= INF_WINDOW && inf_is_known(out + n)) {
-            const size_t left = ROOM_SIZE - n * sizeof(*out);
-
-            if (left < 2 * INF_WINDOW) {
-                a->k->is_full = true;
-                return false;
-            }
-            for (size_t i = 0; i < INF_WINDOW; i++)
-                piece->bytes[i] = (uint8_t)out[n - INF_WINDOW + i];
-            piece->bytes += INF_WINDOW;
-            return true;
-        }
+        end = is_poor(run, n) ? DECODE_STOPPED : end_at(d, run->end);
+        if (end != DECODE_GOES_ON)
+            return end;
     }
+    return begin_bytes(d) ? DECODE_GOES_ON : DECODE_FULL;
 }
 
-/* Where the room for bytes ends.  The symbols before them become half as many bytes. */
-static const uint8_t *end_of_room(const struct at *a)
-{
-    const size_t most = PUSHED_OUT + a->k->pieces[0]->symbols;
+/* --- Bytes ---------------------------------------------------------------------------------- */
 
-    return a->k->room + ROOM_BEFORE + (a->e->is_pushed && most < ROOM_SIZE ? most : ROOM_SIZE);
+/* Bytes before the run's bytes that belong to its data. */
+static size_t window_before(const struct decoded_run *run)
+{
+    return run->symbols > 0 ? INF_WINDOW : 0;
 }
 
-/* Decodes bytes from the piece's end, with so much of a window before them, to where it is to
- * end.  True: the data ends there, and is whole. */
-static bool decode_bytes(const struct at *a, size_t window)
+static size_t window_at(const struct decoded_run *run, size_t len)
 {
-    struct view *v = &a->t->view;
-    struct piece *piece = a->piece;
-    const uint8_t *const room_end = end_of_room(a);
-    const unsigned skip = (unsigned)(piece->end % 8);
-    size_t at, made = 0;
-    uint32_t crc = 0;
+    const size_t window = window_before(run) + len;
 
-    if (piece->end / 8 < v->offset || piece->end / 8 >= v->offset + v->len)
-        view_begin(v, piece->end / 8);
-    at = (size_t)(piece->end / 8 - v->offset);
-    if (at == v->len && !view_more(a->e, v, &at))
+    return window < INF_WINDOW ? window : INF_WINDOW;
+}
+
+/* Where the room for bytes ends. */
+static const uint8_t *end_of_room(const struct decode_task *task)
+{
+    /* Symbols take two bytes each, and become one. */
+    const size_t symbols = task->runs[0]->symbols;
+    const size_t limit =
+        task->bytes_limit < task->size - symbols ? task->bytes_limit + symbols : task->size;
+
+    return task->buffer + BUFFER_BEFORE + limit;
+}
+
+/* Readies the decoder at the run's end; *at becomes the place of its next byte in the view. */
+static bool start_bytes(const struct decoder *d, size_t *at)
+{
+    struct view *v = &d->t->view;
+    const struct decoded_run *run = d->run;
+    const unsigned skip = (unsigned)(run->end % 8);
+    const size_t window = window_at(run, run->len);
+
+    *at = view_seek(v, run->end / 8);
+    if (*at == v->len && !view_more(d->input, v, at))
         return false;
-    inf_reset(a->t->raw);
-    if (!inf_start(a->t->raw, v->in[at], skip, piece->bytes - window, window))
+    inf_reset(d->t->raw);
+    if (!inf_start(d->t->raw, v->in[*at], skip, run->bytes + run->len - window, window))
         return false;
-    at += skip > 0;
+    *at += skip > 0;
+    return true;
+}
+
+/* Decodes bytes from the run's end on.  If it goes on, the stream has ended. */
+static enum decode_end decode_bytes(const struct decoder *d)
+{
+    struct view *v = &d->t->view;
+    struct decoded_run *run = d->run;
+    const uint8_t *const room_end = end_of_room(d->task);
+    size_t at = d->t->paused.at, made = run->len;
+    uint32_t crc = run->crc;
+
+    if (!d->t->paused.is_in_bytes && !start_bytes(d, &at))
+        return DECODE_STOPPED;
+    d->t->paused.is_in_bytes = false;
     for (;;) {
         struct inf_io io = {.in = v->in + at,
                             .in_len = v->len - at,
                             .in_ends = v->ends,
-                            .out = piece->bytes + made,
-                            .out_len = (size_t)(room_end - (piece->bytes + made)),
-                            .window = window + made < INF_WINDOW ? window + made : INF_WINDOW,
+                            .out = run->bytes + made,
+                            .out_len = (size_t)(room_end - (run->bytes + made)),
+                            .window = window_at(run, made),
                             .stops = true};
-        enum inf_result result = INF_MORE;
-        ptrdiff_t used;
+        enum inf_result result;
+        enum decode_end end = DECODE_GOES_ON;
+        uint64_t in_bit;
 
-        if (io.out_len == 0) {
-            a->k->is_full = true;
-            return false;
-        }
-        result = inf_run(a->t->raw, &io);
-        used = io.used;
+        if (room_end <= run->bytes + made)
+            return DECODE_FULL;
+        result = inf_run(d->t->raw, &io);
         crc = gz_crc32(crc, io.out, io.made);
         made += io.made;
+        in_bit = 8 * (v->offset + at - INF_BACK);
+        at = (size_t)((ptrdiff_t)at + io.used);
         if (result == INF_BLOCK || result == INF_END) {
-            piece->len = made;
-            piece->crc = crc;
-            piece->ended = result == INF_END;
-            piece->end = result == INF_END ? 8 * (v->offset + at + (uint64_t)used)
-                                           : 8 * (v->offset + at - INF_BACK) + io.place;
-            if (result == INF_END)
-                return true;
-            if (is_vain(piece, piece->symbols + made) ||
-                is_enough(v, a->k, piece->end, piece->bytes + made) ||
-                stops_at(a->e, a->t, a->k, piece->end))
-                return false;
+            run->len = made;
+            run->crc = crc;
+            run->ends_stream = result == INF_END;
+            run->end = run->ends_stream ? 8 * (v->offset + at) : in_bit + io.place;
+            if (run->ends_stream)
+                return DECODE_GOES_ON;
+            if (is_poor(run, run->symbols + made))
+                end = DECODE_STOPPED;
+            else if (is_enough(d, run->end, run->bytes + made))
+                end = DECODE_FULL_AT_MARK;
+            else
+                end = end_at(d, run->end);
         } else if (result != INF_MORE && result != INF_CUT) {
-            return false;
+            end = DECODE_STOPPED;
         }
-        at = (size_t)((ptrdiff_t)at + used);
-        if (result == INF_CUT || (result == INF_MORE && io.made < io.out_len)) {
-            if (!view_more(a->e, v, &at))
-                return false;
+        if (end != DECODE_GOES_ON) {
+            d->t->paused.is_in_bytes = end == DECODE_PAUSED;
+            d->t->paused.at = at;
+            return end;
         }
+        if ((result == INF_CUT || (result == INF_MORE && io.made < io.out_len)) &&
+            !view_more(d->input, v, &at))
+            return DECODE_STOPPED;
     }
 }
 
-/* Goes on behind a member that has ended with the next; false if none follows, or somebody else has
- * it. */
-static bool next_member(struct at *a)
-{
-    struct view *v = &a->t->view;
-    const struct piece *last = a->piece;
-    const uint64_t trailer_end = last->end / 8 + GZ_TRAILER_SIZE;
-    uint8_t *const bytes = last->bytes + last->len;
-    size_t at, header;
+/* --- Tasks ---------------------------------------------------------------------------------- */
 
-    if (trailer_end < v->offset || trailer_end > v->offset + v->len)
-        view_begin(v, trailer_end);
-    at = (size_t)(trailer_end - v->offset);
+/* Begins a run with the member that follows the one that d->run ends. */
+static enum decode_end next_member(struct decoder *d)
+{
+    struct view *v = &d->t->view;
+    const uint64_t trailer_end = d->run->end / 8 + GZ_TRAILER_SIZE;
+    size_t at = view_seek(v, trailer_end), header;
+    enum decode_end end;
+    uint64_t start;
+
     header = at < v->len ? gz_member_header(v->in + at, v->len - at) : 0;
     if (header == 0) {
-        if (!view_more(a->e, v, &at))
-            return false;
+        if (!view_more(d->input, v, &at))
+            return DECODE_STOPPED;
         header = gz_member_header(v->in + at, v->len - at);
     }
-    a->k->is_full = header > 0 && a->k->count >= PIECES_MAX;
-    if (header == 0 || a->k->is_full || are_vain(a, bytes))
-        return false;
-    const uint64_t start = 8 * (v->offset + at + header);
-    if (stops_at(a->e, a->t, a->k, start))
-        return false;
-    a->piece = add_piece(a->k, start, bytes);
-    return a->piece != NULL;
+    if (header == 0)
+        return DECODE_STOPPED;
+    if (d->task->count >= RUNS_MAX)
+        return DECODE_FULL;
+    start = 8 * (v->offset + at + header);
+    end = are_poor(d) ? DECODE_STOPPED : end_at(d, start);
+    if (end != DECODE_GOES_ON)
+        return end;
+    return add_run(d, start, d->run->bytes + d->run->len) ? DECODE_GOES_ON : DECODE_STOPPED;
 }
 
-void decode_stretch(struct expansion *e, struct expand_tools *t, struct stretch *k)
+static enum decode_end decode_task(struct decoder *d)
 {
-    struct at a = {e, t, k, add_piece(k, k->start, k->room + ROOM_BEFORE)};
-    size_t window = 0;
+    struct decode_task *task = d->task;
+    enum decode_end end;
 
-    if (a.piece == NULL)
-        return;
-    view_begin(&t->view, k->start / 8);
-    if (k->kind == ANYWHERE) {
-        if (!decode_symbols(&a) && !a.piece->ended)
-            goto end;
-        window = INF_WINDOW;
+    if (task->count > 0)
+        d->run = task->runs[task->count - 1];
+    else if (!add_run(d, task->start, task->buffer + BUFFER_BEFORE))
+        return DECODE_STOPPED;
+    if (is_in_symbols(d)) {
+        end = decode_symbols(d);
+        if (end != DECODE_GOES_ON)
+            return end;
     }
-    if (a.piece->ended || decode_bytes(&a, window)) {
-        while (next_member(&a) && decode_bytes(&a, 0))
-            ;
+    for (;;) {
+        end = d->run->ends_stream ? next_member(d) : decode_bytes(d);
+        if (end != DECODE_GOES_ON)
+            return end;
     }
-end:
-    /* A piece without a whole block is none. */
-    if (k->count > 0 && k->pieces[k->count - 1]->end == k->pieces[k->count - 1]->start)
-        free(k->pieces[--k->count]);
 }
+
+static void decode_tasks(struct expand_tools *tools, struct input *in,
+                         struct decode_task *const *tasks, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct decode_task *task = tasks[i];
+        struct decoder d = {tools, in, task, NULL};
+
+        if (task->count == 0 || tools->paused.task != task) {
+            tools->paused.is_in_bytes = false;
+            view_begin(&tools->view, 0);
+        }
+        task->end = decode_task(&d);
+        tools->paused.task = task->end == DECODE_PAUSED ? task : NULL;
+        /* A run without a whole block is none. */
+        if (task->count > 0 && d.run->end == d.run->start)
+            task_drop_run(task);
+    }
+}
+
+/* --- Windows -------------------------------------------------------------------------------- */
+
+static void next_window(struct expand_tools *tools, const struct decode_task *task,
+                        const struct decoded_run *run, const uint8_t *window, uint8_t *next)
+{
+    const size_t bytes = run->len < INF_WINDOW ? run->len : INF_WINDOW;
+    const size_t rest = INF_WINDOW - bytes;
+    const size_t symbols = run->symbols < rest ? run->symbols : rest;
+    const size_t kept = rest - symbols;
+
+    memcpy(next, window + INF_WINDOW - kept, kept);
+    inf_resolve(tools->symbols, symbols_of(task) + run->symbols - symbols, symbols, window,
+                next + kept);
+    memcpy(next + rest, run->bytes + run->len - bytes, bytes);
+}
+
+static void resolve(struct expand_tools *tools, const struct decode_task *task,
+                    struct decoded_run *run, const uint8_t *window)
+{
+    uint8_t *const out = task->buffer + BUFFER_BEFORE;
+
+    inf_resolve(tools->symbols, symbols_of(task), run->symbols, window, out);
+    run->symbols_crc = gz_crc32(0, out, run->symbols);
+}
+
+const struct decode_engine decode_engine_cpu = {"cpu", 1, decode_tasks, next_window, resolve};

@@ -1,212 +1,153 @@
 /*
  * expansion.h - what the files of decompression by many threads share (api.h tells the story)
  *
- *   input       what is read
- *   find_start  where a stretch may start
- *   regions     the list of stretches, and memory for what comes of them
+ *   input       what is read: a file, a pipe, memory, or what is pushed
+ *   engine      the seam behind which tasks are decoded; decode is the CPU's side, with tools
+ *   buffers     output buffers, which all decompressions of a pipeline share
+ *   find_start  where a region may start
+ *   pushing     how far an input may be pushed ahead
+ *   regions     the list of regions
+ *   in_order    the decoded runs that the consumer takes over: accepted, resolved, written
+ *   helpers     what workers do
+ *   consumer    what the thread that decodes from the start does at each block
  *   give_up     while the caller is away for long
- *   decode      decoding one
- *   expand      what workers do, what the consumer does, and what others call
+ *   expand      what others call (api.h)
  *
- * All is under the pipeline's lock, except for a stretch that is being sought or decoded: that is
- * its worker's, but for `useless`; and a piece, which is the thread's that accepts, resolves or
- * writes it.  Functions are called with the lock held, unless they say otherwise.
+ * A file may use the files before it.  Members of struct expansion named after a file are that file's
+ * alone (build-aux/layers.sh checks it).
+ *
+ * The pipeline's lock protects all of this, except for a region whose start is being looked for or
+ * that is being decoded: it belongs to its worker then, but for its state and is_cancelled.  A
+ * decoded run belongs to the thread that accepts, resolves or writes it.  Functions are called with
+ * the lock held, unless they say otherwise.
  */
 #ifndef GZLZSS_EXPANSION_H
 #define GZLZSS_EXPANSION_H
 
+#include "compat/io.h"
 #include "inflate/find.h"
-#include "inflate/raw.h"
-#include "inflate/symbols.h"
 #include "pipeline/crew/state.h"
 #include "pipeline/expand/api.h"
+#include "pipeline/expand/engine.h"
 #include "pipeline/expand/input.h"
 
-/* Room for what comes of a stretch; before it is the window, as symbols. */
-#define ROOM_BEFORE (INF_WINDOW * sizeof(uint16_t))
-#define ROOM_SIZE (EXPAND_ROOM - ROOM_BEFORE)
+/* A region of the input makes about this much output.  With more, the first output comes later, and
+ * more of it waits in memory; with less, the search for starts costs more. */
+#define REGION_OUT ((uint64_t)2 << 20)
 
-/* The most output of one stretch of a pushed input.  A piece of it may stay in memory while the caller is
- * away.  Less would cut segments of 4 MiB in two. */
-#define PUSHED_OUT (((size_t)4 << 20) + ((size_t)64 << 10))
-
-/* A worker's memory for input: a block has to fit in, if it is decoded to symbols. */
-#define VIEW_SIZE ((size_t)512 << 10)
-#define VIEW_PAD ((size_t)16)
-#define SCAN_SIZE ((size_t)128 << 10)
-
-/* A stretch of the input has what makes about so much output. */
-#define STRETCH_OUT ((uint64_t)2 << 20)
-
-/* Output of fewer bytes is decoded again rather than taken over. */
-#define PIECE_MIN ((size_t)16 << 10)
-
-/* A run of blocks that was decoded. */
-struct piece {
-    struct stretch *stretch;
-    uint64_t start, end; /* bits of the input */
-    bool ended;          /* with the final block of its stream */
-    size_t symbols;      /* first so many symbols, from the room's start on, */
-    uint8_t *bytes;      /* then bytes */
-    size_t len;
-    uint32_t crc;         /* of these */
-    uint32_t symbols_crc; /* of the symbols, once they are bytes */
-    enum { PIECE_READY, PIECE_UNRESOLVED, PIECE_RESOLVING } state;
-    bool in_line;           /* accepted, and not written yet */
-    struct piece *next_out; /* in the line of those to be written */
+/*
+ * What is known of a region.  It goes from one state to another so:
+ *
+ *   NEW        -> SEARCHING  a worker begins to look for a start
+ *   SEARCHING  -> FOUND      there is one
+ *              -> BARREN     there is none
+ *              -> NEW        a pipe gave nothing: it is looked for again later
+ *   FOUND      -> DECODING   a worker has taken an output buffer for it
+ *   DECODING   -> DECODED
+ *              -> ABANDONED  the consumer is past it, before it was decoded
+ *   ABANDONED  -> DECODED
+ *   DECODED    -> FOUND      its buffer was given up: it can be decoded again
+ *
+ * A rest (of a region that was full) begins as FOUND, or as SEARCHING while it is cut.
+ */
+enum region_state {
+    REGION_NEW,
+    REGION_SEARCHING,
+    REGION_BARREN,
+    REGION_FOUND,
+    REGION_DECODING,
+    REGION_ABANDONED,
+    REGION_DECODED,
 };
 
-struct stretch {
-    struct stretch *next;
-    uint64_t from, to; /* bytes of the input */
-    enum { NOT_SOUGHT, SEEKING, FOUND, NOT_FOUND } sought;
-    enum { AT_MARK, AT_MEMBER, ANYWHERE } kind;
-    uint64_t start; /* the bit, if found */
-    enum { WAITING, DECODING, DECODED } state;
-    _Atomic bool useless; /* the consumer is past it */
-    bool is_rest;         /* of one that made more output than a stretch should */
-    bool is_full;      /* decoding ended before `to`: it made enough, or there was no more room */
-    bool ends_at_mark; /* is_full, and it ended at a mark */
-    uint8_t *room;
-    bool room_is_own; /* it is kept while the caller is away, and does not count in rooms_made */
-    struct piece **pieces;
-    size_t count, size;
-    size_t passed;  /* the consumer is past so many of them */
-    size_t waiting; /* pieces in line to be written */
+/* A part of the input that a worker decodes ahead. */
+struct region {
+    struct region *next;
+    enum region_state state;
+    uint64_t from, to;       /* bytes of the input */
+    struct decode_task task; /* its start, once that was found; and what was decoded */
+    bool is_rest;            /* of a region that made more output than it should */
+    bool owns_buffer;        /* the buffer no longer counts among the pipeline's (buffers.c) */
+    size_t next_run;         /* the first run that the consumer is not past */
+    size_t runs_in_line;     /* runs that wait to be written, or are being written */
 };
 
-/* Input that a worker looks at. */
-struct view {
-    uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK before and VIEW_PAD behind */
-    uint64_t offset; /* of in[0] in the input */
-    size_t len;
-    bool ends; /* no more came: the input ends, or a pipe gave nothing for now */
+/* The list of regions (regions.c). */
+struct region_list {
+    struct region *first, *last;
+    uint64_t next_from; /* byte where the next region begins */
+    unsigned misses;    /* regions since the last that was of use */
+    uint64_t skip;      /* bytes that were left out after too many misses */
+    uint64_t last_mark; /* byte behind the last mark that was found */
+    bool has_marks;     /* something that was decoded from a mark was of use */
+    uint64_t in, out;   /* bytes of accepted runs: input and output */
+    /* Bytes of input in which workers have looked for a block's header and found none. */
+    _Atomic uint64_t searched;
+    _Atomic uint64_t search_max; /* and how many there may be */
 };
 
-struct expand_tools {
-    struct inf_raw *raw;
-    struct inf_symbols *symbols;
-    struct view view;
-    uint8_t *scan; /* SCAN_SIZE and VIEW_PAD */
+/* The line of runs that were accepted (in_order.c). */
+struct run_line {
+    struct decoded_run *first, *last;
+    struct decoded_run *written; /* the run that is being written; it is no longer in the line */
+    bool is_accepting;           /* a thread accepts runs: `window` is that thread's */
+    bool is_writing;             /* a thread writes: the place's CRC is that thread's */
+    bool has_failed;             /* writing has failed; */
+    int error;                   /* errno says why */
+    uint8_t window[INF_WINDOW];  /* what comes before the place */
+    uint8_t next_window[INF_WINDOW];
+};
+
+/* An input that is pushed (pushing.c). */
+struct pushing {
+    uint64_t pushed;   /* bytes pushed so far */
+    uint64_t lead;     /* how far they may be ahead of what is written */
+    uint64_t borrowed; /* this input's part of the lead that all share */
+    bool is_slow;      /* its caller was away for long: few regions are decoded ahead */
+    uint64_t taken;    /* bytes of output that the caller has taken since then */
 };
 
 /* What all decompressions of a pipeline share. */
-struct expanding {
-    struct expansion *expansions; /* files at it */
-    struct room *rooms;           /* memory for output that is free */
-    int rooms_made, rooms_max;
-    uint64_t lead_lent;        /* the sum of the expansions' lead_lent */
-    struct inf_finder *finder; /* NULL before the first of them has begun */
+struct expansions {
+    struct expansion *first;   /* those that workers take part in */
+    struct buffers *buffers;   /* buffers.c */
+    uint64_t borrowed;         /* pushing.c: the sum of what all have borrowed */
+    struct inf_finder *finder; /* consumer.c; NULL before the first of them has begun */
 };
 
+/* One decompression. */
 struct expansion {
     struct pipeline *p;
     struct expansion *next;
-    struct gz_ahead ahead;
     struct input *input;
-    uint64_t cursor;           /* the consumer's next read, */
-    uint64_t passed;           /* and what it has decoded, when it last asked */
-    bool may_begin, has_begun; /* workers may take part, and do */
+    const struct decode_engine *engine;
     int (*write)(void *ctx, const void *buf, size_t len);
     void *write_ctx;
-    size_t fixed_stretch; /* for tests */
+    size_t fixed_region; /* bytes of input in each region; for tests, else 0 */
+    bool is_pushed;      /* only the consumer writes, since `write` may wait */
 
-    /* For a pushed input.  Only the consumer writes, since `write` may wait: */
-    bool is_pushed;
-    uint64_t pushed;    /* bytes pushed so far */
-    uint64_t lead;      /* how far they may be ahead of what is written (find_lead) */
-    uint64_t lead_lent; /* this expansion's part of the lead that all share */
-    bool is_stalled;    /* the consumer waits for room in its output */
-    bool has_given_up; /* it has waited long, for room or for input: nothing is decoded ahead now */
-    bool is_slow;      /* its caller was away: has_free_room goes by `taken` */
-    uint64_t taken;    /* bytes of output since then */
-    int rooms;         /* rooms that its stretches have */
+    struct region_list regions; /* regions.c */
+    struct run_line in_order;   /* in_order.c */
+    struct pushing pushing;     /* pushing.c */
 
-    struct stretch *first, *last;
-    uint64_t next_from;
-    unsigned vain;      /* stretches since the last that was of use, */
-    uint64_t pause;     /* and then so much is left out */
-    uint64_t last_mark; /* the last that was found */
-    bool has_marks;     /* one of these was good */
-    uint64_t in, out;   /* bytes of accepted pieces */
-    /* Bytes of input in which workers have looked for a block's header in vain, and in which they may. */
-    _Atomic uint64_t searched, search_max;
-    struct gz_place *place; /* the consumer's, while it is at pieces, else NULL */
-    bool accepting;         /* somebody is (then `window` is that thread's), */
-    bool writing;           /* or writes (then place->crc is) */
-    bool failed;            /* writing did; */
-    int error;              /* errno says why */
-    struct piece *first_out, *last_out;
-    struct piece *written; /* the piece that is being written; it is no longer in this list */
-    uint64_t read_to;      /* `cursor` when the consumer came to pieces */
-    unsigned busy;         /* workers */
-    bool closing;
-    struct expand_tools *tools; /* the consumer's */
-    uint8_t window[INF_WINDOW], next_window[INF_WINDOW];
+    /* The consumer: */
+    struct gz_ahead ahead;
+    struct expand_tools *tools;
+    uint64_t cursor;        /* the byte that it reads next */
+    uint64_t decoded;       /* the byte that it had decoded up to when it last asked */
+    uint64_t read_to;       /* `cursor` when it came to runs */
+    uint64_t line_from;     /* byte where the first run starts that is in line or being written;
+                               UINT64_MAX: there is none (in_order.c sets it) */
+    struct gz_place *place; /* where it is, while it is at runs; else NULL */
+    bool is_stalled;        /* it waits for room in its output */
+
+    bool may_begin;    /* workers may take part, */
+    bool has_begun;    /* and do */
+    bool has_given_up; /* the caller is away: nothing is decoded ahead now */
+    bool is_closing;
+    int buffers;   /* output buffers that its regions have */
+    unsigned busy; /* threads that work for it */
     struct pipeline_expansion_stats stats;
 };
-
-/* --- find_start.c --- */
-
-/* Looks for a start in the stretch: a mark or member, else another unless `marks_only`.  Without the
- * lock. */
-bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, bool marks_only);
-
-/* --- regions.c --- */
-
-/* Frees what the pipeline keeps of that and nobody uses now. */
-void expand_free_rooms(struct pipeline *p);
-
-/* Whether there is room for one more stretch's output; take_room takes it, or returns NULL. */
-bool has_free_room(const struct expansion *e);
-uint8_t *take_room(struct expansion *e);
-
-/* Frees what was decoded of a stretch that is in no line; it can be decoded again. */
-void decode_later(struct expansion *e, struct stretch *k);
-
-/* The same for all stretches of it.  Rooms that must stay no longer count in rooms_made. */
-void give_up_rooms(struct expansion *e);
-
-/* Takes all rooms that are free; free_rooms frees them, without the lock. */
-struct room *take_free_rooms(struct pipeline *p);
-void free_rooms(struct room *rooms);
-
-/* The byte of the input up to which all is written, or nearly: where the piece that is being written
- * starts. */
-uint64_t written_to(const struct expansion *e);
-
-/* How far an input may be pushed ahead of that byte.  Each may have PUSH_LEAD.  All inputs share
- * PUSH_LEAD_MORE, and PUSH_LEAD_THREAD for each thread, as they share the threads: what is pushed cannot
- * be given back, so that streams whose callers are away must not have much. */
-#define PUSH_LEAD ((uint64_t)5 << 19)
-#define PUSH_LEAD_MORE ((uint64_t)3 << 19)
-#define PUSH_LEAD_THREAD ((uint64_t)1 << 20)
-
-/* Sets lead_lent, after `pushed` or written_to has changed. */
-void count_lead(struct expansion *e);
-
-/* Adds the next stretch; NULL if there is none now, or memory is short. */
-struct stretch *add_stretch(struct expansion *e);
-
-/* Looks for the stretch's start; the lock is given up meanwhile. */
-void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k);
-
-/* Frees a stretch that nobody works on and that is in no list. */
-void free_stretch(struct expansion *e, struct stretch *k);
-
-/* Takes off the list what the consumer, which is at that bit, cannot use any more. */
-void drop_past(struct expansion *e, uint64_t bit);
-
-/* Makes a stretch of what stretch k, which is full, leaves; the lock is given up meanwhile, and *k may
- * be gone afterwards. */
-void add_rest(struct expansion *e, struct expand_tools *t, struct stretch *k);
-
-/* --- decode.c --- */
-
-/* NULL if memory is short. */
-struct expand_tools *new_tools(void);
-
-/* Decodes a stretch whose start was found, into its room; without the lock. */
-void decode_stretch(struct expansion *e, struct expand_tools *t, struct stretch *k);
 
 #endif

@@ -1,5 +1,10 @@
 /*
- * find_start.c - where what is decoded ahead may start (api.h)
+ * find_start.c - where a region may start (find_start.h)
+ *
+ * Marks and members are looked for first, as what starts there is decoded to bytes at once.  An empty
+ * stored block (a flush of zlib's) is nearly as certain a start as these.  The header of a dynamic
+ * block is found by trying every bit (inflate/find.h), which takes about as long as decoding the bytes
+ * that are tried.
  */
 #include "config.h"
 
@@ -8,21 +13,23 @@
 
 #include "compat/gzip.h"
 #include "inflate/find.h"
-#include "pipeline/expand/expansion.h"
+#include "pipeline/expand/find_start.h"
 
-/* How much of the next input is looked at together with what may be a start. */
+/* Bytes behind the bytes that are scanned, so that a header which begins in these can be seen whole. */
 #define SCAN_AFTER ((size_t)1 << 10)
 
-/* A header is looked for in so much input at a time. */
+/* Bytes in which a block's header is looked for before the limit is looked at again. */
 #define SEARCH_STEP ((size_t)16 << 10)
 
-/* What was found in some input: places in it, or SIZE_MAX. */
+/* Places that were found in some input; SIZE_MAX: none. */
 struct finds {
-    size_t mark, member, sync; /* the last unless one of the others was found */
+    size_t mark;   /* behind a mark */
+    size_t member; /* behind a member's header */
+    size_t sync;   /* behind an empty stored block; only if there is no mark and no member */
 };
 
-/* Looks for the first places in in[from..to) where something starts; in has `len` bytes.  What
- * comes before `from` may be part of it. */
+/* Looks for the first places in in[from..to) where something starts; `in` has `len` bytes.  A mark, or
+ * an empty block, may begin before `from`. */
 static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, struct finds *f)
 {
     *f = (struct finds){SIZE_MAX, SIZE_MAX, SIZE_MAX};
@@ -47,61 +54,61 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     }
 }
 
-/* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; in has `len`
- * bytes.  Ends if too much was looked at in vain; *looked grows by what was. */
-static uint64_t search(struct expansion *e, const uint8_t *in, size_t from, size_t to, size_t len,
-                       uint64_t *looked)
+/* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; `in` has
+ * `len` bytes.  Ends early if too much was searched in vain; *looked grows by the bytes searched. */
+static uint64_t find_header(const struct start_search *s, const uint8_t *in, size_t from, size_t to,
+                            size_t len, uint64_t *looked)
 {
     uint64_t place = INF_NOWHERE;
 
     for (size_t at = from, n; at < to && place == INF_NOWHERE; at += n) {
         n = to - at < SEARCH_STEP ? to - at : SEARCH_STEP;
-        if (atomic_load(&e->searched) >= atomic_load(&e->search_max))
+        if (atomic_load(s->searched) >= atomic_load(s->search_max))
             break;
         *looked += n;
-        place = inf_find_dynamic(e->p->expanding->finder, in, len, 8 * (uint64_t)at,
-                                 8 * (uint64_t)(at + n));
+        place = inf_find_dynamic(s->finder, in, len, 8 * (uint64_t)at, 8 * (uint64_t)(at + n));
     }
     return place;
 }
 
-bool find_start(struct expansion *e, struct expand_tools *t, struct stretch *k, bool marks_only)
+bool find_start(const struct start_search *s, struct expand_tools *t, uint64_t from, uint64_t to,
+                enum start_kind *kind, uint64_t *start)
 {
-    const size_t before = k->from < INF_MARK_SIZE ? (size_t)k->from : INF_MARK_SIZE;
-    uint64_t any = INF_NOWHERE, sync = INF_NOWHERE, looked = 0;
+    const size_t before = from < INF_MARK_SIZE ? (size_t)from : INF_MARK_SIZE;
+    const size_t scan_max = SCAN_SIZE - before - SCAN_AFTER;
+    uint64_t header = INF_NOWHERE, sync = INF_NOWHERE, looked = 0;
 
-    for (uint64_t from = k->from, n; from < k->to; from += n) {
+    for (uint64_t n; from < to; from += n) {
         const uint64_t offset = from - before;
         size_t len, end;
         struct finds f;
 
-        /* scan[before..end) is what is looked at. */
-        n = k->to - from < SCAN_SIZE - before - SCAN_AFTER ? k->to - from
-                                                           : SCAN_SIZE - before - SCAN_AFTER;
-        len = input_read_at(e->input, offset, t->scan, before + (size_t)n + SCAN_AFTER);
+        /* scan[before..end) is looked at. */
+        n = to - from < scan_max ? to - from : scan_max;
+        len = input_read_at(s->input, offset, t->scan, before + (size_t)n + SCAN_AFTER);
         end = before + (size_t)n < len ? before + (size_t)n : len;
         if (len <= before)
             break;
         memset(t->scan + len, 0, VIEW_PAD);
         find_hints(t->scan, before, end, len, &f);
         if (f.mark != SIZE_MAX || f.member != SIZE_MAX) {
-            k->kind = f.mark != SIZE_MAX ? AT_MARK : AT_MEMBER;
-            k->start = 8 * (offset + (f.mark != SIZE_MAX ? f.mark : f.member));
+            *kind = f.mark != SIZE_MAX ? START_AT_MARK : START_AT_MEMBER;
+            *start = 8 * (offset + (f.mark != SIZE_MAX ? f.mark : f.member));
             return true;
         }
-        if (marks_only)
+        if (s->marks_only)
             continue;
         if (sync == INF_NOWHERE && f.sync != SIZE_MAX)
             sync = 8 * (offset + f.sync);
-        if (any == INF_NOWHERE && sync == INF_NOWHERE) {
-            any = search(e, t->scan, before, end, len, &looked);
-            if (any != INF_NOWHERE)
-                any += 8 * offset;
+        if (header == INF_NOWHERE && sync == INF_NOWHERE) {
+            header = find_header(s, t->scan, before, end, len, &looked);
+            if (header != INF_NOWHERE)
+                header += 8 * offset;
         }
     }
-    if (any == INF_NOWHERE && sync == INF_NOWHERE)
-        atomic_fetch_add(&e->searched, looked);
-    k->kind = ANYWHERE;
-    k->start = sync != INF_NOWHERE ? sync : any;
-    return k->start != INF_NOWHERE;
+    if (header == INF_NOWHERE && sync == INF_NOWHERE)
+        atomic_fetch_add(s->searched, looked);
+    *kind = START_IN_DATA;
+    *start = sync != INF_NOWHERE ? sync : header;
+    return *start != INF_NOWHERE;
 }

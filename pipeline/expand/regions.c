@@ -1,166 +1,75 @@
 /*
- * regions.c - the list of stretches, and memory for what comes of them (api.h)
+ * regions.c - the list of regions (regions.h)
  */
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/pages.h"
 #include "inflate/find.h"
 #include "pipeline/crew/workers.h"
-#include "pipeline/expand/api.h"
-#include "pipeline/expand/expansion.h"
+#include "pipeline/expand/buffers.h"
+#include "pipeline/expand/find_start.h"
+#include "pipeline/expand/pushing.h"
+#include "pipeline/expand/regions.h"
 
-/* A stretch, which makes about STRETCH_OUT, has no less or more input than this; at first, as much as
- * this. */
-#define STRETCH_MIN ((uint64_t)32 << 10)
-#define STRETCH_MAX ((uint64_t)1 << 20)
-#define STRETCH_FIRST ((uint64_t)256 << 10)
+/* Bytes of input in a region, which should make REGION_OUT bytes of output: bounds, and the size before
+ * the ratio is known.  Smaller regions cost more searches for a start; with larger ones, fewer threads
+ * have something to do at first. */
+#define REGION_MIN ((uint64_t)32 << 10)
+#define REGION_MAX ((uint64_t)1 << 20)
+#define REGION_FIRST ((uint64_t)256 << 10)
 
-/* Where what is not known of a window has to be decoded as symbols, the work doubles: with fewer
- * threads than these, only what starts at marks and members is decoded ahead. */
+/* With fewer threads than this, only what starts at marks and members is decoded ahead: to decode
+ * symbols and resolve them is twice the work of decoding bytes. */
 #define SYMBOLS_THREADS 3
 
 /* Where there are marks, none is expected to be further from the next than this. */
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
-/* After so many stretches in a row of which none was of use, besides two for each thread, so much
- * input is left out, and each time twice as much up to a limit. */
-#define VAIN_MAX 16
-#define PAUSE_FIRST ((uint64_t)16 << 20)
-#define PAUSE_MAX ((uint64_t)256 << 20)
+/* After MISSES_MAX useless regions in a row, and two more for each thread, SKIP_FIRST bytes of input are
+ * left out.  Each time that happens again, twice as many are, up to SKIP_MAX. */
+#define MISSES_MAX 16
+#define SKIP_FIRST ((uint64_t)16 << 20)
+#define SKIP_MAX ((uint64_t)256 << 20)
 
-/* To look for a header takes about as long as to decode what is looked at.  So no more of the input is
- * looked at in vain, in stretches that have none, than SEARCH_MIN, and SEARCH_THREAD for each thread,
- * and as much as was decoded ahead and was of use, and a small part of all.  With less, too little is
- * found where blocks are large; with more, where there is nothing to be found takes longer. */
+/* To look for a block's header takes about as long as to decode the bytes that are looked at.  So workers
+ * may search, in regions where they find none, at most
+ *
+ *   SEARCH_MIN bytes, and SEARCH_THREAD for each thread,
+ *   as many bytes as were decoded ahead and were of use,
+ *   one in SEARCH_OF_ALL of all bytes so far.
+ *
+ * With less, too little is found where blocks are large; with more, files in which there is nothing to
+ * find take longer. */
 #define SEARCH_MIN ((uint64_t)512 << 10)
 #define SEARCH_THREAD ((uint64_t)32 << 10)
 #define SEARCH_OF_ALL 32
 
-/* Where data compresses much better than on average, a stretch makes more than its share of output, or
- * than there is room for: its rest becomes a stretch of its own.  A rest is cut at the next mark after
- * so much input, and what follows that is the next rest: so other workers need not wait to learn
- * where they can go on. */
+/* Where data compresses much better than on average, a region makes more output than there is room for:
+ * its rest becomes a region of its own.  A rest is cut at the next mark behind this many bytes, and what
+ * follows is the next rest: so other workers need not wait until they know where to go on. */
 #define REST_MIN ((uint64_t)4 << 10)
 
-/* Stretches are no further than this ahead of the consumer, or than that for each thread: what is
- * read of a pipe is kept. */
+/* Regions begin at most LEAD_MIN bytes of input ahead of the consumer, or LEAD_THREAD for each thread if
+ * that is more: the bytes read of a pipe stay in memory until then. */
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
 
-/* Room for a stretch's output that is free. */
-struct room {
-    struct room *next;
-};
+/* --- The list ------------------------------------------------------------------------------- */
 
-/* --- Memory --------------------------------------------------------------------------------- */
-
-bool has_free_room(const struct expansion *e)
+static uint64_t region_size(const struct expansion *e)
 {
-    const struct expanding *all = e->p->expanding;
-
-    if (e->is_slow && (uint64_t)e->rooms >= e->taken / STRETCH_OUT)
-        return false;
-    return all->rooms != NULL || all->rooms_made < all->rooms_max;
-}
-
-uint8_t *take_room(struct expansion *e)
-{
-    struct expanding *all = e->p->expanding;
-    struct room *r = all->rooms;
-
-    if (!has_free_room(e))
-        return NULL;
-    if (r != NULL) {
-        all->rooms = r->next;
-    } else {
-        r = malloc(ROOM_BEFORE + ROOM_SIZE);
-        if (r == NULL)
-            all->rooms_max = all->rooms_made; /* there will be no more */
-        all->rooms_made += r != NULL;
-    }
-    e->rooms += r != NULL;
-    return (uint8_t *)r;
-}
-
-static void give_room(struct expansion *e, struct stretch *k)
-{
-    struct expanding *all = e->p->expanding;
-    struct room *r = (struct room *)k->room;
-
-    if (r == NULL)
-        return;
-    e->rooms--;
-    k->room = NULL;
-    if (k->room_is_own) {
-        free(r);
-    } else {
-        r->next = all->rooms;
-        all->rooms = r;
-    }
-    k->room_is_own = false;
-}
-
-struct room *take_free_rooms(struct pipeline *p)
-{
-    struct expanding *all = p->expanding;
-    struct room *rooms = all->rooms;
-
-    for (const struct room *r = rooms; r != NULL; r = r->next)
-        all->rooms_made--;
-    all->rooms = NULL;
-    return rooms;
-}
-
-void free_rooms(struct room *rooms)
-{
-    for (struct room *next; rooms != NULL; rooms = next) {
-        next = rooms->next;
-        /* malloc may keep what is freed. */
-        pages_give_back(rooms, (const uint8_t *)rooms + ROOM_BEFORE + ROOM_SIZE);
-        free(rooms);
-    }
-}
-
-bool expand_init(struct pipeline *p, int rooms_max)
-{
-    p->expanding = calloc(1, sizeof(*p->expanding));
-    if (p->expanding != NULL)
-        p->expanding->rooms_max = rooms_max;
-    return p->expanding != NULL;
-}
-
-void expand_free_rooms(struct pipeline *p)
-{
-    free_rooms(take_free_rooms(p));
-}
-
-void expand_free(struct pipeline *p)
-{
-    if (p->expanding == NULL)
-        return;
-    expand_free_rooms(p);
-    free(p->expanding->finder);
-    free(p->expanding);
-}
-
-/* --- The list of stretches ------------------------------------------------------------------ */
-
-static uint64_t stretch_size(const struct expansion *e)
-{
+    const struct region_list *l = &e->regions;
     uint64_t size;
 
-    if (e->fixed_stretch > 0)
-        return e->fixed_stretch;
-    if (e->out == 0)
-        return STRETCH_FIRST;
-    size = (uint64_t)((double)STRETCH_OUT * (double)e->in / (double)e->out);
-    /* Where little may be pushed, all threads have a part of it. */
-    if (e->is_pushed && size > e->lead / (uint64_t)crew_threads(e->p))
-        size = e->lead / (uint64_t)crew_threads(e->p);
-    return size < STRETCH_MIN ? STRETCH_MIN : size > STRETCH_MAX ? STRETCH_MAX : size;
+    if (e->fixed_region > 0)
+        return e->fixed_region;
+    if (l->out == 0)
+        return REGION_FIRST;
+    size = (uint64_t)((double)REGION_OUT * (double)l->in / (double)l->out);
+    if (size > pushing_region_max(e))
+        size = pushing_region_max(e);
+    return size < REGION_MIN ? REGION_MIN : size > REGION_MAX ? REGION_MAX : size;
 }
 
 static uint64_t lead_max(const struct pipeline *p)
@@ -170,208 +79,429 @@ static uint64_t lead_max(const struct pipeline *p)
     return lead < LEAD_MIN ? LEAD_MIN : lead;
 }
 
-struct stretch *add_stretch(struct expansion *e)
+/* The byte up to which no region is of use: what the consumer has read, it will have decoded soon. */
+static uint64_t passed(const struct expansion *e)
 {
-    const uint64_t size = stretch_size(e), end = input_size(e->input);
-    /* What the consumer has read, it will have decoded soon. */
-    const uint64_t passed = e->fixed_stretch > 0 ? e->passed : e->cursor;
-    struct stretch *k;
+    return e->fixed_region > 0 ? e->decoded : e->cursor;
+}
 
-    if (e->next_from < passed)
-        e->next_from = passed;
-    if (e->next_from == 0) /* where the consumer begins */
-        e->next_from = size;
-    if (e->next_from >= end || e->next_from > e->cursor + lead_max(e->p) || e->closing)
+/* Adds the next region; NULL if there is none now, or memory is short. */
+static struct region *add_region(struct expansion *e)
+{
+    struct region_list *l = &e->regions;
+    const uint64_t size = region_size(e), end = input_size(e->input);
+    struct region *r;
+
+    if (l->next_from < passed(e))
+        l->next_from = passed(e);
+    if (l->next_from == 0) /* where the consumer begins */
+        l->next_from = size;
+    if (l->next_from >= end || l->next_from > e->cursor + lead_max(e->p) || e->is_closing)
         return NULL;
-    if (++e->vain > VAIN_MAX + 2 * (unsigned)crew_threads(e->p)) {
-        e->vain = 0;
-        e->pause = e->pause == 0 ? PAUSE_FIRST : e->pause < PAUSE_MAX ? 2 * e->pause : PAUSE_MAX;
-        e->next_from += e->pause;
+    if (++l->misses > MISSES_MAX + 2 * (unsigned)crew_threads(e->p)) {
+        l->misses = 0;
+        l->skip = l->skip == 0 ? SKIP_FIRST : l->skip < SKIP_MAX ? 2 * l->skip : SKIP_MAX;
+        l->next_from += l->skip;
         return NULL;
     }
-    k = calloc(1, sizeof(*k));
-    if (k == NULL)
+    r = calloc(1, sizeof(*r));
+    if (r == NULL)
         return NULL;
-    k->from = e->next_from;
-    k->to = size < end - k->from ? k->from + size : end;
-    e->next_from = k->to;
-    if (e->first == NULL)
-        e->first = k;
+    r->from = l->next_from;
+    r->to = size < end - r->from ? r->from + size : end;
+    l->next_from = r->to;
+    if (l->first == NULL)
+        l->first = r;
     else
-        e->last->next = k;
-    e->last = k;
-    return k;
+        l->last->next = r;
+    l->last = r;
+    return r;
 }
 
-/* Frees what was decoded of it. */
-static void forget(struct expansion *e, struct stretch *k)
+struct region *regions_first(const struct expansion *e)
 {
-    give_room(e, k);
-    for (size_t i = 0; i < k->count; i++)
-        free(k->pieces[i]);
-    free(k->pieces);
-    k->pieces = NULL;
-    k->count = k->size = k->passed = 0;
-    k->is_full = k->ends_at_mark = false;
+    return e->regions.first;
 }
 
-void free_stretch(struct expansion *e, struct stretch *k)
+struct region *regions_next(struct expansion *e)
 {
-    forget(e, k);
-    free(k);
+    if (e->has_given_up || !pushing_has_buffer(e))
+        return NULL;
+    for (struct region *r = e->regions.first; r != NULL; r = r->next)
+        if (r->state == REGION_NEW || r->state == REGION_FOUND)
+            return r;
+    return add_region(e);
 }
 
-void decode_later(struct expansion *e, struct stretch *k)
+/* Frees what was decoded of a region. */
+static void forget_decoded(struct expansion *e, struct region *r)
 {
-    /* Where nothing came of it, nothing would. */
-    if (k->count > 0)
-        k->state = WAITING;
-    forget(e, k);
+    buffers_give(e, r);
+    task_free_runs(&r->task);
+    r->next_run = 0;
 }
 
-void give_up_rooms(struct expansion *e)
+static void free_region(struct expansion *e, struct region *r)
 {
-    for (struct stretch *k = e->first; k != NULL; k = k->next)
-        if (k->state == DECODED && k->waiting == 0) {
-            decode_later(e, k);
-        } else if (k->state == DECODED && k->room != NULL && !k->room_is_own) {
-            k->room_is_own = true;
-            e->p->expanding->rooms_made--;
-        }
+    forget_decoded(e, r);
+    free(r);
 }
 
-uint64_t written_to(const struct expansion *e)
+/* Adds a region of the bytes that region r has from `from` on; NULL if memory is short. */
+static struct region *cut_off(struct expansion *e, struct region *r, uint64_t from)
 {
-    const struct piece *piece = e->written != NULL ? e->written : e->first_out;
-
-    return piece != NULL ? piece->start / 8 : e->cursor;
-}
-
-void count_lead(struct expansion *e)
-{
-    const uint64_t written = written_to(e);
-    const uint64_t ahead = e->pushed > written && !e->closing ? e->pushed - written : 0;
-    const uint64_t lent = e->has_begun && ahead > PUSH_LEAD ? ahead - PUSH_LEAD : 0;
-
-    e->p->expanding->lead_lent += lent - e->lead_lent;
-    e->lead_lent = lent;
-}
-
-/* Whether the consumer, which is at that bit, cannot use the stretch any more. */
-static bool is_past(const struct stretch *k, uint64_t bit)
-{
-    if (k->state == DECODED)
-        return k->count == 0 || k->pieces[k->count - 1]->start < bit;
-    if (k->sought == FOUND)
-        return k->start < bit;
-    return 8 * k->to <= bit;
-}
-
-void drop_past(struct expansion *e, uint64_t bit)
-{
-    struct stretch **link = &e->first, *last = NULL;
-    uint64_t wanted = bit / 8;
-    int rooms = 0;
-
-    /* They are in order, and nothing starts before its stretch. */
-    while (*link != NULL && 8 * (*link)->from <= bit) {
-        struct stretch *k = *link;
-        const bool past = is_past(k, bit);
-
-        if (past && k->state == DECODING)
-            k->useless = true;
-        if (past && k->waiting == 0 && k->state != DECODING && k->sought != SEEKING) {
-            *link = k->next;
-            rooms += k->room != NULL;
-            free_stretch(e, k);
-        } else {
-            if (k->from < wanted && !(e->has_given_up && k->waiting > 0))
-                wanted = k->from;
-            last = k;
-            link = &k->next;
-        }
-    }
-    if (*link == NULL)
-        e->last = last;
-    for (; rooms > 0; rooms--)
-        crew_call(e->p);
-    /* A mark may begin before the stretch. */
-    input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
-    count_lead(e);
-}
-
-/* Adds a stretch of what stretch k has from byte `from` on; NULL if memory is short. */
-static struct stretch *cut_off(struct expansion *e, struct stretch *k, uint64_t from)
-{
-    struct stretch *rest = calloc(1, sizeof(*rest));
+    struct region *rest = calloc(1, sizeof(*rest));
 
     if (rest == NULL)
         return NULL;
     rest->from = from;
-    rest->to = k->to;
+    rest->to = r->to;
     rest->is_rest = true;
-    rest->next = k->next;
-    k->to = from;
-    k->next = rest;
-    if (e->last == k)
-        e->last = rest;
+    rest->next = r->next;
+    r->to = from;
+    r->next = rest;
+    if (e->regions.last == r)
+        e->regions.last = rest;
     crew_call(e->p);
     return rest;
 }
 
-/* Cuts a rest, whose start was found, at the next mark; the lock is given up meanwhile. */
-static void cut_rest(struct expansion *e, struct expand_tools *t, struct stretch *k)
-{
-    struct stretch next = {.from = k->start / 8 + REST_MIN, .to = k->to};
-    bool found;
+/* --- Starts --------------------------------------------------------------------------------- */
 
-    unlock(e->p);
-    found = next.from < next.to && find_start(e, t, &next, true);
-    lock(e->p);
-    /* (A member's header would be before its start.) */
-    if (found && next.kind == AT_MARK && next.start / 8 < k->to && !e->closing)
-        cut_off(e, k, next.start / 8);
+static struct start_search search_of(struct expansion *e, bool marks_only)
+{
+    return (struct start_search){e->input, e->p->expansions->finder, marks_only,
+                                 &e->regions.searched, &e->regions.search_max};
 }
 
-void add_rest(struct expansion *e, struct expand_tools *t, struct stretch *k)
+/* Cuts a rest, which starts at task.start, at the next mark.  Gives up the lock. */
+static void cut_rest(struct expansion *e, struct expand_tools *t, struct region *r)
 {
-    const struct piece *last = k->count > 0 ? k->pieces[k->count - 1] : NULL;
-    const bool is_at_mark = k->ends_at_mark;
-    struct stretch *rest;
+    const struct start_search s = search_of(e, true);
+    const uint64_t from = r->task.start / 8 + REST_MIN;
+    enum start_kind kind = START_IN_DATA;
+    uint64_t start = 0;
+    bool has_found;
 
-    if (last == NULL || last->end / 8 >= k->to)
-        return;
-    rest = cut_off(e, k, last->end / 8);
-    /* Behind a member, the next one is to be sought. */
-    if (rest == NULL || last->ended || (!is_at_mark && crew_threads(e->p) < SYMBOLS_THREADS))
-        return;
-    rest->kind = is_at_mark ? AT_MARK : ANYWHERE;
-    rest->start = last->end;
-    rest->sought = SEEKING;
-    if (is_at_mark)
-        cut_rest(e, t, rest);
-    rest->sought = FOUND;
+    unlock(e->p);
+    has_found = from < r->to && find_start(&s, t, from, r->to, &kind, &start);
+    lock(e->p);
+    /* (A member's header would be before its start.) */
+    if (has_found && kind == START_AT_MARK && start / 8 < r->to && !e->is_closing)
+        cut_off(e, r, start / 8);
+}
+
+void region_find_start(struct expansion *e, struct expand_tools *t, struct region *r)
+{
+    struct region_list *l = &e->regions;
+    const bool marks_only = crew_threads(e->p) < SYMBOLS_THREADS ||
+                            (l->has_marks && r->from < l->last_mark + MARKS_DISTANCE);
+    const struct start_search s = search_of(e, marks_only);
+    bool has_found;
+
+    r->state = REGION_SEARCHING;
+    l->search_max = SEARCH_MIN + (uint64_t)crew_threads(e->p) * SEARCH_THREAD + l->in +
+                    e->cursor / SEARCH_OF_ALL;
+    unlock(e->p);
+    has_found = find_start(&s, t, r->from, r->to, &r->task.kind, &r->task.start);
+    lock(e->p);
+    if (has_found && r->task.kind != START_IN_DATA && r->is_rest)
+        cut_rest(e, t, r);
+    if (has_found)
+        r->state = REGION_FOUND;
+    else
+        r->state = input_has(e->input, r->to) ? REGION_BARREN : REGION_NEW;
+    if (has_found && r->task.kind == START_AT_MARK && r->task.start / 8 > l->last_mark)
+        l->last_mark = r->task.start / 8;
     wake_all(e->p, CAN_EXPAND);
 }
 
-void seek_start(struct expansion *e, struct expand_tools *t, struct stretch *k)
-{
-    struct pipeline *p = e->p;
-    const bool marks_only = crew_threads(p) < SYMBOLS_THREADS ||
-                            (e->has_marks && k->from < e->last_mark + MARKS_DISTANCE);
-    bool found;
+/* --- Decoding ------------------------------------------------------------------------------- */
 
-    k->sought = SEEKING;
-    e->search_max =
-        SEARCH_MIN + (uint64_t)crew_threads(p) * SEARCH_THREAD + e->in + e->cursor / SEARCH_OF_ALL;
-    unlock(p);
-    found = find_start(e, t, k, marks_only);
-    lock(p);
-    if (found && k->kind != ANYWHERE && k->is_rest)
-        cut_rest(e, t, k);
-    /* Of a pipe that gives nothing now, it is sought later. */
-    k->sought = found ? FOUND : input_has(e->input, k->to) ? NOT_FOUND : NOT_SOUGHT;
-    if (found && k->kind == AT_MARK && k->start / 8 > e->last_mark)
-        e->last_mark = k->start / 8;
-    wake_all(p, CAN_EXPAND);
+bool region_begin(struct expansion *e, struct region *r)
+{
+    if (e->is_closing || !pushing_has_buffer(e))
+        return false;
+    buffers_take(e, r);
+    if (r->task.buffer == NULL)
+        return false;
+    r->task.until = 8 * r->to;
+    r->task.to = r->to;
+    r->task.enough = REGION_OUT;
+    r->task.bytes_limit = e->is_pushed ? PUSHED_OUT : SIZE_MAX;
+    r->task.takes_all = e->fixed_region > 0;
+    atomic_store_explicit(&r->task.is_cancelled, false, memory_order_relaxed);
+    r->state = REGION_DECODING;
+    return true;
+}
+
+bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *r)
+{
+    const uint64_t bit = r->task.at;
+    struct region *next = r->next;
+
+    while (!e->is_closing && r->state == REGION_DECODING) {
+        if (next == NULL)
+            next = add_region(e);
+        /* What is there is decoded on from block to block, as long as nobody else begins behind it. */
+        r->task.until = bit + 1;
+        if (next == NULL)
+            return true;
+        switch (next->state) {
+        case REGION_NEW:
+            /* A pipe may give nothing for long. */
+            if (!input_has(e->input, next->to))
+                return true;
+            region_find_start(e, t, next);
+            if (next->state == REGION_NEW)
+                return true;
+            break;
+        case REGION_SEARCHING:
+            await(e->p, CAN_EXPAND);
+            next = r->next; /* that one may be gone */
+            break;
+        case REGION_BARREN:
+            r->task.until = 8 * next->to;
+            if (bit < r->task.until)
+                return true;
+            next = next->next;
+            break;
+        default:
+            r->task.until = next->task.start;
+            if (bit <= r->task.until)
+                return bit < r->task.until;
+            next = next->next;
+            break;
+        }
+    }
+    return false;
+}
+
+/* Makes a region of what region r, which is full, leaves. */
+static void add_rest(struct expansion *e, struct expand_tools *t, struct region *r)
+{
+    const struct decode_task *task = &r->task;
+    const struct decoded_run *last = task->count > 0 ? task->runs[task->count - 1] : NULL;
+    const bool is_at_mark = task->end == DECODE_FULL_AT_MARK;
+    struct region *rest;
+
+    if (last == NULL || last->end / 8 >= r->to)
+        return;
+    rest = cut_off(e, r, last->end / 8);
+    /* Behind a member, the next one has to be looked for. */
+    if (rest == NULL || last->ends_stream || (!is_at_mark && crew_threads(e->p) < SYMBOLS_THREADS))
+        return;
+    rest->task.kind = is_at_mark ? START_AT_MARK : START_IN_DATA;
+    rest->task.start = last->end;
+    rest->state = REGION_SEARCHING;
+    if (is_at_mark)
+        cut_rest(e, t, rest);
+    rest->state = REGION_FOUND;
+    wake_all(e->p, CAN_EXPAND);
+}
+
+/* Makes a region that was decoded one that can be decoded again; but where nothing came of it, nothing
+ * would. */
+static void decode_later(struct expansion *e, struct region *r)
+{
+    if (r->task.count > 0)
+        r->state = REGION_FOUND;
+    forget_decoded(e, r);
+}
+
+void region_end(struct expansion *e, struct expand_tools *t, struct region *r)
+{
+    const enum decode_end end = r->task.end;
+    const bool is_wanted = r->state == REGION_DECODING && !e->is_closing;
+
+    r->state = REGION_DECODED;
+    for (size_t i = 0; i < r->task.count; i++)
+        r->task.runs[i]->region = r;
+    if (e->has_given_up)
+        decode_later(e, r);
+    else if (is_wanted && (end == DECODE_FULL || end == DECODE_FULL_AT_MARK))
+        add_rest(e, t, r);
+}
+
+/* --- The consumer --------------------------------------------------------------------------- */
+
+struct region *regions_at(struct expansion *e, uint64_t bit, struct decoded_run **run)
+{
+    *run = NULL;
+    for (struct region *r = e->regions.first; r != NULL && 8 * r->from <= bit; r = r->next) {
+        const struct decode_task *task = &r->task;
+
+        switch (r->state) {
+        case REGION_DECODED:
+            while (r->next_run < task->count && task->runs[r->next_run]->start < bit)
+                r->next_run++;
+            if (r->next_run < task->count && task->runs[r->next_run]->start == bit) {
+                *run = task->runs[r->next_run];
+                return r;
+            }
+            break;
+        case REGION_SEARCHING:
+            if (bit < 8 * r->to)
+                return r;
+            break;
+        case REGION_FOUND:
+        case REGION_DECODING:
+        case REGION_ABANDONED:
+            if (task->start == bit)
+                return r;
+            break;
+        case REGION_NEW:
+        case REGION_BARREN:
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* Where it is not known yet whether a region has a start, the consumer asks again only after this many
+ * bytes of input.  With more, it passes more of the starts that are found meanwhile; with less,
+ * short blocks take longer, as the consumer waits for the lock at each. */
+#define ASK_AGAIN ((uint64_t)4 << 10)
+
+uint64_t regions_next_start(const struct expansion *e, uint64_t bit)
+{
+    const uint64_t soon = bit + (e->fixed_region > 0 ? 1 : 8 * ASK_AGAIN);
+    const uint64_t next_from = e->regions.next_from;
+
+    for (const struct region *r = e->regions.first; r != NULL; r = r->next) {
+        switch (r->state) {
+        case REGION_DECODED:
+            for (size_t i = r->next_run; i < r->task.count; i++)
+                if (r->task.runs[i]->start > bit)
+                    return r->task.runs[i]->start;
+            break;
+        case REGION_FOUND:
+        case REGION_DECODING:
+        case REGION_ABANDONED:
+            if (r->task.start > bit)
+                return r->task.start;
+            break;
+        case REGION_NEW:
+        case REGION_SEARCHING:
+            if (8 * r->to > bit)
+                return 8 * r->from > bit ? 8 * r->from : soon;
+            break;
+        case REGION_BARREN:
+            break;
+        }
+    }
+    return 8 * (next_from > passed(e) ? next_from : passed(e));
+}
+
+/* Whether the consumer, which is at that bit, cannot use the region any more. */
+static bool is_past(const struct region *r, uint64_t bit)
+{
+    switch (r->state) {
+    case REGION_DECODED:
+        return r->task.count == 0 || r->task.runs[r->task.count - 1]->start < bit;
+    case REGION_FOUND:
+    case REGION_DECODING:
+    case REGION_ABANDONED:
+        return r->task.start < bit;
+    default:
+        return 8 * r->to <= bit;
+    }
+}
+
+static void abandon(struct region *r)
+{
+    r->state = REGION_ABANDONED;
+    atomic_store_explicit(&r->task.is_cancelled, true, memory_order_relaxed);
+}
+
+/* Whether a thread works on it, or one of its runs is in line. */
+static bool is_in_use(const struct region *r)
+{
+    return r->state == REGION_SEARCHING || r->state == REGION_DECODING ||
+           r->state == REGION_ABANDONED || r->runs_in_line > 0;
+}
+
+void regions_drop_past(struct expansion *e, uint64_t bit)
+{
+    struct region **link = &e->regions.first, *last = NULL;
+    uint64_t wanted = bit / 8;
+    int given = 0;
+
+    while (*link != NULL && 8 * (*link)->from <= bit) {
+        struct region *r = *link;
+        const bool past = is_past(r, bit);
+
+        if (past && r->state == REGION_DECODING)
+            abandon(r);
+        if (past && !is_in_use(r)) {
+            *link = r->next;
+            given += r->task.buffer != NULL;
+            free_region(e, r);
+        } else {
+            if (r->from < wanted && !(e->has_given_up && r->runs_in_line > 0))
+                wanted = r->from;
+            last = r;
+            link = &r->next;
+        }
+    }
+    if (*link == NULL)
+        e->regions.last = last;
+    for (; given > 0; given--)
+        crew_call(e->p);
+    /* A mark may begin before the region. */
+    input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
+    pushing_count(e);
+}
+
+static uint64_t run_output(const struct decoded_run *run)
+{
+    return run->symbols + run->len;
+}
+
+void regions_count_run(struct expansion *e, const struct decoded_run *run)
+{
+    struct region_list *l = &e->regions;
+
+    l->has_marks |= run->region->task.kind == START_AT_MARK;
+    l->in += (run->end - run->start) / 8;
+    l->out += run_output(run);
+    l->misses = 0;
+    l->skip = 0;
+    e->stats.runs++;
+    e->stats.bytes += run_output(run);
+}
+
+void regions_uncount_run(struct expansion *e, const struct decoded_run *run)
+{
+    e->regions.in -= (run->end - run->start) / 8;
+    e->regions.out -= run_output(run);
+    e->stats.runs--;
+    e->stats.bytes -= run_output(run);
+}
+
+/* --- The end -------------------------------------------------------------------------------- */
+
+void regions_give_up(struct expansion *e)
+{
+    for (struct region *r = e->regions.first; r != NULL; r = r->next) {
+        if (r->state == REGION_DECODED && r->runs_in_line == 0)
+            decode_later(e, r);
+        else if (r->state == REGION_DECODED)
+            buffers_disown(e, r);
+    }
+}
+
+void regions_cancel(struct expansion *e)
+{
+    for (struct region *r = e->regions.first; r != NULL; r = r->next)
+        if (r->state == REGION_DECODING)
+            abandon(r);
+}
+
+void regions_free(struct expansion *e)
+{
+    for (struct region *r = e->regions.first, *next; r != NULL; r = next) {
+        next = r->next;
+        free_region(e, r);
+    }
 }

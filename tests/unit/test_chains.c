@@ -134,7 +134,7 @@ TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, si
         best = best_of(t, by_four, 4, t->level->long_depth > 0 ? 6 : 258, pos, depth);
     if (best.length == 0 && t->threes) {
         best = best_of(t, by_three, 3, 3, pos, 1);
-        if (best.distance > t->level->near3)
+        if (best.distance > t->level->max_distance3)
             best.length = 0;
     }
     return best.length >= least ? best : (struct match){0, 0};
@@ -171,7 +171,7 @@ TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, siz
     const unsigned distinct = sample_values(in + start, end - start);
 
     t.least = least_taken(distinct, level->depth);
-    t.threes = distinct >= 80; /* near3 0 is too near for any */
+    t.threes = distinct >= 80; /* max_distance3 0 is too near for any */
     for (size_t pos = start; pos < end;) {
         struct match match = best_at(&t, pos, t.least, 0);
 
@@ -474,7 +474,7 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
         check_segment("marker at the end", in, second + size, CHEAPER);
     check_segment("marker", in, len, CHEAPER);
     for (size_t r = 0; r < ROWS; r++) {
-        size_t reach = size > 3 ? WINDOW : row(r)->near3;
+        size_t reach = size > 3 ? WINDOW : row(r)->max_distance3;
 
         CHECK_EQ(found(lz_match_segment(matcher, row(r), in, len), second, size, distance),
                  distance <= reach && second % LZ_CHUNK_SIZE + size <= LZ_CHUNK_SIZE);

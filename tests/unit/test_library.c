@@ -287,6 +287,17 @@ static void test_arguments(void)
                          gzlzss_status_text((gzlzss_status)b)) != 0);
 }
 
+/* The header, the library and the header's numbers have one version. */
+static void test_version(void)
+{
+    char numbers[40];
+
+    snprintf(numbers, sizeof(numbers), "%d.%d.%d", GZLZSS_VERSION_MAJOR, GZLZSS_VERSION_MINOR,
+             GZLZSS_VERSION_PATCH);
+    CHECK(strcmp(gzlzss_version(), GZLZSS_VERSION_STRING) == 0);
+    CHECK(strcmp(gzlzss_version(), numbers) == 0);
+}
+
 /* Every function takes NULL for every pointer. */
 static void test_null(void)
 {
@@ -1737,6 +1748,7 @@ int main(void)
     input = unit_need(malloc(input_size));
     fill_tokens(input, input_size, 60, 9, &state);
     RUN(test_sizes);
+    RUN(test_version);
     RUN(test_bound);
     RUN(test_room);
     RUN(test_matcher);

@@ -1,5 +1,5 @@
 /*
- * feed.c - segments for GPUs, in batches (feed.h)
+ * gpu_feed.c - segments for GPUs, in batches (gpu_feed.h)
  *
  * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Without
  * a GPU, there are none.  Workers read for a feeder what can be read in any order, and what was
@@ -13,7 +13,7 @@
 #include "pipeline/compress/claim.h"
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/facts.h"
-#include "pipeline/compress/feed.h"
+#include "pipeline/compress/gpu_feed.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/measures.h"
 #include "pipeline/crew/slots.h"

@@ -1,19 +1,19 @@
 /*
- * test_shelves.c - what is left on shelves is taken again, by one thread each
+ * test_object_cache.c - what is left on shelves is taken again, by one thread each
  */
 #include "config.h"
 
 #include <sched.h>
 #include <stdbool.h>
 
-#include "base/shelves.h"
+#include "base/object_cache.h"
 #include "tests/unit/unit.h"
 
 #define THREADS 4
 #define ROUNDS 20000
 
 struct thing {
-    struct shelved kept;
+    struct cached_object kept;
     atomic_int users;
 };
 
@@ -29,7 +29,7 @@ static struct thing *make(void)
     return t;
 }
 
-static void give_back(struct shelved *kept)
+static void give_back(struct cached_object *kept)
 {
     atomic_fetch_add(&freed, 1);
     free(kept);
@@ -75,70 +75,70 @@ static bool move_to(int processor)
 
 static void test_take(void)
 {
-    struct shelves s;
+    struct object_cache s;
     struct thing *a = make(), *b = make();
-    struct shelved *first, *second;
+    struct cached_object *first, *second;
 
-    shelves_init(&s);
-    CHECK(shelves_take(&s) == NULL);
-    shelves_leave(&s, &a->kept);
-    shelves_leave(&s, &b->kept);
-    first = shelves_take(&s);
-    second = shelves_take(&s);
+    object_cache_init(&s);
+    CHECK(object_cache_take(&s) == NULL);
+    object_cache_put(&s, &a->kept);
+    object_cache_put(&s, &b->kept);
+    first = object_cache_take(&s);
+    second = object_cache_take(&s);
     CHECK(first != NULL && second != NULL && first != second);
-    CHECK(shelves_take(&s) == NULL);
-    shelves_leave(&s, &a->kept);
-    shelves_leave(&s, &b->kept);
+    CHECK(object_cache_take(&s) == NULL);
+    object_cache_put(&s, &a->kept);
+    object_cache_put(&s, &b->kept);
     freed = 0;
-    shelves_free(&s, give_back);
+    object_cache_free(&s, give_back);
     CHECK_EQ(freed, 2);
 }
 
 /* On one processor, what was left last is taken first; on another, what is left here is found, too. */
 static void test_processors(void)
 {
-    struct shelves s;
+    struct object_cache s;
     struct thing *things[3] = {make(), make(), make()};
-    struct shelved *const a = &things[0]->kept, *const b = &things[1]->kept;
+    struct cached_object *const a = &things[0]->kept, *const b = &things[1]->kept;
     int processors[2];
 
-    shelves_init(&s);
+    object_cache_init(&s);
     if (find_processors(processors) && move_to(processors[0])) {
-        const unsigned here = shelves_here();
+        const unsigned here = object_cache_shard();
 
-        shelves_leave(&s, a);
-        shelves_leave(&s, b);
-        CHECK(shelves_take(&s) == b);
-        CHECK(shelves_take(&s) == a);
-        shelves_leave(&s, a);
-        if (move_to(processors[1]) && shelves_here() != here) {
-            shelves_leave(&s, &things[2]->kept);
-            CHECK(shelves_take(&s) == &things[2]->kept);
-            CHECK(shelves_take(&s) == a);
-            CHECK(shelves_take(&s) == NULL);
-            shelves_leave(&s, &things[2]->kept);
-            shelves_leave(&s, a);
+        object_cache_put(&s, a);
+        object_cache_put(&s, b);
+        CHECK(object_cache_take(&s) == b);
+        CHECK(object_cache_take(&s) == a);
+        object_cache_put(&s, a);
+        if (move_to(processors[1]) && object_cache_shard() != here) {
+            object_cache_put(&s, &things[2]->kept);
+            CHECK(object_cache_take(&s) == &things[2]->kept);
+            CHECK(object_cache_take(&s) == a);
+            CHECK(object_cache_take(&s) == NULL);
+            object_cache_put(&s, &things[2]->kept);
+            object_cache_put(&s, a);
             move_to(processors[0]);
-            CHECK(shelves_take(&s) != NULL);
-            CHECK(shelves_take(&s) != NULL);
+            CHECK(object_cache_take(&s) != NULL);
+            CHECK(object_cache_take(&s) != NULL);
         } else {
-            CHECK(shelves_take(&s) == a);
+            CHECK(object_cache_take(&s) == a);
         }
-        CHECK(shelves_take(&s) == NULL);
+        CHECK(object_cache_take(&s) == NULL);
     }
     for (int i = 0; i < 3; i++)
-        shelves_leave(&s, &things[i]->kept);
+        object_cache_put(&s, &things[i]->kept);
     freed = 0;
-    shelves_free(&s, give_back);
+    object_cache_free(&s, give_back);
     CHECK_EQ(freed, 3);
 }
 
 static void *use(void *argument)
 {
-    struct shelves *s = argument;
+    struct object_cache *s = argument;
 
     for (int i = 0; i < ROUNDS; i++) {
-        struct thing *t = (struct thing *)shelves_take(s);
+        struct thing *t = (struct thing *)object_cache_take(s);
 
         if (t == NULL)
             t = make();
@@ -147,24 +147,24 @@ static void *use(void *argument)
         if (i % 64 == 0)
             sched_yield();
         atomic_fetch_sub(&t->users, 1);
-        shelves_leave(s, &t->kept);
+        object_cache_put(s, &t->kept);
     }
     return NULL;
 }
 
 static void test_threads(void)
 {
-    struct shelves s;
+    struct object_cache s;
     pthread_t threads[THREADS];
 
     made = freed = 0;
-    shelves_init(&s);
+    object_cache_init(&s);
     for (int i = 0; i < THREADS; i++)
         CHECK_EQ(pthread_create(&threads[i], NULL, use, &s), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     CHECK_EQ(seen_twice, 0);
-    shelves_free(&s, give_back);
+    object_cache_free(&s, give_back);
     /* Most were used again. */
     CHECK(made > 0 && made < ROUNDS);
     CHECK_EQ(freed, made);

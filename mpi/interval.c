@@ -1,5 +1,5 @@
 /*
- * piece.c - a piece of a .gz, from one mark to another (piece.h)
+ * interval.c - an interval of a .gz, from one mark to another (interval.h)
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "compat/gzip.h"
 #include "inflate/find.h"
 #include "inflate/raw.h"
-#include "mpi/piece.h"
+#include "mpi/interval.h"
 
 /* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h: larger ones
  * leave the second-level cache, smaller ones cost more system calls. */
@@ -29,14 +29,14 @@
 /* The longest header that is taken, names and all. */
 #define HEADER_MAX ((size_t)4096)
 
-/* No segment has more compressed bytes (-b goes up to 32 MiB): so far behind its end, a piece of a
+/* No segment has more compressed bytes (-b goes up to 32 MiB): so far behind its end, an interval of a
  * file that has marks has met one. */
 #define OVERRUN_MAX ((uint64_t)40 << 20)
 
 _Static_assert(BACK >= INF_MARK_SIZE + INF_BACK, "what is kept is enough");
 _Static_assert(IN_SIZE > INF_REST && IN_SIZE > HEADER_MAX, "what is left of the input fits");
 
-struct piece_tools {
+struct interval_tools {
     struct inf_raw *raw;
     uint8_t *in; /* BACK + IN_SIZE + SLACK bytes: in[0..len) is the file's from byte `offset` on */
     uint64_t offset; /* of in[0] */
@@ -46,9 +46,9 @@ struct piece_tools {
     size_t fill;  /* bytes of output there */
 };
 
-struct piece_tools *piece_tools_new(void)
+struct interval_tools *interval_tools_new(void)
 {
-    struct piece_tools *t = calloc(1, sizeof(*t));
+    struct interval_tools *t = calloc(1, sizeof(*t));
 
     if (t == NULL)
         return NULL;
@@ -57,11 +57,11 @@ struct piece_tools *piece_tools_new(void)
     t->out = malloc(INF_WINDOW + OUT_SIZE + SLACK);
     if (t->raw != NULL && t->in != NULL && t->out != NULL)
         return t;
-    piece_tools_free(t);
+    interval_tools_free(t);
     return NULL;
 }
 
-void piece_tools_free(struct piece_tools *t)
+void interval_tools_free(struct interval_tools *t)
 {
     if (t == NULL)
         return;
@@ -75,7 +75,7 @@ void piece_tools_free(struct piece_tools *t)
 
 /* Reads what is around t->at, from a few bytes before.  False if that fails; p->error is 0 then if the
  * file is shorter than it was. */
-static bool fill(struct piece_tools *t, struct piece *p)
+static bool read_around(struct interval_tools *t, struct interval *p)
 {
     const size_t back = t->at < BACK ? (size_t)t->at : BACK;
     const uint64_t left = p->size > t->at ? p->size - t->at : 0;
@@ -99,27 +99,27 @@ static bool fill(struct piece_tools *t, struct piece *p)
 
 /* The bytes from t->at on, and how many there are: `least`, or as many as the file still has.
  * NULL if that fails, as fill does. */
-static const uint8_t *look(struct piece_tools *t, struct piece *p, size_t least, size_t *len)
+static const uint8_t *look(struct interval_tools *t, struct interval *p, size_t least, size_t *len)
 {
     const uint64_t place = t->at - t->offset;
     const bool has_all = place >= BACK && place <= t->len &&
                          (t->len - place >= least || t->offset + t->len >= p->size);
 
-    if (!has_all && !fill(t, p))
+    if (!has_all && !read_around(t, p))
         return NULL;
     *len = t->len - (size_t)(t->at - t->offset);
     return t->in + (t->at - t->offset);
 }
 
 /* What it comes to that `look` has failed: gunzip's own code has the words for a file that is cut off. */
-static enum piece_result unreadable(const struct piece *p)
+static enum interval_result unreadable(const struct interval *p)
 {
-    return p->error != 0 ? PIECE_READ_ERROR : PIECE_ODD;
+    return p->error != 0 ? INTERVAL_READ_ERROR : INTERVAL_ODD;
 }
 
 /* The first mark's end in bytes [from, to) of the file; `to` if there is none; UINT64_MAX if reading
  * failed. */
-static uint64_t find_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to)
+static uint64_t find_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to)
 {
     t->len = 0;
     for (uint64_t at = from < INF_MARK_SIZE ? INF_MARK_SIZE : from; at < to;) {
@@ -143,7 +143,7 @@ static uint64_t find_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t
     return to;
 }
 
-bool piece_has_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to)
+bool interval_has_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to)
 {
     return find_mark(t, fd, from, to) < to;
 }
@@ -168,14 +168,14 @@ static uint32_t get_u32(const uint8_t *in)
     return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* Of the member at hand: what was decoded in this piece. */
+/* Of the member at hand: what was decoded in this interval. */
 struct member {
     uint32_t crc;
     uint64_t len;
 };
 
 /* Hands over what was just decoded, and makes room for more. */
-static bool put(struct piece_tools *t, struct piece *p, struct member *m, size_t made)
+static bool put_output(struct interval_tools *t, struct interval *p, struct member *m, size_t made)
 {
     const uint8_t *bytes = t->out + INF_WINDOW + t->fill;
 
@@ -195,8 +195,8 @@ static bool put(struct piece_tools *t, struct piece *p, struct member *m, size_t
 }
 
 /* Takes a trailer, and the header of the next member.  *ends: the file ends instead. */
-static enum piece_result next_member(struct piece_tools *t, struct piece *p, struct member *m,
-                                     bool *ends)
+static enum interval_result next_member(struct interval_tools *t, struct interval *p,
+                                        struct member *m, bool *ends)
 {
     size_t len, header;
     const uint8_t *in = look(t, p, GZ_TRAILER_SIZE + HEADER_MAX, &len);
@@ -204,14 +204,14 @@ static enum piece_result next_member(struct piece_tools *t, struct piece *p, str
     if (in == NULL)
         return unreadable(p);
     if (len < GZ_TRAILER_SIZE)
-        return PIECE_ODD;
+        return INTERVAL_ODD;
     if (p->ends == 0) {
         p->head_crc = m->crc;
         p->head_len = m->len;
         p->stored_crc = get_u32(in);
         p->stored_len = get_u32(in + 4);
     } else if (get_u32(in) != m->crc || get_u32(in + 4) != (uint32_t)m->len) {
-        return PIECE_ODD;
+        return INTERVAL_ODD;
     } else {
         p->last_len = m->len;
     }
@@ -221,20 +221,20 @@ static enum piece_result next_member(struct piece_tools *t, struct piece *p, str
     *ends = t->at + GZ_TRAILER_SIZE == p->size;
     header = *ends ? 0 : header_size(in + GZ_TRAILER_SIZE, len - GZ_TRAILER_SIZE);
     if (!*ends && header == 0)
-        return PIECE_ODD;
+        return INTERVAL_ODD;
     t->at += GZ_TRAILER_SIZE + header;
-    return PIECE_GOOD;
+    return INTERVAL_GOOD;
 }
 
-/* Whether the piece ends at byte `at` of the file, where a block starts: in[-INF_MARK_SIZE..0) is
+/* Whether the interval ends at byte `at` of the file, where a block starts: in[-INF_MARK_SIZE..0) is
  * what comes before. */
-static bool ends_at(const struct piece *p, uint64_t at, const uint8_t *in)
+static bool ends_at(const struct interval *p, uint64_t at, const uint8_t *in)
 {
     return at >= p->to && at > p->start && inf_is_mark(in - INF_MARK_SIZE);
 }
 
-/* Decodes from p->start to the piece's end. */
-static enum piece_result decode(struct piece_tools *t, struct piece *p, struct member *m)
+/* Decodes from p->start to the interval's end. */
+static enum interval_result decode(struct interval_tools *t, struct interval *p, struct member *m)
 {
     bool ends = false;
 
@@ -256,23 +256,23 @@ static enum piece_result decode(struct piece_tools *t, struct piece *p, struct m
         if (in == NULL)
             return unreadable(p);
         if (t->at > p->to + OVERRUN_MAX)
-            return PIECE_ODD;
+            return INTERVAL_ODD;
         result = inf_run(t->raw, &io);
         t->at += (uint64_t)io.used;
-        if (!put(t, p, m, io.made))
-            return PIECE_WRITE_ERROR;
+        if (!put_output(t, p, m, io.made))
+            return INTERVAL_WRITE_ERROR;
         switch (result) {
         case INF_BLOCK:
             in += io.place / 8 - INF_BACK;
             if (io.place % 8 == 0 && ends_at(p, t->offset + (uint64_t)(in - t->in), in)) {
                 t->at = t->offset + (uint64_t)(in - t->in);
-                return PIECE_GOOD;
+                return INTERVAL_GOOD;
             }
             break;
         case INF_END: {
-            const enum piece_result next = next_member(t, p, m, &ends);
+            const enum interval_result next = next_member(t, p, m, &ends);
 
-            if (next != PIECE_GOOD)
+            if (next != INTERVAL_GOOD)
                 return next;
             break;
         }
@@ -280,37 +280,37 @@ static enum piece_result decode(struct piece_tools *t, struct piece *p, struct m
         case INF_CUT:
             /* The end of the file, or a decoder that is stuck, which none should be. */
             if (io.used == 0 && io.made == 0 && (io.in_ends || result == INF_MORE))
-                return PIECE_ODD;
+                return INTERVAL_ODD;
             break;
         case INF_BAD:
-            return PIECE_ODD;
+            return INTERVAL_ODD;
         case INF_NO_MEMORY:
-            return PIECE_NO_MEMORY;
+            return INTERVAL_NO_MEMORY;
         }
     }
-    return PIECE_GOOD;
+    return INTERVAL_GOOD;
 }
 
-enum piece_result piece_decode(struct piece_tools *t, struct piece *p)
+enum interval_result interval_decode(struct interval_tools *t, struct interval *p)
 {
     struct member m = {0};
-    enum piece_result result;
+    enum interval_result result;
 
     if (!p->was_decoded)
         p->start = p->begins_at_from ? p->from : find_mark(t, p->fd, p->from, p->to);
     if (p->start == UINT64_MAX) {
         p->error = errno;
-        return PIECE_READ_ERROR;
+        return INTERVAL_READ_ERROR;
     }
     if (p->start >= p->to)
-        return PIECE_NONE;
+        return INTERVAL_NONE;
     p->out = p->ends = p->last_len = 0;
     t->at = p->start;
     t->len = 0;
     t->fill = 0;
     inf_reset(t->raw);
     if (!inf_start(t->raw, 0, 0, t->out, 0))
-        return PIECE_NO_MEMORY;
+        return INTERVAL_NO_MEMORY;
     result = decode(t, p, &m);
     p->end = t->at;
     if (p->ends == 0) {

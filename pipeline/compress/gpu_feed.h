@@ -1,8 +1,8 @@
 /*
- * feed.h - segments for GPUs, in batches
+ * gpu_feed.h - segments for GPUs, in batches
  */
-#ifndef GZLZSS_FEED_H
-#define GZLZSS_FEED_H
+#ifndef GZLZSS_GPU_FEED_H
+#define GZLZSS_GPU_FEED_H
 
 #include "pipeline/compress/feeding.h"
 

@@ -1,30 +1,30 @@
 /*
- * piece.h - a piece of a .gz, from one mark to another, decoded without what is before it
+ * interval.h - an interval of a .gz, from one mark to another, decoded without what is before it
  *
  * Where a segment ends there may be a mark (inflate/find.h), and what follows does not refer to what
- * is before it.  Nine bytes may be a mark by accident, or somebody's intent: so a piece counts only
+ * is before it.  Nine bytes may be a mark by accident, or somebody's intent: so an interval counts only
  * if decoding what is before it has come to exactly its start.  What is more, it counts only if it
  * is made as gzlzss makes files, pigz -i, or cat of several: members, with headers as anybody writes
- * them, that are right, and nothing else.  All else is PIECE_ODD, and is for gunzip's own code.
+ * them, that are right, and nothing else.  All else is INTERVAL_ODD, and is for gunzip's own code.
  */
-#ifndef GZLZSS_MPI_PIECE_H
-#define GZLZSS_MPI_PIECE_H
+#ifndef GZLZSS_MPI_INTERVAL_H
+#define GZLZSS_MPI_INTERVAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum piece_result {
-    PIECE_GOOD,
-    PIECE_NONE, /* no mark lies in that part of the input: the piece before goes on through it */
-    PIECE_ODD,  /* it is damaged, or not one to be decoded so */
-    PIECE_READ_ERROR,
-    PIECE_WRITE_ERROR,
-    PIECE_NO_MEMORY,
+enum interval_result {
+    INTERVAL_GOOD,
+    INTERVAL_NONE, /* no mark lies in that part of the input: the interval before goes on through it */
+    INTERVAL_ODD, /* it is damaged, or not one to be decoded so */
+    INTERVAL_READ_ERROR,
+    INTERVAL_WRITE_ERROR,
+    INTERVAL_NO_MEMORY,
 };
 
-struct piece {
-    /* For the caller to set.  The piece begins at the first mark's end from byte `from` on that lies
+struct interval {
+    /* For the caller to set.  The interval begins at the first mark's end from byte `from` on that lies
      * before `to`, and ends at the first from `to` on, or with the file. */
     int fd;
     uint64_t size; /* of the file */
@@ -39,26 +39,26 @@ struct piece {
     int error;           /* an errno, after an error in reading or writing */
     uint64_t start, end; /* bytes of the input */
     uint64_t out;        /* bytes of output */
-    uint64_t ends;       /* members that end in the piece */
-    /* The member that the piece begins in the middle of: of its data up to its end or the piece's;
+    uint64_t ends;       /* members that end in the interval */
+    /* The member that the interval begins in the middle of: of its data up to its end or the interval's;
      * and what its trailer says, if it ends here. */
     uint32_t head_crc, stored_crc;
     uint64_t head_len;
     uint32_t stored_len;
-    /* The member that goes on behind the piece, if that is another. */
+    /* The member that goes on behind the interval, if that is another. */
     uint32_t tail_crc;
     uint64_t tail_len;
     uint64_t last_len; /* bytes of the last member that ends here, if it is not the first */
 };
 
 /* What a thread needs for it, about 0.7 MB; NULL if memory is short. */
-struct piece_tools;
-struct piece_tools *piece_tools_new(void);
-void piece_tools_free(struct piece_tools *t); /* t may be NULL */
+struct interval_tools;
+struct interval_tools *interval_tools_new(void);
+void interval_tools_free(struct interval_tools *t); /* t may be NULL */
 
-enum piece_result piece_decode(struct piece_tools *t, struct piece *p);
+enum interval_result interval_decode(struct interval_tools *t, struct interval *p);
 
 /* Whether there is a mark in bytes [from, to) of the file. */
-bool piece_has_mark(struct piece_tools *t, int fd, uint64_t from, uint64_t to);
+bool interval_has_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to);
 
 #endif

@@ -1,0 +1,47 @@
+#!/bin/sh
+# version.sh - checks that every file that names gzlzss's version names the same one
+#
+#   build-aux/version.sh [DIR]    checks the tree in DIR, by default the tree that this script is in
+#
+# configure.ac is authoritative.  For each file that disagrees, prints a line and fails.  To release a
+# version, see docs/releasing.md.
+set -u
+
+cd "${1-$(dirname "$0")/..}" || exit 2
+
+version=$(sed -n 's/^AC_INIT(\[gzlzss\], \[\([0-9.]*\)\]).*/\1/p' configure.ac)
+case $version in
+*.*.*) ;;
+*)
+    echo "configure.ac: found no version in the form 1.2.3" >&2
+    exit 2
+    ;;
+esac
+
+status=0
+
+# same FILE WHAT FOUND EXPECTED complains unless FOUND is EXPECTED.
+same() {
+    [ "$3" = "$4" ] && return
+    echo "$1: $2 is '$3', but configure.ac has version $version"
+    status=1
+}
+
+# macro NAME prints the value of GZLZSS_VERSION_NAME.
+macro() {
+    sed -n "s/^#define GZLZSS_VERSION_$1 \"\{0,1\}\([0-9.]*\)\"\{0,1\}\$/\1/p" include/gzlzss.h
+}
+
+same include/gzlzss.h GZLZSS_VERSION_STRING "$(macro STRING)" "$version"
+same include/gzlzss.h GZLZSS_VERSION_MAJOR.MINOR.PATCH \
+    "$(macro MAJOR).$(macro MINOR).$(macro PATCH)" "$version"
+same NEWS.md 'the first version' "$(sed -n 's/^## \([0-9.]*\).*/\1/p' NEWS.md | head -n 1)" "$version"
+for page in man/*.[13]; do
+    same "$page" 'the version in .Os' "$(sed -n 's/^\.Os "gzlzss \([0-9.]*\)"$/\1/p' "$page")" "$version"
+done
+# The tarball has no debian/.
+if [ -f debian/changelog ]; then
+    same debian/changelog 'the first version' \
+        "$(sed -n '1s/^gzlzss (\([0-9.]*\)).*/\1/p' debian/changelog)" "$version"
+fi
+exit $status

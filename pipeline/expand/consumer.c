@@ -1,0 +1,160 @@
+/*
+ * consumer.c - the thread that decodes a .gz from its start (consumer.h)
+ *
+ * At the start of each block, the decoder asks `has` whether a run starts there.  If so, it calls `run`,
+ * in which the consumer takes part in all work until no more runs follow.  Then it decodes on from
+ * there.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pipeline/crew/workers.h"
+#include "pipeline/expand/api.h"
+#include "pipeline/expand/consumer.h"
+#include "pipeline/expand/helpers.h"
+#include "pipeline/expand/in_order.h"
+#include "pipeline/expand/regions.h"
+#include "pipeline/expand/tools.h"
+
+/* A run with less output than this is decoded again rather than taken over: it would be written by
+ * itself. */
+#define RUN_MIN ((size_t)16 << 10)
+
+/* What the consumer does ahead in tests, each time. */
+#define STEPS_IN_TESTS 4
+
+static bool is_worth_it(const struct expansion *e, const struct decoded_run *run)
+{
+    return run->symbols + run->len >= RUN_MIN || e->fixed_region > 0;
+}
+
+static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
+{
+    struct expansion *e = ctx;
+    struct decoded_run *run;
+    bool has;
+
+    if (!e->has_begun) {
+        *from = 8 * e->cursor; /* workers begin behind what has been read */
+        return false;
+    }
+    lock(e->p);
+    e->decoded = bit / 8;
+    regions_drop_past(e, bit);
+    /* In tests, as if there had been workers with nothing else to do. */
+    for (int i = 0; e->fixed_region > 0 && i < STEPS_IN_TESTS && help_one(e, e->tools); i++)
+        ;
+    for (;;) {
+        const struct region *r = regions_at(e, bit, &run);
+
+        has = r != NULL && (r->state == REGION_DECODING || r->state == REGION_ABANDONED ||
+                            (run != NULL && is_worth_it(e, run)));
+        /* It is soon known, unless a pipe gives nothing now. */
+        if (r == NULL || r->state != REGION_SEARCHING || !input_has(e->input, r->to))
+            break;
+        await(e->p, CAN_EXPAND);
+    }
+    *from = regions_next_start(e, bit);
+    unlock(e->p);
+    return has;
+}
+
+static bool run_ahead(void *ctx, struct gz_place *place)
+{
+    struct expansion *e = ctx;
+    struct pipeline *p = e->p;
+    bool has_failed;
+    int error = 0;
+
+    lock(p);
+    in_order_begin(e, place);
+    for (;;) {
+        enum coming coming;
+
+        if (in_order_step(e, e->tools))
+            continue;
+        coming = in_order_coming(e);
+        if ((coming == RUN_COMES || coming == RUN_MAY_COME) && help_one(e, e->tools))
+            continue;
+        if (coming != RUN_COMES && in_order_is_idle(e))
+            break;
+        await(p, CAN_EXPAND);
+    }
+    in_order_end(e, place);
+    has_failed = in_order_has_failed(e, &error);
+    regions_drop_past(e, place->bit);
+    unlock(p);
+    errno = error;
+    return !has_failed;
+}
+
+static void seek_ahead(void *ctx, uint64_t byte)
+{
+    struct expansion *e = ctx;
+
+    lock(e->p);
+    e->cursor = byte;
+    unlock(e->p);
+}
+
+struct gz_ahead consumer_ahead(struct expansion *e)
+{
+    return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, e};
+}
+
+/* --- Help ----------------------------------------------------------------------------------- */
+
+/* Whether the input, as far as it is known, is large. */
+static bool is_large(const struct expansion *e)
+{
+    const uint64_t size = input_size(e->input);
+
+    return (size == UINT64_MAX ? e->cursor : size) >= PIPELINE_EXPAND_MIN;
+}
+
+/* Makes the finder that all expansions share, if it is not there yet; false if memory is short. */
+static bool need_finder(struct pipeline *p)
+{
+    struct inf_finder *made;
+    bool has;
+
+    lock(p);
+    has = p->expansions->finder != NULL;
+    unlock(p);
+    if (has)
+        return true;
+    made = malloc(sizeof(*made));
+    if (made == NULL)
+        return false;
+    inf_finder_init(made);
+    lock(p);
+    /* Another thread may have made one meanwhile. */
+    if (p->expansions->finder == NULL) {
+        p->expansions->finder = made;
+        made = NULL;
+    }
+    unlock(p);
+    free(made);
+    return true;
+}
+
+void consumer_consider_help(struct expansion *e)
+{
+    struct pipeline *p = e->p;
+
+    if (e->has_begun || !e->may_begin || (e->fixed_region == 0 && !is_large(e)))
+        return;
+    e->tools = tools_make();
+    if (e->tools == NULL || !need_finder(p)) {
+        e->may_begin = false;
+        return;
+    }
+    lock(p);
+    e->has_begun = true;
+    e->next = p->expansions->first;
+    p->expansions->first = e;
+    crew_call(p);
+    unlock(p);
+}

@@ -1,0 +1,135 @@
+/*
+ * helpers.c - what threads do ahead of the consumer (helpers.h)
+ *
+ * A thread collects a batch of regions, each with a known start and an output buffer, and hands their
+ * tasks to the engine.  A task pauses where its region ends.  If the next region starts exactly there,
+ * the task has ended; else the engine decodes on, to where the next region starts.
+ */
+#include "config.h"
+
+#include "pipeline/crew/workers.h"
+#include "pipeline/expand/api.h"
+#include "pipeline/expand/helpers.h"
+#include "pipeline/expand/in_order.h"
+#include "pipeline/expand/regions.h"
+#include "pipeline/expand/tools.h"
+
+/* The most regions of a batch, whatever the engine takes; two arrays of this length are on the stack. */
+#define BATCH_MAX 64
+
+/* Regions of a batch in tests, so that batches are tested with every engine. */
+#define BATCH_IN_TESTS 3
+
+/* The regions that an engine decodes at a time. */
+struct batch {
+    struct region *regions[BATCH_MAX];
+    unsigned count;
+};
+
+static unsigned batch_max(const struct expansion *e)
+{
+    const unsigned max = e->engine->batch_max;
+
+    if (e->fixed_region > 0 && max < BATCH_IN_TESTS)
+        return BATCH_IN_TESTS;
+    return max < BATCH_MAX ? max : BATCH_MAX;
+}
+
+/* Adds the next region to the batch, if its start is found and there is a buffer for it.  Gives up the
+ * lock.  False: it was not added; *has_done becomes true if something was found out about it. */
+static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct batch *b,
+                         bool *has_done)
+{
+    struct region *r = regions_next(e);
+    const bool has_all = r != NULL && input_has(e->input, r->to);
+
+    /* The consumer does not wait for a pipe, but for what others decode; and nobody waits for the
+     * caller. */
+    if (r == NULL || ((t == e->tools || e->is_pushed) && !has_all))
+        return false;
+    if (has_all)
+        crew_call(e->p);
+    if (r->state == REGION_NEW) {
+        region_find_start(e, t, r);
+        *has_done |= r->state != REGION_NEW;
+    }
+    if (r->state != REGION_FOUND || !region_begin(e, r))
+        return false;
+    b->regions[b->count++] = r;
+    *has_done = true;
+    return true;
+}
+
+/* Has the engine decode the regions of the batch.  Gives up the lock. */
+static void decode_batch(struct expansion *e, struct expand_tools *t, struct batch *b)
+{
+    struct decode_task *tasks[BATCH_MAX];
+
+    while (b->count > 0) {
+        unsigned left = 0;
+
+        for (unsigned i = 0; i < b->count; i++)
+            tasks[i] = &b->regions[i]->task;
+        unlock(e->p);
+        e->engine->decode(t, e->input, tasks, b->count);
+        lock(e->p);
+        for (unsigned i = 0; i < b->count; i++) {
+            struct region *r = b->regions[i];
+
+            if (r->task.end == DECODE_PAUSED && region_goes_on(e, t, r))
+                b->regions[left++] = r;
+            else
+                region_end(e, t, r);
+            wake_all(e->p, CAN_EXPAND);
+        }
+        b->count = left;
+    }
+}
+
+bool help_one(struct expansion *e, struct expand_tools *t)
+{
+    struct batch b = {.count = 0};
+    bool has_done;
+
+    if (e->is_closing)
+        return false;
+    e->busy++;
+    has_done = in_order_step(e, t);
+    if (!has_done) {
+        while (b.count < batch_max(e) && add_to_batch(e, t, &b, &has_done))
+            ;
+        decode_batch(e, t, &b);
+    }
+    e->busy--;
+    if (has_done || e->is_closing)
+        wake_all(e->p, CAN_EXPAND);
+    return has_done;
+}
+
+/* Makes a worker's tools.  Gives up the lock.  False: without memory, others do the work. */
+static bool get_tools(struct worker *w)
+{
+    struct expand_tools *t;
+
+    unlock(w->pipeline);
+    t = tools_make();
+    lock(w->pipeline);
+    w->expand = t;
+    return t != NULL;
+}
+
+bool expand_some(struct worker *w)
+{
+    struct pipeline *p = w->pipeline;
+
+    for (struct expansion *e = p->expansions->first; e != NULL; e = e->next) {
+        if (e->is_closing)
+            continue;
+        /* Meanwhile, *e may be gone. */
+        if (w->expand == NULL)
+            return get_tools(w);
+        if (help_one(e, w->expand))
+            return true;
+    }
+    return false;
+}
