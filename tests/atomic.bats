@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# atomic.bats - --atomic: an output has its name when it is whole, and not before
+# atomic.bats - --atomic: an output gets its name only once it is complete
 #
-# KILLS=500 bats tests/atomic.bats kills at 500 moments; by default, it is 24.  ATOMIC_DIR is a directory
-# on the file system to try it on.
+# KILLS is the number of kills (default 24), as in: KILLS=500 bats tests/atomic.bats.  ATOMIC_DIR is
+# a directory on the file system to test.
 
 load helpers
 
@@ -13,25 +13,25 @@ setup() {
     cp data f
 }
 
-# Names in the current directory, those that start with a dot as well.
+# Prints the names in the current directory, also those that start with a dot.
 names() {
     find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '
 }
 
-# Enough input to be compressed that a busy machine has time to stop the command while it is at work.
+# Makes so much input that a busy machine can stop the command while it works.
 make_it_long() {
     "$GEN" text 12000000 >data
     cp data f
 }
 
-# until_it_writes: until the command, which is process $pid, has written some of its output.
+# until_it_writes: waits until the command, process $pid, has written some of its output.
 until_it_writes() {
     until awk '/^wchar/ { exit $2 < 100000 }' "/proc/$pid/io"; do
         kill -0 "$pid"
     done
 }
 
-# Whether files without a name can be made, and named, in this directory.
+# True if this directory allows files without a name that get one later.
 have_unnamed() {
     "$GZLZSS" --atomic -k f && ! grep -q temporary stderr
 }
@@ -83,7 +83,7 @@ have_unnamed() {
     "$GZLZSS" --atomic -dc f.gz | cmp - data
     "$GZLZSS" --atomic -t f.gz
     "$GZLZSS" --atomic -c data | gzip -dc | cmp - data
-    # What --a meant before there was --atomic.
+    # Before --atomic came, --a meant --ascii.
     ends_with 0 "$GZLZSS" --a -kf data
     stderr_is "$NAME: option --ascii ignored on this system"
 }
@@ -102,7 +102,7 @@ have_unnamed() {
         else
             absent f.gz
         fi
-        # A signal leaves no more than SIGKILL does.
+        # A signal leaves no more files than SIGKILL does.
         kill -TERM "$pid"
         kill -CONT "$pid"
         status=0
@@ -147,7 +147,7 @@ have_unnamed() {
     ends_with 0 "$GZLZSS" --atomic "$long"
     [ "$(find . -name 'nnn*' | wc -l)" -eq 1 ]
     gzip -dc nnn* | cmp - data
-    # The input, by another name.
+    # The output is the input by another name.
     ln -s g.gz g
     ends_with 1 "$GZLZSS" --atomic -f g
     stderr_is "$NAME: g.gz: input and output are the same file"
@@ -168,14 +168,14 @@ have_unnamed() {
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         gzip -dc f.gz | cmp - data
         [ "$(names)" = "data f f.gz stderr stdout " ]
-        # Once for all files; not with -q.
+        # The message comes once for all files, and not with -q.
         ends_with 0 "${without_proc[@]}" --atomic -kf f data
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         ends_with 0 "${without_proc[@]}" --atomic -qkf f data
         stderr_is
         rm data.gz
     done
-    # A signal takes that name back.
+    # A signal removes the temporary file.
     rm f.gz
     "${without_proc[@]}" --atomic -p1 -9 f 2>stderr 3>&- &
     pid=$!
@@ -194,7 +194,7 @@ have_unnamed() {
 @test "unnamed files are made where there are some" {
     needs_strace
     strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr
-    # This file system may have none; the others of this machine have.
+    # This file system may lack unnamed files; others on the machine have them.
     grep -q O_TMPFILE trace
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }
@@ -212,7 +212,7 @@ have_unnamed() {
         # The file, its name or its names, the directory, the input.
         'fsync linkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync linkat renameat fsync unlinkat ') [ -n "$options" ] ;;
-        # The same with temporary names: a name more to remove.
+        # The same with temporary names: one more name is removed.
         'fsync linkat unlinkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync renameat fsync unlinkat ') [ -n "$options" ] ;;
         *) fail "$(cat trace)" ;;
@@ -222,7 +222,7 @@ have_unnamed() {
     done
 }
 
-# prepare ACTION: the files that it is about.  What they are is in ../kept.
+# prepare ACTION: makes the files for this action, from copies in ../kept, and lists them in $files.
 prepare() {
     local name
     find . -mindepth 1 -delete
@@ -256,7 +256,7 @@ prepare() {
     esac
 }
 
-# is_new FILE NAME: FILE is what NAME is compressed to, or NAME itself.
+# is_new FILE NAME: FILE is NAME's compressed data, or NAME itself.
 is_new() {
     case $1 in
     *.gz) gzip -dc "$1" 2>/dev/null | cmp -s - "../kept/$2" ;;
@@ -264,7 +264,7 @@ is_new() {
     esac
 }
 
-# is_new_of_any FILE: FILE is the output of one of the files.
+# is_new_of_any FILE: FILE is the complete output of one of the files.
 is_new_of_any() {
     local name
     for name in "${files[@]}"; do
@@ -275,8 +275,8 @@ is_new_of_any() {
     return 1
 }
 
-# Kills at random moments, with these options; $loses is how often a file with an output's name
-# was neither the old one nor a whole new one.
+# kill_often OPTION...: kills the command with these options at random moments.  Afterwards, $loses
+# is how often a file with an output's name was neither the old one nor a complete new one.
 kill_often() {
     local action round name input output left pid status killed=0
     local -a files back

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# bench.bats - the benchmarks work: what they write is well-formed, and a wrong output is found
+# bench.bats - the benchmarks write well-formed files, and find a wrong output
 #
-# What they measure here means nothing.
+# The times that they measure here mean nothing.
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -14,7 +14,7 @@ setup() {
     "$GEN" text 100000 >words
 }
 
-# bench STATUS ARG...: bench.sh, measuring little and into the directory "out", ends with the status.
+# bench STATUS ARG...: runs bench.sh on little data, with output to "out"; it ends with this status.
 bench() {
     local status=$1
     shift
@@ -22,7 +22,7 @@ bench() {
         "$@"
 }
 
-# tool NAME: a script on standard input becomes the command ./NAME.
+# tool NAME: makes the command ./NAME of the script on standard input.
 tool() {
     {
         echo '#!/bin/bash'
@@ -31,7 +31,7 @@ tool() {
     chmod +x "$1"
 }
 
-# rows PATTERN COUNT: so many lines of results.csv match.
+# rows PATTERN COUNT: this number of lines of results.csv match the pattern.
 rows() {
     local n
     n=$(grep -cE "^$1$" out/results.csv) || true
@@ -42,7 +42,8 @@ has_note() {
     grep -qF -- "$1" out/results.md || fail "results.md does not say: $1" "$(cat out/results.md)"
 }
 
-# Every line has as many columns as the first, no column is empty, and there are lines.
+# well_formed FILE: it has lines below the heading, all with as many columns, and no column is
+# empty.
 well_formed() {
     awk -F , 'NR == 1 { n = NF } NF != n || /,,|,$/ { exit 1 } END { if (NR < 2) exit 1 }' "$1" ||
         fail "$1:" "$(cat "$1")"
@@ -66,7 +67,7 @@ well_formed() {
         has_note "# $title"
     done
     has_note '| gzlzss cpu | 1 | 2 | 0 |'
-    # Lines of a table have as many cells as its head.
+    # Lines of a table have as many cells as its heading.
     awk -F '|' '!/^\|/ { n = 0; next } n && NF != n { exit 1 } { n = NF }' out/results.md ||
         fail "$(cat out/results.md)"
 }
@@ -133,7 +134,7 @@ well_formed() {
     has_note 'listing has 3000000 bytes; a sample of 2000000'
 }
 
-# In place of a GPU: a command that has two, by its own account.
+# Makes a command that claims to have two GPUs.
 pretend_two_gpus() {
     tool gpus <<END
 args=()
@@ -231,7 +232,7 @@ END
     has_note '| gzlzss cpu | 1 | 4 | 0 | 300.0 | 3.000 | x | all of it | gzip |'
     has_note '| gzlzss gpu | 1 | 4 | 1 | 150.0 | 3.000 |  | all of it | same |'
     has_note '| gzlzss cpu | 6 | 4 | 0 | 100.0 | 4.000 | x | all of it | gzip |'
-    # 6.25, on a sample that compresses by a quarter better than the file.
+    # 6.25 on a sample that compresses 25 % better than the whole file.
     has_note '| zopfli | i15 | 1 | 0 | 0.5 | ~5.000 | x | 1 MB of it | gzip |'
     has_note '| gzip | 9 | 1 | 0 | 10.0 | 3.600 |  | all of it | gzip |'
     has_note '| nvcomp (1) | 1 | 1 | 1 | 9000.0 | 3.000 |  | all of it | zlib |'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# jobs.bats - files of all sizes, worked on at a time by one crew of threads
+# jobs.bats - one crew of threads works on files of all sizes at a time
 
 load helpers
 
@@ -7,7 +7,7 @@ setup() {
     enter_test_directory
 }
 
-# Makes the directory "tree": files from none to several segments, in no order of size.
+# Makes the directory "tree": files of no bytes to several segments, in no order of size.
 make_tree() {
     local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000 700001)
     local kinds=(source random text mixed)
@@ -18,7 +18,7 @@ make_tree() {
     done
 }
 
-# digests DIR: what is in it, without names in headers and times.
+# digests DIR: prints the digests of its files.
 digests() {
     (cd "$1" && find . -type f | sort | xargs sha256sum)
 }
@@ -35,7 +35,7 @@ digests() {
             "$GZLZSS" -n $options -p1 --backend=cpu "$f"
         done
         digests alone >expected
-        # Each of these with one way to cut the input, and with another.
+        # Each number of threads is tried with several ways to cut the input.
         case $options in
         -1) threads='1 2' ;;
         *b64) threads='3 16' ;;
@@ -72,7 +72,7 @@ digests() {
     done
 }
 
-# Those after the 32nd claim no segments, but begin jobs.
+# Workers after the 32nd claim no segments, but begin jobs.
 @test "more threads than claim segments" {
     mkdir d
     for ((i = 0; i < 60; i++)); do
@@ -84,7 +84,7 @@ digests() {
     "$GZLZSS" -tr -p 48 d
 }
 
-# An output that cannot be made, one that there is, a directory, and one that is not there, among others.
+# Among other files: an output that exists, a directory, and a name that does not exist.
 @test "a file that fails harms no other" {
     make_tree
     rm -r tree/sub

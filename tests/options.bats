@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# options.bats - the command line: every option, every way to write it, and what makes no sense
+# options.bats - the command line: every option, every way to write it, and wrong ones
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -11,7 +11,8 @@ setup() {
     "$GZLZSS" -nc plain >plain.z
 }
 
-# A value that each option with an argument takes.  An option that is new in --help needs one here.
+# value_of NAME: prints a value for this option.  A new option in --help that takes one needs a line
+# here.
 value_of() {
     case $1 in
     processes) echo 2 ;;
@@ -26,14 +27,15 @@ value_of() {
     esac
 }
 
-# The options that --help lists, one a line: -LETTER or "" , --NAME, and the argument's name or "".
+# Prints the options that --help lists, one a line: -LETTER or two blanks, --NAME, and the
+# argument's name or nothing.
 listed_options() {
     "$GZLZSS" --help |
         sed -nE 's/^  (-.|  ),? +(--[a-z-]+)(=([A-Za-z]+))? .*/\1|\2|\4/p'
 }
 
-# works OPTION...: it compresses, or decompresses if the options are to.  What is printed is in
-# stdout and stderr.
+# works OPTION...: the command compresses, or, if the options say so, decompresses.  Afterwards,
+# "stdout" and "stderr" have its output.
 works() {
     case " $* " in
     *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*) "$GZLZSS" "$@" <plain.z >stdout 2>stderr ;;
@@ -41,8 +43,8 @@ works() {
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }
 
-# same_output FILE OPTIONS OPTIONS: the command compresses the file to the same bytes with both.  Where
-# cmp compares two commands that fail, it finds nothing wrong.
+# same_output FILE OPTIONS OPTIONS: with both, the command compresses the file to the same bytes.
+# `cmp` of two commands would not see that both fail.
 same_output() {
     # shellcheck disable=SC2086 # There may be several options in each.
     "$GZLZSS" $2 <"$1" >first && "$GZLZSS" $3 <"$1" >second && [ -s first ] && cmp first second
@@ -113,11 +115,11 @@ same_output() {
     same_output plain '-n --fast' '-n -1'
     same_output plain '-n --best' '-n -9'
     same_output plain '-n' '-n -6'
-    # The last one counts.
+    # The last option counts.
     same_output plain '-n -1 -9' '-n -9'
     same_output plain '-n -91' '-n -1'
     same_output plain '-n -12 -6' '-n -6'
-    # Only side by side are two digits one number, and only these.
+    # Two digits are one number only side by side, and only if that is a level.
     same_output plain '-n -1 -2' '-n -2'
     same_output plain '-n -1n2' '-n -2'
     same_output plain '-n -19' '-n -9'
@@ -139,7 +141,7 @@ same_output() {
 @test "level 0 stores, whatever else is asked for" {
     local n size blocks
     name=$(basename "$GZLZSS")
-    # A block of up to 65535 bytes takes five more, and a mark between segments ten.
+    # A block of up to 65535 bytes takes five bytes more, a mark between segments ten.
     for n in 0 1 65535 65536 131070 2097152 2097153 5000000; do
         "$GEN" text $n >in
         "$GZLZSS" -0n <in >out
@@ -155,7 +157,7 @@ same_output() {
             "$GZLZSS" -dc -p$p out | cmp - in
         done
     done
-    # A GPU has nothing to do: it need not be there, and is not brought up.
+    # There is nothing for a GPU to do: it need not exist, and is not brought up.
     for backend in auto cpu gpu; do
         "$GZLZSS" -0n -vv --backend=$backend <in 2>stderr | cmp - out
         grep -qx "$name: stdin: GPU not used: level 0 finds no matches" stderr
@@ -163,7 +165,7 @@ same_output() {
     ends_with 1 "$GZLZSS" -0k --matcher=culzss plain
     stderr_is "$name: --matcher does not go with level 0, which finds no matches"
     absent plain.gz
-    # What is a file's name, and what are several files, is as at other levels.
+    # Files with names, and several files, work as at other levels.
     cp in one
     cp plain two
     "$GZLZSS" -0 one two
@@ -190,7 +192,7 @@ same_output() {
     works --te
     works --verb
     works --proc=2 --block=64 --backe=cpu
-    # But not so that two are meant.
+    # An abbreviation that fits two names is an error.
     ends_with 1 "$GZLZSS" --s
     grep -q ambiguous stderr
 }
@@ -224,7 +226,7 @@ same_output() {
 @test "- is standard input" {
     "$GZLZSS" -d - <plain.z | cmp - plain
     cmp <("$GZLZSS" -n - <plain) plain.z
-    # Between files, too.
+    # Also between files.
     cp plain.z other.z
     "$GZLZSS" -dc other.z - other.z <plain.z >three
     cat plain plain plain | cmp - three
@@ -245,7 +247,7 @@ same_output() {
         stderr_is "$name: invalid block size '$n': give 32 to 32768 (KiB)"
         absent plain.gz
     done
-    # gzip has something to say about the argument of its own option.
+    # For its own option's argument, the message is gzip's.
     ends_with 1 "$GZLZSS" --bits=x -k plain
     stderr_is "$name: -b operand is not an integer" "Try \`$name --help' for more information."
     absent plain.gz
@@ -291,7 +293,8 @@ same_output() {
 @test "what is wrong in GZLZSS is said to be there" {
     local name wrong
     name=$(basename "$GZLZSS")
-    # in_variable VALUE MESSAGE
+    # in_variable VALUE MESSAGE: with this value of GZLZSS, the first line of the error is this
+    # message.
     in_variable() {
         ends_with 1 env "GZLZSS=$1" "$GZLZSS" -k plain
         [ "$(head -n 1 stderr)" = "$name: $2" ] || fail "$1:" "$(cat stderr)"
@@ -308,7 +311,7 @@ same_output() {
     in_variable "-S $wrong" "GZLZSS: invalid suffix '$wrong'"
     in_variable -Z 'GZLZSS: -Z not supported in this version'
     in_variable foo 'foo: non-option in GZLZSS environment variable'
-    # But not what is wrong elsewhere.
+    # Errors elsewhere do not name the variable.
     ends_with 1 env GZLZSS=-9 "$GZLZSS" --level=99 -k plain
     stderr_is "$name: invalid level '99': give 0 to $(last_level)"
     ends_with 1 env GZLZSS=-9 "$GZLZSS" -k missing
@@ -365,12 +368,12 @@ same_output() {
     done
 }
 
-# The command has ISA-L's name to load it by, and is not linked with it.
+# True if the command loads ISA-L by name, and is not linked with it.
 loads_isal() {
     grep -qa 'libisal\.so' "$GZLZSS" && have ldd && ! ldd "$GZLZSS" | grep -q isal
 }
 
-# Whoever asks for ISA-L with this loaded is told that there is none.
+# Makes no_isal.so.  Preloaded, it lets any attempt to load ISA-L fail.
 no_isal() {
     cat >no_isal.c <<'END'
 #define _GNU_SOURCE
@@ -418,7 +421,8 @@ END
     done
 }
 
-# An ISA-L that does one thing of what WRONG says otherwise; all else is the real one's.
+# wrong_isal NUMBER: makes an ISA-L in this directory that does one thing wrong, and all others as
+# the real one does.
 wrong_isal() {
     local name
     name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | head -n 1)
@@ -578,7 +582,7 @@ END
         cmp z <("$GZLZSS" -nc --backend=auto "$f")
         cmp z <("$GZLZSS" -n --backend=cpu <"$f")
     done
-    # The last one counts.
+    # The last option counts.
     cmp z <("$GZLZSS" -nc --backend=gpu --backend=cpu large)
 }
 
@@ -589,10 +593,10 @@ END
     [ "$(wc -l <stderr)" -eq 3 ]
     grep -qE "^$name: plain: GPU not used: (not wanted|this gzlzss was built without CUDA)$" stderr
     grep -qE "^$name: plain: 1 segment; seconds: read $t, match $t, encode $t, write $t$" stderr
-    # Of more than a second, tenths, but with -vvv.
+    # From a second on, times have tenths; with -vvv, they have three decimals.
     "$GEN" text 6000000 >large
-    # However fast the machine is, it takes a second to match the first segment: it is stopped then,
-    # when it has read it and has had 0.05 s of CPU time.
+    # Make matching the first segment take a second on any machine: stop the command when it has
+    # read the segment and has used 0.05 s of CPU time.
     "$GZLZSS" -vvkf -p1 -12 --backend=cpu large 2>stderr 3>&- &
     until awk '/^rchar/ { exit $2 < 4194304 }' /proc/$!/io && awk '{ exit $14 + $15 < 5 }' /proc/$!/stat; do
         kill -0 $!
@@ -607,7 +611,7 @@ END
     ends_with 0 "$GZLZSS" -vvvkf -p1 -12 --backend=cpu large
     t='[0-9]+\.[0-9]{3}'
     grep -qE "^$name: large: 2 segments; seconds: read $t, match $t, encode $t, write $t$" stderr
-    # Of several files, also what was done in all.
+    # With several files, -vv also says what was done in all.
     ends_with 0 "$GZLZSS" -vvkf -1 --backend=cpu large plain
     [ "$(tail -n 1 stderr)" = "$name: 4 segments, of 2 files" ] || fail "$(cat stderr)"
 }
@@ -625,10 +629,10 @@ END
         absent plain.gz
         [ -e plain ]
     done
-    # It is said at the start, before anything is read.
+    # The error comes at the start, before anything is read.
     ends_with 1 "$GZLZSS" --backend=gpu -c plain
     [ ! -s stdout ]
-    # Decompression has no use for a GPU.
+    # Decompression does not use a GPU.
     ends_with 0 "$GZLZSS" --backend=gpu -dc plain.z
     stderr_is
     cmp stdout plain
@@ -673,7 +677,7 @@ END
         [ "$(wc -l <stderr)" -eq 1 ]
         ends_with 0 "$GZLZSS" -vv -nc "$f"
         grep -q "^$(basename "$GZLZSS"): $f: GPU not used: ..*" stderr
-        # Without being asked to, it does not even try.
+        # With --backend=cpu, the command does not even try.
         ends_with 0 "$GZLZSS" -vv --backend=cpu -nc "$f"
         grep -qE "GPU not used: (not wanted|this gzlzss was built without CUDA)$" stderr
     done
@@ -698,7 +702,7 @@ END
     if have_gpu; then
         skip "there is a GPU"
     fi
-    # Where these are, there is thought to be one.
+    # If these files exist, the command assumes a GPU.
     if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then
         skip "there is a GPU's driver"
     fi

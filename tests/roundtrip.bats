@@ -1,12 +1,11 @@
 #!/usr/bin/env bats
-# roundtrip.bats - what is compressed comes back, by every decoder there is; and one input has one
-# output, whatever made it
+# roundtrip.bats - every decoder gives back what was compressed; one input has one output
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
 load helpers
 
-# All inputs, in "in", and what the default level makes of them, in "gz", are made once.
+# Makes all inputs once, in "in", and in "gz" what the default level makes of them.
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     make_edge_inputs
@@ -35,12 +34,12 @@ decodes_all() {
     [ "$wrong" -eq 0 ]
 }
 
-# not_empty DIGEST: it is not that of no bytes, which is what comes of a command that fails.
+# not_empty DIGEST: it is not the digest of no bytes, which a command that fails would give.
 not_empty() {
     [ "$1" != "$(sha </dev/null)" ] || fail "there is no output"
 }
 
-# needs COMMAND: without it, the test is skipped.
+# needs COMMAND: skips the test if it is not installed.
 needs() {
     have "$1" || skip "$1 is not installed"
 }
@@ -194,13 +193,13 @@ END
                 fail "$n bytes became $size at -$level"
         done
     done
-    # Of a few bytes, no more than what says that they are stored.
+    # A few bytes grow at most by the header of a stored block.
     for n in 0 1 2 3 100 1000; do
         size=$("$GEN" random "$n" | "$GZLZSS" -n | wc -c)
         [ "$size" -ge $((n + 18)) ] && [ "$size" -le $((n + 5 + 18)) ] ||
             fail "$n bytes became $size"
     done
-    # What has been compressed already does not compress again.
+    # Compressed data does not compress again.
     if [ -e in/compressed.gz ]; then
         n=$(wc -c <in/compressed.gz)
         size=$("$GZLZSS" -n <in/compressed.gz | wc -c)
@@ -231,7 +230,7 @@ END
             done
         done
     done
-    # The law says: without -p, too.
+    # The same bytes come without -p.
     [ "$("$GZLZSS" -nc in/sources.tar | sha)" = "$("$GZLZSS" -nc -p 1 in/sources.tar | sha)" ]
 }
 
@@ -251,7 +250,7 @@ END
 }
 
 @test "one output: a small file alone, beside another, and from a pipe" {
-    # Alone, it gets memory for its size only.
+    # For a file that is alone, the command allocates memory for its size only.
     for n in 1 1000 4096 4097 32767 32768 32769 100000; do
         head -c $n in/sources.tar >x
         cp x y
@@ -375,7 +374,7 @@ END
 }
 
 @test "segments that several threads match in parts have the same bytes" {
-    # Sizes about chunks (32 KiB), parts (two chunks, up to eight) and segments.
+    # Sizes around those of chunks (32 KiB), parts (two to eight chunks) and segments.
     local sizes=(98304 98305 524287 2200000)
     is_sanitized || sizes+=(200000 1048577)
     for size in "${sizes[@]}"; do
@@ -399,6 +398,6 @@ END
             esac
         done
     done
-    # From level 10 on, all chunks of a segment go together.
+    # From level 10 on, one worker matches all chunks of a segment.
     "$GZLZSS" -nc -p5 -vv -10 in.524287 2>&1 >/dev/null | grep -q ': 1 segment;'
 }
