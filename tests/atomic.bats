@@ -133,7 +133,7 @@ have_unnamed() {
     cmp f data
 }
 
-@test "damaged input, a directory in the way, a name too long: no more is left than without --atomic" {
+@test "damaged input, a directory in the way, a name too long: nothing more is left" {
     gzip -c data >g.gz
     truncate -s -100 g.gz
     ends_with 1 "$GZLZSS" --atomic -d g.gz
@@ -154,7 +154,7 @@ have_unnamed() {
     [ "$(find . -name '.gzlzss*')" = "" ]
 }
 
-@test "where the file system has no unnamed files, or there is no /proc, there is a temporary name" {
+@test "without unnamed files, or without /proc, there is a temporary name" {
     ! is_sanitized || skip "a sanitizer needs /proc"
     with_mounts=(unshare -m)
     [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
@@ -268,7 +268,8 @@ is_new() {
 is_new_of_any() {
     local name
     for name in "${files[@]}"; do
-        if cmp -s "$1" "../kept/$name" || gzip -dc <"$1" 2>/dev/null | cmp -s - "../kept/$name"; then
+        if cmp -s "$1" "../kept/$name" ||
+            gzip -dc <"$1" 2>/dev/null | cmp -s - "../kept/$name"; then
             return 0
         fi
     done
@@ -324,7 +325,8 @@ kill_often() {
                     echo "$action: the old $name$output is gone"
                 fi
             else
-                is_new "$name$output" "$name" || fail "$action: $name$input is gone, $name$output is not whole"
+                is_new "$name$output" "$name" ||
+                    fail "$action: $name$input is gone, $name$output is not whole"
                 names=$((names + 1))
             fi
         done
@@ -337,7 +339,8 @@ kill_often() {
             temporary=$((temporary + 1))
         done < <(find . -name '.gzlzss*')
     done
-    echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost, $temporary temporary names" >&3
+    echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost," \
+        "$temporary temporary names" >&3
     cd "$BATS_TEST_TMPDIR" || return 1
     rm -r "$work"
     [ "$killed" -gt 0 ] || fail "no signal came in time"

@@ -15,8 +15,8 @@ is_same() {
     cmp one many && cmp one.err many.err && [ "$status" -eq "$expected" ]
 }
 
-# as_one FILE [OPTION...]: with several numbers of threads and sizes of regions, from a file and from
-# a pipe, the output, the messages and the exit status are those of one thread.
+# as_one FILE [OPTION...]: with several numbers of threads and sizes of regions, from a file and
+# from a pipe, the output, the messages and the exit status are those of one thread.
 as_one() {
     local file=$1 threads stretch stretches status expected
     shift
@@ -31,12 +31,15 @@ as_one() {
         esac
         for stretch in $stretches; do
             status=0
-            GZLZSS_TEST_REGION=$stretch "$GZLZSS" -dcv -p"$threads" "$@" <"$file" >many 2>many.err || status=$?
-            is_same || fail "$file: -p$threads, parts of $stretch bytes: status $status, not $expected"
+            GZLZSS_TEST_REGION=$stretch "$GZLZSS" -dcv -p"$threads" "$@" <"$file" >many \
+                2>many.err || status=$?
+            is_same ||
+                fail "$file: -p$threads, parts of $stretch bytes: status $status, not $expected"
         done
         status=0
         # shellcheck disable=SC2002 # The input has to be a pipe.
-        cat "$file" | GZLZSS_TEST_REGION=5000 "$GZLZSS" -dcv -p"$threads" "$@" >many 2>many.err || status=$?
+        cat "$file" | GZLZSS_TEST_REGION=5000 "$GZLZSS" -dcv -p"$threads" "$@" >many 2>many.err ||
+            status=$?
         is_same || fail "$file, from a pipe: -p$threads: status $status, not $expected"
     done
 }
@@ -139,7 +142,11 @@ ahead() {
     head -c 100000 plain | "$GZLZSS" -b 32 >whole.gz
     for n in $(seq 40); do
         printf '\000\000\377\377\000'
-    done | { printf '\037\213\010\000\000\000\000\000\000\003\000' && head -c 180 && printf '\000\000\377\377'; } >f.gz
+    done | {
+        printf '\037\213\010\000\000\000\000\000\000\003\000'
+        head -c 180
+        printf '\000\000\377\377'
+    } >f.gz
     as_one f.gz
     { printf '\037\213\010\000\000\000\000\000\000\003\000' && for n in $(seq 4000); do
         printf '\000\000\377\377\000'
@@ -171,7 +178,8 @@ ahead() {
         at=$((20 + (size - 20) * n / 41))
         byte=$(od -An -tu1 -j $at -N1 f.gz)
         # shellcheck disable=SC2059 # The byte is an escape.
-        printf "\\$(printf %o $((byte ^ 1 << n % 8)))" | dd of=bad.gz bs=1 seek=$at conv=notrunc status=none
+        printf "\\$(printf %o $((byte ^ 1 << n % 8)))" |
+            dd of=bad.gz bs=1 seek=$at conv=notrunc status=none
         status=0
         "$GZLZSS" -dc -p1 bad.gz >one 2>one.err || status=$?
         ends_with "$status" env GZLZSS_TEST_REGION=$((2000 * n)) "$GZLZSS" -dc -p4 bad.gz

@@ -178,7 +178,8 @@ needs_terminal() {
 
 @test "the header has name, time, and what level was used" {
     "$GZLZSS" -1 -c f >z
-    [ "$(hex z 0 12)" = 1f8b0808"$(printf %08x 981173106 | sed -E 's/(..)(..)(..)(..)/\4\3\2\1/')04036600" ]
+    [ "$(hex z 0 12)" = \
+        1f8b0808"$(printf %08x 981173106 | sed -E 's/(..)(..)(..)(..)/\4\3\2\1/')04036600" ]
     "$GZLZSS" -9 -nc f >z
     [ "$(hex z 0 10)" = 1f8b0800000000000203 ]
     "$GZLZSS" -6 -n <f >z
@@ -284,7 +285,8 @@ needs_terminal() {
         "$GZLZSS" -dc "s$i.gz" | cmp - "copy$i"
     done
     absent large
-    [ "$(grep -a -o 's[0-9].gz already exists' typescript | tr '\n' ' ')" = "s2.gz already exists s5.gz already exists " ] ||
+    [ "$(grep -a -o 's[0-9].gz already exists' typescript | tr '\n' ' ')" = \
+        "s2.gz already exists s5.gz already exists " ] ||
         fail "$(cat typescript)"
 }
 
@@ -457,9 +459,9 @@ make_case() {
 # shellcheck disable=SC2016 # In all of these, $TOOL is for same_as_gzip's shell.
 @test "as gzip: what is refused and what is not" {
     make_case
-    all_same_as_gzip '$TOOL dir' '$TOOL -d dir' '$TOOL -q dir' '$TOOL missing f' '$TOOL -c missing' \
-        '$TOOL -d missing.gz' '$TOOL soft' '$TOOL -f soft' '$TOOL -f linked' '$TOOL g' \
-        '$TOOL -f g' '$TOOL -d f' '$TOOL -k f; $TOOL -dk f' '$TOOL -cd f' '$TOOL f/f' \
+    all_same_as_gzip '$TOOL dir' '$TOOL -d dir' '$TOOL -q dir' '$TOOL missing f' \
+        '$TOOL -c missing' '$TOOL -d missing.gz' '$TOOL soft' '$TOOL -f soft' '$TOOL -f linked' \
+        '$TOOL g' '$TOOL -f g' '$TOOL -d f' '$TOOL -k f; $TOOL -dk f' '$TOOL -cd f' '$TOOL f/f' \
         '$TOOL -nc f | $TOOL -d' '$TOOL -k f dir missing' '$TOOL f f' '$TOOL -t done.gz f'
 }
 
@@ -637,7 +639,8 @@ on_small_disk() {
             rm status
             { timeout 20 "$GZLZSS" -p $p -dc big.gz 2>stderr || echo $? >status; } |
                 head -c $n | cmp - <(head -c $n big)
-            [ "$(cat status)" -eq 141 ] || fail "-d -p $p: exit status $(cat status)" "$(cat stderr)"
+            [ "$(cat status)" -eq 141 ] ||
+                fail "-d -p $p: exit status $(cat status)" "$(cat stderr)"
             stderr_is
         done
     done
@@ -1037,7 +1040,8 @@ sys.exit(peak > 65536)' "$GZLZSS"
     "$GEN" text 300000 >f
     # Lustre gives ENODATA for files on tape.  The message must not say that the file became
     # shorter.
-    ends_with 1 strace -f -P "$PWD/f" -o trace -e trace=pread64 -e inject=pread64:error=ENODATA "$GZLZSS" -b 32 f
+    ends_with 1 strace -f -P "$PWD/f" -o trace -e trace=pread64 -e inject=pread64:error=ENODATA \
+        "$GZLZSS" -b 32 f
     stderr_is "" "$NAME: f: No data available"
     absent f.gz
 }
@@ -1053,7 +1057,8 @@ sys.exit(peak > 65536)' "$GZLZSS"
         nth=$(grep "^$name(" trace | grep -n '"f"' | tail -n 1 | cut -d : -f 1)
         rm f.gz
         "$GEN" text 1000 >f
-        ends_with 2 strace -e trace="$name" -e inject="$name:error=EIO:when=$nth" -o trace "$GZLZSS" $option f
+        ends_with 2 strace -e trace="$name" -e inject="$name:error=EIO:when=$nth" -o trace \
+            "$GZLZSS" $option f
         stderr_is "$NAME: f: Input/output error"
         "$GEN" text 1000 | cmp - f
         "$GZLZSS" -dc f.gz | cmp - f

@@ -79,13 +79,15 @@ check_lines() {
 @test "every level is recorded with the default segment size" {
     local level
     for level in $(levels); do
-        grep -qE "^[0-9a-f]{64} $level default [a-z0-9]+ [0-9]+$" "$srcdir/tests/data/golden.sha256" ||
+        grep -qE "^[0-9a-f]{64} $level default [a-z0-9]+ [0-9]+$" \
+            "$srcdir/tests/data/golden.sha256" ||
             fail "level $level is not"
     done
 }
 
 @test "the tests above leave no recorded line out" {
-    if grep -vE '^#|^[0-9a-f]{64} (- - |[0-9] (1024|default) |[06] 32 |1[0-9] (1024|4096|8192|default) )' \
+    if grep -vE \
+        '^#|^[0-9a-f]{64} (- - |[0-9] (1024|default) |[06] 32 |1[0-9] (1024|4096|8192|default) )' \
         "$srcdir/tests/data/golden.sha256"; then
         fail "no test checks these"
     fi

@@ -26,13 +26,15 @@ no_ignored_signals() {
     # This is the mask of sed, as the shell itself ignores SIGQUIT.
     ignored=$(sed -n 's/^SigIgn:[[:blank:]]*//p' /proc/self/status 2>/dev/null)
     [ $((0x${ignored:-0} & 0x1805007)) -eq 0 ] ||
-        fail "signals are ignored here; use 'make check', or start Bats with ${GEN%gen}default_signals"
+        fail "signals are ignored here; use 'make check', or start Bats with" \
+            "${GEN%gen}default_signals"
 }
 
 # is_left_out: true if SKIP_LONG is in the environment and tests/long lists this test.
 is_left_out() {
     [ -n "${SKIP_LONG-}" ] &&
-        grep -qxF "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" "$srcdir/tests/long"
+        grep -qxF "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" \
+            "$srcdir/tests/long"
 }
 
 # Every test file's setup() calls this.  It enters an empty directory for the test.
@@ -121,8 +123,8 @@ fail() {
     return 1
 }
 
-# ends_with STATUS COMMAND...: the command ends with that exit status.  Afterwards, the file "stderr"
-# has its standard error, and "stdout" its standard output.
+# ends_with STATUS COMMAND...: the command ends with that exit status.  Afterwards, the file
+# "stderr" has its standard error, and "stdout" its standard output.
 ends_with() {
     local expected=$1 status=0
     shift

@@ -9,7 +9,8 @@ setup() {
 
 # Makes the directory "tree": files of no bytes to several segments, in no order of size.
 make_tree() {
-    local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000 700001)
+    local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000
+        700001)
     local kinds=(source random text mixed)
     mkdir -p tree/sub
     for ((i = 0; i < ${#sizes[@]}; i++)); do
@@ -96,7 +97,8 @@ digests() {
     status=0
     "$GZLZSS" -p 3 00 x1 11 x3 22 nothing 33 x2 44 </dev/null 2>../stderr || status=$?
     [ "$status" -eq 1 ]
-    [ "$(grep -c 'already exists\|is a directory\|No such file' ../stderr)" -eq 3 ] || fail "$(cat ../stderr)"
+    [ "$(grep -c 'already exists\|is a directory\|No such file' ../stderr)" -eq 3 ] ||
+        fail "$(cat ../stderr)"
     cmp x1 <("$GEN" text 3000000)
     [ "$(cat x1.gz)" = old ]
     absent 00 11 22 33 44 x2

@@ -38,7 +38,9 @@ listed_options() {
 # "stdout" and "stderr" have its output.
 works() {
     case " $* " in
-    *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*) "$GZLZSS" "$@" <plain.z >stdout 2>stderr ;;
+    *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
+        "$GZLZSS" "$@" <plain.z >stdout 2>stderr
+        ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }
@@ -242,7 +244,8 @@ same_output() {
         ends_with 1 "$GZLZSS" "--processes=$n" -k plain
         absent plain.gz
     done
-    for n in 0 1 31 '' 32769 -64 +64 ' 64' x 12x 31k 32769k 33M 0M k M 64kk 64KiB 1.5M 0x40 99999999999999999999M; do
+    for n in 0 1 31 '' 32769 -64 +64 ' 64' x 12x 31k 32769k 33M 0M k M 64kk 64KiB 1.5M 0x40 \
+        99999999999999999999M; do
         ends_with 1 "$GZLZSS" -b "$n" -k plain
         stderr_is "$name: invalid block size '$n': give 32 to 32768 (KiB)"
         absent plain.gz
@@ -257,7 +260,9 @@ same_output() {
     for list in '' ',' '0,' ',0' '0,,1' '0,0' x 0,x -1 0x1 1024 99999999999999999999 \
         0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16; do
         ends_with 1 "$GZLZSS" --device="$list" -k plain
-        stderr_is "$name: invalid devices '$list': give different numbers, at most 16, with commas between them"
+        stderr_is \
+            "$name: invalid devices '$list': give different numbers, at most 16, \
+with commas between them"
         absent plain.gz
     done
 }
@@ -400,7 +405,8 @@ END
         "$GZLZSS" -nc $options in >expected.gz
         "$GZLZSS" -nc plain | cat expected.gz - expected.gz >two.gz
         head -c 1500000 expected.gz >cut.gz
-        { head -c 1000000 expected.gz && printf '\377\377\377\377' && tail -c +1000005 expected.gz; } >bad.gz
+        { head -c 1000000 expected.gz && printf '\377\377\377\377' &&
+            tail -c +1000005 expected.gz; } >bad.gz
         for name in two cut bad; do
             status=0
             "$GZLZSS" -dc $options $name.gz >$name.out 2>$name.err || status=$?
@@ -435,7 +441,8 @@ static void *real(const char *name)
 }
 uint32_t crc32_gzip_refl(uint32_t crc, const unsigned char *bytes, uint64_t len)
 {
-    return ((uint32_t(*)(uint32_t, const unsigned char *, uint64_t))real("crc32_gzip_refl"))(crc, bytes, len);
+    return ((uint32_t(*)(uint32_t, const unsigned char *, uint64_t))real("crc32_gzip_refl"))(
+        crc, bytes, len);
 }
 void isal_inflate_init(struct inflate_state *s)
 {
@@ -467,13 +474,15 @@ int isal_inflate(struct inflate_state *s)
     return result;
 }
 END
-    "${CC:-cc}" -O1 -shared -fPIC -DWRONG="$1" -DREAL="\"$("${CC:-cc}" -print-file-name="$name")\"" isal.c -o "$name"
+    "${CC:-cc}" -O1 -shared -fPIC -DWRONG="$1" \
+        -DREAL="\"$("${CC:-cc}" -print-file-name="$name")\"" isal.c -o "$name"
 }
 
 @test "an ISA-L that does not decompress as expected is not used" {
     have "${CC:-cc}" || skip "there is no cc"
     loads_isal || skip "ISA-L is not loaded, or there is no ldd"
-    echo '#include <isa-l/igzip_lib.h>' | "${CC:-cc}" -E - >/dev/null 2>&1 || skip "ISA-L has no headers here"
+    echo '#include <isa-l/igzip_lib.h>' | "${CC:-cc}" -E - >/dev/null 2>&1 ||
+        skip "ISA-L has no headers here"
     "$GEN" mixed 3000000 >in
     "$GZLZSS" -c in >in.gz
     gzip -c in >gzip.gz
@@ -487,7 +496,8 @@ END
             "$GZLZSS" -dc $options in.gz gzip.gz | cmp - <(cat in in)
         done
         ends_with 0 "$GZLZSS" -tvv in.gz
-        said=$(grep -c 'ISA-L not used.*: libisal\.so\.[0-9]* does not decompress as expected$' stderr) || true
+        is='ISA-L not used.*: libisal\.so\.[0-9]* does not decompress as expected$'
+        said=$(grep -c "$is" stderr) || true
         [ "$said" -eq $((wrong > 0)) ]
     done
 }
@@ -512,7 +522,9 @@ END
     for options in -tvv '-p1 -vvdkc' '-tvv -p4'; do
         # shellcheck disable=SC2086 # Several options.
         ends_with 0 "${command[@]}" $options in.gz
-        grep -qx "${GZLZSS##*/}: in.gz: ISA-L not used, so decompression takes 2.5 times as long: $why" stderr ||
+        grep -qx \
+            "${GZLZSS##*/}: in.gz: ISA-L not used, so decompression takes 2.5 times as long: $why" \
+            stderr ||
             fail "$options: $(cat stderr)"
     done
     for options in '-tv in.gz' '-tvv plain.gz' '-lvv in.gz' '-kfvv plain'; do
@@ -537,7 +549,8 @@ END
     [ -c /dev/full ] || skip "there is no /dev/full"
     have "${CC:-cc}" || skip "there is no cc"
     without_sanitizers
-    ldd "$GZLZSS" >/dev/null 2>&1 || skip "nothing can be loaded before it: it is static, or there is no ldd"
+    ldd "$GZLZSS" >/dev/null 2>&1 ||
+        skip "nothing can be loaded before it: it is static, or there is no ldd"
     cat >close.c <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -598,7 +611,8 @@ END
     # Make matching the first segment take a second on any machine: stop the command when it has
     # read the segment and has used 0.05 s of CPU time.
     "$GZLZSS" -vvkf -p1 -12 --backend=cpu large 2>stderr 3>&- &
-    until awk '/^rchar/ { exit $2 < 4194304 }' /proc/$!/io && awk '{ exit $14 + $15 < 5 }' /proc/$!/stat; do
+    until awk '/^rchar/ { exit $2 < 4194304 }' /proc/$!/io &&
+        awk '{ exit $14 + $15 < 5 }' /proc/$!/stat; do
         kill -0 $!
     done
     kill -STOP $!
@@ -691,7 +705,8 @@ END
         ! grep -q "the CPU is faster" stderr || fail "it does not, at level $level"
         head -c 4194304 large >less
         ends_with 0 "$GZLZSS" -vvc -p16 "-$level" less
-        grep -q "GPU not used: below about 4 MB the CPU is faster (level $level, 16 threads)$" stderr
+        grep -q "GPU not used: below about 4 MB the CPU is faster (level $level, 16 threads)$" \
+            stderr
     done
     ends_with 0 "$GZLZSS" -vvc -p16 -9 large
     grep -q "GPU not used: below about 166 MB the CPU is faster (level 9, 16 threads)$" stderr
@@ -729,9 +744,11 @@ END
     local value name
     name=$(basename "$GZLZSS")
     cp plain foo
-    for value in foo 'foo bar' '-9 foo' 'foo -9' '-- foo' '-9 -- foo' '-- foo -9' '-- foo bar' 'foo -- bar' '-- foo --'; do
+    for value in foo 'foo bar' '-9 foo' 'foo -9' '-- foo' '-9 -- foo' '-- foo -9' '-- foo bar' \
+        'foo -- bar' '-- foo --'; do
         ends_with 1 env "GZLZSS=$value" "$GZLZSS" -k plain
-        stderr_is "$name: foo: non-option in GZLZSS environment variable" "Try \`$name --help' for more information."
+        stderr_is "$name: foo: non-option in GZLZSS environment variable" \
+            "Try \`$name --help' for more information."
         absent plain.gz foo.gz
     done
     for value in -- -9 '-9 --'; do

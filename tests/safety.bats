@@ -47,7 +47,8 @@ need_mounts() {
 
 # Ways to change a file: in place, as a new file, longer, shorter; the last one hides the change.
 changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
-    'touch -r FILE time; dd if=FILE of=all status=none; dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
+    'touch -r FILE time; dd if=FILE of=all status=none
+        dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
 
 @test "a small file that changes while it waits for others is compressed as it is then" {
     "$GEN" text 2500000 >data
@@ -218,11 +219,13 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     "$GEN" text 100000 >data
     for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
         cp data f
-        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -v f $closed" "$GZLZSS" 2>/dev/null
+        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -v f $closed" "$GZLZSS" \
+            2>/dev/null
         absent f
         gzip -dc f.gz | cmp - data
         gzip -t f.gz
-        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -dv f.gz $closed" "$GZLZSS" 2>/dev/null
+        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -dv f.gz $closed" \
+            "$GZLZSS" 2>/dev/null
         cmp f data
     done
 }

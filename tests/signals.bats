@@ -27,7 +27,8 @@ interrupt() {
         ulimit -c 0
         export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
         exec timeout --preserve-status -s "$signal" \
-            "$(printf '%d.%03d' $((most / 1000)) $((RANDOM % (most % 1000 + 1) + 1)))" "$GZLZSS" "$@"
+            "$(printf '%d.%03d' $((most / 1000)) $((RANDOM % (most % 1000 + 1) + 1)))" "$GZLZSS" \
+                "$@"
     ) 2>stderr || status=$?
     [ "$status" -eq 0 ] || [ "$status" -eq $((128 + $(kill -l "$signal"))) ] ||
         fail "exit status $status after SIG$signal: $*" "$(cat stderr)"
