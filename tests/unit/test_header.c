@@ -27,7 +27,8 @@ struct lengths {
     uint8_t distance[DEFLATE_DISTANCE_SYMBOLS];
 };
 
-/* Over all headers checked so far: the sizes, ours and zlib's, and how many of ours are longer. */
+/* Over all headers checked so far: the sizes of the headers of gzlzss and zlib, and how many of the
+ * former are longer. */
 static uint64_t our_bits, zlib_bits;
 static unsigned headers, longer;
 
@@ -170,7 +171,8 @@ static unsigned zlib_header_bits(const struct lengths *l)
 
 /* --- Tests --- */
 
-/* Writes the header for `l`, starting at any bit of a byte, and checks all that is promised. */
+/* Writes the header for `l`, starting at any bit of a byte, and checks everything that is
+ * promised. */
 static void check_header(const struct lengths *l)
 {
     static unsigned offset;
@@ -191,7 +193,7 @@ static void check_header(const struct lengths *l)
     longer += h.bits > zlib;
     CHECK(h.bits <= zlib + MAX_LONGER);
 
-    /* As much memory as is asked for, for a sanitizer to see what is written past it. */
+    /* In memory of the promised size, a sanitizer sees writes past it. */
     size = (offset + h.bits + 7) / 8;
     out = malloc(size + BITWRITER_SLACK);
     if (out == NULL)
@@ -354,7 +356,8 @@ static void random_lengths(void)
     }
 }
 
-/* Choosing pays: over all the headers above, ours are clearly shorter, and few are longer. */
+/* Choosing pays: over all headers above, those of gzlzss are clearly shorter, and few are
+ * longer. */
 static void shorter_than_zlib(void)
 {
     CHECK(our_bits < zlib_bits - zlib_bits / 100);

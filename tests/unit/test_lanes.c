@@ -67,8 +67,8 @@ static void symbols(void)
     }
 }
 
-/* What is located of sequences that start at `pos` is right, and neither more nor less than ought
- * to be. */
+/* Checks what is located for sequences that start at `pos`: it is right and complete, with nothing
+ * more. */
 static void check_located(const struct lz_sequence *sequences, uint32_t count, size_t pos,
                           size_t enough, size_t end, uint32_t few, uint32_t limit)
 {
