@@ -1,8 +1,8 @@
 /*
- * test_bitwriter.c - the bit writer writes what a writer of single bits writes
+ * test_bitwriter.c - the bit writer writes the same as a writer of single bits
  *
- * The reference keeps every bit as a byte of its own.  Random puts, as wide as is allowed, go to
- * both, with flushes as rare as is allowed or more often.
+ * The reference keeps every bit as a byte.  Both get random puts, as wide as allowed, with flushes
+ * as rare as allowed, or more often.
  */
 #include "config.h"
 

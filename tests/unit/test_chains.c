@@ -2,11 +2,11 @@
  * test_chains.c - the levels of the chains finder find what lzss/chains.h defines
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
- * chunk, follows links between them, and skips candidates that cannot be better than what it has.
- * The textbook method below does none of that: it sorts all positions of the segment by hash, which
- * gives every position the list of the earlier ones under its hash, compares it with each of these
- * from the first byte on, and then judges what it found.  Its numbers are its own, but for the rows
- * of the level table and the hash functions.  Both must give the same sequences, to the last one.
+ * chunk, follows links between them, and skips candidates that cannot be better than the best so
+ * far. The textbook method below does none of that.  It sorts all positions of the segment by hash,
+ * so every position has the list of earlier ones under its hash, compares it with each of these
+ * from the first byte on, and then judges the results.  Its numbers are its own, except for the
+ * rows of the level table and the hash functions.  Both must give exactly the same sequences.
  */
 #include "config.h"
 

@@ -1,11 +1,10 @@
 /*
- * test_encoder.c - what the encoder writes decodes to its input, in blocks that end where they
- * ought to and are as small as they can be, and is never made from a sequence that is not a match
+ * test_encoder.c - the encoder's output decodes to its input, in blocks that end at the right
+ * places and are as small as they can be; the encoder refuses a sequence that is not a match
  *
- * zlib's inflate decodes everything, block by block, so that each block's type, size and place are
- * known.  The size a block ought to have is worked out from the sequences with the tables of RFC
- * 1951, section 3.2.5, and with the code lengths and headers that test_lengths.c and test_header.c
- * check.
+ * zlib's inflate decodes everything, block by block, so each block's type, size and place are
+ * known.  The right size of a block is computed from the sequences with the tables of RFC 1951,
+ * section 3.2.5, and with the code lengths and headers that test_lengths.c and test_header.c check.
  */
 #include "config.h"
 

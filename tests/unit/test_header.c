@@ -1,10 +1,9 @@
 /*
- * test_header.c - the header of a dynamic block says the code lengths it was made from, and briefly
+ * test_header.c - the header of a dynamic block gives back the code lengths, and is short
  *
- * Each header that is written is read back by a small parser made from RFC 1951, section 3.2.7,
- * alone, and must give the lengths again and be as long as it was announced to be.  Its size is
- * compared with that of zlib's header, whose way is greedy: repeat as much as can be repeated at
- * every step.
+ * A small parser, made from RFC 1951, section 3.2.7, alone, reads each written header.  It must
+ * give the lengths back, and the header must have the announced size.  The size is compared with
+ * that of zlib's header, which repeats as much as it can at every step.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /*
- * test_lanes.c - sequences located and encoded sixteen at a time are what they are one by one
+ * test_lanes.c - sequences located and encoded sixteen at a time give what they give one by one
  *
- * Each number that lanes.c works out is compared with what RFC 1951's rules, sequence by sequence,
- * give: the symbols and extra bits of deflate.h, and the codes of huff_codes.
+ * Each number of lanes.c is compared with the rules of RFC 1951, applied sequence by sequence: the
+ * symbols and extra bits of deflate.h, and the codes of huff_codes.
  */
 #include "config.h"
 

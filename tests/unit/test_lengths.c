@@ -2,14 +2,14 @@
  * test_lengths.c - code lengths are optimal within their limit, and codes are canonical
  *
  * Optimal means that no prefix code within the limit has a smaller sum of frequency times length.
- * Two oracles say what that sum is.  The coin collector's list, merged and sorted the plain way,
- * gives it for any histogram; it keeps weights alone, no trees, so it shares nothing with what it
- * checks.  For a few symbols all shapes a code tree can have are tried, which checks the first
- * oracle as well.
+ * Two oracles give that sum.  The coin collector's list, merged and sorted the plain way, gives it
+ * for any histogram.  It keeps weights alone, no trees, so it shares nothing with the code under
+ * test.  For a few symbols, all shapes of a code tree are tried, which checks the first oracle,
+ * too.
  *
- * Of several codes that cost the same, files are to have the same one for ever: where the limit
- * binds, it is the one that package-merge gives when every list is made in full and a leaf comes
- * before a package of the same weight.
+ * Of several codes with equal costs, files always have the same one.  Where the limit binds, it is
+ * the code that package-merge gives when every list is made in full and a leaf comes before a
+ * package of the same weight.
  */
 #include "config.h"
 
