@@ -81,7 +81,7 @@ damage() {
 @test "members one after another" {
     cat case/plain case/other case/plain >expected
     "$GZLZSS" -dc case/three.gz | cmp - expected
-    # shellcheck disable=SC2002 # It is to be a pipe.
+    # shellcheck disable=SC2002 # The input has to be a pipe.
     cat case/three.gz | "$GZLZSS" -d | cmp - expected
     "$GZLZSS" -t case/three.gz
     "$GZLZSS" -d case/three.gz

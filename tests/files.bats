@@ -165,7 +165,7 @@ needs_terminal() {
         gzip "-$level" <f >theirs
         "$GZLZSS" "-$level" <f >ours
         [ "$(hex theirs 0 10)" = "$(hex ours 0 10)" ] || fail "-$level <f"
-        # shellcheck disable=SC2002 # They are to be pipes.
+        # shellcheck disable=SC2002 # The inputs have to be pipes.
         cat f | gzip "-$level" >theirs
         # shellcheck disable=SC2002
         cat f | "$GZLZSS" "-$level" >ours

@@ -68,7 +68,7 @@ same() {
 @test "library: descriptors that are pipes; an empty input; a name" {
     "$GEN" text 5000000 >in
     "$GZLZSS" -nc <in >expected
-    # shellcheck disable=SC2002 # It is to be a pipe.
+    # shellcheck disable=SC2002 # The input has to be a pipe.
     cat in | "$LIBRARY" fd -p 3 | cat >out
     cmp out expected
     # shellcheck disable=SC2002

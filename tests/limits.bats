@@ -47,7 +47,7 @@ need_small_stacks() {
         for file in f.gz one-segment.gz; do
             "${small[@]}" "$GZLZSS" -dc -p$p $file | cmp - f
             "${small[@]}" "$GZLZSS" -dc -p$p <$file | cmp - f
-            # shellcheck disable=SC2002 # It is to be a pipe.
+            # shellcheck disable=SC2002 # The input has to be a pipe.
             cat $file | "${small[@]}" "$GZLZSS" -t -p$p
         done
     done

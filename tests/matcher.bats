@@ -154,7 +154,7 @@ keys() {
             "$GZLZSS" --matcher="$name" -n $block -p1 -c plain >one.gz
             for p in 1 2 5; do
                 "$GZLZSS" --matcher="$name" -n $block -p$p -c plain | cmp - one.gz
-                # shellcheck disable=SC2002 # It is to be a pipe.
+                # shellcheck disable=SC2002 # The input has to be a pipe.
                 cat plain | "$GZLZSS" --matcher="$name" -n $block -p$p | cmp - one.gz
             done
         done

@@ -154,7 +154,7 @@ same_output() {
         [ "$(wc -c <out)" -eq $size ] || fail "$n bytes became $(wc -c <out), not $size"
         for p in 1 2 5; do
             "$GZLZSS" -0nc -p$p in | cmp - out
-            # shellcheck disable=SC2002 # It is to be a pipe.
+            # shellcheck disable=SC2002 # The input has to be a pipe.
             cat in | "$GZLZSS" -0n -p$p | cmp - out
             "$GZLZSS" -dc -p$p out | cmp - in
         done

@@ -242,7 +242,7 @@ END
         not_empty "$expected"
         for p in 1 2 16; do
             [ "$("$GZLZSS" -n -p "$p" <"$f" | sha)" = "$expected" ] || fail "$f: redirection"
-            # shellcheck disable=SC2002 # It is to be a pipe.
+            # shellcheck disable=SC2002 # The input has to be a pipe.
             [ "$(cat "$f" | "$GZLZSS" -n -p "$p" | sha)" = "$expected" ] || fail "$f: pipe"
             [ "$("$GZLZSS" -n -p "$p" - <"$f" | sha)" = "$expected" ] || fail "$f: -"
         done
@@ -255,7 +255,7 @@ END
         head -c $n in/sources.tar >x
         cp x y
         for level in 1 6 9 12; do
-            # shellcheck disable=SC2002 # It is to be a pipe.
+            # shellcheck disable=SC2002 # The input has to be a pipe.
             expected=$(cat x | "$GZLZSS" -n -"$level" | sha)
             not_empty "$expected"
             [ "$("$GZLZSS" -n -"$level" <x | sha)" = "$expected" ] || fail "$n: redirection"
@@ -288,7 +288,7 @@ END
         cat in/mixed-3000001
     done >all
     for b in 256 2048; do
-        # shellcheck disable=SC2002 # It is to be a pipe.
+        # shellcheck disable=SC2002 # The input has to be a pipe.
         cat all | "$GZLZSS" -1 -n -p 8 -b "$b" >z
         cmp z <("$GZLZSS" -1 -nc -b "$b" all) || fail "differs with -b $b"
     done
@@ -346,7 +346,7 @@ END
     needs gunzip
     for f in in/mixed-3000001 in/bash.elf in/licence.txt; do
         if [ -e "$f" ]; then
-            # shellcheck disable=SC2002 # It is to be a pipe.
+            # shellcheck disable=SC2002 # The input has to be a pipe.
             cat "$f" | "$GZLZSS" | gunzip | cmp - "$f"
             [ "${PIPESTATUS[*]}" = "0 0 0 0" ]
         fi

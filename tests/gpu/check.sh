@@ -242,7 +242,7 @@ same() {
                 if [ "$way" = file ]; then
                     compress "--backend=$mode" -p "$p" "$@" <"$input"
                 else
-                    # shellcheck disable=SC2002 # It is to be a pipe.
+                    # shellcheck disable=SC2002 # The input has to be a pipe.
                     cat "$input" | compress "--backend=$mode" -p "$p" "$@"
                 fi
                 cmp expected out >>problems 2>&1 ||
