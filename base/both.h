@@ -1,12 +1,15 @@
 /*
  * both.h - C that both engines compile: gcc or clang for the CPU, nvcc for a GPU
+ *
+ * Both engines must find the same matches.  So a decision that both make is one inline function, in
+ * a header that both compilers take.
  */
 #ifndef GZLZSS_BASE_BOTH_H
 #define GZLZSS_BASE_BOTH_H
 
 #include <stdint.h>
 
-/* In front of a function in a header; with nvcc, code on the device can call it, too. */
+/* Stands in front of a function in a header.  With nvcc, code on the device can call it, too. */
 #ifdef __CUDACC__
 #define BOTH_INLINE static __host__ __device__ __forceinline__
 #else

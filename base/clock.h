@@ -1,12 +1,13 @@
 /*
- * clock.h - the time, to measure with
+ * clock.h - the time, for measurements and for waits
  */
 #ifndef GZLZSS_BASE_CLOCK_H
 #define GZLZSS_BASE_CLOCK_H
 
 #include <time.h>
 
-/* Seconds since some moment in the past, the same for the whole run.  Any thread. */
+/* Seconds since a moment in the past that stays the same for the whole run (CLOCK_MONOTONIC).  Any
+ * thread may call it. */
 static inline double clock_seconds(void)
 {
     struct timespec t;

@@ -8,16 +8,17 @@
 
 #include "base/both.h"
 
-/* Lengths of matches, and how far back they reach at most. */
+/* The lengths that a match may have, and the largest distance. */
 #define DEFLATE_MIN_MATCH 3
 #define DEFLATE_MAX_MATCH 258
 #define DEFLATE_WINDOW_SIZE 32768
 
-/* Literals, end of block and lengths share an alphabet; distances have their own; the lengths of
- * both alphabets' codes are themselves coded with a third, the precode. */
+/* Literals, the end of a block and match lengths share an alphabet; distances have their own.  The
+ * code lengths of both are written with a third code, the precode. */
 #define DEFLATE_LITLEN_SYMBOLS 286
 #define DEFLATE_DISTANCE_SYMBOLS 30
-/* Those that have codes in a fixed block: the last two of each alphabet occur in no data. */
+/* The symbols that have codes in a fixed block.  The last two of each alphabet never occur in
+ * data. */
 #define DEFLATE_FIXED_LITLEN_SYMBOLS 288
 #define DEFLATE_FIXED_DISTANCE_SYMBOLS 32
 #define DEFLATE_PRECODE_SYMBOLS 19
@@ -25,17 +26,17 @@
 #define DEFLATE_END_OF_BLOCK 256
 #define DEFLATE_FIRST_LENGTH 257
 
-/* The longest codes allowed. */
+/* Bits of the longest codes allowed. */
 #define DEFLATE_MAX_CODE 15
 #define DEFLATE_MAX_PRECODE 7
 
-/* Bytes one stored block can hold. */
+/* The most bytes that a stored block can hold. */
 #define DEFLATE_MAX_STORED 65535
 
 enum deflate_block_type { DEFLATE_STORED, DEFLATE_FIXED, DEFLATE_DYNAMIC };
 
-/* The symbol for a match length (3 to 258), and how many extra bits follow it.  Above length 10
- * every power of two of (length - 3) has four symbols; 258 has one of its own. */
+/* The symbol for a match length (3 to 258).  Above length 10 every power of two of (length - 3) has
+ * four symbols; 258 has one of its own. */
 BOTH_INLINE unsigned deflate_length_symbol(unsigned length)
 {
     unsigned x = length - DEFLATE_MIN_MATCH;
@@ -49,6 +50,7 @@ BOTH_INLINE unsigned deflate_length_symbol(unsigned length)
     return DEFLATE_FIRST_LENGTH + 4 * (log2 - 1) + ((x >> (log2 - 2)) & 3);
 }
 
+/* The number of extra bits that follow a length's symbol (257 to 285). */
 BOTH_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
 {
     if (symbol < DEFLATE_FIRST_LENGTH + 8 || symbol == DEFLATE_LITLEN_SYMBOLS - 1)
@@ -56,7 +58,7 @@ BOTH_INLINE unsigned deflate_length_extra_bits(unsigned symbol)
     return (symbol - DEFLATE_FIRST_LENGTH) / 4 - 1;
 }
 
-/* The least of the lengths that a symbol (257 to 285) stands for. */
+/* The least length that a symbol (257 to 285) stands for. */
 BOTH_INLINE unsigned deflate_least_length(unsigned symbol)
 {
     unsigned x = symbol - DEFLATE_FIRST_LENGTH;
@@ -74,7 +76,7 @@ BOTH_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
     return (length - DEFLATE_MIN_MATCH) & ((1u << extra_bits) - 1);
 }
 
-/* The same for a distance (1 to 32768): every power of two of (distance - 1) has two symbols. */
+/* The symbol for a distance (1 to 32768): every power of two of (distance - 1) has two symbols. */
 BOTH_INLINE unsigned deflate_distance_symbol(unsigned distance)
 {
     unsigned x = distance - 1;
@@ -86,17 +88,19 @@ BOTH_INLINE unsigned deflate_distance_symbol(unsigned distance)
     return 2 * log2 + ((x >> (log2 - 1)) & 1);
 }
 
+/* The number of extra bits that follow a distance's symbol (0 to 29). */
 BOTH_INLINE unsigned deflate_distance_extra_bits(unsigned symbol)
 {
     return symbol < 4 ? 0 : symbol / 2 - 1;
 }
 
+/* The value of the extra bits for a distance. */
 BOTH_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
 {
     return (distance - 1) & ((1u << extra_bits) - 1);
 }
 
-/* The least of the distances that a symbol (0 to 29) stands for. */
+/* The least distance that a symbol (0 to 29) stands for. */
 BOTH_INLINE unsigned deflate_least_distance(unsigned symbol)
 {
     unsigned extra_bits = deflate_distance_extra_bits(symbol);
@@ -104,7 +108,7 @@ BOTH_INLINE unsigned deflate_least_distance(unsigned symbol)
     return symbol < 4 ? symbol + 1 : 1 + ((2 + (symbol & 1)) << extra_bits);
 }
 
-/* Code lengths of fixed blocks; all distance codes have 5 bits. */
+/* The length, in bits, of a literal's or length's code in fixed blocks. */
 BOTH_INLINE unsigned deflate_fixed_length(unsigned symbol)
 {
     if (symbol < 144)
@@ -114,6 +118,7 @@ BOTH_INLINE unsigned deflate_fixed_length(unsigned symbol)
     return symbol < 280 ? 7 : 8;
 }
 
+/* The same for all distance codes. */
 #define DEFLATE_FIXED_DISTANCE_LENGTH 5
 
 #endif

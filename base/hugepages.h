@@ -1,8 +1,8 @@
 /*
- * hugepages.h - memory that the system is asked to have in huge pages
+ * hugepages.h - memory for which the system is asked to use huge pages
  *
- * The system is faster at giving huge pages than small ones.  Pinning memory for a GPU takes time
- * for each page, too.
+ * The system gives the same memory faster in huge pages than in small ones.  To pin memory for a
+ * GPU takes time for each page, too.
  */
 #ifndef GZLZSS_BASE_HUGEPAGES_H
 #define GZLZSS_BASE_HUGEPAGES_H
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Bytes of a huge page of x86-64, and of 64-bit ARM with small ones of 4 KiB. */
+/* Bytes of a huge page: on x86-64, and on 64-bit ARM with small pages of 4 KiB. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Memory for at least `size` bytes, not zeroed, to be given to free(); in huge pages where the
- * system has them, else in small ones.  NULL if there is none. */
+/* Returns memory for at least `size` bytes, not zeroed, in huge pages if the system has some, else
+ * in small ones.  The caller gives it to free().  NULL if memory is short. */
 static inline uint8_t *hugepages_alloc(size_t size)
 {
     const size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

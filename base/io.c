@@ -1,5 +1,5 @@
 /*
- * io.c - read and write as everyone means them (io.h)
+ * io.c - reading and writing without their pitfalls (io.h)
  */
 #include "config.h"
 
@@ -15,7 +15,8 @@ bool io_is_transient(int error)
     return error == EINTR || error == EAGAIN || error == EWOULDBLOCK;
 }
 
-/* Whether a call that failed should be tried again; waits until the descriptor is ready. */
+/* Whether to try a call again that failed with errno.  If the call would have had to wait, waits
+ * until the descriptor is ready. */
 static bool try_again(int fd, short events)
 {
     struct pollfd p = {.fd = fd, .events = events};
@@ -57,7 +58,7 @@ ssize_t io_read_at(int fd, void *buf, size_t len, uint64_t offset)
 
 bool io_write(int fd, const void *buf, size_t len)
 {
-    struct iovec part = {(void *)buf, len}; /* only read; writev just lacks the const */
+    struct iovec part = {(void *)buf, len}; /* writev only reads it */
 
     return io_write_parts(fd, &part, 1);
 }

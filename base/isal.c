@@ -18,7 +18,7 @@ const char *isal_why_not(void)
 
 #include <stdatomic.h>
 
-/* Found out once for the process, as what follows. */
+/* Found out once for the process. */
 static _Atomic(enum isal_verdict) verdict;
 
 const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
@@ -66,14 +66,16 @@ const struct isal *isal_for(uint64_t bytes)
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Loading ISA-L takes 70 us on an EPYC, in which zlib 1.2.13 sums up 500 KB there, and less on a slower
- * machine.  With less than this, small files take longer; with more, larger ones do. */
+/* Bytes of a CRC that are worth loading ISA-L.  Loading takes 70 us on an EPYC.  In that time zlib
+ * 1.2.13 computes the CRC of 500 KB there, and of fewer on a slower machine.  If you lower this,
+ * small files take longer; if you raise it, larger ones do. */
 #define ENOUGH ((uint64_t)256 << 10)
 
-/* Found out once for the process, and then the same for all, as what the processor can do.  ISA-L is never
- * unloaded. */
+/* ISA-L's functions.  They are found once for the process; ISA-L is never unloaded. */
 static struct isal found;
-static _Atomic(const struct isal *) loaded; /* NULL: not yet, or it cannot be */
+
+/* &found, once ISA-L is loaded.  NULL: not yet, or it cannot be loaded. */
+static _Atomic(const struct isal *) loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool find_symbol(void *library, const char *name, void *function)

@@ -1,20 +1,21 @@
 /*
  * isal.h - ISA-L, loaded when there is enough for it to do
  *
- * What a program is linked with is loaded before main(), and for ISA-L that takes 70 us, a tenth of the time
- * that 1 KB takes in all.  So neither the command nor the library is linked with it, unless configure was
- * told so (--with-isal=linked).  Where it is not installed, zlib does all of its work, and what comes out is
- * the same.
+ * The system loads what a program is linked with before main().  For ISA-L that takes 70 us, a
+ * tenth of the time that the command takes for a file of 1 KB.  So the command and the library are
+ * not linked with ISA-L, unless configure was told to (--with-isal=linked), but load it when it is
+ * worth that time.  Where ISA-L is not installed, zlib does all of its work, with the same output.
  *
- * Decompression by zlib 1.2.13 takes 2.1 to 2.9 times the processor time that it takes by ISA-L 2.30: one
- * thread on a Xeon, 327 MB of documentation, headers and Python sources and 564 MB of headers and sources,
- * compressed by gzlzss -6 and by gzip -6.  Users are told of 2.5 times.
+ * Decompression by zlib 1.2.13 takes 2.1 to 2.9 times the processor time of ISA-L 2.30: one thread
+ * on a Xeon, 327 MB of documentation, headers and Python sources and 564 MB of headers and sources,
+ * compressed by gzlzss -6 and by gzip -6.  The command's message says 2.5 times.
  */
 #ifndef GZLZSS_ISAL_H
 #define GZLZSS_ISAL_H
 
-/* Why zlib decompresses in ISA-L's place, in words; NULL if ISA-L does, which is loaded then.  What its inflate
- * does is known once there was a decoder (inf_open).  Any thread may ask. */
+/* Says why zlib decompresses in place of ISA-L.  NULL if ISA-L decompresses; it is loaded then.
+ * Whether ISA-L's inflate is right is known once inf_open has made a decoder.  Any thread may
+ * ask. */
 const char *isal_why_not(void);
 
 #ifdef HAVE_ISAL
@@ -23,29 +24,30 @@ const char *isal_why_not(void);
 #include <isa-l/igzip_lib.h>
 #include <stdint.h>
 
-/* ISA-L's functions of these names. */
+/* The functions that ISA-L has under these names. */
 struct isal {
     __typeof__(&crc32_gzip_refl) crc32_gzip_refl;
     __typeof__(&isal_inflate_init) inflate_init;
     __typeof__(&isal_inflate) inflate;
 };
 
-/* ISA-L, loaded if it is not yet; NULL if it cannot be, which is not tried again.  Any thread may ask. */
+/* Returns ISA-L, and loads it first if need be.  NULL if it cannot be loaded; this is tried only
+ * once.  Any thread may ask. */
 const struct isal *isal_open(void);
 
-/* What is known of its inflate. */
+/* Whether ISA-L's inflate does what inflate/raw.c expects. */
 enum isal_verdict { ISAL_UNKNOWN, ISAL_RIGHT, ISAL_WRONG };
 
-/* isal_open, for one who inflates: NULL, too, if its inflate was found not to do what is expected of it.
- * `try` is to find out, the first time. */
+/* isal_open for a caller that inflates.  Also NULL unless ISA-L's inflate is ISAL_RIGHT.  As long
+ * as that is unknown, calls `try` to find out. */
 const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
                                      void *ctx);
 
-/* That if it was found to do so before; else NULL. */
+/* The same, but never calls `try`: NULL as long as the verdict is unknown. */
 const struct isal *isal_if_tried(void);
 
-/* ISA-L if it is loaded, or if the CRC of so many bytes is worth loading it; else NULL.  Any thread may
- * ask. */
+/* Returns ISA-L if it is loaded, or if a CRC of `bytes` bytes is worth loading it; else NULL.  Any
+ * thread may ask. */
 const struct isal *isal_for(uint64_t bytes);
 
 #endif

@@ -1,12 +1,14 @@
 /*
  * limits.c - what the system lets this process have: processors and memory (limits.h)
  *
- * A control group (cgroup) is a directory.  /proc/self/cgroup names the process's own: one line for
- * version 2, "0::PATH", and one for every hierarchy of version 1, "ID:CONTROLLERS:PATH".  PATH is
- * relative to the hierarchy's root, and where that is mounted, /proc/self/mountinfo says.  A
- * container may see only a part of the hierarchy: then "root" in mountinfo is where that part
- * begins.  A group has no more than the groups above it, so all up to the mount point are looked
- * at.  See cgroups(7), and proc(5) for mountinfo's fields.
+ * A control group (cgroup) is a directory with files that hold its limits.  /proc/self/cgroup names
+ * the process's own groups: one line for version 2, "0::PATH", and one for every hierarchy of
+ * version 1, "ID:CONTROLLERS:PATH".  PATH is relative to the hierarchy's root.
+ * /proc/self/mountinfo says where each hierarchy is mounted.  A container may see only a part of
+ * the hierarchy: then "root" in mountinfo is where that part begins.
+ *
+ * A process has no more than each group above its own allows, so this reads the files of all groups
+ * from its own up to the mount point.  See cgroups(7), and proc(5) for the fields of mountinfo.
  */
 #include "config.h"
 
@@ -22,36 +24,45 @@
 #include "base/io.h"
 #include "base/limits.h"
 
-/* Where version 1 has no limit, it says a number that is larger than any memory. */
+/* Where there is no limit, version 1 has a number that is larger than any memory.  Numbers from
+ * this one on count as no limit. */
 #define NO_MEMORY_LIMIT (UINT64_C(1) << 60)
 
-/* Room for any of the names, and for the files that have them. */
+/* Bytes of the longest path, and of the longest file of paths, that are read. */
 #define NAME_SIZE 4096
 #define FILE_SIZE (16 * NAME_SIZE)
 
 /* A hierarchy of control groups: version 2 has one, version 1 one for each controller. */
 struct hierarchy {
-    const char *controller;  /* "cpu" or "memory"; NULL: version 2 */
-    char mount[NAME_SIZE];   /* where it is mounted, */
-    char visible[NAME_SIZE]; /* what of it is mounted there, */
-    char group[NAME_SIZE];   /* and the process's group; empty: there is none */
+    /* "cpu" or "memory"; NULL: version 2. */
+    const char *controller;
+    /* The mount point.  Empty: none was found. */
+    char mount[NAME_SIZE];
+    /* The group that is seen at the mount point; "/" if all groups are. */
+    char visible[NAME_SIZE];
+    /* The process's group.  Empty: none was found. */
+    char group[NAME_SIZE];
 };
 
-/* The hierarchies that say something about this process. */
+/* The hierarchies that may limit this process. */
 enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
 
-/* All that is large: a stack can be small (ulimit -s), and a thread of musl's has 128 KiB. */
+/* All large buffers.  They are not on the stack, which can be small (ulimit -s); a thread of musl's
+ * has 128 KiB. */
 struct tables {
     const char *root;
     struct hierarchy all[HIERARCHIES];
-    char text[FILE_SIZE];      /* a file's */
-    char group[2 * NAME_SIZE]; /* the directory of the group that is looked at */
-    char path[4 * NAME_SIZE];  /* the file's that is read */
+    /* The text of a file. */
+    char text[FILE_SIZE];
+    /* The directory of the group at hand. */
+    char group[2 * NAME_SIZE];
+    /* The name of the file that is read. */
+    char path[4 * NAME_SIZE];
 };
 
-/* Reads the file t->path, or as much as there is room for with a zero byte behind it; of a file of one
- * line, what one call gives.  False if it cannot be read.  The system makes these files anew for every
- * reader: few calls are the fastest. */
+/* Reads the file t->path into text[0..room), cut if it is longer, with a zero byte behind it.  With
+ * `is_line`, the file has one line, and one call of read(2) is enough.  False if the file cannot be
+ * opened.  The system composes these files for each reader, so fewer calls are faster. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
     const int fd = open(t->path, O_RDONLY | O_CLOEXEC);
@@ -70,7 +81,7 @@ static bool read_file(const struct tables *t, bool is_line, char *text, size_t r
     return true;
 }
 
-/* Whether a list with commas has this word. */
+/* Whether a list, with commas between its words, has this word. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -81,7 +92,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Takes a word off the front of what *rest points to; NULL if there is none. */
+/* Cuts the next word off *rest, and returns it; NULL if there is none. */
 static char *next_word(char **rest, const char *blanks)
 {
     char *word;
@@ -92,7 +103,7 @@ static char *next_word(char **rest, const char *blanks)
     return word;
 }
 
-/* Reads the file of that name, which tells about this process, into t->text. */
+/* Reads the file of that name, in /proc, into t->text.  False if that fails. */
 static bool read_text(struct tables *t, const char *name)
 {
     snprintf(t->path, sizeof(t->path), "%s%s", t->root, name);
@@ -153,8 +164,8 @@ static void find_mounts(struct tables *t)
     }
 }
 
-/* Reads up to two numbers out of a file of t->group; "max", or what is missing, is UINT64_MAX.  False
- * if there is no such file. */
+/* Reads up to two numbers from the file `name` of t->group.  "max", or a number that is missing, is
+ * UINT64_MAX.  False if there is no such file. */
 static bool read_numbers(struct tables *t, const char *name, uint64_t numbers[2])
 {
     char text[64], *rest = text;
@@ -165,14 +176,14 @@ static bool read_numbers(struct tables *t, const char *name, uint64_t numbers[2]
     for (int i = 0; i < 2; i++) {
         const char *word = next_word(&rest, " \n");
 
-        /* Version 1 has -1 for a quota that is none. */
+        /* Version 1 says -1 if there is no quota. */
         numbers[i] =
             word == NULL || *word < '0' || *word > '9' ? UINT64_MAX : strtoull(word, NULL, 10);
     }
     return true;
 }
 
-/* Applies what t->group says of processors. */
+/* Lowers l->threads to the CPU quota of t->group. */
 static void apply_quota(struct limits *l, struct tables *t, const struct hierarchy *h)
 {
     uint64_t quota[2], period[2];
@@ -192,10 +203,10 @@ static void apply_quota(struct limits *l, struct tables *t, const struct hierarc
         l->threads = quota[0] > 0 ? (int)quota[0] : 1;
 }
 
-/* Applies what t->group says of memory. */
+/* Lowers l->memory to the limits of t->group. */
 static void apply_memory(struct limits *l, struct tables *t, const struct hierarchy *h)
 {
-    /* Above `high`, the system slows a process down until it has less. */
+    /* Above memory.high, the system slows a process down until it has less. */
     static const char *const names[2][2] = {{"memory.limit_in_bytes", NULL},
                                             {"memory.max", "memory.high"}};
 
@@ -209,9 +220,10 @@ static void apply_memory(struct limits *l, struct tables *t, const struct hierar
     }
 }
 
+/* apply_quota or apply_memory. */
 typedef void apply_function(struct limits *l, struct tables *t, const struct hierarchy *h);
 
-/* Applies what the process's group and those above it say. */
+/* Applies the limits of the process's group and of the groups above it. */
 static void apply_groups(struct limits *l, struct tables *t, const struct hierarchy *h,
                          apply_function *apply)
 {
@@ -221,7 +233,7 @@ static void apply_groups(struct limits *l, struct tables *t, const struct hierar
 
     if (h->group[0] == '\0' || h->mount[0] == '\0')
         return;
-    /* A group out of sight: what is mounted is all there is to go by. */
+    /* The group is out of sight: all that can be read is the group at the mount point. */
     if (strncmp(h->group, h->visible, visible) != 0 ||
         (h->group[visible] != '/' && h->group[visible] != '\0'))
         visible = strlen(h->group);
@@ -254,7 +266,7 @@ int limits_processors(void)
 
     if (limits_affinity(&set))
         for (size_t i = 0; i < sizeof(set.bits) / sizeof(set.bits[0]); i++)
-            n += set.bits[i] == 0 ? 0 : __builtin_popcountl(set.bits[i]); /* few words are not 0 */
+            n += set.bits[i] == 0 ? 0 : __builtin_popcountl(set.bits[i]); /* most words are 0 */
     else
         n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > INT_MAX ? INT_MAX : (int)n;

@@ -7,37 +7,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A set of processors, a bit for each: Linux has no more than 8192.  (C libraries' cpu_set_t has 1024,
- * and the system refuses to fill in a set that is smaller than its own.) */
+/* A set of processors, a bit for each.  Linux has up to 8192.  (The cpu_set_t of C libraries has
+ * 1024, and the system refuses to fill in a set that is smaller than its own.) */
 struct limits_set {
     unsigned long bits[8192 / (8 * sizeof(unsigned long))];
 };
 
-/* Finds the processors that the calling thread may run on.  False if the system does not say: then the
- * set is empty. */
+/* Finds the processors on which the calling thread may run.  False if the system does not say; the
+ * set is empty then. */
 bool limits_affinity(struct limits_set *set);
 
-/* How many these are, or else how many the machine has; 1 or more. */
+/* Returns the number of these processors or, if the system does not say, of all that are online; 1
+ * or more. */
 int limits_processors(void);
 
 struct limits {
-    int threads;            /* processors, 1 or more: as many threads can run at a time */
-    uint64_t memory;        /* bytes that the process may fill; UINT64_MAX: nobody says */
-    uint64_t address_space; /* bytes that it may have mapped, filled or not; likewise */
+    /* Threads that can run at a time, 1 or more. */
+    int threads;
+    /* Bytes of memory that the process may fill; UINT64_MAX if unknown. */
+    uint64_t memory;
+    /* Bytes that the process may have mapped, filled or not; UINT64_MAX if there is no limit. */
+    uint64_t address_space;
 };
 
-/* The bytes that the process may have mapped: the less of RLIMIT_AS and RLIMIT_DATA, of which the latter is
- * about what only this process can write to, and so about nearly all that it asks for; UINT64_MAX if there
- * is no limit. */
+/* Returns the bytes that the process may have mapped: the lower of RLIMIT_AS and RLIMIT_DATA, or
+ * UINT64_MAX if there is no limit.  RLIMIT_DATA counts private memory that can be written, which is
+ * nearly all that this process asks for. */
 uint64_t limits_mapped(void);
 
 /*
- * Finds out.  Processors are those of the affinity mask, but no more than the CPU quotas of the
- * process's control groups allow, rounded up.  Memory is the machine's, or the least limit of the
- * control groups; address space is limits_mapped().  Control groups of versions 1 and 2 count, and those
- * above them as far as they can be seen.  What cannot be read limits nothing.
+ * Finds all limits:
  *
- * `root` is put before the names of all files that are read: "" but in tests.
+ *   - threads: limits_processors(), but no more than the CPU quotas of the process's control groups
+ *     allow, rounded up;
+ *   - memory: the machine's, or the lowest limit of the control groups if that is lower;
+ *   - address_space: limits_mapped().
+ *
+ * Control groups of versions 1 and 2 count, and the groups above them as far as this process sees
+ * them.  A file that cannot be read limits nothing.
+ *
+ * `root` goes in front of the names of all files that are read.  It is "" except in tests.
  */
 void limits_read(struct limits *l, const char *root);
 

@@ -1,9 +1,11 @@
 /*
- * shelves.h - what nobody uses, kept for the next thread that needs one
+ * object_cache.h - objects that nobody uses, kept for the next thread that needs one
  *
- * There is a shard for each processor (or for several): a thread takes what was used on its own last,
- * which may still be in its cache, and threads on different ones do not wait for each other.  A thread
- * that finds nothing there looks at the other shelves.  So hardly more is kept than was in use at a time.
+ * The cache has several shards, each a list of objects.  A thread uses the shard of the processor
+ * on which it runs: so it takes the object that was last used there, which may still be in that
+ * processor's cache, and threads on different processors do not wait for each other.  A thread that
+ * finds its shard empty takes an object from another.  So the cache holds hardly more objects than
+ * were in use at one time.
  */
 #ifndef GZLZSS_BASE_OBJECT_CACHE_H
 #define GZLZSS_BASE_OBJECT_CACHE_H
@@ -12,19 +14,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* More processors than this share shelves. */
+/* If there are more processors, several share a shard. */
 #define OBJECT_SHARDS 64
 
-/* The first member of what is kept. */
+/* The first member of every object that is kept. */
 struct cached_object {
     struct cached_object *next;
 };
 
-/* Bytes between what different processors write, so that they have no cache line in common. */
+/* Bytes between data that different processors write, so that they have no cache line in common. */
 #define OBJECT_SHARD_APART 64
 
 struct object_shard {
-    pthread_mutex_t lock; /* to change `first` */
+    /* Held to change `first`. */
+    pthread_mutex_t lock;
     _Atomic(struct cached_object *) first;
     char apart[OBJECT_SHARD_APART];
 };
@@ -35,15 +38,17 @@ struct object_cache {
 
 void object_cache_init(struct object_cache *s);
 
-/* Frees all that is there, each by `give_back`. */
+/* Frees the cache, and calls `give_back` for each object in it.  No thread may use the cache any
+ * more. */
 void object_cache_free(struct object_cache *s, void (*give_back)(struct cached_object *kept));
 
-/* Takes something; NULL if there is nothing. */
+/* Takes an object out of the cache; NULL if there is none. */
 struct cached_object *object_cache_take(struct object_cache *s);
 
+/* Puts an object into the cache. */
 void object_cache_put(struct object_cache *s, struct cached_object *kept);
 
-/* The number of the shard that is this thread's at the moment, below OBJECT_SHARDS. */
+/* The number of the shard, below OBJECT_SHARDS, of the processor on which this thread runs. */
 unsigned object_cache_shard(void);
 
 #endif

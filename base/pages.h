@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Gives back the whole pages from `from` to `to`, which lie in memory from malloc().  Their bytes are zero,
- * or what they were, when they are used again. */
+/* Gives the system back all whole pages between `from` and `to`, which lie in memory from malloc().
+ * The memory may be used again; its bytes are then zero, or what they were. */
 static inline void pages_give_back(void *from, const void *to)
 {
 #ifdef MADV_DONTNEED

@@ -9,8 +9,9 @@
 #include "base/limits.h"
 #include "base/thread.h"
 
-/* By default, a stack has as much as `ulimit -s` says with glibc, which may be next to nothing or very
- * much, and 128 KiB with musl.  Where it is limited what is mapped, most of a large one would be wasted. */
+/* Chooses the size of a stack.  With glibc the default is `ulimit -s`, which may be very small or
+ * very large; with musl it is 128 KiB.  If the process may map only so much, most of a large stack
+ * would be wasted. */
 static void choose_stack(pthread_attr_t *attributes)
 {
     const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;
@@ -23,14 +24,15 @@ static void choose_stack(pthread_attr_t *attributes)
         (void)pthread_attr_setstacksize(attributes, most);
 }
 
-/* What a thread begins with. */
+/* A thread's function and its argument. */
 struct start {
     void *(*body)(void *);
     void *argument;
 };
 
-/* The signals that a thread of ours may take.  Those of a fault in it: where one is blocked, the kernel
- * ends the process without its handler.  And a profiler's, which is about all threads. */
+/* The signals that the thread does not block: the signals of a fault in it, since the kernel ends
+ * the process without calling the handler if one of these is blocked; and SIGPROF, by which a
+ * profiler looks at all threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -51,8 +53,9 @@ static void *begin(void *argument)
     return s.body(s.argument);
 }
 
-/* Starts it with all signals blocked, as it inherits the mask of the thread that starts it.  (To unblock
- * some there would let this thread take a signal that it blocks itself.) */
+/* Starts the thread with all signals blocked: it inherits the mask that this thread has meanwhile.
+ * The new thread unblocks some itself.  (If this thread unblocked them, it might take a signal that
+ * its own program had blocked.) */
 static bool start_blocked(pthread_t *thread, const pthread_attr_t *attributes, struct start *s)
 {
     sigset_t all, before;

@@ -1,9 +1,9 @@
 /*
  * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it can be loaded, else by zlib
  *
- * Both libraries compute the same function; ISA-L folds with carry-less multiplication and is
- * several times faster.  Joining two CRCs is zlib's in either case.  What is ours is that lengths
- * are 64 bits wide whatever the library's types are.
+ * Both libraries compute the same function; ISA-L folds with carry-less multiplication, which is
+ * several times faster.  zlib joins two CRCs in either case.  This file adds lengths of 64 bits,
+ * whatever types the libraries have.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 #ifdef HAVE_ISAL
 #include "base/isal.h"
 
-/* The first call of ISA-L's asks the processor what it can do, which takes longer in a virtual machine
- * than zlib takes for so few bytes. */
+/* Up to this many bytes are for zlib.  ISA-L's first call asks the processor what it can do, and in
+ * a virtual machine that takes longer than zlib takes for these bytes. */
 #define SMALL 1024
 #endif
 
@@ -23,7 +23,8 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
 {
     const uint8_t *p = buf;
 
-    /* zlib takes a null pointer, which goes with no bytes, as a request for the initial value. */
+    /* zlib takes a null pointer, which may come with no bytes, for a request for the initial
+     * value. */
     if (len == 0)
         return crc;
 #ifdef HAVE_ISAL
@@ -51,8 +52,8 @@ uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 {
     /* Appending a byte to A multiplies its CRC by x^8 modulo the CRC's polynomial.  That polynomial
      * is primitive: x^(2^32-1) = 1, so lengths that are equal modulo 2^32-1 do the same to the CRC.
-     * What is left is applied in steps that fit zlib's z_off_t even where it has 32 bits: joining
-     * with a CRC of 0 appends, and does nothing else. */
+     * The remainder is applied in steps that fit zlib's z_off_t even where it has 32 bits: joining
+     * with a CRC of 0 only appends. */
     const uint32_t step = 1u << 30;
     uint32_t len = (uint32_t)(len_b % UINT32_MAX);
     for (; len > step; len -= step)

@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CRC of what gave `crc` (0 for nothing) followed by buf[0..len).  Any length; buf may be NULL
- * if len is 0. */
+/* The CRC of data whose CRC is `crc` (0 if there is none) followed by buf[0..len).  len may have
+ * any value; buf may be NULL if it is 0. */
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
 
-/* Before calls for so many bytes in all, UINT64_MAX if nobody knows: loads ISA-L if that is worth it.  Without
- * this, a single call decides by its own bytes alone. */
+/* To be called before gz_crc32 is called for `bytes` bytes in all (UINT64_MAX if unknown): loads
+ * ISA-L if it is worth it for these.  Without this, each call of gz_crc32 decides by its own bytes
+ * alone. */
 void gz_crc32_prepare(uint64_t bytes);
 
 /* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */

@@ -1,41 +1,48 @@
 /*
- * deflate.c - DEFLATE between the buffers of compat/stream.h
+ * deflate.c - DEFLATE between the buffers of compat/stream.h (deflate.h)
+ *
+ * inflate/steps.h has the loop.  This adds the CRC and, where other threads decode parts of the
+ * input ahead, the jump over such a part: at the start of each block it asks whether one was
+ * decoded from there.
  */
 #include "config.h"
 
 #include "compat/deflate.h"
 
 #include "compat/crc.h"
-#include "inflate/raw.h"
-
-#include <string.h>
+#include "inflate/steps.h"
 
 _Static_assert(GZ_IN_SIZE <= UINT32_MAX && GZ_OUT_SIZE <= UINT32_MAX, "less than 4 GiB");
 
-/* How much of the data, which has `len` bytes so far, is in the window. */
+/* Bytes of the window, if the data has `len` bytes so far. */
 static size_t window_of(uint64_t len)
 {
     return len < GZ_OUT_BACK ? (size_t)len : GZ_OUT_BACK;
 }
 
-/* At the start of a block, at that bit of the input: goes on behind what was decoded ahead, if
- * anything was.  *ended: no more of the data follows. */
-static enum gz_status go_ahead(struct gz_stream *s, uint64_t bit, uint32_t *crc, uint64_t *len,
-                               bool *ended)
+/* Has `b` decode from and to the stream's buffers, as they are now. */
+static void lend(const struct gz_stream *s, struct inf_buffers *b)
+{
+    b->in = s->in;
+    b->at = s->in_pos;
+    b->in_len = s->in_end;
+    b->in_base = s->info->read_bytes - s->in_end;
+    b->out_len = s->out_len;
+}
+
+/* For the start of a block, at that bit of the input.  If somebody has decoded from there ahead,
+ * goes on behind what was decoded.  *ended becomes true if the data ends there. */
+static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint64_t bit,
+                               uint32_t *crc, uint64_t *len, bool *ended)
 {
     const struct gz_ahead *ahead = s->io.ahead;
     struct gz_place place = {.bit = bit, .crc = *crc, .len = *len, .end = s->out};
-    const size_t waiting = s->out_len;
     unsigned skip;
-    int byte = 0;
 
     if (bit < s->ahead_from || !ahead->has(ahead->ctx, bit, &s->ahead_from))
         return GZ_OK;
     s->ahead_from = 0;
-    if (!gz_flush(s))
-        return GZ_WRITE_ERROR;
-    memmove(s->out - GZ_OUT_BACK, s->out + waiting - GZ_OUT_BACK, GZ_OUT_BACK);
-    if (!ahead->run(ahead->ctx, &place))
+    if (!gz_flush_window(s) || !ahead->run(ahead->ctx, &place))
         return GZ_WRITE_ERROR;
     if (place.bit == bit)
         return GZ_OK;
@@ -47,82 +54,71 @@ static enum gz_status go_ahead(struct gz_stream *s, uint64_t bit, uint32_t *crc,
     if (place.ended)
         return GZ_OK;
     skip = (unsigned)(place.bit % 8);
-    if (skip > 0) {
-        byte = gz_next_byte(s);
-        if (byte < 0)
-            return s->in_stop;
-    }
-    inf_reset(s->raw);
-    return inf_start(s->raw, (uint8_t)byte, skip, s->out - window_of(*len), window_of(*len))
-               ? GZ_OK
-               : GZ_NO_MEMORY;
+    if (skip > 0 && s->in_pos == s->in_end && !gz_refill(s))
+        return s->in_stop;
+    lend(s, b);
+    b->window = window_of(*len);
+    if (!inf_begin(b, skip))
+        return GZ_NO_MEMORY;
+    s->in_pos = b->at;
+    return GZ_OK;
 }
 
-/* Where io.ahead may have something next, in bits from that bit of the input on. */
-static size_t ahead_from(const struct gz_stream *s, uint64_t bit)
+/* Does a step, and counts what it has decoded. */
+static enum inf_step step(struct gz_stream *s, struct inf_buffers *b, uint32_t *crc, uint64_t *len)
 {
-    const uint64_t from = s->ahead_from > bit ? s->ahead_from - bit : 0;
+    enum inf_step step;
 
-    return from < SIZE_MAX ? (size_t)from : SIZE_MAX;
+    lend(s, b);
+    b->stops_from = s->ahead_from;
+    step = inf_step(b);
+    s->in_pos = b->at;
+    s->out_len = b->out_len;
+    *crc = gz_crc32(*crc, s->out + s->out_len - b->made, b->made);
+    *len += b->made;
+    return step;
 }
 
+/* Decodes up to the data's end. */
 static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
 {
+    struct inf_buffers b = {
+        .raw = s->raw, .out = s->out, .out_size = GZ_OUT_SIZE, .stops = s->io.ahead != NULL};
     enum gz_status status;
     bool ended = false;
 
     if (s->io.ahead != NULL) {
-        status = go_ahead(s, 8 * gz_in_offset(s), crc, len, &ended);
+        status = go_ahead(s, &b, 8 * gz_in_offset(s), crc, len, &ended);
         if (status != GZ_OK || ended)
             return status;
     }
-    for (bool last = false;;) {
-        const uint64_t in_bit = 8 * (gz_in_offset(s) - INF_BACK);
-        struct inf_io io = {.in = s->in + s->in_pos,
-                            .in_len = s->in_end - s->in_pos,
-                            .in_ends = last,
-                            .out = s->out + s->out_len,
-                            .out_len = GZ_OUT_SIZE - s->out_len,
-                            .window = window_of(*len),
-                            .stops = s->io.ahead != NULL,
-                            .stops_from = ahead_from(s, in_bit)};
-        const enum inf_result result = inf_run(s->raw, &io);
+    for (;;) {
+        const enum inf_step result = step(s, &b, crc, len);
 
-        s->in_pos = (size_t)((ptrdiff_t)s->in_pos + io.used);
-        *crc = gz_crc32(*crc, io.out, io.made);
-        *len += io.made;
-        s->out_len += io.made;
-        if (s->out_len == GZ_OUT_SIZE) {
-            memmove(s->out - GZ_OUT_BACK, s->out + GZ_OUT_SIZE - GZ_OUT_BACK, GZ_OUT_BACK);
-            if (!gz_flush(s))
-                return GZ_WRITE_ERROR;
-        }
-        if (result == INF_END)
-            return GZ_OK;
-        if (result == INF_NO_MEMORY)
-            return GZ_NO_MEMORY;
-        if (result == INF_BAD)
-            return GZ_BAD_DATA;
-        if (result == INF_BLOCK) {
-            status = go_ahead(s, in_bit + io.place, crc, len, &ended);
+        if (s->out_len == GZ_OUT_SIZE && !gz_flush_window(s))
+            return GZ_WRITE_ERROR;
+        switch (result) {
+        case INF_STEP_FULL:
+            break;
+        case INF_STEP_INPUT:
+            b.in_ends = !gz_refill(s);
+            break;
+        case INF_STEP_CUT_OFF:
+            s->in_pos = s->in_end;
+            return s->in_stop;
+        case INF_STEP_BLOCK:
+            status = go_ahead(s, &b, b.bit, crc, len, &ended);
             if (status != GZ_OK || ended)
                 return status;
-            last = last && s->in_stop != GZ_OK;
-            continue;
-        }
-        /* Output that filled its room may have more behind it, without any more input. */
-        if (io.made == io.out_len)
-            continue;
-        if (s->in_pos == s->in_end || result == INF_CUT) {
-            if (gz_refill(s))
-                continue;
-            if (last) {
-                s->in_pos = s->in_end;
-                return s->in_stop;
-            }
-            last = true;
-        } else if (io.used == 0 && io.made == 0) {
-            return GZ_BAD_DATA; /* A back end that is stuck, which none should be: don't hang. */
+            /* go_ahead may have gone to where there is more input. */
+            b.in_ends = b.in_ends && s->in_stop != GZ_OK;
+            break;
+        case INF_STEP_END:
+            return GZ_OK;
+        case INF_STEP_BAD:
+            return GZ_BAD_DATA;
+        case INF_STEP_NO_MEMORY:
+            return GZ_NO_MEMORY;
         }
     }
 }

@@ -8,8 +8,8 @@
 
 #include "compat/stream.h"
 
-/* Decodes raw DEFLATE from the reading position on, up to its end.  *crc and *len become those of
- * the data, up to an error if there is one. */
+/* Decodes raw DEFLATE from the reading position to the data's end.  *crc and *len become the
+ * data's; after an error, those of the data before it. */
 enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len);
 
 /* Frees what gz_read_deflate keeps in s for its next call. */

@@ -1,10 +1,9 @@
 /*
  * gunzip.c - decompression of whole streams: which format a member has, and gzip's own
  *
- * This is where magic numbers are told from each other, where gzip's header and trailer are parsed,
- * and where it is decided what may follow a member.  What turns compressed data into bytes is in
- * files of its own, all of which work between the two buffers of compat/stream.h: deflate.c, and
- * those in compat/older/.
+ * This file tells magic numbers from each other, reads gzip's header (by gzip.c) and trailer, and
+ * decides what may follow a member.  The decoders are in other files, and all work between the two
+ * buffers of compat/stream.h: deflate.c, and the files in compat/older/.
  */
 #include "config.h"
 
@@ -23,7 +22,7 @@
 
 /* --- Formats -------------------------------------------------------------------------------- */
 
-/* What the two bytes of a magic number announce.  Of a zip file they are just the first half. */
+/* The format whose magic number these two bytes are.  (A zip file's magic number has two more.) */
 static enum gz_format identify(const uint8_t magic[2])
 {
     static const struct {
@@ -41,7 +40,7 @@ static enum gz_format identify(const uint8_t magic[2])
     return GZ_FORMAT_UNKNOWN;
 }
 
-/* Parses zero bytes behind a member, of which the first was parsed. */
+/* Parses the zero bytes behind a member, after the first of them. */
 static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 {
     int byte;
@@ -54,17 +53,16 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
         *format = GZ_FORMAT_NONE;
         return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
     }
-    /* Even a gzip member is garbage here: padding is only ever followed by the end. */
+    /* Even a gzip member is garbage here: only the end may follow padding. */
     s->magic[s->magic_len++] = (uint8_t)byte;
     *format = GZ_FORMAT_UNKNOWN;
     return GZ_OK;
 }
 
 /*
- * Parses a magic number and says what it announces; GZ_FORMAT_NONE: nothing is there, or zeros to
- * the end after a member.  Like GNU gzip, this wants two bytes, unless the first is zero: any other
- * single byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown
- * format.)
+ * Parses a magic number and finds its format.  GZ_FORMAT_NONE: the input has ended, or only zeros
+ * follow a member.  Like GNU gzip, this wants two bytes, unless the first is zero: any other single
+ * byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {
@@ -92,7 +90,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     if (*format != GZ_FORMAT_ZIP)
         return GZ_OK;
 
-    /* A zip file is one from its first byte on, and has two more bytes to tell it by. */
+    /* Only a whole input is a zip file, and its magic number has two more bytes. */
     while (first && s->magic_len < sizeof s->magic && (byte = gz_next_byte(s)) >= 0)
         s->magic[s->magic_len++] = (uint8_t)byte;
     if (s->magic_len < sizeof s->magic || s->magic[2] != 3 || s->magic[3] != 4)
@@ -100,7 +98,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_OK;
 }
 
-/* Copies what is left of the input, the magic number just parsed included, to the output. */
+/* Copies the rest of the input to the output, from the magic number on that was just parsed. */
 static enum gz_status copy_rest(struct gz_stream *s)
 {
     bool ok = gz_put(s, s->magic, s->magic_len);
@@ -117,148 +115,47 @@ static enum gz_status copy_rest(struct gz_stream *s)
 
 /* --- The gzip format ------------------------------------------------------------------------ */
 
-/* RFC 1952, section 2.3.1.  GNU gzip's documentation once gave other meanings to some flags; what
- * is reserved now, and what was "encrypted" then, nobody can decode. */
-enum {
-    FLAG_HEADER_CRC = 1 << 1,
-    FLAG_EXTRA = 1 << 2,
-    FLAG_COMMENT = 1 << 4,
-    FLAG_ENCRYPTED = 1 << 5,
-    FLAGS_RESERVED = 0xc0,
-};
-
-/*
- * Parses the next *n bytes of a header, of `len`, which is not 0: as many as are in the buffer, and
- * with `to_zero` none behind the first zero byte.  Returns where they are; NULL: the input ended.
- *
- * A name can have any length, and its end is not known before it is found: it is searched for, and
- * the CRC computed, in the whole buffer at once.
- */
-static const uint8_t *header_span(struct gz_stream *s, size_t len, bool to_zero, size_t *n)
-{
-    const uint8_t *span, *zero;
-
-    if (s->in_pos == s->in_end && !gz_refill(s))
-        return NULL;
-    span = s->in + s->in_pos;
-    *n = len < s->in_end - s->in_pos ? len : s->in_end - s->in_pos;
-    zero = to_zero ? memchr(span, 0, *n) : NULL;
-    if (zero != NULL)
-        *n = (size_t)(zero - span) + 1;
-    s->header_crc = gz_crc32(s->header_crc, span, *n);
-    s->in_pos += *n;
-    return span;
-}
-
-/* Parses len bytes of a header into `to`, unless that is NULL.  False: the input ended before. */
-static bool header_bytes(struct gz_stream *s, uint8_t *to, size_t len)
-{
-    for (size_t done = 0, n; done < len; done += n) {
-        const uint8_t *span = header_span(s, len - done, false, &n);
-
-        if (span == NULL)
-            return false;
-        if (to != NULL)
-            memcpy(to + done, span, n);
-    }
-    return true;
-}
-
-/* Parses a string up to and with the zero byte that ends it.  Up to size - 1 bytes of it, and a
- * zero byte, go to `to`; *cut tells whether there were more. */
-static bool read_string(struct gz_stream *s, char *to, size_t size, bool *cut)
-{
-    const uint8_t *span;
-    size_t kept = 0, n;
-
-    do {
-        span = header_span(s, SIZE_MAX, true, &n);
-        if (span == NULL)
-            return false;
-        const size_t keep = n < size - kept ? n : size - kept;
-        memcpy(to + kept, span, keep);
-        kept += keep;
-        *cut |= keep < n;
-    } while (span[n - 1] != 0);
-    if (*cut)
-        to[size - 1] = '\0';
-    return true;
-}
-
-/* The same for a string that is of no interest. */
-static bool skip_string(struct gz_stream *s)
-{
-    char first;
-    bool cut = false;
-    return read_string(s, &first, 1, &cut);
-}
-
-/* Parses an extra field: its length, then as many bytes. */
-static bool skip_extra(struct gz_stream *s)
-{
-    uint8_t bytes[2];
-    unsigned size;
-    if (!header_bytes(s, bytes, sizeof bytes))
-        return false;
-    size = bytes[0] | (unsigned)bytes[1] << 8;
-    if (s->io.extra != NULL)
-        s->io.extra(s->io.ctx, size);
-    return header_bytes(s, NULL, size);
-}
-
-/* The name of the first member is the one that counts. */
-static bool read_name(struct gz_stream *s)
+/* Sets the caller's info from a header, as far as it was parsed, and from the outcome. */
+static void tell_header(struct gz_stream *s, const struct gz_header *h, enum gz_status status)
 {
     struct gz_info *info = s->info;
-    if (info->members != 0)
-        return skip_string(s);
-    info->has_name = read_string(s, info->name, sizeof info->name, &info->name_cut);
-    return info->has_name;
+
+    /* The first member's name and time stamp are the ones that count. */
+    if (info->members == 0) {
+        info->mtime = h->mtime;
+        info->has_name = h->has_name;
+        info->name_cut = h->name_cut;
+    }
+    if (status == GZ_UNKNOWN_METHOD)
+        info->unknown = h->method;
+    if (status == GZ_RESERVED_FLAGS)
+        info->unknown_flags = h->flags;
+    info->header_crc[0] = h->stored_crc;
+    info->header_crc[1] = h->right_crc;
+    if (status == GZ_OK && info->members == 0)
+        info->header_bytes = gz_in_offset(s) + GZ_TRAILER_SIZE;
 }
 
-/* Parses a header after its magic number.  A field is judged as soon as it was read, so that a bad
- * method is told from a short file in the same order as GNU gzip does. */
+/* Parses a header after its magic number. */
 static enum gz_status read_gzip_header(struct gz_stream *s)
 {
-    uint8_t method, flags, fixed[6], crc[2];
+    const bool first = s->info->members == 0;
+    enum gz_status status = GZ_TRUNCATED;
+    struct gz_header h;
 
-    s->header_crc = gz_crc32(0, s->magic, s->magic_len);
-    if (!header_bytes(s, &method, 1))
-        return s->in_stop;
-    if (method != GZ_METHOD_DEFLATE) {
-        s->info->unknown = method;
-        return GZ_UNKNOWN_METHOD;
+    gz_header_begin(&h, s->magic);
+    h.name = first ? s->info->name : NULL;
+    h.name_room = sizeof s->info->name;
+    h.extra = s->io.extra;
+    h.ctx = s->io.ctx;
+    while (status == GZ_TRUNCATED && (s->in_pos < s->in_end || gz_refill(s))) {
+        size_t used;
+
+        status = gz_header_parse(&h, s->in + s->in_pos, s->in_end - s->in_pos, &used);
+        s->in_pos += used;
     }
-    if (!header_bytes(s, &flags, 1))
-        return s->in_stop;
-    if ((flags & FLAG_ENCRYPTED) != 0)
-        return GZ_ENCRYPTED;
-    if ((flags & FLAGS_RESERVED) != 0) {
-        s->info->unknown_flags = flags;
-        return GZ_RESERVED_FLAGS;
-    }
-    if (!header_bytes(s, fixed, sizeof fixed)) /* time stamp, extra flags, operating system */
-        return s->in_stop;
-    if (s->info->members == 0)
-        s->info->mtime = gz_get_u32(fixed);
-    if ((flags & FLAG_EXTRA) != 0 && !skip_extra(s))
-        return s->in_stop;
-    if ((flags & GZ_FLAG_NAME) != 0 && !read_name(s))
-        return s->in_stop;
-    if ((flags & FLAG_COMMENT) != 0 && !skip_string(s))
-        return s->in_stop;
-    if ((flags & FLAG_HEADER_CRC) != 0) {
-        const uint16_t want = (uint16_t)s->header_crc;
-        if (!header_bytes(s, crc, sizeof crc))
-            return s->in_stop;
-        s->info->header_crc[0] = (uint16_t)(crc[0] | crc[1] << 8);
-        s->info->header_crc[1] = want;
-        if (s->info->header_crc[0] != want)
-            return GZ_BAD_HEADER_CRC;
-    }
-    if (s->info->members == 0)
-        s->info->header_bytes = gz_in_offset(s) + GZ_TRAILER_SIZE;
-    return GZ_OK;
+    tell_header(s, &h, status);
+    return status == GZ_TRUNCATED ? s->in_stop : status;
 }
 
 /* Decodes a member after its header. */
@@ -282,7 +179,7 @@ static enum gz_status read_gzip(struct gz_stream *s)
 
 /* --- The stream ----------------------------------------------------------------------------- */
 
-/* Parses the next magic number and, where all of it has to be known early, the header. */
+/* Parses the next magic number and, of gzip and zip, the header. */
 static enum gz_status next_header(struct gz_stream *s)
 {
     const bool first = s->info->members == 0;
@@ -307,7 +204,8 @@ static enum gz_status next_header(struct gz_stream *s)
     return GZ_OK;
 }
 
-/* Decodes what next_header() announced; *last: nothing of interest follows. */
+/* Decodes the data behind the header that next_header() has parsed.  *last becomes true if nothing
+ * of interest follows. */
 static enum gz_status read_data(struct gz_stream *s, bool *last)
 {
     *last = true;
@@ -376,7 +274,7 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
 
 bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info)
 {
-    /* Those who decode ahead are not to take it first. */
+    /* Take the memory now: threads that decode ahead take memory, too. */
     if (io->ahead != NULL && s->raw == NULL)
         s->raw = inf_open(false);
     if (io->ahead != NULL && s->raw == NULL)
@@ -413,8 +311,8 @@ enum gz_status gz_run(struct gz_stream *s)
     enum gz_status status = read_members(s);
     int saved_errno = status == GZ_READ_ERROR ? s->in_error : errno;
 
-    /* What was decoded before an error in the data is written, and if that fails, it is what is
-     * told: gzip, too, writes first.  After an error in reading, that is told. */
+    /* Write what was decoded before an error in the data.  If that fails, report the failed write
+     * instead: gzip, too, writes first.  But an error in reading stays the one that is reported. */
     if (status != GZ_WRITE_ERROR && !gz_flush(s) && status != GZ_READ_ERROR) {
         status = GZ_WRITE_ERROR;
         saved_errno = errno;

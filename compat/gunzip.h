@@ -1,15 +1,15 @@
 /*
  * gunzip.h - decompression of all that GNU gunzip reads: gzip, compress, pack, lzh and zip
  *
- * A stream is one or more members back to back.  After a member, zero bytes to the end are padding
- * and are ignored (tapes pad so); anything else that does not start a member is trailing garbage,
- * which is reported but does not make the data wrong.  This is what GNU gzip 1.12 does, with its
- * corners: one lone byte that is not zero is not garbage but a truncated member (gz_info.lone_byte
- * tells whether it can be); a member after padding is garbage; an empty input is truncated.
+ * A stream is one or more members back to back.  Zero bytes from a member's end to the end of the
+ * input are padding, as on tapes, and are ignored.  Anything else that does not start a member is
+ * trailing garbage, which is reported but does not make the data wrong.  GNU gzip 1.12 does the
+ * same, also in these cases: one single byte that is not zero is not garbage but a truncated member
+ * (gz_info.lone_byte tells); a member after padding is garbage; an empty input is truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
- * another format is the last: compress's data ends where the input ends; what follows lzh's data,
- * or a zip file's first entry, is ignored, but for whether there is another entry.
+ * another format is the last one.  compress's data ends with the input.  Bytes behind lzh's data,
+ * or behind a zip file's first entry, are ignored, but another entry of a zip file is reported.
  */
 #ifndef GZLZSS_COMPAT_GUNZIP_H
 #define GZLZSS_COMPAT_GUNZIP_H
@@ -18,7 +18,8 @@
 #include "compat/status.h"
 
 /*
- * In steps, for a caller that has to know what there is before it opens an output:
+ * Decompression in steps, for a caller that has to know the format and the name before it opens an
+ * output:
  *
  *     struct gz_stream *s = gz_open(&io, &info);       NULL if memory is short
  *     status = gz_read_header(s);                           reads, but never writes
@@ -26,30 +27,33 @@
  *     status = gz_run(s);
  *     gz_close(s);
  *
- * gz_read_header() finds all that GNU gzip finds before it opens its output: whether this is a
- * format it knows, and what is wrong with a gzip or a zip header.  A header of another format is
- * judged by gz_run(), but for the magic number.  With io->copy_unknown nothing is GZ_NOT_GZIP.
+ * gz_read_header() finds all errors that GNU gzip finds before it opens its output: an unknown
+ * format, and errors in a gzip or a zip header.  Of other formats it parses only the magic number,
+ * and gz_run() judges the header.  With io->copy_unknown, no input is GZ_NOT_GZIP.
  *
- * gz_run() does the rest, and gz_read_header() first if it has not been called; after a
- * gz_read_header() that failed it says the same again.  Data is written as it is decoded, before
- * its CRC is known, and up to where an error was found: the caller throws it away on an error.
- * After the end or an error, read is not called again, unless something was decoded ahead.
+ * gz_run() does the rest.  It calls gz_read_header() if the caller has not, and returns its error
+ * again if it failed.  Data is written as it is decoded, before its CRC is known, and up to where
+ * an error was found: after an error the caller throws the output away.  After the end or an error,
+ * read is not called again, unless something was decoded ahead.
  *
- * *io is copied, *info is not, and must stay until gz_close().  The functions leave errno as read
- * or write set it.  Takes about 0.6 MB of memory, and 1.0 MB more for compress's format.  With io->ahead,
- * what gzip's format needs is taken by gz_open: it comes before what those take who decode ahead.
+ * *io is copied.  *info is not, and must stay until gz_close().  The functions leave errno as read
+ * or write has set it.  A stream takes about 0.6 MB of memory, and 1.0 MB more for compress's
+ * format.  With io->ahead, gz_open takes all memory for gzip's format at once, before threads that
+ * decode ahead take theirs.
  */
 struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
 
-/* As gz_close and gz_open, with the same memory.  False if more is needed and memory is short: then the
- * stream is still what it was. */
+/* Does what gz_close and gz_open do, with the same memory.  False if it needs more and memory is
+ * short: then the stream is unchanged. */
 bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info);
 
 enum gz_status gz_read_header(struct gz_stream *s);
 enum gz_status gz_run(struct gz_stream *s);
-void gz_close(struct gz_stream *s); /* s may be NULL */
 
-/* All of that at once. */
+/* s may be NULL. */
+void gz_close(struct gz_stream *s);
+
+/* Decompresses in one call. */
 enum gz_status gz_decompress(const struct gz_io *io, struct gz_info *info);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * status.c - what to say about the outcome of a decompression (status.h)
+ * status.c - messages about the outcome of a decompression (status.h)
  *
- * The words, and what follows from a status, are those of GNU gzip 1.12; what it does for each was
- * observed with two operands, the first of them damaged.
+ * The words are those of GNU gzip 1.12, and so is what follows from a status.  To add a status, run
+ * gzip with two operands, the first of them damaged, and see whether it goes on to the second: this
+ * is how `table` was made.
  */
 #include "config.h"
 
@@ -33,19 +34,25 @@ const char *gz_format_name(enum gz_format format)
     return "";
 }
 
-/* How an error goes on. */
+/* What the program does after a status. */
 enum effect {
-    NONE,    /* no error */
-    NEXT,    /* the next operand's turn */
-    CHECK,   /* the same if nothing is written, else the end */
-    TO_FILE, /* a warning where the output is the standard output or there is none, else the end */
-    END,     /* of the program */
+    /* It goes on: no error. */
+    NONE,
+    /* It goes on with the next operand. */
+    NEXT,
+    /* NEXT if nothing is written (-t, -l), else END. */
+    CHECK,
+    /* If the output is the standard output, or there is none, this is a warning; else END. */
+    TO_FILE,
+    /* It ends. */
+    END,
 };
 
 static const struct outcome {
     const char *message;
     enum effect effect;
-    bool blank; /* an empty line comes before the message */
+    /* An empty line comes before the message. */
+    bool blank;
 } table[] = {
     [GZ_OK] = {"OK", NONE, false},
     [GZ_TRAILING_GARBAGE] = {"decompression OK, trailing garbage ignored", NONE, true},
@@ -111,12 +118,13 @@ bool gz_status_is_fatal(enum gz_status status, bool to_stdout, bool discard)
     return true;
 }
 
-/* What is being composed. */
+/* A list of complaints that is being made. */
 struct composer {
     struct gz_complaint *list;
     size_t n;
 };
 
+/* Adds a complaint. */
 __attribute__((format(printf, 4, 5))) static void complain(struct composer *c, const char *before,
                                                            bool warning, const char *format, ...)
 {
@@ -130,7 +138,7 @@ __attribute__((format(printf, 4, 5))) static void complain(struct composer *c, c
     va_end(arguments);
 }
 
-/* The complaint about a status that is one. */
+/* Adds the complaint about a status that is not GZ_OK. */
 static void complain_of_status(struct composer *c, enum gz_status status,
                                const struct gz_info *info, bool to_stdout)
 {

@@ -8,15 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Writes what waits in the out buffer, though there is room. */
-static bool write_early(struct gz_stream *s)
-{
-    memmove(s->out - GZ_OUT_BACK, s->out + s->out_len - GZ_OUT_BACK, GZ_OUT_BACK);
-    return gz_flush(s);
-}
-
-/* No decoder promises that what it took beyond the end of its data all came from its last input, so
- * the last bytes of a buffer are kept in front of the next one. */
+/* A decoder may have taken bytes beyond the end of its data, also from the buffer before.  So the
+ * last bytes of a buffer stay in front of the next. */
 bool gz_refill(struct gz_stream *s)
 {
     if (s->in_stop != GZ_OK)
@@ -25,7 +18,7 @@ bool gz_refill(struct gz_stream *s)
     memmove(s->in, s->in + from, s->in_end - from);
     s->in_pos -= from;
     s->in_end -= from;
-    if (s->io.waits != NULL && s->io.waits(s->io.ctx) && !write_early(s)) {
+    if (s->io.waits != NULL && s->io.waits(s->io.ctx) && !gz_flush_window(s)) {
         s->in_stop = GZ_WRITE_ERROR;
         return false;
     }
@@ -43,7 +36,8 @@ bool gz_refill(struct gz_stream *s)
 
 void gz_seek(struct gz_stream *s, uint64_t offset)
 {
-    const uint64_t back = s->info->read_bytes - offset; /* a lot, if it was not read */
+    /* A huge number if that byte was not read yet. */
+    const uint64_t back = s->info->read_bytes - offset;
 
     if (back <= s->in_end - GZ_IN_BACK) {
         s->in_pos = s->in_end - (size_t)back;
@@ -53,7 +47,7 @@ void gz_seek(struct gz_stream *s, uint64_t offset)
     s->in_pos = s->in_end = GZ_IN_BACK;
     s->in_stop = GZ_OK;
     s->info->read_bytes = offset;
-    /* Reads end where they would have ended. */
+    /* The next read ends where it would have ended without the seek. */
     s->in_most = GZ_IN_SIZE - (size_t)(offset % GZ_IN_SIZE);
 }
 
@@ -64,6 +58,12 @@ bool gz_flush(struct gz_stream *s)
     s->info->out_bytes += s->out_len;
     s->out_len = 0;
     return true;
+}
+
+bool gz_flush_window(struct gz_stream *s)
+{
+    inf_keep_window(s->out, s->out_len);
+    return gz_flush(s);
 }
 
 bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len)

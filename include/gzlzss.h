@@ -386,7 +386,8 @@ void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 #define GZLZSS_VERSION_STRING "0.2.0"
 
 /* The version of the library in use, in the form of GZLZSS_VERSION_STRING.  It can differ from the
- * header's: a program may run with another release of the shared library than it was compiled with. */
+ * header's: a program may run with another release of the shared library than it was compiled
+ * with. */
 const char *gzlzss_version(void);
 
 #ifdef __GNUC__

@@ -1,5 +1,8 @@
 /*
  * compress.c - compression of memory, files and ranges (include/gzlzss.h)
+ *
+ * Each call is a job of the object's pipeline.  The calling thread waits for the job, or does a
+ * small input by itself (pipeline/compress/small.h).
  */
 #include "config.h"
 
@@ -36,6 +39,7 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
 
 /* --- Headers and trailers ------------------------------------------------------------------- */
 
+/* The bytes of the call's header. */
 static size_t header_room(const gzlzss_call *call)
 {
     return GZ_HEADER_SIZE + (call != NULL && call->name != NULL ? strlen(call->name) + 1 : 0);
@@ -90,10 +94,10 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 {
     size_t least, ends;
 
-    /* No buffer is so large. */
+    /* No buffer can be larger. */
     if (z == NULL || in_len > SIZE_MAX / 2)
         return SIZE_MAX;
-    /* Every segment may end with as much as an empty one takes.  Pieces of --rsyncable have
+    /* Each segment may end with as many bytes as an empty one takes.  Pieces of --rsyncable have
      * HUFF_SPLIT_MIN bytes or more. */
     least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
     ends = in_len / least * huff_bound(0) + GZ_HEADER_SIZE + GZ_TRAILER_SIZE;
@@ -131,6 +135,7 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out)
         pipeline_cancel_job(o->z->pipeline, o->job);
 }
 
+/* A part of the output was written. */
 static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
     struct compress_call *c = job->ctx;
@@ -148,7 +153,7 @@ void compress_call_init(struct compress_call *c)
 
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len)
 {
-    /* What is not NULL is memory. */
+    /* A job whose `in` is NULL has no memory as its input. */
     c->job.in = in_len > 0 ? in : "";
     c->job.in_len = in_len;
     c->job.size = in_len;
@@ -161,13 +166,13 @@ void compress_call_to(struct compress_call *c, void *out, size_t room)
     c->job.put = put_parts;
 }
 
-/* Does the job, by this thread alone if that is faster. */
+/* Does the job, in this thread alone if that is faster. */
 static void do_job(struct compress_call *c)
 {
     struct pipeline *p = c->operation.z->pipeline;
     struct pipeline_job *job = &c->job;
 
-    /* It makes no calls to a GPU. */
+    /* This thread makes no calls to CUDA. */
     if (c->is_on_gpu || !pipeline_is_for_here(p, job) || !pipeline_compress_here(p, job)) {
         job->status = pipeline_run(p, job);
         return;
@@ -197,7 +202,7 @@ gzlzss_status compress_call_run(struct compress_call *c)
     return status;
 }
 
-/* Compresses memory: a member, or a range of it.  *out_len becomes what there is in out. */
+/* Compresses memory to a member, or to a range of one.  *out_len becomes the bytes in `out`. */
 static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *out_len,
                                      const void *in, size_t in_len, enum pipeline_extent extent,
                                      uint32_t *crc, gzlzss_call *call)

@@ -1,8 +1,8 @@
 /*
- * cuda.c - what is in a GPU's memory, and what is to get there (include/gzlzss_cuda.h)
+ * cuda.c - input in a GPU's memory, and output to it (include/gzlzss_cuda.h)
  *
- * The calling thread finds out whose the memory is, and waits for the stream; for compression, it
- * makes no other calls to CUDA.  The object's threads do the rest.
+ * The calling thread asks CUDA on which device the memory is, and waits for the caller's stream.
+ * For compression it makes no other calls to CUDA; the object's threads do the rest.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static bool goes_on(void *ctx)
     return operation_goes_on(ctx);
 }
 
-/* Waits for the stream, on behalf of a call that has begun. */
+/* Waits for the caller's stream of CUDA, in a call that has begun. */
 static gzlzss_status wait_for(struct operation *o, struct CUstream_st *stream,
                               const struct gpu_memory *in, const struct gpu_memory *out)
 {
@@ -41,7 +41,7 @@ static gzlzss_status wait_for(struct operation *o, struct CUstream_st *stream,
     return operation_error(o, GZLZSS_ERROR_READ, EIO);
 }
 
-/* Finds out whose the memory at p is. */
+/* Finds out where the memory at p is: on which device, or on the host. */
 static gzlzss_status locate_memory(const void *p, struct gpu_memory *m)
 {
     char error[GPU_ERROR_SIZE];
@@ -127,16 +127,22 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
 /* Bytes that are copied at a time. */
 #define BUFFER_SIZE ((size_t)1 << 20)
 
-/* A stream, and what it goes between.  What is a GPU's goes through a buffer. */
+/* A stream with its input and output.  Bytes in a GPU's memory go through a buffer. */
 struct gpu_expansion {
     gzlzss_stream *stream;
-    const struct operation *operation; /* the stream's, */
-    const struct operation *outer; /* and the call's, which may be cancelled before that begins */
+    /* The stream's operation. */
+    const struct operation *operation;
+    /* The call's operation, which may be cancelled before the stream's begins. */
+    const struct operation *outer;
     struct gpu_memory from, to;
-    const uint8_t *next; /* of the input, */
-    size_t left;         /* so much of it */
-    uint8_t *out;        /* of the output: where the next byte goes, */
-    size_t room, made;   /* room from there on, and bytes before */
+    /* The rest of the input: next[0..left). */
+    const uint8_t *next;
+    size_t left;
+    /* Where the next byte of output goes, and the room from there on. */
+    uint8_t *out;
+    size_t room;
+    /* Bytes of output before `out`. */
+    size_t made;
     uint8_t *in_buffer, *out_buffer;
 };
 
@@ -157,7 +163,7 @@ static gzlzss_status refill(struct gpu_expansion *e, gzlzss_in *in)
     return GZLZSS_OK;
 }
 
-/* Where the stream puts output now. */
+/* The memory to which the stream writes next. */
 static gzlzss_out output(const struct gpu_expansion *e)
 {
     if (e->to.is_on_gpu)
@@ -165,7 +171,7 @@ static gzlzss_out output(const struct gpu_expansion *e)
     return (gzlzss_out){e->out, e->room, 0};
 }
 
-/* The stream has made so many bytes. */
+/* Takes n bytes of output from the stream. */
 static gzlzss_status take_output(struct gpu_expansion *e, size_t n)
 {
     if (e->to.is_on_gpu && !operation_copy(e->operation, e->to.device, e->out, e->out_buffer, n))
@@ -177,6 +183,7 @@ static gzlzss_status take_output(struct gpu_expansion *e, size_t n)
     return GZLZSS_OK;
 }
 
+/* Runs the stream from the input's start to its end. */
 static gzlzss_status expand(struct gpu_expansion *e)
 {
     gzlzss_in in = {NULL, 0, 0};
@@ -189,7 +196,7 @@ static gzlzss_status expand(struct gpu_expansion *e)
 
         if (error == GZLZSS_OK && status != GZLZSS_OK)
             return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
-        /* More is there, and has no room. */
+        /* More output follows, and there is no room for it. */
         if (error == GZLZSS_OK && e->room == 0 && (in.used < in.size || directive == GZLZSS_END))
             return GZLZSS_ERROR_ROOM;
         if (error == GZLZSS_OK && in.used == in.size && e->left > 0)
@@ -200,7 +207,7 @@ static gzlzss_status expand(struct gpu_expansion *e)
     return GZLZSS_ERROR_CANCELLED;
 }
 
-/* The rest of a call, once its stream of CUDA's was waited for. */
+/* Decompresses, after the wait for the caller's stream of CUDA. */
 static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e, gzlzss_call *call)
 {
     gzlzss_status status = GZLZSS_ERROR_MEMORY;

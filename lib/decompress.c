@@ -1,9 +1,9 @@
 /*
  * decompress.c - decompression of memory and descriptors (include/gzlzss.h)
  *
- * The calling thread decompresses; the object's threads decode parts of a large input ahead of it
- * (pipeline/expand/api.h).  None of them ever waits for a descriptor: what is not a regular file is read
- * and written by fd.c.
+ * The calling thread decompresses.  The object's threads decode parts of a large input ahead of it
+ * (pipeline/expand/api.h), and never wait for a descriptor: fd.c reads and writes descriptors that
+ * are not regular files.
  */
 #include "config.h"
 
@@ -16,19 +16,23 @@
 #include "lib/decompress.h"
 #include "lib/sigpipe.h"
 
-/* What reading and writing need to know. */
+/* A call, with its input and output. */
 struct decompress_call {
     struct operation operation;
-    struct expansion *expansion; /* NULL: one thread does it */
+    /* Decodes ahead; NULL: the calling thread does all. */
+    struct expansion *expansion;
+    /* Bytes read, if there is no expansion, and bytes written. */
     uint64_t in_bytes, out_bytes;
 
-    /* The input: memory, or a descriptor. */
+    /* The input: memory, of which in_at bytes were read, or a descriptor. */
     const uint8_t *in;
     size_t in_len, in_at;
     int in_fd;
-    /* The output, likewise. */
+    /* The output: memory with room for `room` bytes, of which out_len are written, or a
+     * descriptor. */
     uint8_t *out;
     size_t room, out_len;
+    /* There was no room for all. */
     bool is_full;
     int out_fd;
 };
@@ -65,7 +69,7 @@ gzlzss_status decompress_judge(const struct operation *o, enum gz_status status,
     }
 }
 
-/* Tells the caller how far it is; whether the call is to go on. */
+/* Tells the program how many bytes were read and written.  Returns whether the call goes on. */
 static bool tell(struct decompress_call *w)
 {
     return operation_tell(&w->operation,
@@ -131,7 +135,7 @@ static int write_fd(void *ctx, const void *buf, size_t len)
     return tell(w) ? 0 : -1;
 }
 
-/* Takes a decompressor that nobody uses, or makes one; NULL if memory is short. */
+/* Takes a decompressor that nobody uses, or makes one.  NULL if memory is short. */
 static struct decompressor *take_decompressor(gzlzss *z, const struct gz_io *io)
 {
     struct decompressor *d = (struct decompressor *)object_cache_take(&z->idle);
@@ -173,14 +177,15 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
         status = gz_run(d->stream);
     *error = errno;
     *used = d->info.in_bytes;
-    /* gzip calls one byte a file that was cut off, and two garbage. */
+    /* Of what follows the members, gzip calls two bytes garbage, but one byte a member that was cut
+     * off.  The library calls both garbage. */
     if (status == GZ_TRUNCATED && d->info.lone_byte)
         status = GZ_TRAILING_GARBAGE;
     object_cache_put(&z->idle, &d->kept);
     return status;
 }
 
-/* Decompresses; all is set in w. */
+/* Decompresses, once all is set in w. */
 static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
 {
     struct pipeline_expansion_stats stats;

@@ -1,5 +1,5 @@
 /*
- * decompress.h - what decompression of memory, descriptors and streams shares
+ * decompress.h - what decompression of memory, of descriptors and by streams share
  */
 #ifndef GZLZSS_LIB_DECOMPRESS_H
 #define GZLZSS_LIB_DECOMPRESS_H
@@ -8,15 +8,16 @@
 #include "compat/status.h"
 #include "lib/object.h"
 
-/* Decompresses, with the others' help if e is not NULL.  *used becomes the bytes of input up to where
- * the last member ends, or the error was found; *error is an errno. */
+/* Decompresses, with the help of the object's threads if e is not NULL.  *used becomes the bytes of
+ * input up to the end of the last member, or to where an error was found.  *error becomes errno. */
 enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, uint64_t *used,
                               int *error);
 
-/* What came of a decompression, unless its `read` or `write` says more; error_number is of these. */
+/* The status of a call whose decompression has ended so.  error_number is the errno of `read` or
+ * `write`. */
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number);
 
-/* From one regular file to another. */
+/* Decompresses one regular file to another. */
 gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
 #endif

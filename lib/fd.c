@@ -1,14 +1,14 @@
 /*
- * fd.c - from one descriptor to another (include/gzlzss.h)
+ * fd.c - calls that work from one descriptor to another (include/gzlzss.h)
  *
- * The object's threads never wait for a descriptor: one that nobody reads, or writes to, would keep
- * them from other calls.  So where one is no regular file, the calling thread reads and writes, and
- * a stream does the rest.  gzlzss_cancel wakes it by a pipe.
+ * The object's threads never wait for a descriptor: a pipe whose other end does nothing would keep
+ * them from other calls.  So if one of the two descriptors is no regular file, the calling thread
+ * reads and writes, and a stream does the rest.  gzlzss_cancel ends the thread's waits
+ * (base/wake.h).
  */
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdint.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/wake.h"
 #include "lib/compress.h"
 #include "lib/decompress.h"
 #include "lib/fd.h"
@@ -25,48 +26,53 @@
 #include "lib/sigpipe.h"
 #include "lib/stream.h"
 
-/* Bytes that are read, and written, at a time. */
+/* The most bytes that are read, or written, at a time. */
 #define BUFFER_SIZE ((size_t)256 << 10)
 
+/* A call: a stream, its input and its output. */
 struct ends {
     gzlzss_stream *stream;
     const struct operation *operation;
     int in_fd, out_fd;
-    /* The input, if in_fd is -1: so many bytes of this memory are left to read. */
+    /* The input, if in_fd is -1: next[0..left) of this memory. */
     struct gpu_memory memory;
-    const struct operation
-        *outer; /* the call's, which may be cancelled before the stream's begins */
     const uint8_t *next;
     size_t left;
-    mode_t out_mode; /* st_mode */
-    int wake[2];     /* a pipe that ends waiting */
+    /* With that input: the caller's operation, which may be cancelled before the stream's
+     * begins. */
+    const struct operation *outer;
+    /* The output's st_mode. */
+    mode_t out_mode;
+    /* Ends waits for a descriptor. */
+    struct wake wake;
+    /* Bytes written. */
     uint64_t written;
+    /* Buffers of BUFFER_SIZE. */
     uint8_t *in, *out;
 };
 
-/* Waits for the descriptor up to `ms`, for ever if that is -1, or until woken.  *is_ready: to read or
- * write does not wait, or fails at once.  An error, with `otherwise` as its status, if that cannot be
- * known: to read or write might wait then, and could not be cancelled. */
+/* Waits for the descriptor for `ms` milliseconds at most, without end if that is -1, or until the
+ * stream or gzlzss_cancel ends the wait.  *is_ready: reading or writing does not wait, or fails at
+ * once.  If poll fails, that is an error, with `otherwise` as its status: reading or writing might
+ * wait then, and could not be cancelled. */
 static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms, bool *is_ready,
                               gzlzss_status otherwise)
 {
-    struct pollfd p[2] = {{.fd = fd, .events = events}, {.fd = e->wake[0], .events = POLLIN}};
-    const int found = fd < 0 ? 0 : poll(p, 2, ms);
+    const int found = fd < 0 ? WAKE_READY : wake_wait(&e->wake, fd, events, ms);
     const int error = errno;
-    uint8_t bytes[64];
 
-    *is_ready = fd < 0 || (found > 0 && p[0].revents != 0);
-    while (found > 0 && p[1].revents != 0 && read(e->wake[0], bytes, sizeof(bytes)) > 0)
-        ;
+    *is_ready = found > 0 && (found & WAKE_READY) != 0;
+    if (found > 0 && (found & WAKE_CALLED) != 0)
+        wake_clear(&e->wake);
     if (!operation_goes_on(e->operation))
         return GZLZSS_ERROR_CANCELLED;
-    if (found >= 0 || io_is_transient(error))
+    if (found >= 0)
         return GZLZSS_OK;
     return error == ENOMEM ? GZLZSS_ERROR_MEMORY : operation_error(e->operation, otherwise, error);
 }
 
-/* Writes some of it without waiting, as far as can be known: to a pipe that takes anything, no more
- * than it surely takes.  As write(2). */
+/* Writes some of the bytes, as write(2), to a descriptor that is ready.  A pipe that is ready takes
+ * PIPE_BUF bytes without a wait; it is given no more. */
 static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len)
 {
     if (S_ISSOCK(e->out_mode))
@@ -74,6 +80,7 @@ static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len
     return write(e->out_fd, bytes, S_ISREG(e->out_mode) || len < PIPE_BUF ? len : PIPE_BUF);
 }
 
+/* Writes all bytes, with waits that can be cancelled. */
 static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
 {
     while (len > 0) {
@@ -99,8 +106,8 @@ static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
     return GZLZSS_OK;
 }
 
-/* As read_more: of memory, as much as the stream takes at a time, or of a GPU's as much as the buffer
- * does. */
+/* Does what read_more does, for memory: BUFFER_SIZE bytes at most.  Bytes in a GPU's memory are
+ * copied to the buffer. */
 static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
 {
     const size_t n = e->left < BUFFER_SIZE ? e->left : BUFFER_SIZE;
@@ -119,8 +126,8 @@ static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
     return GZLZSS_OK;
 }
 
-/* Reads more input, unless the stream has something to do first; in->size is 0 then, and *ends
- * becomes true at the end. */
+/* Reads more input, unless the stream has something to do first.  in->size becomes 0 if nothing was
+ * read.  *ends becomes true at the input's end. */
 static gzlzss_status read_more(struct ends *e, gzlzss_in *in, bool *ends)
 {
     gzlzss_status status;
@@ -144,6 +151,7 @@ static gzlzss_status read_more(struct ends *e, gzlzss_in *in, bool *ends)
     return GZLZSS_OK;
 }
 
+/* Runs the stream from the input's start to its end. */
 static gzlzss_status run(struct ends *e)
 {
     gzlzss_in in = {e->in, 0, 0};
@@ -164,7 +172,8 @@ static gzlzss_status run(struct ends *e)
     }
 }
 
-/* Begins; false with errno set if memory or descriptors are short. */
+/* Takes the buffers and opens the wake.  False, with errno set, if memory or descriptors are
+ * short. */
 static bool open_ends(struct ends *e)
 {
     struct stat st;
@@ -176,10 +185,10 @@ static bool open_ends(struct ends *e)
         errno = ENOMEM;
         return false;
     }
-    return pipe2(e->wake, O_CLOEXEC | O_NONBLOCK) == 0;
+    return wake_open(&e->wake);
 }
 
-/* Reads the input, and writes to out_fd what a stream makes of it: both are set in e. */
+/* Makes a stream by `begin`, and pumps the input through it to the output.  Both are set in e. */
 static gzlzss_status
 pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
           struct ends e, gzlzss_call *call)
@@ -191,11 +200,11 @@ pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss
         return status;
     e.operation = stream_operation(e.stream);
     if (open_ends(&e)) {
-        stream_set_wake(e.stream, e.wake[1]);
+        stream_set_wake(e.stream, &e.wake);
         sigpipe_block(&sigpipe);
         status = run(&e);
         sigpipe_restore(&sigpipe, status == GZLZSS_ERROR_WRITE);
-        stream_set_wake(e.stream, -1);
+        stream_set_wake(e.stream, NULL);
     } else {
         status = errno == ENOMEM ? GZLZSS_ERROR_MEMORY
                                  : operation_error(e.operation, GZLZSS_ERROR_READ, errno);
@@ -203,10 +212,7 @@ pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss
     gzlzss_stream_free(e.stream);
     if (call != NULL)
         call->out_bytes = e.written;
-    if (e.wake[0] >= 0) {
-        close(e.wake[0]);
-        close(e.wake[1]);
-    }
+    wake_close(&e.wake);
     free(e.in);
     free(e.out);
     return status;
@@ -216,7 +222,7 @@ static gzlzss_status pump(gzlzss *z,
                           gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
                           int out_fd, int in_fd, gzlzss_call *call)
 {
-    const struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = {-1, -1}};
+    const struct ends e = {.in_fd = in_fd, .out_fd = out_fd, .wake = wake_none()};
 
     return pump_ends(z, begin, e, call);
 }
@@ -227,7 +233,7 @@ gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory 
     const void *host = in_len > 0 ? m->host : "";
     const struct ends e = {.in_fd = -1,
                            .out_fd = out_fd,
-                           .wake = {-1, -1},
+                           .wake = wake_none(),
                            .memory = *m,
                            .outer = outer,
                            .next = m->is_on_gpu ? in : host,

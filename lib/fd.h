@@ -1,5 +1,5 @@
 /*
- * fd.h - what cuda.c needs of fd.c
+ * fd.h - what other files of the library need from fd.c
  */
 #ifndef GZLZSS_LIB_FD_H
 #define GZLZSS_LIB_FD_H
@@ -7,11 +7,12 @@
 #include "gpu/gpu.h"
 #include "lib/object.h"
 
-/* Whether the object's threads may read or write it: they never wait for a regular file. */
+/* Whether the descriptor is a regular file.  Only then may the object's threads read or write it:
+ * they never wait for a regular file. */
 bool fd_is_file(int fd);
 
-/* Compresses in[0..in_len), which is memory `m`, to a descriptor that is no regular file.  `outer` is
- * the caller's own operation, for the same call. */
+/* Compresses in[0..in_len), which lies in memory `m`, to a descriptor that is no regular file.
+ * `outer` is the operation that the caller has begun for the same call. */
 gzlzss_status fd_compress_memory(gzlzss *z, int out_fd, const struct gpu_memory *m, const void *in,
                                  size_t in_len, const struct operation *outer, gzlzss_call *call);
 

@@ -1,5 +1,9 @@
 /*
  * object.c - objects, options, and calls that are under way (object.h)
+ *
+ * An object's options become a pipeline's configuration here.  A program may have been compiled
+ * with an older or a later header: so gzlzss_options and gzlzss_call begin with their size, and
+ * this file checks it.
  */
 #include "config.h"
 
@@ -10,13 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "compat/crc.h"
 #include "lib/object.h"
 #include "lzss/lzss.h"
 #include "papers/papers.h"
 
-#define THREADS_MAX 1024
 #define SEGMENT_UNIT 1024
 
 _Static_assert(GZLZSS_LEVEL_MIN == LZ_LEVEL_MIN && GZLZSS_LEVEL_MAX == LZ_LEVEL_MAX, "the levels");
@@ -67,16 +69,15 @@ const char *gzlzss_status_text(gzlzss_status status)
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
-/* The sizes that the structs had in version 0.1, the first.  A program may have been compiled with
- * any later header. */
+/* The sizes of the structs in version 0.1, the first.  No program has smaller ones. */
 #define OPTIONS_SIZE_MIN (offsetof(gzlzss_options, device_count) + sizeof(size_t))
 #define CALL_SIZE_MIN (offsetof(gzlzss_call, out_bytes) + sizeof(uint64_t))
 
-/* No struct is larger: `size` was not set. */
+/* No struct is larger.  If `size` says so, the program has not set it. */
 #define STRUCT_SIZE_MAX 4096
 
-/* Whether a struct that the program gave, of which `known` bytes are known here, asks for nothing
- * else: what a later version has added is zero. */
+/* Whether this version understands a struct that the program gave: its size is possible, and all
+ * bytes behind the first `known`, which are those that this version knows, are zero. */
 static bool is_known(const void *given, size_t size, size_t least, size_t known)
 {
     const uint8_t *bytes = given;
@@ -89,7 +90,7 @@ static bool is_known(const void *given, size_t size, size_t least, size_t known)
     return true;
 }
 
-/* The options that the program gave, with the defaults of those that it does not know. */
+/* The options that the program gave, and defaults for options that its header did not have yet. */
 static gzlzss_options known_options(const gzlzss_options *given)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -103,7 +104,7 @@ static gzlzss_options known_options(const gzlzss_options *given)
 static bool are_valid(const gzlzss_options *o)
 {
     if (o->level < GZLZSS_LEVEL_STORED || o->level > GZLZSS_LEVEL_MAX || o->threads < 0 ||
-        o->threads > THREADS_MAX || o->device_count > GPUS_MAX ||
+        o->threads > PIPELINE_THREADS_MAX || o->device_count > GPUS_MAX ||
         (o->device_count > 0 && o->devices == NULL))
         return false;
     for (size_t i = 0; i < o->device_count; i++)
@@ -117,8 +118,8 @@ static bool are_valid(const gzlzss_options *o)
            (o->backend == GZLZSS_GPU && !o->rsyncable);
 }
 
-/* Makes the pipeline's configuration; the system's limits count.  False if there is no matcher like
- * the one that is asked for, or nothing for it to do. */
+/* Makes the pipeline's configuration from the options and the system's limits.  False if the
+ * matcher is unknown, or if the level stores, so that a matcher has nothing to do. */
 static bool configure(struct pipeline_config *config, const gzlzss_options *o)
 {
     struct lz_level own_level = *lz_level(o->level);
@@ -134,13 +135,8 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
         .gpus.count = (int)o->device_count,
         .rsyncable = o->rsyncable != 0,
     };
-    struct limits l;
 
-    limits_read(&l, "");
-    if (c.threads == 0)
-        c.threads = l.threads < THREADS_MAX ? l.threads : THREADS_MAX;
-    c.memory = l.memory;
-    c.address_space = l.address_space;
+    pipeline_limit(&c);
     for (size_t i = 0; i < o->device_count; i++)
         c.gpus.numbers[i] = o->devices[i];
     if (o->matcher != NULL) {
@@ -152,7 +148,7 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
     return true;
 }
 
-/* Why this thread's gzlzss_new last failed for want of a GPU. */
+/* Why the last gzlzss_new of this thread has failed with GZLZSS_ERROR_GPU. */
 static _Thread_local char trouble[GPU_ERROR_SIZE];
 
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
@@ -176,7 +172,7 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made = calloc(1, sizeof(*made));
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
-    /* Here and not in a thread: the caller may be loading a library, and hold the loader's lock. */
+    /* Load ISA-L here, not in another thread: the caller may hold the dynamic loader's lock. */
     gz_crc32_prepare(UINT64_MAX);
     made->owner = getpid();
     made->level = o.level;
@@ -291,7 +287,7 @@ void operation_end(struct operation *o)
     pthread_mutex_unlock(&list->lock);
 }
 
-/* Cancels one; with the lock held. */
+/* Cancels an operation.  The lock of its list is held. */
 static void cancel(struct operation *o)
 {
     atomic_store(&o->is_cancelled, true);

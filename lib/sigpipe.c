@@ -1,5 +1,5 @@
 /*
- * sigpipe.c - writing without SIGPIPE (sigpipe.h)
+ * sigpipe.c - writing without SIGPIPE and SIGXFSZ (sigpipe.h)
  */
 #include "config.h"
 

@@ -1,9 +1,10 @@
 /*
- * sigpipe.h - writing to a pipe that nobody reads, without the signal that says so
+ * sigpipe.h - writing without SIGPIPE and SIGXFSZ
  *
- * The library's own threads block this one and SIGXFSZ, which comes of a file that is too large, as
- * nearly all signals (base/thread.h).  The calling thread, where it writes, blocks these two, and takes
- * away what came of its own writing.
+ * A write to a pipe that nobody reads sends SIGPIPE, and a write to a file that is too large sends
+ * SIGXFSZ.  The library's own threads block nearly all signals (base/thread.h).  Where the calling
+ * thread writes, it blocks these two, and afterwards removes the signals that its own writes have
+ * sent.
  */
 #ifndef GZLZSS_LIB_SIGPIPE_H
 #define GZLZSS_LIB_SIGPIPE_H
@@ -12,13 +13,16 @@
 #include <stdbool.h>
 
 struct sigpipe {
-    sigset_t mask;    /* the thread's, before, */
-    sigset_t pending; /* and signals that are none of ours */
+    /* The thread's mask before. */
+    sigset_t mask;
+    /* Signals that were pending before.  These stay. */
+    sigset_t pending;
 };
 
+/* Blocks both signals in the calling thread. */
 void sigpipe_block(struct sigpipe *s);
 
-/* has_failed: a write has, so that there may be a signal of ours. */
+/* Undoes sigpipe_block.  has_failed: a write has failed, so a signal of ours may be pending. */
 void sigpipe_restore(const struct sigpipe *s, bool has_failed);
 
 #endif

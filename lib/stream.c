@@ -1,23 +1,24 @@
 /*
  * stream.c - streams (include/gzlzss.h)
  *
- * Compression is a job whose input is pushed (pipeline/compress/push.h).  Its output waits in a list until it
- * is taken.
+ * Compression is a job whose input is pushed (pipeline/compress/push.h).  Its output waits in a
+ * list until the caller takes it.
  *
- * Decompression asks for its input, so it has a thread of its own, the consumer, and the object's
- * threads help it (pipeline/expand/api.h).  Its input is pushed, too.  The consumer alone writes to the
- * caller's output: only it waits while the caller is away.
+ * Decompression asks for its input.  So each stream has a thread of its own for it, the consumer;
+ * the object's threads help the consumer (pipeline/expand/api.h).  The input is pushed here, too.
+ * Only the consumer writes to the caller's output, and so only the consumer waits while the caller
+ * is away.
  *
- * A thread that holds one of these locks takes only locks further down:
+ * A thread that holds one of these locks may take only locks further down the list:
  *
  *   1. the lock of a list of calls (object.h), which gzlzss_cancel holds while it wakes each call
  *   2. a stream's lock
- *   3. the pipeline's lock, which functions of the pipeline take, also expansion_has_input
+ *   3. the pipeline's lock, which the pipeline's functions take, among them expansion_has_input
  *   4. the locks of an expansion's input (pipeline/expand/input.c), of GPUs and of copiers
  *
- * So has_output, which the pipeline calls with its lock held, takes no stream's lock.  The pipeline holds
- * no lock while it calls put_parts, wrote, ended and write_stream, and nobody does while the program's
- * `progress` is called.
+ * So has_output, which the pipeline calls with its lock held, takes no stream's lock.  The pipeline
+ * holds no lock while it calls put_parts, wrote, ended and write_stream.  No thread holds a lock
+ * while it calls the program's `progress`.
  */
 #include "config.h"
 
@@ -25,7 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/thread.h"
 #include "compat/gunzip.h"
@@ -33,10 +33,11 @@
 #include "lib/decompress.h"
 #include "lib/stream.h"
 
-/* With so many bytes of output waiting, no more input is taken. */
+/* While more bytes of output than this wait, no more input is taken. */
 #define WAITING_MAX ((size_t)8 << 20)
 
-/* A consumer that has waited so many milliseconds for its caller gives up what was decoded ahead. */
+/* A consumer that has waited this many milliseconds for its caller gives up the memory of what was
+ * decoded ahead. */
 #ifndef STREAM_PATIENCE
 #define STREAM_PATIENCE 100
 #endif
@@ -52,47 +53,67 @@ struct gzlzss_stream {
     struct operation operation;
     bool is_decompression;
     pthread_mutex_t lock;
-    int wake;   /* fd.c's, or -1; under the lock: */
-    bool polls; /* it waits for its input, or until there is something to do */
-    bool ends;  /* the job is over, or will be at once */
+
+    /* Under the lock: */
+
+    /* Ends fd.c's waits; NULL if fd.c does not use the stream. */
+    const struct wake *wake;
+    /* fd.c waits for its input, or until the stream has something to do. */
+    bool polls;
+    /* The job is over, or will be at once. */
+    bool ends;
 
     /* Compression: */
+
     struct pipeline_job job;
+    /* The member's header: `small`, or memory. */
     uint8_t small[GZ_HEADER_SIZE], *header;
-    struct waiting *first, *last; /* under the lock */
-    atomic_size_t waiting;        /* bytes in these; changed under the lock */
+    /* The output that waits.  Under the lock. */
+    struct waiting *first, *last;
+    /* Bytes of output that wait.  Changed under the lock. */
+    atomic_size_t waiting;
 
     /* Decompression: */
+
+    /* The consumer. */
     pthread_t thread;
-    struct expansion *expansion; /* the caller's, too, until is_over; then the caller's */
-    /* Under the lock: */
-    pthread_cond_t can_go, caller_can_go; /* the consumer, and the caller */
-    uint8_t *out;                         /* the caller's, while it is in gzlzss_stream_run: */
-    size_t room;                          /* so many bytes */
-    bool starves, wants_room;             /* what the consumer waits for */
-    bool went_on;                         /* it has, since the caller looked */
+    /* Used by the consumer and the caller; once is_over is set, by the caller alone. */
+    struct expansion *expansion;
+
+    /* Decompression, under the lock: */
+
+    /* The consumer waits for can_go, and the caller for caller_can_go. */
+    pthread_cond_t can_go, caller_can_go;
+    /* The caller's output, while it is in gzlzss_stream_run: room for `room` bytes. */
+    uint8_t *out;
+    size_t room;
+    /* What the consumer waits for: input, or room. */
+    bool starves, wants_room;
+    /* The consumer has done something since the caller has looked. */
+    bool went_on;
+    /* The consumer has ended, with this status. */
     bool is_over;
-    gzlzss_status status; /* what became of it, then */
+    gzlzss_status status;
     uint64_t out_bytes;
 };
 
-/* Nobody waits any more: it was cancelled. */
+/* Ends all waits: the call was cancelled. */
 static void wake_up(struct operation *o)
 {
     struct gzlzss_stream *s = (struct gzlzss_stream *)(void *)o;
 
     pthread_mutex_lock(&s->lock);
     pthread_cond_signal(&s->can_go);
-    if (s->wake >= 0)
-        (void)!write(s->wake, "", 1);
+    if (s->wake != NULL)
+        wake_call(s->wake);
     pthread_mutex_unlock(&s->lock);
 }
 
-/* There is something to do for the caller; with the lock held. */
+/* The caller has something to do.  The lock is held. */
 static void wake_poll(struct gzlzss_stream *s)
 {
     if (s->polls)
-        (void)!write(s->wake, "", 1);
+        wake_call(s->wake);
     s->polls = false;
 }
 
@@ -132,6 +153,7 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
     return true;
 }
 
+/* The job is over, or will be at once. */
 static void ended(struct pipeline_job *job)
 {
     struct gzlzss_stream *s = job->ctx;
@@ -157,7 +179,7 @@ static bool has_output(void *ctx)
     return atomic_load(&s->waiting) > 0;
 }
 
-/* Moves output to the caller, as much as there is and there is room for. */
+/* Moves output to the caller, as far as there is room for it. */
 static void take_output(struct gzlzss_stream *s, gzlzss_out *out)
 {
     pthread_mutex_lock(&s->lock);
@@ -178,11 +200,11 @@ static void take_output(struct gzlzss_stream *s, gzlzss_out *out)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* What became of the job, which is over. */
+/* The status of a stream whose job is over. */
 static gzlzss_status judge(const struct gzlzss_stream *s)
 {
     if (s->job.status == PIPELINE_WRITE_ERROR)
-        return GZLZSS_ERROR_MEMORY; /* of put */
+        return GZLZSS_ERROR_MEMORY; /* put_parts fails for no other reason */
     return compress_judge(&s->operation, &s->job);
 }
 
@@ -197,7 +219,7 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     for (;;) {
         size_t pushed = 0;
 
-        /* In this order: what was written before it was over is there then. */
+        /* Ask first, then take output: all output was written before the job was over. */
         const bool is_over = pipeline_is_over(&s->job);
 
         take_output(s, out);
@@ -218,7 +240,7 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     }
 }
 
-/* A stream, of which what is not for both remains to be set; NULL if memory is short. */
+/* Makes a stream, and sets the fields that both directions use.  NULL if memory is short. */
 static struct gzlzss_stream *stream_new(bool is_decompression)
 {
     struct gzlzss_stream *s = calloc(1, sizeof(*s));
@@ -227,7 +249,6 @@ static struct gzlzss_stream *stream_new(bool is_decompression)
     if (s == NULL)
         return NULL;
     s->is_decompression = is_decompression;
-    s->wake = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -243,7 +264,7 @@ static void free_header(struct gzlzss_stream *s)
         free(s->header);
 }
 
-/* No thread may be at it. */
+/* Frees the stream.  No thread may use it any more. */
 static void stream_delete(struct gzlzss_stream *s)
 {
     for (struct waiting *w = s->first, *next; w != NULL; w = next) {
@@ -292,6 +313,7 @@ gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *
     return status;
 }
 
+/* Cancels the job and waits for its end. */
 static void end_compression(struct gzlzss_stream *s)
 {
     struct pipeline *p = s->operation.z->pipeline;
@@ -307,7 +329,7 @@ static bool is_cancelled(const struct gzlzss_stream *s)
     return !operation_goes_on(&s->operation);
 }
 
-/* The consumer has done something that the caller may wait for; with the lock held. */
+/* The consumer has done something for which the caller may wait.  The lock is held. */
 static void tell_caller(struct gzlzss_stream *s)
 {
     s->went_on = true;
@@ -323,8 +345,8 @@ static bool starves_now(void *ctx)
     return !expansion_has_input(s->expansion);
 }
 
-/* Waits for the caller, and after STREAM_PATIENCE gives up what was decoded ahead, unless *has_given_up;
- * rest[0..len) is what is still to be written. */
+/* The consumer waits for the caller.  After STREAM_PATIENCE it gives up what was decoded ahead,
+ * unless *has_given_up.  rest[0..len) is the output that it is about to write. */
 static void wait_for_caller(struct gzlzss_stream *s, bool *has_given_up, const void *rest,
                             size_t len)
 {
@@ -360,7 +382,7 @@ static ssize_t read_stream(void *ctx, void *buf, size_t len)
         return -1;
     n = expansion_read(s->expansion, buf, len);
     pthread_mutex_lock(&s->lock);
-    /* There is room for more. */
+    /* There is room for more input. */
     tell_caller(s);
     pthread_mutex_unlock(&s->lock);
     return n;
@@ -421,7 +443,7 @@ static void *decompress_main(void *argument)
     return NULL;
 }
 
-/* What was decoded ahead is not wanted any more: the consumer is done. */
+/* Closes the expansion, if there is one.  The consumer must have ended. */
 static void close_expansion(struct gzlzss_stream *s)
 {
     struct pipeline_expansion_stats stats;
@@ -431,7 +453,7 @@ static void close_expansion(struct gzlzss_stream *s)
     s->expansion = NULL;
 }
 
-/* Pushes what there is room for. */
+/* Pushes input, as far as there is room for it.  Gives up the lock meanwhile. */
 static void push_input(struct gzlzss_stream *s, gzlzss_in *in, bool ends)
 {
     pthread_mutex_unlock(&s->lock);
@@ -456,7 +478,7 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             push_input(s, in, directive == GZLZSS_END);
         if (s->is_over || (s->wants_room && s->room == 0))
             break;
-        /* Where the consumer has waited for room, it is to have it. */
+        /* If the consumer wants room, let it use the room before returning. */
         if (in->used == in->size && !s->wants_room &&
             (directive == GZLZSS_CONTINUE ||
              (directive == GZLZSS_FLUSH && s->starves && !expansion_has_input(s->expansion))))
@@ -465,7 +487,7 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             pthread_cond_wait(&s->caller_can_go, &s->lock);
     }
     out->used = out->size - s->room;
-    /* It is the caller's again. */
+    /* The output is the caller's again. */
     s->room = 0;
     if (s->is_over)
         status = s->status;
@@ -502,6 +524,7 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
     return status;
 }
 
+/* Cancels the consumer and waits for its end. */
 static void end_decompression(struct gzlzss_stream *s)
 {
     atomic_store(&s->operation.is_cancelled, true);
@@ -535,7 +558,7 @@ void gzlzss_stream_free(gzlzss_stream *s)
     if (s == NULL)
         return;
     if (object_is_foreign(s->operation.z)) {
-        /* A thread may have been changing the list of what waits. */
+        /* In the parent, a thread may have been changing the list of output: leave it alone. */
         free_header(s);
         free(s);
         return;
@@ -550,7 +573,7 @@ void gzlzss_stream_free(gzlzss_stream *s)
 
 /* --- For fd.c ------------------------------------------------------------------------------- */
 
-void stream_set_wake(gzlzss_stream *s, int wake)
+void stream_set_wake(gzlzss_stream *s, const struct wake *wake)
 {
     pthread_mutex_lock(&s->lock);
     s->wake = wake;
@@ -558,7 +581,7 @@ void stream_set_wake(gzlzss_stream *s, int wake)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Whether the stream has something to do without more input; with the lock held. */
+/* Whether the caller has something to do without more input.  The lock is held. */
 static bool has_something(const struct gzlzss_stream *s)
 {
     return s->is_decompression ? s->wants_room || s->is_over : s->waiting > 0 || s->ends;

@@ -1,20 +1,21 @@
 /*
- * compress.c - one file, compressed by some ranks
+ * compress.c - compresses one file by some ranks (compress.h)
  *
- * The input is cut into waves, and a wave into a run of segments for each rank.  In every wave:
+ * The input is cut into waves, and each wave into a run of segments for each rank.  In every wave:
  *
- *     two producers, threads  read this rank's run of a wave and have the library compress it; while
- *                             one waits for the last threads of its run, the other's run has begun
- *     the main thread         waits for the run, meets the other ranks, adds up where the runs go
- *                             (ranks_add_up), and writes this rank's
+ *     two producers    (threads) read this rank's run and let the library compress it.  While one
+ *                      waits for the last threads of its run, the other has begun the next run.
+ *     the main thread  waits for the run, meets the other ranks, adds up where the runs go in the
+ *                      output (ranks_add_up), and writes this rank's run.
  *
- * There are some buffers for output.  A rank may be ahead of the others by as many waves; no thread
- * waits for the slowest rank of each wave.  A rank that fails says so when the ranks meet next; all
- * give up then.
+ * Each rank has some buffers for output.  It may be ahead of the others by as many waves, so no
+ * thread waits for the slowest rank of each wave.  If a rank fails, it tells the others when the
+ * ranks meet next, and all give up.
  *
- * The CRC-32 of the input needs no order.  A run's CRC, moved to where the run stands in the input
- * by appending zeros (to combine it with a CRC of 0), is the run's share of the whole's, and shares
- * are added by exclusive or: so each rank adds up its own, and MPI_Reduce the ranks'.
+ * The ranks can compute the CRC-32 of the input in any order.  A rank takes a run's CRC and appends
+ * zeros for all the bytes that follow the run (by combining it with a CRC of 0).  The whole input's
+ * CRC is the exclusive or of these.  So each rank adds up its own, and MPI_Reduce adds up the
+ * ranks'.
  */
 #include "config.h"
 
@@ -30,12 +31,13 @@
 #include "compat/gzip.h"
 #include "mpi/compress.h"
 
-/* More producers would have more of the input in memory; with one, the library's threads wait while
+/* With more producers, more of the input is in memory.  With one, the library's threads wait while
  * it reads, and for each other at the end of every run. */
 #define PRODUCERS 2
 
-/* A rank's lead over the slowest one, in waves.  Each takes the memory of a run, as far as it is
- * filled: with large runs, there are fewer. */
+/* The buffers for output, and so the waves by which a rank may be ahead of the slowest one.  Each
+ * buffer takes the memory of a run, as far as it is filled.  With large runs, there are fewer
+ * buffers, so that all together take about OUTPUTS_MEMORY. */
 #define OUTPUTS_MIN (PRODUCERS + 1)
 #define OUTPUTS_MAX 6
 #define OUTPUTS_MEMORY ((size_t)145 << 20)
@@ -43,53 +45,55 @@
 /* With fewer waves than this, reading, compressing and writing hardly overlap. */
 #define WAVES_MIN ((uint64_t)4)
 
-/* But a thread gets no fewer segments of a run. */
+/* The fewest segments of a run for each thread.  Rather than give a thread less, there are fewer
+ * than WAVES_MIN waves. */
 #define THREAD_SEGMENTS ((uint64_t)1)
 
-/* This rank's output of a wave. */
+/* A buffer for this rank's output of a wave. */
 struct wave_output {
     uint8_t *bytes;
     size_t len;
-    bool is_taken; /* by a wave, until it is written */
-    bool is_done;  /* it is there, or the rank has failed */
+    bool is_taken; /* a wave uses it, until the wave is written */
+    bool is_done;  /* the output is complete, or the rank has failed */
 };
 
 struct wave_compression {
     struct together *c;
-    size_t segment;
-    uint64_t segments, waves;
-    size_t run_max; /* bytes of input of a run, at most */
+    size_t segment;           /* bytes of a segment */
+    uint64_t segments, waves; /* how many there are */
+    size_t run_max;           /* the most bytes of input of a run */
 
-    pthread_mutex_t lock; /* of all that follows */
-    pthread_cond_t changed;
+    pthread_mutex_t lock;   /* protects the fields below */
+    pthread_cond_t changed; /* signalled when any of them changes */
     struct wave_output outputs[OUTPUTS_MAX];
     unsigned output_count;
-    uint64_t next; /* the wave whose run is produced next */
-    bool stops;
-    gzlzss_status status; /* the first error, */
-    int error;            /* and its errno */
-    uint32_t crc;         /* this rank's share */
+    uint64_t next;        /* the wave whose run is produced next */
+    bool stops;           /* the producers must end */
+    gzlzss_status status; /* the first error on this rank */
+    int error;            /* that error's errno, or SHORTER */
+    uint32_t crc;         /* this rank's share of the input's CRC */
 };
 
 /* --- Waves ---------------------------------------------------------------------------------- */
 
-/* How many waves, from the first on, have a segment more than the others. */
+/* How many waves, from the first on, have one segment more than the others. */
 static uint64_t larger_waves(const struct wave_compression *k)
 {
     return k->segments % k->waves;
 }
 
-/* How many of the numbers below `end` are in [from, from + count). */
+/* How many numbers in [from, from + count) are below `end`. */
 static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
 {
     return end <= from ? 0 : end - from < count ? end - from : count;
 }
 
 /*
- * The first segment of rank `rank`'s run of a wave; of rank `count`, the end of the wave.  In a wave,
- * some ranks may have a segment more than the others.  In the next wave, these are the ranks behind
- * them, and after the last rank the first: so that in the end, too, no rank has more than one segment
- * more than another.
+ * The first segment of rank `rank`'s run in a wave.  For rank `count`, the end of the wave.
+ *
+ * In a wave, some ranks may have one segment more than the others.  In the next wave, these are the
+ * ranks after them (after the last rank, the first again).  So in the end, too, no rank has more
+ * than one segment more than another.
  */
 static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, int rank)
 {
@@ -97,11 +101,12 @@ static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, in
     const uint64_t larger = wave < larger_waves(k) ? wave : larger_waves(k);
     const uint64_t segments = least + (wave < larger_waves(k));
     const uint64_t more = segments % ranks;
-    /* What the waves before have dealt out so. */
+    /* The rank after the last that got one more in the waves before. */
     const uint64_t turn =
         (larger * ((least + 1) % ranks) + (wave - larger) * (least % ranks)) % ranks;
     const uint64_t before = (uint64_t)rank;
-    /* Ranks from `turn` on have one more, and from rank 0 on if that goes beyond the last. */
+    /* Ranks from `turn` on have one more; if that goes beyond the last rank, ranks from 0 on do,
+     * too. */
     const uint64_t wrapped = turn + more > ranks ? turn + more - ranks : 0;
 
     return least * wave + larger + segments / ranks * before +
@@ -117,7 +122,7 @@ static uint64_t run_segments(const struct wave_compression *k)
     return (wave + ranks - 1) / ranks;
 }
 
-/* The fewest waves of at most so many segments for each rank. */
+/* The fewest waves in which each rank gets at most `run` segments. */
 static uint64_t waves_of(const struct wave_compression *k, uint64_t run)
 {
     const uint64_t wave = run * (uint64_t)k->c->r->count;
@@ -125,8 +130,9 @@ static uint64_t waves_of(const struct wave_compression *k, uint64_t run)
     return (k->segments + wave - 1) / wave;
 }
 
-/* Chooses as few waves as the memory allows; or WAVES_MIN, or as many as leave each thread enough to
- * do.  (Of all ranks, the one with the most threads counts.) */
+/* Chooses the number of waves: as few as the memory allows.  If these are fewer than WAVES_MIN,
+ * WAVES_MIN, or as many as leave each thread enough segments.  (The rank with the most threads
+ * counts.) */
 static void plan_waves(struct wave_compression *k)
 {
     const uint64_t most = k->c->t->wave / k->segment > 0 ? k->c->t->wave / k->segment : 1;
@@ -135,7 +141,7 @@ static void plan_waves(struct wave_compression *k)
     k->segments = k->c->size == 0 ? 1 : (k->c->size + k->segment - 1) / k->segment;
     k->waves = waves_of(k, most);
     if (least < most / WAVES_MIN)
-        least = most / WAVES_MIN; /* as a GPU wants much at a time */
+        least = most / WAVES_MIN; /* a GPU is fast only with much input at a time */
     more = waves_of(k, least < most ? least : most);
     if (k->waves < WAVES_MIN)
         k->waves = more < WAVES_MIN ? more : WAVES_MIN;
@@ -156,10 +162,10 @@ static void fail(struct wave_compression *k, gzlzss_status status, int error)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* In the place of an errno: the file is shorter now. */
+/* Used in place of an errno: the file has become shorter. */
 #define SHORTER (-1)
 
-/* Reads that part of the input.  Returns 0, an errno or SHORTER. */
+/* Reads `len` bytes of the input from `offset` on.  Returns 0, an errno or SHORTER. */
 static int read_run(const struct wave_compression *k, uint8_t *bytes, uint64_t offset, size_t len)
 {
     const ssize_t n = io_read_at(k->c->f->in_fd, bytes, len, offset);
@@ -167,13 +173,14 @@ static int read_run(const struct wave_compression *k, uint8_t *bytes, uint64_t o
     return n < 0 ? errno : (size_t)n < len ? SHORTER : 0;
 }
 
-/* Bytes before the first run's data: the header. */
+/* The bytes that go before this rank's data in this wave: the header, before the file's first
+ * run. */
 static size_t header_before(const struct wave_compression *k, uint64_t wave)
 {
     return wave == 0 && k->c->r->rank == 0 ? k->c->f->header_len : 0;
 }
 
-/* Produces this rank's output of a wave. */
+/* Reads this rank's run of a wave and compresses it to *output.  `in` has room for the run. */
 static void produce(struct wave_compression *k, uint64_t wave, struct wave_output *output,
                     uint8_t *in)
 {
@@ -248,7 +255,7 @@ static void *producer_main(void *argument)
 
 /* --- The main thread ------------------------------------------------------------------------ */
 
-/* Makes room for output; false if memory is short. */
+/* Makes the buffers for output; false if memory is short. */
 static bool make_slots(struct wave_compression *k)
 {
     const size_t room = gzlzss_bound(k->c->t->z, k->run_max) + k->c->f->header_len;
@@ -266,7 +273,7 @@ static bool make_slots(struct wave_compression *k)
     return true;
 }
 
-/* Waits for this rank's output of a wave. */
+/* Waits until this rank's output of a wave is complete, or the rank has failed. */
 static struct wave_output *wait_for(struct wave_compression *k, uint64_t wave)
 {
     struct wave_output *output = &k->outputs[wave % k->output_count];
@@ -296,7 +303,7 @@ static bool is_well(struct wave_compression *k)
     return well;
 }
 
-/* Writes all waves; false if a rank has failed. */
+/* Writes this rank's runs of all waves.  False if a rank has failed. */
 static bool write_waves(struct wave_compression *k)
 {
     const struct ranks *r = k->c->r;
@@ -304,7 +311,7 @@ static bool write_waves(struct wave_compression *k)
 
     for (uint64_t wave = 0; wave < k->waves; wave++) {
         struct wave_output *output = wait_for(k, wave);
-        /* Bytes, and whether this rank has failed. */
+        /* The bytes of this rank's run, and whether this rank has failed. */
         const uint64_t mine[2] = {output->len, !is_well(k)};
         uint64_t all[2], before;
         int error;
@@ -322,7 +329,7 @@ static bool write_waves(struct wave_compression *k)
     return true;
 }
 
-/* Writes the trailer, which the last rank does. */
+/* Adds up the CRC of all ranks.  The last rank writes the trailer. */
 static void write_trailer(struct wave_compression *k)
 {
     const struct ranks *r = k->c->r;
@@ -340,7 +347,7 @@ static void write_trailer(struct wave_compression *k)
         fail(k, GZLZSS_ERROR_WRITE, error);
 }
 
-/* Says what went wrong on this rank, if anything did. */
+/* Prints what went wrong on this rank, if anything did. */
 static void report(const struct wave_compression *k)
 {
     struct file *f = k->c->f;
@@ -351,12 +358,12 @@ static void report(const struct wave_compression *k)
         break;
     case GZLZSS_ERROR_READ:
         if (k->error == SHORTER)
-            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
+            file_became_shorter(f);
         else
-            file_io_error(f, f->name, k->error);
+            file_read_error(f, k->error);
         break;
     case GZLZSS_ERROR_WRITE:
-        file_io_error(f, file_output_in_messages(f), k->error);
+        file_write_error(f, k->error);
         break;
     case GZLZSS_ERROR_MEMORY:
         file_out_of_memory(f);
@@ -380,7 +387,7 @@ bool compress_together(struct together *c)
     while (ok && count < PRODUCERS && (uint64_t)count < k.waves &&
            thread_start(&producers[count], producer_main, &k))
         count++;
-    /* pthread_create fails for want of threads: EAGAIN. */
+    /* No thread could be started, which pthread_create reports as EAGAIN. */
     if (count == 0)
         fail(&k, ok ? GZLZSS_ERROR_READ : GZLZSS_ERROR_MEMORY, EAGAIN);
     ok = ranks_agree(c->r, count > 0) && write_waves(&k);
@@ -388,7 +395,7 @@ bool compress_together(struct together *c)
     k.stops = true;
     pthread_cond_broadcast(&k.changed);
     pthread_mutex_unlock(&k.lock);
-    /* What a rank still compresses is of no use after another has failed. */
+    /* After a rank has failed, what others still compress is useless. */
     if (!ok)
         gzlzss_cancel(c->t->z, NULL);
     for (int i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 /*
- * compress.h - one file, compressed by some ranks
+ * compress.h - compresses one file by some ranks
  */
 #ifndef GZLZSS_MPI_COMPRESS_H
 #define GZLZSS_MPI_COMPRESS_H
@@ -7,9 +7,9 @@
 #include "mpi/work.h"
 
 /*
- * Writes the whole member.  All ranks of c->r call it, with the file and the output open; rank 0 has
- * the header in c->f.  Returns whether this rank did its part; if one did not, all return soon.  A
- * message in c->f says what went wrong here.
+ * Compresses c->f and writes the whole member to c->out.  All ranks of c->r must call it, with the
+ * file and the output open; rank 0 must have the header in c->f.  Returns whether this rank did its
+ * part.  If a rank fails, all return soon.  c->f has a message about what went wrong on this rank.
  */
 bool compress_together(struct together *c);
 

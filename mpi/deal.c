@@ -1,8 +1,8 @@
 /*
- * deal.c - which rank works on which file (deal.h)
+ * deal.c - decides which rank works on which file (deal.h)
  *
- * The ranks are in a heap (binary, in an array), the one that has least on top: to deal out a file is to
- * make the top one's load larger and let it sink.
+ * The ranks are in a binary heap in an array, with the rank that has the least load on top.  To
+ * deal out a file, add it to the top rank's load, and let that rank sink.
  */
 #include "config.h"
 
@@ -10,7 +10,8 @@
 
 #include "mpi/deal.h"
 
-/* Opening a file takes time, too: as much as so many bytes. */
+/* Opening a file takes time, too: as long as working on this many bytes.  More spreads small files
+ * more evenly by number, less by bytes. */
 #define FILE_COST ((uint64_t)65536)
 
 struct weighed {
@@ -23,7 +24,7 @@ struct load {
     int rank;
 };
 
-/* The largest first; else in their order. */
+/* The order for qsort: the largest first, and files of the same size in their order. */
 static int compare(const void *a, const void *b)
 {
     const struct weighed *x = a, *y = b;
@@ -33,13 +34,13 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Whether rank a gets a file before b does. */
+/* Whether rank a gets a file before rank b. */
 static bool comes_before(const struct load *a, const struct load *b)
 {
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->rank < b->rank;
 }
 
-/* Lets the top of the heap sink to where it belongs. */
+/* Lets the top of the heap sink to its place. */
 static void sink(struct load *heap, size_t count)
 {
     const struct load top = heap[0];
@@ -67,7 +68,7 @@ bool deal_files(int *owner, const uint64_t *sizes, size_t count, int ranks, bool
         total += sizes[i];
         files[i] = (struct weighed){sizes[i], i};
     }
-    /* All have nothing yet: in their order, that is a heap. */
+    /* No rank has a load yet, so the ranks in their order are a heap. */
     for (int rank = 0; ok && rank < ranks; rank++)
         heap[rank].rank = rank;
     if (ok)

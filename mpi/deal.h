@@ -1,5 +1,5 @@
 /*
- * deal.h - which rank works on which file
+ * deal.h - decides which rank works on which file
  */
 #ifndef GZLZSS_MPI_DEAL_H
 #define GZLZSS_MPI_DEAL_H
@@ -8,15 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the place of a rank: all of them work on the file together. */
+/* In place of a rank's number: all ranks work on the file together. */
 #define DEAL_TO_ALL (-1)
 
 /*
- * Sets owner[i] to the rank that works on file i of `count`, 1 or more, which has sizes[i] bytes.  A file that has more than
- * an even share of all bytes is all ranks', and so is an only one; with all_together, each is.  The
- * others are dealt out, the largest first, each to the rank that has least; of such ranks, to the first.
- * It depends on nothing else, so that all ranks come to the same.  Takes time that grows as
- * count x log(count x ranks).  False if memory is short.
+ * Sets owner[i] to the rank that works on file i, which has sizes[i] bytes, or to DEAL_TO_ALL, for
+ * all `count` files (1 or more).
+ *
+ * All ranks work on a file together if it has more than an even share of all bytes, or is the only
+ * file; with all_together, on every file.  The other files are dealt out, the largest first, each
+ * to the rank that has the least bytes so far, or the first of these.
+ *
+ * The result depends only on the arguments, so all ranks compute the same.  The time grows as count
+ * x log(count x ranks).  False if memory is short.
  */
 bool deal_files(int *owner, const uint64_t *sizes, size_t count, int ranks, bool all_together);
 

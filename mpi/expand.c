@@ -1,22 +1,23 @@
 /*
- * expand.c - one .gz with marks, decompressed by some ranks
+ * expand.c - decompresses one .gz with marks by some ranks (expand.h)
  *
- * The file is cut into waves, a wave into a region for each thread of each rank, and every thread
- * decodes the interval (interval.h) that begins in its region.  Where intervals begin is a guess until it is
- * known that the one before ends exactly there.  In every wave:
+ * The file is cut into waves, and each wave into a region for each thread of each rank.  Every
+ * thread decodes the interval (interval.h) that begins in its region.  Where an interval begins is
+ * a guess, until it is known that the interval before it ends exactly there.  In every wave:
  *
- *     the threads      decode their intervals, and keep the output up to a limit
- *     the main thread  meets the other ranks; learns by MPI_Exscan what the intervals of the ranks
- *                      before come to: where they end, how much output there is, and the CRC-32 and
- *                      length of the member that this rank begins in; compares these with where its
- *                      own begin and with the trailers; lets the threads begin with the next wave, and
- *                      writes
+ *     the threads      decode their intervals, and keep the output up to a limit.
+ *     the main thread  meets the other ranks.  By MPI_Exscan it learns what the intervals of the
+ *                      ranks before add up to: where they end, how much output there is, and the
+ *                      CRC-32 and length of the member in which this rank begins.  It compares
+ *                      these with where its own intervals begin, and with the trailers.  It lets
+ *                      the threads begin with the next wave, and writes.
  *
- * Of an interval that made more than may be kept, the rest is decoded once more while it is written.
+ * If an interval has more output than may be kept, the rest is decoded once more while it is
+ * written.
  *
- * Whatever is not as it should be (a start that was a wrong guess, a wrong CRC, anything after the
- * last member) ends all of it: one rank then does the whole file with the command's own code, which
- * has the right words.  So a hint in the file can cost time, and never a byte.
+ * If anything is not as expected (a wrong guess of a start, a wrong CRC, bytes after the last
+ * member), all ranks give up.  Then one rank does the whole file with the command's own code, which
+ * has the right messages.  So a hint in the file can cost time, but never change a byte.
  */
 #include "config.h"
 
@@ -34,25 +35,26 @@
 /* There are two sets of intervals: one is decoded while the other is written. */
 #define SETS 2
 
-/* All threads of a rank keep as much output as so many waves of compression take, but no more than
- * this: about what compression takes. */
+/* All threads of a rank together keep as much output as KEPT_WAVES waves of compression have input,
+ * but at most KEPT_MAX: about the memory that compression takes. */
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
 
-/* A thread keeps so much output of an interval, at least: a segment's, and half of the next one's.  With
- * less, more is decoded twice. */
+/* The least output of an interval that a thread keeps: a segment's, and half of the next one's.
+ * With less, more is decoded twice. */
 #define KEEP_MIN ((size_t)8 << 20)
 
-/* Bytes of input in a region, where the ratio is not known yet, and bounds.  A segment of gzlzss has
- * 0.3 to 1 MB; with regions shorter than that, some threads have nothing to do. */
+/* Bytes of input in a region: while the ratio is not known yet, and the least and the most.  A
+ * compressed segment of gzlzss has 0.3 to 1 MB; with shorter regions, some threads find no start,
+ * and have nothing to do. */
 #define REGION_FIRST ((uint64_t)2 << 20)
 #define REGION_MIN ((uint64_t)1 << 20)
 #define REGION_MAX ((uint64_t)32 << 20)
 
-/* Marks are looked for in so much of the file. */
+/* Bytes of the file that are searched for a mark. */
 #define LOOK_MAX ((uint64_t)40 << 20)
 
-/* What a thread has. */
+/* What one thread has for one set. */
 struct lane {
     struct wave_expansion *e;
     struct interval_tools *tools;
@@ -60,39 +62,41 @@ struct lane {
     enum interval_result result;
     pthread_t thread;
     bool is_running;
-    uint8_t *kept; /* the first output of the interval: kept[0..len) */
+    uint8_t *kept; /* kept[0..len): the beginning of the interval's output */
     size_t len;
 };
 
-/* What some intervals in a row come to.  Of the identity all is 0. */
+/* The sum of some intervals in a row.  All fields of the neutral element are 0. */
 struct chain {
     uint64_t out;  /* bytes of output */
-    uint64_t end;  /* where the last of them ends; 0: there is none */
-    uint64_t ends; /* members that end there */
-    /* If a member ends: bytes of data up to that; of the last one that ends, if it is another. */
+    uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
+    uint64_t ends; /* members that end in these intervals */
+    /* If a member ends in them: bytes of data up to the end of the first such member, and in the
+     * last such member. */
     uint64_t head_len, last_len;
-    /* What comes after, or all if no member ends. */
+    /* Bytes of data after the last member's end, or all data if no member ends; and their
+     * CRC-32. */
     uint64_t tail_len;
     uint64_t tail_crc;
 };
 
 struct wave_expansion {
     struct together *e;
-    struct lane *lanes[SETS]; /* a lane for each thread of this rank */
-    uint64_t first_lane; /* the number of the first of them, and how many all ranks have: ranks */
-    uint64_t all_lanes;  /* may differ in their threads */
-    size_t keep;         /* bytes that a lane keeps, the same on all ranks */
-    uint64_t next;       /* where the next wave begins */
-    uint64_t first;      /* where the first block begins */
-    uint64_t region;     /* bytes of a region of the next wave */
-    uint64_t test_region;
-    MPI_Datatype type; /* struct chain, */
-    MPI_Op op;         /* and join */
+    struct lane *lanes[SETS]; /* lanes[set][0..threads): a lane for each thread of this rank */
+    uint64_t first_lane;      /* the number of this rank's first lane among all ranks' lanes */
+    uint64_t all_lanes;       /* lanes of all ranks; ranks may have different numbers of threads */
+    size_t keep;              /* bytes of output that a lane keeps; the same on all ranks */
+    uint64_t next;            /* where the next wave begins in the input */
+    uint64_t first;           /* where the first block begins in the input */
+    uint64_t region;          /* bytes of a region of the next wave */
+    uint64_t test_region;     /* for tests: bytes of each region; 0: not set */
+    MPI_Datatype type;        /* struct chain, for MPI */
+    MPI_Op op;                /* join, for MPI */
 };
 
 /* --- Chains --------------------------------------------------------------------------------- */
 
-/* *b becomes what a and then b come to. */
+/* Adds two chains: *b becomes the sum of *a and, after it, *b. */
 static void join(const struct chain *a, struct chain *b)
 {
     struct chain c = {.out = a->out + b->out, .end = b->end != 0 ? b->end : a->end};
@@ -114,7 +118,7 @@ static void join(const struct chain *a, struct chain *b)
     *b = c;
 }
 
-/* The same for MPI: b[0..*count). */
+/* Adds chains for MPI: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
 static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -133,7 +137,8 @@ static struct chain chain_of(const struct interval *p)
     return c;
 }
 
-/* Whether the interval goes on where those before it end, and the member that ends in it is right. */
+/* Whether the interval begins where the intervals before it end, and the first member that ends in
+ * it has the right CRC and length. */
 static bool follows(const struct interval *p, const struct chain *before)
 {
     const uint64_t len = before->tail_len + p->head_len;
@@ -147,7 +152,7 @@ static bool follows(const struct interval *p, const struct chain *before)
 
 /* --- The threads ---------------------------------------------------------------------------- */
 
-/* Keeps output, as far as there is room. */
+/* Keeps output of an interval, as far as there is room. */
 static bool keep(void *ctx, const uint8_t *bytes, size_t len)
 {
     struct lane *l = ctx;
@@ -166,7 +171,7 @@ static void *lane_main(void *argument)
     return NULL;
 }
 
-/* Lets the threads begin with the next wave; one that cannot be started does its work now. */
+/* Starts the threads on the next wave.  If a thread cannot be started, does its work now. */
 static void start_wave(struct wave_expansion *x, struct lane *lanes)
 {
     const struct together *e = x->e;
@@ -200,17 +205,17 @@ static void wait_for(struct wave_expansion *x, struct lane *lanes)
     }
 }
 
-/* Says what went wrong here, if a message is to be said at all. */
+/* Turns the result of an interval into that of the file.  Prints a message about an error. */
 static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;
 
     switch (result) {
     case INTERVAL_READ_ERROR:
-        file_io_error(f, f->name, error);
+        file_read_error(f, error);
         return EXPAND_FAILED;
     case INTERVAL_WRITE_ERROR:
-        file_io_error(f, file_output_in_messages(f), error);
+        file_write_error(f, error);
         return EXPAND_FAILED;
     case INTERVAL_NO_MEMORY:
         file_out_of_memory(f);
@@ -226,7 +231,8 @@ static enum expand_result judge(struct wave_expansion *x, enum interval_result r
 
 /* --- The main thread ------------------------------------------------------------------------ */
 
-/* What all ranks have come to: the worst.  An error here goes before what is for one rank. */
+/* The worst result of all ranks, which is the result of all.  EXPAND_FAILED is worse than
+ * EXPAND_NOT_HERE. */
 static enum expand_result worst(const struct ranks *r, enum expand_result mine)
 {
     int result = mine == EXPAND_FAILED ? 2 : mine == EXPAND_NOT_HERE ? 1 : 0, all;
@@ -235,9 +241,10 @@ static enum expand_result worst(const struct ranks *r, enum expand_result mine)
     return all == 2 ? EXPAND_FAILED : all == 1 ? EXPAND_NOT_HERE : EXPAND_DONE;
 }
 
-/* Checks that the intervals of this wave follow each other.  *before: what all intervals before this rank's
- * come to; *total: what all do, before this wave and then after it.  `mine` is what is known to be
- * wrong here. */
+/* Checks that the intervals of this wave follow each other, on all ranks.  `mine` is this rank's
+ * result so far.  *before becomes the sum of all intervals before this rank's first in this wave.
+ * *total is the sum of all intervals before this wave, and becomes that of all up to its end.
+ * Returns the worst result of all ranks. */
 static enum expand_result check_wave(struct wave_expansion *x, struct lane *lanes,
                                      enum expand_result mine, struct chain *before,
                                      struct chain *total)
@@ -275,13 +282,14 @@ static enum expand_result check_wave(struct wave_expansion *x, struct lane *lane
     return mine;
 }
 
-/* Writes what was not kept of an interval. */
+/* The context of write_rest. */
 struct rest {
     struct together *e;
-    uint64_t at;   /* in the output */
-    uint64_t skip; /* bytes that were kept */
+    uint64_t at;   /* where the next byte goes in the output */
+    uint64_t skip; /* bytes at the start that were kept, and so are written already */
 };
 
+/* Writes output of an interval that was not kept. */
 static bool write_rest(void *ctx, const uint8_t *bytes, size_t len)
 {
     struct rest *w = ctx;
@@ -294,7 +302,8 @@ static bool write_rest(void *ctx, const uint8_t *bytes, size_t len)
     return error == 0;
 }
 
-/* Decodes the interval again and writes what was not kept. */
+/* Decodes an interval again and writes the output that was not kept.  The interval's output begins
+ * at byte `at` of the file's. */
 static enum expand_result decode_again(struct wave_expansion *x, struct lane *l, uint64_t at,
                                        struct interval_tools *tools)
 {
@@ -308,7 +317,7 @@ static enum expand_result decode_again(struct wave_expansion *x, struct lane *l,
     result = interval_decode(tools, &again);
     if (result != INTERVAL_GOOD)
         return judge(x, result, again.error);
-    /* The file has changed. */
+    /* The file has changed meanwhile. */
     if (again.end != l->interval.end || again.out != l->interval.out ||
         again.ends != l->interval.ends || again.head_crc != l->interval.head_crc ||
         again.tail_crc != l->interval.tail_crc)
@@ -316,7 +325,7 @@ static enum expand_result decode_again(struct wave_expansion *x, struct lane *l,
     return EXPAND_DONE;
 }
 
-/* Writes a wave, the first byte at byte `at` of the output. */
+/* Writes this rank's intervals of a wave, from byte `at` of the output on. */
 static enum expand_result write_wave(struct wave_expansion *x, struct lane *lanes, uint64_t at,
                                      struct interval_tools *tools)
 {
@@ -340,8 +349,8 @@ static enum expand_result write_wave(struct wave_expansion *x, struct lane *lane
     return result;
 }
 
-/* Chooses how much of the input the next wave's regions have: about what makes as much output as is
- * kept, or half of it where intervals are long beside it.  All ranks come to the same. */
+/* Chooses the size of the next wave's regions, from the ratio so far: three quarters of the output
+ * that is kept, within REGION_MIN and REGION_MAX.  All ranks choose the same. */
 static void choose_region(struct wave_expansion *x, const struct chain *total)
 {
     uint64_t region = REGION_FIRST;
@@ -356,7 +365,7 @@ static void choose_region(struct wave_expansion *x, const struct chain *total)
         x->region = x->test_region;
 }
 
-/* All waves. */
+/* Decodes, checks and writes all waves. */
 static enum expand_result run(struct wave_expansion *x, struct interval_tools *tools,
                               struct chain *total)
 {
@@ -373,7 +382,8 @@ static enum expand_result run(struct wave_expansion *x, struct interval_tools *t
         wait_for(x, lanes);
         for (int i = 0; i < x->e->t->threads && mine == EXPAND_DONE; i++)
             mine = judge(x, lanes[i].result, lanes[i].interval.error);
-        /* The next wave begins before it is known how long this one's slowest rank takes. */
+        /* Start the next wave before the ranks meet, so that threads do not wait for the slowest
+         * rank. */
         choose_region(x, total);
         if (!is_last)
             start_wave(x, x->lanes[1 - set]);
@@ -394,8 +404,8 @@ static enum expand_result run(struct wave_expansion *x, struct interval_tools *t
     return all;
 }
 
-/* Numbers the lanes of all ranks, and chooses how much each keeps.  Ranks with more threads would
- * keep less in each: the least counts for all. */
+/* Numbers the lanes of all ranks, and chooses how much output each keeps.  Ranks with more threads
+ * could keep less in each lane: the least of all ranks counts for all. */
 static void number_lanes(struct wave_expansion *x)
 {
     const struct ranks *r = x->e->r;
@@ -414,7 +424,7 @@ static void number_lanes(struct wave_expansion *x)
     x->keep = (size_t)least;
 }
 
-/* Makes what the threads need; false if memory is short. */
+/* Makes the lanes; false if memory is short. */
 static bool make_lanes(struct wave_expansion *x)
 {
     const int threads = x->e->t->threads;

@@ -11,8 +11,8 @@
 #include "base/io.h"
 #include "compat/crc.h"
 #include "compat/gzip.h"
+#include "inflate/steps.h"
 #include "inflate/find.h"
-#include "inflate/raw.h"
 #include "mpi/interval.h"
 
 /* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h: larger ones
@@ -29,21 +29,21 @@
 /* The longest header that is taken, names and all. */
 #define HEADER_MAX ((size_t)4096)
 
-/* No segment has more compressed bytes (-b goes up to 32 MiB): so far behind its end, an interval of a
- * file that has marks has met one. */
+/* No segment has more compressed bytes (-b goes up to 32 MiB): so far behind its end, an interval
+ * of a file that has marks has met one. */
 #define OVERRUN_MAX ((uint64_t)40 << 20)
 
-_Static_assert(BACK >= INF_MARK_SIZE + INF_BACK, "what is kept is enough");
+_Static_assert(BACK >= INF_MARK_SIZE + 2 * INF_BACK, "what is kept is enough");
 _Static_assert(IN_SIZE > INF_REST && IN_SIZE > HEADER_MAX, "what is left of the input fits");
 
 struct interval_tools {
     struct inf_raw *raw;
-    uint8_t *in; /* BACK + IN_SIZE + SLACK bytes: in[0..len) is the file's from byte `offset` on */
-    uint64_t offset; /* of in[0] */
-    size_t len;
-    uint64_t at;  /* the byte of the file that is looked at next */
-    uint8_t *out; /* INF_WINDOW + OUT_SIZE + SLACK bytes: the window comes first, then output */
-    size_t fill;  /* bytes of output there */
+    /* BACK + IN_SIZE + SLACK bytes. */
+    uint8_t *in;
+    /* INF_WINDOW + OUT_SIZE + SLACK bytes: the window comes first, then output. */
+    uint8_t *out;
+    /* Decodes from the one to the other.  b.in_base counts bytes of the file. */
+    struct inf_buffers b;
 };
 
 struct interval_tools *interval_tools_new(void)
@@ -73,57 +73,77 @@ void interval_tools_free(struct interval_tools *t)
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* Reads what is around t->at, from a few bytes before.  False if that fails; p->error is 0 then if the
- * file is shorter than it was. */
+/* The byte of the file that is looked at next. */
+static uint64_t position(const struct interval_tools *t)
+{
+    return t->b.in_base + t->b.at;
+}
+
+static void go_to(struct interval_tools *t, uint64_t position)
+{
+    t->b.in_base = position;
+    t->b.at = t->b.in_len = 0;
+}
+
+/* Whether the buffer has all of the file from the position on. */
+static bool has_rest(const struct interval_tools *t, const struct interval *p)
+{
+    return t->b.in_base + t->b.in_len >= p->size;
+}
+
+/* Reads the bytes around the position, from BACK bytes before.  False if that fails; p->error is 0
+ * then if the file is shorter than it was. */
 static bool read_around(struct interval_tools *t, struct interval *p)
 {
-    const size_t back = t->at < BACK ? (size_t)t->at : BACK;
-    const uint64_t left = p->size > t->at ? p->size - t->at : 0;
+    const uint64_t at = position(t);
+    const size_t back = at < BACK ? (size_t)at : BACK;
+    const uint64_t left = p->size > at ? p->size - at : 0;
     const size_t expected = back + (left < IN_SIZE ? (size_t)left : IN_SIZE);
     /* Where the file begins there is nothing before; decoders look there all the same. */
     const size_t missing = BACK - back;
     ssize_t n;
 
+    go_to(t, at);
     memset(t->in, 0, missing);
-    n = io_read_at(p->fd, t->in + missing, expected, t->at - back);
+    n = io_read_at(p->fd, t->in + missing, expected, at - back);
     if (n < 0 || (size_t)n < expected) {
         p->error = n < 0 ? errno : 0;
-        t->len = 0;
         return false;
     }
-    t->offset = t->at - BACK; /* may be before 0, where nothing is looked at */
-    t->len = missing + (size_t)n;
-    memset(t->in + t->len, 0, SLACK);
+    t->b.in_base = at - BACK; /* may be before 0, where nothing is looked at */
+    t->b.at = BACK;
+    t->b.in_len = missing + (size_t)n;
+    t->b.in_ends = has_rest(t, p);
+    memset(t->in + t->b.in_len, 0, SLACK);
     return true;
 }
 
-/* The bytes from t->at on, and how many there are: `least`, or as many as the file still has.
- * NULL if that fails, as fill does. */
+/* The bytes from the position on, and how many there are: `least`, or as many as the file still
+ * has.  NULL if that fails, as read_around does. */
 static const uint8_t *look(struct interval_tools *t, struct interval *p, size_t least, size_t *len)
 {
-    const uint64_t place = t->at - t->offset;
-    const bool has_all = place >= BACK && place <= t->len &&
-                         (t->len - place >= least || t->offset + t->len >= p->size);
+    const bool has_all = t->b.at >= INF_BACK && (t->b.in_len - t->b.at >= least || has_rest(t, p));
 
     if (!has_all && !read_around(t, p))
         return NULL;
-    *len = t->len - (size_t)(t->at - t->offset);
-    return t->in + (t->at - t->offset);
+    *len = t->b.in_len - t->b.at;
+    return t->in + t->b.at;
 }
 
-/* What it comes to that `look` has failed: gunzip's own code has the words for a file that is cut off. */
+/* What it comes to that `look` has failed: gunzip's own code has the words for a file that is cut
+ * off. */
 static enum interval_result unreadable(const struct interval *p)
 {
     return p->error != 0 ? INTERVAL_READ_ERROR : INTERVAL_ODD;
 }
 
-/* The first mark's end in bytes [from, to) of the file; `to` if there is none; UINT64_MAX if reading
- * failed. */
+/* The first mark's end in bytes [from, to) of the file; `to` if there is none; UINT64_MAX if
+ * reading failed. */
 static uint64_t find_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to)
 {
-    t->len = 0;
+    go_to(t, 0);
     for (uint64_t at = from < INF_MARK_SIZE ? INF_MARK_SIZE : from; at < to;) {
-        /* Marks that end from `at` on begin so many bytes before. */
+        /* Marks that end from `at` on begin at `begin` or behind. */
         const uint64_t begin = at - INF_MARK_SIZE;
         const uint64_t left = to - 1 - begin;
         const ssize_t n = io_read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
@@ -150,13 +170,11 @@ bool interval_has_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t
 
 /* --- Headers -------------------------------------------------------------------------------- */
 
-/* The bytes of a gzip header that in[0..len) begins with, or 0: none that is taken.  What gunzip has words
- * about is not: an extra field, and a CRC of the header. */
+/* The bytes of a gzip header that in[0..len) begins with; 0 if the header is wrong, or has an extra
+ * field or a CRC: gunzip's own code has words about these two. */
 static size_t header_size(const uint8_t *in, size_t len)
 {
-    enum { TEXT = 1, COMMENT = 16 };
-
-    if (len < GZ_HEADER_SIZE || (in[3] & ~(TEXT | GZ_FLAG_NAME | COMMENT)) != 0)
+    if (len < GZ_HEADER_SIZE || (in[GZ_FLAGS_AT] & (GZ_FLAG_EXTRA | GZ_FLAG_HEADER_CRC)) != 0)
         return 0;
     return gz_member_header(in, len);
 }
@@ -168,16 +186,17 @@ static uint32_t get_u32(const uint8_t *in)
     return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* Of the member at hand: what was decoded in this interval. */
+/* The CRC and the bytes of the current member, as far as they were decoded in this interval. */
 struct member {
     uint32_t crc;
     uint64_t len;
 };
 
-/* Hands over what was just decoded, and makes room for more. */
-static bool put_output(struct interval_tools *t, struct interval *p, struct member *m, size_t made)
+/* Hands over the output of the last step, and makes room for more. */
+static bool put_output(struct interval_tools *t, struct interval *p, struct member *m)
 {
-    const uint8_t *bytes = t->out + INF_WINDOW + t->fill;
+    const size_t made = t->b.made;
+    const uint8_t *bytes = t->b.out + t->b.out_len - made;
 
     m->crc = gz_crc32(m->crc, bytes, made);
     m->len += made;
@@ -186,11 +205,8 @@ static bool put_output(struct interval_tools *t, struct interval *p, struct memb
         p->error = errno;
         return false;
     }
-    t->fill += made;
-    if (t->fill == OUT_SIZE) {
-        memmove(t->out, t->out + t->fill, INF_WINDOW);
-        t->fill = 0;
-    }
+    if (t->b.out_len == OUT_SIZE)
+        inf_slide(&t->b);
     return true;
 }
 
@@ -218,19 +234,22 @@ static enum interval_result next_member(struct interval_tools *t, struct interva
     p->ends++;
     *m = (struct member){0};
     inf_reset(t->raw);
-    *ends = t->at + GZ_TRAILER_SIZE == p->size;
+    t->b.window = 0;
+    *ends = position(t) + GZ_TRAILER_SIZE == p->size;
     header = *ends ? 0 : header_size(in + GZ_TRAILER_SIZE, len - GZ_TRAILER_SIZE);
     if (!*ends && header == 0)
         return INTERVAL_ODD;
-    t->at += GZ_TRAILER_SIZE + header;
+    t->b.at += GZ_TRAILER_SIZE + header;
     return INTERVAL_GOOD;
 }
 
-/* Whether the interval ends at byte `at` of the file, where a block starts: in[-INF_MARK_SIZE..0) is
- * what comes before. */
-static bool ends_at(const struct interval *p, uint64_t at, const uint8_t *in)
+/* Whether the interval ends at that bit of the file, where a block starts. */
+static bool ends_at(const struct interval_tools *t, const struct interval *p, uint64_t bit)
 {
-    return at >= p->to && at > p->start && inf_is_mark(in - INF_MARK_SIZE);
+    const uint64_t at = bit / 8;
+
+    return bit % 8 == 0 && at >= p->to && at > p->start &&
+           inf_is_mark(t->in + (at - t->b.in_base) - INF_MARK_SIZE);
 }
 
 /* Decodes from p->start to the interval's end. */
@@ -238,55 +257,40 @@ static enum interval_result decode(struct interval_tools *t, struct interval *p,
 {
     bool ends = false;
 
+    if (!read_around(t, p))
+        return unreadable(p);
     while (!ends) {
-        /* Less than a header may be left that cannot be parsed without what follows. */
-        size_t len;
-        const uint8_t *in = look(t, p, INF_REST + 1, &len);
-        struct inf_io io = {
-            .in = in,
-            .in_len = len,
-            .in_ends = t->offset + t->len >= p->size,
-            .out = t->out + INF_WINDOW + t->fill,
-            .out_len = OUT_SIZE - t->fill,
-            .window = m->len < INF_WINDOW ? (size_t)m->len : INF_WINDOW,
-            .stops = true,
-        };
-        enum inf_result result;
+        const enum inf_step step = inf_step(&t->b);
+        enum interval_result next;
 
-        if (in == NULL)
-            return unreadable(p);
-        if (t->at > p->to + OVERRUN_MAX)
-            return INTERVAL_ODD;
-        result = inf_run(t->raw, &io);
-        t->at += (uint64_t)io.used;
-        if (!put_output(t, p, m, io.made))
+        if (!put_output(t, p, m))
             return INTERVAL_WRITE_ERROR;
-        switch (result) {
-        case INF_BLOCK:
-            in += io.place / 8 - INF_BACK;
-            if (io.place % 8 == 0 && ends_at(p, t->offset + (uint64_t)(in - t->in), in)) {
-                t->at = t->offset + (uint64_t)(in - t->in);
+        switch (step) {
+        case INF_STEP_BLOCK:
+            if (ends_at(t, p, t->b.bit)) {
+                go_to(t, t->b.bit / 8);
                 return INTERVAL_GOOD;
             }
             break;
-        case INF_END: {
-            const enum interval_result next = next_member(t, p, m, &ends);
-
+        case INF_STEP_END:
+            next = next_member(t, p, m, &ends);
             if (next != INTERVAL_GOOD)
                 return next;
             break;
-        }
-        case INF_MORE:
-        case INF_CUT:
-            /* The end of the file, or a decoder that is stuck, which none should be. */
-            if (io.used == 0 && io.made == 0 && (io.in_ends || result == INF_MORE))
-                return INTERVAL_ODD;
+        case INF_STEP_INPUT:
+            if (!read_around(t, p))
+                return unreadable(p);
             break;
-        case INF_BAD:
+        case INF_STEP_FULL:
+            break;
+        case INF_STEP_CUT_OFF:
+        case INF_STEP_BAD:
             return INTERVAL_ODD;
-        case INF_NO_MEMORY:
+        case INF_STEP_NO_MEMORY:
             return INTERVAL_NO_MEMORY;
         }
+        if (!ends && position(t) > p->to + OVERRUN_MAX)
+            return INTERVAL_ODD;
     }
     return INTERVAL_GOOD;
 }
@@ -305,14 +309,16 @@ enum interval_result interval_decode(struct interval_tools *t, struct interval *
     if (p->start >= p->to)
         return INTERVAL_NONE;
     p->out = p->ends = p->last_len = 0;
-    t->at = p->start;
-    t->len = 0;
-    t->fill = 0;
-    inf_reset(t->raw);
-    if (!inf_start(t->raw, 0, 0, t->out, 0))
+    t->b = (struct inf_buffers){.raw = t->raw,
+                                .in = t->in,
+                                .out = t->out + INF_WINDOW,
+                                .out_size = OUT_SIZE,
+                                .stops = true};
+    go_to(t, p->start);
+    if (!inf_begin(&t->b, 0))
         return INTERVAL_NO_MEMORY;
     result = decode(t, p, &m);
-    p->end = t->at;
+    p->end = position(t);
     if (p->ends == 0) {
         p->head_crc = m.crc;
         p->head_len = m.len;

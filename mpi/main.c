@@ -1,8 +1,7 @@
 /*
- * main.c - gzlzss-mpi: one file, or many, compressed by the ranks of an MPI job
+ * main.c - gzlzss-mpi: compresses or decompresses files by the ranks of an MPI job
  *
- * All ranks have the same command line.  Rank 0 reads the environment for all, and is the one that
- * prints.
+ * All ranks have the same command line.  Rank 0 reads the environment for all, and it alone prints.
  */
 #include "config.h"
 
@@ -17,7 +16,8 @@
 #include "mpi/ranks.h"
 #include "src/cleanup.h"
 
-/* Nobody can be asked: standard input, if it is there at all, is that of rank 0 alone. */
+/* Makes standard input empty.  No rank can ask the user: standard input, if there is any, belongs
+ * to rank 0 alone. */
 static void close_stdin(void)
 {
     const int fd = open("/dev/null", O_RDONLY);
@@ -28,7 +28,7 @@ static void close_stdin(void)
     }
 }
 
-/* Does what the options ask for. */
+/* Does what the options say. */
 static void run(struct options *o, struct messages *m, bool prints)
 {
     switch (o->action) {
@@ -47,7 +47,7 @@ static void run(struct options *o, struct messages *m, bool prints)
     default:
         if (!mpi_options_check(o, m))
             break;
-        /* What comes now is printed by rank 0 alone. */
+        /* From here on, rank 0 prints the messages of all. */
         if (prints)
             msg_flush(m);
         cleanup_init();

@@ -1,15 +1,16 @@
 /*
- * operands.c - all files of a run, dealt to the ranks (operands.h)
+ * operands.c - works on all files of a run, dealt to the ranks (operands.h)
  *
- * A file that has more than an even share of all bytes is worked on by all ranks together, one such
- * file after the other.  The others are dealt to the ranks (deal.h): a rank works on such a file alone,
- * and no rank waits for another.
+ * If a file has more than an even share of all bytes, all ranks work on it together, on one such
+ * file after the other.  The other files are dealt to the ranks (deal.h): a rank works on such a
+ * file alone, and no rank waits for another.
  *
- * Rank 0 decides about a file, opens its output under a temporary name, and at the end names the
- * output and removes the input, with the code that the command has for this.  A rank that gets
- * SIGTERM, as mpirun sends when another was killed, removes the temporary file.
+ * Rank 0 decides what to do with a shared file, and opens its output under a temporary name.  At
+ * the end it names the output and removes the input, with the command's own code.  If mpirun kills
+ * the ranks, because one of them has died, it sends SIGTERM: each rank then removes the temporary
+ * file.
  *
- * What is said about a file is collected, and printed by rank 0 in the order of the operands.
+ * Messages about files are collected.  Rank 0 prints them, in the order of the operands.
  */
 #include "config.h"
 
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "compat/crc.h"
 #include "compat/gunzip.h"
 #include "compat/gzip.h"
@@ -33,21 +33,22 @@
 #include "src/decompress.h"
 #include "src/testing.h"
 
-/* Bytes of input of a wave that a rank compresses, at most: so many for each thread, within bounds.
- * Compression has two buffers for input and three to six for output of as much (SLOTS_MEMORY in
- * compress.c).  With less, two runs are too little to keep all threads at work.  With more, a part of
- * the input that takes long is one rank's: with twice as much, eight ranks took 4 % longer. */
+/* The most bytes of input that a rank compresses in a wave: WAVE_THREAD for each thread, at least
+ * WAVE_MIN, at most WAVE_MAX.  For each rank there are two buffers of this size for input, and
+ * three to six for output (OUTPUTS_MEMORY in compress.c).  With smaller waves, two runs are too
+ * little to keep all threads at work.  With larger ones, input that takes long to compress is more
+ * often one rank's: with twice as much, eight ranks took 4 % longer. */
 #define WAVE_THREAD ((size_t)4 << 20)
 #define WAVE_MIN ((size_t)12 << 20)
 #define WAVE_MAX ((size_t)48 << 20)
 
-/* The same where a GPU may be used: it is fast, and wants much at a time. */
+/* The same if a GPU may be used: it is fast only with much input at a time. */
 #define WAVE_GPU ((size_t)192 << 20)
 
-/* With less for each rank, no GPU is looked for. */
+/* With fewer bytes of input for each rank, --backend=auto looks for no GPU. */
 #define GPU_MIN ((uint64_t)32 << 20)
 
-/* Of a file of so many bytes that has no marks, -v says that one rank decompresses it. */
+/* If a file of this size or more has no marks, -v prints that one rank decompresses it. */
 #define EXPECTS_MARKS ((off_t)4 << 20)
 
 struct mpi_run {
@@ -55,14 +56,14 @@ struct mpi_run {
     struct messages *m;
     struct rank_tools tools;
     struct ranks all;
-    int *owner;            /* of each operand: a rank, or DEAL_TO_ALL */
-    struct messages *said; /* about each operand, by this rank */
-    int printed;           /* operands about which all was printed */
+    int *owner;            /* for each operand: the rank that works on it, or DEAL_TO_ALL */
+    struct messages *said; /* for each operand: this rank's messages */
+    int printed;           /* operands, from the first, whose messages were printed */
     bool is_test;          /* GZLZSS_TEST_MPI_WAVE is set */
     bool all_together;     /* for tests: all ranks work on every file */
 };
 
-/* Names are used as they are. */
+/* The directory of all files: names are relative to the working directory. */
 static struct directory here = {.fd = AT_FDCWD};
 
 static struct file new_file(const struct mpi_run *w, const char *operand)
@@ -81,14 +82,15 @@ static struct file new_file(const struct mpi_run *w, const char *operand)
 
 /* --- A file of several ranks ---------------------------------------------------------------- */
 
-/* What rank 0 knows of the input. */
+/* How other ranks recognize the input that rank 0 has opened. */
 struct input_identity {
     uint64_t size;
     int64_t mtime;
     uint64_t inode;
 };
 
-/* What a rank other than 0 has of a file. */
+/* Copies of rank 0's names, and the registration of its temporary file for removal, on another
+ * rank. */
 struct borrowed {
     char *name, *output_name, *temporary;
     struct cleanup_output armed;
@@ -114,14 +116,15 @@ static void disarm(struct borrowed *b)
     cleanup_release(&before);
 }
 
-/* Opens what rank 0 has opened; false, with a message, if that is not there on this machine. */
+/* Opens the file that rank 0 has opened.  False, with a message, if this machine has another file
+ * there, or none. */
 static bool open_input(struct file *f, const struct input_identity *input)
 {
     struct stat st;
 
     f->in_fd = open(f->name, O_RDONLY | O_CLOEXEC);
     if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
-        file_io_error(f, f->name, errno);
+        file_read_error(f, errno);
         return false;
     }
     if ((uint64_t)st.st_size == input->size && (int64_t)st.st_mtim.tv_sec == input->mtime &&
@@ -131,8 +134,8 @@ static bool open_input(struct file *f, const struct input_identity *input)
     return false;
 }
 
-/* Gives the other ranks what rank 0 has opened: the input, and the output if there is one.  Whether
- * all have both. */
+/* Lets the other ranks open what rank 0 has opened: the input, and the output if there is one.
+ * True if all ranks have opened both. */
 static bool share_file(struct together *c, struct borrowed *b)
 {
     struct file *f = c->f;
@@ -159,25 +162,26 @@ static bool share_file(struct together *c, struct borrowed *b)
     if (ok && b->temporary[0] != '\0') {
         error = sharedfile_open(&c->out, b->temporary);
         if (error != 0)
-            file_io_error(f, file_output_in_messages(f), error);
+            file_write_error(f, error);
         ok = error == 0;
     }
     return ranks_agree(c->r, ok);
 }
 
-/* Closes the output; whether all ranks are well and have written all.  What is removed afterwards
- * must not be needed again, whatever happens to a machine. */
+/* Closes the output.  True if all ranks are well (`ok`) and have written all of theirs.  If the
+ * input will be removed, syncs the output to the disk first, so that a crash of a machine loses
+ * nothing. */
 static bool close_output(struct together *c, bool ok)
 {
     const bool sync = ok && (!c->f->o->keep || c->f->o->synchronous);
     const int error = sharedfile_close(&c->out, sync);
 
     if (ok && error != 0)
-        file_io_error(c->f, file_output_in_messages(c->f), error);
+        file_write_error(c->f, error);
     return ranks_agree(c->r, ok && error == 0);
 }
 
-/* Gives back what share_file made. */
+/* Frees what share_file has made. */
 static void end_sharing(struct together *c, struct borrowed *b)
 {
     if (c->r->rank != 0) {
@@ -193,7 +197,8 @@ static void end_sharing(struct together *c, struct borrowed *b)
     free(b->temporary);
 }
 
-/* Ends the file on rank 0, after file_finish: makes the output final, or removes it. */
+/* Ends the file on rank 0, after file_finish: makes the output final if all is well, else removes
+ * it. */
 static void end_file(struct file *f, bool ok)
 {
     if (ok && file_try_commit(f))
@@ -240,26 +245,24 @@ static void compress(struct mpi_run *w, const struct ranks *r, const char *opera
 
 /* --- Decompression -------------------------------------------------------------------------- */
 
-/* Makes the pipeline that decompresses by one rank's threads; without one, one thread does it. */
+/* Makes the pipeline for decompression by one rank's threads.  If that fails, or the rank has one
+ * thread, decompression works without. */
 static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;
     char error[GPU_ERROR_SIZE];
-    struct limits l;
 
     if (w->tools.p != NULL || w->tools.threads == 1)
         return;
-    limits_read(&l, "");
     config.threads = w->tools.threads;
     config.backend = BACKEND_CPU;
     config.caller_works = true;
-    config.memory = l.memory;
-    config.address_space = l.address_space;
+    pipeline_limit(&config);
     gz_crc32_prepare(UINT64_MAX);
     w->tools.p = pipeline_new(&config, error);
 }
 
-/* All of it by this rank, with the command's own code.  The input is open. */
+/* Decompresses a file by this rank alone, with the command's own code.  The input must be open. */
 static void expand_here(struct mpi_run *w, struct file *f)
 {
     need_pipeline(w);
@@ -278,7 +281,7 @@ static void expand_alone(struct mpi_run *w, const char *operand, struct messages
     *m = f.m;
 }
 
-/* Reads the file from its beginning on, without moving its position. */
+/* The context of peek_read, which reads a file from its beginning without moving its position. */
 struct peek {
     int fd;
     uint64_t at;
@@ -310,8 +313,8 @@ static void peek_extra(void *ctx, unsigned bytes)
     p->has_extra = true;
 }
 
-/* Whether the ranks may share the work: the file is gzip's, and there seem to be marks.  *info is
- * what its header says. */
+/* Whether ranks can share the decompression of a file: it is a .gz, and seems to have marks.  *info
+ * becomes what its header says. */
 static bool may_share(struct together *e, struct gz_info *info)
 {
     struct peek peek = {.fd = e->f->in_fd};
@@ -330,7 +333,7 @@ static bool may_share(struct together *e, struct gz_info *info)
     return is_plain && expand_has_marks(e, info->in_bytes);
 }
 
-/* By all ranks; *result says what came of it.  On rank 0 the input is open. */
+/* Decompresses a file by all ranks.  On rank 0 the input must be open. */
 static enum expand_result expand_by_all(struct together *e, const struct gz_info *info)
 {
     struct file *f = e->f;
@@ -383,7 +386,7 @@ static void expand(struct mpi_run *w, const char *operand, struct messages *m)
         has_tried = true;
     }
     if (r->rank == 0 && has_tried) {
-        /* From the start. */
+        /* Begin again from the start. */
         file_finish(&f, false);
         file_discard(&f);
         msg_discard(&f.m);
@@ -405,7 +408,7 @@ static void expand(struct mpi_run *w, const char *operand, struct messages *m)
 
 /* --- All of them ---------------------------------------------------------------------------- */
 
-/* What rank 0 sees of the operands' sizes. */
+/* Sets sizes[i] to the size of each operand, as rank 0 sees it; 0 if it is not a regular file. */
 static void look_at_sizes(struct mpi_run *w, uint64_t *sizes)
 {
     struct stat st;
@@ -416,7 +419,8 @@ static void look_at_sizes(struct mpi_run *w, uint64_t *sizes)
     ranks_share(&w->all, sizes, (size_t)w->o->name_count * sizeof(*sizes));
 }
 
-/* Makes the library's object; false, with a message, if there can be none. */
+/* Makes the library's object.  False, with a message, if that fails.  `bytes` is the size of all
+ * operands. */
 static bool make_object(struct mpi_run *w, uint64_t bytes)
 {
     gzlzss_options options = GZLZSS_OPTIONS_INIT;
@@ -454,7 +458,8 @@ static bool make_object(struct mpi_run *w, uint64_t bytes)
     return status == GZLZSS_OK;
 }
 
-/* Prints, as rank 0, what there is to say about the operands before that one. */
+/* On rank 0, prints the messages about all operands before operand `end`; other ranks drop
+ * theirs. */
 static void print_until(struct mpi_run *w, int end)
 {
     if (w->all.rank == 0)
@@ -495,7 +500,7 @@ static void work_on(struct mpi_run *w)
         if (speaks != NULL)
             speaks[i] = w->owner[i] == w->all.rank && w->said[i].length > 0;
     }
-    /* Which rank has something to say about which file. */
+    /* Find out which rank has messages about which file. */
     if (ranks_agree(&w->all, speaks != NULL)) {
         MPI_Allreduce(MPI_IN_PLACE, speaks, count, MPI_INT, MPI_MAX, w->all.comm);
         for (int i = 0; i < count; i++)
@@ -506,7 +511,7 @@ static void work_on(struct mpi_run *w)
     free(speaks);
 }
 
-/* The worst status of all ranks. */
+/* Sets the status to the worst of all ranks. */
 static void agree_on_status(struct mpi_run *w)
 {
     int mine = w->m->status == STATUS_ERROR ? 2 : w->m->status == STATUS_WARNING ? 1 : 0, all;
@@ -516,8 +521,8 @@ static void agree_on_status(struct mpi_run *w)
     w->m->status = all == 2 ? STATUS_ERROR : all == 1 ? STATUS_WARNING : STATUS_OK;
 }
 
-/* Makes what each rank has to know of the others the same for all: it has to know where their runs
- * begin.  Of waves, the least counts, where machines differ in processors or in whether they have a
+/* Makes `wave` and `most_threads` the same on all ranks, since each rank has to compute where the
+ * others' runs begin.  The least wave counts, as machines may differ in processors or in having a
  * GPU. */
 static void agree_on_tools(struct mpi_run *w)
 {
@@ -529,6 +534,7 @@ static void agree_on_tools(struct mpi_run *w)
     MPI_Allreduce(&w->tools.threads, &w->tools.most_threads, 1, MPI_INT, MPI_MAX, w->all.comm);
 }
 
+/* The most bytes of input that a rank with `threads` threads compresses in a wave. */
 static size_t wave_of(int threads)
 {
     const size_t wave = (size_t)threads * WAVE_THREAD;
@@ -565,7 +571,8 @@ void mpi_operands_process(const struct options *o, struct messages *m)
             msg_error(m, "memory exhausted");
         for (size_t i = 0; i < count; i++)
             w.said[i] = (struct messages){.program = m->program, .collect = true};
-        /* All ranks make an object together, whether they are well or not. */
+        /* All ranks must call make_object, even one that has failed: ranks_local needs all of
+         * them. */
         ok = o->action != ACTION_COMPRESS || make_object(&w, total);
         if (ranks_agree(&w.all, ok && dealt)) {
             agree_on_tools(&w);

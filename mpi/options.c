@@ -1,5 +1,5 @@
 /*
- * options.c - which of the command's options go with ranks (options.h)
+ * options.c - decides which of the command's options ranks support (options.h)
  */
 #include "config.h"
 
@@ -8,7 +8,7 @@
 
 #include "mpi/options.h"
 
-/* Says what does not go with ranks, and returns false. */
+/* Prints which option does not go with ranks, and returns false. */
 static bool refuse(struct messages *m, const char *what, const char *instead)
 {
     msg_error(m, "%s does not go with MPI: %s", what, instead);
@@ -36,9 +36,9 @@ bool mpi_options_check(struct options *o, struct messages *m)
     for (int i = 0; i < o->name_count; i++)
         if (strcmp(o->names[i], "-") == 0)
             return refuse(m, "standard input", "give FILEs that all ranks can open");
-    /* Nobody sees half an output. */
+    /* No other program must see a partial output. */
     o->atomic = true;
-    /* Nobody can be asked, not even in a test of gzip's. */
+    /* No rank can ask the user, not even in gzip's own tests. */
     o->presume_input_tty = false;
     return true;
 }

@@ -1,13 +1,13 @@
 /*
- * options.h - which of the command's options go with ranks
+ * options.h - decides which of the command's options ranks support
  */
 #ifndef GZLZSS_MPI_OPTIONS_H
 #define GZLZSS_MPI_OPTIONS_H
 
 #include "src/options.h"
 
-/* Whether what options_parse made of the command line can be done by ranks; if not, a message says
- * why. */
+/* Whether ranks can do what the options say.  If not, prints why.  Sets the options that ranks
+ * always use. */
 bool mpi_options_check(struct options *o, struct messages *m);
 
 /* Prints what --help prints. */

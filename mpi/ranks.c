@@ -15,23 +15,25 @@
 #include "base/limits.h"
 #include "mpi/ranks.h"
 
-/* Between two looks at whether all are there: twice as long each time, within these.  With a longer
- * last sleep, those that have looked wait longer for those that sleep, and MPI does not sleep then; a
- * shorter one takes more of a processor. */
+/* The sleep of ranks_meet between two looks at whether all ranks are there: it doubles from the
+ * first to the last.  With a longer last sleep, ranks that have arrived wait longer in MPI, which
+ * does not sleep, for those that still sleep; with a shorter one, the looks take more of a
+ * processor. */
 #define SLEEP_FIRST_NS 20000L
 #define SLEEP_LAST_NS 160000L
 
-/* Before that, ranks look again and again for so long: at the start, they meet a dozen times, and are
- * there at once. */
+/* The time for which ranks_meet looks without sleeping.  At the start, ranks meet a dozen times and
+ * are there at once. */
 #define LOOK_SECONDS 100e-6
 
-/* Bytes that are handed over at a time: MPI counts in int. */
+/* The most bytes of one MPI call: MPI counts in int. */
 #define AT_ONCE ((size_t)1 << 30)
 
 static const char *program_name;
 
-/* Ends the process, and so all of them: a rank that lacks memory for a few bytes cannot go on.  The
- * signal removes the temporary file; if whoever started the rank had it ignored, MPI ends the rank. */
+/* Ends the process, and with it all ranks: a rank without memory for a few bytes cannot go on.  The
+ * signal's handler removes the temporary file.  If the rank was started with the signal ignored,
+ * MPI ends it. */
 static _Noreturn void end_all(void)
 {
     kill(getpid(), SIGTERM);
@@ -49,7 +51,7 @@ static void *must(void *memory)
     return memory;
 }
 
-/* Called by MPI where ranks cannot reach each other. */
+/* MPI calls this if ranks cannot reach each other. */
 static void on_error(MPI_Comm *comm, int *code, ...)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -67,7 +69,7 @@ void ranks_begin(int *argc, char ***argv, const char *program)
     int provided;
 
     program_name = program;
-    /* The main thread alone talks to MPI. */
+    /* Only the main thread calls MPI. */
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     if (provided < MPI_THREAD_FUNNELED) {
         fprintf(stderr, "%s: this MPI does not go with threads\n", program);
@@ -128,7 +130,8 @@ void ranks_meet(const struct ranks *r)
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all)
 {
-    /* Not MPI_Iexscan: in Open MPI, that is a chain of all ranks, each of which may be asleep. */
+    /* Do not use MPI_Iexscan in place of these: in Open MPI, it is a chain of all ranks, each of
+     * which may be asleep. */
     ranks_meet(r);
     MPI_Exscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
     if (r->rank == 0)
@@ -145,7 +148,7 @@ bool ranks_agree(const struct ranks *r, bool is_well)
     return all != 0;
 }
 
-/* How many of the `len` bytes that are left go at a time. */
+/* How many of the `len` bytes that are left go into the next call of MPI. */
 static int some_of(size_t len)
 {
     return (int)(len < AT_ONCE ? len : AT_ONCE);
@@ -203,7 +206,7 @@ bool ranks_have_same(const struct ranks *r, char *const *texts, int count)
     return found[0] == ~found[1];
 }
 
-/* Moves bytes from rank `from` to rank 0, which both call it. */
+/* Moves bytes from rank `from` to rank 0.  Both ranks must call it. */
 static void move(const struct ranks *r, void *bytes, size_t len, int from)
 {
     enum { TAG = 1 };
@@ -255,7 +258,7 @@ void ranks_tell(const struct ranks *r, struct messages *m)
 
 /* --- The machine ---------------------------------------------------------------------------- */
 
-/* The ranks on this machine. */
+/* The group of the ranks on this machine. */
 static struct ranks local_ranks(void)
 {
     struct ranks r;
@@ -281,7 +284,7 @@ int ranks_threads(void)
     struct limits l;
     int sharing = 0;
 
-    /* Where this fails on all ranks, they count as sharing the same ones. */
+    /* If this fails on all ranks, all have the same mask, and share all processors. */
     (void)limits_affinity(&mine);
     MPI_Allgather(&mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine), MPI_BYTE, local.comm);
     for (int i = 0; i < local.count; i++)

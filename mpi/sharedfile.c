@@ -1,5 +1,5 @@
 /*
- * sharedfile.c - the output, which all ranks write to (sharedfile.h)
+ * sharedfile.c - the output, to which all ranks write (sharedfile.h)
  */
 #include "config.h"
 
@@ -13,10 +13,10 @@
 
 #include "mpi/sharedfile.h"
 
-/* What is written at a time: MPI counts in int. */
+/* The most bytes of one write: MPI counts in int. */
 #define WRITE_MAX ((size_t)1 << 30)
 
-/* The errno of what MPI says. */
+/* The errno for an error code of MPI. */
 static int error_of(const struct sharedfile *f, int code)
 {
     struct statvfs st;
@@ -44,9 +44,10 @@ static int error_of(const struct sharedfile *f, int code)
     return statvfs(f->name, &st) == 0 && st.f_bavail == 0 ? ENOSPC : EIO;
 }
 
-/* To ROMIO, which MPICH has, what comes before a colon is the name of a file system.  So the directory
- * of such a file is opened, and goes by another name: the result, to be freed; or NULL, where `name`
- * itself has to do. */
+/* Returns another name for a file whose directory has a colon in its name; NULL if `name` itself
+ * must do.  ROMIO, which is in MPICH, takes text before a colon for the name of a file system.  So
+ * this opens the directory, and names the file through that descriptor.  The caller frees the
+ * result. */
 static char *without_colons(struct sharedfile *f, const char *name)
 {
     static const char format[] = "/proc/self/fd/%d/%s";
@@ -108,7 +109,7 @@ int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, s
 
         if (code != MPI_SUCCESS)
             return error_of(f, code);
-        /* As with write(2), less may have been written; why, the next attempt says. */
+        /* As with write(2), MPI may have written less.  The next attempt tells why. */
         MPI_Get_count(&status, MPI_BYTE, &written);
         if (written <= 0 || written > some)
             return error_of(f, MPI_ERR_IO);

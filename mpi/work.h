@@ -1,5 +1,5 @@
 /*
- * work.h - what a rank has for all its files, and the work of several ranks on one
+ * work.h - what a rank has for all its files, and what several ranks share for one
  */
 #ifndef GZLZSS_MPI_WORK_H
 #define GZLZSS_MPI_WORK_H
@@ -15,24 +15,25 @@
 
 struct pipeline;
 
-struct rank_tools {
+struct rank_tools { /* What a rank has for all its files. */
     const struct options *o;
-    gzlzss *z;          /* compression: the library's object; else NULL */
-    struct pipeline *p; /* decompression by one rank alone: what the command has; else NULL */
-    int threads;        /* of this rank: others may have more, or fewer */
-    int most_threads;   /* of any rank */
-    size_t wave; /* bytes of input of a wave that a rank compresses, at most; the same for all */
+    gzlzss *z;          /* for compression: the library's object; else NULL */
+    struct pipeline *p; /* for decompression by one rank alone: the command's pipeline; else NULL */
+    int threads;        /* threads of this rank; other ranks may have more or fewer */
+    int most_threads;   /* the most threads of any rank */
+    /* The most bytes of input that a rank compresses in a wave; the same on all ranks. */
+    size_t wave;
 };
 
-/* A file that some ranks work on.  Rank 0 of them has it as the command would; the others have its
- * name, its size, and a descriptor. */
+/* A file that some ranks work on together.  Rank 0 of these has the file as the command would have
+ * it; the others have its name, its size, and a descriptor. */
 struct together {
     const struct rank_tools *t;
-    const struct ranks *r;
-    struct file *f;        /* its messages are this rank's */
-    struct sharedfile out; /* not open if there is no output */
-    uint64_t size;         /* of the input, */
-    uint64_t out_bytes;    /* and of the output, once it is there */
+    const struct ranks *r; /* the ranks that work on the file */
+    struct file *f;        /* the file, with this rank's messages */
+    struct sharedfile out; /* the output; not open if there is none */
+    uint64_t size;         /* bytes of the input */
+    uint64_t out_bytes;    /* bytes of the output, once it is written */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * pipeline.c - a pipeline, and the jobs that it is given (pipeline.h)
+ * pipeline.c - makes and frees a pipeline, submits jobs and waits for them (pipeline.h)
  */
 #include "config.h"
 
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/gpu_feed.h"
@@ -22,10 +23,11 @@
 #include "pipeline/work.h"
 
 /*
- * Bytes of a batch of segments for a GPU, and in all its batches.  Larger ones fill a large GPU
- * better, which the slow levels need (level 12, H100: 0.60 GB/s with 16 MiB x 8, 0.78 with 32 x 4);
- * more of them let reading, copies, kernels and encoding overlap.  Both cost pinned memory, 2.5
- * bytes for every byte of a batch, which takes 0.25 s for a GB to get.
+ * Bytes of segments in a GPU batch, in a batch at the slow levels, and in all batches of a GPU.
+ * Larger batches fill a large GPU better, which the slow levels need (level 12 on an H100: 0.60
+ * GB/s with 8 batches of 16 MiB, 0.78 GB/s with 4 of 32 MiB).  More batches let reading, copies,
+ * kernels and encoding overlap.  Both cost pinned memory: 2.5 bytes for each byte of a batch, and
+ * 0.25 s to get a GB.  If you raise BATCHES_SIZE / BATCH_SIZE, raise GPUS_BATCHES.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)
@@ -33,37 +35,38 @@
 
 _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
-/* Segments that are claimed by workers at a time, at most, if others can match parts of them: each
- * takes 5 to 7 MiB.  More threads than these match parts of them, for which they need 1 MiB. */
+/* The most workers that claim segments, if others can match parts of these.  Each of them takes 5
+ * to 7 MiB of memory.  Further workers only match parts, for which they need 1 MiB. */
 #define CLAIMERS 32
 
-/* Segments that are done and wait for others before them, at most: each takes up to 2 MiB. */
+/* The most segments that are encoded and wait for a segment before them.  Each takes up to 2
+ * MiB. */
 #define WAITING_MAX 16
 
-/* Workers take one half, at most, of the memory and of the addresses that there may be.  The
- * rest is for the page cache, without which writing is slow, for libraries, and for GPUs'
- * drivers. */
+/* Workers take at most half of the memory and of the addresses that the process may have.  The rest
+ * is for the page cache, without which writing is slow, for libraries, and for GPU drivers. */
 #define MEMORY_SHARE 2
 #define ADDRESSES_SHARE 2
 
-/* A worker's memory beside some buffers of a segment's size: what bench/memory.sh shows.  The slow levels
- * make do with less if they have to, which depends on the size of small segments. */
+/* A worker's memory besides its buffers of a segment's size, as bench/memory.sh prints it: at most
+ * levels, at the slow levels, and the least that the slow levels can do with, at any and at a small
+ * segment size.  When a matcher takes more memory, run bench/memory.sh and raise these. */
 #define WORKER_SIZE ((size_t)3 << 19)
 #define WORKER_SIZE_SLOW ((size_t)52 << 20)
 #define WORKER_LEAST_SLOW ((size_t)24 << 20)
 #define WORKER_LEAST_SMALL ((size_t)8 << 20)
 
-/* Where memory is limited, workers need three quarters of it at most.  The rest is for what the system
+/* If memory is limited, workers plan with three quarters of it.  The rest is for what the system
  * counts besides. */
 #define MEMORY_NEEDED(memory) ((memory) / 4 * 3)
 
-/* With less memory than this, no GPU is brought up by itself: its driver takes some 300 MB of it,
- * the batches as much, and what is read ahead of a pipe 512 MiB. */
+/* With less memory than this, only BACKEND_GPU brings up a GPU: its driver takes some 300 MB, the
+ * batches as much again, and reading ahead of a pipe 512 MiB. */
 #define GPU_HOST_MEMORY ((uint64_t)2 << 30)
 
 /* --- A pipeline --- */
 
-/* A GPU has come up, or never will. */
+/* Called by the GPU pool when a GPU has come up or failed to: workers decide anew. */
 static void gpus_changed(void *ctx)
 {
     struct pipeline *p = ctx;
@@ -73,8 +76,8 @@ static void gpus_changed(void *ctx)
     unlock(p);
 }
 
-/* Readies the pipeline's GPUs to come up; with BACKEND_GPU, brings them up.  False, with the
- * reason in error, if that fails. */
+/* Makes the GPU pool and what feeds it; with BACKEND_GPU, brings up GPUs now.  False, with the
+ * reason in `error`, if that fails. */
 static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const bool is_test = p->config.is_test;
@@ -96,7 +99,8 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return gpus_state(p->gpus) == GPUS_READY;
 }
 
-/* Goes on without GPUs, if they were not asked for, where what they need is lacking; else false. */
+/* With BACKEND_AUTO, gives up all that is there for GPUs, and goes on with the CPU alone.  False
+ * with BACKEND_GPU. */
 static bool do_without_gpus(struct pipeline *p)
 {
     if (p->config.backend != BACKEND_AUTO)
@@ -115,6 +119,17 @@ const struct lz_level *pipeline_level(const struct pipeline_config *config)
     return config->own_level.finder != NULL ? &config->own_level : lz_level(config->level);
 }
 
+void pipeline_limit(struct pipeline_config *config)
+{
+    struct limits l;
+
+    limits_read(&l, "");
+    if (config->threads == 0)
+        config->threads = l.threads < PIPELINE_THREADS_MAX ? l.threads : PIPELINE_THREADS_MAX;
+    config->memory = l.memory;
+    config->address_space = l.address_space;
+}
+
 uint64_t pipeline_least_memory(const struct pipeline_config *config)
 {
     const uint64_t size =
@@ -122,11 +137,11 @@ uint64_t pipeline_least_memory(const struct pipeline_config *config)
     const uint64_t small = 4 * size + WORKER_LEAST_SMALL;
     const uint64_t slow = small < WORKER_LEAST_SLOW ? small : WORKER_LEAST_SLOW;
 
-    /* What is read, and an output. */
+    /* The segment's bytes, and an output. */
     return 2 * size + (pipeline_level(config)->finder->is_slow ? slow : WORKER_SIZE);
 }
 
-/* What a matcher usually takes besides what it takes at first, at most. */
+/* The most bytes that a matcher usually takes besides those that it takes at first. */
 static uint64_t usual_more(const struct lz_level *level, size_t size)
 {
     const uint64_t more = lz_matcher_more(level, size);
@@ -138,7 +153,7 @@ int pipeline_threads(const struct pipeline_config *config)
 {
     const struct lz_level *level = pipeline_level(config);
     const size_t size = config->segment_size;
-    /* What is read, and up to two outputs: data that cannot be compressed fills these. */
+    /* The segment's bytes, and up to two outputs.  Data that cannot be compressed fills these. */
     const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
     const uint64_t mapped = lz_matcher_size(level, size) + usual_more(level, size) + size +
                             2 * huff_bound(size) + THREAD_STACK_SIZE + WORKER_SIZE;
@@ -151,7 +166,7 @@ int pipeline_threads(const struct pipeline_config *config)
     return threads > 0 ? (int)threads : 1;
 }
 
-/* The bytes that each worker's matcher may take besides what it takes at first. */
+/* The bytes that each worker's matcher may take besides those that it takes at first. */
 static size_t most_more(const struct pipeline *p)
 {
     const size_t most = lz_matcher_more(p->level, p->segment_size);
@@ -163,24 +178,24 @@ static size_t most_more(const struct pipeline *p)
     return share > least ? (size_t)(share - least) : 0;
 }
 
-/* Whether there is so little memory, or so few addresses, that no GPU is brought up by itself. */
+/* Whether memory or addresses are so short that BACKEND_AUTO must not bring up a GPU. */
 static bool is_little_for_gpu(const struct pipeline_config *config)
 {
     return (config->memory > 0 && config->memory < GPU_HOST_MEMORY) ||
            (config->address_space > 0 && config->address_space < GPU_HOST_MEMORY);
 }
 
-/* Sets what follows from the configuration, and never changes. */
+/* Sets all members that follow from the configuration. */
 static void configure(struct pipeline *p, const struct pipeline_config *config)
 {
     p->config = *config;
     if (config->rsyncable) {
-        /* Segments are of all sizes then, which is not for batches. */
+        /* Pieces have all sizes, which GPU batches cannot have. */
         p->config.backend = BACKEND_CPU;
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
     if (lz_is_stored(pipeline_level(config)))
-        p->config.backend = BACKEND_CPU; /* there is nothing to find */
+        p->config.backend = BACKEND_CPU; /* level 0 has nothing to match */
     if (config->backend == BACKEND_AUTO && is_little_for_gpu(config))
         p->config.backend = BACKEND_CPU;
     p->segment_size = p->config.segment_size;
@@ -194,7 +209,7 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
                         : p->batch_size / p->segment_size * p->segment_size;
 }
 
-/* Workers that may claim segments. */
+/* The number of workers that may claim segments. */
 static int claimers(const struct pipeline *p)
 {
     return p->level->finder->in_parts && !p->config.rsyncable && p->config.threads > CLAIMERS
@@ -202,7 +217,7 @@ static int claimers(const struct pipeline *p)
                : p->config.threads;
 }
 
-/* Bytes of the segments that workers work on, and of finished ones that wait for a slower one before
+/* Bytes of the segments that workers work on, and of encoded segments that wait for one before
  * them. */
 static uint64_t workers_bytes(const struct pipeline *p)
 {
@@ -211,7 +226,8 @@ static uint64_t workers_bytes(const struct pipeline *p)
     return (uint64_t)(claim + wait + 2) * p->segment_size;
 }
 
-/* Output buffers for decompression: each thread decodes one region, and some wait for those before them. */
+/* The number of output buffers for decompression: one for each thread that decodes a region, and
+ * some for regions that wait for those before them. */
 static int expand_buffers(const struct pipeline_config *config)
 {
     const int wanted = config->threads + config->threads / 2 + 2;
@@ -224,7 +240,8 @@ static int expand_buffers(const struct pipeline_config *config)
     return (int)most;
 }
 
-/* Starts the first worker, without which nothing is done. */
+/* Starts the first worker; false if the system has no thread.  Without a worker, no job would
+ * end. */
 static bool start_first(struct pipeline *p)
 {
     bool has_started;
@@ -236,7 +253,7 @@ static bool start_first(struct pipeline *p)
     return has_started;
 }
 
-/* Makes the members that have owners; false if memory is short. */
+/* Makes the members that other files own; false if memory is short. */
 static bool init_members(struct pipeline *p)
 {
     const uint64_t held = workers_bytes(p);
@@ -283,10 +300,10 @@ bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, s
     return copiers_copy(p->copiers, device, to, from, len);
 }
 
-/* Closes GPUs and frees what copies from them. */
+/* Closes the GPUs and frees the copiers. */
 static void free_gpus(struct pipeline *p)
 {
-    /* Without one, CUDA's driver is not even looked for, which takes longer than a small file. */
+    /* If no GPU was used, do not look for CUDA's driver: that takes longer than a small file. */
     const bool has_gpus = copiers_are_used(p->copiers) || (p->gpus != NULL && !gpus_leave(p->gpus));
     struct gpu_thread program;
 
@@ -298,7 +315,7 @@ static void free_gpus(struct pipeline *p)
         gpu_restore_thread(&program);
 }
 
-/* Frees what a thread has beside its tools. */
+/* Frees what a worker has beside its tools. */
 static void leave(struct worker *w)
 {
     expand_free_tools(w->expand);
@@ -330,7 +347,7 @@ bool pipeline_leave(struct pipeline *p)
 {
     if (p->gpus != NULL && !gpus_leave(p->gpus))
         return false;
-    /* Without threads, there is little to free; and then a leak checker has nothing to find. */
+    /* Without threads, there is little to free.  So free it: then a leak checker finds nothing. */
     if (crew_is_alone(p))
         pipeline_free(p);
     return true;
@@ -338,7 +355,7 @@ bool pipeline_leave(struct pipeline *p)
 
 /* --- Jobs --- */
 
-/* Brings up the GPUs that are wanted, and waits for them. */
+/* Brings up the GPUs that are wanted, and waits for them.  Called without the lock. */
 static void wait_for_gpus(struct pipeline *p)
 {
     lock(p);
@@ -359,8 +376,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     }
     if (request->begin == NULL)
         job_begin(j);
-    /* A worker that was called, and is on the way, calls another if there is more to do then: it
-     * takes this thread longer to wake one than to submit a small job. */
+    /* A worker that was called and does not run yet will itself call another if there is more to
+     * do.  Waking one here would take longer than submitting a small job. */
     if (request->begin == NULL ? !p->config.caller_works : !crew_is_called(p))
         crew_call(p);
     if (request->is_cancelled)
@@ -372,8 +389,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     return true;
 }
 
-/* Waits for the job until is_true(ctx), which is called with the lock held.  Whatever makes it true
- * calls wake_caller. */
+/* Waits until is_true(ctx), which is about this job and is called with the lock held.  Code that
+ * makes it true must call wake_caller. */
 static void wait_until(struct pipeline *p, struct pipeline_job *request, bool (*is_true)(void *ctx),
                        void *ctx)
 {
@@ -419,7 +436,7 @@ size_t pipeline_push(struct pipeline *p, struct pipeline_job *request, const uin
     return taken;
 }
 
-/* What pipeline_wait_to_push waits for. */
+/* The arguments of can_push. */
 struct wait_to_push {
     const struct pipeline_job *request;
     bool (*enough)(void *ctx);

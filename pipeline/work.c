@@ -1,5 +1,9 @@
 /*
- * work.c - what a worker does (work.h)
+ * work.c - decides what a worker does next (work.h)
+ *
+ * work_once is the order of urgency; the opening comment of pipeline/crew/state.h gives the
+ * reasons.  To give workers something new to do, add it there, at its place, and wake workers
+ * (crew_call) where it becomes possible.
  */
 #include "config.h"
 
@@ -16,7 +20,8 @@
 
 /* --- Memory --- */
 
-/* Fails a job that has something to do: there is no memory, and no other worker to wait for. */
+/* Fails a job that has something to do: there is no memory, and no other worker to wait for.  False
+ * if there is no such job. */
 static bool fail_for_memory(struct pipeline *p)
 {
     struct job *j = ready_first(p) == NULL ? jobs_to_claim(p) : ready_first(p)->job;
@@ -28,8 +33,8 @@ static bool fail_for_memory(struct pipeline *p)
     return true;
 }
 
-/* Gets the worker its memory; the lock is free meanwhile.  If memory is short, and there are no other
- * workers to wait for, a job fails.  False: there is nothing that this worker can do now. */
+/* Gets the worker its memory.  Releases the lock meanwhile.  If memory is short, and there is no
+ * other worker to wait for, a job fails.  False: this worker can do nothing now. */
 static bool equip(struct worker *w)
 {
     switch (crew_equip(w)) {
@@ -44,8 +49,9 @@ static bool equip(struct worker *w)
 
 /* --- What comes first --- */
 
-/* Bytes that workers must leave free.  With feeders, a whole batch: a feeder would never get so
- * many if workers took all that comes free.  Without, all but what keeps the threads busy. */
+/* Bytes that workers must leave free.  With feeders, a whole batch: a feeder would never get that
+ * much if workers took all that becomes free.  Without feeders, all but what keeps the workers
+ * busy. */
 static uint64_t reserve(const struct pipeline *p)
 {
     return feeders_at_work(p) > 0 ? p->batch_size : slots_beyond_workers(p);
@@ -59,14 +65,14 @@ static bool may_claim(struct worker *w)
 
     if (!crew_is_claimer(w) || !slots_have_room(p, p->segment_size, reserve(p)))
         return false;
-    /* Without GPUs, there is nothing to weigh. */
+    /* Without GPUs, workers match everything. */
     if (!feeding_is_on(p))
         return true;
     facts_get(p, &facts);
     return (p->wait_for_gpu && p->config.backend != BACKEND_GPU) || policy_cpu_may_match(&facts);
 }
 
-/* Claims the job's next segment and works on it. */
+/* Claims the job's next segment, matches it and encodes it. */
 static void claim_and_finish(struct worker *w, struct job *j)
 {
     struct pipeline *p = w->pipeline;
@@ -82,9 +88,8 @@ static void claim_and_finish(struct worker *w, struct job *j)
     finish_segment(w, s);
 }
 
-/* Whether it is time for another job to begin: the jobs that have begun leave nothing to claim,
- * or less than feeders could take, which is two batches.  (In a batch, each takes a chunk or
- * more.) */
+/* Whether it is time to begin another job: open jobs have nothing to claim, or, with feeders, less
+ * than two batches.  (Each segment takes a chunk or more of a batch.) */
 static bool may_begin(const struct pipeline *p, const struct job *to_claim)
 {
     return to_claim == NULL || (feeders_at_work(p) > 0 && jobs_left_begun(p) < 2 * p->batch_size &&
@@ -103,7 +108,7 @@ bool work_once(struct worker *w)
     if (ready_first(p) != NULL) {
         struct slot *s;
 
-        /* What is of a job that has failed is only dropped. */
+        /* A failed job's segment is only dropped, which needs no memory. */
         if (!is_equipped && !ready_first(p)->job->failed)
             return equip(w);
         s = ready_take(p);
@@ -158,13 +163,13 @@ void *worker_main(void *argument)
     while (!crew_ends(p)) {
         if (work_once(w))
             continue;
-        /* The first waits until there is memory, or others have done its work. */
+        /* The first worker waits until there is memory, or others have done its work. */
         if (crew_ends(p) || (crew_lacks_memory(w) && w != crew_first(p)))
             break;
         crew_wait(w);
     }
     crew_leave(w);
-    /* From now on, pipeline_give_back does not see them. */
+    /* Once w->expand is NULL, pipeline_give_back leaves these tools alone. */
     t = w->expand;
     w->expand = NULL;
     unlock(p);

@@ -1,16 +1,16 @@
 /*
- * work.h - what a worker does
+ * work.h - decides what a worker does next
  */
 #ifndef GZLZSS_WORK_H
 #define GZLZSS_WORK_H
 
 #include "pipeline/crew/state.h"
 
-/* Does what comes first; gives up the lock meanwhile.  False: there is nothing to do now, or no
- * memory to do it. */
+/* Does the most urgent thing that this worker can do now.  Releases the lock meanwhile.  False:
+ * there is nothing to do now, or no memory to do it. */
 bool work_once(struct worker *w);
 
-/* What all workers but the first do: a thread's function. */
+/* The function of a worker's thread.  *worker is a struct worker. */
 void *worker_main(void *worker);
 
 #endif

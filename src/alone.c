@@ -1,5 +1,5 @@
 /*
- * alone.c - the work on one file, with no other under way (alone.h)
+ * alone.c - works on one file while no other is under way (alone.h)
  */
 #include "config.h"
 
@@ -8,13 +8,13 @@
 #include "src/decompress.h"
 #include "src/testing.h"
 
-/* The callback of a job alone. */
+/* The job's `wrote` callback. */
 static void wrote_alone(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
     compress_wrote(job->ctx, in, out, engine);
 }
 
-/* Does the work on a file that file_open opened, with no other under way. */
+/* Works on a file that file_open opened. */
 static void process_alone(struct run *r, struct file *f)
 {
     struct pipeline_job job = {.wrote = wrote_alone, .ctx = f};
@@ -27,7 +27,8 @@ static void process_alone(struct run *r, struct file *f)
     }
 }
 
-/* Whether the work on a file that file_open opened, minor or not, takes more than one thread. */
+/* Whether a file that file_open opened needs the pipeline: compression always does, decompression
+ * if several threads can help.  minor: run_is_minor is true of the file. */
 static bool needs_crew(const struct run *r, const struct file *f, bool minor)
 {
     return r->o->action == ACTION_COMPRESS ||

@@ -1,5 +1,5 @@
 /*
- * cleanup.c - a signal must not leave half an output file behind (cleanup.h)
+ * cleanup.c - removes partial outputs when a signal ends the program (cleanup.h)
  */
 #include "config.h"
 
@@ -12,23 +12,25 @@
 
 #include "src/cleanup.h"
 
-/* The signals that end the program from outside; those of a bug are left alone. */
+/* The signals that end the program from outside.  Signals of a bug, as SIGSEGV, are left alone. */
 static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 
-/* What a signal handler can reach has to be global, and a handler can take no mutex.  So threads
- * count themselves while they are between cleanup_hold and cleanup_release, and the handler, which
- * runs on the main thread when that is not, waits until none is. */
+/* A signal handler can only reach global variables, and must not lock a mutex.  So threads count
+ * themselves while they are between cleanup_hold and cleanup_release, and the handler, which runs
+ * on the main thread when that is not between them, waits until the count is 0. */
 static atomic_uint inside;
-static atomic_bool is_ending; /* none may go there any more */
+static atomic_bool is_ending; /* the handler runs: no thread may enter any more */
 
-/* All armed outputs.  Who is inside changes them under the lock; for a moment, so that to try again
- * is better than to sleep. */
+/* All armed outputs.  Threads between cleanup_hold and cleanup_release change the list under
+ * `lock`.  They hold it for a moment only, so a thread that finds it taken tries again rather than
+ * sleeps. */
 static struct cleanup_output *armed;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static bool is_foreground;
 
-/* The longest sleep between two looks at whether a thread is still inside, in milliseconds. */
+/* The longest sleep of the handler between two looks at the count, in milliseconds.  A longer one
+ * delays the program's end, a shorter one takes more of a processor. */
 #define SLEEP_MAX 10
 
 static void take_lock(void)
@@ -49,9 +51,9 @@ static void ending_signals(sigset_t *set)
         sigaddset(set, ending[i]);
 }
 
-/* Returns when no thread is inside.  A thread there may be in a system call that takes seconds, as on
- * a slow file system.  The handler sleeps between two looks, so that it takes no processor meanwhile.
- * (poll may be called by a signal handler.) */
+/* Returns when no thread is between cleanup_hold and cleanup_release.  A thread may be there for
+ * seconds, in a system call on a slow file system, so the handler sleeps between two looks.  (A
+ * signal handler may call poll.) */
 static void wait_until_all_are_out(void)
 {
     for (int sleep = 0; atomic_load(&inside) > 0; sleep += sleep < SLEEP_MAX)
@@ -64,7 +66,7 @@ static void on_signal(int signal_number)
     wait_until_all_are_out();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
         unlinkat(o->directory, o->name, 0);
-    /* Die by the same signal, as whoever sent it expects; it comes as the handler returns. */
+    /* Die by the same signal, as its sender expects.  It comes when the handler returns. */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -91,7 +93,8 @@ void cleanup_hold(sigset_t *before)
 
     ending_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, before);
-    /* Either this thread sees that the end has come, or the handler sees this thread. */
+    /* Either this thread sees that the handler runs, or the handler sees that this thread is
+     * inside. */
     atomic_fetch_add(&inside, 1);
     if (atomic_load(&is_ending)) {
         atomic_fetch_sub(&inside, 1);
@@ -131,7 +134,7 @@ void cleanup_disarm(struct cleanup_output *output)
 
 void cleanup_signal_for(int error_number)
 {
-    /* To the process, not to this thread: the main thread is the one that takes it. */
+    /* Send the signal to the process, not to this thread: only the main thread takes it. */
     if (error_number == EPIPE)
         kill(getpid(), SIGPIPE);
     else if (error_number == EFBIG)

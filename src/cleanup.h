@@ -1,14 +1,17 @@
 /*
- * cleanup.h - a signal must not leave half an output file behind
+ * cleanup.h - removes partial outputs when a signal ends the program
  *
  * An output that is not final yet is registered ("armed").  A signal that ends the program first
- * removes all armed outputs.  Signals are for the main thread alone: it runs the handler, and
- * every other thread is started with these signals blocked (base/thread.h).  Creating a file
- * and arming it, or removing an input and disarming its output, must not come apart: a thread does
- * both between cleanup_hold and cleanup_release.  The handler waits until no other thread is there,
- * and lets none go there any more.  The main thread cannot be interrupted while it is there, as it
- * then holds signals back.  Any number of threads may be there at a time: to create files one by
- * one would be what 16 threads wait for.
+ * removes all armed outputs.
+ *
+ * Only the main thread takes signals: it runs the handler, and every other thread is started with
+ * these signals blocked (base/thread.h).
+ *
+ * Creating a file and arming it must happen together, and so must removing an input and disarming
+ * its output.  A thread does each pair between cleanup_hold and cleanup_release.  The handler waits
+ * until no thread is between these two, and lets no other in.  It cannot interrupt the main thread
+ * there, as cleanup_hold blocks signals.  Any number of threads may be there at a time: if only one
+ * could create a file at a time, 16 threads would wait for that.
  */
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
@@ -16,35 +19,39 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* A file to be removed: a name, relative to a directory descriptor (or AT_FDCWD). */
+/* A file that a signal removes: a name relative to a directory descriptor (or AT_FDCWD). */
 struct cleanup_output {
     int directory;
     const char *name;
-    struct cleanup_output *previous, *next; /* cleanup's own */
+    struct cleanup_output *previous, *next; /* cleanup.c's list of armed outputs */
 };
 
-/* Catches the signals that end the program, except those that are ignored already. */
+/* Installs the handler for the signals that end the program, except those that are ignored
+ * already. */
 void cleanup_init(void);
 
-/* Whether the keyboard can interrupt the program: a shell makes programs in the background
- * ignore that.  Valid after cleanup_init. */
+/* Whether the keyboard can interrupt the program.  (A shell makes background programs ignore
+ * that.)  Call cleanup_init first. */
 bool cleanup_is_foreground(void);
 
-/* Between these two, nothing is removed by a signal.  `before` is where the second finds the signals
- * that the first held back.  Not to be nested.  The first does not return once the program is about
- * to end by a signal. */
+/* From here to cleanup_release, no signal removes anything.  *before gets the signals that were
+ * blocked.  Do not nest.  If a signal is about to end the program, this does not return. */
 void cleanup_hold(sigset_t *before);
+
+/* Ends what cleanup_hold began; `before` is what cleanup_hold set. */
 void cleanup_release(const sigset_t *before);
 
-/* From cleanup_arm to cleanup_disarm, a signal removes this file before it ends the program.
- * Call both only between cleanup_hold and cleanup_release.  *output and the name must stay until
- * then. */
+/* From here to cleanup_disarm, a signal removes this file before it ends the program.  Call this
+ * only between cleanup_hold and cleanup_release.  *output and its name must stay until
+ * cleanup_disarm. */
 void cleanup_arm(struct cleanup_output *output);
+
+/* Ends what cleanup_arm began.  Call this only between cleanup_hold and cleanup_release. */
 void cleanup_disarm(struct cleanup_output *output);
 
-/* Sends this process the signal that belongs to a failed write's errno (SIGPIPE to EPIPE,
- * SIGXFSZ to EFBIG): a thread other than the main thread blocks it.  Returns if the signal is
- * ignored, or if the errno has none. */
+/* Sends this process the signal that belongs to a failed write's errno: SIGPIPE for EPIPE, SIGXFSZ
+ * for EFBIG.  Threads other than the main thread need this, as they block signals.  Returns if the
+ * errno has no signal, or the signal is ignored. */
 void cleanup_signal_for(int error_number);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * compress.c - one file, compressed (compress.h)
+ * compress.c - compresses one file (compress.h)
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "src/compress.h"
 #include "src/names.h"
 
-/* What -vv adds, for a match finder that counts something. */
+/* Prints the counts of the match finder, for -vv, if it has any. */
 static void report_counters(struct file *f, const struct pipeline_stats *s)
 {
     const char *const *names = pipeline_level(&f->o->pipeline)->finder->counter_names;
@@ -27,10 +27,11 @@ static void report_counters(struct file *f, const struct pipeline_stats *s)
     msg_note(&f->m, "%s: matching by CPU: %s", f->name, counted);
 }
 
-/* What -vv adds: why no GPU helped, which engine did how much, and the seconds of all threads. */
+/* Prints what -vv adds: why no GPU was used, how much each engine did, and the seconds of all
+ * threads. */
 static void report_work(struct file *f, struct pipeline *p, const struct pipeline_stats *s)
 {
-    /* Tenths say enough; who wants to calculate with them gives -vvv. */
+    /* Tenths of a second are enough; -vvv gives milliseconds, for calculating. */
     const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
     const unsigned long long segments = s->cpu_segments + s->gpu_segments;
     char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
@@ -62,12 +63,12 @@ static void report_work(struct file *f, struct pipeline *p, const struct pipelin
     report_counters(f, s);
 }
 
-/* The time to store, 0 if there is none. */
+/* The time for the header; 0 if there is none to store. */
 static uint32_t time_to_store(struct file *f)
 {
     const time_t t = f->in_stat.st_mtim.tv_sec;
 
-    /* A pipe has no time. */
+    /* A pipe has no time of its own. */
     if (f->o->no_time || !S_ISREG(f->in_stat.st_mode))
         return 0;
     if (t > 0 && t <= UINT32_MAX)
@@ -76,7 +77,7 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* Says what became of the job; returns whether all is well. */
+/* Prints what became of the job.  True if all is well. */
 static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
     const struct pipeline_stats *stats = &job->stats;
@@ -85,15 +86,13 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     case PIPELINE_OK:
         break;
     case PIPELINE_READ_ERROR:
-        if (job->error_number == PIPELINE_SHORTER) {
-            f->retry = RETRY_CHANGED;
-            msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
-        } else {
-            file_io_error(f, f->name, job->error_number);
-        }
+        if (job->error_number == PIPELINE_SHORTER)
+            file_became_shorter(f);
+        else
+            file_read_error(f, job->error_number);
         return false;
     case PIPELINE_WRITE_ERROR:
-        file_io_error(f, file_output_in_messages(f), job->error_number);
+        file_write_error(f, job->error_number);
         return false;
     case PIPELINE_NO_MEMORY:
         file_out_of_memory(f);
@@ -119,7 +118,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
 
 bool compress_make_header(struct file *f)
 {
-    /* A name that had to be shortened can only be had back from the header. */
+    /* If the output's name was shortened, only the header has the whole name. */
     const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
 
     f->header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
@@ -148,7 +147,7 @@ bool compress_begin(struct file *f, struct pipeline_job *job)
 
 void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engine)
 {
-    /* Beside others, it would be one of several. */
+    /* While several files are under way, the line shows no engine: each may have another. */
     progress_update(f->progress, &f->shown, in, out, f->m.collect ? "" : engine);
 }
 

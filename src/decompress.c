@@ -1,5 +1,5 @@
 /*
- * decompress.c - one file, decompressed, tested or listed (decompress.h)
+ * decompress.c - decompresses, tests or lists one file (decompress.h)
  */
 #include "config.h"
 
@@ -18,16 +18,16 @@
 #include "src/progress.h"
 #include "src/testing.h"
 
-/* What decompression's reading and writing need to know. */
+/* The context of read_input and write_output. */
 struct file_reader {
     struct file *f;
-    struct expansion *expansion; /* or NULL: one thread does it */
+    struct expansion *expansion; /* NULL if one thread does all the work */
     bool is_announced;           /* the line with the file's name was begun */
-    bool has_told_extra;         /* note_extra has said it */
-    uint64_t in, out;            /* bytes so far */
+    bool has_told_extra;         /* note_extra has printed its message */
+    uint64_t in, out;            /* bytes read and written so far */
 };
 
-/* Whether the work is to go on; otherwise errno is set. */
+/* Whether the work should go on.  False with errno set if it was cancelled. */
 static bool goes_on(const struct file_reader *r)
 {
     if (r->f->is_cancelled == NULL || !*r->f->is_cancelled)
@@ -70,12 +70,12 @@ static int write_output(void *ctx, const void *buf, size_t len)
     r->out += len;
     if (r->expansion != NULL)
         show_progress(r);
-    if (r->f->out_fd < 0) /* -t and -l */
+    if (r->f->out_fd < 0) /* -t and -l write nothing */
         return 0;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
 
-/* Says how reading the header, or decompression, ended; returns whether all is well. */
+/* Prints how reading the header, or decompression, ended.  True if all is well. */
 static bool judge(struct file *f, enum gz_status status, const struct gz_info *info)
 {
     const bool discards = f->o->action == ACTION_TEST || f->o->action == ACTION_LIST;
@@ -85,7 +85,10 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     if (status == GZ_NO_MEMORY)
         f->retry = RETRY_MEMORY;
     if (status == GZ_READ_ERROR || status == GZ_WRITE_ERROR) {
-        file_io_error(f, status == GZ_READ_ERROR ? f->name : file_output_in_messages(f), errno);
+        if (status == GZ_READ_ERROR)
+            file_read_error(f, errno);
+        else
+            file_write_error(f, errno);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -148,8 +151,8 @@ static void list(struct file *f, const struct gz_info *info)
     list_print(f->list, &e);
 }
 
-/* Says that a header has an extra field; it can be that of any member.  Unlike gzip, says so once a
- * file: in BGZF every 64 KiB are a member with such a field. */
+/* Prints that a header, of any member, has an extra field.  gzip prints this for each member; we
+ * print it once for a file: in BGZF, every 64 KiB are a member with such a field. */
 static void note_extra(void *ctx, unsigned bytes)
 {
     struct file_reader *r = ctx;
@@ -162,14 +165,14 @@ static void note_extra(void *ctx, unsigned bytes)
     msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);
 }
 
-/* Whether what is wrong is the header of a member after good ones. */
+/* Whether the error is in the header of a member that follows good ones. */
 static bool is_next_member_bad(enum gz_status status, const struct gz_info *info)
 {
     return info->members > 0 && (status == GZ_UNKNOWN_METHOD || status == GZ_ENCRYPTED ||
                                  status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
 }
 
-/* Says what was done by several threads. */
+/* Prints how much several threads did, for -vv. */
 static void report_expansion(struct file *f, const struct pipeline_expansion_stats *stats)
 {
     if (f->o->verbose < 2)
@@ -181,7 +184,8 @@ static void report_expansion(struct file *f, const struct pipeline_expansion_sta
                  stats->runs, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
-/* Says that zlib did ISA-L's work, and what that costs.  Of small files, the cost does not show. */
+/* Prints, for -vv, that zlib was used in place of ISA-L, and what that costs.  For small files, the
+ * cost does not show. */
 static void report_inflate(struct file *f, enum gz_format format)
 {
     const char *why;
@@ -195,7 +199,7 @@ static void report_inflate(struct file *f, enum gz_format format)
                  why);
 }
 
-/* Whether several threads may decompress the file.  (Of standard input, the size says little.) */
+/* Whether several threads may decompress the file.  (The size of standard input says little.) */
 static bool may_expand(const struct file *f)
 {
     return f->o->action != ACTION_LIST &&
@@ -203,15 +207,16 @@ static bool may_expand(const struct file *f)
             (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_region() > 0);
 }
 
-/* Whether that is all there is, and so little that to load ISA-L takes longer. */
+/* Whether the file is the only one, and so small that loading ISA-L would take longer than the
+ * file. */
 static bool is_small(const struct file *f)
 {
     return options_name_one(f->o) && S_ISREG(f->in_stat.st_mode) &&
            (uint64_t)f->in_stat.st_size < INF_SMALL && testing_region() == 0;
 }
 
-/* Opens a stream, with an expansion if there can be one.  If memory is short, what others hold is given back,
- * and one thread does the work.  NULL if that does not help. */
+/* Opens a stream, with an expansion if there can be one.  If memory is short, gives back what the
+ * pipeline keeps, and lets one thread do the work.  NULL if that does not help. */
 static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, struct gz_info *info,
                                      struct pipeline *p)
 {
@@ -259,7 +264,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     }
     status = gz_read_header(s);
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
-        status = GZ_NOT_GZIP; /* what would be copied if it were not for -l */
+        status = GZ_NOT_GZIP; /* such a file would be copied, were it not for -l */
     if (status != GZ_OK) {
         ok = judge(f, status, &info);
     } else if (!decompress_restore_name(f, &info) || !file_open_output(f)) {
@@ -270,14 +275,15 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP)
             expansion_begin(reader.expansion);
         status = gz_run(s);
-        /* A worker may have written. */
+        /* A worker may have written, and workers block SIGPIPE. */
         if (status == GZ_WRITE_ERROR && !f->m.collect)
             cleanup_signal_for(errno);
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
         ok = judge(f, status, &info) && file_is_unchanged(f);
-        /* gzip lists only what ends where its data ends, and of standard input says no more. */
+        /* gzip lists only a file that ends where its data ends, and for standard input prints no
+         * more. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
         if (ok && f->o->action == ACTION_LIST && ends)
             list(f, &info);

@@ -1,5 +1,5 @@
 /*
- * decompress.h - one file, decompressed, tested or listed
+ * decompress.h - decompresses, tests or lists one file
  */
 #ifndef GZLZSS_SRC_DECOMPRESS_H
 #define GZLZSS_SRC_DECOMPRESS_H
@@ -7,12 +7,12 @@
 #include "compat/status.h"
 #include "src/files.h"
 
-/* The work on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST; by the crew of
- * that pipeline, or by one thread if it is NULL. */
+/* Works on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST.  The crew of
+ * pipeline p helps; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
-/* Gives the output the name, and the time, that the header has, if it is to have them: before it is
- * opened.  False, with a message, if that cannot be. */
+/* Gives the output the name and the time that are in the header, as far as the options say so.
+ * Call it before the output is opened.  False, with a message, if that fails. */
 bool decompress_restore_name(struct file *f, const struct gz_info *info);
 
 #endif

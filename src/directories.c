@@ -61,7 +61,7 @@ bool directory_is_same(const struct directory *a, const struct directory *b)
 struct directory *directory_of(struct last_directory *last, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
-    /* A name that ends with a slash is a directory's, if anything's, and used as a whole. */
+    /* A name that ends with a slash can only be a directory, and is used as a whole. */
     const bool is_whole = operand[length] == '\0' || strcmp(operand, "-") == 0;
     int fd = -1;
 

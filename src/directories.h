@@ -1,8 +1,8 @@
 /*
- * directories.h - directories that files are reached through, open as long as somebody uses them
+ * directories.h - directories that files are reached through, open as long as they have users
  *
- * A file is reached through its directory's descriptor, so that what is removed is what was read even
- * if names above it change meanwhile.
+ * A file is reached through its directory's descriptor.  So the file that is removed is the file
+ * that was read, even if names above it change meanwhile.
  */
 #ifndef GZLZSS_DIRECTORIES_H
 #define GZLZSS_DIRECTORIES_H
@@ -11,37 +11,41 @@
 #include <sys/types.h>
 
 struct directory {
-    bool is_open; /* false: names are used as they are, from where the program was started */
-    int fd;       /* AT_FDCWD if it is not open */
-    dev_t device; /* which directory it is, if it is open */
-    ino_t inode;
-    unsigned users; /* directories.c's */
+    bool is_open;   /* false: names are relative to the working directory */
+    int fd;         /* a descriptor of the directory; AT_FDCWD if it is not open */
+    dev_t device;   /* if open: with `inode`, identifies the directory */
+    ino_t inode;    /* if open: see `device` */
+    unsigned users; /* how many users; only directories.c uses this */
 };
 
-/* Makes a directory of fd, which it owns from now on, for one user.  If fd is -1 or fstat fails,
- * the directory is not open.  NULL if memory is short: fd is closed. */
+/* Makes a directory of fd, with one user.  The directory owns fd from now on.  If fd is -1 or fstat
+ * fails, the directory is not open.  NULL if memory is short: then fd is closed. */
 struct directory *directory_new(int fd);
 
-/* One more user; one user less.  Without users, the directory is closed and freed.  d may be NULL
- * in the latter. */
+/* Counts one more user. */
 void directory_use(struct directory *d);
+
+/* Counts one user less.  After the last user, closes and frees the directory.  d may be NULL. */
 void directory_release(struct directory *d);
 
-/* Whether it has one user only. */
+/* Whether the directory has exactly one user. */
 bool directory_is_unshared(const struct directory *d);
 
-/* Whether both are the same directory. */
+/* Whether a and b are the same directory.  False if only one is open. */
 bool directory_is_same(const struct directory *a, const struct directory *b);
 
-/* The directory of an operand, kept for the operand after it. */
+/* The directory of the last operand, kept for the next.  All zeros at first. */
 struct last_directory {
-    struct directory *directory; /* or NULL; this is one user of it */
-    char *name;                  /* its name, up to and with the slash */
+    struct directory *directory; /* or NULL; the struct is one of its users */
+    char *name;                  /* the directory's name, with the slash at its end */
 };
 
-/* Opens the directory that an operand is in, unless it is that of the operand before.  Standard
- * input is in none.  A caller that keeps it must count as a user.  NULL if memory is short. */
+/* Opens the directory that an operand is in, unless it is the directory of the last operand.  The
+ * directory of standard input ("-") is not open.  A caller that keeps the result must call
+ * directory_use.  NULL if memory is short. */
 struct directory *directory_of(struct last_directory *last, const char *operand);
+
+/* Releases the directory that is kept. */
 void directory_forget(struct last_directory *last);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * files.c - what happens to a file whether it is compressed or decompressed (files.h)
+ * files.c - what compression and decompression of a file have in common (files.h)
  *
  * The order of the steps keeps data safe.  The output is created under a name that did not exist.
  * Until it is complete, any failure and any signal removes it.  The input is removed only after the
- * output was written, given its attributes and closed without an error.
+ * output was written, given its attributes and closed without an error.  Keep this order when you
+ * add a step.
  *
  * Messages, and the order of the checks, are GNU gzip's.
  */
@@ -22,17 +23,18 @@
 #include "src/names.h"
 #include "src/progress.h"
 
-/* Notes whether an error may be gone when nothing else is under way. */
+/* Notes whether the error may go away when no other file is under way. */
 static void note_retry(struct file *f, int error)
 {
-    /* A file that may not grow ends the program by a signal, which is for when its turn comes. */
+    /* A file that hits the limit on file sizes (EFBIG) ends the program by a signal.  If the file
+     * is one of several under way, leave that for when its turn comes. */
     if (error == ENOSPC || error == EDQUOT || (error == EFBIG && f->m.collect))
         f->retry = RETRY_ROOM;
     else if (error == ENOMEM || error == EMFILE || error == ENFILE)
         f->retry = RETRY_MEMORY;
 }
 
-/* An error that has to do with a file; gzip leaves out a name that is empty. */
+/* Prints an error about a file.  As gzip does, leaves out an empty name. */
 static void name_error(struct file *f, const char *name, int error)
 {
     note_retry(f, error);
@@ -42,11 +44,28 @@ static void name_error(struct file *f, const char *name, int error)
         msg_error(&f->m, "%s: %s", name, strerror(error));
 }
 
-void file_io_error(struct file *f, const char *name, int error)
+/* An error in reading or writing `name`. */
+static void io_error(struct file *f, const char *name, int error)
 {
     note_retry(f, error);
     msg_data_error(&f->m, "%s: %s", name, strerror(error));
     f->m.stop = true;
+}
+
+void file_read_error(struct file *f, int error)
+{
+    io_error(f, f->name, error);
+}
+
+void file_write_error(struct file *f, int error)
+{
+    io_error(f, file_output_in_messages(f), error);
+}
+
+void file_became_shorter(struct file *f)
+{
+    f->retry = RETRY_CHANGED;
+    msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
 }
 
 void file_out_of_memory(struct file *f)
@@ -61,8 +80,8 @@ const char *file_output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* A file's name relative to f's directory, for system calls.  It can have a slash if the user
- * put one into a suffix. */
+/* A file's name relative to f's directory, for system calls.  It can contain a slash if the suffix,
+ * which the user chose, does. */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
@@ -70,7 +89,7 @@ static const char *name_within(const struct file *f, const char *name)
 
 /* --- The input --- */
 
-/* Gets the id of a file: of `name` in the directory fd; with AT_EMPTY_PATH, of fd itself. */
+/* Gets the id of the file `name` in the directory fd; with AT_EMPTY_PATH in flags, of fd itself. */
 static void get_id(struct file_id *id, int fd, const char *name, int flags)
 {
 #ifdef MAX_HANDLE_SZ
@@ -121,7 +140,8 @@ static bool open_stdin(struct file *f)
     return true;
 }
 
-/* Makes the operand and a suffix the file's name; false, with a message, if memory is short. */
+/* Makes the operand with a suffix behind it the input's name.  False, with a message, if memory is
+ * short. */
 static bool append_suffix(struct file *f, const char *suffix)
 {
     char *name = names_join(f->operand, strlen(f->operand), suffix);
@@ -135,7 +155,8 @@ static bool append_suffix(struct file *f, const char *suffix)
     return true;
 }
 
-/* In a walk, a FIFO that nobody writes to counts as empty, as it does to gzip: nobody may ever. */
+/* With --recursive, a FIFO without a writer counts as empty, as in gzip: there may never be a
+ * writer. */
 static void skip_idle_fifo(struct file *f)
 {
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
@@ -150,12 +171,13 @@ static void skip_idle_fifo(struct file *f)
     }
 }
 
-/* Opens the operand, or a file whose name has a suffix more, which users of gunzip leave out. */
+/* Opens the operand.  If it does not exist, tries its name with suffixes, which users of gunzip
+ * leave out. */
 static bool open_by_name(struct file *f)
 {
     const struct options *o = f->o;
-    /* Only a regular file may be removed.  Before it is known to be one, opening must not wait
-     * for the other end of a FIFO.  Only -f follows links. */
+    /* Only a regular file may be removed.  Until the file is known to be regular, opening it must
+     * not wait for the other end of a FIFO (O_NONBLOCK).  Only -f follows links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC |
                       (f->to_stdout && !o->recursive ? 0 : O_NONBLOCK) |
                       (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
@@ -175,14 +197,14 @@ static bool open_by_name(struct file *f)
             f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
             error = errno;
         }
-        /* Of all the names that are missing, the message has the first. */
+        /* If no name exists, the message has the first suffix that was tried. */
         if (f->in_fd < 0 && error == ENOENT && !append_suffix(f, o->suffix))
             return false;
     }
     if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0) {
         skip_idle_fifo(f);
-        /* Files that wait for others are closed, and have to be known again if they may be
-         * removed. */
+        /* A file that waits for others is closed meanwhile.  If it may be removed, its id tells
+         * later whether it is still the same. */
         if (f->m.collect && !o->keep && !f->to_stdout)
             get_id(&f->in_id, f->in_fd, "", AT_EMPTY_PATH);
         return true;
@@ -191,7 +213,7 @@ static bool open_by_name(struct file *f)
     return false;
 }
 
-/* Whether this is a file that may be replaced; if not, says why. */
+/* Whether the input is a file that its output may replace.  If not, prints why. */
 static bool may_be_replaced(struct file *f)
 {
     const struct stat *st = &f->in_stat;
@@ -215,12 +237,12 @@ static bool may_be_replaced(struct file *f)
     return false;
 }
 
-/* Decides what the output is called; false, with a message, if the file is to be left alone. */
+/* Decides the output's name.  False, with a message, if the file must be left alone. */
 static bool name_output(struct file *f)
 {
     const struct options *o = f->o;
     const char *suffix = names_suffix(f->name, o->suffix);
-    /* In a walk, thousands of files may be passed over: they are not worth a message, nor a
+    /* With --recursive, thousands of files may be passed over: they get no message and no
      * status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
 
@@ -264,13 +286,13 @@ bool file_open(struct file *f)
     }
     if (!f->to_stdout && !may_be_replaced(f))
         return false;
-    /* -c takes any name.  For -t and -l the name matters, if only in a walk. */
+    /* -c takes any name.  For -t and -l, the name matters only with --recursive. */
     return (f->to_stdout && action != ACTION_TEST && action != ACTION_LIST) || name_output(f);
 }
 
 /* --- The output --- */
 
-/* Asks whether an existing file may go; only a person at a terminal can say yes. */
+/* Asks whether an existing output may be overwritten.  Only a person at a terminal can say yes. */
 static bool may_overwrite(struct file *f)
 {
     const bool asks = cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO));
@@ -279,7 +301,8 @@ static bool may_overwrite(struct file *f)
 
     if (f->o->force)
         return true;
-    /* The output has appeared since the file was put beside others.  Those before it come first. */
+    /* The output did not exist when the file was submitted.  Ask when the file's turn comes:
+     * questions about earlier files come first. */
     if (asks && f->m.collect) {
         f->retry = RETRY_CHANGED;
         return false;
@@ -300,8 +323,8 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Whether the file that has the output's name is the input: by its own name, which a header can
- * hold, or reached through a link. */
+/* Whether the file that has the output's name is the input itself: by its own name, which a header
+ * can hold, or through a link. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;
@@ -313,8 +336,8 @@ static bool is_input(const struct file *f, const struct stat *old)
              S_ISLNK(operand.st_mode)));
 }
 
-/* Removes the file that has the output's name, or sees to it that the output replaces it; false,
- * with a message, if it has to stay. */
+/* Removes the file that has the output's name, or arranges for the output to replace it.  False,
+ * with a message, if it must stay. */
 static bool replace_old_output(struct file *f)
 {
     const char *output = name_within(f, f->output_name);
@@ -365,7 +388,7 @@ bool file_open_output(struct file *f)
     f->made_temporary = f->output.kind == OUTPUT_TEMPORARY;
     f->is_shortened = shortened;
     if (shortened && compress) {
-        if (!f->m.quiet && f->o->verbose == 0) /* -v says so anyway */
+        if (!f->m.quiet && f->o->verbose == 0) /* -v prints the output's name anyway */
             msg_note(&f->m, "%s compressed to %s", f->name, f->output_name);
     } else if (shortened)
         msg_warning(&f->m, "%s: warning, name truncated", f->output_name);
@@ -379,9 +402,9 @@ static void ignore_failure(int result)
 
 /*
  * Copies the input's times, group, mode and owner to the output, in this order.  The group comes
- * before the mode, which says what that group may do.  The owner comes last: a program may have the
- * right to give files away (CAP_CHOWN) and no other of root's, and then cannot change a file that
- * it gave away.
+ * before the mode, since the mode gives rights to the group.  The owner comes last: a program may
+ * have the right to give files away (CAP_CHOWN) and no other right of root's; it cannot change a
+ * file that it gave away.
  */
 static void copy_attributes(struct file *f)
 {
@@ -392,16 +415,16 @@ static void copy_attributes(struct file *f)
         times[1] = (struct timespec){.tv_sec = f->stored_time};
     if (futimens(f->out_fd, times) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
-    /* Without the right to it, chown fails; gzip ignores that, too. */
+    /* Without the right to change the group, fchown fails.  gzip ignores that, too. */
     ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
     if (fchmod(f->out_fd, mode) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
-    /* What this program has made is its user's already. */
+    /* The output belongs to this program's user already. */
     if (f->in_stat.st_uid != geteuid())
         ignore_failure(fchown(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
 }
 
-/* Has the names in the output's directory put on the disk.  Returns 0 or an errno. */
+/* Writes the names in the output's directory to the disk.  Returns 0 or an errno. */
 static int synchronize_directory(const struct file *f)
 {
     const int fd = openat(f->directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -415,7 +438,7 @@ static int synchronize_directory(const struct file *f)
     return error;
 }
 
-/* Has the output put on the disk, and its name if it has it.  Returns 0 or an errno. */
+/* Writes the output to the disk, and its name if it has its final one.  Returns 0 or an errno. */
 static int synchronize(const struct file *f)
 {
     if (fsync(f->out_fd) != 0 && errno != EINVAL)
@@ -423,7 +446,7 @@ static int synchronize(const struct file *f)
     return f->output.kind == OUTPUT_NAMED ? synchronize_directory(f) : 0;
 }
 
-/* Completes the output; false, with a message, if it cannot be trusted to be there. */
+/* Completes the output.  False, with a message, if it may not be whole on the disk. */
 static bool finish_output(struct file *f)
 {
     int error, close_error;
@@ -436,13 +459,13 @@ static bool finish_output(struct file *f)
     if (error == 0)
         error = close_error;
     if (error != 0)
-        file_io_error(f, f->output_name, error);
+        io_error(f, f->output_name, error);
     return error == 0;
 }
 
 /* --- Whether the input is still what was read --- */
 
-/* Whether the input goes when the output is final. */
+/* Whether the commit removes the input. */
 static bool removes_input(const struct file *f)
 {
     return f->output.kind != OUTPUT_NONE && !f->o->keep;
@@ -453,10 +476,11 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* What the input's name stands for.  With INPUT_UNKNOWN, errno says why. */
+/* What the input's name stands for now.  With INPUT_UNKNOWN, errno says why it cannot be told. */
 enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE, INPUT_UNKNOWN };
 
-/* Looks at what the input's name names now, *st: INPUT_AS_READ if it is the input, written to or not. */
+/* Looks at the file that the input's name names now, and sets *st.  INPUT_AS_READ only means that
+ * it is the same file; is_as_read tells whether it was written to. */
 static enum input look_at_name(const struct file *f, struct stat *st)
 {
     const char *name = name_within(f, f->name);
@@ -477,10 +501,11 @@ static enum input look_at_name(const struct file *f, struct stat *st)
                : INPUT_REPLACED;
 }
 
-/* Whether the input, which is like *st now, was not written to since it was opened.  A program that
- * writes to it can set st_mtim back, but not st_ctim.  st_ctim also changes with the mode, the
- * owner and the number of names.  If one of these differs, it explains the change, and the input
- * counts as not written to. */
+/* Whether the input, which has the attributes *st now, was not written to since it was opened.
+ *
+ * A program that writes to it can set st_mtim back, but not st_ctim.  But st_ctim also changes with
+ * the mode, the owner and the number of names.  If one of these differs, it explains the change,
+ * and the input counts as not written to. */
 static bool is_as_read(const struct file *f, const struct stat *st)
 {
     const struct stat *read = &f->in_stat;
@@ -521,7 +546,7 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
         msg_print(&f->m, " OK\n");
         return;
     }
-    /* gzip has done this by now. */
+    /* gzip has set the time by now, and prints this here. */
     if (f->output.kind != OUTPUT_NONE && f->o->verbose > 1 && f->stored_time != 0 &&
         (f->in_stat.st_mtim.tv_sec != (time_t)f->stored_time || f->in_stat.st_mtim.tv_nsec != 0))
         msg_print(&f->m, "%s: timestamp restored\n", f->output_name);
@@ -533,7 +558,8 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
                   file_output_in_messages(f));
 }
 
-/* Whether there is a line that starts with the name, and that report ends. */
+/* Whether -v prints a line that begins with the file's name (file_announce) and ends with
+ * file_report. */
 static bool is_reported(const struct file *f)
 {
     return f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST;
@@ -574,14 +600,14 @@ void file_finish(struct file *f, bool ok)
 {
     if (!ok || !finish_output(f))
         output_discard(&f->output);
-    /* As long as the input is open, no other file gets its inode number.  But where many files
-     * wait, it takes a quarter more time in all to remove open ones (16 cores, tmpfs, 20,000 files
-     * of 4 KiB). */
+    /* While the input is open, no other file gets its inode number.  But do not keep inputs open if
+     * their ids are known: where many files wait, removing open ones takes a quarter more time in
+     * all (16 cores, tmpfs, 20,000 files of 4 KiB). */
     if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }
 
-/* Closes and frees what is left. */
+/* Closes and frees all that the file still has. */
 static void end(struct file *f)
 {
     output_discard(&f->output);
@@ -593,7 +619,7 @@ static void end(struct file *f)
     f->header = NULL;
 }
 
-/* The same before it is removed.  *error is the errno of INPUT_UNKNOWN, or 0. */
+/* Looks at the input before it is removed.  *error becomes the errno of INPUT_UNKNOWN, or 0. */
 static enum input look_at_input(const struct file *f, int *error)
 {
     struct stat st;
@@ -603,8 +629,8 @@ static enum input look_at_input(const struct file *f, int *error)
     return input == INPUT_AS_READ && !is_as_read(f, &st) ? INPUT_CHANGED : input;
 }
 
-/* Removes the input, but only what was read: data that came later is nowhere else.  `error` is the errno
- * of INPUT_UNKNOWN. */
+/* Removes the input, but only if `input` says that it is what was read: later data exists nowhere
+ * else.  `error` is the errno of INPUT_UNKNOWN. */
 static void remove_input(struct file *f, enum input input, int error)
 {
     if (input == INPUT_CHANGED)
@@ -620,7 +646,7 @@ static void remove_input(struct file *f, enum input input, int error)
 /* Makes the output final.  False, with a message, if that fails. */
 static bool commit_output(struct file *f)
 {
-    /* A name that was there from the start was synchronized with the output. */
+    /* If the output had its name from the start, finish_output has synchronized that. */
     const bool synchronize_name = f->o->synchronous && f->output.kind != OUTPUT_NAMED;
     int error = output_commit(&f->output);
 
@@ -633,8 +659,8 @@ static bool commit_output(struct file *f)
     return error == 0;
 }
 
-/* The commit.  With `may_change`, it goes on even if the input is no longer what was read;
- * without, it does nothing then and returns false, as file_try_commit does. */
+/* Commits the file.  may_change: goes on even if the input is no longer what was read, but does not
+ * remove it then.  Without may_change, does nothing in that case and returns false. */
 static bool commit(struct file *f, bool may_change)
 {
     const bool collect = f->m.collect;
@@ -645,8 +671,8 @@ static bool commit(struct file *f, bool may_change)
     if (f->output.kind == OUTPUT_NONE)
         return true;
     cleanup_hold(&before);
-    /* What is said now is printed once signals may come: a terminal that is stopped makes the program
-     * wait. */
+    /* Collect messages, and print them only after cleanup_release: a stopped terminal would make
+     * the program wait where it can take no signal. */
     f->m.collect = true;
     if (!f->o->keep)
         input = look_at_input(f, &error);

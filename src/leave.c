@@ -1,5 +1,5 @@
 /*
- * leave.c - the end of a program that has used a GPU (leave.h)
+ * leave.c - ends a program that has used a GPU, without a wait for the driver (leave.h)
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 
 #define DESCRIPTORS 256
 
-/* Those that were open at first. */
+/* Descriptors that were open when leave_prepare was called. */
 static bool inherited[DESCRIPTORS] = {true, true, true};
 
 void leave_prepare(void)
@@ -38,15 +38,17 @@ void leave_prepare(void)
         inherited[fd] = (descriptors[fd].revents & POLLNVAL) == 0;
 }
 
-/* So many may lie there: some take notice only now and then. */
+/* The number of zombies from which leave starts no child.  Some processes wait for their children
+ * only now and then, so a few zombies mean nothing. */
 #define ZOMBIES_MAX 16
 
-/* Processes that are looked at for this, at most: some 10 ms. */
+/* The most processes to look at for zombies.  1000 take some 10 ms. */
 #define LOOKS_MAX 1000
 
 #ifdef LEAVE_HAS_CHILD
 
-/* Gets what /proc says of a process, "PID (NAME) STATE PARENT ...": *rest is the part from ") STATE" on. */
+/* Reads /proc/PID/stat, "PID (NAME) STATE PARENT ...".  *rest points to the part from ") STATE"
+ * on. */
 static bool read_stat(pid_t pid, char line[256], const char **rest)
 {
     char path[32];
@@ -61,8 +63,8 @@ static bool read_stat(pid_t pid, char line[256], const char **rest)
     return *rest != NULL;
 }
 
-/* How many dead children the process has that were called `name`; ZOMBIES_MAX if that cannot be seen, or
- * takes more than *looks. */
+/* The number of zombies that are children of the process and were called `name`.  ZOMBIES_MAX if
+ * that cannot be seen, or takes more looks than *looks. */
 static int count_dead_children(pid_t pid, const char *name, int *looks)
 {
     char path[64], line[256], dead[24];
@@ -70,7 +72,7 @@ static int count_dead_children(pid_t pid, const char *name, int *looks)
     FILE *children;
     int child, count = 0;
 
-    /* An orphan goes to the first thread, as long as that one is alive. */
+    /* An orphan becomes a child of the process's first thread, as long as that lives. */
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
     children = fopen(path, "re");
     if (children == NULL)
@@ -86,14 +88,14 @@ static int count_dead_children(pid_t pid, const char *name, int *looks)
     return count;
 }
 
-/* The parent of a process; 0 if that is outside of what this process sees, -1 if it cannot be told. */
+/* The parent of a process; 0 if the parent is in another PID namespace, -1 if it cannot be told. */
 static pid_t parent_of(pid_t pid)
 {
     char line[256], state;
     const char *rest;
     int parent;
 
-    /* Of a process whose first thread has ended, another thread gets the orphans. */
+    /* If a process's first thread has ended, another thread gets the orphans. */
     if (!read_stat(pid, line, &rest) || sscanf(rest, ") %c %d", &state, &parent) != 2 ||
         state == 'Z')
         return -1;
@@ -101,10 +103,10 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * How many dead children of earlier runs a process has that takes no notice of them; ZOMBIES_MAX if that
- * cannot be seen.  An orphan goes to the nearest ancestor that has asked for orphans
- * (PR_SET_CHILD_SUBREAPER), or else to process 1.  Nothing says which ancestors have asked: so of all of
- * them, the one that has most counts.
+ * The number of zombies from earlier runs; ZOMBIES_MAX if that cannot be seen.  An orphan goes to
+ * the nearest ancestor that has asked for orphans (PR_SET_CHILD_SUBREAPER), or else to process 1.
+ * Nothing tells which ancestors have asked.  So the result is the largest number that any ancestor
+ * has.
  */
 static int count_zombies(void)
 {
@@ -113,7 +115,7 @@ static int count_zombies(void)
     pid_t pid = getpid();
 
     prctl(PR_GET_NAME, name);
-    /* /proc may be that of another namespace, where the same numbers are other processes. */
+    /* /proc may belong to another namespace, where the same numbers mean other processes. */
     if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || atoi(self) != pid)
         return ZOMBIES_MAX;
     for (pid = getppid(); most < ZOMBIES_MAX; pid = parent_of(pid)) {
@@ -130,8 +132,8 @@ static int count_zombies(void)
     return most;
 }
 
-/* Waits for the end of the process that the descriptor is about.  The parent's thread-local data
- * are this thread's as well, and that thread may still be at work: so nothing but a system call. */
+/* Waits until the process of the pidfd *argument ends.  The child shares thread-local data with a
+ * thread of the parent that may still run: so do nothing here but a system call. */
 static int stay(void *argument)
 {
     struct pollfd parent = {.fd = *(int *)argument, .events = POLLIN};
@@ -142,7 +144,7 @@ static int stay(void *argument)
 
 static void leave_child(void)
 {
-    /* Both outlive this function, and this process. */
+    /* The child uses both after this function, and this process, have ended. */
     static _Alignas(64) unsigned char stack[16384];
     static int self;
     sigset_t all;
@@ -154,7 +156,7 @@ static void leave_child(void)
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
-    /* No signal to this process when it ends: only one that has taken it over will see that. */
+    /* The child sends no signal when it ends: only a process that has adopted it notices. */
     (void)clone(stay, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &self);
 }
 

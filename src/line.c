@@ -13,13 +13,14 @@
 #include "src/line.h"
 #include "src/names.h"
 
-/* Files under way for each thread; and at the levels at which a GPU takes 10 ms and more for a
- * batch, however little is in it.  With more of them, others get further ahead of a file that takes
- * long, and a signal undoes more outputs. */
+/* The most files under way for each thread, and the same at the slow levels, where a GPU takes 10
+ * ms or more for a batch, however little is in it.  With more files, others get further ahead of a
+ * file that takes long, but a signal undoes more outputs. */
 #define FILES_PER_THREAD 64
 #define FILES_PER_THREAD_SLOW 256
 
-/* How many files under way have a hash of that, modulo these. */
+/* Counts of files under way are kept by the hash of their name and of their directory, modulo
+ * these.  Smaller tables make has_relative and line_is_busy search the line more often. */
 #define NAMES (1 << 14)
 #define DIRECTORIES (1 << 10)
 
@@ -27,12 +28,12 @@ struct counts {
     unsigned names[NAMES], directories[DIRECTORIES];
 };
 
-/* A file under way beside others, or one that will be worked on again. */
+/* A file that is under way, or that will be worked on again. */
 struct entry {
-    struct file file; /* of whose directory the entry is a user */
+    struct file file; /* the entry is a user of file.directory */
     struct pipeline_job job;
     struct line *line;
-    struct entry *next; /* under way, or to be worked on again */
+    struct entry *next; /* the next in its list: files under way, or files to work on again */
     uint64_t hash;      /* names_hash of the name */
     char name[];        /* the file's operand */
 };
@@ -48,7 +49,7 @@ void line_free(struct line *l)
     free(l->counts);
 }
 
-/* The callbacks of jobs beside others (struct pipeline_job), which any thread calls. */
+/* The callbacks of these jobs (struct pipeline_job).  Any thread calls them. */
 
 static bool begin_beside(struct pipeline_job *job)
 {
@@ -90,10 +91,10 @@ static void undo(struct entry *e)
     msg_discard(&e->file.m);
 }
 
-/* Undoes it, and puts the file in line to be worked on again. */
+/* Undoes what was done to the file, and puts it in line to be worked on again. */
 static void put_in_line(struct line *l, struct entry *e)
 {
-    /* Those after it cannot be made final before it: what is not done yet, need not be. */
+    /* Later files cannot be made final before this one: cancel those that are not done yet. */
     if (l->again == NULL)
         pipeline_cancel(l->run->pipeline);
     undo(e);
@@ -102,12 +103,13 @@ static void put_in_line(struct line *l, struct entry *e)
     l->again_end = &e->next;
 }
 
-/* The counts that a file under way is in. */
+/* The count of files under way whose names have this hash. */
 static unsigned *count_of_name(const struct line *l, uint64_t hash)
 {
     return &l->counts->names[hash % NAMES];
 }
 
+/* The count of files under way in directories with this hash. */
 static unsigned *count_of_directory(const struct line *l, const struct directory *d)
 {
     return &l->counts->directories[(d->inode ^ d->device) % DIRECTORIES];
@@ -137,7 +139,7 @@ static void finish_first(struct line *l)
     free_entry(e);
 }
 
-/* Works on a file again, alone.  If it has become a directory meanwhile, it is left as it is. */
+/* Works on a file again, alone.  If it has become a directory meanwhile, leaves it as it is. */
 static void do_again(struct line *l, const struct entry *e)
 {
     const int fd = alone_do(l->run, e->name, e->file.directory);
@@ -146,9 +148,9 @@ static void do_again(struct line *l, const struct entry *e)
         close(fd);
 }
 
-/* Works on the files in line, one after the other; none is under way.  The first in line is the
- * one that failed.  If it had no room on the disk, no files are worked on side by side from now
- * on; if it had no memory or descriptors, half as many. */
+/* Works on the files in line, one after the other.  No file is under way.  The first in line is the
+ * one that failed.  If the disk was full, no files are worked on side by side from now on; if
+ * memory or descriptors were short, half as many. */
 static void again(struct line *l)
 {
     struct entry *e = l->again;
@@ -176,7 +178,7 @@ void line_drain(struct line *l)
     again(l);
 }
 
-/* Whether one of two files may be the other's output: by their names, in the same directory. */
+/* Whether one of two files may be the other's output, by their names, in the same directory. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash && directory_is_same(a->file.directory, b->file.directory);
@@ -203,7 +205,8 @@ bool line_is_busy(const struct line *l, const struct directory *d)
     return false;
 }
 
-/* Finds out how many files may be under way, and makes the pipeline; false if there can be none. */
+/* Finds out how many files may be under way, and makes the pipeline.  False if no files can be
+ * worked on side by side. */
 static bool ready_for_side_by_side(struct line *l)
 {
     if (!run_need_limits(l->run))
@@ -223,7 +226,7 @@ static bool ready_for_side_by_side(struct line *l)
     return l->run->side_by_side && run_need_pipeline(l->run, 0) && l->run->pipeline != NULL;
 }
 
-/* The entry for a file; NULL if memory is short. */
+/* Makes the entry for a file; NULL if memory is short. */
 static struct entry *new_entry(struct line *l, const char *name, struct directory *directory,
                                uint64_t size, uint64_t to_come)
 {
@@ -275,7 +278,7 @@ bool line_submit(struct line *l, const char *name, struct directory *directory, 
         finish_first(l);
     if (l->again != NULL)
         line_drain(l);
-    /* By now the run may have ended, or there is nothing side by side any more. */
+    /* Meanwhile the run may have ended, or files may no longer be worked on side by side. */
     if (l->run->m->stop || !l->run->side_by_side || !pipeline_submit(l->run->pipeline, &e->job)) {
         free(e);
         return false;

@@ -1,5 +1,5 @@
 /*
- * list.c - what -l prints (list.h)
+ * list.c - prints the list of -l (list.h)
  */
 #include "config.h"
 
@@ -8,7 +8,7 @@
 
 #include "src/list.h"
 
-/* Characters of a size, and the heading of what only -v shows before the sizes. */
+/* Characters of a size, and the part of the heading that only -v shows. */
 #define COLUMN 19
 #define DETAILS "method  crc     date  time  "
 
@@ -17,7 +17,7 @@ void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole)
     snprintf(text, LIST_RATIO_SIZE, "%5.1f%%", whole == 0 ? 0.0 : 100.0 * saved / whole);
 }
 
-/* Sizes and a name, with the ratio between them, where `overhead` is not counted. */
+/* Prints sizes, ratio and a name.  `overhead` is left out of the ratio. */
 static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name,
                         bool with_sizes)
 {
@@ -47,7 +47,7 @@ void list_print(struct list *l, const struct list_entry *e)
 
         if (localtime_r(&e->time, &tm) != NULL)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
-        /* As gzip does, which has all bits set in a long where there is no CRC. */
+        /* gzip, too, prints a long with all bits set where there is no CRC. */
         printf("%-5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
     print_sizes(e->packed, e->original, e->overhead, e->name, true);
@@ -62,7 +62,7 @@ void list_print_totals(struct list *l)
         return;
     if (l->verbose)
         printf("%*s", (int)sizeof(DETAILS) - 1, "");
-    /* As gzip does: of the headers, only the last file's is left out. */
+    /* gzip, too, leaves out only the last file's header and trailer. */
     print_sizes(l->packed, l->original, l->overhead, "(totals)", l->verbose || !l->quiet);
 }
 

@@ -1,5 +1,5 @@
 /*
- * main.c - the command: options, then one operand after another
+ * main.c - the command: reads the options, then works on one operand after another
  */
 #include "config.h"
 
@@ -28,10 +28,10 @@ static void print_line(void *ctx, const char *text)
     puts(text);
 }
 
-/* Makes sure that the three standard descriptors are taken: a file opened in the place of one would
- * get what is meant for the terminal.  Each that is closed becomes one of the root directory, which
- * is always there; reading and writing fail then, as they would without.  False if there is none to
- * be had. */
+/* Makes sure that descriptors 0 to 2 are in use.  A file opened in the place of one would get what
+ * is meant for the terminal.  Each that is closed is opened on the root directory, which always
+ * exists; reading and writing it fails, as it would if it were closed.  False if that cannot be
+ * opened. */
 static bool take_standard_descriptors(bool *stdin_is_closed)
 {
 #ifdef O_PATH
@@ -47,8 +47,8 @@ static bool take_standard_descriptors(bool *stdin_is_closed)
     return true;
 }
 
-/* Tells the GPU's driver how many queues to make, unless the user does.  No thread may run yet:
- * others read the environment. */
+/* Tells the GPU's driver how many queues to make, unless the user does.  Call it before any thread
+ * runs, as others read the environment. */
 static void choose_queues(const struct lz_level *level)
 {
     const int queues = gpu_queues(level);
@@ -60,10 +60,11 @@ static void choose_queues(const struct lz_level *level)
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", text, 0);
 }
 
-/* Some file systems tell only now that there was no room. */
+/* Closes standard output, and reports errors: some file systems only now report that the disk is
+ * full. */
 static void close_stdout(const struct options *o, struct messages *m)
 {
-    /* What was wrong before this has left no errno. */
+    /* An earlier error has left no errno. */
     int error = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
 
     if (error == 0 && o->synchronous && o->to_stdout && fsync(STDOUT_FILENO) != 0)
@@ -74,7 +75,7 @@ static void close_stdout(const struct options *o, struct messages *m)
         msg_data_error(m, "stdout: %s", strerror(error));
 }
 
-/* Does all of it; returns the exit status. */
+/* Does all the work of the command.  Returns the exit status. */
 static int run(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
@@ -83,7 +84,7 @@ static int run(int argc, char **argv)
     bool may_exit = true, stdin_is_closed;
 
     if (!take_standard_descriptors(&stdin_is_closed))
-        return STATUS_ERROR; /* whatever was said could end up in a file */
+        return STATUS_ERROR; /* print nothing: the message could end up in a file */
     if (!options_parse(&o, argc, argv, &m)) {
         options_free(&o);
         return m.status;
@@ -106,7 +107,7 @@ static int run(int argc, char **argv)
         gpu_list_devices(print_line, NULL);
         break;
     default:
-#ifdef HAVE_CUDA /* without it, leave is never called (pipeline_leave) */
+#ifdef HAVE_CUDA /* without CUDA, leave is never called (pipeline_leave) */
         leave_prepare();
 #endif
         choose_queues(pipeline_level(&o.pipeline));
@@ -125,15 +126,15 @@ static int run(int argc, char **argv)
 
 /* --- Where the stack is small --- */
 
-/* With less, the work is done in a thread that has a stack of its own: the loader and ISA-L take some 8 KiB
- * each. */
+/* With a smaller stack than this, the work is done in a thread with a stack of its own.  The loader
+ * and ISA-L take some 8 KiB each. */
 #define STACK_MIN ((rlim_t)128 << 10)
 
-/* What that thread needs. */
+/* The arguments and the result of that thread. */
 struct call {
     int argc;
     char **argv;
-    sigset_t signals; /* that the process blocks */
+    sigset_t signals; /* the signals that the process blocks */
     int status;
 };
 
@@ -146,8 +147,8 @@ static void *run_call(void *argument)
     return NULL;
 }
 
-/* Runs in a thread, which is the only one that takes signals then, as the main thread is elsewhere.  False
- * if there is none to be had. */
+/* Runs the command in a thread and waits for it.  Only that thread takes signals meanwhile.  False
+ * if no thread can be started. */
 static bool run_in_thread(struct call *c)
 {
     pthread_t thread;

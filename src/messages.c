@@ -1,5 +1,5 @@
 /*
- * messages.c - everything the command says on standard error, and the exit status that follows
+ * messages.c - prints everything that the command says on standard error; keeps the exit status
  * (messages.h)
  */
 #include "config.h"
@@ -12,11 +12,12 @@
 #include "src/messages.h"
 #include "src/progress.h"
 
-/* Bytes of a message that needs no more memory than a small stack has.  Names are the only long part. */
+/* The longest message that is put together on the stack, which may be small.  Only names make
+ * messages longer. */
 #define MESSAGE_MAX 1000
 
-/* Prints the text, or adds it to what is collected.  If memory is short, it comes too early, which
- * is better than not at all. */
+/* Prints the text, or adds it to the collected messages.  If memory is short, prints it at once:
+ * better too early than not at all. */
 static void append(struct messages *m, const char *text, size_t length)
 {
     if (m->collect && m->length + length > m->room) {
@@ -38,8 +39,8 @@ static void append(struct messages *m, const char *text, size_t length)
     }
 }
 
-/* Puts line[0..start), what the format makes, and `after`, in one piece.  The line has to have room
- * for it, or else it is put together in more memory; if there is none, it is cut. */
+/* Prints line[0..start), the formatted text, and `after`, in one piece.  If `line` has no room for
+ * all, allocates memory; if that is short, cuts the text. */
 static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, const char *after,
                      const char *format, va_list args)
 {
@@ -67,8 +68,8 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         free(text);
 }
 
-/* `before`, the program's name, the source, what the format makes, and the line's end.  Standard
- * error has no buffer: what is printed in pieces could be mixed with another process's. */
+/* Prints `before`, the program's name, the source, the formatted text, and the line's end, in one
+ * piece.  Standard error has no buffer: separate pieces could mix with another process's output. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];

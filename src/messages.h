@@ -1,9 +1,10 @@
 /*
- * messages.h - everything the command says on standard error, and the exit status that follows
+ * messages.h - prints everything that the command says on standard error; keeps the exit status
  *
- * Messages are GNU gzip's, word for word, after the name the program was called by.  What belongs
- * to one file of many that are worked on side by side is collected, and printed when that file's
- * turn comes, so that it reads as if one had been done after the other.
+ * Messages are GNU gzip's, word for word, after the name by which the program was called.
+ *
+ * When several files are under way, each file's messages are collected.  They are printed when the
+ * file's turn comes, so that the text reads as if one file had been done after the other.
  */
 #ifndef GZLZSS_MESSAGES_H
 #define GZLZSS_MESSAGES_H
@@ -16,42 +17,48 @@ struct progress;
 /* gzip's exit statuses. */
 enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 
-/* One for the command, and one for each file.  All zero but `program` is a good start. */
+/* The command has one, and each file has one.  Zero all fields but `program` at first. */
 struct messages {
-    const char *program; /* what the command was called by, without directories */
-    const char *source;  /* where what is wrong comes from, said before it; NULL: nothing is */
-    bool quiet;          /* no warnings, though they count */
-    enum status status;
-    bool stop; /* gzip would end here, without the operands that are left; for callers to set */
+    const char *program; /* the name by which the command was called, without directories */
+    /* Printed before messages: the variable that an option comes from; NULL: none. */
+    const char *source;
+    bool quiet;         /* prints no warnings; they still count for the status */
+    enum status status; /* the exit status so far */
+    bool stop;          /* set by callers: gzip would end here, and leave out the other operands */
 
-    struct progress *progress; /* whose line is removed before anything is printed, or NULL */
+    struct progress *progress; /* its line is removed before anything is printed; may be NULL */
 
-    bool collect; /* keep what is said until msg_flush or msg_discard */
-    char *text;   /* this, text[0..length), in `room` bytes */
+    bool collect; /* collect messages until msg_flush or msg_discard */
+    char *text;   /* text[0..length): the messages collected, in `room` bytes */
     size_t length, room;
 };
 
-/* Each is one line: "PROGRAM: ", what the format makes, and the line's end.  An error makes the
- * status STATUS_ERROR; a warning makes it STATUS_WARNING if it was STATUS_OK, and is not printed
- * when `quiet`; a note is just printed. */
+/* Prints an error, one line: "PROGRAM: ", the formatted text, and the line's end.  Sets the status
+ * to STATUS_ERROR. */
 void msg_error(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints a warning, as msg_error prints an error, but nothing if m->quiet.  Sets the status to
+ * STATUS_WARNING if it was STATUS_OK. */
 void msg_warning(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints a note, as msg_error prints an error.  The status stays. */
 void msg_note(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An error in the data, or in reading or writing it: before it gzip begins a new line. */
+/* Prints an error in the data, or in reading or writing it.  As in gzip, a new line comes before
+ * it.  Sets the status to STATUS_ERROR. */
 void msg_data_error(struct messages *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What the format makes, as it is; the status stays. */
+/* Prints the formatted text as it is.  The status stays. */
 void msg_print(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints what was collected and frees it. */
+/* Prints the collected messages and frees them. */
 void msg_flush(struct messages *m);
 
-/* Frees what was collected without printing it. */
+/* Frees the collected messages without printing them. */
 void msg_discard(struct messages *m);
 
-/* Makes `from`'s status `to`'s, if it is worse. */
+/* Copies the status of `from` to `to` if it is worse. */
 void msg_merge_status(struct messages *to, const struct messages *from);
 
 #endif

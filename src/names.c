@@ -10,7 +10,7 @@
 
 #include "src/names.h"
 
-/* Those that gunzip takes off by itself; none is the end of another. */
+/* The suffixes that gunzip removes without being told.  None is the end of another. */
 static const char *const known[] = {".gz", ".z", ".taz", ".tgz", "-gz", "-z", "_z"};
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
@@ -40,7 +40,8 @@ static bool is_tail_of_known(const char *own)
 /* The suffix that name[0..length) ends in, or NULL. */
 static const char *find_suffix(const char *name, size_t length, const char *own)
 {
-    /* With -S gz, "f.gz" is "f" compressed, not "f.": known suffixes go before a tail of one. */
+    /* With -S gz, "f.gz" is the output of "f", not of "f.": so a known suffix goes before a suffix
+     * that is its end. */
     const bool own_last = is_tail_of_known(own);
 
     if (!own_last && has_suffix(name, length, own))
@@ -102,7 +103,7 @@ bool names_shorten(char *name, const char *own)
 
     if (end == NULL || end == base)
         return false;
-    /* "f." and "gz" made a ".gz", of which gzip keeps the "gz" alone. */
+    /* With -S gz, "f." became "f.gz".  gzip keeps only the "gz" of that. */
     if (own != NULL && strlen(own) < strlen(end))
         strcpy(end, own);
     suffix = strlen(end);
@@ -123,7 +124,7 @@ bool names_shorten(char *name, const char *own)
                 break;
         }
     }
-    /* Nothing but dots and single bytes, or no suffix to keep. */
+    /* All parts have one byte, or there is no suffix to keep. */
     base = end - 1;
     while (suffix > 0 && base > names_base(name) && *base != '.')
         base--;

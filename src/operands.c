@@ -1,19 +1,22 @@
 /*
- * operands.c - one operand after another, through directories, and files side by side
+ * operands.c - works on one operand after another, through directories, and files side by side
  *
- * All files of a run are jobs of one pipeline, whose threads, and perhaps GPUs, work on several of
- * them at a time.  That does not change what is written.  It must not change anything else either:
+ * All files of a run are jobs of one pipeline, whose threads, and perhaps GPUs, work on several
+ * files at a time.  That does not change what is written.  It must not change anything else either:
  *
- * - Files are made final, and messages printed, in order, by the main thread (file_commit).  If
- *   gzip would have ended at a file, those after it are undone.
- * - A file waits for one under way that may be its output, or another name of it.
- * - Files that the user may be asked about, and all that are not regular files, are worked on
+ * - The main thread makes files final, and prints their messages, in order (file_commit).  If gzip
+ *   would have ended at a file, all later files are undone.
+ * - A file waits for each file under way that may be its output, or another name of it.
+ * - Files about which the user may be asked, and all that are not regular files, are worked on
  *   alone.
- * - A file may change after it was read, while it waits for others.  It is worked on again when its
- *   turn comes.  gzip would not have looked at it before.
- * - Several files at a time need more room on the disk, more memory and more descriptors.  A file
- *   that fails for want of these is worked on again, alone (again).  Before that, all files before
- *   it are made final, and those after it are undone.
+ * - A file may change after it was read, while it waits for others.  gzip would not have read it so
+ *   early.  So it is worked on again when its turn comes.
+ * - Several files at a time need more disk space, more memory and more descriptors.  A file that
+ *   fails for want of these is worked on again, alone (`again` in line.c).  Before that, all
+ *   earlier files are made final, and all later files are undone.
+ *
+ * When you add an option that makes files depend on each other, look at may_be_side_by_side,
+ * is_plain and has_output.
  */
 #include "config.h"
 
@@ -32,17 +35,17 @@
 #include "src/operands.h"
 #include "src/walk.h"
 
-/* The run, and where it is. */
+/* A run, and how far it is. */
 struct operands {
     struct run run;
     struct line line;
     struct walk walk;
     struct last_directory last;
-    bool may_ask;     /* if files are worked on side by side: the user, before one is overwritten */
-    uint64_t to_come; /* files that were found and not looked at yet */
+    bool may_ask;     /* with files side by side: the user is asked before one is overwritten */
+    uint64_t to_come; /* files that were found and not worked on yet */
 };
 
-/* The end, for want of memory.  What is under way comes first. */
+/* Ends the run for want of memory, after all files under way. */
 static void out_of_memory(struct operands *w)
 {
     line_drain(&w->line);
@@ -52,17 +55,17 @@ static void out_of_memory(struct operands *w)
 
 /* --- How a file is worked on ---------------------------------------------------------------- */
 
-/* Whether a file is one that can be worked on beside others. */
+/* Whether a file can be worked on while others are. */
 static bool is_plain(const struct operands *w, const struct stat *st)
 {
     return w->run.side_by_side && S_ISREG(st->st_mode) &&
-           /* Hard links are different names of one file, which is then worked on under each. */
+           /* A file with several hard links would be worked on under each name. */
            (st->st_nlink == 1 || !w->run.o->force);
 }
 
-/* Whether the output exists already, so that -f removes it, or the user is asked.  Beside others,
- * it would be removed even if the program then ends at an earlier file, and the question could come
- * before those about earlier files. */
+/* Whether the output exists already, so that -f removes it, or the user is asked.  Such a file must
+ * be worked on alone.  Otherwise its output would be removed even if the program then ends at an
+ * earlier file, and the question could come before questions about earlier files. */
 static bool has_output(const struct operands *w, const char *name,
                        const struct directory *directory)
 {
@@ -73,7 +76,7 @@ static bool has_output(const struct operands *w, const char *name,
 
     if (w->run.o->action == ACTION_TEST)
         return false;
-    /* A name that has to be shortened may become that of another output. */
+    /* A name that is shortened may become the name of another output. */
     if (strlen(base) + strlen(w->run.o->suffix) > NAME_MAX)
         return true;
     if (!w->may_ask && (!w->run.o->force || w->run.o->atomic))
@@ -89,21 +92,22 @@ static bool has_output(const struct operands *w, const char *name,
 
 /* --- Directories ---------------------------------------------------------------------------- */
 
-/* Whether names in the directory that this operand names, in `directory`, are used as a whole.
- * They are if the operand is a link: the system counts the links in a path, so that a link to a
- * directory above does not go on for ever. */
+/* Whether files in the directory that this operand names, in `directory`, are reached by whole
+ * paths.  This is so if the operand is a link: the system counts the links in a path, so that a
+ * link to a directory above does not go on for ever. */
 static bool is_by_path(const char *operand, const struct directory *directory)
 {
     const char *base = names_base(operand);
     struct stat st;
 
-    if (base[0] == '\0') /* a name that ends with a slash, which no name found on the way does */
+    /* The name ends with a slash: it is an operand, not found in a directory. */
+    if (base[0] == '\0')
         return false;
     return !directory->is_open ||
            (fstatat(directory->fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
 }
 
-/* Goes into the directory whose path is w->walk.path.  fd is that directory; it is closed. */
+/* Enters the directory whose path is w->walk.path.  fd is a descriptor of it, which this closes. */
 static void enter(struct operands *w, int fd, bool by_path)
 {
     int copy = by_path ? -1 : dup(fd), error = 0;
@@ -111,12 +115,12 @@ static void enter(struct operands *w, int fd, bool by_path)
     long found = -1;
 
     if (!by_path && copy < 0) {
-        line_drain(&w->line); /* which gives descriptors back */
+        line_drain(&w->line); /* this frees descriptors */
         copy = dup(fd);
         error = copy < 0 ? errno : 0;
     }
     d = directory_new(copy);
-    /* A directory may be named twice: partial outputs in it must not be found. */
+    /* A directory may be named twice.  Partial outputs in it must not be taken for inputs. */
     if (d != NULL && line_is_busy(&w->line, d))
         line_drain(&w->line);
     if (d == NULL || error != 0) {
@@ -136,7 +140,8 @@ static void enter(struct operands *w, int fd, bool by_path)
     }
 }
 
-/* Decides how an operand, or a file found in a directory, is worked on; `name` is w->walk.path. */
+/* Decides how an operand, or a file found in a directory, is worked on, and does it.  `name` is
+ * w->walk.path. */
 static void do_file(struct operands *w, const char *name, struct directory *directory)
 {
     const bool is_known =
@@ -148,7 +153,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
     if (w->run.m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* Every entry has a copy of its name.  Names of any length could take too much memory. */
+        /* Each entry of the line copies its name, so limit names, which could take too much
+         * memory. */
         if (is_plain(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
             line_submit(&w->line, name, directory, (uint64_t)st.st_size, w->to_come))
             return;
@@ -190,7 +196,7 @@ static void do_entries(struct operands *w)
             const int error = errno;
 
             if (!has_drained) {
-                line_drain(&w->line); /* which gives descriptors back */
+                line_drain(&w->line); /* this frees descriptors */
                 has_drained = true;
                 break;
             }
@@ -211,14 +217,14 @@ static void do_entries(struct operands *w)
 
 /* --- All of them --- */
 
-/* Whether files may be worked on side by side at all. */
+/* Whether the options allow files to be worked on side by side. */
 static bool may_be_side_by_side(const struct options *o)
 {
     const bool one_file = options_name_one(o);
     const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
-    /* A stored name may be any: nobody knows which file could be another's output. */
+    /* A stored name may be any name: it cannot be known whether one file is another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
-    /* Nor with a suffix that may be a part of others (as z makes a.gz of a.g), or of ".tar". */
+    /* A suffix must not be a part of others (with -S z, a.g becomes a.gz), or of ".tar". */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && !one_file && !in_order && !restores_names && plain_suffix;
@@ -236,7 +242,7 @@ static void do_operand(struct operands *w, const char *operand)
     }
 }
 
-/* Does what the options say to all operands. */
+/* Works on all operands. */
 static void do_all(struct operands *w)
 {
     const struct options *o = w->run.o;
@@ -280,7 +286,7 @@ bool operands_process(const struct options *o, struct messages *m)
         run->config.backend = BACKEND_CPU;
     if (o->action != ACTION_COMPRESS && !options_name_one(o))
         run_keep_memory();
-    /* If a GPU is asked for and there is none, that is said before anything is done. */
+    /* If a GPU is asked for and there is none, say so before anything is done. */
     if (run->config.backend == BACKEND_GPU) {
         if (!run_need_limits(run) || !run_need_pipeline(run, 0))
             return true;

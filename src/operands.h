@@ -1,5 +1,5 @@
 /*
- * operands.h - one operand after another, through directories, and files side by side
+ * operands.h - works on one operand after another, through directories, and files side by side
  */
 #ifndef GZLZSS_OPERANDS_H
 #define GZLZSS_OPERANDS_H
@@ -9,8 +9,8 @@
 #include "src/messages.h"
 #include "src/options.h"
 
-/* Does what the options say to all operands.  What there is to say goes to *m, as does the status.
- * Returns false if the program may end only by _exit or leave (pipeline_leave). */
+/* Does what the options say to all operands.  *m gets the messages and the status.  False if the
+ * program may only end by _exit or leave (pipeline_leave). */
 bool operands_process(const struct options *o, struct messages *m);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * options.c - the command line
+ * options.c - reads the options (options.h)
  *
- * All options are in one table, `rows`.  The parser's arguments, what an option does, and --help,
- * also gzlzss-mpi's, are made from it.  To add an option, add a row: its effects say what it sets.
- * Only an option that does what no effect can say needs a case in apply_odd.
+ * All options are in one table, `rows`.  The parser's arguments, the effects of options, and
+ * --help, also that of gzlzss-mpi, are made from it.  To add an option, add a row: its effects say
+ * what the option sets.  Only if no effect can say it, add a case to apply_odd.
  */
 #include "config.h"
 
@@ -34,26 +34,26 @@ enum {
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
     OPTION_SYNCHRONOUS,
-    OPTION_OF_PEER =
-        1024, /* and from here on: a long option of the program's by whose name this one is
-                              called, by its number there */
+    /* And up: a long option of the program by whose name this one is called, by its number in
+     * that program's list. */
+    OPTION_OF_PEER = 1024,
 };
 
-/* What it returns for an operand. */
+/* What getopt_long returns for an operand. */
 #define OPERAND 1
 
-#define THREADS_MAX 1024
 #define DEVICE_MAX 1023
 
-/* What the options seen so far say about what to do; gzip lets one imply another. */
+/* Options seen so far that decide, together, what to do; as in gzip, one may imply another. */
 struct wishes {
     bool ascii, decompress, test, list;
-    int no_name, no_time;       /* -1: as is usual for what is done */
-    const char *suffix_source;  /* where -S came from, as in struct messages, */
-    const char *matcher_source; /* and --matcher */
+    int no_name, no_time;       /* -1: the default of the action */
+    const char *suffix_source;  /* where -S came from, as `source` in struct messages */
+    const char *matcher_source; /* where --matcher came from, likewise */
 };
 
-/* The structs that have what options set.  Macros make these names of the structs' names. */
+/* The structs with the members that options set.  The macros below make these names from the
+ * structs' names. */
 enum holder { HOLDER_options, HOLDER_wishes, HOLDER_messages, HOLDERS };
 
 enum effect_kind {
@@ -64,11 +64,11 @@ enum effect_kind {
     NUMBER,   /* an int becomes the argument, a number from `value` to `most` */
     WORD,     /* an enumeration becomes the argument's place in `words` */
     TEXT,     /* a const char * becomes the argument */
-    SOURCE,   /* a const char * becomes the option's source, as in struct messages */
+    SOURCE,   /* a const char * becomes the option's source, as `source` in struct messages */
     ODD,      /* apply_odd has a case for the option */
 };
 
-/* Enumerations are set as ints. */
+/* SET_INT and WORD set an enumeration as an int. */
 _Static_assert(sizeof(enum action) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
 
@@ -76,37 +76,40 @@ _Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
 struct effect {
     enum effect_kind kind;
     enum holder holder;
-    size_t offset; /* of the member */
-    int value, most;
-    const char *what;         /* NUMBER and WORD: what a message calls the argument */
-    const char *unit;         /* NUMBER: what follows the range in that message */
-    const char *const *words; /* ended by NULL */
+    size_t offset;            /* the member's offset in that struct */
+    int value,                /* see enum effect_kind */
+        most;                 /* NUMBER: the largest number */
+    const char *what;         /* NUMBER and WORD: the argument's name in messages */
+    const char *unit;         /* NUMBER: text behind the range in messages */
+    const char *const *words; /* WORD: the words, ended by NULL */
 };
 
-/* Which options the environment variable GZIP may hold: those of gzip's that do not change what
- * happens to files; and only the name of one whose letter is not gzip's. */
+/* Whether the environment variable GZIP may hold the option: it may hold the options of gzip that
+ * do not change what happens to files.  IN_GZIP_BY_NAME: only the long name, as gzip has no such
+ * letter. */
 enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 
 struct option_row {
-    int id;                   /* its letter, or one of the above or of peers.h; 0: a heading */
-    const char *name;         /* NULL for a letter alone */
-    const char *argument;     /* what it is called in --help, NULL if there is none */
-    const char *help;         /* NULL for what --help does not list */
-    struct effect effects[2]; /* of rows with one id, the first has them */
-    enum in_gzip in_gzip;     /* as the effects */
-    const char *in_mpi;       /* its help in gzlzss-mpi, or SAME; NULL: that does not list it */
+    /* The option's letter, or a number from above or from peers.h; 0: a heading. */
+    int id;
+    const char *name;         /* the long name; NULL: there is only a letter */
+    const char *argument;     /* the argument's name in --help; NULL: no argument */
+    const char *help;         /* text in --help; NULL: not listed */
+    struct effect effects[2]; /* set in the first of all rows with the same id */
+    enum in_gzip in_gzip;     /* set in that row, too */
+    const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
 
 #define SAME ""
 
 /* clang-format off */
 
-/* A member, for an effect.  Only a member of this type compiles. */
+/* A member, for an effect.  Compiles only if the member has this type. */
 #define MEMBER(type, s, member) \
     .holder = HOLDER_##s, \
     .offset = _Generic(((struct s *)NULL)->member, type: offsetof(struct s, member))
 
-/* What a row does, */
+/* Effects of a row: */
 #define DOES(...) .effects = {__VA_ARGS__}
 #define SETS(s, member) {.kind = SET_BOOL, MEMBER(bool, s, member), .value = true}
 #define CLEARS(s, member) {.kind = SET_BOOL, MEMBER(bool, s, member), .value = false}
@@ -122,13 +125,14 @@ struct option_row {
 #define IS_IGNORED {.kind = NOTHING}
 #define IS_ODD {.kind = ODD}
 
-/* what several do, */
+/* Effects of several rows: */
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
 #define LEVEL(n) SETS_INT(options, pipeline.level, n)
 #define THREADS \
-    TAKES_NUMBER(options, pipeline.threads, 0, THREADS_MAX, "number of threads", " (0: all cores)")
+    TAKES_NUMBER(options, pipeline.threads, 0, PIPELINE_THREADS_MAX, "number of threads", \
+                 " (0: all cores)")
 
-/* and whole rows. */
+/* Whole rows: */
 #define SYNONYM(of, also) {.id = (of), .name = (also)}
 #define DIGIT(n) {.id = '0' + (n), DOES(LEVEL(n)), .in_gzip = IN_GZIP}
 
@@ -214,24 +218,26 @@ static const struct option_row rows[] = {
     {'V', "version", NULL, "display the version number", DOES(ACTS(ACTION_VERSION)),
      .in_mpi = SAME},
 
-    /* What --help does not list: gzip's names, and some abbreviations of them; */
+    /* --help does not list the following.  First, gzip's long names, and some abbreviations of
+     * them: */
     {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* not --atomic */
-    SYNONYM('a', "ascii"), /* means something where lines do not end in one character */
+    SYNONYM('a', "ascii"), /* only means something where lines do not end in one character */
     SYNONYM('c', "to-stdout"),
     SYNONYM('d', "uncompress"),
-    SYNONYM('d', "d"), /* not --device, */
+    SYNONYM('d', "d"), /* not --device */
     SYNONYM('d', "de"),
     SYNONYM('l', "lis"), /* not --list-devices */
-    {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)}, /* compress's, which gzip takes and ignores */
+    /* An option of compress, which gzip accepts and ignores. */
+    {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
     {'Z', "lzw", NULL, NULL, DOES(IS_ODD)},
     {OPTION_PRESUME_INPUT_TTY, "-presume-input-tty", NULL, NULL,
      DOES(SETS(options, presume_input_tty))},
-    /* gzip's letters without names: -m and -M are the time's part of -n and -N; */
+    /* Letters of gzip without long names; -m and -M are the part of -n and -N about the time: */
     {'H', NULL, NULL, NULL, DOES(ACTS(ACTION_HELP))},
     {'m', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 1))},
     {'M', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 0))},
-    /* digits, which are levels or parts of them; */
+    /* Digits, which are levels or digits of levels: */
     DIGIT(2),
     DIGIT(3),
     DIGIT(4),
@@ -239,7 +245,7 @@ static const struct option_row rows[] = {
     DIGIT(6),
     DIGIT(7),
     DIGIT(8),
-    /* and what only options of other programs mean. */
+    /* Meanings that only options of other programs have: */
     {PEER_COMPRESS, NULL, NULL, NULL, DOES(CLEARS(wishes, decompress))},
     {PEER_REMOVE, NULL, NULL, NULL, DOES(CLEARS(options, keep))},
     {PEER_SYNCHRONOUS, NULL, NULL, NULL, DOES(SETS(options, synchronous))},
@@ -251,8 +257,8 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* A source of options: the command line, or an environment variable. */
 struct source_of_options {
-    const char *variable;    /* NULL: the command line */
-    const struct peer *peer; /* of the program's name, or NULL */
+    const char *variable;    /* the environment variable; NULL: the command line */
+    const struct peer *peer; /* the program by whose name this one is called, or NULL */
     int argc;
     char **argv;
 };
@@ -320,14 +326,14 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
     return *kib >= min && *kib <= max;
 }
 
-/* Whether the program goes by a name of its own, and not by one of gzip's, whose users may know its
- * messages even where an option means something else here. */
+/* Whether the program is called by its own name.  If it is called by one of gzip's names, users may
+ * know gzip's messages, even for an option that means something else here. */
 static bool has_own_name(const struct messages *m)
 {
     return strstr(m->program, PACKAGE_NAME) != NULL;
 }
 
-/* What gzip wants of the argument of its own -b. */
+/* Checks the argument of gzip's own -b; false, with gzip's message, if gzip would refuse it. */
 static bool want_digits(const char *argument, struct messages *m)
 {
     if (argument[strspn(argument, "0123456789")] == '\0')
@@ -350,7 +356,7 @@ static bool apply_number(const struct effect *e, const char *argument, int *to, 
     return true;
 }
 
-/* Reads one of e->words, of which there are at least two. */
+/* Reads one of e->words, of which there must be at least two. */
 static bool apply_word(const struct effect *e, const char *argument, int *to, struct messages *m)
 {
     char all[64] = "";
@@ -368,7 +374,7 @@ static bool apply_word(const struct effect *e, const char *argument, int *to, st
     return false;
 }
 
-/* Applies an option that does what no effect in its row can say. */
+/* Applies an option of kind ODD. */
 static bool apply_odd(struct options *o, struct wishes *w, int id, const char *argument,
                       struct messages *m)
 {
@@ -407,7 +413,7 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
     }
 }
 
-/* Applies one option; false, with a message printed, if it or its argument makes no sense. */
+/* Applies one option.  False, with a message printed, if it or its argument makes no sense. */
 static bool apply(struct options *o, struct wishes *w, const struct option_row *row,
                   const char *argument, struct messages *m)
 {
@@ -450,7 +456,7 @@ static bool apply(struct options *o, struct wishes *w, const struct option_row *
     return ok;
 }
 
-/* The row that says what an option does: the first with this id, which there is. */
+/* Finds the row that says what an option does: the first with this id.  There must be one. */
 static const struct option_row *find_row(int id)
 {
     const struct option_row *row = rows;
@@ -460,12 +466,12 @@ static const struct option_row *find_row(int id)
     return row;
 }
 
-/* A thread for every core that this process may run on. */
+/* The default for threads: one for each core that this process may run on. */
 static int default_threads(void)
 {
     const int n = limits_processors();
 
-    return n > THREADS_MAX ? THREADS_MAX : n;
+    return n > PIPELINE_THREADS_MAX ? PIPELINE_THREADS_MAX : n;
 }
 
 _Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one more digit");
@@ -473,17 +479,17 @@ _Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one
 #define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)
 #define LETTERS (3 * ROWS + PEER_OPTIONS_MAX + 32)
 
-/* Makes getopt_long's tables from the peer's options, which may be NULL, and from rows. */
+/* Makes getopt_long's tables from the peer's options and from `rows`.  peer may be NULL. */
 static void make_tables(const struct peer *peer, struct option long_options[LONG_OPTIONS + 1],
                         char letters[LETTERS])
 {
     char *end = letters;
     int n = 0;
 
-    /* Operands are to be returned in their places, so that while one argument's letters are gone
-     * through, optind stays (parse needs that for -12). */
+    /* Let getopt_long return operands in their places ('-').  Then optind stays the same while it
+     * goes through the letters of one argument, which parse needs for -12. */
     *end++ = '-';
-    /* Of a letter that comes twice, the first counts. */
+    /* If a letter comes twice, getopt_long takes the first: so the peer's options come first. */
     for (size_t i = 0; peer != NULL && i < peer->count; i++) {
         const struct peer_option *p = &peer->options[i];
 
@@ -492,7 +498,7 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
         if (p->name == NULL)
             continue;
         long_options[n].name = p->name;
-        /* What is refused may have one. */
+        /* An option that is refused may have an argument. */
         long_options[n].has_arg = p->means == PEER_REFUSED ? optional_argument : no_argument;
         long_options[n++].val = OPTION_OF_PEER + (int)i;
     }
@@ -513,25 +519,25 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
     *end = '\0';
 }
 
-/* Whether the source is GZIP, and so may hold few options. */
+/* Whether the source is the variable GZIP, which may hold only some options. */
 static bool is_gzip_variable(const struct source_of_options *from)
 {
     return from->variable != NULL && strcmp(from->variable, "GZIP") == 0 &&
            (from->peer == NULL || from->peer->variable == NULL);
 }
 
-/* Says what is wrong with the option in this argument, after getopt_long has set optopt.  The words
- * are those of glibc's getopt_long, and so gzip's; musl's has others. */
+/* Prints what is wrong with the option in the argument `word`, after getopt_long has set optopt.
+ * The texts are those of glibc's getopt_long, and so gzip's; musl's differ. */
 static void say_wrong_option(const char *word, const char *letters,
                              const struct option *long_options, struct messages *m)
 {
     const size_t length = strcspn(word + 2, "=");
     const char *letter = strchr(letters, optopt), *found = NULL;
     const struct option *first = NULL;
-    char possible[16 * ROWS] = ""; /* twice what all names take */
+    char possible[16 * ROWS] = ""; /* twice the length of all names */
 
     if (optopt == '?')
-        return; /* -? is wrong, but not worth a message */
+        return; /* -? is wrong, but gets no message */
     if (strncmp(word, "--", 2) != 0) {
         msg_error(m,
                   letter != NULL && letter[1] == ':' ? "option requires an argument -- '%c'"
@@ -545,7 +551,7 @@ static void say_wrong_option(const char *word, const char *letters,
         if (first == NULL)
             first = o;
         else if (o->name[length] != '\0' && o->val == first->val && o->has_arg == first->has_arg)
-            continue; /* another name of it */
+            continue; /* another name of the same option */
         if (o == first || o->name[length] == '\0')
             found = o->name;
         snprintf(possible + strlen(possible), sizeof(possible) - strlen(possible), " '--%s'",
@@ -561,8 +567,8 @@ static void say_wrong_option(const char *word, const char *letters,
         msg_error(m, "option '--%s' requires an argument", found);
 }
 
-/* The option of the peer's that getopt_long has found, by its long name or, if that is NULL, by its
- * letter; NULL if it is one of ours. */
+/* The peer's option that getopt_long has found, by its long name or, if `name` is NULL, by its
+ * letter.  NULL if the option is one of ours. */
 static const struct peer_option *found_of_peer(const struct source_of_options *from, int id,
                                                const char *name)
 {
@@ -571,8 +577,8 @@ static const struct peer_option *found_of_peer(const struct source_of_options *f
     return id >= OPTION_OF_PEER ? &from->peer->options[id - OPTION_OF_PEER] : NULL;
 }
 
-/* Says that an option means something to the program by whose name this one is called that this one
- * does not do. */
+/* Prints that an option means something to the program by whose name this one is called, and that
+ * gzlzss does not do it. */
 static bool refuse_of_peer(const struct peer_option *p, const char *name, struct messages *m)
 {
     if (name != NULL)
@@ -582,8 +588,8 @@ static bool refuse_of_peer(const struct peer_option *p, const char *name, struct
     return try_help(m);
 }
 
-/* Applies what getopt_long has found, by its long name or, if that is NULL, by its letter; false,
- * with a message printed, if it is no option, or not one for this source. */
+/* Applies the option that getopt_long has found, by its long name or, if `name` is NULL, by its
+ * letter.  False, with a message printed, if it is no option, or not allowed in this source. */
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
                         int id, const char *name, struct messages *m)
 {
@@ -611,28 +617,29 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     return try_help(m);
 }
 
-/* Goes through one source of options; the operands go to the front of its argv, after argv[0], and
- * argc becomes their number and 1.  False, with a message printed, if something makes no sense. */
+/* Goes through one source of options.  Moves the operands to the front of its argv, behind
+ * argv[0], and sets argc to their number and 1.  False, with a message printed, if something
+ * makes no sense. */
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
     struct option long_options[LONG_OPTIONS + 1] = {{0}};
     char letters[LETTERS];
-    bool after_one = false;     /* within one argument, after the letter 1 */
-    const char *operand = NULL; /* where there may be none */
+    bool after_one = false;     /* the last letter of this argument was 1 */
+    const char *operand = NULL; /* the first operand in a variable, which may have none */
     int names = 0;
 
     make_tables(from->peer, long_options, letters);
-    opterr = 0; /* say_wrong_option has the words */
-    optind = 0; /* start anew */
+    opterr = 0; /* say_wrong_option prints errors */
+    optind = 0; /* makes getopt_long start anew */
     for (;;) {
         const int argument = optind > 0 ? optind : 1;
         int row = -1;
         int id = getopt_long(from->argc, from->argv, letters, long_options, &row);
 
         if (id == -1 && optind == argument && optind < from->argc) {
-            /* To musl, an operand "-" is the end of the options, as "--" is. */
+            /* musl ends the options at an operand "-", as at "--". */
             optarg = from->argv[optind++];
             id = OPERAND;
         }
@@ -661,13 +668,13 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         if (!apply_found(o, w, from, id, row >= 0 ? long_options[row].name : NULL, m))
             return false;
         if (o->action != ACTION_COMPRESS)
-            return true; /* help and the like: at once, whatever follows */
+            return true; /* --help and the like act at once, whatever follows */
     }
-    /* Operands can stand behind "--", which GZIP must not hold at all. */
+    /* Operands can stand behind "--", which GZIP must not contain. */
     if (operand == NULL && from->variable != NULL && !is_gzip_variable(from) && optind < from->argc)
         operand = from->argv[optind];
     if (operand != NULL) {
-        m->source = NULL; /* the message has it */
+        m->source = NULL; /* the message names the variable itself */
         msg_error(m, "%s: non-option in %s environment variable", operand, from->variable);
         return try_help(m);
     }
@@ -681,18 +688,19 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     return true;
 }
 
-/* Splits what an environment variable holds into words, which stay in *copy, to be freed as argv
- * is.  argv[0] is none of them, as on a command line.  False if memory is short. */
+/* Splits the text of an environment variable into words, as argv[1] and so on.  The words stay in
+ * *copy, which has to be freed, as has from->argv.  False if memory is short. */
 static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
-    /* gzip does not take a line's end for a blank. */
+    /* To gzip, a newline is not a blank. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
 
     from->argc = 1;
     if (value == NULL)
         return true;
-    /* There are at most half as many words as bytes, rounded up, and a null pointer ends them. */
+    /* There are at most half as many words as bytes, rounded up; add argv[0] and the NULL at the
+     * end. */
     from->argv = calloc(strlen(value) / 2 + 3, sizeof(*from->argv));
     *copy = strdup(value);
     if (from->argv == NULL || *copy == NULL)
@@ -703,7 +711,7 @@ static bool split_variable(struct source_of_options *from, char **copy)
     return true;
 }
 
-/* Whether the program's name is zcat, gzcat, gzlzsscat or the like: decompression to standard
+/* Whether the program is called as zcat, gzcat, gzlzsscat or the like: decompression to standard
  * output. */
 static bool is_cat(const char *program)
 {
@@ -711,14 +719,14 @@ static bool is_cat(const char *program)
            (program[0] != '\0' && strcmp(program + 1, "cat") == 0);
 }
 
-/* Whether it is one of these, gunzip, gunzlzss or the like. */
+/* Whether the program is called as gunzip, gunzlzss or the like, or as is_cat says. */
 static bool decompresses(const char *program)
 {
     return is_cat(program) || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
 }
 
-/* Applies what the program's name says; false, with a message printed, if by this name it does
- * nothing. */
+/* Applies what the program's name means.  False, with a message printed, if gzlzss does nothing
+ * when called by this name. */
 static bool apply_program_name(struct options *o, struct wishes *w, const struct peer *peer,
                                struct messages *m)
 {
@@ -732,8 +740,8 @@ static bool apply_program_name(struct options *o, struct wishes *w, const struct
     return peer->differs == NULL;
 }
 
-/* Puts what --matcher asks for in the place of the level's match finder; false, with a message
- * printed, if there is no such thing. */
+/* Replaces the level's match finder by the one that --matcher asks for.  False, with a message
+ * printed, if there is none. */
 static bool choose_matcher(struct options *o, const char *source, struct messages *m)
 {
     struct lz_level level = *lz_level(o->pipeline.level);
@@ -754,7 +762,8 @@ static bool choose_matcher(struct options *o, const char *source, struct message
     return true;
 }
 
-/* Draws the conclusions once all options are known. */
+/* Sets what follows from all options together.  False, with a message printed, if they do not go
+ * together. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
 {
     size_t suffix = strlen(o->suffix);
@@ -784,8 +793,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     return true;
 }
 
-/* Goes through the environment variables that hold options.  False, with a message printed, as
- * parse. */
+/* Goes through the environment variables that hold options.  False, with a message printed, if
+ * something makes no sense or memory is short. */
 static bool parse_variables(struct options *o, struct wishes *w, const struct peer *peer,
                             struct messages *m)
 {
@@ -850,7 +859,7 @@ void options_free(struct options *o)
         free(o->variables[i]);
 }
 
-/* Prints an option's line of --help; letter 0 or name NULL: it has none. */
+/* Prints an option's line of --help.  letter 0, or name NULL: the option has none. */
 static void print_option(int letter, const char *name, const char *argument, const char *help)
 {
     char both[64] = "";
@@ -864,7 +873,7 @@ static void print_option(int letter, const char *name, const char *argument, con
         printf("      %-20s %s\n", both, help);
 }
 
-/* Prints what the program does by this name. */
+/* Prints what the program does when called by this name. */
 static void print_purpose(const char *program, const struct peer *peer)
 {
     if (is_cat(program))
@@ -886,7 +895,7 @@ static void print_purpose(const char *program, const struct peer *peer)
             peer != NULL && peer->keeps ? "keep" : "remove");
 }
 
-/* Prints those options that have the peer's meaning, and those that are refused. */
+/* Prints the options that have the peer's meaning, and the letters that are refused. */
 static void print_options_of_peer(const struct peer *peer)
 {
     bool has_any = false;
@@ -947,7 +956,7 @@ void options_help(const char *program)
            has_variable ? " and " : "");
 }
 
-/* Prints what values a method's parameter may have. */
+/* Prints the values that a method's parameter may have. */
 static void print_values(const struct paper_key *key)
 {
     if (key->words == NULL) {
@@ -998,7 +1007,7 @@ void options_version(void)
     const char *inflate = "zlib";
 
 #ifdef HAVE_ISAL
-    inf_close(inf_open(false)); /* the first decoder finds out what ISA-L does */
+    inf_close(inf_open(false)); /* opening a decoder tests whether ISA-L works */
     inflate = isal_open() == NULL      ? "zlib (ISA-L could not be loaded)"
               : isal_why_not() != NULL ? "zlib (ISA-L does not decompress as expected)"
                                        : "ISA-L";

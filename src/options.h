@@ -1,5 +1,5 @@
 /*
- * options.h - the command line, and the environment's part of it
+ * options.h - reads the options of the command line and of environment variables
  */
 #ifndef GZLZSS_OPTIONS_H
 #define GZLZSS_OPTIONS_H
@@ -15,7 +15,7 @@ enum action {
     ACTION_DECOMPRESS,
     ACTION_TEST,
     ACTION_LIST,
-    /* From here on, something is printed and no operand is looked at. */
+    /* From here on: print something, and look at no operand. */
     ACTION_LIST_DEVICES,
     ACTION_LIST_MATCHERS,
     ACTION_HELP,
@@ -23,52 +23,64 @@ enum action {
     ACTION_LICENSE,
 };
 
-/* Environment variables that may hold options: GZIP, one of the program's by whose name this one is
- * called (peers.h), and GZLZSS. */
+/* The most environment variables that may hold options: GZIP, the one of the program by whose name
+ * this one is called (peers.h), and GZLZSS. */
 #define OPTIONS_VARIABLES 3
 
 struct options {
     enum action action;
-    bool to_stdout; /* -c, or a name like zcat; standard input's output goes there in any case */
+    /* -c, or called as zcat or the like; output of standard input always goes there. */
+    bool to_stdout;
     bool keep;
     bool force;
     bool recursive;
-    bool no_name; /* do not store the name, or restore the one stored */
-    bool no_time; /* nor the time */
+    bool no_name; /* do not store the name, or do not restore the stored name */
+    bool no_time; /* do not store the time, or do not restore the stored time */
     bool synchronous;
-    bool atomic;            /* an output has its name only when it is whole */
-    bool progress;          /* show it even if standard error is no terminal */
-    bool stdin_is_closed;   /* it was when the program started */
-    bool presume_input_tty; /* gzip's, for its tests: standard input is taken for a terminal */
-    int verbose;            /* times -v was given */
+    bool atomic;            /* name each output only once it is complete */
+    bool progress;          /* show the progress line even if standard error is no terminal */
+    bool stdin_is_closed;   /* standard input was closed when the program started */
+    bool presume_input_tty; /* gzip's option for its tests: treat standard input as a terminal */
+    int verbose;            /* how often -v was given */
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
-    const char *matcher;    /* what --matcher asks for (papers/papers.h), or NULL */
-    struct pipeline_config pipeline; /* its memory is not known yet (limits.h) */
-    bool threads_given;              /* by an option; else as many as the affinity mask allows */
-    char **names; /* the operands, in argv; "-" is standard input, which none at all means too */
+    const char *matcher;    /* the argument of --matcher (papers/papers.h), or NULL */
+    struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
+    /* An option gave the threads; if not, they are as many as the affinity mask allows. */
+    bool threads_given;
+    char **names; /* the operands, in argv; "-" is standard input, as is an empty list */
     int name_count;
-    /* Copies of the environment variables that hold options, which the above may point into, or
-     * NULL. */
+    /* Copies of the environment variables that hold options, or NULL.  Other fields may point into
+     * them. */
     char *variables[OPTIONS_VARIABLES];
 };
 
 /*
- * Reads the environment variables GZIP and GZLZSS, then the command line; what the program is
- * called by (m->program) counts too: there may be another variable, and options may mean what they
- * mean to another program (peers.h).  -q and -v set m->quiet.  Returns false, with a message
- * printed, if something makes no sense or memory is short.  argv may be put into another order, and
- * has to stay.  options_free has to follow, whatever this returns.
+ * Reads the environment variables GZIP and GZLZSS, then the command line.  The name by which the
+ * program was called (m->program) counts, too: there may be another variable, and options may mean
+ * what they mean to another program (peers.h).
+ *
+ * -q and -v set m->quiet.  False, with a message printed, if something makes no sense or memory is
+ * short.  The order of argv may change, and argv must stay.  Call options_free afterwards, whatever
+ * this returns.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
+
+/* Frees what options_parse has allocated. */
 void options_free(struct options *o);
 
-/* Whether the command line names one file, or none: standard input. */
+/* Whether there is one input: one operand and no --recursive, or no operand (standard input). */
 bool options_name_one(const struct options *o);
 
-/* Prints what --help, --matcher=help, --version and --license print. */
+/* Prints what --help prints, for a program called by this name. */
 void options_help(const char *program);
+
+/* Prints what --matcher=help prints. */
 void options_matchers(void);
+
+/* Prints what --version prints. */
 void options_version(void);
+
+/* Prints what --license prints. */
 void options_license(void);
 
 /* Prints the options as gzlzss-mpi's --help lists them. */

@@ -1,5 +1,5 @@
 /*
- * output.c - a file that is written: how it comes to have its name (output.h)
+ * output.c - a file that is written, and how it gets its name (output.h)
  */
 #include "config.h"
 
@@ -15,15 +15,15 @@
 #include "src/names.h"
 #include "src/output.h"
 
-/* Nobody else may read what is not yet known to be for them. */
+/* Until the output has its attributes, only its owner may read it. */
 #define MODE (S_IRUSR | S_IWUSR)
 #define FLAGS (O_WRONLY | O_CLOEXEC)
 
-/* A temporary name, and room for it and the zero byte. */
+/* The beginning of a temporary name, and the bytes of the whole name with its final zero byte. */
 #define TEMPORARY_PREFIX ".gzlzss-"
 #define TEMPORARY_SIZE (sizeof(TEMPORARY_PREFIX) + 16)
 
-/* Attempts to find a temporary name that is free.  One is enough, but for bad luck. */
+/* Attempts to find a free temporary name.  One is almost always enough. */
 #define ATTEMPTS 100
 
 /* Room for "/proc/self/fd/N". */
@@ -34,7 +34,7 @@ static void name_link(char link[LINK_SIZE], int fd)
     snprintf(link, LINK_SIZE, "/proc/self/fd/%d", fd);
 }
 
-/* Makes a new temporary name, beside the final one.  Returns 0 or an errno. */
+/* Makes a new temporary name, in the directory of the final one.  Returns 0 or an errno. */
 static int new_temporary(struct output *o)
 {
     const size_t length = (size_t)(names_base(o->name) - o->name);
@@ -53,7 +53,7 @@ static int new_temporary(struct output *o)
 
 /* --- Creating --- */
 
-/* Registers the file as one that goes with a signal. */
+/* Registers the file as one that a signal removes. */
 static void arm(struct output *o, enum output_kind kind)
 {
     o->kind = kind;
@@ -78,7 +78,7 @@ static int create_as(struct output *o, const char *name, enum output_kind kind)
     return error;
 }
 
-/* Creates the file without a name; false if that does not work here. */
+/* Creates the file without a name.  False if that does not work here. */
 static bool create_unnamed(struct output *o)
 {
 #ifdef O_TMPFILE
@@ -143,8 +143,8 @@ int output_create(struct output *o, int directory, const char *name, bool atomic
 
 int output_finish(struct output *o)
 {
-    /* An unnamed file can be named only while it is open.  But file systems report errors when a
-     * descriptor is closed: so a copy of it is closed now. */
+    /* An unnamed file can be named only while it is open, but file systems report errors when a
+     * descriptor is closed.  So close a copy of the descriptor now. */
     int fd = o->kind == OUTPUT_UNNAMED ? dup(o->fd) : o->fd;
 
     if (o->kind != OUTPUT_UNNAMED)
@@ -152,8 +152,9 @@ int output_finish(struct output *o)
     return fd >= 0 && close(fd) == 0 ? 0 : errno;
 }
 
-/* Names an unnamed file.  Returns 0 or an errno.  A file that was given away may need its maker as
- * the owner meanwhile (fs.protected_hardlinks, see proc(5)). */
+/* Names an unnamed file.  Returns 0 or an errno.  If the file was given to another owner, the
+ * system may allow the link only to its owner (fs.protected_hardlinks, see proc(5)): take the file
+ * back meanwhile. */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];
@@ -190,7 +191,7 @@ static int name_unnamed(struct output *o)
     return error;
 }
 
-/* Renames the temporary file, but not over another one.  Returns 0 or an errno. */
+/* Renames the temporary file, but not over another file.  Returns 0 or an errno. */
 static int rename_temporary(const struct output *o)
 {
     int error;
@@ -203,7 +204,7 @@ static int rename_temporary(const struct output *o)
     if (error == EEXIST)
         return error;
 #ifdef RENAME_NOREPLACE
-    /* Some file systems have no links. */
+    /* Some file systems have no hard links. */
     if (renameat2(o->directory, o->temporary, o->directory, o->name, RENAME_NOREPLACE) == 0)
         return 0;
     error = errno;

@@ -43,7 +43,7 @@ static const struct peer_option pigz_options[] = {
 
 static const char *const igzip_names[] = {"igzip", NULL};
 
-/* Its levels are 0 to 3, and level 0 compresses. */
+/* igzip's levels are 0 to 3, and level 0 compresses. */
 static const struct peer_option igzip_options[] = {
     {'0', NULL, '1', "compress fastest, as -1"},
     {'z', "compress", PEER_COMPRESS, "compress, which is the default"},
@@ -85,8 +85,8 @@ static const struct peer peers[] = {
 
 /* --- Looking them up ------------------------------------------------------------------------ */
 
-/* Whether the program is the one of this name, perhaps a version of it, or one that was put aside,
- * as in "pigz-2.8" and "pigz.real". */
+/* Whether `program` is `name`, perhaps with a version or another ending, as "pigz-2.8" and
+ * "pigz.real". */
 static bool is_called(const char *program, const char *name)
 {
     const size_t length = strlen(name);

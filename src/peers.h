@@ -1,8 +1,8 @@
 /*
  * peers.h - other programs by whose names gzlzss may be called, and what their options mean
  *
- * An option that is not listed for a program means what it means to gzlzss: the same, or nothing,
- * to that program.
+ * An option that is not listed for a program means what it means to gzlzss.  To that program, it
+ * means the same or nothing.
  */
 #ifndef GZLZSS_PEERS_H
 #define GZLZSS_PEERS_H
@@ -10,42 +10,44 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What an option may mean beside the letters of gzlzss's options. */
+/* Meanings of an option besides those of gzlzss's letters. */
 enum {
-    PEER_REFUSED = 512, /* what gzlzss does not do: an error */
-    PEER_NONE,          /* there is no such option */
-    PEER_COMPRESS,      /* not to decompress */
-    PEER_REMOVE,        /* not to keep the input */
-    PEER_SYNCHRONOUS,
+    PEER_REFUSED = 512, /* an error: gzlzss does not do this */
+    PEER_NONE,          /* an error: the program has no such option */
+    PEER_COMPRESS,      /* do not decompress */
+    PEER_REMOVE,        /* do not keep the input */
+    PEER_SYNCHRONOUS,   /* sync output to disk before removing the input */
 };
 
-/* An option that means something else to gzlzss, or nothing. */
+/* An option of another program that means something else to gzlzss, or nothing. */
 struct peer_option {
-    char letter;      /* 0: it has none */
-    const char *name; /* the long one; NULL: it has none */
-    int means;        /* a letter of an option without an argument, or one of the above */
-    const char *what; /* it does, in a few words */
+    char letter;      /* 0: the option has no letter */
+    const char *name; /* the long name; NULL: the option has none */
+    int means;        /* the letter of a gzlzss option without argument, or a meaning from above */
+    const char *what; /* what the option does, in a few words */
 };
 
+/* The most options that are listed for a program. */
 #define PEER_OPTIONS_MAX 16
 
 struct peer {
-    const char *const *names; /* the program's, ended by NULL */
-    const char *differs;      /* what keeps gzlzss from doing its work by this name, or NULL */
-    const struct peer_option *options; /* `count` of them, PEER_OPTIONS_MAX at most */
-    size_t count;
-    bool keeps;        /* its inputs, unless it is told otherwise */
-    bool ignores_gzip; /* does not read the environment variable GZIP */
-    /* The environment variable that holds options for it, or NULL.  If there is one, GZIP may hold
-     * any option, too. */
+    const char *const *names;          /* the program's names, ended by NULL */
+    const char *differs;               /* why gzlzss cannot stand in for the program, or NULL */
+    const struct peer_option *options; /* options[0..count) */
+    size_t count;                      /* at most PEER_OPTIONS_MAX */
+    bool keeps;                        /* the program keeps its inputs by default */
+    bool ignores_gzip;                 /* the program does not read the environment variable GZIP */
+    /* The environment variable that holds options for the program, or NULL.  If there is one, GZIP
+     * may hold any option, too. */
     const char *variable;
 };
 
-/* The program of this name, without directories, which may have a dot and anything behind it, or a
- * hyphen and a version; NULL if it is none of those listed, or contains gzlzss's own name. */
+/* Finds the program of this name, which has no directories.  A dot and any text, or a hyphen and a
+ * version, may follow the name.  NULL if no such program is listed, or the name contains gzlzss's
+ * own. */
 const struct peer *peers_find(const char *program);
 
-/* Its option with this letter; NULL if none is listed.  p may be NULL. */
+/* Finds the option of p with this letter; NULL if none is listed.  p may be NULL. */
 const struct peer_option *peers_letter(const struct peer *p, int letter);
 
 #endif

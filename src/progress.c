@@ -14,31 +14,31 @@
 #include "base/clock.h"
 #include "src/progress.h"
 
-/* Seconds between two lines, or less after a message, which took the place of one; and before the
- * first where nobody asked for it by --progress. */
+/* Seconds between two drawings of the line; the same after a message, which took the place of the
+ * line; and before the first drawing if --progress did not ask for it. */
 #define INTERVAL 0.2
 #define INTERVAL_AFTER_MESSAGE 0.05
 #define PATIENCE 2.0
 
-/* Milliseconds that the end waits for a terminal that takes nothing more, to remove the line. */
+/* Milliseconds that progress_end waits for a stopped terminal, to remove the line. */
 #define PATIENCE_AT_END 100
 
-/* Columns when the terminal does not say, and the most that are used. */
+/* Columns if the terminal does not tell, and the most columns of a line. */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
 
-/* The longest time that is told as left: a thousand hours. */
+/* The longest time left that is shown: a thousand hours. */
 #define SECONDS_MAX 3600000u
 
-/* Columns that a name gets at least: rather than that, the line's end is cut. */
+/* The least columns of a name.  If there are fewer, the end of the line is cut instead. */
 #define NAME_MIN 12
 
-/* Bytes of a character at most, and of all but the name. */
+/* The most bytes of a character, of the figures (all but the name), and of a line. */
 #define CHARACTER_MAX 4
 #define FIGURES_MAX 256
 #define LINE_MAX_BYTES (CHARACTER_MAX * WIDTH_MAX + FIGURES_MAX + 8)
 
-/* "512 B", "1.5 MiB": a size in the unit that suits it. */
+/* Formats a size in the unit that suits it: "512 B", "1.5 MiB". */
 static void format_size(char text[32], double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -53,9 +53,9 @@ static void format_size(char text[32], double bytes)
 
 /* --- Names --- */
 
-/* Whether a terminal may give the character two columns: East Asia's scripts and pictures get them.
- * A few symbols between these get one, but a name that is cut too early does less harm than a line
- * that is too long. */
+/* Whether a terminal may give the character two columns, as it does to East Asian scripts and
+ * pictures.  A few symbols in these ranges get one column.  But a name that is cut too early does
+ * less harm than a line that is too long. */
 static bool is_wide(uint32_t c)
 {
     return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2300 && c <= 0xa4cf) ||
@@ -65,8 +65,8 @@ static bool is_wide(uint32_t c)
            (c >= 0x20000 && c <= 0x3fffd);
 }
 
-/* The bytes of the character that s starts with: of UTF-8, or one byte if it is none.  *columns is
- * how many it takes; 0 if it cannot be printed.  One that combines with another counts as one. */
+/* The bytes of the UTF-8 character that s starts with; 1 if it is not UTF-8.  *columns becomes the
+ * columns that it takes: 0 if it cannot be printed; 1 if it combines with another. */
 static size_t read_character(const char *s, size_t *columns)
 {
     const unsigned char first = (unsigned char)*s;
@@ -82,8 +82,9 @@ static size_t read_character(const char *s, size_t *columns)
     return i < length ? 1 : length;
 }
 
-/* Puts the name into `text`, of CHARACTER_MAX * WIDTH_MAX + 1 bytes, in `most` columns at most: of
- * a longer one, the end.  A question mark replaces what cannot be printed.  Returns the columns. */
+/* Puts the name into `text`, which has CHARACTER_MAX * WIDTH_MAX + 1 bytes.  If it has more than
+ * `most` columns, only its end.  A question mark replaces each character that cannot be printed.
+ * Returns the columns. */
 static size_t fit_name(char *text, const char *name, size_t most)
 {
     size_t columns = 0, of_one;
@@ -119,7 +120,8 @@ static size_t fit_name(char *text, const char *name, size_t most)
 
 /* --- The line --- */
 
-/* Columns that a line may fill; the last one stays free, so that no terminal goes to the next. */
+/* Columns that a line may fill.  The last column stays free, so that no terminal moves to the next
+ * line. */
 static size_t terminal_columns(void)
 {
     struct winsize size;
@@ -130,8 +132,8 @@ static size_t terminal_columns(void)
     return (width < WIDTH_MAX ? width : WIDTH_MAX) - 1;
 }
 
-/* Formats all but the name, `elapsed` seconds after the start.  If `is_short`, ratio and engine are
- * left out. */
+/* Formats all but the name, `elapsed` seconds after the start.  is_short: without ratio and
+ * engine. */
 static void format_figures(char text[FIGURES_MAX], const struct progress *p, double elapsed,
                            const char *engine, bool is_short)
 {
@@ -161,7 +163,8 @@ static void format_figures(char text[FIGURES_MAX], const struct progress *p, dou
              is_short || engine[0] == '\0' ? "" : "  ", is_short ? "" : engine);
 }
 
-/* Makes the line, `elapsed` seconds after the start, with the lock.  Returns its columns. */
+/* Makes the line, `elapsed` seconds after the start.  Called with p->lock held.  Returns its
+ * columns. */
 static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, double elapsed,
                       const char *engine)
 {
@@ -183,7 +186,7 @@ static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, doubl
         snprintf(line, LINE_MAX_BYTES, "%s:%s", name, figures);
     else
         snprintf(line, LINE_MAX_BYTES, "%s%s%s", figures, of_name > 0 ? "  " : "", name);
-    /* Only figures can be too much, and they have a column for each byte. */
+    /* Only figures can be too long, and each of their bytes takes one column. */
     width = of_name + strlen(line) - strlen(name);
     if (width > room) {
         line[strlen(line) - (width - room)] = '\0';
@@ -194,9 +197,9 @@ static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, doubl
 
 /* --- The terminal --- */
 
-/* Opens standard error once more, for writing without waiting.  O_NONBLOCK for descriptor 2 itself
- * would hold for all processes that have it from the same shell.  Where standard error is neither a
- * terminal nor a pipe, or cannot be opened, the result is descriptor 2. */
+/* Opens standard error once more, for writing without waiting.  (O_NONBLOCK on descriptor 2 itself
+ * would affect all processes that share it, as those of the same shell.)  Returns descriptor 2 if
+ * standard error is neither a terminal nor a pipe, or cannot be opened. */
 static int open_again(void)
 {
     struct stat st;
@@ -207,8 +210,8 @@ static int open_again(void)
     return fd >= 0 ? fd : STDERR_FILENO;
 }
 
-/* Writes what there is room for, waiting so many milliseconds at most until there is some.  Returns the
- * bytes; less than 1 if there is no room. */
+/* Writes as much of the text as there is room for, after waiting up to `milliseconds` for room.
+ * Returns the bytes written; less than 1 if there is no room. */
 static ssize_t write_at_once(const struct progress *p, const char *text, int milliseconds)
 {
     struct pollfd terminal = {.fd = p->fd, .events = POLLOUT};
@@ -237,20 +240,20 @@ static void draw(struct progress *p, const char *engine)
                  (int)(p->width > width ? p->width - width : 0), "");
         p->shown = t;
         written = write_at_once(p, text, 0);
-        /* Of a line that was cut, the rest of the one before may still be there. */
+        /* If the new line was only partly written, the rest of the old line may still be there. */
         if (written == (ssize_t)strlen(text) || (written > 0 && p->width < width))
             p->width = width;
     }
     pthread_mutex_unlock(&p->line_lock);
 }
 
-/* Whether there is anything to show. */
+/* Whether progress is shown at all. */
 static bool is_shown(const struct progress *p)
 {
     return p != NULL && p->is_wanted;
 }
 
-/* Removes the line, with its lock. */
+/* Removes the line.  Called with line_lock held.  Returns whether there was a line. */
 static bool erase(struct progress *p)
 {
     if (p->width == 0)
@@ -288,14 +291,14 @@ void progress_resume(struct progress *p)
 
 /* --- What it is about --- */
 
-/* The bytes of all operands; 0 if that is not known. */
+/* The bytes of all operands; 0: not known. */
 static uint64_t operands_total(const struct progress_run *run)
 {
     uint64_t total = 0;
     struct stat st;
 
     for (int i = 0; i < run->name_count; i++) {
-        /* What is not there may be there with a suffix. */
+        /* A file that does not exist may exist with a suffix. */
         if (stat(run->names[i], &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
             (S_ISDIR(st.st_mode) && run->recursive))
             return 0;
@@ -310,7 +313,7 @@ void progress_start(struct progress *p, const struct progress_run *run)
     *p = (struct progress){0};
     if (!run->asked && (!run->verbose || !isatty(STDERR_FILENO)))
         return;
-    /* Both lines would be on the same screen. */
+    /* The output and the line would be on the same screen. */
     if (run->to_stdout && isatty(STDOUT_FILENO))
         return;
     *p = (struct progress){

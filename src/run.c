@@ -1,5 +1,5 @@
 /*
- * run.c - what all files of a run have in common (run.h)
+ * run.c - what all files of a run share (run.h)
  */
 #include "config.h"
 
@@ -18,19 +18,19 @@
 
 /* --- Limits --------------------------------------------------------------------------------- */
 
-/* The limits do not matter for a single file of up to this size, a segment: it takes a few MB of
- * memory, and 1 MB for each thread that takes a part of it, which 64 KiB are worth; and less
- * processor time than a quota gives at once.  To look at them takes 0.5 ms, a tenth of what 2 MB
- * take at level 1. */
+/* For a single file of up to this size, one segment, limits do not matter.  It takes a few MB of
+ * memory, and 1 MB for each thread that takes a part (of 64 KiB or more), and less processor time
+ * than a quota gives at once.  To look at the limits takes 0.5 ms, a tenth of the time for 2 MB at
+ * level 1. */
 #define LIMITS_MIN ((off_t)2 << 20)
 
-/* The same where a core takes most of a second for a segment: these levels take more memory. */
+/* The same for the slow levels, which take more memory. */
 #define LIMITS_MIN_SLOW ((off_t)128 << 10)
 
 #define MIB ((uint64_t)1 << 20)
 
-/* Whether the file is all there is to do, and so small that no limits matter.  (A pipe whose other
- * end is closed has all that there will be.) */
+/* A pipe whose other end is closed holds all the bytes that there will be, so its size counts,
+ * too. */
 bool run_is_minor(const struct run *r, const struct file *f)
 {
     const bool is_slow =
@@ -47,7 +47,7 @@ bool run_is_minor(const struct run *r, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= most;
 }
 
-/* Makes malloc take fewer addresses than the default, 64 MiB for each thread. */
+/* Makes malloc use fewer addresses: its default is 64 MiB for each thread. */
 static void save_addresses(void)
 {
 #ifdef __GLIBC__
@@ -55,9 +55,8 @@ static void save_addresses(void)
 #endif
 }
 
-/* Lets malloc keep what the decompression of a file took, 0.7 MB, for the next.  Otherwise it gives
- * that back to the system and gets it again, page by page: a quarter of the time that a small file
- * takes. */
+/* Decompressing a file takes 0.7 MB.  Without this, malloc gives them back to the system after each
+ * file and gets them again, page by page: a quarter of the time that a small file takes. */
 void run_keep_memory(void)
 {
 #ifdef __GLIBC__
@@ -66,11 +65,11 @@ void run_keep_memory(void)
 #endif
 }
 
-/* As many descriptors are asked for as some thousand small files need, side by side. */
+/* The descriptors to ask for: enough for a few thousand small files side by side. */
 #define DESCRIPTORS_WANTED 16384
 
-/* Descriptors that there may be, after the limit was raised as far as it may be and is wanted.
- * (Usually it is 1024 only for programs that use select().) */
+/* Raises the limit on descriptors to DESCRIPTORS_WANTED, or as far as allowed, and returns it.  (It
+ * is usually 1024, only for the sake of programs that use select().) */
 static long most_descriptors(void)
 {
     struct rlimit limit;
@@ -88,7 +87,7 @@ static long most_descriptors(void)
     return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
 }
 
-/* Whether compression has as much memory as it needs at least; otherwise says so. */
+/* Whether compression has the least memory that it needs.  If not, prints so. */
 static bool has_memory(const struct run *r)
 {
     const uint64_t least = pipeline_least_memory(&r->config);
@@ -102,19 +101,15 @@ static bool has_memory(const struct run *r)
 
 bool run_need_limits(struct run *r)
 {
-    struct limits l;
-
     if (r->knows_limits)
         return !r->m->stop;
     r->knows_limits = true;
-    limits_read(&l, "");
-    if (!r->o->threads_given && l.threads < r->config.threads)
-        r->config.threads = l.threads;
+    if (!r->o->threads_given)
+        r->config.threads = 0;
+    pipeline_limit(&r->config);
     r->descriptors = most_descriptors();
     r->config.open_jobs = (unsigned)(r->descriptors / RUN_DESCRIPTORS_SHARE / 2 + 1);
-    r->config.memory = l.memory;
-    r->config.address_space = l.address_space;
-    if (l.address_space != UINT64_MAX)
+    if (r->config.address_space != UINT64_MAX)
         save_addresses();
     if (pipeline_threads(&r->config) == 1)
         r->side_by_side = false;
@@ -142,9 +137,10 @@ bool run_need_pipeline(struct run *r, uint64_t size)
 
     if (r->pipeline != NULL)
         return true;
-    /* One file of up to the smallest segment's size has the same output with any segment size.  Memory for
-     * larger segments takes a new process 30 us to map and to give back.  (If the file grows before it is
-     * read, the output is right, but up to a tenth larger.  Size 0 says nothing: files of /proc have it.) */
+    /* A single file of up to LZ_SEGMENT_MIN bytes has the same output with any segment size.  So
+     * take the smallest: memory for larger segments takes a new process 30 us to map and to give
+     * back.  (If the file grows before it is read, the output is right, but up to a tenth larger.
+     * Size 0 tells nothing: files of /proc have it.) */
     if (options_name_one(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
         r->o->action == ACTION_COMPRESS)
         r->config.segment_size = LZ_SEGMENT_MIN;

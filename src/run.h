@@ -1,5 +1,5 @@
 /*
- * run.h - what all files of a run have in common: options, limits, and a pipeline once it is needed
+ * run.h - what all files of a run share: options, limits, and a pipeline once it is needed
  */
 #ifndef GZLZSS_RUN_H
 #define GZLZSS_RUN_H
@@ -8,9 +8,9 @@
 #include "src/files.h"
 #include "src/list.h"
 
-/* A quarter of all descriptors is for directories, a quarter for files that wait to be made
- * final, and a quarter for files that are worked on, each with an input and an output.  The rest
- * is for all else. */
+/* A quarter of all descriptors is for directories, a quarter for files that wait to be made final,
+ * and a quarter for files that are worked on, each with an input and an output.  The rest is for
+ * everything else. */
 #define RUN_DESCRIPTORS_SHARE 4
 
 struct run {
@@ -19,29 +19,29 @@ struct run {
     struct list list;
     struct progress progress;
     struct pipeline *pipeline;     /* NULL until run_need_pipeline */
-    struct pipeline_config config; /* o's, with what limits.h says */
-    bool knows_limits;
-    bool side_by_side;   /* files may be worked on side by side */
-    long descriptors;    /* that there may be; after run_need_limits */
-    bool told_temporary; /* that outputs have temporary names */
+    struct pipeline_config config; /* o->pipeline, with the system's limits */
+    bool knows_limits;             /* run_need_limits was called */
+    bool side_by_side;             /* files may be worked on side by side */
+    long descriptors;              /* the most descriptors; set by run_need_limits */
+    bool told_temporary;           /* a note has said that outputs have temporary names */
 };
 
-/* Lets malloc keep what the decompression of a file took, for the next. */
+/* Lets malloc keep the memory that decompressing a file takes, for the next file. */
 void run_keep_memory(void);
 
-/* Whether the file, which is open, is all there is to do, and so small that no limits matter. */
+/* Whether the file, which is open, is the only one, and so small that no limits matter. */
 bool run_is_minor(const struct run *r, const struct file *f);
 
-/* Finds out how many threads and how much memory the system allows, before the first pipeline is
- * made.  False, with a message, if that is too little. */
+/* Finds out how many threads and how much memory the system allows.  Call it before the first
+ * pipeline is made.  False, with a message, if that is too little. */
 bool run_need_limits(struct run *r);
 
-/* Makes the pipeline if it is not there yet; false, with a message, if there can be none.  Decompression
- * can do without one.  `size` is that of the regular file for which the pipeline is needed, 0 if it is for
- * something else. */
+/* Makes the pipeline if there is none yet.  False, with a message, if that fails; but decompression
+ * goes on without a pipeline, and gets true.  `size`: bytes of the regular file for which the
+ * pipeline is needed; 0 if it is needed for something else. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
-/* Makes the status of a file that is final count. */
+/* Adds a finished file's status to the run's, and its bytes to the progress. */
 void run_account(struct run *r, const struct file *f);
 
 #endif

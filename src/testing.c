@@ -1,5 +1,5 @@
 /*
- * testing.c - what tests ask of the command through the environment
+ * testing.c - reads the environment variables for tests (testing.h)
  */
 #include "config.h"
 
@@ -8,7 +8,7 @@
 
 #include "src/testing.h"
 
-/* The number in a variable; 0 if it is not set. */
+/* The number in an environment variable; 0 if it is not set. */
 static size_t number_in(const char *variable)
 {
     const char *value = getenv(variable);

@@ -1,5 +1,5 @@
 /*
- * walk.c - directories that are gone through, one entry after another (walk.h)
+ * walk.c - goes through directories, one entry after another (walk.h)
  */
 #include "config.h"
 
@@ -14,18 +14,20 @@
 #include "src/names.h"
 #include "src/walk.h"
 
-/* The most directories of a walk that are open at a time, beside the first. */
+/* The most directories of a walk that are open at a time, besides the first.  More save opening
+ * them again in deep trees, but cost descriptors. */
 #define LEVELS_OPEN_MAX 16
 
-/* A directory that is being gone through. */
+/* A directory on the way from the first to the deepest. */
 struct level {
     struct directory *directory; /* NULL while it is closed */
-    bool by_path;                /* its names are used as a whole, and it is never closed */
-    dev_t device;                /* which directory it is, to know it again */
-    ino_t inode;
-    size_t name, end; /* its path is w->path[0..end), and the name in that starts at `name` */
-    char *names;      /* of what is in it, as read_names makes them */
-    const char *next; /* the first of these that was not worked on yet */
+    bool by_path;                /* its files are reached by whole paths, and it is never closed */
+    /* With `inode`, identifies the directory when it is opened again. */
+    dev_t device;
+    ino_t inode;      /* see `device` */
+    size_t name, end; /* its path is w->path[0..end); its own name starts at path[name] */
+    char *names;      /* the names in it, as read_names returns them */
+    const char *next; /* the first name that walk_next has not returned */
 };
 
 void walk_free(struct walk *w)
@@ -34,8 +36,8 @@ void walk_free(struct walk *w)
     free(w->levels);
 }
 
-/* Makes w->path that of a name in the directory whose path is its first `length` bytes; false if
- * memory is short. */
+/* Sets w->path to the path of `name` in the directory whose path is the first `length` bytes of
+ * w->path.  False if memory is short. */
 static bool set_path(struct walk *w, size_t length, const char *name)
 {
     const size_t size = strlen(name) + 1;
@@ -62,8 +64,8 @@ bool walk_begin(struct walk *w, const char *operand)
 
 /* --- Entering ------------------------------------------------------------------------------- */
 
-/* All names in a directory but . and .., one after the other, the last followed by an empty one;
- * NULL with errno set. */
+/* Returns all names in a directory but . and .., one after the other; an empty name follows the
+ * last.  NULL with errno set. */
 static char *read_names(DIR *dir)
 {
     char *names = malloc(1);
@@ -105,7 +107,7 @@ static char *read_names(DIR *dir)
     return names;
 }
 
-/* How many names read_names has found. */
+/* The number of names in what read_names returned. */
 static long count_names(const char *names)
 {
     long count = 0;
@@ -115,7 +117,7 @@ static long count_names(const char *names)
     return count;
 }
 
-/* How many levels may be open beside the first. */
+/* The number of levels that may be open, besides the first. */
 static size_t levels_open(void)
 {
     const long most = sysconf(_SC_OPEN_MAX); /* -1: no limit */
@@ -130,7 +132,7 @@ static void close_level(struct level *l)
     l->directory = NULL;
 }
 
-/* Adds a level, for one user of the directory; false if memory is short. */
+/* Adds a level, which becomes a user of its directory.  False if memory is short. */
 static bool add_level(struct walk *w, const struct level *l)
 {
     const size_t keep = levels_open();
@@ -148,7 +150,7 @@ static bool add_level(struct walk *w, const struct level *l)
     w->levels[w->depth++] = *l;
     if (w->depth > keep + 1) {
         above = &w->levels[w->depth - 1 - keep];
-        /* Files under way that are in it keep it open as long as they need it. */
+        /* Files under way in this directory keep it open as long as they need it. */
         if (!above->by_path)
             close_level(above);
     }
@@ -183,7 +185,7 @@ long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path)
 
 /* --- On the way back ------------------------------------------------------------------------ */
 
-/* Opens `name` in the directory fd, if that is the level's directory; -1 and errno if not. */
+/* Opens `name` in the directory fd if it is the level's directory; -1 with errno set if not. */
 static int open_again(int fd, const char *name, const struct level *l)
 {
     struct stat st;
@@ -202,7 +204,7 @@ static int open_again(int fd, const char *name, const struct level *l)
     return -1;
 }
 
-/* Opens the deepest level's directory through all those above; -1 and errno if it is not there. */
+/* Opens the deepest level's directory through all levels above; -1 with errno set if that fails. */
 static int open_from_first(struct walk *w)
 {
     int fd = -1;
@@ -225,7 +227,7 @@ static int open_from_first(struct walk *w)
     return fd;
 }
 
-/* Makes the deepest level's directory open; false with errno set if it cannot be. */
+/* Opens the deepest level's directory again; false with errno set if that fails. */
 static bool reopen(struct walk *w)
 {
     struct level *l = &w->levels[w->depth - 1];
@@ -246,7 +248,7 @@ void walk_leave(struct walk *w)
     if (w->depth > 0 && l[-1].directory == NULL && l->directory != NULL && l->directory->is_open) {
         const int fd = open_again(l->directory->fd, "..", &l[-1]);
 
-        /* Where this fails, reopen may do it, if there still is anything to be done. */
+        /* If this fails, walk_next tries again (reopen), if there are entries left. */
         if (fd >= 0)
             l[-1].directory = directory_new(fd);
     }

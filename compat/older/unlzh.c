@@ -1,24 +1,26 @@
 /*
- * unlzh.c - decompression of what SCO's compress -H writes: LZSS and Huffman codes, as in LHA's
- * -lh5-
+ * unlzh.c - decompression of files by SCO's compress -H: LZSS and Huffman codes, as in LHA's -lh5-
  *
- * Behind the magic number there are blocks, all in bits, high ones first.  A block begins with 16
- * bits: the number of its items, 0 for the end of the data.  Three codes follow: one for the code
- * lengths of the second (T), one for literals and match lengths (C), and one for distances (P).  An
- * item is a word of C: a literal byte, or a match of 3 to 256 bytes, which goes on with a word of
- * P, the number of bits of distance - 1, and these bits without the highest.  The window has 8 KiB,
- * and is full of zero bytes at the start.
+ * Blocks follow the magic number.  All is in bits, high bits first.  A block begins with 16 bits:
+ * the number of its items, or 0 at the end of the data.  Three codes follow: T for the code lengths
+ * of C, C for literals and match lengths, and P for distances.  An item is a word of C.  It stands
+ * for a literal byte, or for a match of 3 to 256 bytes.  Behind a match's word come a word of P,
+ * which is the number of bits of distance - 1, and these bits without the highest.  The window has
+ * 8 KiB, which are zero bytes at the start.
  *
- * A code is written as the number of its symbols and the length of each one's word; if that number
- * is 0, a symbol's number follows, and this symbol takes no bits at all.  Words of a length count
- * up, and are above those that are shorter.
+ * A code is written as the number of its symbols and the length of each symbol's word.  If that
+ * number is 0, the number of one symbol follows, and this symbol takes no bits at all.  Words of
+ * one length are consecutive numbers, above all shorter words.
  *
- * The odd cases are GNU gzip 1.12's: the input goes on with zero bits behind its end, for ever, so
- * that a file that breaks off need not be an error; if no symbol of a code has a word, the words of
- * the code before it are looked up but take no bits (T and P count as the same); lengths of more
- * words than there are symbols are read and forgotten.  Only where a code's one symbol has a number
- * that is too high is this different: it is an error here, while gzip goes on with whatever its
- * tables hold from before.
+ * Odd cases are treated as by GNU gzip 1.12:
+ *
+ *   - Zero bits without end follow the input.  So a file that breaks off need not be an error.
+ *   - If no symbol of a code has a word, the words of the code before it are looked up, but take no
+ *     bits.  T and P count as the same code.
+ *   - Lengths of more words than there are symbols are read and forgotten.
+ *
+ * One case differs: if a code has one symbol, and its number is too high, that is an error here.
+ * gzip goes on with what its tables hold from before.
  */
 #include "config.h"
 
@@ -30,10 +32,10 @@ enum {
     WINDOW = 8192,
     MIN_MATCH = 3,
     C_SYMBOLS = 510,
-    C_BITS = 9, /* of a symbol's number */
+    C_BITS = 9, /* bits of a symbol's number */
     T_SYMBOLS = 19,
     T_BITS = 5,
-    T_GAP = 3, /* after so many lengths of T, two bits say how many zeros follow */
+    T_GAP = 3, /* after this many lengths of T, two bits say how many zeros follow */
     P_SYMBOLS = 14,
     P_BITS = 4,
     MAX_WORD = 16,
@@ -42,22 +44,28 @@ enum {
 
 /* A code for decoding. */
 struct code {
-    uint16_t table[1 << TABLE_BITS]; /* by the next bits: symbol << 5 | bits; 0: a longer word */
-    uint32_t limit[MAX_WORD + 1]; /* by length: what 16 bits that start with a longer word reach */
-    uint16_t base[MAX_WORD + 1];  /* symbols[base + word] is a word's symbol, modulo 2^16 */
+    /* For the next TABLE_BITS bits: symbol << 5 | the word's bits; 0: the word is longer. */
+    uint16_t table[1 << TABLE_BITS];
+    /* For each length: the lowest value of 16 bits that start with a longer word. */
+    uint32_t limit[MAX_WORD + 1];
+    /* For each length: symbols[base + word], modulo 2^16, is a word's symbol. */
+    uint16_t base[MAX_WORD + 1];
     uint16_t symbols[C_SYMBOLS];
-    int lone;        /* the only symbol, which takes no bits, or -1 */
-    bool takes_none; /* the words take no bits either */
+    /* The only symbol, which takes no bits, or -1. */
+    int lone;
+    /* The words take no bits. */
+    bool takes_none;
 };
 
 struct lzh {
     struct code c, pt;
     struct gz_bits b;
     uint8_t window[WINDOW];
-    unsigned pos; /* in the window: where the next byte goes */
+    /* Where in the window the next byte goes. */
+    unsigned pos;
 };
 
-/* The next n bits, n up to 16, taken from the input. */
+/* Takes the next n bits from the input, n up to 16. */
 static unsigned take_bits(struct lzh *z, struct gz_stream *s, unsigned n)
 {
     if (n == 0)
@@ -70,18 +78,19 @@ static unsigned take_bits(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* A code of one symbol.  This leaves the table alone: there may be such a code every few bytes. */
+/* Sets a code of one symbol.  This leaves the table alone: such a code may come every few bytes. */
 static void set_lone(struct code *code, unsigned symbol)
 {
     code->lone = (int)symbol;
 }
 
-/* A code of n symbols, from the lengths of their words; false if there is no such code. */
+/* Sets a code of n symbols, from the lengths of their words.  False if there is no such code. */
 static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
 {
     unsigned count[MAX_WORD + 1] = {0};
     uint16_t next[MAX_WORD + 1];
-    uint32_t used = 0; /* of all 2^16 values of 16 bits, those that start with words so far */
+    /* How many of the 2^16 values of 16 bits start with the words so far. */
+    uint32_t used = 0;
     unsigned sum = 0;
 
     for (unsigned i = 0; i < n; i++)
@@ -116,7 +125,7 @@ static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
     return true;
 }
 
-/* The symbol of the next word, which is taken from the input. */
+/* Takes the next word from the input, and returns its symbol. */
 static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct code *code)
 {
     if (code->lone >= 0)
@@ -137,8 +146,8 @@ static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct cod
     return symbol;
 }
 
-/* Reads T or P: lengths have three bits or, from 7 on, as many one bits more as they are longer,
- * and a zero bit.  T has a gap. */
+/* Reads T or P.  A length below 7 is three bits; a length from 7 on is three one bits, a one bit
+ * for each above 7, and a zero bit.  `gap` is T_GAP, or 0 for P, which has none. */
 static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbols, unsigned bits,
                               unsigned gap)
 {
@@ -162,7 +171,8 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
     return set_lengths(&z->pt, lengths, symbols);
 }
 
-/* Reads C, whose lengths are words of T: 0 to 2 for one or more zeros, others for length + 2. */
+/* Reads C.  Its lengths are words of T: symbols 0 to 2 stand for one or more zeros, others for
+ * length + 2. */
 static bool read_c(struct lzh *z, struct gz_stream *s)
 {
     uint8_t lengths[1 << C_BITS] = {0};
@@ -180,7 +190,7 @@ static bool read_c(struct lzh *z, struct gz_stream *s)
             lengths[i++] = (uint8_t)(symbol - 2);
             continue;
         }
-        /* They may go beyond n, and beyond all symbols. */
+        /* Zeros may go beyond n, and beyond all symbols. */
         i += symbol == 0 ? 1 : symbol == 1 ? take_bits(z, s, 4) + 3 : take_bits(z, s, C_BITS) + 20;
     }
     return set_lengths(&z->c, lengths, C_SYMBOLS);
@@ -199,7 +209,8 @@ static inline bool put_byte(struct lzh *z, struct gz_stream *s, uint8_t byte)
 
 static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
 {
-    unsigned distance = next_symbol(z, s, &z->pt); /* less 1 */
+    /* The number of bits of distance - 1, then distance - 1. */
+    unsigned distance = next_symbol(z, s, &z->pt);
 
     if (distance >= P_SYMBOLS)
         return GZ_BAD_TABLE;
@@ -211,7 +222,7 @@ static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned le
     return GZ_OK;
 }
 
-/* Decodes a block of so many items. */
+/* Decodes a block of `items` items. */
 static enum gz_status read_block(struct lzh *z, struct gz_stream *s, unsigned items)
 {
     if (!read_lengths_code(z, s, T_SYMBOLS, T_BITS, T_GAP) || !read_c(z, s) ||
@@ -243,7 +254,7 @@ enum gz_status gz_read_lzh(struct gz_stream *s)
     set_lone(&z->pt, 0);
     for (unsigned items; status == GZ_OK && (items = take_bits(z, s, 16)) != 0;)
         status = read_block(z, s, items);
-    /* Zeros instead of what could not be read must not pass for data. */
+    /* The zeros that follow the input must not pass for data that could not be read. */
     if (status != GZ_WRITE_ERROR && s->in_stop == GZ_READ_ERROR)
         status = GZ_READ_ERROR;
     if (status != GZ_WRITE_ERROR && !gz_put(s, z->window, z->pos))

@@ -1,22 +1,23 @@
 /*
- * unlzw.c - decompression of .Z files, as written by compress: LZW with codes of 9 to 16 bits
+ * unlzw.c - decompression of .Z files by compress: LZW with codes of 9 to 16 bits
  *
- * Behind the magic number comes a byte: in its low five bits the width of the widest codes, in its
- * highest bit whether code 256 clears the table (block mode).  Then there are codes, low bits
- * first.  Codes below 256 stand for a byte, others for an entry of the table: an entry is an older
- * code's string and one byte more.  Each code but the first makes an entry, out of the string of
- * the code before it and the first byte of its own, until the table is full; once an entry does not
- * fit the codes' width any more, codes are a bit wider.  Codes come in groups of eight: when the
- * width changes, and after a clear code, what is left of a group is skipped.
+ * A byte follows the magic number.  Its low five bits are the width of the widest codes; its
+ * highest bit says whether code 256 clears the table (block mode).  Then come codes, low bits
+ * first.  A code below 256 stands for a byte, others for an entry of the table: the string of an
+ * older code, and one byte more.  Until the table is full, each code but the first makes an entry:
+ * the string of the code before it, and the first byte of its own string.  Once an entry does not
+ * fit the width of codes any more, codes become a bit wider.  Codes come in groups of eight.  When
+ * the width changes, and after a clear code, the rest of a group is skipped.
  *
- * Following a string from its last byte to its first, byte by byte, costs a cache miss each.  So an
- * entry holds up to eight bytes, the string's last, and the code of what is before them; all but
- * the last part of a string then have eight bytes exactly.  As its length is known as well, a
- * string is written to its place from its end to its start, eight bytes at a time.
+ * To follow a string byte by byte, from its last to its first, would cost a cache miss for each
+ * byte.  So an entry holds a part: the last bytes of the string, up to eight, and the code of the
+ * string before them.  All parts of a string but its last have exactly eight bytes.  An entry holds
+ * the string's length, too, so a string is written to its place from its end to its start, eight
+ * bytes at a time.
  *
- * The odd cases are GNU gzip 1.12's: a table of 2^9 entries still gets codes of 10 bits; the entry
- * that the first code after a clear code makes is never used; an incomplete code at the end of the
- * input, and with it a file that breaks off, is no error.
+ * Odd cases are treated as by GNU gzip 1.12: a table of 2^9 entries still gets codes of 10 bits;
+ * the entry that the first code after a clear code makes is never used; an incomplete code at the
+ * end of the input, and so a file that breaks off, is no error.
  */
 #include "config.h"
 
@@ -29,33 +30,40 @@ enum {
     MIN_BITS = 9,
     MAX_BITS = 16,
     CLEAR = 256,
-    PART = 8, /* bytes of a string that an entry holds at most */
+    PART = 8, /* the most bytes of a string that an entry holds */
 
     FLAG_BLOCK = 0x80,
     FLAGS_UNKNOWN = 0x60,
     FLAGS_BITS = 0x1f
 };
 
-/* A string of `length` bytes: those of `before`'s, if there are more than PART, and then 1 to PART
- * bytes, the first in the low end of `part`. */
+/* A string.  Its last 1 to PART bytes are in `part`, the first of them in the low end.  If it has
+ * more bytes, `before` is the code of the string before them. */
 struct string {
     uint64_t part;
     uint16_t before;
-    uint16_t length; /* at most one more than there are entries */
+    /* Bytes, at most one more than there are entries. */
+    uint16_t length;
 };
 
 struct lzw {
     struct string *table;
     bool block;
     unsigned max_bits;
-    uint32_t top; /* where the table is full */
+    /* The table is full when it has this many entries. */
+    uint32_t top;
 
-    unsigned width;     /* of codes, in bits, */
-    uint32_t last;      /* until there is an entry above this one */
-    uint32_t free;      /* the entry to be made next */
-    unsigned in_group;  /* codes read of the current group, modulo 8 */
-    uint64_t bits;      /* the next bits of the input, from the low end, */
-    unsigned bit_count; /* of which so many were taken from it */
+    /* Bits of a code, until there is an entry above `last`. */
+    unsigned width;
+    uint32_t last;
+    /* The number of the entry that is made next. */
+    uint32_t free;
+    /* Codes read of the current group, modulo 8. */
+    unsigned in_group;
+    /* The next bits of the input, from the low end.  The first bit_count of them were taken from
+     * it. */
+    uint64_t bits;
+    unsigned bit_count;
 };
 
 /* Makes at least 56 bits available, or as many as the input still has. */
@@ -76,7 +84,7 @@ static inline void fill_bits(struct lzw *z, struct gz_stream *s)
     }
 }
 
-/* Skips what is left of the current group; false if the input ends with it. */
+/* Skips the rest of the current group.  False if the input ends before the group does. */
 static bool end_group(struct lzw *z, struct gz_stream *s)
 {
     for (; z->in_group % 8 != 0; z->in_group++) {
@@ -90,19 +98,21 @@ static bool end_group(struct lzw *z, struct gz_stream *s)
     return true;
 }
 
+/* Codes have MIN_BITS again. */
 static void narrow(struct lzw *z)
 {
     z->width = MIN_BITS;
     z->last = (1u << MIN_BITS) - 1;
 }
 
+/* Codes have a bit more. */
 static void widen(struct lzw *z)
 {
     z->width++;
     z->last = z->width == z->max_bits ? z->top : (1u << z->width) - 1;
 }
 
-/* The string with a byte more; `code` is its code. */
+/* The string, whose code is `code`, with a byte more. */
 static inline struct string extend(struct string string, uint32_t code, uint8_t byte)
 {
     const unsigned used = string.length % PART;
@@ -114,7 +124,7 @@ static inline struct string extend(struct string string, uint32_t code, uint8_t 
     return string;
 }
 
-/* Writes the string to `to`, and anything up to PART - 1 bytes behind it. */
+/* Writes the string to `to`.  Overwrites up to PART - 1 bytes behind it with anything. */
 static inline void write_string(const struct lzw *z, struct string string, uint8_t *to)
 {
     size_t left = string.length;
@@ -152,7 +162,8 @@ static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
 {
     struct string old;
     uint32_t code, old_code;
-    uint8_t first; /* byte of the old string */
+    /* The first byte of the old string. */
+    uint8_t first;
 
     if (!next_code(z, s, &code))
         return GZ_OK;
@@ -173,7 +184,8 @@ static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
         }
         if (code > z->free)
             return GZ_CORRUPT;
-        /* The entry that this very code makes can only be the old string and its first byte. */
+        /* If the code stands for the entry that it makes itself, that is the old string and the old
+         * string's first byte. */
         const struct string now = code == z->free ? extend(old, old_code, first) : z->table[code];
         if (now.length > GZ_OUT_SIZE - s->out_len && !gz_flush(s))
             return GZ_WRITE_ERROR;
@@ -206,8 +218,8 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* A full table's next code is never made, but is not taken for wrong: it is two zero bytes
-     * where it is the old code. */
+    /* A full table never gets the entry of the next code, but that code is not wrong.  As the old
+     * code of the code behind it, it stands for two zero bytes. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

@@ -1,16 +1,21 @@
 /*
- * unpack.c - decompression of .z files, as written by System V's pack: a Huffman code of bytes
+ * unpack.c - decompression of .z files by System V's pack: a Huffman code of bytes
  *
- * Behind the magic number come the data's length modulo 2^32, high byte first, and the code: the
- * number of bits of its longest words, how many bytes have words of 1, 2, ... bits (the last number
- * less 2, so that 256 and the end symbol fit in a byte), and these bytes in the same order.  The
- * words of a length count up, with the inner nodes of the tree below them; the last of the longest
- * is the end symbol.  Then there are words, high bits first.
+ * The magic number is followed by the data's length modulo 2^32, high byte first, and by the code:
  *
- * A table gives the symbols of words of up to TABLE_BITS bits at once; longer ones are found level
- * by level, from the number of inner nodes at each.
+ *   - the number of bits of its longest words;
+ *   - for each length, 1, 2, ..., the number of its words; for the longest less 2, so that 256
+ *     bytes and the end symbol fit in a byte;
+ *   - the bytes that these words stand for, in the same order.
  *
- * What is an error, and in which order errors are found, is as in GNU gzip 1.12.
+ * Words of one length are consecutive numbers; the inner nodes of the tree at that depth have the
+ * numbers below.  The last of the longest words is the end symbol.  Then comes the data: words,
+ * high bits first.
+ *
+ * A table gives the symbols of words of up to TABLE_BITS bits at once.  Longer words are found
+ * level by level, from the number of inner nodes at each.
+ *
+ * The errors, and the order in which they are found, are GNU gzip 1.12's.
  */
 #include "config.h"
 
@@ -21,19 +26,25 @@
 enum { MAX_BITS = 25, TABLE_BITS = 12, MAX_BYTES = 256, END = 256 };
 
 struct pack {
-    unsigned longest;             /* bits of a word */
-    unsigned words[MAX_BITS + 1]; /* by length */
-    uint32_t inner[MAX_BITS + 1]; /* nodes of the tree at each depth: the words' first value */
-    unsigned start[MAX_BITS + 1]; /* of a length's words in symbols[] */
+    /* Bits of the longest words. */
+    unsigned longest;
+    /* For each length: the number of words. */
+    unsigned words[MAX_BITS + 1];
+    /* For each depth: the number of inner nodes of the tree, which is also the value of the first
+     * word. */
+    uint32_t inner[MAX_BITS + 1];
+    /* For each length: where the symbols of its words start in `symbols`. */
+    unsigned start[MAX_BITS + 1];
     uint16_t symbols[MAX_BYTES + 1];
-    /* By the next TABLE_BITS bits: symbol << 4 | bits, or 0 if the word is longer. */
+    /* For the next TABLE_BITS bits: symbol << 4 | the word's bits, or 0 if the word is longer. */
     uint16_t table[1 << TABLE_BITS];
 };
 
 /* Reads how many words there are of each length. */
 static enum gz_status read_counts(struct pack *p, struct gz_stream *s)
 {
-    uint32_t nodes = 1; /* at a depth */
+    /* Nodes of the tree at a depth. */
+    uint32_t nodes = 1;
     unsigned sum = 0;
     int byte = gz_next_byte(s);
 
@@ -77,6 +88,7 @@ static enum gz_status read_symbols(struct pack *p, struct gz_stream *s)
     return p->inner[p->longest] == 0 ? GZ_OK : GZ_TOO_FEW_LEAVES;
 }
 
+/* Fills the table with the words of up to TABLE_BITS bits. */
 static void fill_table(struct pack *p)
 {
     for (unsigned i = 1; i <= p->longest && i <= TABLE_BITS; i++)
@@ -88,7 +100,7 @@ static void fill_table(struct pack *p)
         }
 }
 
-/* Decodes words up to the end symbol. */
+/* Decodes words up to the end symbol.  *len becomes the number of bytes. */
 static enum gz_status read_words(const struct pack *p, struct gz_stream *s, uint64_t *len)
 {
     struct gz_bits b = {0};

@@ -2,8 +2,8 @@
  * zip.c - the first entry of a zip file, if it is deflated or stored
  *
  * An entry is a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name and an extra field,
- * the data and, if a flag says so, its CRC and sizes once more (section 4.3.9), where the header
- * had to be written before they were known.  Like GNU gzip, this reads the first entry, mentions
+ * and the data.  If the header was written before the CRC and the sizes were known, a flag says so,
+ * and they follow the data (section 4.3.9).  Like GNU gzip, this reads the first entry, mentions
  * the next if there is one, and never looks at the directory at the end of the file.
  */
 #include "config.h"
@@ -22,7 +22,7 @@ enum {
     SIZES_SIZE = 16
 };
 
-/* Parses len bytes into `to` (nowhere if NULL).  False: the input ended before. */
+/* Parses len bytes into `to`; NULL: skips them.  False: the input ended before. */
 static bool read_bytes(struct gz_stream *s, uint8_t *to, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -40,6 +40,7 @@ static unsigned get_u16(const uint8_t p[2])
     return p[0] | (unsigned)p[1] << 8;
 }
 
+/* A name and an extra field follow the header; their sizes are at h + 22 and h + 24. */
 enum gz_status gz_read_zip_header(struct gz_stream *s)
 {
     uint8_t h[HEADER_SIZE];
@@ -59,7 +60,7 @@ enum gz_status gz_read_zip_header(struct gz_stream *s)
     return GZ_OK;
 }
 
-/* Copies what is stored; its size must be in the header. */
+/* Copies stored data, whose size must be in the header. */
 static enum gz_status read_stored(struct gz_stream *s, uint32_t *crc, uint64_t *len)
 {
     if (s->zip_packed != s->zip_size) {
@@ -85,18 +86,19 @@ static enum gz_status read_stored(struct gz_stream *s, uint32_t *crc, uint64_t *
     return GZ_OK;
 }
 
-/* Whether another entry follows, and at least a byte more than its magic number. */
+/* Whether another entry follows: its magic number, and at least a byte more. */
 static bool entry_follows(struct gz_stream *s)
 {
     uint8_t next[MAGIC_SIZE + 1];
     return read_bytes(s, next, sizeof next) && memcmp(next, "PK\3\4", MAGIC_SIZE) == 0;
 }
 
-/* Decodes the data and compares it with its sizes and CRC, wherever they are; *whole: it got to the
- * end of the entry. */
+/* Decodes the data, and compares it with its size and CRC, which stand before or behind it.  *whole
+ * becomes true at the end of the entry. */
 static enum gz_status read_entry(struct gz_stream *s, bool *whole)
 {
-    uint8_t sizes[SIZES_SIZE]; /* a magic number that nobody checks, CRC, both sizes */
+    /* A magic number, which nobody checks, the CRC, and both sizes. */
+    uint8_t sizes[SIZES_SIZE];
     uint32_t crc;
     uint64_t len;
     enum gz_status status = s->info->format == GZ_FORMAT_ZIP_STORED

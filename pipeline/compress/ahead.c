@@ -1,5 +1,5 @@
 /*
- * ahead.c - segments that wait in memory (ahead.h)
+ * ahead.c - keeps segments that wait in memory (ahead.h)
  */
 #include "config.h"
 
@@ -9,18 +9,19 @@
 #include "base/hugepages.h"
 #include "pipeline/compress/ahead.h"
 
-/* A pushed segment begins with memory for ROOM_FIRST bytes, and gets ROOM_GROWTH times as much when it is
- * full.  Each time, its bytes are copied: with a growth of 4, less than a segment in all. */
+/* A pushed segment begins with memory for 4 KiB.  When that is full, it gets 4 times as much, and
+ * its bytes are copied.  With a growth of 4, fewer bytes than a segment's are copied in all; with
+ * 2, more copies. */
 #define ROOM_FIRST ((size_t)4 << 10)
 #define ROOM_GROWTH 4
 
-/* The pipeline keeps memory for so many bytes of whole segments, or for KEPT_LEAST segments if these
- * are more.  Getting 2 MiB from the system takes 0.1 ms, some 2 % of what level 1 takes to compress
- * them.  Keeping more helps only a caller that pushes more than this at a time, and then waits. */
+/* The pipeline keeps memory for 8 MiB of whole segments, or for 2 segments if these are more.  To
+ * get 2 MiB from the system takes 0.1 ms, some 2 % of what level 1 takes to compress them.  Keeping
+ * more helps only a caller that pushes more than this at a time, and then waits. */
 #define KEPT_MAX ((size_t)8 << 20)
 #define KEPT_LEAST 2
 
-/* Memory for the next whole segments that are pushed. */
+/* Memory of whole segments, kept for the next pushed segments. */
 struct spare_segments {
     struct ahead *first;
     unsigned count;
@@ -120,7 +121,7 @@ struct ahead *ahead_claim(struct ahead_list *l)
 
 /* --- What is pushed ------------------------------------------------------------------------- */
 
-/* NULL if memory is short. */
+/* Makes a segment with memory for `room` bytes; NULL if memory is short. */
 static struct ahead *make(size_t room)
 {
     struct ahead *a = calloc(1, sizeof(*a));
@@ -135,8 +136,8 @@ static struct ahead *make(size_t room)
     return NULL;
 }
 
-/* How much memory to give a segment that needs `want` bytes now.  If others wait already, the caller is
- * ahead of the workers, and will soon fill it. */
+/* Bytes of memory to give a segment that needs `want` bytes now.  If other segments wait already,
+ * the caller is ahead of the workers and will soon fill this one, so give it all. */
 static size_t room_for(const struct ahead_list *l, size_t want)
 {
     const size_t size = l->pipeline->segment_size;
@@ -149,7 +150,7 @@ static size_t room_for(const struct ahead_list *l, size_t want)
     return room < size ? room : size;
 }
 
-/* Takes a whole segment's memory that the pipeline keeps, or NULL. */
+/* Takes a whole segment's memory that the pipeline keeps; NULL if it keeps none. */
 static struct ahead *take_spare(struct pipeline *p)
 {
     struct ahead *a = p->spare_segments->first;
@@ -220,7 +221,7 @@ void ahead_publish(struct ahead_list *l, size_t before, size_t len, bool last)
     l->count++;
 }
 
-/* Whether the pipeline keeps one more. */
+/* Whether the pipeline keeps this segment's memory for the next. */
 static bool is_kept(const struct pipeline *p, const struct ahead *a)
 {
     const unsigned count = p->spare_segments->count;

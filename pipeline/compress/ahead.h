@@ -1,15 +1,16 @@
 /*
- * ahead.h - segments that wait in memory: read ahead of a pipe, or pushed by the caller
+ * ahead.h - keeps segments that wait in memory: read ahead of a pipe, or pushed by the caller
  *
- * They wait in one list, in order, until a thread has copied them to where they are matched.
+ * The segments of a job wait in one list, in order, until a thread has copied them to where they
+ * are matched.
  *
- * The caller fills one pushed segment at a time.  Its memory grows with its bytes, so that a stream
- * with little input costs little.  The pipeline keeps the memory of a few whole segments for the next,
- * of any job, and frees the others.
+ * Pushed segments: the caller fills one at a time.  The segment's memory grows with its bytes, so
+ * that a stream with little input costs little.  When a full segment was copied, the pipeline keeps
+ * its memory for the next pushed segment of any job, up to a limit, and frees the rest.
  *
- * What is read ahead goes to a block of memory that holds all segments which may be read ahead at a
- * time.  (Memory for each of them would be slow to get while a GPU is brought up, as the driver is busy
- * with the memory, too.)
+ * Segments read ahead: they lie in one block of memory, with a place for each segment that may wait
+ * at a time.  (Memory for each segment by itself would be slow to get while a GPU is brought up:
+ * the driver is busy with the process's memory, too.)
  */
 #ifndef GZLZSS_AHEAD_H
 #define GZLZSS_AHEAD_H
@@ -18,79 +19,91 @@
 
 struct ahead {
     struct ahead *previous, *next;
-    size_t before; /* see struct slot */
+    size_t before; /* as in struct slot */
     size_t len;
     bool last;
-    bool is_used; /* a place in the block: not copied yet */
-    size_t room;  /* bytes that there is memory for */
+    bool is_used; /* it is a place in the block that holds a segment */
+    size_t room;  /* bytes that `bytes` has memory for */
     uint8_t *bytes;
 };
 
-/* A job's segments; zeros before ahead_init.  Its fields are ahead.c's. */
+/* The waiting segments of a job; all zeros before ahead_init.  Only ahead.c uses the fields. */
 struct ahead_list {
     struct pipeline *pipeline;
-    struct ahead *first, *last; /* segments that are not copied yet; */
-    struct ahead *unclaimed;    /* the first of these that is not claimed, or NULL; */
-    uint64_t count, most;       /* how many, or being read, and how many there may be */
-    struct ahead *filling;      /* the pushed segment that the caller fills, or NULL */
-    struct ahead *places;       /* the block's; NULL: nothing may be read ahead; */
-    uint8_t *block;             /* and its bytes; NULL when there are none */
-    bool lacks_memory;          /* for the block */
+    struct ahead *first, *last; /* segments that are not copied yet, in order */
+    struct ahead *unclaimed;    /* the first segment that is not claimed, or NULL */
+    uint64_t count,             /* segments in the list, or being read */
+        most;                   /* the most that `count` may be */
+    struct ahead *filling;      /* the pushed segment that the caller is filling, or NULL */
+    struct ahead *places;       /* the places in the block; NULL: nothing may be read ahead */
+    uint8_t *block;             /* the block's memory, or NULL while there is none */
+    bool lacks_memory;          /* there was no memory for the block */
 };
 
-/* Up to `most` segments may wait; may_read: they may be read ahead, if there is memory for that. */
+/* Makes the list.  Up to `most` segments may wait.  may_read: segments may be read ahead; if memory
+ * for that is short, none are. */
 void ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read);
 
-/* Frees all segments of a job that no other thread has.  Without the lock. */
+/* Frees all segments of a job.  No other thread may use any of them.  Called without the lock. */
 void ahead_free(struct ahead_list *l);
 
 /* Makes p->spare_segments; false if memory is short. */
 bool ahead_init_spare(struct pipeline *p);
+
+/* Frees p->spare_segments and the memory that it keeps. */
 void ahead_free_spare(struct pipeline *p);
 
-/* How many wait, or are being read; how many may. */
+/* Segments that wait or are being read. */
 uint64_t ahead_count(const struct ahead_list *l);
+
+/* The most segments that may wait. */
 uint64_t ahead_most(const struct ahead_list *l);
 
 /* --- What is pushed --- */
 
-/* Gives the segment that is being filled memory for at least `want` bytes in all; begins one if there is
- * none.  The lock may be free meanwhile.  False: memory is short. */
+/* Gives the segment that is being filled memory for at least `want` bytes in all; begins a segment
+ * if there is none.  May release the lock meanwhile.  False: memory is short. */
 bool ahead_make_room(struct ahead_list *l, size_t want);
 
-/* Bytes in the segment that is being filled; where the next byte goes, after ahead_make_room. */
+/* Bytes in the segment that is being filled. */
 size_t ahead_filled(const struct ahead_list *l);
+
+/* Where the segment's next byte goes.  Call ahead_make_room first. */
 uint8_t *ahead_end(const struct ahead_list *l);
 
-/* So many bytes more were put there. */
+/* Counts `len` bytes that the caller has put at ahead_end. */
 void ahead_fill(struct ahead_list *l, size_t len);
 
-/* Puts it into the list: it can be claimed. */
+/* Puts the segment that was filled into the list, so that it can be claimed. */
 void ahead_publish(struct ahead_list *l, size_t before, size_t len, bool last);
 
 /* --- What is read ahead --- */
 
-/* Whether segment `index`, the next, may be read ahead: there is a place for it. */
+/* Whether segment `index`, the next one, may be read ahead: its place in the block is free. */
 bool ahead_may_read(const struct ahead_list *l, uint64_t index);
 
 /* Whether segments of this job may be read ahead at all. */
 bool ahead_reads(const struct ahead_list *l);
 
-/* Its place, which counts from now on.  NULL: memory is short, and nothing more is read ahead. */
+/* Takes the place for segment `index`, and counts the segment from now on.  NULL if memory is
+ * short; then nothing more is read ahead. */
 struct ahead *ahead_take_place(struct ahead_list *l, uint64_t index);
 
-/* What was read to the place can be claimed. */
+/* Call this when a segment was read to its place: puts it into the list, so that it can be
+ * claimed. */
 void ahead_was_read(struct ahead_list *l, struct ahead *a);
 
-/* Takes the block's memory, if nothing is in it, for the caller to free; or NULL. */
+/* If the block holds no segment, takes its memory, for the caller to free.  NULL otherwise. */
 uint8_t *ahead_take_block(struct ahead_list *l);
 
 /* --- Both --- */
 
-/* Claims the first segment that is not claimed.  It stays in the list. */
+/* Claims the first segment that is not claimed.  There must be one.  It stays in the list until
+ * ahead_leave. */
 struct ahead *ahead_claim(struct ahead_list *l);
 
-/* Takes a segment that was copied off the list.  The lock may be free meanwhile. */
+/* Takes a segment that was copied off the list, and frees or keeps its memory.  May release the
+ * lock meanwhile. */
 void ahead_leave(struct ahead_list *l, struct ahead *a);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * claim.c - segments are claimed and read (claim.h)
+ * claim.c - claims segments and reads them; reads ahead of a pipe (claim.h)
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Gives up the lock to read; returns the time. */
+/* Releases the lock to read; returns the time. */
 static double begin_reading(struct job *j)
 {
     unlock(j->pipeline);
@@ -31,8 +31,8 @@ void count_read(struct job *j, double seconds, uint64_t bytes, bool ok, int erro
         job_fail(j, PIPELINE_READ_ERROR, error);
 }
 
-/* Takes the lock again and counts what was read.  If that failed (not ok, with errno set), the
- * job fails. */
+/* Takes the lock again and counts what was read since `began`.  If that failed (not ok, with errno
+ * set), the job fails. */
 static void end_reading(struct job *j, double began, bool ok, uint64_t bytes)
 {
     const int error = errno;
@@ -42,8 +42,8 @@ static void end_reading(struct job *j, double began, bool ok, uint64_t bytes)
     count_read(j, seconds, bytes, ok, error);
 }
 
-/* Zeros the bytes behind in[0..len).  No result depends on them, but what is read there is the
- * same each time. */
+/* Zeros the LZ_INPUT_PAD bytes behind in[0..len).  No result depends on them; with zeros, each run
+ * reads the same there. */
 static void pad(uint8_t *in, size_t len)
 {
     memset(in + len, 0, LZ_INPUT_PAD);
@@ -73,11 +73,11 @@ struct slot *claim_any(struct job *j, uint8_t *buf)
     return s;
 }
 
-/* Copies a segment that waited in memory. */
+/* Copies a segment that waited in memory to the slot's place. */
 static void copy_ahead(struct slot *s)
 {
     memcpy(s->in, s->ahead->bytes, s->before + s->len);
-    /* In a batch, another segment may follow. */
+    /* In a batch, another segment may follow at once. */
     if (s->feeder == NULL)
         pad(s->in, s->before + s->len);
 }
@@ -97,7 +97,7 @@ void read_segment(struct slot *s)
         return;
     ahead_leave(&j->compression->ahead, s->ahead);
     s->ahead = NULL;
-    /* There is room for one more. */
+    /* One more segment may be pushed, or read ahead. */
     if (j->request->is_pushed)
         wake_caller(j->request);
     else
@@ -146,7 +146,7 @@ struct slot *claim_in_order(struct job *j, uint8_t *buf)
     j->reading = false;
     if (ok && !j->failed)
         claim_read(s);
-    /* The next segment can be read now. */
+    /* Another thread can read the next segment now. */
     feeders_call(p);
     return s;
 }
@@ -174,9 +174,9 @@ struct slot *claim_one(struct job *j, uint8_t *buf)
 
 /* --- Reading ahead --- */
 
-/* Only while a GPU is brought up.  Bytes that wait in memory have left the caches when they are
- * matched: without a GPU, that costs more than reading ahead gains.  With a single worker,
- * reading ahead only means matching later. */
+/* A worker reads ahead only while a GPU is brought up.  Bytes that wait in memory have left the
+ * processor's caches when they are matched; without a GPU, that costs more than reading ahead
+ * gains.  With a single worker, reading ahead would only delay matching. */
 struct job *job_to_read_ahead(struct pipeline *p)
 {
     struct job *j = jobs_first_unclaimed(p);
@@ -197,7 +197,7 @@ void read_ahead(struct job *j)
     bool ok;
 
     if (a == NULL)
-        return; /* it can do without */
+        return; /* memory is short: the job goes on without reading ahead */
     j->reading = true;
     began = begin_reading(j);
     ok = source_read_next(&c->source, a->bytes, &a->len, &a->last);

@@ -1,48 +1,49 @@
 /*
- * claim.h - segments are claimed and read
+ * claim.h - claims segments and reads them; reads ahead of a pipe
  */
 #ifndef GZLZSS_CLAIM_H
 #define GZLZSS_CLAIM_H
 
 #include "pipeline/crew/state.h"
 
-/* Claims the job's next segment, which can be read right now, and reads it into buf, of a segment's
- * size and LZ_INPUT_PAD; gives up the lock meanwhile.  NULL if the job has failed; it may be gone
- * then. */
+/* Claims the job's next segment, which can be read right now, and reads it to buf, which has room
+ * for a segment and LZ_INPUT_PAD bytes.  Releases the lock meanwhile.  NULL if the job has failed;
+ * *j may be gone then. */
 struct slot *claim_one(struct job *j, uint8_t *buf);
 
-/* Claims the next segment of those that can be read in any order, for the place buf;
- * read_segment has to follow.  NULL if memory is short. */
+/* Claims the job's next segment if that can be read in any order (job_next_is_any).  The slot's
+ * place is buf; call read_segment to read the segment there.  NULL if memory is short. */
 struct slot *claim_any(struct job *j, uint8_t *buf);
 
-/* Reads it there; gives up the lock meanwhile.  If that fails, the job does. */
+/* Reads a segment from claim_any to the slot's place.  Releases the lock meanwhile.  If reading
+ * fails, the job fails. */
 void read_segment(struct slot *s);
 
-/* Claims the next segment of the others and reads it into buf; gives up the lock meanwhile.
- * NULL if memory is short.  If the job has failed meanwhile, the caller drops the slot
- * (slot_done). */
+/* Claims the job's next segment, which can only be read in order, and reads it to buf.  Releases
+ * the lock meanwhile.  NULL if memory is short.  If the job has failed meanwhile, the caller must
+ * drop the slot (slot_done). */
 struct slot *claim_in_order(struct job *j, uint8_t *buf);
 
-/* Reads the segment that is next in order into the slot's place; called without the lock, by the
- * one thread that reads the job's input in order.  False with errno set. */
+/* Reads the segment that is next in order to the slot's place.  Called without the lock, by the one
+ * thread that reads the job's input in order.  False with errno set. */
 bool read_in_order(struct slot *s);
 
-/* Counts what was read, in so many seconds.  If that failed (not ok), the job fails with this
- * error. */
+/* Counts `bytes` bytes that were read in `seconds` seconds.  If not ok, the job fails with the
+ * errno `error`. */
 void count_read(struct job *j, double seconds, uint64_t bytes, bool ok, int error);
 
-/* The segment was read: it is the job's next, and perhaps its last. */
+/* Claims a segment that was read in order: it becomes the job's next, and perhaps its last. */
 void claim_read(struct slot *s);
 
-/* The job to read ahead of, or NULL: while a GPU is brought up, a pipe can give more than the
- * workers can match. */
+/* The job whose pipe a worker should read ahead now, or NULL.  While a GPU is brought up, a pipe
+ * can give more than the workers can match. */
 struct job *job_to_read_ahead(struct pipeline *p);
 
-/* Reads one more segment ahead; gives up the lock meanwhile. */
+/* Reads the job's next segment ahead.  Releases the lock meanwhile; *j may be gone afterwards. */
 void read_ahead(struct job *j);
 
-/* Frees the memory of what was read ahead, unless some of that is still to be matched or more
- * may come.  True if it did; it gave up the lock then, as that may take long. */
+/* Frees the first job's block of memory for reading ahead if no segment is left in it and no more
+ * will come.  True if it did; then it released the lock meanwhile, as freeing may take long. */
 bool leave_ahead(struct pipeline *p);
 
 #endif

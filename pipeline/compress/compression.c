@@ -1,5 +1,5 @@
 /*
- * compression.c - how jobs that are compressed open, are cancelled and close (compression.h)
+ * compression.c - opens, cancels and closes a job that is compressed (compression.h)
  */
 #include "config.h"
 
@@ -9,23 +9,24 @@
 #include "pipeline/compress/compression.h"
 #include "pipeline/crew/workers.h"
 
-/* Bytes of a pipe that are read ahead while a GPU is brought up, at most: what a fast one gives in
+/* The most bytes of a pipe that are read ahead while a GPU is brought up: what a fast pipe gives in
  * that time. */
 #ifndef AHEAD_SIZE
 #define AHEAD_SIZE ((size_t)512 << 20)
 #endif
 
-/* Where there may be GPUs, bytes of pushed segments that wait for them besides, at most: those of a
- * GPU's batches. */
+/* Where there may be GPUs, the most bytes of pushed segments that wait for them, besides those for
+ * workers: as many as a GPU's batches hold (BATCHES_SIZE in pipeline.c). */
 #define PUSH_FOR_GPUS ((uint64_t)128 << 20)
 
-/* From so many threads on, a pipe is read by a pipe_reader: with fewer, reading is not what others
- * wait for, and that only costs (4 % at level 1 on the 2-core EPYC). */
+/* With 8 threads or more, a pipe_reader reads a pipe.  With fewer, workers do not wait for reading,
+ * and the pipe_reader only costs time (4 % at level 1 on a 2-core EPYC). */
 #ifndef PIPE_READER_FROM
 #define PIPE_READER_FROM 8
 #endif
 
-/* Segments that may be read ahead, or pushed: of the latter, as many as keep all at work. */
+/* The most segments that may wait: pushed segments, as many as keep all workers and GPUs busy;
+ * segments read ahead, AHEAD_SIZE bytes. */
 static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
@@ -36,7 +37,8 @@ static uint64_t most_ahead(const struct job *j)
                : AHEAD_SIZE / p->segment_size;
 }
 
-/* Readies the source. */
+/* Readies the source for the job's kind of input.  False if memory is short; then the source is
+ * freed. */
 static bool open_source(const struct job *j, struct source *source)
 {
     const struct pipeline *p = j->pipeline;

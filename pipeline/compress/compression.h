@@ -1,5 +1,5 @@
 /*
- * compression.h - what the compression of a job needs while the job is open
+ * compression.h - the state of a job that is compressed, from its opening to its closing
  */
 #ifndef GZLZSS_COMPRESSION_H
 #define GZLZSS_COMPRESSION_H
@@ -8,21 +8,25 @@
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/state.h"
 
-/* Places for pushed segments, beside one for each worker that claims. */
+/* Places for pushed segments, beside one for each worker that claims.  With fewer, a worker that is
+ * done may find nothing pushed. */
 #define PUSH_SPARE 2
 
 struct compression {
     struct source source;
 
     struct ahead_list ahead; /* segments that wait in memory */
-    /* What was claimed more than POLICY_PIPE_SECONDS ago, if the job is so old; and since then. */
+    /* Two samples of how much was claimed, to measure a pipe's speed.  When claimed[1] is older
+     * than POLICY_PIPE_SECONDS, it becomes claimed[0], and a new sample becomes claimed[1].  The
+     * speed is measured since claimed[0]. */
     struct pace claimed[2];
 
-    uint64_t written; /* segments; the writer's, */
-    uint32_t crc;     /* like the CRC of these, and the sums of bytes in the job's stats */
+    uint64_t written; /* segments written so far; only the writer changes it */
+    /* CRC-32 of these; only the writer changes it, and the byte counts in the job's stats. */
+    uint32_t crc;
 };
 
-/* How jobs that are compressed open, are cancelled and close. */
+/* How jobs.c opens, cancels and closes a job that is compressed. */
 extern const struct direction compression;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * copiers.c - copies from and to the memory of GPUs, for any thread of a pipeline's (copiers.h)
+ * copiers.c - copies from and to the memory of GPUs, for all threads of a pipeline (copiers.h)
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ void copiers_free(struct copiers *c)
     free(c);
 }
 
-/* Takes one that nobody uses, or makes one; NULL with errno set. */
+/* Takes a copier of this device that no thread uses, or makes one.  NULL with errno set. */
 static struct idle_copier *take_idle_copier(struct copiers *c, int device)
 {
     char error[GPU_ERROR_SIZE];

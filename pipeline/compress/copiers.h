@@ -1,5 +1,8 @@
 /*
- * copiers.h - copies from and to the memory of GPUs, for any thread of a pipeline's
+ * copiers.h - copies from and to the memory of GPUs, for all threads of a pipeline
+ *
+ * A copier (gpu/gpu.h) serves one thread at a time.  The pipeline keeps copiers that no thread
+ * uses, and makes a new one only if all copiers of the device are in use.
  */
 #ifndef GZLZSS_COPIERS_H
 #define GZLZSS_COPIERS_H
@@ -9,20 +12,20 @@
 
 #include "gpu/gpu.h"
 
-/* Idle copiers (gpu/gpu.h).  A new one is made only when all are in use. */
+/* The copiers that no thread uses. */
 struct copiers;
 
-/* NULL if memory is short. */
+/* Makes an empty list of copiers; NULL if memory is short. */
 struct copiers *copiers_new(void);
 
-/* Whether one was made; c may be NULL, and nobody may be copying. */
+/* Whether any copier was made.  c may be NULL.  No thread may be copying. */
 bool copiers_are_used(const struct copiers *c);
 
-/* Frees them all; c may be NULL, and nobody may be copying. */
+/* Frees all copiers.  c may be NULL.  No thread may be copying. */
 void copiers_free(struct copiers *c);
 
-/* Copies between memory of CUDA device `device` and other memory.  False with errno set: EIO if the
- * device failed, ENOMEM. */
+/* Copies `len` bytes between memory of CUDA device `device` and other memory.  Any thread.  False
+ * with errno set: EIO if the device failed or no copier could be made, ENOMEM. */
 bool copiers_copy(struct copiers *c, int device, void *to, const void *from, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * facts.c - all that the policy is told, gathered where it is measured (facts.h)
+ * facts.c - gathers all that the policy is told (facts.h)
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include "pipeline/crew/measures.h"
 #include "pipeline/crew/workers.h"
 
-/* The facts about the job that is weighed, which is open. */
+/* Fills in the facts about the job that the policy weighs, which is open. */
 static void tell_job(const struct job *j, struct policy_facts *f)
 {
     f->is_pipe = !source_is_file(&j->compression->source) && j->total == UINT64_MAX;

@@ -1,5 +1,5 @@
 /*
- * feeding.c - GPU batches: how many are at work, and which segments wait (feeding.h)
+ * feeding.c - counts GPU batches at work, and keeps the segments that wait for them (feeding.h)
  */
 #include "config.h"
 
@@ -11,31 +11,34 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/slots.h"
 
-/* Seconds after which what has not grown by a batch is weighed again. */
+/* Seconds after which GPUs are weighed again even if what is left has not grown by a batch's
+ * bytes.  Shorter costs time under the lock, as workers come by every few microseconds; longer
+ * starts a GPU later. */
 #define WEIGHING_PAUSE 0.001
 
-/* Of the bytes, or chunks, of a batch, this share is worth one beside those that are in use. */
+/* While other batches are in use, an eighth of a batch's bytes or chunks is worth another batch. */
 #define BATCH_SHARE 8
 
-/* Slots, in the order in which they came. */
+/* A queue of slots, in order of their arrival. */
 struct queue {
     struct slot *first, *last;
 };
 
 struct feeding {
-    bool is_on;             /* GPUs get part of what was left */
-    uint64_t on_since;      /* when jobs had been emptied so often; */
-    uint64_t weighed_left;  /* what was left when that was last weighed, */
-    uint64_t weighed_since; /* likewise, */
-    double weighed_at;      /* and the time */
-    int gpus;               /* that feeders were started for, or could not be */
-    int started[GPUS_MAX];  /* feeders of each GPU */
-    int alive;              /* feeders that have not ended; */
-    int idle;               /* of these, those that wait for something to put into a batch, */
-    int busy;               /* and those that fill one, or have it matched */
-    int readers;            /* workers that read for a feeder */
-    struct queue unread, ready;
-    struct feeder *feeders; /* GPUS_BATCHES for every GPU there may be */
+    bool is_on;             /* GPUs get part of what is left, if on_since is still jobs_emptied */
+    uint64_t on_since;      /* jobs_emptied when feeding began */
+    uint64_t weighed_left;  /* jobs_left when that was last weighed */
+    uint64_t weighed_since; /* jobs_emptied when that was last weighed */
+    double weighed_at;      /* the time when that was last weighed */
+    int gpus;               /* GPUs for which starting a feeder was tried, the first ones */
+    int started[GPUS_MAX];  /* feeders started for each GPU */
+    int alive;              /* feeders that have not ended */
+    int idle;               /* of these, feeders that wait for segments for a free batch */
+    int busy;               /* of these, feeders that fill a batch or have it matched */
+    int readers;            /* workers that read a segment for a feeder now */
+    struct queue unread,    /* slots that wait until a worker reads them for their feeder */
+        ready;              /* slots that wait until a worker encodes them */
+    struct feeder *feeders; /* an array: GPUS_BATCHES for each of GPUS_MAX GPUs */
 };
 
 bool feeding_init(struct pipeline *p)
@@ -43,7 +46,7 @@ bool feeding_init(struct pipeline *p)
     p->feeding = calloc(1, sizeof(*p->feeding));
     if (p->feeding == NULL)
         return false;
-    /* Each is set when it is started. */
+    /* feeder_new sets each feeder. */
     p->feeding->feeders = malloc(GPUS_MAX * GPUS_BATCHES * sizeof(struct feeder));
     return p->feeding->feeders != NULL;
 }
@@ -72,7 +75,7 @@ bool feeding_is_on(const struct pipeline *p)
 {
     const struct feeding *f = p->feeding;
 
-    /* Jobs that come after nothing was left are weighed anew. */
+    /* Jobs that came after nothing was left have to be weighed anew. */
     return f != NULL && f->is_on && f->on_since == jobs_emptied(p);
 }
 
@@ -166,9 +169,9 @@ void feeder_wait(const struct feeder *f)
     f->pipeline->feeding->idle--;
 }
 
-/* Whether what can be claimed is worth a batch: any of it, if no other batch is being filled or
- * matched, or nothing more comes.  Otherwise small jobs wait until they are many: a batch costs some
- * 100 us and more, however little is in it. */
+/* Whether what can be claimed is worth a batch.  If no other batch is being filled or matched, or
+ * no more jobs come, any amount is.  Otherwise small jobs wait until they are many: a batch costs
+ * 100 us or more, however little is in it. */
 static bool is_batch(const struct pipeline *p)
 {
     const struct job *j = jobs_to_weigh(p);
@@ -176,7 +179,7 @@ static bool is_batch(const struct pipeline *p)
     return p->feeding->busy == 0 || jobs_are_last(p) ||
            jobs_left(p) >= p->batch_size / BATCH_SHARE ||
            jobs_segments_left(p) + jobs_waiting(p) >= p->batch_size / LZ_CHUNK_SIZE / BATCH_SHARE ||
-           /* More may come of a pipe than is known. */
+           /* A pipe may give more than is known. */
            (j != NULL && j->state == JOB_OPEN && !source_is_file(&j->compression->source));
 }
 

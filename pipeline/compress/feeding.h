@@ -1,89 +1,119 @@
 /*
- * feeding.h - GPU batches: how many are at work, and which segments wait for GPUs and behind them
+ * feeding.h - counts GPU batches at work, and keeps the segments that wait for them
  *
- * gpu_feed.h fills them.  Without GPUs (p->feeding is NULL), nothing is ever fed or waits.
+ * gpu_feed.c fills the batches.  If there are no GPUs, p->feeding is NULL: no feeder exists, and
+ * both queues are empty.
  */
 #ifndef GZLZSS_FEEDING_H
 #define GZLZSS_FEEDING_H
 
 #include "pipeline/crew/state.h"
 
-/* A thread, and a GPU's batch that it has to itself.  gpu_feed.c fills it. */
+/* A thread with one batch of a GPU to itself.  gpu_feed.c fills the batch. */
 struct feeder {
     struct pipeline *pipeline;
     pthread_t thread;
-    int gpu, number; /* the batch is number `number` of this GPU */
+    int gpu,    /* the GPU's number in the pool */
+        number; /* the batch's number on that GPU */
     struct gpu_batch *batch;
-    struct slot *first, *last; /* what is in it */
-    unsigned unread;           /* segments that workers have not read yet, */
-    unsigned pending;          /* or not encoded; 0: the batch is free */
+    struct slot *first, *last; /* the segments in the batch */
+    unsigned unread;           /* segments in the batch that workers have not read yet */
+    /* Segments in the batch that are not encoded yet; 0: the batch is free. */
+    unsigned pending;
 };
 
 /* Makes p->feeding; false if memory is short. */
 bool feeding_init(struct pipeline *p);
 
-/* Waits for feeders, which have been told to end; without the lock. */
+/* Waits for the feeders, which crew_end has told to end.  Called without the lock. */
 void feeding_join(struct pipeline *p);
+
+/* Frees p->feeding, which may be NULL. */
 void feeding_free(struct pipeline *p);
 
 /* --- Whether GPUs are fed --- */
 
-/* Whether GPUs get part of what is left now; begins that, until nothing is left. */
+/* Whether GPUs get part of what is left now. */
 bool feeding_is_on(const struct pipeline *p);
+
+/* From now on, GPUs get part of what is left, until nothing is left. */
 void feeding_begin(struct pipeline *p);
 
-/* Whether what is left has grown by a batch since this last returned true, or that was some time
- * ago. */
+/* Whether it is time to weigh again whether GPUs are worth it: what is left has grown by a batch's
+ * bytes since this last returned true, or that was WEIGHING_PAUSE ago. */
 bool feeding_has_grown(struct pipeline *p);
 
-/* Whether there will be feeders: a GPU is being brought up, or is up and has none yet. */
+/* Whether there will be more feeders: a GPU is being brought up, or is up and has no feeder yet. */
 bool feeding_gpu_comes(const struct pipeline *p);
 
-/* The next GPU that is up and has no feeder, which is counted as having one; -1 if there is none. */
+/* The number of the next GPU that is up and has no feeder; from now on it counts as having one.  -1
+ * if there is none. */
 int feeding_next_gpu(struct pipeline *p);
 
 /* --- Feeders --- */
 
-/* The GPU's next feeder, whose thread has not been started; NULL if it can have no more.  If its
- * thread was started, feeder_began counts it, and feeder_ended when it ends. */
+/* Makes the GPU's next feeder, for the caller to start its thread.  NULL if the GPU can have no
+ * more. */
 struct feeder *feeder_new(struct pipeline *p, int gpu);
+
+/* Counts a feeder whose thread was started. */
 void feeder_began(const struct feeder *f);
+
+/* Counts a feeder that ends. */
 void feeder_ended(const struct feeder *f);
 
-/* Feeders that have not ended; of these, batches that are in use for what is left now. */
+/* Feeders that have not ended. */
 int feeders_alive(const struct pipeline *p);
+
+/* Feeders that have not ended, if GPUs get part of what is left now; else 0. */
 int feeders_at_work(const struct pipeline *p);
 
-/* A feeder fills its batch or has it matched, until feeder_is_done. */
+/* Counts a feeder that begins to fill its batch and have it matched. */
 void feeder_is_busy(const struct feeder *f);
+
+/* Counts a feeder that has ended that. */
 void feeder_is_done(const struct feeder *f);
 
-/* A segment of the feeder's batch was encoded, or dropped. */
+/* Call this when a segment of the feeder's batch was encoded or dropped.  The last one frees the
+ * batch. */
 void feeder_release(struct feeder *f);
 
-/* Waits until there may be something for a batch that is free. */
+/* Waits until there may be segments for the feeder's batch, which is free.  Releases the lock
+ * meanwhile. */
 void feeder_wait(const struct feeder *f);
 
-/* Whether a feeder whose batch is free should fill it now. */
+/* Whether a feeder with a free batch should fill it now. */
 bool feeders_may_fill(struct pipeline *p);
 
-/* Wakes a feeder that waits for something to put into its batch, if there is enough now. */
+/* Wakes a feeder with a free batch if there are enough segments for it now.  Call this whenever
+ * there is more to claim, or more room. */
 void feeders_call(struct pipeline *p);
 
 /* --- Segments that wait --- */
 
-/* For a worker to read them for a feeder: unread_is_read follows unread_take.  unread_readers is how
- * many workers are between these two. */
+/* Queues a slot for a worker to read for its feeder. */
 void unread_put(struct slot *s);
+
+/* Whether no slot waits for a worker to read it. */
 bool unread_is_empty(const struct pipeline *p);
+
+/* Takes the first slot from `unread`, which is not empty.  The worker counts as a reader until it
+ * calls unread_is_read. */
 struct slot *unread_take(struct pipeline *p);
+
+/* Call this after unread_take, when the segment is read. */
 void unread_is_read(struct pipeline *p);
+
+/* Workers between unread_take and unread_is_read. */
 int unread_readers(const struct pipeline *p);
 
-/* For a worker to encode them, after a feeder had them.  ready_first leaves the slot there; NULL if
- * there is none. */
+/* Queues a slot, with which a feeder is done, for a worker to encode. */
 void ready_put(struct slot *s);
+
+/* The first slot that waits to be encoded, or NULL.  It stays in the queue. */
 struct slot *ready_first(const struct pipeline *p);
+
+/* Takes that slot from the queue; NULL if there is none. */
 struct slot *ready_take(struct pipeline *p);
 
 #endif

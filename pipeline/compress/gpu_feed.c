@@ -1,10 +1,15 @@
 /*
- * gpu_feed.c - segments for GPUs, in batches (gpu_feed.h)
+ * gpu_feed.c - fills batches for GPUs, has them matched, and hands on the segments (gpu_feed.h)
  *
- * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Without
- * a GPU, there are none.  Workers read for a feeder what can be read in any order, and what was
- * read ahead.  A feeder itself reads what can only be read in order.  What is in the memory of its GPU,
- * nobody reads, but for an input's last segment: the GPU takes it from there.
+ * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Its
+ * first feeder starts the second, and so on, each when it has filled a batch.
+ *
+ * A segment gets into a batch in one of three ways:
+ *
+ * - If it can be read in any order, or was read ahead or pushed, a worker reads or copies it.
+ * - If it can only be read in order, the feeder itself reads it.
+ * - If it is in the memory of the feeder's GPU, the GPU copies it.  Only an input's last segment is
+ *   always read by the feeder.
  */
 #include "config.h"
 
@@ -19,13 +24,13 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* While there is something to encode, one worker in so many may read for GPUs.  With more
- * readers, memory is the limit; with fewer, a GPU may have to wait. */
+/* While segments wait to be encoded, 1 worker of 4 may read for GPUs.  With more readers, memory is
+ * the limit; with fewer, a GPU may have to wait. */
 #define READING_SHARE 4
 
 /* --- Whether, and how many --- */
 
-/* Whether a job's input from a pipe is worth GPUs, by what was claimed of it lately. */
+/* Whether a job's pipe is worth GPUs, by how much of it was claimed lately. */
 static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t least)
 {
     const struct pipeline *p = j->pipeline;
@@ -41,7 +46,8 @@ static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t
     return policy_pipe_wants_gpu(f, least, bytes, seconds, p->pipe_share, &j->stats.cpu_kept_up);
 }
 
-/* Starts one more feeder for a GPU, if there may be one more. */
+/* Starts one more feeder for a GPU, if the GPU may have one more and there is something to
+ * claim. */
 static void start_feeder(struct pipeline *p, int gpu)
 {
     struct feeder *f = feeder_new(p, gpu);
@@ -54,7 +60,8 @@ static void start_feeder(struct pipeline *p, int gpu)
         gpus_fail(p->gpus, gpu, "cannot start a thread");
 }
 
-/* Starts the first feeder for each GPU that has come up since the last time; it starts more. */
+/* Starts the first feeder of each GPU that has come up since the last call.  That feeder starts
+ * more. */
 static void start_feeders(struct pipeline *p)
 {
     for (int gpu; (gpu = feeding_next_gpu(p)) >= 0;) {
@@ -64,12 +71,12 @@ static void start_feeders(struct pipeline *p)
     }
 }
 
-/* Whether it is time to weigh again whether what is to be done is worth GPUs.  With small files,
- * workers come by every few microseconds, and they wait for each other meanwhile. */
+/* Whether it is time to weigh again whether the work to do is worth GPUs.  With small files,
+ * workers ask every few microseconds, and wait for each other's lock meanwhile. */
 static bool is_time_to_weigh(struct pipeline *p, const struct job *j)
 {
-    /* Where a GPU is waited for, nothing may be matched before that; and at the slow levels, the next
-     * segment may take a worker half a second. */
+    /* If GPUs are waited for, nothing may be matched before they are up.  At the slow levels, the
+     * next segment may take a worker half a second. */
     return p->wait_for_gpu || p->level->finder->is_slow ||
            (j->state == JOB_OPEN && !source_is_file(&j->compression->source)) ||
            feeding_has_grown(p);
@@ -92,7 +99,7 @@ void consider_gpus(struct pipeline *p)
         j->stats.wanted_gpus = is_worth;
         if (is_worth)
             measure_wanted(p, bytes);
-        /* A GPU that is up is worth using for less. */
+        /* A GPU that is up already is worth using for a batch's bytes. */
         if (!feeding_is_on(p) && (is_worth || (bytes >= p->batch_size && gpus_count(p->gpus) > 0)))
             feeding_begin(p);
     }
@@ -110,7 +117,7 @@ bool read_for_feeder(struct pipeline *p)
     struct slot *s;
     struct feeder *f;
 
-    /* While there is something to encode, not all workers read: reading may mean waiting. */
+    /* While segments wait to be encoded, not all workers may read, as a reader may have to wait. */
     if (unread_is_empty(p) ||
         (ready_first(p) != NULL && READING_SHARE * unread_readers(p) >= crew_threads(p)))
         return false;
@@ -126,7 +133,7 @@ bool read_for_feeder(struct pipeline *p)
     return true;
 }
 
-/* Adds a slot to the feeder's. */
+/* Adds a slot to the feeder's batch. */
 static void add(struct feeder *f, struct slot *s)
 {
     s->feeder = f;
@@ -139,15 +146,15 @@ static void add(struct feeder *f, struct slot *s)
     f->pending++;
 }
 
-/* Whether the job's input is in the memory of the feeder's GPU.  (One GPU may not have the right to
- * another's memory, which would look as if it had failed.) */
+/* Whether the job's input is in the memory of the feeder's own GPU.  (Do not let a GPU read
+ * another's memory: it may not have the right to, and would then look as if it had failed.) */
 static bool is_near(const struct feeder *f, const struct job *j)
 {
     return j->request->is_on_gpu && j->request->device == gpus_device(f->pipeline->gpus, f->gpu);
 }
 
-/* Claims one segment for the feeder, of any job; gives up the lock if it is read in order, or a job
- * begins.  False: there is none now, or no room for it. */
+/* Claims one segment of any job for the feeder's batch, or begins a job.  Releases the lock if it
+ * reads a segment in order or begins a job.  False: there is neither now, or no room. */
 static bool claim_for_batch(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -194,7 +201,7 @@ static bool claim_for_batch(struct feeder *f)
     return true;
 }
 
-/* Has workers read the feeder's segments that are in the queue. */
+/* Has workers read the feeder's segments that are in `unread`, and waits until they have. */
 static void wait_read(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -207,8 +214,8 @@ static void wait_read(struct feeder *f)
         await(p, CAN_FREE);
 }
 
-/* Has workers read what the GPU was to bring, and has not.  All of it, before any is encoded: what
- * reads a segment may look at the bytes behind it. */
+/* The GPU has failed to copy segments from its memory: has workers read them.  Do this before any
+ * segment of the batch is encoded, as the encoder may look at the bytes behind a segment. */
 static void read_away(struct feeder *f)
 {
     for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)
@@ -219,7 +226,7 @@ static void read_away(struct feeder *f)
     wait_read(f);
 }
 
-/* Claims the feeder's segments and has them read. */
+/* Claims segments for the feeder's batch and has them read. */
 static void fill_batch(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -235,7 +242,7 @@ static void fill_batch(struct feeder *f)
 
 /* --- Matching --- */
 
-/* Adds a batch's times to a job's, for a share of it. */
+/* Adds a job's share of a batch's times to the job's. */
 static void add_times(struct gpu_times *to, const struct gpu_times *of_batch, double share)
 {
     to->copy_in += share * of_batch->copy_in;
@@ -243,7 +250,7 @@ static void add_times(struct gpu_times *to, const struct gpu_times *of_batch, do
     to->copy_out += share * of_batch->copy_out;
 }
 
-/* Hands the feeder's segments to the workers: matched, or not if the GPU failed. */
+/* Hands the feeder's segments to the workers: matched, or unmatched if the GPU failed. */
 static void hand_over(struct feeder *f, bool matched)
 {
     struct pipeline *p = f->pipeline;
@@ -262,7 +269,7 @@ static void hand_over(struct feeder *f, bool matched)
     wake_all(p, CAN_WORK);
 }
 
-/* Claims segments, has them matched, and hands them over; returns false if the GPU failed. */
+/* Fills the feeder's batch, has it matched, and hands it over.  False if the GPU failed. */
 static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = f->pipeline;
@@ -270,7 +277,7 @@ static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERR
 
     fill_batch(f);
     if (f->batch->length == 0) {
-        /* Nothing to match. */
+        /* The batch has nothing to match. */
         hand_over(f, false);
         return true;
     }
@@ -291,7 +298,7 @@ void *feeder_main(void *argument)
     bool ok;
 
     f->batch = gpus_batch(p->gpus, f->gpu, f->number, error);
-    /* Without the first batch, the GPU is of no use; without others, only slower. */
+    /* Without its first batch, the GPU is useless; without others, it is only slower. */
     ok = f->batch != NULL || f->number > 0;
     lock(p);
     while (ok && f->batch != NULL && !crew_ends(p)) {
@@ -314,7 +321,7 @@ void *feeder_main(void *argument)
     if (!ok)
         gpus_fail(p->gpus, f->gpu, error);
     feeder_ended(f);
-    /* The workers may be on their own from now on. */
+    /* Workers may have to match without GPUs from now on. */
     crew_call(p);
     wake_crew(p);
     unlock(p);

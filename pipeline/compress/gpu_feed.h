@@ -1,20 +1,21 @@
 /*
- * gpu_feed.h - segments for GPUs, in batches
+ * gpu_feed.h - fills batches for GPUs, has them matched, and hands the segments to the workers
  */
 #ifndef GZLZSS_GPU_FEED_H
 #define GZLZSS_GPU_FEED_H
 
 #include "pipeline/compress/feeding.h"
 
-/* Has GPUs brought up once what is to be done is known to be worth it, and feeds those that are
- * up. */
+/* Weighs whether the work to do is worth GPUs; if so, brings GPUs up in the background, and starts
+ * feeders for those that are up.  Call it often: it returns at once if it is too early to weigh
+ * again. */
 void consider_gpus(struct pipeline *p);
 
-/* Reads a segment for a feeder, unless there is none, or enough workers do so already.  Gives up
- * the lock meanwhile. */
+/* Reads a segment for a feeder, and returns true.  False: no segment waits for that, or enough
+ * workers read already.  Releases the lock meanwhile. */
 bool read_for_feeder(struct pipeline *p);
 
-/* What a feeder does: a thread's function. */
+/* The function of a feeder's thread. */
 void *feeder_main(void *feeder);
 
 #endif

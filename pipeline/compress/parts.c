@@ -1,5 +1,5 @@
 /*
- * parts.c - segments that several workers match (parts.h)
+ * parts.c - lets several workers match one segment (parts.h)
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "pipeline/crew/workers.h"
 
 struct parts {
-    struct match_split *first; /* segments with chunks that nobody has taken */
+    struct match_split *first; /* segments with chunks that no worker has taken */
 };
 
 bool parts_init(struct pipeline *p)
@@ -75,13 +75,12 @@ void match_some(struct worker *w, struct match_split *split)
             link = &(*link)->link;
         *link = split->link;
     }
-    /* For fewer chunks, another worker would come too late. */
+    /* With fewer chunks left, another worker would come too late. */
     if (split->end - split->next >= POLICY_PART_MIN)
         crew_call(p);
     unlock(p);
     seconds = -clock_seconds();
-    lz_match_chunks(w->tools->matcher, p->level, split->in, split->len, first, count,
-                    split->matcher);
+    lz_match_chunks(w->tools->matcher, split->in, split->len, first, count, split->matcher);
     seconds += clock_seconds();
     lock(p);
     split->seconds += seconds;

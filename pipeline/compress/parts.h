@@ -1,9 +1,10 @@
 /*
- * parts.h - segments that several workers match
+ * parts.h - lets several workers match one segment
  *
  * There may be fewer segments than threads: in a small input, at the end of a large one, or if a
- * pipe is slow.  Then workers also match chunks of a segment that another worker has claimed.  That
- * worker, the owner, encodes the segment.
+ * pipe is slow.  Then the worker that has claimed a segment, its owner, lets other workers, its
+ * helpers, match chunks of it.  The owner takes chunks from the front.  It encodes the segment when
+ * all chunks are matched.
  */
 #ifndef GZLZSS_PARTS_H
 #define GZLZSS_PARTS_H
@@ -12,21 +13,24 @@
 
 /* Makes p->parts; false if memory is short. */
 bool parts_init(struct pipeline *p);
+
+/* Frees p->parts.  No segment may be shared. */
 void parts_free(struct pipeline *p);
 
-/* A segment with chunks that nobody has taken, or NULL. */
+/* A segment with chunks that no worker has taken, or NULL. */
 struct match_split *parts_to_match(const struct pipeline *p);
 
-/* Lets others help the worker with the segment that it has claimed, if that helps. */
+/* Shares the segment that the worker has claimed with others, if that is worth it.  finish_parts
+ * has to follow. */
 void offer_parts(struct worker *w, const struct slot *s);
 
-/* Takes chunks of the segment that nobody has taken, of which there is one at least, and matches
- * them.  The owner takes the first, and goes on with its tables; others take the last.  Gives up
- * the lock meanwhile. */
+/* Takes some of the segment's chunks that no worker has taken (there must be at least one), and
+ * matches them.  The owner takes the first ones, and goes on with its matcher's tables; a helper
+ * takes the last ones.  Releases the lock meanwhile. */
 void match_some(struct worker *w, struct match_split *p);
 
-/* Matches the chunks of the worker's segment that nobody has taken, and waits for the others;
- * called without the lock. */
+/* Matches those chunks of the worker's shared segment that no worker has taken, and waits for
+ * helpers.  Called without the lock. */
 void finish_parts(struct worker *w);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * pipe_reader.c - reading a pipe while the other end writes into it (pipe_reader.h)
+ * pipe_reader.c - reads a pipe while the other end writes into it (pipe_reader.h)
  */
 #include "config.h"
 
@@ -14,21 +14,22 @@
 #include "base/io.h"
 #include "pipeline/compress/pipe_reader.h"
 
-/* Fewer bytes are read() sooner than all that takes. */
+/* With fewer bytes in the pipe than this, read() takes less time than the system calls of a
+ * pipe_reader. */
 #ifndef PIPE_READER_WORTH
 #define PIPE_READER_WORTH (64 << 10)
 #endif
 
-/* Bytes of our pipe, so at a time.  Four times as many, what Linux gives anyone by default, are no
- * faster; a half is slower. */
+/* Bytes that our own pipe holds, and so the most that is read at a time.  Four times as many (what
+ * Linux allows every user by default) are no faster; half as many are slower. */
 #define PIPE_SIZE (256 << 10)
 
 struct pipe_reader {
     int fd;
-    bool is_useless; /* it has failed: there is only read() */
-    bool is_open;    /* what follows */
+    bool is_useless; /* it has failed: use read() from now on */
+    bool is_open;    /* the descriptors below are open */
     int pipe[2];
-    int null; /* /dev/null, which takes what is dropped */
+    int null; /* /dev/null, which receives the dropped bytes */
 };
 
 struct pipe_reader *pipe_reader_new(int fd)
@@ -57,7 +58,7 @@ void pipe_reader_free(struct pipe_reader *r)
 
 #ifdef SPLICE_F_NONBLOCK
 
-/* /dev/null, or -1, also where something else has its name. */
+/* Opens /dev/null.  -1 if that fails, or if something else has this name. */
 static int open_null(void)
 {
     const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -69,7 +70,8 @@ static int open_null(void)
     return -1;
 }
 
-/* Returns false if there can be no pipe, or only a small one, as where the user has many. */
+/* Opens the reader's own pipe and /dev/null.  False if there can be no pipe, or only a small one,
+ * as if the user has many pipes. */
 static bool open_reader(struct pipe_reader *r)
 {
     r->null = open_null();
@@ -87,7 +89,7 @@ static bool open_reader(struct pipe_reader *r)
     return false;
 }
 
-/* Reads `len` bytes, which are there, from a pipe; returns false with errno set. */
+/* Reads `len` bytes, which are in the pipe, from it.  False with errno set. */
 static bool copy(int fd, uint8_t *to, size_t len)
 {
     while (len > 0) {
@@ -103,7 +105,7 @@ static bool copy(int fd, uint8_t *to, size_t len)
     return true;
 }
 
-/* Takes `len` bytes, which are there, from the pipe; returns how many of them it could. */
+/* Drops `len` bytes, which are in the pipe, from it.  Returns how many it could drop. */
 static size_t drop(const struct pipe_reader *r, size_t len)
 {
     size_t dropped = 0;
@@ -120,7 +122,7 @@ static size_t drop(const struct pipe_reader *r, size_t len)
     return dropped;
 }
 
-/* Whether so many bytes are in the pipe, and it is the way to read them. */
+/* Whether the pipe has enough bytes for tee(), and the reader can be used. */
 static bool is_worth_it(struct pipe_reader *r)
 {
     int there;
@@ -142,13 +144,14 @@ ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len)
         n = tee(r->fd, r->pipe[1], len, SPLICE_F_NONBLOCK);
     while (n < 0 && errno == EINTR);
     if (n <= 0 || !copy(r->pipe[0], buf, (size_t)n)) {
-        /* They are still where they were. */
+        /* The bytes are still in the pipe. */
         r->is_useless = true;
         return io_read(r->fd, buf, len);
     }
     dropped = drop(r, (size_t)n);
     r->is_useless = dropped < (size_t)n;
-    /* What is there still is what was copied: to read it changes nothing. */
+    /* The bytes that could not be dropped are the bytes that were copied: read them again over
+     * these. */
     return copy(r->fd, buf + dropped, (size_t)n - dropped) ? n : -1;
 }
 

@@ -1,11 +1,13 @@
 /*
- * pipe_reader.h - reading a pipe while the other end writes into it
+ * pipe_reader.h - reads a pipe while the other end writes into it
  *
- * read() keeps a pipe locked while it copies what is in it, and the program at the other end waits.
- * What is in it are pages, and tee() gives another pipe the same pages without a copy.  So a reader
- * has them given to a pipe of its own, copies them from there, and then drops them from the pipe.
- * (Not before: splice() would be less work, but a program that writes by vmsplice() uses a page
- * again once there is room in the pipe for another.)
+ * read() locks a pipe while it copies the pipe's bytes, and the program at the other end waits.
+ * But a pipe holds its bytes in pages, and tee() gives another pipe the same pages without a copy.
+ * So a reader calls tee() to give the pages to a pipe of its own, copies the bytes from there, and
+ * then drops them from the first pipe.
+ *
+ * Do not drop them earlier.  splice() would be less work, but a program that writes by vmsplice()
+ * reuses a page as soon as the pipe has room for another.
  */
 #ifndef GZLZSS_PIPE_READER_H
 #define GZLZSS_PIPE_READER_H
@@ -16,13 +18,14 @@
 
 struct pipe_reader;
 
-/* For the pipe fd, of which nobody else may read meanwhile.  NULL if memory is short. */
+/* Makes a reader of the pipe fd.  No one else may read the pipe meanwhile.  NULL if memory is
+ * short. */
 struct pipe_reader *pipe_reader_new(int fd);
 
-/* Does nothing if it is NULL. */
+/* Frees the reader.  r may be NULL. */
 void pipe_reader_free(struct pipe_reader *r);
 
-/* As io_read (io.h).  One thread at a time. */
+/* Reads as io_read does (base/io.h).  One thread at a time. */
 ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * push.c - input that the caller gives (push.h)
+ * push.c - makes segments of input that the caller gives (push.h)
  *
- * The caller's thread copies it to the segment that is being filled (ahead.h).  A segment that is
- * full waits there for one byte more, or the end: only then it is known whether it is the last.
+ * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
+ * segment waits there for one more byte, or for the end: only then is it known whether it is the
+ * last.
  */
 #include "config.h"
 
@@ -14,8 +15,8 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/workers.h"
 
-/* Segments that may wait: as many as keep all at work.  While a GPU is brought up, as many as are
- * read ahead of a pipe then. */
+/* How many segments may wait: enough to keep all workers and GPUs busy; while a GPU is brought up,
+ * as many as there are places. */
 static uint64_t most_waiting(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
@@ -28,7 +29,7 @@ static uint64_t most_waiting(const struct job *j)
     return most < places ? most : places;
 }
 
-/* Whether one more may be filled. */
+/* Whether one more segment may be filled. */
 static bool has_place(const struct job *j)
 {
     return ahead_count(&j->compression->ahead) < most_waiting(j);
@@ -42,7 +43,7 @@ bool job_can_be_pushed(const struct job *j)
            (j->compression->source.held != NULL && source_has_room(&j->compression->source));
 }
 
-/* What is being filled can be claimed. */
+/* Makes the segment that was being filled one that can be claimed. */
 static void publish(struct job *j, size_t before, size_t len, bool last)
 {
     struct pipeline *p = j->pipeline;
@@ -58,7 +59,8 @@ static void publish(struct job *j, size_t before, size_t len, bool last)
     feeders_call(p);
 }
 
-/* Makes room for `want` bytes in what is being filled; the job fails if memory is short. */
+/* Gives the segment that is being filled memory for `want` bytes in all.  If memory is short, the
+ * job fails. */
 static bool make_room(struct job *j, size_t want)
 {
     if (!ahead_make_room(&j->compression->ahead, want))
@@ -66,7 +68,8 @@ static bool make_room(struct job *j, size_t want)
     return !j->failed;
 }
 
-/* Copies what fits into what is being filled, which has room for it; gives up the lock. */
+/* Copies bytes to the segment that is being filled, which has room for them.  Releases the lock
+ * meanwhile. */
 static void copy(struct job *j, const uint8_t *bytes, size_t len)
 {
     struct pipeline *p = j->pipeline;
@@ -107,7 +110,7 @@ static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, boo
     return taken;
 }
 
-/* Cuts off the next piece; gives up the lock. */
+/* Cuts the next piece off the source's bytes.  Releases the lock meanwhile. */
 static void push_piece(struct job *j)
 {
     struct pipeline *p = j->pipeline;
@@ -117,7 +120,7 @@ static void push_piece(struct job *j)
     if (!make_room(j, p->segment_size))
         return;
     unlock(p);
-    /* It reads nothing, so that it cannot fail. */
+    /* This reads nothing, so it cannot fail. */
     (void)source_next_piece(&j->compression->source, ahead_end(&j->compression->ahead), &before,
                             &len, &last);
     lock(p);

@@ -1,16 +1,16 @@
 /*
- * push.h - input that the caller gives, which becomes segments (pushed.h has their memory)
+ * push.h - makes segments of input that the caller gives (ahead.h has their memory)
  */
 #ifndef GZLZSS_PUSH_H
 #define GZLZSS_PUSH_H
 
 #include "pipeline/crew/state.h"
 
-/* Whether job_push would take something. */
+/* Whether job_push would take any byte now. */
 bool job_can_be_pushed(const struct job *j);
 
-/* Takes as much as there is room for, and returns how much; see pipeline_push.  Gives up the lock;
- * *j may be gone afterwards. */
+/* Takes as many bytes as there is room for, and returns their number; pipeline_push says more.
+ * Releases the lock meanwhile; *j may be gone afterwards. */
 size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends);
 
 #endif

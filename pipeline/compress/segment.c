@@ -1,5 +1,5 @@
 /*
- * segment.c - one segment is matched and encoded; and small jobs (segment.h)
+ * segment.c - matches and encodes one segment; does all of a small job (segment.h)
  */
 #include "config.h"
 
@@ -21,15 +21,17 @@
 
 /* --- A segment --- */
 
-/* What became of a segment. */
+/* The result of matching and encoding a segment. */
 struct result {
-    bool ok;                        /* false: the CPU's matches did not pass the check */
-    bool is_redone;                 /* the GPU's did not */
-    double match, encode;           /* seconds, of all threads together */
-    uint64_t counters[LZ_COUNTERS]; /* what the CPU's match finder counted */
+    /* False: the CPU's matches did not pass the encoder's check, which is a bug. */
+    bool ok;
+    bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
+    double match, encode;           /* seconds, summed over all threads */
+    uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
 
-/* Pieces of --rsyncable refer to what comes before them, other segments do not. */
+/* How a segment's DEFLATE data ends.  Pieces of --rsyncable refer to bytes before them, so they end
+ * without the mark that lets a reader start behind it. */
 static enum huff_end end_of(const struct slot *s)
 {
     return s->last && s->job->request->extent != PIPELINE_RANGE ? HUFF_LAST
@@ -37,8 +39,8 @@ static enum huff_end end_of(const struct slot *s)
                                                                 : HUFF_MARK;
 }
 
-/* Matches the segment, unless that was done in parts, and encodes it; false if the matches do
- * not pass the check.  *matched: the time between. */
+/* Matches the segment, unless it was matched in parts, and encodes it.  *matched becomes the time
+ * between the two.  False if the matches do not pass the encoder's check. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
     const struct lz_level *level = w->pipeline->level;
@@ -49,19 +51,19 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
         if (in_parts)
             chunks = lz_chunks(w->tools->matcher);
         else
-            chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
+            chunks = lz_match_segment(w->tools->matcher, s->in, len);
         *matched = clock_seconds();
         return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
                                    s->out, &s->out_len);
     }
-    chunks = lz_match_after(w->tools->matcher, level, s->in, len);
+    chunks = lz_match_after(w->tools->matcher, s->in, len);
     *matched = clock_seconds();
     return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s), s->out,
                              &s->out_len);
 }
 
-/* Matches the segment, unless a GPU did, and encodes it, or stores it at level 0; called without the
- * lock, by its owner. */
+/* Matches the segment, unless a GPU has, and encodes it; at level 0, stores it.  Called without the
+ * lock, by the slot's owner. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     const bool in_parts = w->split.matcher != NULL;
@@ -74,13 +76,13 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
         r->encode = clock_seconds() - start;
         return;
     }
-    /* Before anything that can fail: others read the segment. */
+    /* Do this before anything that can fail: helpers still read the segment. */
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
         r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks,
                                     w->pipeline->level->split, end_of(s), s->out, &s->out_len);
-        /* The GPU was wrong.  The CPU is not. */
+        /* The GPU was wrong; the CPU matches the segment again. */
         r->is_redone = !r->ok;
     }
     if (s->chunks == NULL || r->is_redone)
@@ -94,7 +96,7 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
     r->encode = clock_seconds() - matched;
 }
 
-/* Adds a segment to what was measured. */
+/* Adds a segment's result to the measurements. */
 static void measure(struct pipeline *p, const struct slot *s, const struct result *r)
 {
     struct pipeline_stats *stats = &s->job->stats;
@@ -141,7 +143,8 @@ void finish_segment(struct worker *w, struct slot *s)
 
 /* --- Small jobs --- */
 
-/* With more than this, a job is worth several workers, or its time hides what the lock takes. */
+/* Bytes of the largest small job.  A larger job is worth several workers, or takes so long that the
+ * cost of the lock does not matter. */
 #define SMALL ((uint64_t)LZ_CHUNK_SIZE)
 
 bool is_small(const struct job *j)
@@ -168,7 +171,7 @@ void do_small(struct worker *w, struct job *j)
     s->out = w->tools->out;
     crew_begin_matching(p);
     is_prepared = job_prepare(j);
-    /* It may be larger by now than it was said to be. */
+    /* The file may have grown since its size was given. */
     is_one = is_prepared && !job_next_is_any(j);
     if (is_one) {
         read = -clock_seconds();
@@ -176,7 +179,7 @@ void do_small(struct worker *w, struct job *j)
         error = errno;
         read += clock_seconds();
     }
-    /* Or it has grown to more than a segment. */
+    /* Here, too: it may have grown to more than one segment. */
     if (was_read && s->last) {
         encode(w, s, &r);
         if (r.ok)

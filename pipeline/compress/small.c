@@ -1,7 +1,8 @@
 /*
- * small.c - small inputs in memory, by the calling thread alone (small.h)
+ * small.c - compresses small inputs in memory, in the calling thread alone (small.h)
  *
- * 4 KB take some 50 us.  To hand them to another thread, and wait for it, would take as long.
+ * An input of 4 KB takes some 50 us.  To hand it to another thread, and to wait for that, would
+ * take as long.
  */
 #include "config.h"
 
@@ -16,7 +17,7 @@
 #include "pipeline/compress/write.h"
 #include "pipeline/crew/workers.h"
 
-/* Inputs of more bytes go to the crew: where it has several threads, they share a segment. */
+/* Larger inputs go to the crew, where several threads share a segment. */
 #define SMALL_MAX ((size_t)128 << 10)
 
 bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
@@ -26,7 +27,7 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
            request->begin == NULL && !p->config.rsyncable && !p->wait_for_gpu;
 }
 
-/* Takes memory that nobody uses, or makes some; NULL if memory is short. */
+/* Takes tools that no thread uses, or makes some; NULL if memory is short. */
 static struct worker_tools *take_tools(struct pipeline *p)
 {
     struct worker_tools *t = (struct worker_tools *)object_cache_take(p->small);
@@ -43,7 +44,8 @@ static struct worker_tools *take_tools(struct pipeline *p)
     return NULL;
 }
 
-/* Matches and encodes, or stores; returns the bytes in t->out.  The CPU's matches are right. */
+/* Matches and encodes the input, or stores it at level 0.  Returns the number of bytes in t->out; 0
+ * if the matches did not pass the encoder's check, which would be a bug. */
 static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request)
 {
     const enum huff_end end = request->extent == PIPELINE_RANGE ? HUFF_MARK : HUFF_LAST;
@@ -54,7 +56,7 @@ static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pi
         return store_segment(request->in, request->in_len, end, t->out, &request->crc);
     memcpy(t->in, request->in, request->in_len);
     memset(t->in + request->in_len, 0, LZ_INPUT_PAD);
-    chunks = lz_match_segment(t->matcher, p->level, t->in, request->in_len);
+    chunks = lz_match_segment(t->matcher, t->in, request->in_len);
     if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, p->level->split, end,
                              t->out, &out_len))
         return 0;

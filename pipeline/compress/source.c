@@ -1,5 +1,5 @@
 /*
- * source.c - the input of a compression, segment by segment (source.h)
+ * source.c - cuts the input of a compression into segments and reads them (source.h)
  */
 #include "config.h"
 
@@ -16,13 +16,13 @@
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/request.h"
 
-/* Bytes that a pipe to read from should hold: what Linux gives anyone by default. */
+/* Bytes that a pipe to read from should hold: the most that Linux allows every user by default. */
 #ifndef PIPE_SIZE
 #define PIPE_SIZE (1 << 20)
 #endif
 
-/* Makes a pipe hold PIPE_SIZE bytes, unless it holds more already.  With a larger pipe, there are fewer
- * wake-ups for the same bytes.  Without one, reading is only slower. */
+/* Makes a pipe hold PIPE_SIZE bytes, unless it holds more already.  A larger pipe needs fewer
+ * wake-ups for the same bytes.  If this fails, reading is only slower. */
 static void enlarge_pipe(int fd)
 {
 #ifdef F_SETPIPE_SZ
@@ -40,14 +40,13 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     struct stat st = {0};
     off_t position;
 
-    *s = (struct source){.fd = fd, .wake = {-1, -1}, .segment_size = segment_size};
+    *s = (struct source){.fd = fd, .wake = wake_none(), .segment_size = segment_size};
     if (fstat(fd, &st) != 0)
-        return; /* reading will say why */
+        return; /* source_read_next reports why */
     if (!S_ISREG(st.st_mode)) {
         enlarge_pipe(fd);
-        /* Without this pipe, a wait ends only when the other end writes or closes. */
-        if (pipe2(s->wake, O_CLOEXEC) != 0)
-            s->wake[0] = s->wake[1] = -1;
+        /* Without `wake`, a wait ends only when the other end writes or closes. */
+        (void)wake_open(&s->wake);
         if (fast && S_ISFIFO(st.st_mode))
             s->reader = pipe_reader_new(fd);
         return;
@@ -67,7 +66,7 @@ void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t 
     *s = (struct source){.fd = -1,
                          .memory = in,
                          .is_file = true,
-                         .wake = {-1, -1},
+                         .wake = wake_none(),
                          .segment_size = segment_size,
                          .random_access = len == 0 ? 0 : (len - 1) / segment_size,
                          .size = len};
@@ -89,35 +88,36 @@ const uint8_t *source_on_gpu(const struct source *s, uint64_t index)
 void source_init_pushed(struct source *s, size_t segment_size)
 {
     *s = (struct source){
-        .fd = -1, .is_pushed = true, .wake = {-1, -1}, .segment_size = segment_size};
+        .fd = -1, .is_pushed = true, .wake = wake_none(), .segment_size = segment_size};
 }
 
-/* Waits until there is something to read, or the end; false with errno set if it was cancelled, or if
- * waiting failed: to read might wait then, and could not be cancelled. */
+/* Waits until there is something to read, or the end.  False with errno set if the wait was
+ * cancelled or failed; do not read then, as reading might wait and could not be cancelled. */
 static bool wait_readable(const struct source *s)
 {
-    struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN}, {.fd = s->wake[0], .events = POLLIN}};
+    int found = 0;
 
-    if (s->wake[0] < 0)
+    if (!wake_is_open(&s->wake))
         return true;
-    while (poll(p, 2, -1) < 0)
-        if (!io_is_transient(errno))
-            return false;
-    if (p[1].revents == 0)
+    while (found == 0)
+        found = wake_wait(&s->wake, s->fd, POLLIN, -1);
+    if (found == WAKE_READY)
         return true;
-    errno = ECANCELED;
+    if (found > 0)
+        errno = ECANCELED;
     return false;
 }
 
-/* As io_read, or faster after the first segment. */
+/* Reads as io_read does; after the first segment, by the pipe_reader if there is one. */
 static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 {
     return s->reader != NULL && s->in_order > 0 ? pipe_reader_read(s->reader, buf, len)
                                                 : io_read(s->fd, buf, len);
 }
 
-/* Reads up to `len` bytes, fewer only at the end: from `offset` on, which is where a source that is
- * neither memory nor a large file is.  Returns how many, or -1 with errno set. */
+/* Reads up to `len` bytes to buf, fewer only at the end of the input.  Memory and large files are
+ * read from `offset` on; all others from where they stand, which is `offset`.  Returns the number
+ * of bytes, or -1 with errno set. */
 static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len)
 {
     size_t have = 0;
@@ -190,23 +190,25 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 /* --- Pieces that end where their content says so --- */
 
 /*
- * A piece ends behind a byte at which a hash of the last 64 has PIECE_BITS zeros, but is no shorter
- * than PIPELINE_PIECE_MIN.  The smaller the pieces, the less has to be sent again after a change, and the
- * more their headers and ends cost: with these numbers, 8 KiB on average, level 6 makes of 12 MB of
- * C headers 2.4 % more than without pieces; with 13 bits, 12 KiB on average, 1.6 %.
+ * A piece ends behind a byte at which a hash of the last 64 bytes begins with PIECE_BITS zeros, but
+ * not before PIPELINE_PIECE_MIN bytes.  Smaller pieces mean that less has to be sent again after a
+ * change, and that more bytes go into their headers and ends.  With these numbers, pieces have 8
+ * KiB on average, and level 6 makes of 12 MB of C headers 2.4 % more than without pieces; with 13
+ * bits, 12 KiB on average, 1.6 % more.  If you change the bits, the output changes: make
+ * tests/data/rsyncable.sha256 anew.
  */
 #define PIECE_BITS 12
 
-/* Bytes that the hash depends on: older ones have been shifted out of it. */
+/* Bytes that the hash depends on: its 64 bits have shifted older ones out. */
 #define HASH_BYTES 64
 
-/* Bytes held at a time: the window, and many pieces.  Where they are pushed, there is room for
- * HELD_FIRST at first, and for twice as many each time that these are full. */
+/* Bytes held at a time: the window, and many pieces.  Where input is pushed, there is room for
+ * HELD_FIRST bytes at first, and for twice as many each time that they are full. */
 #define HELD_SIZE ((size_t)1 << 20)
 #define HELD_FIRST ((size_t)4 << 10)
 
-/* A number without a pattern for every byte (the generator is S. Vigna's splitmix64); the hash that
- * is made of them is that of "gear" chunking (W. Xia and others, 2014). */
+/* A 64-bit number without a pattern for each value of a byte, by S.  Vigna's generator splitmix64.
+ * The hash made of these numbers is that of "gear" chunking (W.  Xia and others, 2014). */
 static uint64_t gear(uint8_t byte)
 {
     uint64_t z = (byte + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -216,8 +218,8 @@ static uint64_t gear(uint8_t byte)
     return z ^ z >> 31;
 }
 
-/* The length of the piece that in[0..len) starts with; all there is, SOURCE_PIECE_MAX at most, if
- * no byte ends it. */
+/* The length of the piece that in[0..len) starts with.  If no byte ends a piece, all `len` bytes,
+ * or SOURCE_PIECE_MAX. */
 static size_t piece_length(const uint8_t *in, size_t len)
 {
     const size_t most = len < SOURCE_PIECE_MAX ? len : SOURCE_PIECE_MAX;
@@ -235,14 +237,15 @@ static size_t piece_length(const uint8_t *in, size_t len)
 
 bool source_begin_pieces(struct source *s)
 {
-    /* One after the other: where one starts is known when the one before was read. */
+    /* Pieces are read in order: where a piece starts is known only once the piece before was
+     * read. */
     s->random_access = 0;
     s->held_room = s->is_pushed ? HELD_FIRST : HELD_SIZE;
     s->held = malloc(s->held_room);
     return s->held != NULL;
 }
 
-/* Makes room: only the window before the next piece stays of what is before it. */
+/* Makes room in `held`: of all before the next piece, keeps only the window. */
 static void forget_pieces(struct source *s)
 {
     const size_t window = s->next < LZ_CHUNK_SIZE ? s->next : LZ_CHUNK_SIZE;
@@ -252,7 +255,7 @@ static void forget_pieces(struct source *s)
     s->next = window;
 }
 
-/* Makes room for so many bytes in all; false if memory is short. */
+/* Gives `held` memory for `size` bytes in all; false if memory is short. */
 static bool make_room(struct source *s, size_t size)
 {
     size_t room = s->held_room;
@@ -320,20 +323,16 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
 
 void source_cancel(const struct source *s)
 {
-    /* The pipe is empty, so that a byte fits. */
-    if (s->wake[1] >= 0 && write(s->wake[1], "", 1) != 1)
-        return;
+    if (wake_is_open(&s->wake))
+        wake_call(&s->wake);
 }
 
 void source_finish(const struct source *s)
 {
     pipe_reader_free(s->reader);
     free(s->held);
-    if (s->wake[0] >= 0) {
-        close(s->wake[0]);
-        close(s->wake[1]);
-    }
-    /* If this fails, nothing is lost that anyone was promised. */
+    wake_close(&s->wake);
+    /* If this fails, nothing is lost that was promised. */
     if (s->memory == NULL && s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);
 }

@@ -1,16 +1,16 @@
 /*
- * source.h - the input of a compression, segment by segment
+ * source.h - cuts the input of a compression into segments and reads them
  *
- * Segments of memory, and of a regular file, that certainly have another byte after them can be read in any order
- * and by several threads at a time.  All others, up to and including the last, are read one after
- * another, since only reading on tells whether one is the last; a file that grows meanwhile is
- * followed to wherever its end is then.
+ * Segments of memory, and those segments of a regular file that certainly have another byte after
+ * them, can be read in any order, by several threads at a time.  All other segments, up to and
+ * including the last, are read one after another, since only reading on tells which is the last.
+ * If a file grows meanwhile, it is read up to its new end.
  *
- * Memory may be a GPU's: to read it is to copy it to the host's.
+ * The memory may be a GPU's.  Then reading copies it to the host.
  *
- * For --rsyncable, the segments are pieces that end where the bytes before say so, wherever in the
- * input that is: so what is the same in two inputs soon has the same segments in both.  They are
- * read one after another.
+ * For --rsyncable, segments are pieces.  A piece ends where the bytes before its end say so, at any
+ * place in the input.  So two inputs with a part in common soon have the same pieces there.  Pieces
+ * are read one after another.
  */
 #ifndef GZLZSS_SOURCE_H
 #define GZLZSS_SOURCE_H
@@ -19,97 +19,108 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/wake.h"
 #include "lzss/lzss.h"
 #include "pipeline/compress/copiers.h"
 
-/* The longest piece (PIPELINE_PIECE_MIN is the shortest). */
+/* The longest piece, in bytes.  PIPELINE_PIECE_MIN is the shortest.  Changing this number changes
+ * the output. */
 #define SOURCE_PIECE_MAX ((size_t)64 << 10)
 
 struct source {
     int fd;
-    const uint8_t *memory;   /* the input, or NULL: fd is */
-    struct copiers *copiers; /* not NULL: the memory is this device's, and they get there */
-    int device;
-    bool is_file;               /* a regular one, or memory */
-    bool is_pushed;             /* by source_push, or elsewhere */
-    int wake[2];                /* a pipe that ends waiting, unless the file is regular; else -1 */
-    struct pipe_reader *reader; /* of a pipe, or NULL */
+    const uint8_t *memory;   /* the input; NULL: fd or source_push gives it */
+    struct copiers *copiers; /* not NULL: `memory` is in GPU memory, and these copy it */
+    int device;              /* the CUDA device with that memory */
+    bool is_file;            /* the input is a regular file, or memory */
+    /* The input is pushed: by source_push, or as whole segments (push.c). */
+    bool is_pushed;
+    /* Ends a wait for fd; not open if there is none, as for a regular file. */
+    struct wake wake;
+    struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
-    uint64_t random_access; /* how many segments, from 0, can be read in any order */
-    uint64_t base;          /* where in the file segment 0 starts, if random_access > 0 */
-    uint64_t size;          /* bytes of the file from there on; 0 if it is none */
+    uint64_t random_access; /* segments, from number 0, that can be read in any order */
+    uint64_t base;          /* where segment 0 starts in the file, if random_access > 0 */
+    uint64_t size;          /* bytes of the file from fd's position on, or of memory; else 0 */
 
-    /* Of reading in order: */
-    uint64_t in_order; /* segments read so */
-    bool have_peeked;  /* one byte of the next segment was read already */
-    uint8_t peeked;
-    uint64_t end; /* bytes of the whole input, once the last segment was read */
+    /* For reading in order: */
+    uint64_t in_order; /* segments read in order so far */
+    bool have_peeked;  /* `peeked` is valid */
+    uint8_t peeked;    /* the first byte of the next segment, which was read already */
+    uint64_t end;      /* bytes of the whole input; set when the last segment was read */
 
-    /* Of reading in pieces: */
-    uint8_t *held;    /* the window before the next piece, and what was read after it; else NULL */
-    size_t held_room; /* bytes that it has memory for: it grows with what is pushed */
-    size_t next;      /* where in it the next piece starts, */
-    size_t filled;    /* and where what was read ends, */
-    uint64_t read;    /* which are so many bytes in all */
-    bool no_more;     /* the input ends there */
+    /* For reading in pieces: */
+    /* The window before the next piece, and the bytes after it; NULL: no pieces. */
+    uint8_t *held;
+    size_t held_room; /* bytes that `held` has memory for; grows if input is pushed */
+    size_t next;      /* where the next piece starts in `held` */
+    size_t filled;    /* bytes of input in `held`, with the window */
+    uint64_t read;    /* bytes read so far, in all */
+    bool no_more;     /* the input ends at held[filled] */
 };
 
-/* Looks at the file from where it is positioned.  If `fast`, a pipe is read by a pipe_reader
- * (pipe_reader.h).  source_finish has to follow. */
+/* Readies the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
+ * pipe_reader reads it (pipe_reader.h).  Call source_finish at the end, also for the next three. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
-/* The same for the input in[0..len), which stays as it is until source_finish. */
+/* Readies the source for the input in[0..len), which must not change until source_finish. */
 void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size);
 
-/* The same for memory of CUDA device `device`, which these copy (copiers.h). */
+/* Readies the source for in[0..len) in the memory of CUDA device `device`, which `copiers` copies
+ * (copiers.h). */
 void source_init_gpu_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size,
                             struct copiers *copiers, int device);
 
-/* Where segment `index`, which is below random_access, is in a GPU's memory; NULL if the input is
- * elsewhere. */
+/* Where segment `index` is in a GPU's memory; NULL if the input is elsewhere.  `index` is below
+ * random_access. */
 const uint8_t *source_on_gpu(const struct source *s, uint64_t index);
 
-/* The same for an input that is not read: its segments come otherwise, or by source_push. */
+/* Readies the source for an input that the caller pushes: as whole segments (push.c), or by
+ * source_push. */
 void source_init_pushed(struct source *s, size_t segment_size);
 
-/* Whether the input is a regular file or memory: it has as many segments as random_access says and
- * one more, unless it is a file and grows. */
+/* Whether the input is a regular file or memory.  Then it has random_access + 1 segments, unless it
+ * is a file that grows. */
 bool source_is_file(const struct source *s);
 
-/* Reads the whole segment `index`, which is below random_access.  Any thread.  Returns false with
- * errno set; PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
+/* Reads the whole segment `index`, which is below random_access, to buf.  Any thread.  False with
+ * errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
-/* Reads the next segment after the random_access ones: *len bytes, less than a whole segment only
- * if it is the last, 0 only if the input is empty.  One thread at a time; the source has ended once
- * *last is set.  Returns false with errno set. */
+/* Reads the next segment after the random_access ones to buf: *len bytes, fewer than segment_size
+ * only if it is the last, 0 only if the input is empty.  *last becomes true with the last segment:
+ * do not call this again then.  One thread at a time.  False with errno set. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
-/* Wakes a thread that waits in source_read_next for a pipe's other end: it fails with ECANCELED.
- * Any thread. */
+/* Wakes a thread that waits for a pipe's other end in source_read_next or source_next_piece.  That
+ * call fails with ECANCELED.  Any thread. */
 void source_cancel(const struct source *s);
 
 /*
- * These two make the source, which was readied as above with segments of LZ_SEGMENT_MAX bytes, one
- * of pieces, and take the place of source_read_next.  source_begin_pieces returns false if memory is
- * short.
- *
- * buf, of LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes, gets the window before the piece, then the piece:
- * *before, LZ_CHUNK_SIZE or near the start of the input 0, and *len bytes.  *len is 0 only if the
- * input is empty.  One thread at a time.  Returns false with errno set.
+ * Makes the source one of pieces, to be read by source_next_piece in place of source_read_next.  It
+ * was readied by one of the functions above, with segments of LZ_SEGMENT_MAX bytes.  False if
+ * memory is short.
  */
 bool source_begin_pieces(struct source *s);
+
+/* Reads the next piece.  buf, of LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes, gets the window before the
+ * piece, *before bytes: LZ_CHUNK_SIZE, or 0 near the start of the input.  Behind the window, buf
+ * gets the piece, *len bytes: 0 only if the input is empty.  *last becomes true with the last
+ * piece.  One thread at a time.  False with errno set. */
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 
-/* For pieces of an input that is pushed: source_push takes as many bytes as there is room for, and
- * sets *taken to how many; `ends`: the input ends with them, if all are taken.  False: memory is short.
- * source_has_room says whether it takes any, and source_has_piece whether source_next_piece has what it
- * needs. */
+/* Pushes input for pieces: takes as many bytes as there is room for, and sets *taken to their
+ * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
+
+/* Whether source_push would take any byte, or the end. */
 bool source_has_room(const struct source *s);
+
+/* Whether source_next_piece has all the input that it needs for a piece. */
 bool source_has_piece(const struct source *s);
 
-/* Leaves the file positioned after what was read, as reading it from front to back would have. */
+/* Frees what the source has, and leaves the file positioned after the bytes that were read, as
+ * reading from front to back would have. */
 void source_finish(const struct source *s);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * store.c - a segment of level 0, stored (store.h)
+ * store.c - stores a segment, at level 0 (store.h)
  *
- * The CRC-32 of a block is found while the copy has left its bytes in the processor's cache: so memory
- * is gone through once.
+ * The CRC-32 of each block is computed right after its copy, while its bytes are still in the
+ * processor's cache: so memory is read once.
  */
 #include "config.h"
 

@@ -1,13 +1,13 @@
 /*
- * store.h - a segment of level 0, stored
+ * store.h - stores a segment, at level 0
  */
 #ifndef GZLZSS_STORE_H
 #define GZLZSS_STORE_H
 
 #include "huffman/huffman.h"
 
-/* Stores in[0..len) as huff_store does, and sets *crc to its CRC-32.  out has room for huff_bound(len).
- * Returns the bytes written. */
+/* Stores in[0..len) as huff_store does, and sets *crc to its CRC-32.  out has room for
+ * huff_bound(len) bytes.  Returns the number of bytes written. */
 size_t store_segment(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out, uint32_t *crc);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * write.c - a job's output, written in order (write.h)
+ * write.c - writes a job's output, in order (write.h)
  *
- * The number of the segment that is next, the CRC and the sums of bytes are the writer's: nobody
- * else changes them, and nobody else reads them without the lock.
+ * The writer owns `written` and `crc` in struct compression, and in_bytes and out_bytes in the
+ * job's stats: only it changes them, and others read them only with the lock held.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Finds the finished segments that are next in the output: WRITE_MOST at most, and no more bytes
- * than half of what slots may hold, so that others can go on while they are written.  Returns how
- * many. */
+/* Finds the finished segments that are next in the output, WRITE_MOST at most.  Together they hold
+ * at most half of the bytes that slots may hold, so that other threads can go on meanwhile (one
+ * segment is always taken).  Returns how many. */
 static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST])
 {
     uint64_t weight = 0;
@@ -85,7 +85,7 @@ void count_written(struct job *j, unsigned count, const struct written *w)
     j->compression->written += count;
 }
 
-/* What has been working. */
+/* Names the engines that have matched the job's segments. */
 static const char *engines(const struct job *j)
 {
     return j->stats.gpu_segments == 0 ? "cpu" : j->stats.cpu_segments == 0 ? "gpu" : "cpu+gpu";
@@ -119,7 +119,7 @@ void write_finished(struct job *j)
             wake_caller(j->request);
         for (unsigned i = 0; i < count; i++) {
             slot_free_first(j);
-            /* There is room for one more segment. */
+            /* The freed slot makes room for one more segment. */
             if (crew_waits(p) && jobs_leave_work(p))
                 wake_one(p, CAN_WORK);
         }

@@ -1,39 +1,40 @@
 /*
- * write.h - a job's output, written in order
+ * write.h - writes a job's output, in order
  */
 #ifndef GZLZSS_WRITE_H
 #define GZLZSS_WRITE_H
 
 #include "pipeline/crew/state.h"
 
-/* Segments written at a time.  Many threads want the lock: to take it again after each segment
- * would take longer than to write it.  With what goes before and behind them, these are as many
- * parts as any system's writev() takes. */
+/* The most segments written at a time.  Many threads want the lock, so taking it after each segment
+ * would take longer than writing one.  With the header and the trailer, this makes 16 parts, which
+ * every system's writev() takes (POSIX's least IOV_MAX); larger may fail. */
 #define WRITE_MOST 14
 
-/* What was written, in so many seconds; `error` is an errno, unless ok. */
+/* What a call of write_segments wrote, and how long it took. */
 struct written {
-    uint64_t in_bytes, out_bytes;
+    uint64_t in_bytes, /* bytes of input in these segments */
+        out_bytes;     /* bytes written, with header and trailer */
     double seconds;
     bool ok;
-    int error;
+    int error; /* an errno, unless ok */
 };
 
-/* Writes all of these to a job's output; false if that fails, with errno set.  Any thread that has
- * the output to itself. */
+/* Writes `count` parts to a job's output.  False with errno set.  Any thread that has the output to
+ * itself. */
 bool write_parts(struct pipeline_job *request, struct iovec *parts, int count);
 
-/* Writes these segments, 1 to WRITE_MOST, which are next in the job's output; with the header
- * before the first of all and the trailer after the last.  Tells the caller who has been at work.
- * Called without the lock, by the writer. */
+/* Writes `count` segments, 1 to WRITE_MOST, which are next in the job's output; writes the header
+ * before the job's first segment and the trailer after its last.  Then calls the request's `wrote`,
+ * which is told the `engine` that worked.  Called without the lock, by the writer. */
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w);
 
-/* Counts what was written without an error. */
+/* Counts `count` segments that write_segments wrote without an error. */
 void count_written(struct job *j, unsigned count, const struct written *w);
 
-/* Writes all finished segments that are next in the job's output, unless another thread does so.
- * Gives up the lock meanwhile.  If writing fails, the job does. */
+/* Writes all finished segments that are next in the job's output, unless another thread is the
+ * job's writer.  Releases the lock meanwhile.  If writing fails, the job fails. */
 void write_finished(struct job *j);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * gpu_pool.c - the GPUs that a pipeline may use (gpu_pool.h)
+ * gpu_pool.c - brings up the GPUs that a pipeline may use (gpu_pool.h)
  */
 #include "config.h"
 
@@ -13,34 +13,36 @@
 
 struct one_gpu {
     struct gpu_engine *engine;
-    int number; /* of its CUDA device */
+    int number; /* the CUDA device's number */
     bool failed;
-    struct gpu_batch *batches[GPUS_BATCHES]; /* NULL until made */
+    struct gpu_batch *batches[GPUS_BATCHES]; /* NULL until made by gpus_batch */
 };
 
 struct gpu_pool {
-    struct gpus_config config; /* its count is 0 until the visible ones are counted */
+    struct gpus_config config; /* its count may be 0 until the visible devices are counted */
     const struct lz_level *level;
     size_t segment_size, batch_size;
     int batches;
     void (*changed)(void *ctx);
     void *ctx;
 
-    pthread_mutex_t lock;   /* of what follows */
-    pthread_cond_t settled; /* opening is 0 */
-    bool counted;
-    int wanted;                  /* GPUs */
-    int near;                    /* a number that is to come next, or -1 */
-    int started;                 /* numbers of the configuration given to a thread */
-    int taken;                   /* numbers that these threads have taken */
-    int opening;                 /* threads at it, */
-    int running;                 /* and these, and those that have yet to call `changed` */
-    pthread_t threads[GPUS_MAX]; /* those that were started, */
-    int threads_started;         /* so many, */
-    int threads_joined;          /* and of these the first */
+    pthread_mutex_t lock;   /* protects the fields below */
+    pthread_cond_t settled; /* signalled when `opening` becomes 0 */
+    bool counted;           /* the visible devices have been counted */
+    int wanted;             /* GPUs wanted in all */
+    int near;               /* the CUDA device that comes next, or -1 */
+    /* Threads started; each brings up one of config.numbers. */
+    int started;
+    int taken;   /* config.numbers that these threads have taken, the first ones */
+    int opening; /* threads that are bringing up a GPU */
+    /* Threads that are bringing up a GPU, or have yet to call `changed`. */
+    int running;
+    pthread_t threads[GPUS_MAX]; /* all threads that were started, to join them */
+    int threads_started;         /* how many threads were started */
+    int threads_joined;          /* how many of these, the first ones, were joined */
     struct one_gpu gpus[GPUS_MAX];
-    int ready;  /* of these */
-    int failed; /* of these */
+    int ready;  /* GPUs that have come up: the first of gpus */
+    int failed; /* of these, GPUs that have failed since */
     char trouble[GPU_ERROR_SIZE];
 };
 
@@ -65,7 +67,7 @@ struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_leve
     return g;
 }
 
-/* Waits for all threads that bring up GPUs: while one may start more, it is not over. */
+/* Joins all threads that bring up GPUs, also threads that these start meanwhile. */
 static void join_threads(struct gpu_pool *g)
 {
     for (bool is_last = false; !is_last;) {
@@ -84,7 +86,7 @@ bool gpus_leave(struct gpu_pool *g)
     pthread_mutex_lock(&g->lock);
     is_used = g->running > 0 || g->ready > 0;
     pthread_mutex_unlock(&g->lock);
-    /* Threads that found no GPU have ended, or will at once. */
+    /* Threads that found no GPU have ended, or end at once, so this does not wait for a driver. */
     if (!is_used)
         join_threads(g);
     return !is_used;
@@ -111,10 +113,10 @@ bool gpus_are_missing(char why[GPU_ERROR_SIZE])
            gpu_count(why) == 0;
 }
 
-/* --- Bringing them up; with the lock held --- */
+/* --- Bringing up GPUs.  Called with the pool's lock held --- */
 
-/* Finds out which GPUs there are; false, with the reason in `trouble`, if there are none, or one
- * that was asked for is not there.  Gives up the lock for a while. */
+/* Counts the visible GPUs.  False, with the reason in `trouble`, if there are none, or if a GPU
+ * that was asked for does not exist.  Releases the lock meanwhile. */
 static bool count_visible(struct gpu_pool *g)
 {
     char error[GPU_ERROR_SIZE] = "";
@@ -143,7 +145,8 @@ static bool count_visible(struct gpu_pool *g)
 
 static void *open_next(void *argument);
 
-/* Makes that number the next one, if it may be used and no thread has it.  False otherwise. */
+/* Makes device `number` the next to bring up.  False if it may not be used, or a thread has it
+ * already. */
 static bool put_next(struct gpu_pool *g, int number)
 {
     for (int i = g->taken; i < g->config.count; i++)
@@ -155,7 +158,8 @@ static bool put_next(struct gpu_pool *g, int number)
     return false;
 }
 
-/* Starts threads for those that are wanted: the first counts them all. */
+/* Starts threads for the GPUs that are wanted.  Until the visible GPUs are counted, one thread: it
+ * counts them. */
 static void start_opening(struct gpu_pool *g)
 {
     const int most = !g->counted ? 1 : g->wanted < g->config.count ? g->wanted : g->config.count;
@@ -231,7 +235,7 @@ void gpus_wait(struct gpu_pool *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* --- Those that are up --- */
+/* --- GPUs that are up --- */
 
 enum gpus_state gpus_state(struct gpu_pool *g)
 {
@@ -278,7 +282,7 @@ int gpus_device(struct gpu_pool *g, int i)
 
 struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ERROR_SIZE])
 {
-    /* Once it is ready, its engine does not change, and nobody else touches this batch. */
+    /* The engine of a GPU that is up never changes, and no other thread touches this batch. */
     struct one_gpu *gpu = &g->gpus[i];
 
     if (gpu->batches[b] == NULL && b < gpu_batches(gpu->engine))

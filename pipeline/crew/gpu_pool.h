@@ -1,9 +1,9 @@
 /*
- * gpu_pool.h - the GPUs that a pipeline may use, and how they come up in the background
+ * gpu_pool.h - brings up the GPUs that a pipeline may use, in the background
  *
- * Bringing up a GPU takes 0.3 s or more, so every one has a thread for it, and who wants them goes
- * on meanwhile.  They are numbered from 0 in the order in which they came up.  All functions may be
- * called by any thread.
+ * Bringing up a GPU takes 0.3 s or more.  So each GPU is brought up by a thread of its own, while
+ * the thread that wants it goes on.  GPUs are numbered from 0 in the order in which they come up.
+ * Any thread may call any of these functions.
  */
 #ifndef GZLZSS_GPU_POOL_H
 #define GZLZSS_GPU_POOL_H
@@ -13,79 +13,85 @@
 
 #include "gpu/gpu.h"
 
-/* Batches that a GPU has at most. */
+/* The most batches of a GPU. */
 #define GPUS_BATCHES 8
 
-/* GPUs at most. */
+/* The most GPUs of a pipeline. */
 #define GPUS_MAX 16
 
 struct gpu_pool;
 
 struct gpus_config {
-    int numbers[GPUS_MAX]; /* CUDA devices that may be used, */
-    int count;             /* and how many; 0: all that are visible */
+    int numbers[GPUS_MAX]; /* numbers of the CUDA devices that may be used */
+    int count;             /* how many numbers; 0: all visible devices may be used */
     struct gpu_options options;
 };
 
 enum gpus_state {
     GPUS_UNWANTED, /* gpus_want was not called yet */
-    GPUS_OPENING,  /* none is up, but that may change */
-    GPUS_READY,    /* one at least can be used */
-    GPUS_FAILED    /* none can, and none will */
+    GPUS_OPENING,  /* no GPU is up, but one may still come up */
+    GPUS_READY,    /* at least one GPU can be used */
+    GPUS_FAILED    /* no GPU can be used, and none will come up */
 };
 
 /*
- * For up to `batches` batches, GPUS_BATCHES at most, of about `batch_size` bytes, of segments of
- * segment_size bytes, to be matched at `level`.  *config is copied.  `changed` is called, with ctx,
- * whenever one more GPU has come up or cannot be brought up; by a thread of its own, which holds no
- * lock.  NULL if memory is short.
+ * Makes a pool.  Each of its GPUs has up to `batches` batches, at most GPUS_BATCHES, each with
+ * about `batch_size` bytes of segments of segment_size bytes, to be matched at `level`.  *config is
+ * copied.
+ *
+ * Whenever one more GPU has come up, or failed to, a thread that holds no lock calls `changed` with
+ * `ctx`.  Returns NULL if memory is short.
  */
 struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_level *level,
                           size_t segment_size, size_t batch_size, int batches,
                           void (*changed)(void *ctx), void *ctx);
 
-/* Whether there is certainly no GPU, with the reason in `why`.  Where the driver's device files are
- * (Windows' in WSL), there is thought to be one: asking CUDA would take 0.1 s or more. */
+/* Whether there is certainly no GPU; then `why` gets the reason.  A GPU is assumed to exist if the
+ * driver's device files do (in WSL, those of Windows): asking CUDA would take 0.1 s or more. */
 bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
 
-/* Closes them all, once those that are being brought up have come up or failed.  No batch may be
- * under way.  g may be NULL. */
+/* Waits for GPUs that are being brought up, closes all, and frees g.  No batch may be under way.  g
+ * may be NULL. */
 void gpus_free(struct gpu_pool *g);
 
-/* Whether there is nothing of a GPU to free: none was brought up or is about to be.  If so, its threads
- * have ended.  If not, there are threads of the driver's, or one that is about to start them.  A program
- * that ends now may do without gpus_free then. */
+/* Whether a program that ends now may do without gpus_free: no GPU was brought up or is being
+ * brought up.  If true, the pool's threads have ended.  If false, the driver has threads, or a
+ * thread is about to start them. */
 bool gpus_leave(struct gpu_pool *g);
 
-/* Starts bringing up GPUs in the background until so many were, or there are no more.  `near` is a
- * CUDA device, or -1.  If it may be used and is not up yet, it comes next, even if `count` are up. */
+/* Brings up GPUs in the background until `count` have been started, or there are no more.  `near`
+ * is a CUDA device, or -1.  If that device may be used and is not up yet, it comes next, even if
+ * `count` GPUs are up. */
 void gpus_want(struct gpu_pool *g, int count, int near);
 
-/* Waits until none is being brought up. */
+/* Waits until no GPU is being brought up. */
 void gpus_wait(struct gpu_pool *g);
 
+/* The state of the pool now. */
 enum gpus_state gpus_state(struct gpu_pool *g);
 
-/* How many have come up, whether they have failed since or not. */
+/* How many GPUs have come up, with those that have failed since. */
 int gpus_count(struct gpu_pool *g);
 
 /* GPU i, below gpus_count; NULL if it has failed. */
 struct gpu_engine *gpus_engine(struct gpu_pool *g, int i);
 
-/* The CUDA device that GPU i is. */
+/* The CUDA device number of GPU i. */
 int gpus_device(struct gpu_pool *g, int i);
 
-/* Batch b, from 0 and below GPUS_BATCHES, of GPU i, which is made the first time; one thread at a
- * time for each.  NULL if memory is short, with the reason in error where it was thought to do. */
+/* Batch b of GPU i; b is below GPUS_BATCHES.  The first call for it makes the batch.  One thread at
+ * a time for each batch.  NULL if GPU i has no batch b, or if memory is short; if memory was
+ * thought to suffice, `error` gets the reason. */
 struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ERROR_SIZE]);
 
-/* GPU i has failed, for this reason. */
+/* Marks GPU i as failed, for the reason `why`.  Only the first call for a GPU counts. */
 void gpus_fail(struct gpu_pool *g, int i, const char *why);
 
-/* Why a GPU failed or could not be brought up, the last time that one did; empty if none. */
+/* Why a GPU failed or could not be brought up, the last time that this happened; empty if it never
+ * did. */
 void gpus_trouble(struct gpu_pool *g, char why[GPU_ERROR_SIZE]);
 
-/* The name of the first that came up, and how many more did; empty if none. */
+/* The name of the first GPU that came up, and how many more did; empty if none did. */
 void gpus_names(struct gpu_pool *g, char names[GPU_ERROR_SIZE]);
 
 #endif

@@ -24,7 +24,7 @@ void jobs_free(struct pipeline *p)
 
 /* --- What is left to claim ------------------------------------------------------------------ */
 
-/* Whether nothing of it is left to claim. */
+/* Whether nothing of the job is left to claim. */
 static bool job_is_claimed(const struct job *j)
 {
     return j->failed || j->next_claim == j->total;
@@ -35,7 +35,7 @@ bool job_next_is_any(const struct job *j)
     return j->next_claim < j->any_order;
 }
 
-/* Whether the next segment can be claimed right now, as far as reading goes. */
+/* Whether reading lets a thread claim the job's next segment right now. */
 static bool job_can_read(const struct job *j)
 {
     return j->state == JOB_OPEN && !job_is_claimed(j) &&
@@ -47,7 +47,7 @@ uint64_t job_known_segments(const struct job *j)
     return job_next_is_any(j) ? j->any_order : j->next_claim;
 }
 
-/* The job's share in left_segments. */
+/* This job's share of jobs->left_segments. */
 static uint64_t segments_left(const struct job *j)
 {
     return j->state != JOB_OPEN || job_is_claimed(j) ? 0 : job_known_segments(j) - j->next_claim;
@@ -68,7 +68,7 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
     while (jobs->unclaimed != NULL && job_is_claimed(jobs->unclaimed))
         jobs->unclaimed = jobs->unclaimed->next;
     if (jobs->unclaimed == NULL) {
-        /* Jobs that come later are weighed anew. */
+        /* The policy weighs jobs that come later anew. */
         jobs->emptied++;
         jobs->longest = 0;
         measures_forget_pace(j->pipeline);
@@ -77,8 +77,8 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
 
 struct job *jobs_to_claim(struct pipeline *p)
 {
-    /* Small jobs, and decompression, never leave others anything to claim; and the lock must not be
-     * held for a look at each of them. */
+    /* Jobs that are small or decompress never leave anything to claim.  So when no job is open, do
+     * not look at each of them with the lock held. */
     if (p->jobs.open == 0)
         return NULL;
     for (struct job *j = p->jobs.unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
@@ -208,7 +208,7 @@ struct job *job_submit(struct pipeline *p, struct pipeline_job *request)
 
 /* --- The end -------------------------------------------------------------------------------- */
 
-/* Takes a job, of which no thread has anything, from the list; *j is gone. */
+/* Takes a job of which no thread has anything off the list.  *j is gone afterwards. */
 static void job_remove(struct job *j)
 {
     struct jobs *jobs = &j->pipeline->jobs;
@@ -227,7 +227,7 @@ static void job_remove(struct job *j)
     jobs->begun--;
     request->own = NULL;
     wake_caller(request);
-    /* From now on, *request may be gone. */
+    /* Once this is set, *request may be gone. */
     request->is_over = true;
     j->next = jobs->free;
     jobs->free = j;
@@ -267,7 +267,7 @@ bool job_settle(struct job *j)
 
 /* --- The beginning -------------------------------------------------------------------------- */
 
-/* Makes a job that waits one that has begun. */
+/* Counts a waiting job as begun. */
 static void stop_waiting(struct job *j)
 {
     struct jobs *jobs = &j->pipeline->jobs;
@@ -275,7 +275,7 @@ static void stop_waiting(struct job *j)
     j->state = JOB_BEGINNING;
     jobs->waiting--;
     jobs->begun++;
-    /* Jobs without `begin` do not wait for those before them. */
+    /* Jobs without `begin` do not wait for earlier jobs, so skip all that have begun. */
     while (jobs->next_waiting != NULL && jobs->next_waiting->state != JOB_WAITING)
         jobs->next_waiting = jobs->next_waiting->next;
 }
@@ -331,7 +331,7 @@ void job_begin(struct job *j)
 
 /* --- Cancellation --------------------------------------------------------------------------- */
 
-/* Ends a job that is waiting, and will never begin. */
+/* Removes a job that waits; it never begins. */
 static void drop(struct job *j)
 {
     stop_waiting(j);
@@ -339,7 +339,7 @@ static void drop(struct job *j)
     job_remove(j);
 }
 
-/* Makes a job fail that is not over; *j may be gone. */
+/* Makes a job that is not over fail.  *j may be gone afterwards. */
 static void fail_cancelled(struct job *j)
 {
     j->request->is_cancelled = true;
@@ -358,7 +358,7 @@ void job_cancel(struct pipeline_job *request)
         job_settle(request->own);
 }
 
-/* Ends one of the jobs that have failed, if it can end now; the lock is free meanwhile. */
+/* Ends one failed job that can end now; false if there is none.  Releases the lock meanwhile. */
 static bool settle_one(struct pipeline *p)
 {
     for (struct job *j = p->jobs.first; j != NULL; j = j->next)

@@ -1,54 +1,56 @@
 /*
- * policy.c - decisions from measured numbers (policy.h)
+ * policy.c - decides from measured numbers (policy.h)
  */
 #include "config.h"
 
 #include "lzss/lzss.h"
 #include "pipeline/crew/policy.h"
 
-/* In so many seconds, a GPU comes up and brings back a first batch, even at the slow levels. */
+/* Seconds in which a GPU comes up and returns a first batch, even at the slow levels. */
 #define GPU_BATCH_SECONDS (2 * POLICY_GPU_SECONDS)
 
-/* A pipe is thought to hold so many times what it has given. */
+/* A pipe is assumed to give, in all, 4 times what it has given so far. */
 #define PIPE_HOPE 4
 
-/* One core in so many is left alone while a GPU is brought up. */
+/* While a GPU is brought up, 1 core of 8 does not match: bringing up takes a core. */
 #define OPENING_SHARE 8
 
-/* GPUs that are so many times as fast as all workers are left to it.  (At first they seem half as
- * fast as they are, as what they matched waits for cores to finish segments of their own.) */
+/* If the GPUs are at least twice as fast as all workers, they match alone.  (At first they seem
+ * half as fast as they are: what they matched waits until workers have finished segments of their
+ * own.) */
 #define GPU_IS_FASTER 2
 
-/* That share of the workers' time counts as all of it. */
+/* Workers that are busy for this share of their time count as fully busy. */
 #define BUSY 0.9
 
-/* A segment is matched by several workers if it would take one so many seconds: to start others
- * takes some of them. */
+/* A segment is split if one worker would need at least 5 ms to match it.  Starting helpers takes
+ * some of them, so a lower number makes small inputs slower. */
 #define SPLIT_SECONDS 0.005
 
-/* Others take so many chunks of it at a time at most.  They have to index the chunk before these
- * first: that costs a tenth of what it takes to match one at level 6, and half at level 1. */
+/* The most chunks that a worker takes at a time.  A helper first has to index the chunk before its
+ * own.  That costs a tenth of matching a chunk at level 6, and half at level 1, so fewer chunks
+ * waste more; more chunks make workers end less evenly. */
 #define PART_MAX 8
 
-/* Seconds of matching, by each worker on average, after which what they took counts. */
+/* Rates are trusted once each worker, on average, has matched for 30 ms. */
 #define STEADY_SECONDS 0.03
 
-/* Seconds for each byte, 0 if nothing was measured. */
+/* Seconds for a byte; 0 if nothing was measured. */
 static double per_byte(struct policy_work w)
 {
     return w.bytes > 0 ? w.seconds / w.bytes : 0;
 }
 
-/* Whether enough was matched to go by.  What a few small files took says more about waiting for a
- * core than about matching. */
+/* Whether enough was matched to use the measured rate.  The times of a few small files say more
+ * about waiting for a core than about matching. */
 static bool is_measured(const struct policy_facts *f)
 {
     return f->match.bytes >= (double)f->segment_size;
 }
 
-/* Whether so much was matched that it can be known whether a GPU pays.  A worker's first files take
- * several times as long as those after them: the system brings its memory.  (With less to go by, 4
- * threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s in place of 0.57.) */
+/* Whether enough was matched to know whether a GPU pays.  A worker's first files take several times
+ * as long as later files, since the system first has to supply the worker's memory.  (Without this
+ * rule, 4 threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s in place of 0.57 s.) */
 static bool is_steady(const struct policy_facts *f)
 {
     return f->match.seconds >= STEADY_SECONDS * f->threads;
@@ -59,7 +61,7 @@ double policy_match_seconds(const struct policy_facts *f, double bytes)
     return bytes * (is_measured(f) ? per_byte(f->match) : 1 / f->core_guess);
 }
 
-/* How long a GPU takes to come up. */
+/* Seconds that a GPU takes to come up. */
 static double gpu_seconds(const struct policy_facts *f)
 {
     return f->is_on_gpu ? POLICY_GPU_IN_USE_SECONDS : POLICY_GPU_SECONDS;
@@ -69,17 +71,17 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 {
     const uint64_t bytes = (uint64_t)(gpu_seconds(f) * f->threads * f->core_guess);
 
-    /* However many cores there are, they take as long as one of them does for a segment.  Where
-     * that is longer than it takes a GPU to bring back a batch, one segment is enough. */
+    /* Any number of cores takes as long as one core takes for a segment.  If that is longer than a
+     * GPU needs to return a first batch, an input of more than one segment is worth a GPU. */
     return longest > f->segment_size && f->segment_size < bytes &&
                    (double)f->segment_size / f->core_guess > GPU_BATCH_SECONDS
                ? f->segment_size
                : bytes;
 }
 
-/* How much sooner so many bytes would be done if a GPU were brought up now, at most, by what was
- * measured: the matching of what is left when it is up.  0 if too little was measured.  (Of small
- * files, matching is the lesser part.) */
+/* Seconds that a GPU would save on `bytes` bytes if it were brought up now, at most, by the
+ * measured rates: it takes over the matching of what is left when it is up.  0 if too little was
+ * measured. (For small files, matching is the lesser part of the work.) */
 static double gpu_saves(const struct policy_facts *f, double bytes)
 {
     const double match = bytes * per_byte(f->match) / f->threads;
@@ -115,7 +117,7 @@ int policy_gpus(uint64_t bytes, uint64_t further, int most)
     return count < (uint64_t)most ? (int)count : most;
 }
 
-/* How long a core takes for a segment of the longest input; of a pipe, that is a whole one. */
+/* Seconds that a core takes for a segment of the longest input; for a pipe, a full segment. */
 static double longest_segment(const struct policy_facts *f)
 {
     const bool is_short = !f->is_pipe && f->longest > 0 && f->longest < f->segment_size;
@@ -123,23 +125,25 @@ static double longest_segment(const struct policy_facts *f)
     return policy_match_seconds(f, (double)(is_short ? f->longest : f->segment_size));
 }
 
-/* Whether a core may take longer for a segment than a GPU does to come up and bring back many. */
+/* Whether a core may take longer for one segment than a GPU takes to come up and return a batch of
+ * them. */
 static bool segments_take_long(const struct policy_facts *f)
 {
     return f->is_slow && (f->longest == 0 || longest_segment(f) > GPU_BATCH_SECONDS);
 }
 
 /*
- * A worker may not match a segment where that would cost more than it gains:
+ * A worker may not match a segment if that would cost more than it gains:
  *
- * - where the GPUs are at least twice as fast as all workers together;
- * - where what the GPUs match keeps all cores busy with encoding, reading and writing (part of that
- *   may be waiting; but then matching more would only mean waiting more);
- * - where the GPUs would be done with all that is left before the worker is done with one segment:
- *   in the end everyone would wait for that segment.  At the slow levels this is so for most
- *   inputs of more than a segment, and even while a GPU is brought up;
- * - on all cores at once while a GPU is brought up: that takes a core, and slows the others down if
- *   none is free.  Reading ahead takes a core, too.
+ * - if the GPUs are at least twice as fast as all workers together;
+ * - if the segments that the GPUs match already keep all cores busy with encoding, reading and
+ *   writing. (Some of that time may be spent waiting; then more matching would only mean more
+ *   waiting);
+ * - if the GPUs would be done with all that is left before the worker is done with one segment: in
+ *   the end everyone would wait for that segment.  At the slow levels this holds for most inputs of
+ *   more than one segment, even while a GPU is brought up;
+ * - on all cores at once while a GPU is brought up: that takes a core, and is slower if no core is
+ *   free.  Reading ahead takes a core, too.
  */
 bool policy_cpu_may_match(const struct policy_facts *f)
 {
@@ -152,27 +156,28 @@ bool policy_cpu_may_match(const struct policy_facts *f)
     if (f->feeding == 0)
         return !segments_take_long(f) &&
                f->matching + f->reads_ahead < f->threads - f->threads / OPENING_SHARE;
-    /* Soon to be known, and likely to be high. */
+    /* The rate will soon be known, and is likely to be high. */
     if (f->gpu_rate == 0)
         return false;
     if (policy_match_seconds(f, f->gpu_rate) > GPU_IS_FASTER * f->threads)
         return false;
     if (f->gpu_rate * handling > BUSY * f->threads)
         return false;
-    /* How much is left of a pipe is not known: a lot. */
+    /* How much is left of a pipe is not known; assume a lot. */
     return f->is_pipe || (double)f->left > f->gpu_rate * longest_segment(f);
 }
 
 bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others, int claimers)
 {
-    /* Of files, few are left only at the end; of a pipe, which one reads at a time, at any time.
-     * Beside a GPU, workers that wait do so for a reason. */
+    /* With files, few segments are left only at the end; with a pipe, which one worker reads at a
+     * time, at any time.  While GPUs are in use or come up, workers wait for a reason: do not give
+     * them parts. */
     return f->in_parts && f->threads > 1 && f->feeding == 0 && !f->gpu_is_coming &&
            (double)len / f->core_guess >= SPLIT_SECONDS &&
            (f->threads > claimers || others < (uint64_t)f->threads);
 }
 
-/* Half of a worker's share, so that all end at about the same time. */
+/* A worker takes half of its share, so that all workers end at about the same time. */
 unsigned policy_part(unsigned left, unsigned others, bool is_owner)
 {
     const unsigned share = left / (2 * (others + 1)), least = is_owner ? 1 : POLICY_PART_MIN;

@@ -1,8 +1,9 @@
 /*
- * policy.h - what is worth a GPU, who matches what, and how segments are shared out
+ * policy.h - decides what is worth a GPU, which engine matches what, and how segments are split
  *
- * These are pure functions: from what is known and was measured, to a decision.  Who asks fills in
- * struct policy_facts.  tests/unit/test_policy.c has numbers for both sides of every rule.
+ * These functions are pure: they go from what is known and was measured to a decision.  Their
+ * caller fills in struct policy_facts (facts.c).  tests/unit/test_policy.c has numbers on both
+ * sides of every rule: when you change a rule, change its numbers there.
  *
  * Sizes are bytes of input, times are seconds, and rates are bytes a second.
  */
@@ -13,96 +14,106 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What finds matches: the CPU, with a GPU beside it where that is worth it; the CPU alone; a GPU
- * alone, but for segments that it gets wrong, or all after it has failed. */
+/* What finds matches.  AUTO: the CPU, and a GPU beside it where that is worth it.  CPU: the CPU
+ * alone.  GPU: a GPU, and the CPU only for segments that the GPU got wrong, or for all segments
+ * once the GPU has failed. */
 enum backend { BACKEND_AUTO, BACKEND_CPU, BACKEND_GPU };
 
-/* Bytes, and the seconds that they took one thread. */
+/* An amount of work: bytes, and the seconds that one thread took for them. */
 struct policy_work {
     double bytes, seconds;
 };
 
-/* What is known when something is to be decided. */
+/* What is known when a decision is made. */
 struct policy_facts {
-    /* The same for the whole run: */
+    /* Constant for a pipeline: */
     enum backend backend;
-    int threads;         /* workers that there may be */
-    double core_guess;   /* a core's rate of matching before any was measured (struct lz_level) */
+    int threads; /* the most workers */
+    /* A core's rate of matching, assumed until it is measured (struct lz_level). */
+    double core_guess;
     bool is_slow;        /* a core takes most of a second for a segment of the default size */
     bool in_parts;       /* several workers can match one segment */
-    size_t segment_size; /* the largest that a segment can be */
+    size_t segment_size; /* bytes of the largest possible segment */
 
-    /* What was measured, by all threads together: */
-    struct policy_work match; /* by the CPU */
+    /* Measured so far, summed over all threads: */
+    struct policy_work match; /* matching by the CPU */
     struct policy_work encode, read, write;
-    double gpu_rate; /* of all GPUs, lately; 0: not known yet */
+    double gpu_rate; /* rate of all GPUs together, lately; 0: not known yet */
 
-    /* What is to be done: */
-    uint64_t left;     /* that nobody has claimed and is certain to come */
-    uint64_t expected; /* the same, with a guess at files that are known by their number alone */
-    uint64_t longest;  /* the largest of the inputs that these are from; 0: it is not known */
-    bool is_on_gpu;    /* it is in a GPU's memory */
-    bool is_pipe;      /* how much the input has is not known; it has given, so far, */
-    uint64_t given;    /* so much */
+    /* The work to do: */
+    uint64_t left; /* bytes that are certain to come and not claimed */
+    /* `left`, and an estimate for announced files, whose sizes are not known yet. */
+    uint64_t expected;
+    uint64_t longest; /* bytes of the largest input among these; 0: not known */
+    bool is_on_gpu;   /* the input is in GPU memory */
+    bool is_pipe;     /* the input's size is not known: it is a pipe, or pushed */
+    uint64_t given;   /* bytes that the pipe has given so far */
 
-    /* Who is at work: */
-    bool gpu_is_coming; /* one is being brought up */
-    int feeding;        /* GPU batches that are in use; 0: no GPU is */
+    /* What is at work now: */
+    bool gpu_is_coming; /* a GPU is being brought up */
+    int feeding;        /* GPU batches in use; 0: no GPU is in use */
     int matching;       /* workers that match a segment */
-    bool reads_ahead;   /* one reads ahead */
+    bool reads_ahead;   /* a worker reads ahead of a pipe */
 };
 
-/* Seconds that one thread takes to match so many bytes: by what was measured, once that is a
- * segment's bytes, or else the guess. */
+/* Seconds that one thread takes to match `bytes` bytes: by the measured rate once a segment's bytes
+ * were matched, before that by core_guess. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
-/* The size from which on an input is worth bringing up a GPU.  `longest` as in policy_facts. */
+/* The least size of an input that is worth bringing up a GPU.  `longest` as in policy_facts. */
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 
-/* Whether files of a known size are worth bringing up a GPU; `least` is the size from which on they
- * are by that alone. */
+/* Whether files of a known size are worth bringing up a GPU.  `least` bytes or more always are.
+ * Fewer bytes are if the measured rates show that a GPU saves more time than it takes to come
+ * up. */
 bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least);
 
-/* Whether a pipe, which may go on for ever or end now, is worth bringing up a GPU.  `bytes` of
- * it were claimed in the last `seconds`.  The cores must have been busy with these for the given
- * share of that time: otherwise the other end of the pipe is what takes long, *keeps_up becomes
- * true, and no GPU is wanted. */
+/* Whether a pipe is worth bringing up a GPU; it may go on for ever, or end now.  `bytes` of it were
+ * claimed in the last `seconds`.  A GPU is wanted only if the cores were busy with these for
+ * `share` of that time.  Otherwise the other end of the pipe is the slow one: then *keeps_up
+ * becomes true. */
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,
                            double seconds, double share, bool *keeps_up);
 
-/* How many GPUs so many bytes are worth; `further` bytes for each but the first. */
+/* How many GPUs `bytes` bytes are worth, 1 to `most`: the first, and one more for each `further`
+ * bytes.  `further` 0: `most`. */
 int policy_gpus(uint64_t bytes, uint64_t further, int most);
 
-/* Whether a worker may match the next segment, rather than leave it to the GPUs. */
+/* Whether a worker may match the next segment, in place of leaving it to the GPUs. */
 bool policy_cpu_may_match(const struct policy_facts *f);
 
-/* Whether several workers are to match one segment of `len` bytes where `others` segments are known
- * to be left; `claimers` workers may claim any. */
+/* Whether several workers should match one segment of `len` bytes.  `others` segments are known to
+ * be left, and `claimers` workers may claim segments. */
 bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others, int claimers);
 
-/* How many chunks of a segment a worker takes now: half of its fair share of the `left` chunks,
- * 1 or more, that nobody has taken.  The worker is the segment's owner or a helper; `others`
- * more may come. */
+/* How many chunks a worker should take now from a split segment: half of its fair share of the
+ * `left` chunks, 1 or more, that no worker has taken.  is_owner: the worker is the segment's owner,
+ * not a helper.  `others` more workers may come. */
 unsigned policy_part(unsigned left, unsigned others, bool is_owner);
 
-/* The fewest chunks that somebody else is called for. */
+/* The fewest chunks worth waking a helper for.  With fewer, the owner is done before the helper has
+ * started. */
 #define POLICY_PART_MIN 2
 
-/* Seconds that a GPU takes to come up: what it must save at least. */
+/* Seconds that a GPU takes to come up.  It must save at least this much.  A lower number brings
+ * up GPUs for smaller inputs; measure gzlzss on both sides of the new threshold before you
+ * change it. */
 #define POLICY_GPU_SECONDS 0.28
 
-/* The same where the process uses a GPU already: its driver is initialized, and there is a context. */
+/* The same if the process uses a GPU already: the driver is initialized, and a context exists. */
 #define POLICY_GPU_IN_USE_SECONDS 0.1
 
-/* Seconds over which the speed of a pipe is measured. */
+/* The speed of a pipe is measured over this many seconds.  With more, a GPU comes later; with
+ * fewer, a short pause of the other end decides. */
 #ifndef POLICY_PIPE_SECONDS
 #define POLICY_PIPE_SECONDS 1.0
 #endif
 
-/* The share of these in which the cores must be busy. */
+/* The cores must be busy for this share of that time, else a GPU would only wait for the pipe,
+ * too. */
 #define POLICY_PIPE_SHARE 0.75
 
-/* Bytes for which a further GPU is brought up. */
+/* Another GPU is brought up for each 8 GiB of input. */
 #define POLICY_FURTHER_GPU ((uint64_t)8 << 30)
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * slots.c - claimed segments, and the memory that they hold (slots.h)
+ * slots.c - keeps claimed segments, and bounds the memory that they hold (slots.h)
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@ void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers)
     p->slots = (struct slots){.held_max = held_max, .held_by_workers = held_by_workers};
     if (p->config.address_space == 0 || p->config.address_space == UINT64_MAX)
         return;
-    /* Where segments are small, there will be more. */
+    /* Small segments need more slots than these; slot_new makes them. */
     for (uint64_t n = held_by_workers / p->segment_size; n > 0; n--) {
         struct slot *s = malloc(sizeof(*s));
 
@@ -97,7 +97,8 @@ uint8_t *slots_take_output(struct pipeline *p)
     return (uint8_t *)spare;
 }
 
-/* Frees a slot that is no longer in the job's list. */
+/* Puts a slot that is no longer in the job's list, and its output buffer, back for the next
+ * segment. */
 static void slot_free(struct slot *s)
 {
     struct slots *slots = &s->job->pipeline->slots;

@@ -1,92 +1,130 @@
 /*
- * state.h - what the files of the pipeline share: the story of a segment, and who owns what
+ * state.h - what the files of the pipeline share: how a segment moves, and who owns what
  *
- * A job takes one input to one output.  Jobs are in a list, in the order of their submission.  A job
- * waits; it begins (the caller opens its files); then its input is a row of segments, numbered from
- * 0.  Each segment is claimed (a thread takes its number and reads its bytes), matched, encoded and
- * written.  All steps but the last are done for many segments at a time, of any jobs, in any order:
+ * A job takes one input to one output.  All jobs are in one list, in the order of their
+ * submission.  A job first waits.  When a thread begins it, the caller opens the job's files.  From
+ * then on the job's input is a row of segments, numbered from 0.  Each segment goes through four
+ * steps:
+ *
+ *     claim and read     a thread takes the segment's number and reads its bytes
+ *     match              a worker finds matches on the CPU, or a GPU does
+ *     encode             a worker turns matches and literals into DEFLATE
+ *     write              the writer appends the result to the job's output
+ *
+ * The first three steps run for many segments at a time, of any jobs, in any order.  Writing goes
+ * in order within each job: a segment waits until all segments before it are finished.
+ *
+ * Threads
  *
  *   workers    do the first of these that is possible (work_once in work.c):
- *              1. read a segment for a GPU; few do so while there is something to encode;
- *              2. encode a segment that a GPU has matched, which frees the GPU's memory;
+ *              1. read a segment for a GPU.  While segments wait to be encoded, only a quarter of
+ *                 the workers do this;
+ *              2. encode a segment that a GPU has matched, which frees the GPU's batch;
  *              3. read ahead from a pipe, while a GPU is brought up;
- *              4. claim a segment, of the earliest job that has one, match it with the CPU engine
- *                 and encode it;
- *              5. begin a job; or do all of it, if it is small;
+ *              4. claim a segment of the earliest job that has one, match it on the CPU and encode
+ *                 it;
+ *              5. begin a job; if the job is small, do all of it;
  *              6. match chunks of a segment that another worker has claimed;
- *              7. for a file that is being decompressed, accept, resolve or write what was decoded,
- *                 or decode a region of it.
- *              A thread that waits for a job may be the first worker meanwhile, one at a time.
- *   feeders    are threads that each have a batch of a GPU.  They fill it with segments, of any
- *              jobs, have it matched, and hand the segments to the workers.  When all of these are
- *              encoded, and there is enough to do, they begin again.  They mostly wait.
- *   a writer   is the worker that finishes the segment that is next in a job's output.  It writes
- *              this segment and all finished ones after it, while others work on.
+ *              7. decompress: accept, resolve or write what was decoded ahead, or decode a region.
+ *              With config.caller_works, the calling thread is the first worker while it waits for
+ *              a job.
+ *   feeders    each have one batch of a GPU.  A feeder fills its batch with segments of any jobs,
+ *              lets the GPU match them, and hands them to the workers.  Once workers have encoded
+ *              all of them, and there is enough to do, it fills the batch again.  Feeders mostly
+ *              wait.
+ *   a writer   is the worker that finishes the next segment of a job's output.  It writes this
+ *              segment and all finished segments after it, while other workers go on.
  *
- * Threads are started only when there is something for them to work on, so that an input of some
- * 100 KB costs none.  They stay until the pipeline is freed.
+ * The pipeline starts a thread only when there is work for it: in the command, an input of 100 KB
+ * needs none.  A thread stays until the pipeline is freed, or until it lacks memory.
  *
- * Who owns what.  A slot holds the facts about a claimed segment until the segment is written.  All
- * slots together hold a limited number of bytes, for all jobs: that bounds the memory, and makes
- * readers wait for writers.  A slot belongs to the thread that claimed it.  A feeder itself reads
- * what can only be read in order; its other slots wait in the queue `unread` until a worker reads
- * them.  After matching, all wait in the queue `ready`; the worker that takes one from there owns
- * it.  Once `done`, a slot is the writer's.  No job can starve the others of slots: the first
- * claimed segment of every job is always being worked on.
+ * Who owns a slot
  *
- * Input bytes are in the worker's own buffer or in a GPU batch, which is free again when all its
- * segments are encoded.  An output buffer belongs to a worker, then to the slot that it encodes,
- * then to the pipeline.  Segments that are read ahead, or pushed, are in memory of their own: it
- * belongs to the thread that reads or pushes, then to the thread that copies it to where it is matched.  A
- * worker's matcher is its own, except for the memory for results: while others match chunks of its
- * segment (struct match_split), each writes the results of the chunks that it took.
+ * A slot describes one claimed segment until the segment is written.  All slots together may hold a
+ * limited number of bytes (slots.c).  This bounds the memory of all jobs, and makes readers wait
+ * for writers.  A slot has one owner at a time:
  *
- * If an input is in a GPU's memory, a feeder only says where its segments are.  The GPU copies them
- * from there, also into the batch's memory on the host.  If that fails, workers read these segments
- * (they are `is_away`) before any of the batch is encoded.
+ *     claimed by a worker:   the worker -> the writer
+ *     claimed by a feeder:   the feeder -> queue `unread` -> a worker that reads it -> the feeder
+ *                            -> queue `ready` -> a worker that encodes it -> the writer
  *
- * With --rsyncable, segments are pieces of the input that end where its content says so (source.h).
- * Each is read together with the window before it, which its matches may refer to.  Pieces are read
- * in order, by one worker at a time, and matched by the CPU alone.
+ * A feeder itself reads input that can only be read in order; such a slot skips `unread`.  The
+ * writer owns every slot that is `done`, and frees it.  No job can starve the others of slots: some
+ * thread always works on the first claimed segment of every job.
  *
- * If a job fails, nothing more of it is claimed, the owners drop what is claimed, and the job ends;
- * others go on.  If a GPU fails, its segments go to the workers unmatched, and its feeders end.
+ * Who owns a buffer
  *
- * One lock protects all of this, except for
+ *     input bytes         the worker's own buffer, or a GPU batch.  The batch is free again once
+ *                         all its segments are encoded.
+ *     bytes that wait     (read ahead of a pipe, or pushed by the caller) memory of their own.  It
+ *                         belongs to the thread that reads or pushes, then to the thread that
+ *                         copies the bytes to where they are matched (ahead.h).
+ *     matches             the worker's matcher, or the GPU batch.  While other workers match chunks
+ *                         of its segment (struct match_split), each of them writes the results of
+ *                         its own chunks into the owner's matcher.
+ *     output              the worker that is about to encode, then the slot, then the list of spare
+ *                         buffers (slots.c).
  *
- * - slots, buffers and batches in their owner's hands, and what is the writer's (write.c);
- * - sources: any thread may read the segments that can be read in any order; only the thread that
- *   has set `reading` may read the others;
- * - what expansion.h says of decompression; and gpu_pool.c, copiers.c and input.c, which have locks
- *   of their own.
+ * If the input is in the memory of the feeder's own GPU, the feeder only says where the segments
+ * are.  The GPU copies them from there, to its working memory and to the batch's memory on the
+ * host.  If that fails, workers read these segments (`is_away`) before any segment of the batch is
+ * encoded.  If the input is in another GPU's memory, workers copy it (copiers.c).
  *
- * Each member of struct pipeline has an owner: the file that is named beside it.  Only that file
- * reads or writes the fields inside; other files call its functions (build-aux/layers.sh checks it).
+ * With --rsyncable, each segment is a piece of the input: it ends where its content says so
+ * (source.h).  A piece is read together with the 32 KiB before it, as its matches may refer to
+ * them.  One thread at a time reads pieces, in order, and only the CPU matches them.
  *
- * Three rooms, and what is above them.  A file may use the rooms and files before it:
+ * Failure
  *
- *   crew/      policy      decisions, from measured numbers
- *              gpu_pool    bringing up GPUs
- *              measures    what was done, and how fast
- *              slots       claimed segments, and the memory they hold
- *              workers     starting workers, and their memory
- *              jobs        the list of jobs: how they are submitted, begin, fail and end
- *   compress/  source      an input's segments (pipe_reader: of a fast pipe; copiers: in a GPU's memory)
- *              ahead       segments that wait in memory: read ahead of a pipe, or pushed
- *              compression what the compression of a job needs: the job's source and what is read ahead
- *              feeding     GPU batches: how many are at work, and which segments wait
- *              facts       all that the policy is told
- *              claim       claiming and reading
- *              push        input that the caller gives
- *              parts       segments that several workers match
- *              write       a job's output, in order
- *              store       a segment of level 0
- *              segment     matching and encoding one, and small jobs
- *              gpu_feed filling GPU batches
- *              small       small inputs in memory, by the calling thread alone
- *   expand/    decompression by many threads (expansion.h)
- *   work       what a worker does next
- *   pipeline   what others call (pipeline.h)
+ * If a job fails, nobody claims more of it.  The owners of its slots drop them, and then the job
+ * ends; other jobs go on.  If a GPU fails, its feeders hand their segments to the workers
+ * unmatched, and end.
+ *
+ * The lock
+ *
+ * One lock, the pipeline's mutex, protects all of this, with these exceptions:
+ *
+ * - A slot, buffer or batch needs no lock in its owner's hands; the same holds for the writer's
+ *   fields (write.c).
+ * - Any thread may read segments that can be read in any order.  All others are read only by the
+ *   thread that has set the job's `reading`.
+ * - gpu_pool.c, copiers.c, small.c's object cache and input.c have locks of their own.
+ * - expansion.h says what holds for decompression.
+ *
+ * Adding a field
+ *
+ * Each member of struct pipeline has one owner, the file that is named beside it.  Only that file
+ * reads or writes the fields inside; other files call its functions.  So put a new field into the
+ * struct of the file that changes it, and give that file a function for all who ask.
+ * build-aux/layers.sh checks this.
+ *
+ * The files
+ *
+ * A file may use the folders and files above it in this list:
+ *
+ *   crew/      policy       decisions, from measured numbers
+ *              gpu_pool     brings up GPUs
+ *              measures     sums up what was done, and how fast
+ *              slots        claimed segments, and the memory that they hold
+ *              workers      starts workers, lets them sleep, gives them memory
+ *              jobs         the list of jobs: how they are submitted, begin, fail and end
+ *   compress/  source       cuts an input into segments (pipe_reader reads a fast pipe; copiers
+ *                           copy from GPU memory)
+ *              ahead        segments that wait in memory: read ahead of a pipe, or pushed
+ *              compression  opens, cancels and closes a job: its source, and what it has ahead
+ *              feeding      counts GPU batches; keeps the segments that wait for them
+ *              facts        gathers what the policy is told
+ *              claim        claims and reads segments
+ *              push         takes input that the caller gives
+ *              parts        lets several workers match one segment
+ *              write        writes a job's output, in order
+ *              store        stores a segment at level 0
+ *              segment      matches and encodes a segment; does all of a small job
+ *              gpu_feed     fills GPU batches
+ *              small        compresses small inputs in memory, in the calling thread alone
+ *   expand/                 decompresses with many threads (expansion.h)
+ *   work                    says what a worker does next
+ *   pipeline                what others call (pipeline.h)
  */
 #ifndef GZLZSS_STATE_H
 #define GZLZSS_STATE_H
@@ -100,32 +138,33 @@
 
 /* --- Segments ------------------------------------------------------------------------------- */
 
-/* A claimed segment, until it is written. */
+/* A claimed segment, from its claim until it is written or dropped. */
 struct slot {
     struct job *job;
-    uint64_t index;        /* the segment's number in the job */
-    uint8_t *in;           /* where its bytes are, or will be */
-    struct ahead *ahead;   /* read ahead or pushed: where they are until they are copied to `in` */
-    bool is_away;          /* they are in GPU memory; the GPU copies them */
-    size_t before;         /* bytes of in that come before the segment: 0 or LZ_CHUNK_SIZE */
-    size_t len;            /* of the segment */
-    bool last;             /* the input ends with it */
-    struct feeder *feeder; /* in whose batch `in` is, or NULL; */
-    unsigned place;        /* its number there */
-    const struct lz_chunk *chunks; /* found by the GPU, or NULL */
-    uint8_t *out;                  /* taken when it is encoded, given back when it is written */
+    uint64_t index; /* the segment's number in the job */
+    uint8_t *in;    /* its bytes, or the place for them */
+    /* Segment that was read ahead or pushed: its bytes until they are copied to `in`; else NULL. */
+    struct ahead *ahead;
+    bool is_away;          /* the bytes are in GPU memory, and the GPU copies them to `in` */
+    size_t before;         /* bytes of `in` that come before the segment: 0 or LZ_CHUNK_SIZE */
+    size_t len;            /* the segment's bytes, without `before` */
+    bool last;             /* the input ends with this segment */
+    struct feeder *feeder; /* the feeder whose batch has `in`; NULL: a worker's buffer has it */
+    unsigned place;        /* the segment's number in that batch */
+    const struct lz_chunk *chunks; /* sequences that the GPU found, or NULL */
+    uint8_t *out;                  /* output buffer: set to encode, given back once written */
     size_t out_len;
-    uint32_t crc; /* of the segment alone */
-    bool done;    /* encoded: it is the writer's */
+    uint32_t crc; /* CRC-32 of this segment alone */
+    bool done;    /* the segment is encoded or dropped: the writer owns the slot */
 
-    size_t weight; /* bytes that it adds to the slots' `held` */
+    size_t weight; /* bytes that this slot adds to `held` in struct slots */
 
-    struct slot *next_in_job;   /* the next claimed segment of the job, */
-    struct slot *next_in_batch; /* the feeder's next, */
-    struct slot *next;          /* and the next in a queue, or among free slots */
+    struct slot *next_in_job;   /* the job's next claimed segment */
+    struct slot *next_in_batch; /* the next segment in the feeder's batch */
+    struct slot *next;          /* the next slot in a queue, or in the list of free slots */
 };
 
-/* An output buffer that nobody uses. */
+/* An output buffer that no worker and no slot has. */
 struct spare {
     struct spare *next;
 };
@@ -133,101 +172,110 @@ struct spare {
 /* All slots (slots.c). */
 struct slots {
     struct slot *free;
-    uint64_t held, held_max;  /* bytes that all slots hold, and the most that they may; */
-    uint64_t held_by_workers; /* the part of held_max that keeps the workers busy */
-    struct spare *spare;      /* output buffers that no slot has */
+    uint64_t held,            /* bytes that all slots hold */
+        held_max;             /* the most bytes that they may hold */
+    uint64_t held_by_workers; /* the part of held_max that keeps all workers busy */
+    struct spare *spare;      /* spare output buffers */
 };
 
 /* --- Workers -------------------------------------------------------------------------------- */
 
 /* A worker's memory.  It carries nothing from one segment to the next. */
 struct worker_tools {
-    struct cached_object kept; /* while nobody uses it, for small.c */
+    struct cached_object kept; /* links the tools in small.c's cache, while no thread uses them */
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
-    uint8_t *in;  /* a segment and LZ_INPUT_PAD */
-    uint8_t *out; /* for the next segment that the worker encodes; NULL if a slot has it */
+    uint8_t *in;  /* room for a segment and LZ_INPUT_PAD bytes */
+    uint8_t *out; /* output buffer for the next segment; NULL once a slot has it */
 };
 
-/* A segment that several workers match: the owner from the front on, others parts from the end.
- * The results go to the owner's matcher.  in, len and matcher are the owner's, and do not change
- * while others are busy; the lock protects the rest. */
+/* A segment that several workers match.  Its owner takes chunks from the front, helpers take chunks
+ * from the end, and all results go to the owner's matcher.  The owner sets in, len and matcher;
+ * they do not change while helpers are busy.  The lock protects the other fields. */
 struct match_split {
     const uint8_t *in;
     size_t len;
-    struct lz_matcher *matcher;     /* the owner's; NULL: nothing is split */
-    unsigned next, end;             /* chunks that nobody has taken: from `next`, before `end` */
-    unsigned busy;                  /* workers that match some */
-    double seconds;                 /* their time, summed, */
-    uint64_t counters[LZ_COUNTERS]; /* and their counts */
-    struct match_split *link;       /* the next in the list */
+    struct lz_matcher *matcher;     /* the owner's; NULL: this worker shares no segment */
+    unsigned next,                  /* the first chunk that no worker has taken */
+        end;                        /* the chunk after the last such chunk */
+    unsigned busy;                  /* workers that match chunks of it now */
+    double seconds;                 /* matching time of all its workers, summed */
+    uint64_t counters[LZ_COUNTERS]; /* the match finder's counts of all its workers, summed */
+    struct match_split *link;       /* the next split segment in parts.c's list */
 };
 
 struct worker {
     struct pipeline *pipeline;
-    pthread_t thread; /* but for the first, if that is the caller */
+    pthread_t thread; /* unset for the first worker if that is the caller */
     struct worker_tools *tools;
-    bool lacks_memory;           /* it got none the last time that it needed some */
-    struct match_split split;    /* parts.c's */
-    struct expand_tools *expand; /* its memory to decompress, or NULL; expand/'s */
+    bool lacks_memory;           /* its last try to get memory failed */
+    struct match_split split;    /* the segment that it lets others match; parts.c's */
+    struct expand_tools *expand; /* its memory to decompress, or NULL; owned by expand/ */
 };
 
 /* The crew (workers.c). */
 struct crew {
-    void *(*main)(void *worker); /* what a worker's thread does */
-    struct worker *workers;      /* as many as there may be threads */
-    int threads, started;        /* workers there may be; those started, the first from the start */
-    int claimers;        /* only so many claim segments, the first ones, unless some have left */
-    int equipped;        /* workers that have tools */
-    int getting;         /* workers that are about to get some */
-    int leaving;         /* workers that are about to free theirs */
-    bool have_left;      /* some have, for want of memory */
-    double start_again;  /* no thread is started before then, as the system had none; 0: at once */
-    int waiting, called; /* workers with nothing to do; of these, those that were woken */
-    int matching;        /* workers that match a segment of their own */
-    bool ends;           /* all threads are to end */
+    void *(*main)(void *worker); /* the function of a worker's thread */
+    struct worker *workers;      /* an array of `threads` workers */
+    int threads,                 /* the most workers; goes down if threads or memory are short */
+        started; /* workers started; with caller_works, the caller counts from the start */
+    /* The first `claimers` workers may claim segments; all workers may once have_left is set. */
+    int claimers;
+    int equipped;   /* workers that have tools */
+    int getting;    /* workers that are getting tools now, without the lock */
+    int leaving;    /* workers that are freeing their tools now, without the lock */
+    bool have_left; /* a worker got no memory, and has ended or waits */
+    /* No thread is started before this time, as a start failed; 0: none failed. */
+    double start_again;
+    int waiting,  /* workers with nothing to do */
+        called;   /* of these, workers that crew_call woke and that do not run yet */
+    int matching; /* workers that match a segment of their own */
+    bool ends;    /* all threads must end */
 };
 
 /* --- Jobs ----------------------------------------------------------------------------------- */
 
 enum job_state {
     JOB_WAITING,
-    JOB_BEGINNING, /* a thread is at it */
+    JOB_BEGINNING, /* a thread calls the request's `begin` */
     JOB_OPEN,
-    JOB_ENDING, /* likewise */
+    JOB_ENDING, /* a thread calls the request's `end` */
 };
 
-/* A job that is not over. */
+/* A job, from its submission until it is over. */
 struct job {
     struct pipeline *pipeline;
-    struct pipeline_job *request; /* the caller's */
+    struct pipeline_job *request; /* what the caller asked for */
     struct job *previous, *next;
     enum job_state state;
-    bool failed;  /* nothing more of it is claimed; request->status and ->error_number say why */
-    bool reading; /* a thread reads in order, */
-    bool writing; /* a thread is the writer, */
-    bool pushing; /* or a thread pushes: the job cannot end meanwhile */
+    bool failed;  /* nobody claims more of it; request->status and ->error_number say why */
+    bool reading; /* a thread reads its input in order */
+    bool writing; /* a thread writes its output */
+    bool pushing; /* a thread pushes input; the job cannot end meanwhile */
 
     /* Set by compression.c when the job begins: */
     struct compression *compression;
-    uint64_t input_size; /* bytes; 0: not known */
+    uint64_t input_size; /* bytes of input; 0: not known */
 
-    uint64_t next_claim; /* segments: all before this one are claimed; */
-    uint64_t total;      /* all there are, UINT64_MAX until the last was read; */
-    uint64_t any_order;  /* those before this one can be claimed now, and read in any order */
-    uint64_t left, left_begun, left_segments; /* what the job adds to those of struct jobs */
+    uint64_t next_claim; /* number of the next segment to claim */
+    uint64_t total;      /* number of segments; UINT64_MAX until the last was read */
+    uint64_t any_order;  /* segments below this number can be claimed now, and read in any order */
+    /* This job's share of the sums of these names in struct jobs. */
+    uint64_t left, left_begun, left_segments;
 
-    struct slot *slots, *last_slot; /* claimed and not written, in the order of their numbers */
+    struct slot *slots, *last_slot; /* claimed segments that are not written, by number */
     struct pipeline_stats stats;
 };
 
-/* What a job whose input is cut into segments needs of its room. */
+/* What jobs.c calls to open, cancel and close a job whose input is cut into segments (compression.c
+ * has the functions). */
 struct direction {
-    /* Makes the job's state; without the lock.  False if memory is short: nothing is left of it. */
+    /* Makes the job's state (struct compression).  Called without the lock.  False if memory is
+     * short; then nothing is left to close. */
     bool (*open)(struct job *j);
-    /* Wakes a thread that waits for input: it fails. */
+    /* Makes a thread that waits for the job's input fail. */
     void (*cancel)(struct job *j);
-    /* Frees that state, and completes request->stats and ->crc; without the lock. */
+    /* Frees that state, and sets request->stats and ->crc.  Called without the lock. */
     void (*close)(struct job *j);
 };
 
@@ -235,25 +283,26 @@ struct direction {
 struct jobs {
     const struct direction *direction;
     struct job *first, *last;
-    struct job *unclaimed;    /* all before this one are claimed, or have failed */
-    struct job *next_waiting; /* the first that waits, or NULL */
-    struct job *free;         /* jobs that are over, to be used again */
+    struct job *unclaimed;    /* the first job with something to claim, or NULL */
+    struct job *next_waiting; /* the first job in state JOB_WAITING, or NULL */
+    struct job *free;         /* structs of jobs that are over, for the next jobs */
     unsigned open;            /* jobs in state JOB_OPEN */
-    unsigned begun;           /* jobs that neither wait nor are over, */
-    unsigned begun_max;       /* and the most there may be; 0: no limit */
-    uint64_t waiting;
-    uint64_t left;          /* bytes that nobody has claimed and that are certain to come; */
-    uint64_t left_begun;    /* of these, the bytes of jobs that have begun, */
-    uint64_t left_segments; /* and the segments of these that are known and not claimed */
-    uint64_t longest;       /* bytes of the largest input since nothing was left */
-    uint64_t submitted, submitted_size; /* jobs, and their bytes */
-    uint64_t expected;                  /* jobs that the caller said will come */
-    uint64_t emptied;                   /* how often nothing was left */
+    unsigned begun;           /* jobs that have begun and are not over */
+    unsigned begun_max;       /* the most jobs that may have begun; 0: no limit */
+    uint64_t waiting;         /* jobs in state JOB_WAITING */
+    uint64_t left;            /* bytes that are certain to come and not claimed */
+    uint64_t left_begun;      /* the part of `left` that belongs to open jobs */
+    uint64_t left_segments;   /* segments of open jobs that are known and not claimed */
+    uint64_t longest;   /* bytes of the largest input submitted since `emptied` last changed */
+    uint64_t submitted, /* jobs submitted so far */
+        submitted_size; /* the sum of their sizes, in bytes, as far as known */
+    uint64_t expected;  /* jobs that the caller said it will still submit */
+    uint64_t emptied;   /* goes up whenever nothing is left to claim */
 };
 
 /* --- Measures ------------------------------------------------------------------------------- */
 
-/* A count of bytes (matched by GPUs, or claimed) at some time. */
+/* How many bytes were matched by GPUs, or claimed, up to some time. */
 struct pace {
     double time;
     uint64_t bytes;
@@ -265,38 +314,38 @@ struct pace {
 struct measures {
     struct pipeline_totals totals;
     struct policy_work match, encode, read, write;
-    struct pace paces[PACES]; /* the latest of the GPUs, a ring; */
-    uint64_t pace_count;      /* how many there were in all */
-    uint64_t gpu_matched;     /* bytes, encoded or not */
+    struct pace paces[PACES]; /* a ring of the latest batches: when each came back */
+    uint64_t pace_count;      /* batches recorded since the ring was last emptied */
+    uint64_t gpu_matched;     /* bytes that GPUs have matched, encoded or not */
 };
 
 /* --- A pipeline ----------------------------------------------------------------------------- */
 
-/* Anything that a thread may wait for. */
+/* What a thread may wait for.  wake_crew signals the first three. */
 enum event {
     CAN_WORK,   /* a worker may find something to do */
-    CAN_FEED,   /* a feeder whose batch is free may find something to fill it with */
-    CAN_FREE,   /* a feeder's batch was read, or encoded */
-    CAN_JOIN,   /* the last part of a segment was matched */
-    CAN_EXPAND, /* anything happened in a decompression */
+    CAN_FEED,   /* a feeder may find segments for its free batch */
+    CAN_FREE,   /* workers have read, or encoded, all of a feeder's batch */
+    CAN_JOIN,   /* workers have matched all chunks of a split segment */
+    CAN_EXPAND, /* something changed in a decompression */
     EVENTS
 };
 
 struct pipeline {
-    /* Set by pipeline_new, and the same ever after: */
+    /* Set by pipeline_new, never changed afterwards: */
     struct pipeline_config config;
     const struct lz_level *level;
     size_t segment_size;
-    size_t matcher_more;     /* see lz_matcher_limit */
-    size_t batch_size;       /* for GPUs */
-    double core_guess;       /* see policy.h */
-    bool wait_for_gpu;       /* before anything is done */
-    uint64_t further_gpu;    /* POLICY_FURTHER_GPU, but for tests */
-    double pipe_share;       /* POLICY_PIPE_SHARE, but for tests */
-    struct gpu_pool *gpus;   /* NULL with BACKEND_CPU */
-    struct copiers *copiers; /* copies from GPU memory */
+    size_t matcher_more;     /* bytes for lz_matcher_limit */
+    size_t batch_size;       /* bytes of segments in a GPU batch; a multiple of segment_size */
+    double core_guess;       /* bytes a second that a core is assumed to match (policy.h) */
+    bool wait_for_gpu;       /* pipeline_submit waits until the GPUs are up */
+    uint64_t further_gpu;    /* bytes for each further GPU: POLICY_FURTHER_GPU, except in tests */
+    double pipe_share;       /* share of busy cores: POLICY_PIPE_SHARE, except in tests */
+    struct gpu_pool *gpus;   /* NULL if config.backend is BACKEND_CPU */
+    struct copiers *copiers; /* copies from and to GPU memory */
 
-    pthread_mutex_t mutex; /* of what follows, and of all jobs */
+    pthread_mutex_t mutex; /* protects all jobs and the members below */
     pthread_cond_t events[EVENTS];
 
     struct measures measures; /* measures.c */
@@ -304,16 +353,17 @@ struct pipeline {
     struct crew crew;         /* workers.c */
     struct jobs jobs;         /* jobs.c */
 
-    /* Of the rooms above, each defined in its file: */
-    struct feeding *feeding;               /* feeding.c; NULL with BACKEND_CPU */
+    /* Members of compress/ and expand/.  Each struct is defined in the file that is named here: */
+    struct feeding *feeding;               /* feeding.c; NULL if backend is BACKEND_CPU */
     struct parts *parts;                   /* parts.c */
-    struct spare_segments *spare_segments; /* ahead.c: memory for what is pushed */
-    struct object_cache *small;  /* small.c: tools that nobody uses; NULL if the caller works */
+    struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
+    /* small.c: tools that no thread uses; NULL with config.caller_works. */
+    struct object_cache *small;
     struct expansions *expansions; /* expand/ */
 };
 
-/* Functions that take a struct pipeline, job, worker or feeder are called with the lock held,
- * unless they say otherwise. */
+/* Every function that takes a struct pipeline, job, worker or feeder is called with the lock held,
+ * unless its comment says otherwise. */
 
 static inline void lock(struct pipeline *p)
 {
@@ -325,24 +375,25 @@ static inline void unlock(struct pipeline *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Waits for an event; the lock is free meanwhile. */
+/* Waits for an event.  Releases the lock meanwhile. */
 static inline void await(struct pipeline *p, enum event e)
 {
     pthread_cond_wait(&p->events[e], &p->mutex);
 }
 
-/* Wakes one thread that waits for the event, or all. */
+/* Wakes one thread that waits for the event. */
 static inline void wake_one(struct pipeline *p, enum event e)
 {
     pthread_cond_signal(&p->events[e]);
 }
 
+/* Wakes all threads that wait for the event. */
 static inline void wake_all(struct pipeline *p, enum event e)
 {
     pthread_cond_broadcast(&p->events[e]);
 }
 
-/* Wakes workers and feeders: anything may have happened. */
+/* Wakes all workers and feeders.  For a change that may let any of them go on. */
 static inline void wake_crew(struct pipeline *p)
 {
     wake_all(p, CAN_WORK);
@@ -350,7 +401,7 @@ static inline void wake_crew(struct pipeline *p)
     wake_all(p, CAN_FREE);
 }
 
-/* Wakes the thread that waits for this job. */
+/* Wakes the thread that waits for this job, if one does. */
 static inline void wake_caller(const struct pipeline_job *request)
 {
     if (request->waits != NULL)

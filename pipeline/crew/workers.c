@@ -1,5 +1,5 @@
 /*
- * workers.c - the crew: workers are started, sleep, and get memory (workers.h)
+ * workers.c - starts workers, lets them sleep, and gives them memory (workers.h)
  */
 #include "config.h"
 
@@ -11,7 +11,8 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* A pipeline that lives long tries again to start a thread after so many seconds. */
+/* In the library, seconds after which the pipeline tries again to start a thread.  (The command
+ * does not try again: it ends soon.) */
 #define START_AGAIN 1.0
 
 /* --- The crew ------------------------------------------------------------------------------- */
@@ -105,7 +106,7 @@ bool crew_is_called(const struct pipeline *p)
     return p->crew.called > 0;
 }
 
-/* Starts one more worker, if there may be one. */
+/* Starts one more worker, if there may be one more. */
 static void start(struct pipeline *p)
 {
     struct crew *c = &p->crew;
@@ -115,7 +116,7 @@ static void start(struct pipeline *p)
         (c->start_again != 0 && clock_seconds() <= c->start_again))
         return;
     w->pipeline = p;
-    /* If the system has no more threads to give, those there are do the work. */
+    /* If the system gives no more threads, the workers that exist do the work. */
     if (thread_start(&w->thread, c->main, w))
         c->started++;
     else if (p->config.caller_works)
@@ -133,7 +134,7 @@ void crew_call(struct pipeline *p)
         return;
     }
     c->called++;
-    /* Some workers may not claim segments; a signal could wake only such a one. */
+    /* A signal could wake a worker that may not claim segments, and so wake no other. */
     if (c->threads > c->claimers)
         wake_all(p, CAN_WORK);
     else
@@ -223,7 +224,7 @@ bool crew_lacks_memory(const struct worker *w)
     return w->lacks_memory;
 }
 
-/* Whether other workers have memory, or are about to get or to free some. */
+/* Whether other workers have tools, or are getting or freeing some now. */
 static bool others_have_memory(const struct worker *w)
 {
     const struct crew *c = &w->pipeline->crew;
@@ -231,7 +232,8 @@ static bool others_have_memory(const struct worker *w)
     return c->equipped - (w->tools != NULL) + c->getting + c->leaving > 0;
 }
 
-/* Gets a worker the memory that it lacks, or as much as there is; the lock is free meanwhile. */
+/* Gets a worker the memory that it lacks, or as much of it as there is.  Releases the lock
+ * meanwhile. */
 static void get_memory(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
@@ -260,7 +262,7 @@ enum equipped crew_equip(struct worker *w)
     struct crew *c = &p->crew;
 
     get_memory(w);
-    /* What others have freed by now is enough for the first. */
+    /* No other worker has memory now: what others have freed may be enough for the first. */
     if (!crew_is_equipped(w) && w == c->workers && !others_have_memory(w))
         get_memory(w);
     w->lacks_memory = !crew_is_equipped(w);
@@ -271,7 +273,7 @@ enum equipped crew_equip(struct worker *w)
         return CREW_GO_AWAY;
     if (!others_have_memory(w))
         return CREW_NOBODY;
-    /* Those that have memory may be asleep. */
+    /* Workers that have memory may be asleep: they have to go on. */
     wake_all(p, CAN_WORK);
     return CREW_GO_AWAY;
 }
@@ -283,7 +285,7 @@ void crew_leave(struct worker *w)
 
     w->tools = NULL;
     p->crew.equipped -= t != NULL;
-    /* No others take its place. */
+    /* Start no other worker in its place. */
     p->crew.threads = p->crew.started;
     p->crew.leaving++;
     unlock(p);

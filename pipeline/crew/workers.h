@@ -1,84 +1,103 @@
 /*
- * workers.h - the crew: workers are started, sleep, and get memory
+ * workers.h - starts workers, lets them sleep, and gives them memory
  */
 #ifndef GZLZSS_WORKERS_H
 #define GZLZSS_WORKERS_H
 
 #include "pipeline/crew/state.h"
 
-/* Memory to match and encode a segment of up to `size` bytes, but for the output; NULL if memory is
- * short.  NULL can be freed. */
+/* Makes memory to match and encode a segment of up to `size` bytes, without an output buffer.  NULL
+ * if memory is short. */
 struct worker_tools *tools_new(const struct lz_level *level, size_t size);
+
+/* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);
 
-/* There may be `threads` workers, of which the first `claimers` claim segments.  `main` is what their
- * threads do.  The first is the caller, if config.caller_works.  False if memory is short. */
+/* Makes p->crew.  There may be `threads` workers; the first `claimers` of them claim segments.
+ * Their threads run `main`.  With config.caller_works, the caller is the first worker.  False if
+ * memory is short. */
 bool crew_init(struct pipeline *p, int threads, int claimers, void *(*main)(void *worker));
 
-/* Tells all threads to end. */
+/* Tells all workers to end. */
 void crew_end(struct pipeline *p);
 
-/* Whether they are to end. */
+/* Whether workers were told to end. */
 bool crew_ends(const struct pipeline *p);
 
-/* Waits for the threads that have been told to end, and frees the crew's memory; without the lock.
- * `leave` frees what the first worker has beside its tools, if that is the caller. */
+/* Waits for the threads that crew_end has told to end.  Called without the lock. */
 void crew_join(struct pipeline *p);
+
+/* Frees the crew's memory.  If the caller is the first worker, `leave` frees what that worker has
+ * beside its tools; other workers free their own before they end.  Called without the lock. */
 void crew_free(struct pipeline *p, void (*leave)(struct worker *first));
 
-/* The first worker, the workers that there may be, and the workers that may claim segments. */
+/* The first worker. */
 struct worker *crew_first(const struct pipeline *p);
+
+/* The most workers that there may be. */
 int crew_threads(const struct pipeline *p);
+
+/* The most workers that may claim segments. */
 int crew_claimers(const struct pipeline *p);
 
 /* Calls `visit` for each worker that was started. */
 void crew_visit(struct pipeline *p, void (*visit)(struct worker *w));
 
-/* Whether workers wait; how many may yet be started; whether only the first was. */
+/* Whether a worker waits. */
 bool crew_waits(const struct pipeline *p);
+
+/* Workers that wait, and workers that may still be started. */
 unsigned crew_idle(const struct pipeline *p);
+
+/* Whether exactly one worker was started. */
 bool crew_is_alone(const struct pipeline *p);
 
-/* Whether a worker that was woken is on its way. */
+/* Whether a worker was woken and does not run yet. */
 bool crew_is_called(const struct pipeline *p);
 
-/* There is something for one more worker: wakes one that waits, or starts another if there may be
- * one. */
+/* Call this when there is something to do for one more worker.  Wakes one that waits, or starts
+ * another if there may be one. */
 void crew_call(struct pipeline *p);
 
-/* Something was left that only some workers may do: wakes all that wait, if there are others. */
+/* Call this when there may be segments that only some workers may claim.  If there are workers that
+ * may not, wakes all that wait. */
 void crew_call_claimers(struct pipeline *p);
 
-/* Waits until there may be something for this worker to do. */
+/* Waits until this worker may find something to do.  Releases the lock meanwhile. */
 void crew_wait(struct worker *w);
 
-/* Whether the worker may claim segments, rather than help with those of others. */
+/* Whether the worker may claim segments.  If not, it only helps with the segments of others. */
 bool crew_is_claimer(const struct worker *w);
 
-/* A worker begins to match a segment of its own, or has ended that; how many are at it. */
+/* Counts a worker that begins to match a segment of its own. */
 void crew_begin_matching(struct pipeline *p);
+
+/* Counts a worker that has ended that. */
 void crew_end_matching(struct pipeline *p);
 
-/* Sets what the policy is told of the crew. */
+/* Sets the policy's facts about the crew: threads and matching. */
 void crew_tell(const struct pipeline *p, struct policy_facts *f);
 
-/* Whether the worker has all the memory that it needs for a segment. */
+/* Whether the worker has all the memory that it needs to match and encode a segment. */
 bool crew_is_equipped(const struct worker *w);
 
 enum equipped {
     CREW_EQUIPPED,
-    CREW_GO_AWAY, /* memory is short: the worker has to end, which is no failure as long as others
-                     work; the first waits for them instead */
-    CREW_NOBODY,  /* memory is short, and this is the first and there are no others */
+    /* Memory is short: the worker must end, which is no failure as long as others work; the first
+     * worker waits for them instead. */
+    CREW_GO_AWAY,
+    CREW_NOBODY, /* memory is short, and this is the first worker, and no other has memory */
 };
 
-/* Gets that memory; the lock is free meanwhile, so that all may be different afterwards. */
+/* Gets the worker its memory.  Releases the lock meanwhile, so look again at what there is to
+ * do. */
 enum equipped crew_equip(struct worker *w);
 
-/* Whether the worker got none the last time. */
+/* Whether the worker's last crew_equip failed. */
 bool crew_lacks_memory(const struct worker *w);
 
-/* The end of a worker: frees its tools.  The lock is free meanwhile. */
+/* Frees the tools of a worker that ends.  No new worker takes its place.  Releases the lock
+ * meanwhile. */
 void crew_leave(struct worker *w);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * consumer.c - the thread that decodes a .gz from its start (consumer.h)
  *
- * At the start of each block, the decoder asks `has` whether a run starts there.  If so, it calls `run`,
- * in which the consumer takes part in all work until no more runs follow.  Then it decodes on from
- * there.
+ * At the start of each block, the decoder asks `has` whether a run starts there.  If so, it calls
+ * `run`, in which the consumer takes part in all work until no more runs follow.  Then it decodes
+ * on from there.
  */
 #include "config.h"
 

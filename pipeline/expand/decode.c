@@ -18,6 +18,7 @@
 #include "compat/crc.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
+#include "inflate/steps.h"
 #include "pipeline/expand/engine.h"
 #include "pipeline/expand/tools.h"
 
@@ -25,8 +26,8 @@
 #define RUNS_MAX 1000
 
 /* A task that has taken this much input and made less than a quarter of that is not worth decoding
- * ahead: it has many blocks that are empty, or nearly.  The consumer decodes these in less time than it
- * takes to accept them. */
+ * ahead: it has many blocks that are empty, or nearly.  The consumer decodes these in less time
+ * than it takes to accept them. */
 #define POOR_INPUT ((uint64_t)16 << 10)
 
 /* A task whose members make less than this on average is not worth it either (is_worth_it in
@@ -100,8 +101,8 @@ static size_t view_seek(struct view *v, uint64_t offset)
     return (size_t)(offset - v->offset);
 }
 
-/* Reads on.  in[*keep..len) stays, and the INF_BACK bytes before it; *keep becomes where that is then.
- * False if there is no more. */
+/* Reads on. in[*keep..len) stays, and the INF_BACK bytes before it; *keep becomes where that is
+ * then.  False if there is no more. */
 static bool view_more(struct input *input, struct view *v, size_t *keep)
 {
     const size_t from = *keep > INF_BACK ? *keep - INF_BACK : 0;
@@ -151,7 +152,7 @@ static bool is_enough(const struct decoder *d, uint64_t bit, const uint8_t *out)
     const uint64_t place = bit / 8 - v->offset;
 
     return bit % 8 == 0 && bit / 8 < task->to && place >= INF_MARK_SIZE &&
-           out >= task->buffer + BUFFER_BEFORE + task->enough &&
+           (size_t)(out - (task->buffer + BUFFER_BEFORE)) >= task->enough &&
            inf_is_mark(v->in + place - INF_MARK_SIZE);
 }
 
@@ -179,8 +180,8 @@ static bool is_in_symbols(const struct decoder *d)
            d->run->bytes == (const uint8_t *)(symbols_of(d->task) + d->run->symbols);
 }
 
-/* Makes the last INF_WINDOW symbols, which are known, the window before the bytes.  False if there is
- * no room for that and some bytes. */
+/* Makes the last INF_WINDOW symbols, which are known, the window before the bytes.  False if there
+ * is no room for that and some bytes. */
 static bool begin_bytes(const struct decoder *d)
 {
     struct decoded_run *run = d->run;
@@ -194,7 +195,8 @@ static bool begin_bytes(const struct decoder *d)
     return true;
 }
 
-/* Decodes symbols from the run's end on, until a window is known or the stream ends: then it goes on. */
+/* Decodes symbols from the run's end on, until a window is known or the stream ends: then it goes
+ * on. */
 static enum decode_end decode_symbols(const struct decoder *d)
 {
     struct view *v = &d->t->view;
@@ -240,17 +242,10 @@ static enum decode_end decode_symbols(const struct decoder *d)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-/* Bytes before the run's bytes that belong to its data. */
-static size_t window_before(const struct decoded_run *run)
+/* Bytes before the run's end that belong to its data, INF_WINDOW at most. */
+static size_t window_at(const struct decoded_run *run)
 {
-    return run->symbols > 0 ? INF_WINDOW : 0;
-}
-
-static size_t window_at(const struct decoded_run *run, size_t len)
-{
-    const size_t window = window_before(run) + len;
-
-    return window < INF_WINDOW ? window : INF_WINDOW;
+    return run->symbols > 0 || run->len > INF_WINDOW ? INF_WINDOW : run->len;
 }
 
 /* Where the room for bytes ends. */
@@ -264,22 +259,47 @@ static const uint8_t *end_of_room(const struct decode_task *task)
     return task->buffer + BUFFER_BEFORE + limit;
 }
 
-/* Readies the decoder at the run's end; *at becomes the place of its next byte in the view. */
-static bool start_bytes(const struct decoder *d, size_t *at)
+/* Has `b` decode from the view, from in[at] on. */
+static void lend_view(const struct view *v, size_t at, struct inf_buffers *b)
+{
+    b->in = v->in;
+    b->at = at;
+    b->in_len = v->len;
+    b->in_base = v->offset;
+    b->in_ends = v->ends;
+}
+
+/* Readies the decoder at the run's end.  False if the input ends there, or memory is short. */
+static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
 {
     struct view *v = &d->t->view;
-    const struct decoded_run *run = d->run;
-    const unsigned skip = (unsigned)(run->end % 8);
-    const size_t window = window_at(run, run->len);
+    const uint64_t bit = d->run->end;
+    size_t at = view_seek(v, bit / 8);
 
-    *at = view_seek(v, run->end / 8);
-    if (*at == v->len && !view_more(d->input, v, at))
+    if (at == v->len && !view_more(d->input, v, &at))
         return false;
-    inf_reset(d->t->raw);
-    if (!inf_start(d->t->raw, v->in[*at], skip, run->bytes + run->len - window, window))
-        return false;
-    *at += skip > 0;
-    return true;
+    lend_view(v, at, b);
+    return inf_begin(b, (unsigned)(bit % 8));
+}
+
+/* Makes the run end with the block that has just ended, or with the stream, and decides whether to
+ * go on. */
+static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b, uint32_t crc,
+                                 bool ends_stream)
+{
+    struct decoded_run *run = d->run;
+
+    run->len = b->out_len;
+    run->crc = crc;
+    run->ends_stream = ends_stream;
+    run->end = b->bit;
+    if (ends_stream)
+        return DECODE_GOES_ON;
+    if (is_poor(run, run->symbols + run->len))
+        return DECODE_STOPPED;
+    if (is_enough(d, run->end, run->bytes + run->len))
+        return DECODE_FULL_AT_MARK;
+    return end_at(d, run->end);
 }
 
 /* Decodes bytes from the run's end on.  If it goes on, the stream has ended. */
@@ -288,55 +308,48 @@ static enum decode_end decode_bytes(const struct decoder *d)
     struct view *v = &d->t->view;
     struct decoded_run *run = d->run;
     const uint8_t *const room_end = end_of_room(d->task);
-    size_t at = d->t->paused.at, made = run->len;
+    struct inf_buffers b = {
+        .raw = d->t->raw,
+        .out = run->bytes,
+        .out_len = run->len,
+        .out_size = room_end > run->bytes ? (size_t)(room_end - run->bytes) : 0,
+        .window = window_at(run),
+        .stops = true,
+    };
     uint32_t crc = run->crc;
 
-    if (!d->t->paused.is_in_bytes && !start_bytes(d, &at))
+    if (d->t->paused.is_in_bytes)
+        lend_view(v, d->t->paused.at, &b);
+    else if (!start_bytes(d, &b))
         return DECODE_STOPPED;
     d->t->paused.is_in_bytes = false;
     for (;;) {
-        struct inf_io io = {.in = v->in + at,
-                            .in_len = v->len - at,
-                            .in_ends = v->ends,
-                            .out = run->bytes + made,
-                            .out_len = (size_t)(room_end - (run->bytes + made)),
-                            .window = window_at(run, made),
-                            .stops = true};
-        enum inf_result result;
-        enum decode_end end = DECODE_GOES_ON;
-        uint64_t in_bit;
+        const enum inf_step step = inf_step(&b);
+        enum decode_end end;
+        size_t at = b.at;
 
-        if (room_end <= run->bytes + made)
-            return DECODE_FULL;
-        result = inf_run(d->t->raw, &io);
-        crc = gz_crc32(crc, io.out, io.made);
-        made += io.made;
-        in_bit = 8 * (v->offset + at - INF_BACK);
-        at = (size_t)((ptrdiff_t)at + io.used);
-        if (result == INF_BLOCK || result == INF_END) {
-            run->len = made;
-            run->crc = crc;
-            run->ends_stream = result == INF_END;
-            run->end = run->ends_stream ? 8 * (v->offset + at) : in_bit + io.place;
-            if (run->ends_stream)
-                return DECODE_GOES_ON;
-            if (is_poor(run, run->symbols + made))
-                end = DECODE_STOPPED;
-            else if (is_enough(d, run->end, run->bytes + made))
-                end = DECODE_FULL_AT_MARK;
-            else
-                end = end_at(d, run->end);
-        } else if (result != INF_MORE && result != INF_CUT) {
-            end = DECODE_STOPPED;
-        }
-        if (end != DECODE_GOES_ON) {
+        crc = gz_crc32(crc, b.out + b.out_len - b.made, b.made);
+        switch (step) {
+        case INF_STEP_BLOCK:
+        case INF_STEP_END:
+            end = end_block(d, &b, crc, step == INF_STEP_END);
+            if (end == DECODE_GOES_ON && step == INF_STEP_BLOCK)
+                break;
             d->t->paused.is_in_bytes = end == DECODE_PAUSED;
             d->t->paused.at = at;
             return end;
-        }
-        if ((result == INF_CUT || (result == INF_MORE && io.made < io.out_len)) &&
-            !view_more(d->input, v, &at))
+        case INF_STEP_INPUT:
+            if (!view_more(d->input, v, &at))
+                return DECODE_STOPPED;
+            lend_view(v, at, &b);
+            break;
+        case INF_STEP_FULL:
+            return DECODE_FULL;
+        case INF_STEP_CUT_OFF:
+        case INF_STEP_BAD:
+        case INF_STEP_NO_MEMORY:
             return DECODE_STOPPED;
+        }
     }
 }
 
@@ -389,6 +402,13 @@ static enum decode_end decode_task(struct decoder *d)
     }
 }
 
+/* Whether that is where the task has paused, so that the decoder and the view can go on: the task may
+ * be another at the same address, and another thread may have decoded it meanwhile. */
+static bool is_paused_at(const struct paused *paused, const struct decode_task *task)
+{
+    return task->count > 0 && paused->task == task && paused->bit == task->at;
+}
+
 static void decode_tasks(struct expand_tools *tools, struct input *in,
                          struct decode_task *const *tasks, unsigned count)
 {
@@ -396,12 +416,13 @@ static void decode_tasks(struct expand_tools *tools, struct input *in,
         struct decode_task *task = tasks[i];
         struct decoder d = {tools, in, task, NULL};
 
-        if (task->count == 0 || tools->paused.task != task) {
+        if (!is_paused_at(&tools->paused, task)) {
             tools->paused.is_in_bytes = false;
             view_begin(&tools->view, 0);
         }
         task->end = decode_task(&d);
         tools->paused.task = task->end == DECODE_PAUSED ? task : NULL;
+        tools->paused.bit = task->at;
         /* A run without a whole block is none. */
         if (task->count > 0 && d.run->end == d.run->start)
             task_drop_run(task);

@@ -102,9 +102,9 @@ struct decode_engine {
     const char *name;
     unsigned batch_max; /* tasks that one call of `decode` takes */
 
-    /* Decodes tasks[0..count), each from its start or, if it has paused, from there on; `until` lies
-     * behind `at` then.  Each task's `end` says why it ended; none goes on.  `tools` are the calling
-     * thread's. */
+    /* Decodes tasks[0..count), each from its start or, if it has paused, from there on; `until`
+     * lies behind `at` then.  Each task's `end` says why it ended; none goes on.  `tools` are the
+     * calling thread's. */
     void (*decode)(struct expand_tools *tools, struct input *in, struct decode_task *const *tasks,
                    unsigned count);
 

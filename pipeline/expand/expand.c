@@ -14,8 +14,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* The consumer has read no more than this that it has not decoded: GZ_IN_SIZE, and what may be left when
- * it reads on.  It never goes back to bytes that it has decoded. */
+/* The consumer has read no more than this that it has not decoded: GZ_IN_SIZE, and what may be left
+ * when it reads on.  It never goes back to bytes that it has decoded. */
 #define READ_AND_NOT_DECODED ((uint64_t)512 << 10)
 
 _Static_assert(READ_AND_NOT_DECODED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what was read");

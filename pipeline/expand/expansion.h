@@ -13,8 +13,8 @@
  *   give_up     while the caller is away for long
  *   expand      what others call (api.h)
  *
- * A file may use the files before it.  Members of struct expansion named after a file are that file's
- * alone (build-aux/layers.sh checks it).
+ * A file may use the files before it.  Members of struct expansion named after a file are that
+ * file's alone (build-aux/layers.sh checks it).
  *
  * The pipeline's lock protects all of this, except for a region whose start is being looked for or
  * that is being decoded: it belongs to its worker then, but for its state and is_cancelled.  A

@@ -1,10 +1,10 @@
 /*
  * find_start.c - where a region may start (find_start.h)
  *
- * Marks and members are looked for first, as what starts there is decoded to bytes at once.  An empty
- * stored block (a flush of zlib's) is nearly as certain a start as these.  The header of a dynamic
- * block is found by trying every bit (inflate/find.h), which takes about as long as decoding the bytes
- * that are tried.
+ * Marks and members are looked for first, as what starts there is decoded to bytes at once.  An
+ * empty stored block (a flush of zlib's) is nearly as certain a start as these.  The header of a
+ * dynamic block is found by trying every bit (inflate/find.h), which takes about as long as
+ * decoding the bytes that are tried.
  */
 #include "config.h"
 
@@ -15,7 +15,8 @@
 #include "inflate/find.h"
 #include "pipeline/expand/find_start.h"
 
-/* Bytes behind the bytes that are scanned, so that a header which begins in these can be seen whole. */
+/* Bytes behind the bytes that are scanned, so that a header which begins in these can be seen
+ * whole. */
 #define SCAN_AFTER ((size_t)1 << 10)
 
 /* Bytes in which a block's header is looked for before the limit is looked at again. */
@@ -28,8 +29,8 @@ struct finds {
     size_t sync;   /* behind an empty stored block; only if there is no mark and no member */
 };
 
-/* Looks for the first places in in[from..to) where something starts; `in` has `len` bytes.  A mark, or
- * an empty block, may begin before `from`. */
+/* Looks for the first places in in[from..to) where something starts; `in` has `len` bytes.  A mark,
+ * or an empty block, may begin before `from`. */
 static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, struct finds *f)
 {
     *f = (struct finds){SIZE_MAX, SIZE_MAX, SIZE_MAX};
@@ -54,8 +55,9 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     }
 }
 
-/* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; `in` has
- * `len` bytes.  Ends early if too much was searched in vain; *looked grows by the bytes searched. */
+/* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; `in`
+ * has `len` bytes.  Ends early if too much was searched in vain; *looked grows by the bytes
+ * searched. */
 static uint64_t find_header(const struct start_search *s, const uint8_t *in, size_t from, size_t to,
                             size_t len, uint64_t *looked)
 {

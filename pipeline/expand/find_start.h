@@ -17,8 +17,9 @@ struct start_search {
 };
 
 /* Looks for a start in bytes [from, to) of the input: the first mark or member that begins behind
- * `from`, or else, unless `marks_only`, an empty stored block, or the header of a dynamic block.  Sets *kind
- * and *start, which is a bit of the input.  False if there is none.  Without the lock. */
+ * `from`, or else, unless `marks_only`, an empty stored block, or the header of a dynamic block.
+ * Sets *kind and *start, which is a bit of the input.  False if there is none.  Without the
+ * lock. */
 bool find_start(const struct start_search *s, struct expand_tools *t, uint64_t from, uint64_t to,
                 enum start_kind *kind, uint64_t *start);
 

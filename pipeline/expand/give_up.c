@@ -1,15 +1,16 @@
 /*
  * give_up.c - a stream whose caller is away for long keeps little memory (api.h)
  *
- * Whatever was decoded ahead can be decoded again, as long as its input is there.  So only this stays:
+ * Whatever was decoded ahead can be decoded again, as long as its input is there.  So only this
+ * stays:
  *
  * - the input that was pushed and is not decoded (pushing.h bounds it);
  * - the rest of the run that the consumer is writing.
  *
- * Runs that were accepted behind that run are taken out of the line again, and the consumer's place goes
- * back to where they start.  All runs that are not in line are freed.  Their buffers go to other
- * decompressions, or to the system if none is at work.  A buffer that stays loses the pages that nobody
- * needs.
+ * Runs that were accepted behind that run are taken out of the line again, and the consumer's place
+ * goes back to where they start.  All runs that are not in line are freed.  Their buffers go to
+ * other decompressions, or to the system if none is at work.  A buffer that stays loses the pages
+ * that nobody needs.
  */
 #include "config.h"
 
@@ -36,8 +37,8 @@ static bool is_within(const uint8_t *p, const uint8_t *part, size_t len)
     return p >= part && p < part + len;
 }
 
-/* Gives back the pages of the region's buffer, but for runs in line.  Of the run that is being written,
- * rest[0..len) stays, and what `write` gets after that. */
+/* Gives back the pages of the region's buffer, but for runs in line.  Of the run that is being
+ * written, rest[0..len) stays, and what `write` gets after that. */
 static void keep_runs(const struct expansion *e, struct region *r, const uint8_t *rest, size_t len)
 {
     struct decode_task *task = &r->task;

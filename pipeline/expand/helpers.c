@@ -1,9 +1,9 @@
 /*
  * helpers.c - what threads do ahead of the consumer (helpers.h)
  *
- * A thread collects a batch of regions, each with a known start and an output buffer, and hands their
- * tasks to the engine.  A task pauses where its region ends.  If the next region starts exactly there,
- * the task has ended; else the engine decodes on, to where the next region starts.
+ * A thread collects a batch of regions, each with a known start and an output buffer, and hands
+ * their tasks to the engine.  A task pauses where its region ends.  If the next region starts
+ * exactly there, the task has ended; else the engine decodes on, to where the next region starts.
  */
 #include "config.h"
 
@@ -14,7 +14,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* The most regions of a batch, whatever the engine takes; two arrays of this length are on the stack. */
+/* The most regions of a batch, whatever the engine takes; two arrays of this length are on the
+ * stack. */
 #define BATCH_MAX 64
 
 /* Regions of a batch in tests, so that batches are tested with every engine. */
@@ -35,8 +36,9 @@ static unsigned batch_max(const struct expansion *e)
     return max < BATCH_MAX ? max : BATCH_MAX;
 }
 
-/* Adds the next region to the batch, if its start is found and there is a buffer for it.  Gives up the
- * lock.  False: it was not added; *has_done becomes true if something was found out about it. */
+/* Adds the next region to the batch, if its start is found and there is a buffer for it.  Gives up
+ * the lock.  False: it was not added; *has_done becomes true if something was found out about
+ * it. */
 static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct batch *b,
                          bool *has_done)
 {

@@ -6,8 +6,8 @@
 
 #include "pipeline/expand/expansion.h"
 
-/* Does some work for one decompression: something that is done in order, or else regions are sought and
- * decoded.  Gives up the lock.  False: there is nothing to do now. */
+/* Does some work for one decompression: something that is done in order, or else regions are sought
+ * and decoded.  Gives up the lock.  False: there is nothing to do now. */
 bool help_one(struct expansion *e, struct expand_tools *t);
 
 #endif

@@ -63,8 +63,8 @@ enum coming in_order_coming(struct expansion *e)
     return e->in_order.has_failed ? NO_RUN_COMES : what_comes(e, &run);
 }
 
-/* Takes over the run, which starts where the consumer is, and puts it at the end of the line.  Gives up
- * the lock. */
+/* Takes over the run, which starts where the consumer is, and puts it at the end of the line.
+ * Gives up the lock. */
 static void accept(struct expansion *e, struct expand_tools *t, struct decoded_run *run)
 {
     struct run_line *l = &e->in_order;
@@ -237,8 +237,8 @@ const struct decoded_run *in_order_written(const struct expansion *e)
 
 /* --- A shorter line ------------------------------------------------------------------------- */
 
-/* The last run that has to stay in line.  NULL: one that would have to stay is not bytes yet, or a thread
- * resolves one. */
+/* The last run that has to stay in line.  NULL: one that would have to stay is not bytes yet, or a
+ * thread resolves one. */
 static struct decoded_run *last_to_keep(const struct run_line *l)
 {
     struct decoded_run *last = l->written;
@@ -271,8 +271,8 @@ static void move_over(struct run_line *l, const struct decoded_run *run)
     move_on(l->window, run->bytes, run->len);
 }
 
-/* Makes the window the one at the end of run `last`.  The runs from the one that is being written to that
- * one have at least a window of bytes. */
+/* Makes the window the one at the end of run `last`.  The runs from the one that is being written
+ * to that one have at least a window of bytes. */
 static void move_window_to(struct run_line *l, const struct decoded_run *last)
 {
     move_over(l, l->written);

@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/wake.h"
 #include "pipeline/expand/input.h"
 
 /* For so many seconds input_read_at waits for a pipe. */
@@ -44,7 +44,7 @@ struct input {
     bool is_pushed;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t more;
-    int wake[2]; /* a pipe that ends waiting for a pipe */
+    struct wake wake; /* ends waiting for a pipe */
     struct block **blocks;
     uint64_t first; /* the number of blocks[0]; */
     size_t count, room;
@@ -88,7 +88,7 @@ struct input *input_open(int fd)
     in->room = BLOCKS_FIRST;
     in->blocks = malloc(in->room * sizeof(*in->blocks));
     in->spare = malloc(sizeof(*in->spare));
-    if (in->blocks == NULL || in->spare == NULL || pipe2(in->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (in->blocks == NULL || in->spare == NULL || !wake_open(&in->wake)) {
         free(in->spare);
         free(in->blocks);
         free(in);
@@ -151,30 +151,26 @@ static int ms_until(double until)
     return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
 }
 
-/* Reads, when there is something, waiting until that time (of clock_seconds(); 0: for ever); returns 0
- * at the end, -1 with errno set: ETIMEDOUT if nothing came. */
+/* Reads, when there is something, waiting until that time (of clock_seconds(); 0: for ever);
+ * returns 0 at the end, -1 with errno set: ETIMEDOUT if nothing came. */
 static ssize_t read_some(struct input *in, uint8_t *to, size_t len, double until)
 {
     for (;;) {
-        struct pollfd p[2] = {{.fd = in->fd, .events = POLLIN},
-                              {.fd = in->wake[0], .events = POLLIN}};
-        const int ms = ms_until(until), ready = poll(p, 2, ms);
+        const int ms = ms_until(until), found = wake_wait(&in->wake, in->fd, POLLIN, ms);
         ssize_t n;
 
-        if (ready < 0 && !io_is_transient(errno))
+        if (found < 0)
             return -1;
-        if (ready < 0 && ms != 0)
-            continue;
-        if (ready <= 0) {
-            errno = ETIMEDOUT;
-            return -1;
-        }
-        if (p[1].revents != 0) {
+        if ((found & WAKE_CALLED) != 0) {
             errno = ECANCELED;
             return -1;
         }
-        if (p[0].revents == 0)
+        if (found == 0 && ms != 0)
             continue;
+        if (found == 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
         n = read(in->fd, to, len);
         if (n >= 0 || !io_is_transient(errno))
             return n;
@@ -224,9 +220,9 @@ static void tidy(struct input *in)
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
 }
 
-/* Gets a block where there is none for what is read next, though memory is short: what was read before is
- * forgotten.  Those who decode it ahead see less of it, and what they decode then ends sooner.  Gives up the
- * lock. */
+/* Gets a block where there is none for what is read next, though memory is short: what was read
+ * before is forgotten.  Those who decode it ahead see less of it, and what they decode then ends
+ * sooner.  Gives up the lock. */
 static void get_block(struct input *in)
 {
     in->kept = in->front;
@@ -251,7 +247,8 @@ static bool wait_for_more(struct input *in, double until)
 }
 
 /* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
- * before, or it is for others to push, or memory was short: without a time, it is to be tried again. */
+ * before, or it is for others to push, or memory was short: without a time, it is to be tried
+ * again. */
 static bool read_on(struct input *in, double until)
 {
     struct block *b;
@@ -435,9 +432,8 @@ void input_cancel(struct input *in)
         return;
     pthread_mutex_lock(&in->lock);
     in->is_cancelled = true;
-    /* A pipe that is full has been written to before. */
     if (!in->is_pushed)
-        (void)!write(in->wake[1], "", 1);
+        wake_call(&in->wake);
     pthread_cond_broadcast(&in->more);
     pthread_mutex_unlock(&in->lock);
 }
@@ -454,10 +450,8 @@ void input_close(struct input *in, uint64_t offset)
         free(in->blocks[i]);
     free(in->blocks);
     free(in->spare);
-    if (!in->is_pushed) {
-        close(in->wake[0]);
-        close(in->wake[1]);
-    }
+    if (!in->is_pushed)
+        wake_close(&in->wake);
     pthread_mutex_destroy(&in->lock);
     pthread_cond_destroy(&in->more);
     free(in);

@@ -1,6 +1,6 @@
 /*
- * input.h - an input that several threads read at any place, be it a file, a pipe, memory or what is
- * pushed
+ * input.h - an input that several threads read at any place, be it a file, a pipe, memory or what
+ * is pushed
  */
 #ifndef GZLZSS_INPUT_H
 #define GZLZSS_INPUT_H
@@ -22,8 +22,8 @@ struct input *input_open_memory(const uint8_t *bytes, size_t len);
 /* Of what input_push gives.  NULL if memory is short. */
 struct input *input_open_pushed(void);
 
-/* Gives the next bytes of it, as many as fit before the byte `limit` of the input; returns how many.
- * `ends`: if these are all, the input ends with them.  One thread at a time. */
+/* Gives the next bytes of it, as many as fit before the byte `limit` of the input; returns how
+ * many.  `ends`: if these are all, the input ends with them.  One thread at a time. */
 size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends);
 
 /* Bytes of the input; UINT64_MAX as long as a pipe's are not known. */

@@ -2,8 +2,9 @@
  * pushing.c - how far an input may be pushed ahead of what is written (pushing.h)
  *
  * A caller that was away for long is slow: one region is decoded ahead for each REGION_OUT bytes of
- * output that it takes.  So no more is ever given up than was of use, also with a caller that takes a
- * little now and then.  A caller that takes all it can get has all threads again after some 10 ms.
+ * output that it takes.  So no more is ever given up than was of use, also with a caller that takes
+ * a little now and then.  A caller that takes all it can get has all threads again after some 10
+ * ms.
  */
 #include "config.h"
 

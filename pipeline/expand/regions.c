@@ -12,9 +12,9 @@
 #include "pipeline/expand/pushing.h"
 #include "pipeline/expand/regions.h"
 
-/* Bytes of input in a region, which should make REGION_OUT bytes of output: bounds, and the size before
- * the ratio is known.  Smaller regions cost more searches for a start; with larger ones, fewer threads
- * have something to do at first. */
+/* Bytes of input in a region, which should make REGION_OUT bytes of output: bounds, and the size
+ * before the ratio is known.  Smaller regions cost more searches for a start; with larger ones,
+ * fewer threads have something to do at first. */
 #define REGION_MIN ((uint64_t)32 << 10)
 #define REGION_MAX ((uint64_t)1 << 20)
 #define REGION_FIRST ((uint64_t)256 << 10)
@@ -26,32 +26,33 @@
 /* Where there are marks, none is expected to be further from the next than this. */
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
-/* After MISSES_MAX useless regions in a row, and two more for each thread, SKIP_FIRST bytes of input are
- * left out.  Each time that happens again, twice as many are, up to SKIP_MAX. */
+/* After MISSES_MAX useless regions in a row, and two more for each thread, SKIP_FIRST bytes of
+ * input are left out.  Each time that happens again, twice as many are, up to SKIP_MAX. */
 #define MISSES_MAX 16
 #define SKIP_FIRST ((uint64_t)16 << 20)
 #define SKIP_MAX ((uint64_t)256 << 20)
 
-/* To look for a block's header takes about as long as to decode the bytes that are looked at.  So workers
- * may search, in regions where they find none, at most
+/* To look for a block's header takes about as long as to decode the bytes that are looked at.  So
+ * workers may search, in regions where they find none, at most
  *
  *   SEARCH_MIN bytes, and SEARCH_THREAD for each thread,
  *   as many bytes as were decoded ahead and were of use,
  *   one in SEARCH_OF_ALL of all bytes so far.
  *
- * With less, too little is found where blocks are large; with more, files in which there is nothing to
- * find take longer. */
+ * With less, too little is found where blocks are large; with more, files in which there is nothing
+ * to find take longer. */
 #define SEARCH_MIN ((uint64_t)512 << 10)
 #define SEARCH_THREAD ((uint64_t)32 << 10)
 #define SEARCH_OF_ALL 32
 
-/* Where data compresses much better than on average, a region makes more output than there is room for:
- * its rest becomes a region of its own.  A rest is cut at the next mark behind this many bytes, and what
- * follows is the next rest: so other workers need not wait until they know where to go on. */
+/* Where data compresses much better than on average, a region makes more output than there is room
+ * for: its rest becomes a region of its own.  A rest is cut at the next mark behind this many
+ * bytes, and what follows is the next rest: so other workers need not wait until they know where to
+ * go on. */
 #define REST_MIN ((uint64_t)4 << 10)
 
-/* Regions begin at most LEAD_MIN bytes of input ahead of the consumer, or LEAD_THREAD for each thread if
- * that is more: the bytes read of a pipe stay in memory until then. */
+/* Regions begin at most LEAD_MIN bytes of input ahead of the consumer, or LEAD_THREAD for each
+ * thread if that is more: the bytes read of a pipe stay in memory until then. */
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
 
@@ -79,7 +80,8 @@ static uint64_t lead_max(const struct pipeline *p)
     return lead < LEAD_MIN ? LEAD_MIN : lead;
 }
 
-/* The byte up to which no region is of use: what the consumer has read, it will have decoded soon. */
+/* The byte up to which no region is of use: what the consumer has read, it will have decoded
+ * soon. */
 static uint64_t passed(const struct expansion *e)
 {
     return e->fixed_region > 0 ? e->decoded : e->cursor;
@@ -243,7 +245,8 @@ bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *
     while (!e->is_closing && r->state == REGION_DECODING) {
         if (next == NULL)
             next = add_region(e);
-        /* What is there is decoded on from block to block, as long as nobody else begins behind it. */
+        /* What is there is decoded on from block to block, as long as nobody else begins behind
+         * it. */
         r->task.until = bit + 1;
         if (next == NULL)
             return true;
@@ -300,8 +303,8 @@ static void add_rest(struct expansion *e, struct expand_tools *t, struct region 
     wake_all(e->p, CAN_EXPAND);
 }
 
-/* Makes a region that was decoded one that can be decoded again; but where nothing came of it, nothing
- * would. */
+/* Makes a region that was decoded one that can be decoded again; but where nothing came of it,
+ * nothing would. */
 static void decode_later(struct expansion *e, struct region *r)
 {
     if (r->task.count > 0)
@@ -358,9 +361,9 @@ struct region *regions_at(struct expansion *e, uint64_t bit, struct decoded_run 
     return NULL;
 }
 
-/* Where it is not known yet whether a region has a start, the consumer asks again only after this many
- * bytes of input.  With more, it passes more of the starts that are found meanwhile; with less,
- * short blocks take longer, as the consumer waits for the lock at each. */
+/* Where it is not known yet whether a region has a start, the consumer asks again only after this
+ * many bytes of input.  With more, it passes more of the starts that are found meanwhile; with
+ * less, short blocks take longer, as the consumer waits for the lock at each. */
 #define ASK_AGAIN ((uint64_t)4 << 10)
 
 uint64_t regions_next_start(const struct expansion *e, uint64_t bit)

@@ -12,8 +12,8 @@
 #include "inflate/symbols.h"
 #include "pipeline/expand/engine.h"
 
-/* Bytes of input that a thread looks at while it decodes.  A block that is decoded to symbols has to
- * fit in: with less, large blocks are left to the consumer. */
+/* Bytes of input that a thread looks at while it decodes.  A block that is decoded to symbols has
+ * to fit in: with less, large blocks are left to the consumer. */
 #define VIEW_SIZE ((size_t)512 << 10)
 
 /* Bytes behind the input that decoders may load. */
@@ -35,6 +35,7 @@ struct view {
 /* The task that the CPU engine has decoded last, if that has paused. */
 struct paused {
     const struct decode_task *task; /* NULL: it has not */
+    uint64_t bit;                   /* of the input, where it has */
     bool is_in_bytes;               /* `raw` stands behind the task's last run */
     size_t at;                      /* the next byte of the view that `raw` takes, if so */
 };

@@ -1,8 +1,10 @@
 /*
- * test_gzip.c - member headers and trailers are, byte for byte, those of GNU gzip 1.12
+ * test_gzip.c - member headers and trailers are, byte for byte, those of GNU gzip 1.12; headers are
+ * parsed in parts of any size
  */
 #include "config.h"
 
+#include "compat/crc.h"
 #include "compat/gzip.h"
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
@@ -89,6 +91,166 @@ static void trailers(void)
     CHECK(memcmp(got, "\xff\xff\xff\xff\xff\x32\x54\x76", sizeof got) == 0);
 }
 
+/* --- Parsing --- */
+
+/* A header with all fields, its magic number included; the CRC at its end is set by full_header. */
+#define FULL                       \
+    "\x1f\x8b\x08\x1f\1\2\3\4\0\3" \
+    "\3\0abc"                      \
+    "name\0"                       \
+    "a comment\0"                  \
+    "??"
+enum { FULL_SIZE = sizeof FULL - 1, NAME_END = 20 };
+
+static void full_header(uint8_t h[FULL_SIZE])
+{
+    memcpy(h, FULL, FULL_SIZE);
+    const uint32_t crc = gz_crc32(0, h, FULL_SIZE - 2);
+    h[FULL_SIZE - 2] = (uint8_t)crc;
+    h[FULL_SIZE - 1] = (uint8_t)(crc >> 8);
+}
+
+static void count_extra(void *ctx, unsigned bytes)
+{
+    *(unsigned *)ctx += 1000 + bytes;
+}
+
+/* Parses in[2..len) in parts of `step` bytes; *used becomes how many bytes were taken, the two of
+ * the magic number included. */
+static enum gz_status parse(struct gz_header *h, const uint8_t *in, size_t len, size_t step,
+                            size_t *used)
+{
+    enum gz_status status = GZ_TRUNCATED;
+
+    for (*used = 2; status == GZ_TRUNCATED && *used < len;) {
+        const size_t n = step < len - *used ? step : len - *used;
+        size_t taken;
+
+        status = gz_header_parse(h, in + *used, n, &taken);
+        CHECK(status == GZ_TRUNCATED ? taken == n : taken <= n);
+        *used += taken;
+    }
+    return status;
+}
+
+static void parses_all_fields(void)
+{
+    uint8_t in[FULL_SIZE + 9] = {0};
+
+    full_header(in);
+    for (size_t step = 1; step <= sizeof in; step++) {
+        char name[16] = "??????????????";
+        unsigned extra = 0;
+        struct gz_header h;
+        size_t used;
+
+        gz_header_begin(&h, in);
+        h.name = name;
+        h.name_room = sizeof name;
+        h.extra = count_extra;
+        h.ctx = &extra;
+        CHECK_EQ(parse(&h, in, sizeof in, step, &used), GZ_OK);
+        CHECK_EQ(used, FULL_SIZE);
+        CHECK_EQ(h.flags, 0x1f);
+        CHECK_EQ(h.mtime, 0x04030201);
+        CHECK(h.has_name && !h.name_cut && strcmp(name, "name") == 0);
+        CHECK_EQ(extra, 1003);
+        CHECK_EQ(h.stored_crc, h.right_crc);
+    }
+}
+
+/* What was parsed of a header that is cut off counts. */
+static void parses_what_there_is(void)
+{
+    uint8_t in[FULL_SIZE];
+
+    full_header(in);
+    for (size_t len = 3; len < FULL_SIZE; len++) {
+        struct gz_header h;
+        size_t used;
+
+        gz_header_begin(&h, in);
+        CHECK_EQ(parse(&h, in, len, len % 7 + 1, &used), GZ_TRUNCATED);
+        CHECK_EQ(used, len);
+        CHECK_EQ(h.mtime, len < GZ_HEADER_SIZE ? 0 : 0x04030201);
+        CHECK_EQ(h.has_name, len >= NAME_END);
+    }
+}
+
+static void cuts_names(void)
+{
+    uint8_t in[FULL_SIZE];
+
+    full_header(in);
+    for (size_t room = 1; room <= 6; room++)
+        for (size_t step = 1; step <= FULL_SIZE; step++) {
+            char name[8] = "???????";
+            struct gz_header h;
+            size_t used;
+
+            gz_header_begin(&h, in);
+            h.name = name;
+            h.name_room = room;
+            CHECK_EQ(parse(&h, in, sizeof in, step, &used), GZ_OK);
+            CHECK_EQ(h.name_cut, room < 5);
+            CHECK_EQ(strlen(name), room < 5 ? room - 1 : 4);
+            CHECK(memcmp(name, "name", strlen(name)) == 0);
+            CHECK_EQ(name[room], '?');
+        }
+}
+
+/* A header that is wrong is so with the first field that is. */
+static void finds_wrong_headers(void)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+        enum gz_status status;
+        size_t used;
+    } wrong[] = {
+        {2, 7, GZ_UNKNOWN_METHOD, 3},
+        {3, 0x3f, GZ_ENCRYPTED, 4},
+        {3, 0xff, GZ_ENCRYPTED, 4},
+        {3, 0x5f, GZ_RESERVED_FLAGS, 4},
+        {3, 0x9f, GZ_RESERVED_FLAGS, 4},
+        {0, 0x1e, GZ_BAD_HEADER_CRC, FULL_SIZE},
+        {4, 9, GZ_BAD_HEADER_CRC, FULL_SIZE},
+        {13, 'x', GZ_BAD_HEADER_CRC, FULL_SIZE},
+        {16, 'x', GZ_BAD_HEADER_CRC, FULL_SIZE},
+        {NAME_END, 'x', GZ_BAD_HEADER_CRC, FULL_SIZE},
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (size_t step = 1; step <= FULL_SIZE; step++) {
+            uint8_t in[FULL_SIZE];
+            struct gz_header h;
+            size_t used;
+
+            full_header(in);
+            in[wrong[i].at] = wrong[i].byte;
+            gz_header_begin(&h, in);
+            CHECK_EQ(parse(&h, in, sizeof in, step, &used), wrong[i].status);
+            CHECK_EQ(used, wrong[i].used);
+        }
+}
+
+/* A header in memory counts if all of it is there and a block follows. */
+static void finds_members(void)
+{
+    uint8_t in[FULL_SIZE + 2 + 8] = {0};
+
+    full_header(in);
+    in[FULL_SIZE] = 3; /* an empty block with fixed codes */
+    for (size_t len = 0; len <= FULL_SIZE; len++)
+        CHECK_EQ(gz_member_header(in, len), 0);
+    CHECK_EQ(gz_member_header(in, FULL_SIZE + 2), FULL_SIZE);
+    in[FULL_SIZE] = 7; /* there are no such blocks */
+    CHECK_EQ(gz_member_header(in, FULL_SIZE + 2), 0);
+    in[FULL_SIZE] = 3;
+    in[1] = 0x9e;
+    CHECK_EQ(gz_member_header(in, FULL_SIZE + 2), 0);
+}
+
 int main(void)
 {
     RUN(with_name);
@@ -96,5 +258,10 @@ int main(void)
     RUN(other_levels);
     RUN(names_and_times);
     RUN(trailers);
+    RUN(parses_all_fields);
+    RUN(parses_what_there_is);
+    RUN(cuts_names);
+    RUN(finds_wrong_headers);
+    RUN(finds_members);
     return unit_done();
 }

@@ -392,6 +392,23 @@ static void threads_of_a_pipeline(void)
     CHECK(threads(12, 50, 50) == 1);
 }
 
+/* The system's limits get into a configuration; a number of threads that was asked for stays. */
+static void limits_of_a_pipeline(void)
+{
+    struct pipeline_config c = {.level = 6}, given = {.level = 6, .threads = 1000};
+    struct limits l;
+
+    limits_read(&l, "");
+    pipeline_limit(&c);
+    pipeline_limit(&given);
+    CHECK_EQ(c.threads, l.threads < PIPELINE_THREADS_MAX ? l.threads : PIPELINE_THREADS_MAX);
+    CHECK_EQ(c.memory, l.memory);
+    CHECK_EQ(c.address_space, l.address_space);
+    CHECK_EQ(given.threads, 1000);
+    CHECK_EQ(given.memory, l.memory);
+    CHECK_EQ(given.address_space, l.address_space);
+}
+
 /* The MiB that compression needs at least. */
 static uint64_t least(int level, uint64_t segment, bool rsyncable)
 {
@@ -430,6 +447,7 @@ int main(void)
     RUN(many_processors);
     RUN(small_stack);
     RUN(threads_of_a_pipeline);
+    RUN(limits_of_a_pipeline);
     RUN(least_memory);
 #ifdef __GLIBC__
     RUN(stacks);
