@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# atomic.bats - --atomic: an output has its name when it is whole, and not before
+# atomic.bats - --atomic: an output gets its name only once it is complete
 #
-# KILLS=500 bats tests/atomic.bats kills at 500 moments; by default, it is 24.  ATOMIC_DIR is a directory
-# on the file system to try it on.
+# KILLS is the number of kills (default 24), as in: KILLS=500 bats tests/atomic.bats.  ATOMIC_DIR is
+# a directory on the file system to test.
 
 load helpers
 
@@ -13,25 +13,25 @@ setup() {
     cp data f
 }
 
-# Names in the current directory, those that start with a dot as well.
+# Prints the names in the current directory, also those that start with a dot.
 names() {
     find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '
 }
 
-# Enough input to be compressed that a busy machine has time to stop the command while it is at work.
+# Makes so much input that a busy machine can stop the command while it works.
 make_it_long() {
     "$GEN" text 12000000 >data
     cp data f
 }
 
-# until_it_writes: until the command, which is process $pid, has written some of its output.
+# until_it_writes: waits until the command, process $pid, has written some of its output.
 until_it_writes() {
     until awk '/^wchar/ { exit $2 < 100000 }' "/proc/$pid/io"; do
         kill -0 "$pid"
     done
 }
 
-# Whether files without a name can be made, and named, in this directory.
+# True if this directory allows files without a name that get one later.
 have_unnamed() {
     "$GZLZSS" --atomic -k f && ! grep -q temporary stderr
 }
@@ -83,7 +83,7 @@ have_unnamed() {
     "$GZLZSS" --atomic -dc f.gz | cmp - data
     "$GZLZSS" --atomic -t f.gz
     "$GZLZSS" --atomic -c data | gzip -dc | cmp - data
-    # What --a meant before there was --atomic.
+    # Before --atomic came, --a meant --ascii.
     ends_with 0 "$GZLZSS" --a -kf data
     stderr_is "$NAME: option --ascii ignored on this system"
 }
@@ -102,7 +102,7 @@ have_unnamed() {
         else
             absent f.gz
         fi
-        # A signal leaves no more than SIGKILL does.
+        # A signal leaves no more files than SIGKILL does.
         kill -TERM "$pid"
         kill -CONT "$pid"
         status=0
@@ -133,7 +133,7 @@ have_unnamed() {
     cmp f data
 }
 
-@test "damaged input, a directory in the way, a name too long: no more is left than without --atomic" {
+@test "damaged input, a directory in the way, a name too long: nothing more is left" {
     gzip -c data >g.gz
     truncate -s -100 g.gz
     ends_with 1 "$GZLZSS" --atomic -d g.gz
@@ -147,14 +147,14 @@ have_unnamed() {
     ends_with 0 "$GZLZSS" --atomic "$long"
     [ "$(find . -name 'nnn*' | wc -l)" -eq 1 ]
     gzip -dc nnn* | cmp - data
-    # The input, by another name.
+    # The output is the input by another name.
     ln -s g.gz g
     ends_with 1 "$GZLZSS" --atomic -f g
     stderr_is "$NAME: g.gz: input and output are the same file"
     [ "$(find . -name '.gzlzss*')" = "" ]
 }
 
-@test "where the file system has no unnamed files, or there is no /proc, there is a temporary name" {
+@test "without unnamed files, or without /proc, there is a temporary name" {
     ! is_sanitized || skip "a sanitizer needs /proc"
     with_mounts=(unshare -m)
     [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
@@ -168,14 +168,14 @@ have_unnamed() {
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         gzip -dc f.gz | cmp - data
         [ "$(names)" = "data f f.gz stderr stdout " ]
-        # Once for all files; not with -q.
+        # The message comes once for all files, and not with -q.
         ends_with 0 "${without_proc[@]}" --atomic -kf f data
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         ends_with 0 "${without_proc[@]}" --atomic -qkf f data
         stderr_is
         rm data.gz
     done
-    # A signal takes that name back.
+    # A signal removes the temporary file.
     rm f.gz
     "${without_proc[@]}" --atomic -p1 -9 f 2>stderr 3>&- &
     pid=$!
@@ -192,27 +192,27 @@ have_unnamed() {
 }
 
 @test "unnamed files are made where there are some" {
-    have strace || skip "strace is not installed"
-    strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr || skip "strace cannot trace here"
-    # This file system may have none; the others of this machine have.
+    needs_strace
+    strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr
+    # This file system may lack unnamed files; others on the machine have them.
     grep -q O_TMPFILE trace
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }
 
 @test "with --synchronous, file and name are on the disk before the input goes" {
-    have strace || skip "strace is not installed"
+    needs_strace
     for options in '' -f; do
         cp data f
         [ -z "$options" ] || echo old >f.gz
         # shellcheck disable=SC2086
-        strace -f -e trace=fsync,linkat,renameat,unlinkat -o trace "$GZLZSS" --atomic --synchronous $options f ||
-            skip "strace cannot trace here"
+        strace -f -e trace=fsync,linkat,renameat,unlinkat -o trace \
+            "$GZLZSS" --atomic --synchronous $options f
         sed -n 's/^[0-9]* *\([a-z]*\)(.*/\1/p' trace | tr '\n' ' ' >order
         case $(cat order) in
         # The file, its name or its names, the directory, the input.
         'fsync linkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync linkat renameat fsync unlinkat ') [ -n "$options" ] ;;
-        # The same with temporary names: a name more to remove.
+        # The same with temporary names: one more name is removed.
         'fsync linkat unlinkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync renameat fsync unlinkat ') [ -n "$options" ] ;;
         *) fail "$(cat trace)" ;;
@@ -222,7 +222,7 @@ have_unnamed() {
     done
 }
 
-# prepare ACTION: the files that it is about.  What they are is in ../kept.
+# prepare ACTION: makes the files for this action, from copies in ../kept, and lists them in $files.
 prepare() {
     local name
     find . -mindepth 1 -delete
@@ -256,7 +256,7 @@ prepare() {
     esac
 }
 
-# is_new FILE NAME: FILE is what NAME is compressed to, or NAME itself.
+# is_new FILE NAME: FILE is NAME's compressed data, or NAME itself.
 is_new() {
     case $1 in
     *.gz) gzip -dc "$1" 2>/dev/null | cmp -s - "../kept/$2" ;;
@@ -264,21 +264,22 @@ is_new() {
     esac
 }
 
-# is_new_of_any FILE: FILE is the output of one of the files.
+# is_new_of_any FILE: FILE is the complete output of one of the files.
 is_new_of_any() {
     local name
     for name in "${files[@]}"; do
-        if cmp -s "$1" "../kept/$name" || gzip -dc <"$1" 2>/dev/null | cmp -s - "../kept/$name"; then
+        if cmp -s "$1" "../kept/$name" ||
+            gzip -dc <"$1" 2>/dev/null | cmp -s - "../kept/$name"; then
             return 0
         fi
     done
     return 1
 }
 
-# Kills at random moments, with these options; $loses is how often a file with an output's name
-# was neither the old one nor a whole new one.
+# kill_often OPTION...: kills the command with these options at random moments.  Afterwards, $loses
+# is how often a file with an output's name was neither the old one nor a complete new one.
 kill_often() {
-    local action round name input output left pid
+    local action round name input output left pid status killed=0
     local -a files back
     loses=0
     names=0
@@ -308,7 +309,10 @@ kill_often() {
         pid=$!
         sleep "$(printf '0.%03d' $((RANDOM % (round % 4 == 0 ? 150 : 50))))"
         kill -KILL "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true
+        status=0
+        wait "$pid" 2>/dev/null || status=$?
+        [ "$status" -eq 0 ] || [ "$status" -eq 137 ] || fail "$action: exit status $status"
+        [ "$status" -eq 0 ] || killed=$((killed + 1))
         for name in "${files[@]}"; do
             if [ -e "$name$input" ]; then
                 cmp "$name$input" "../kept/$name$input"
@@ -321,7 +325,8 @@ kill_often() {
                     echo "$action: the old $name$output is gone"
                 fi
             else
-                is_new "$name$output" "$name" || fail "$action: $name$input is gone, $name$output is not whole"
+                is_new "$name$output" "$name" ||
+                    fail "$action: $name$input is gone, $name$output is not whole"
                 names=$((names + 1))
             fi
         done
@@ -334,9 +339,11 @@ kill_often() {
             temporary=$((temporary + 1))
         done < <(find . -name '.gzlzss*')
     done
-    echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost, $temporary temporary names" >&3
+    echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost," \
+        "$temporary temporary names" >&3
     cd "$BATS_TEST_TMPDIR" || return 1
     rm -r "$work"
+    [ "$killed" -gt 0 ] || fail "no signal came in time"
 }
 
 @test "killed at any moment: the input or the whole output, and the old one until then" {

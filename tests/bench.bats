@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# bench.bats - the benchmarks work: what they write is well-formed, and a wrong output is found
+# bench.bats - the benchmarks write well-formed files, and find a wrong output
 #
-# What they measure here means nothing.
+# The times that they measure here mean nothing.
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -14,15 +14,15 @@ setup() {
     "$GEN" text 100000 >words
 }
 
-# bench STATUS ARG...: bench.sh, measuring little and into the directory "out", ends with the status.
+# bench STATUS ARG...: runs bench.sh on little data, with output to "out"; it ends with this status.
 bench() {
     local status=$1
     shift
-    GZLZSS=${measured:-$GZLZSS} ends_with "$status" "$srcdir/bench/bench.sh" -o out -r 1 -p 2 -l 1 -L 1 \
-        "$@"
+    GZLZSS=${measured:-$GZLZSS} ends_with "$status" "$srcdir/bench/bench.sh" -o out -r 1 -p 2 -l 1 \
+        -L 1 "$@"
 }
 
-# tool NAME: a script on standard input becomes the command ./NAME.
+# tool NAME: makes the command ./NAME of the script on standard input.
 tool() {
     {
         echo '#!/bin/bash'
@@ -31,7 +31,7 @@ tool() {
     chmod +x "$1"
 }
 
-# rows PATTERN COUNT: so many lines of results.csv match.
+# rows PATTERN COUNT: this number of lines of results.csv match the pattern.
 rows() {
     local n
     n=$(grep -cE "^$1$" out/results.csv) || true
@@ -42,7 +42,8 @@ has_note() {
     grep -qF -- "$1" out/results.md || fail "results.md does not say: $1" "$(cat out/results.md)"
 }
 
-# Every line has as many columns as the first, no column is empty, and there are lines.
+# well_formed FILE: it has lines below the heading, all with as many columns, and no column is
+# empty.
 well_formed() {
     awk -F , 'NR == 1 { n = NF } NF != n || /,,|,$/ { exit 1 } END { if (NR < 2) exit 1 }' "$1" ||
         fail "$1:" "$(cat "$1")"
@@ -66,7 +67,7 @@ well_formed() {
         has_note "# $title"
     done
     has_note '| gzlzss cpu | 1 | 2 | 0 |'
-    # Lines of a table have as many cells as its head.
+    # Lines of a table have as many cells as its heading.
     awk -F '|' '!/^\|/ { n = 0; next } n && NF != n { exit 1 } { n = NF }' out/results.md ||
         fail "$(cat out/results.md)"
 }
@@ -133,7 +134,7 @@ well_formed() {
     has_note 'listing has 3000000 bytes; a sample of 2000000'
 }
 
-# In place of a GPU: a command that has two, by its own account.
+# Makes a command that claims to have two GPUs.
 pretend_two_gpus() {
     tool gpus <<END
 args=()
@@ -142,7 +143,8 @@ for a; do
     --list-devices)
         echo "0: Some GPU, compute capability 9.0, 132 multiprocessors, 81079 MiB"
         echo "1: Some GPU, compute capability 9.0, 132 multiprocessors, 81079 MiB"
-        echo "2: Old GPU, compute capability 3.0, 8 multiprocessors, 2048 MiB, not supported by this build"
+        echo "2: Old GPU, compute capability 3.0, 8 multiprocessors, 2048 MiB," \
+            "not supported by this build"
         exit ;;
     --backend=*) ;;
     --device) ;;
@@ -198,7 +200,8 @@ END
 
 @test "without nvCOMP its script says so" {
     have python3 || skip "no python3"
-    ! python3 -c 'from nvidia import nvcomp' 2>/dev/null && ! python3 -c 'import nvcomp' 2>/dev/null ||
+    ! python3 -c 'from nvidia import nvcomp' 2>/dev/null &&
+        ! python3 -c 'import nvcomp' 2>/dev/null ||
         skip "nvCOMP is there"
     ends_with 3 python3 "$srcdir/bench/nvcomp_deflate.py" words
     [ "$(wc -l <stderr)" -eq 1 ]
@@ -222,22 +225,26 @@ size,repeated,1073741824,gzlzss,gpu,1,4,1,300000000,0.900000,gzip
 size,repeated,4294967296,gzlzss,cpu,1,4,0,1200000000,4.000000,gzip
 size,repeated,4294967296,gzlzss,gpu,1,4,1,1200000000,2.000000,gzip
 END
-    cat >out/time.csv <<'END'
-file,bytes,engine,level,threads,devices,seconds,read,match,encode,write,copy_in,kernels,copy_out,cpu_segments,gpu_segments
-f,500000000,gpu,6,4,1,1.000000,0.100,0.000,1.500,0.200,0.050,0.600,0.050,1,239
+    tr -d ' \n' >out/time.csv <<'END'
+file,bytes,engine,level,threads,devices,seconds,read,match,encode,write,
+    copy_in,kernels,copy_out,cpu_segments,gpu_segments
 END
+    echo >>out/time.csv
+    echo f,500000000,gpu,6,4,1,1.000000,0.100,0.000,1.500,0.200,0.050,0.600,0.050,1,239 \
+        >>out/time.csv
     awk -f "$srcdir/bench/results.awk" -f "$srcdir/bench/tables.awk" out/results.csv out/time.csv \
         >out/results.md
     has_note '| gzlzss cpu | 1 | 4 | 0 | 300.0 | 3.000 | x | all of it | gzip |'
     has_note '| gzlzss gpu | 1 | 4 | 1 | 150.0 | 3.000 |  | all of it | same |'
     has_note '| gzlzss cpu | 6 | 4 | 0 | 100.0 | 4.000 | x | all of it | gzip |'
-    # 6.25, on a sample that compresses by a quarter better than the file.
+    # 6.25 on a sample that compresses 25 % better than the whole file.
     has_note '| zopfli | i15 | 1 | 0 | 0.5 | ~5.000 | x | 1 MB of it | gzip |'
     has_note '| gzip | 9 | 1 | 0 | 10.0 | 3.600 |  | all of it | gzip |'
     has_note '| nvcomp (1) | 1 | 1 | 1 | 9000.0 | 3.000 |  | all of it | zlib |'
     has_note '| 64 KiB | 65.5 | 0.2 |'
     has_note '- Level 1: gpu is faster than cpu from 1 GiB on.'
-    has_note '| gpu | 6 | 2.000 | 0.200 | 0.000 | 3.000 | 0.400 | 4.400 | 0.100 | 1.200 | 0.100 | 239 of 240 |'
+    has_note '| gpu | 6 | 2.000 | 0.200 | 0.000 | 3.000 | 0.400 | 4.400 | 0.100 | 1.200 | 0.100 |'
+    has_note ' | 239 of 240 |'
 }
 
 @test "plots" {
@@ -255,13 +262,15 @@ END
 
 @test "decompression: the table's figures are in decompress.csv" {
     [ -x /usr/bin/time ] || skip "GNU time is not installed"
-    env GZLZSS="${measured:-$GZLZSS}" "$srcdir/bench/decompress.sh" -o out -r 1 -p "1 2" words >table 2>stderr ||
+    env GZLZSS="${measured:-$GZLZSS}" "$srcdir/bench/decompress.sh" -o out -r 1 -p "1 2" words \
+        >table 2>stderr ||
         fail "decompress.sh failed" "$(cat stderr)"
     well_formed out/decompress.csv
     local figure
     figure=$(sed -n 's/^words,gzip-6,gzip,1,\([0-9.]*\),.*/\1/p' out/decompress.csv)
     grep -q "^| gzip | $figure |" table || fail "not in the table: $figure" "$(cat table)"
-    [ "$(grep -c '^words,gzip-6,[a-z]*,2,' out/decompress.csv)" -ge 1 ] || fail "$(cat out/decompress.csv)"
+    [ "$(grep -c '^words,gzip-6,[a-z]*,2,' out/decompress.csv)" -ge 1 ] ||
+        fail "$(cat out/decompress.csv)"
 }
 
 @test "methods of papers: a line for each, and its own coding's size" {
@@ -269,15 +278,19 @@ END
     local -i methods=0
     "$GZLZSS" --matcher=help >help 2>/dev/null || skip "this build has no methods of papers"
     GZLZSS=$GZLZSS ends_with 0 "$srcdir/bench/papers.sh" -m 1 -r 1 -o out -w culzss,window=40 words
-    awk -F , '{ sub(/"[^"]*"/, "") } NF != 11 { exit 1 }' out/papers.csv || fail "$(cat out/papers.csv)"
+    awk -F , '{ sub(/"[^"]*"/, "") } NF != 11 { exit 1 }' out/papers.csv ||
+        fail "$(cat out/papers.csv)"
     for name in $(sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p' help) culzss,window=40; do
         methods+=1
-        grep -q "^words,100000,\"$name\",$("$GZLZSS" -nc "--matcher=$name" words | wc -c),[0-9]\+,[0-9]" out/papers.csv ||
+        size=$("$GZLZSS" -nc "--matcher=$name" words | wc -c)
+        grep -q "^words,100000,\"$name\",$size,[0-9]\+,[0-9]" out/papers.csv ||
             fail "$name:" "$(cat out/papers.csv)"
-        grep -q "^| $name | [0-9.]* | [0-9.]* |" out/papers.md || fail "$name:" "$(cat out/papers.md)"
+        grep -q "^| $name | [0-9.]* | [0-9.]* |" out/papers.md ||
+            fail "$name:" "$(cat out/papers.md)"
     done
     [ "$methods" -gt 1 ] || fail "$(cat help)"
-    grep -q "^words,100000,\"9\",$("$GZLZSS" -9nc words | wc -c),,[0-9]" out/papers.csv || fail "$(cat out/papers.csv)"
+    grep -q "^words,100000,\"9\",$("$GZLZSS" -9nc words | wc -c),,[0-9]" out/papers.csv ||
+        fail "$(cat out/papers.csv)"
     have gnuplot || return 0
     ends_with 0 "$srcdir/bench/plot.sh" out
     [ "$(hex out/papers.png 0 4)" = 89504e47 ] || fail "papers.png is none"

@@ -1,59 +1,59 @@
-# compare.bash - runs commands with GNU gzip and with gzlzss, and compares all that they did
+# compare.bash - runs commands with GNU gzip and with gzlzss, and compares everything they did
 #
 #     same TREE COMMAND...
 #
-# TREE is a command that fills the current directory, COMMAND a line of shell.  It runs twice, each
-# time in a directory that TREE filled: first where `gzip`, `gunzip`, `zcat` and some more names are
-# GNU gzip, then where they are gzlzss, which goes by its argv[0] as gzip does; so the program's
-# name is the same in both programs' messages.  Then these must be equal:
+# TREE is a command that fills the current directory, COMMAND a line of shell.  The command runs
+# twice, each time in a directory that TREE filled.  The first time, `gzip`, `gunzip`, `zcat` and
+# some more names are GNU gzip; the second time they are gzlzss.  gzlzss takes its name from
+# argv[0], as gzip does, so both programs' messages have the same name.  These must be equal:
 #
 #   - the exit status, and standard output and error to the byte;
 #   - the tree: names, types, modes with the set-uid, set-gid and sticky bits, owners, numbers of
 #     links, links' targets, times of change and of access to the nanosecond, and contents.  A time
-#     since the tests started counts as "now"; before the command, all times of access are long past.
+#     since the tests started counts as "now"; before the command, all times of access are old.
 #
 #     same_in_turn TREE COMMAND...
 #
-# runs the commands one after another in the same tree, which is compared when all have run: for
-# commands that change nothing, or each something else.  That is several times as fast.
+# runs the commands one after another in the same tree, and compares the tree after the last.  This
+# is several times as fast; use it for commands that change nothing, or each another file.
 #
-# Where a stream or a file is gzip's format and differs, the compressed bytes do not count, but what
-# gzip promises of them does: the header to the byte (flags, time, XFL, system), the stored name,
-# and the data that GNU gzip makes of it.
+# Where a stream or a file in gzip's format differs, its compressed bytes are not compared.
+# Instead, these must be equal: the header (flags, time, XFL, system), the stored name, and the data
+# that GNU gzip decompresses from it.
 #
-# `same` only takes note.  It is the test's teardown that makes all the comparisons, those of a tree
-# together, since making trees and looking at them is most of the work, and fails the test if one
-# fails.  Each counts: at the end of a file a comment in the TAP output tells their number.
+# `same` only queues the comparisons.  The test's teardown makes them all, and fails the test if one
+# fails.  It makes those of one tree together, as making and reading trees is most of the work.  At
+# the end of a file, a comment in the TAP output gives the number of comparisons.
 #
-# Differences that are meant
+# Intended differences
 #
-# gzlzss is not to be like gzip in these, and no comparison hides them; tests/gzip_differences.bats
-# asserts each.
+# In these, gzlzss differs from gzip on purpose.  No comparison hides them;
+# tests/gzip_differences.bats asserts each.
 #
-#   - Compressed data is another's, so that its size is: `same_but_sizes` compares with the numbers
-#     in -v's and -l's reports taken out, as does `same_in_turn_but_sizes`.  (Of data that GNU gzip
-#     compressed, the reports are equal.)
+#   - Compressed data differs, and so does its size.  `same_but_sizes` and `same_in_turn_but_sizes`
+#     leave out the numbers in -v's and -l's reports.  (Reports on data that GNU gzip compressed are
+#     equal.)
 #   - The texts of -h, -L and -V.
-#   - The time that is restored is the first member's.
+#   - gzlzss restores the first member's time.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and so on are levels.
-#   - There are more options: -i, -p, -R, -T and long ones.  They are in the list that an ambiguous long
-#     option's message gives, where they fit, and what gzip takes for a whole option it stays.
+#   - gzlzss has more options: -i, -p, -R, -T and long ones.  The message about an ambiguous long
+#     option lists them, too.  Whatever gzip accepts as an option's name keeps its meaning.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2094 # "$GEN" text >text reads no file.
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 
-# What comes after this second is "now".
+# A time from this second on is "now".
 compare_epoch=$EPOCHSECONDS
 
 # The names that commands may call either program by.
 compare_names=(gzip gunzip zcat gzcat uncompress)
 
-# The four hooks that Bats calls are here; a test file that loads this needs a make_inputs().
+# Bats calls the four hooks below.  A test file that loads this defines make_inputs.
 
-# Makes the directories "theirs" and "ours" of the programs' names, and has the files from
-# make_inputs in $inputs.
+# Makes the directories "theirs" and "ours", which have the programs' names, and calls make_inputs
+# in the directory $inputs.
 setup_file() {
     local tool program theirs
     if ! theirs=$(command -v gzip) ||
@@ -75,7 +75,7 @@ setup_file() {
             if [ $tool = ours ] || [ "$name" = gzip ]; then
                 ln -s "$program" "$compare_base/$tool/$name"
             else
-                # gzip leaves its other names to scripts, which call it by its own.
+                # gzip's other names are scripts, which call it by its own name.
                 compare_script "$theirs" "$name" >"$compare_base/theirs/$name"
                 chmod 755 "$compare_base/theirs/$name"
             fi
@@ -89,7 +89,7 @@ setup_file() {
     )
 }
 
-# compare_script GZIP NAME: prints a script that is what GZIP is by that name.
+# compare_script GZIP NAME: prints a script that does what GZIP does by that name.
 compare_script() {
     local options=-d
     case $2 in
@@ -106,15 +106,15 @@ compare_version_is_right() {
     [ "$name" = gzip ] && [ "$((${major:-0} * 1000 + ${minor%%[!0-9]*}))" -ge 1012 ]
 }
 
-# Says how many comparisons there were.
+# Prints how many comparisons there were.
 teardown_file() {
     local all failed meant
     [ -e "$compare_base/count" ] || return 0
     all=$(wc -l <"$compare_base/count")
     failed=$(grep -c '^not' "$compare_base/count")
     meant=$(grep -c '^meant' "$compare_base/count")
-    echo "# ${BATS_TEST_FILENAME##*/}: $all comparisons with gzip, $((all - failed - meant)) hold," \
-        "$meant differ as is meant, $failed differ" >&3
+    echo "# ${BATS_TEST_FILENAME##*/}: $all comparisons with gzip," \
+        "$((all - failed - meant)) hold, $meant differ as is meant, $failed differ" >&3
 }
 
 setup() {
@@ -129,14 +129,15 @@ teardown() {
     compare_queued
 }
 
-# Makes the comparisons that were taken note of.  Those that fail are in the file "verdict" then.
+# Makes the queued comparisons.  Afterwards, the file "verdict" lists the failed ones.
 compare_queued() {
     local i tree
     local -A groups=()
     [ ${#compare_queue[@]} -gt 0 ] || return 0
     compare_round=$((compare_round + 1))
+    : >"$BATS_TEST_TMPDIR/done"
     (
-        # Bats would look at every command.
+        # Bats' traps would run at every command.
         trap - DEBUG ERR EXIT
         set +eETu
         exec 3>&-
@@ -149,6 +150,9 @@ compare_queued() {
             compare_group "${tree%% *}" "${tree#* }" ${groups[$tree]}
         done
     )
+    # "done" has a line for each comparison.  Without this check, a comparison not made would pass.
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/done")" -eq $((${#compare_queue[@]} / 4)) ] ||
+        echo "not all comparisons were made" >>"$BATS_TEST_TMPDIR/verdict"
     cat "$BATS_TEST_TMPDIR/verdict"
     [ ! -s "$BATS_TEST_TMPDIR/verdict" ]
 }
@@ -178,8 +182,8 @@ compare_later() {
     done
 }
 
-# The files that most trees are made of, in the current directory; theirs have times long past, but
-# were read just now, so that reading them again changes no times.
+# Makes the files that most trees are made of, in the current directory.  They have old times of
+# change and new times of access, so reading them again changes no times.
 common_inputs() {
     "$GEN" text 4000 >text
     "$GEN" source 1500 >other
@@ -198,7 +202,9 @@ common_inputs() {
     touch -m -d '2005-06-07 08:09:10.5 UTC' {multi,junk,zeros,cut,crc,length,plain}.gz
 }
 
-# Trees.  take FILE...: these of $inputs, NAME=FILE: as NAME.
+# --- Trees ---
+
+# take FILE...: copies these files of $inputs; NAME=FILE copies FILE as NAME.
 take() {
     local f
     for f; do
@@ -220,7 +226,7 @@ two_compressed() {
     chmod 640 text.gz
 }
 
-# Runs a program as a user who is not root, whom access rights do not bind.
+# as_user COMMAND...: runs it as another user than root, for whom access rights do not count.
 as_user() {
     if [ "$(id -u)" -ne 0 ]; then
         "$@"
@@ -229,18 +235,18 @@ as_user() {
     fi
 }
 
-# For a test in which commands run so; the tree function gives the files away.
+# Skips the test if as_user cannot work.  The tree's function has to give the files to that user.
 needs_user() {
     as_user test -x "$GZLZSS" 2>/dev/null || skip "cannot become another user"
     as_user test -x "$compare_base/ours/gzip" 2>/dev/null || skip "another user cannot get here"
 }
 
-# on_terminal COMMAND [TYPED]: runs it on a terminal of its own, with what is typed there (^D if
-# nothing is said), and prints what shows there, without carriage returns, and without the
-# terminal's echo: that comes before or after what the program says.
+# on_terminal COMMAND [TYPED]: runs the command on a terminal of its own, types TYPED (by default
+# ^D) and prints what the terminal shows.  It leaves out carriage returns and, as the terminal's
+# echo may come before or after the program's output, the letters that are typed.
 on_terminal() {
     local status=0 shown=$BATS_TEST_TMPDIR/shown
-    # script waits when its input ends, but this has no end.
+    # script waits when its input ends; this FIFO never ends.
     mkfifo typed
     exec 8<>typed
     rm typed
@@ -260,12 +266,12 @@ needs_terminal() {
     script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "script does not work here"
 }
 
-# Makes `gzip` and its other names theirs or ours.
+# compare_with theirs|ours: makes `gzip` and its other names GNU gzip or gzlzss.
 compare_with() {
     PATH=$compare_base/$1:${PATH#"$compare_base"/*:}
 }
 
-# compare_group HOW TREE INDEX...: makes these comparisons of the queue.
+# compare_group HOW TREE INDEX...: makes the comparisons with these indexes in the queue.
 compare_group() {
     local how=$1 tree=$2 tool i k=0 depth=1 leaf base command differences
     local -a status=()
@@ -273,7 +279,7 @@ compare_group() {
     shift 2
     compare_groups=$((${compare_groups-0} + 1))
     base=$BATS_TEST_TMPDIR/$compare_round.$compare_groups
-    # Trees have numbers, theirs even and ours odd, of so many bits, each of which is a directory.
+    # Trees have numbers of `depth` bits: even for theirs, odd for ours.  Each bit is a directory.
     while [ "$how" = each ] && [ $((1 << depth)) -lt $(($# * 2)) ]; do
         depth=$((depth + 1))
     done
@@ -288,7 +294,7 @@ compare_group() {
     if [ -s out/tree ]; then
         { echo "This is no tree: $tree" && cat out/tree; } >>"$BATS_TEST_TMPDIR/verdict"
     fi
-    # Copies, twice as many in each round.
+    # Each round doubles the number of copies.
     while [ "$leaf" != tree ]; do
         cp -a "$leaf" "${leaf%0}1"
         leaf=${leaf%/0}
@@ -323,7 +329,7 @@ compare_group() {
     done
 }
 
-# The name of the tree number $1, to $leaf.
+# compare_leaf NUMBER: sets $leaf to that tree's name.
 compare_leaf() {
     local bit
     leaf=tree
@@ -332,37 +338,39 @@ compare_leaf() {
     done
 }
 
-# Whether this is a command in which a difference is meant: the list above.
+# True if this command differs on purpose: the list at the top, and some special cases.
 compare_is_meant() {
     case "$tree; $command" in
-    # Standard input after a file: gzip stores a name for it, "stdin".
+    # Standard input after a file: gzip stores "stdin" as its name.
     *'gzip'*' - '*) ;;
     # A link to its own output: gzip destroys the file.
     'taken; gzip -'*'f'*' self') ;;
-    # A stored name that is empty, ends with a slash, or is that of the input itself.
+    # A stored name that is empty, ends with a slash, or is the input's own.
     "stored_name ''; "* | "stored_name '/'; "* | "stored_name 'b/'; "*) ;;
     "stored_name 'a.gz'; gzip -dNf a.gz" | 'stored_name a.gz; gzip -dNf a.gz') ;;
-    # Compressed data that is compressed again; more reports, sorted into the others.
+    # Compressed data that is compressed again; more reports, which are sorted among the others.
     'forest; timeout 9 gzip -r'*'f '* | 'forest; timeout 9 gzip -rvv '*) ;;
-    # A FIFO that nobody has opened to write yet: gzip takes it for empty.
+    # A FIFO that is not open for writing yet: gzip takes it for empty.
     'menagerie; timeout 5 gzip -'*' fifo' | 'menagerie; exec 9<>fifo;'*) ;;
     # A suffix with a slash in it.
     *'gzip -dfS x/y fx/y' | *'gzip -dfS ../x f../x' | *'gzip -dfS ./ f./') ;;
-    # Where in the output compressed data ends; a ratio of data that is only copied.
-    *'grep -aobe'* | 'take text text.gz junk.gz zeros.gz cut.gz empty random multi.gz plain.gz; printf'*) ;;
-    # Paths of more than 1023 bytes, and gzip's other names, which it leaves to scripts.
+    # The place where compressed data ends in the output; the ratio of data that is only copied.
+    *'grep -aobe'*) ;;
+    'take text text.gz junk.gz zeros.gz cut.gz empty random'*'multi.gz plain.gz; printf'*) ;;
+    # Paths of more than 1023 bytes, and gzip's other names, which are scripts.
     *p/p/p/p/p/p/p/p* | *./////////* | *'(exec -a '*) ;;
     # The root directory.
     'odd_names; gzip /' | 'odd_names; gzip -d /') ;;
-    # Something wrong with a member after the first, or with a .Z: gzip removes the input.
+    # An error in a member after the first, or in a .Z: gzip removes the input.
     'take second_method.gz; gzip -d'* | *'\037\213x'*' | with_tail '*) ;;
-    # Damaged data: more of what is before the damage may come out, and matches that reach before
-    # the data's start are told as what they are.
+    # Damaged data: gzlzss may write more of the data before the damage, and reports matches that
+    # reach before the data's start.
     *'head -c '*' | gzip -dc' | *'flip '*' | gzip -'* | 'flipped '*'; gzip -dc'*' flip-255-'*) ;;
-    # Levels, and other options of our own.
+    # gzlzss's own levels and options.
     *'-12'* | *"GZIP='-10'"* | *"GZIP='--bytes'"* | *' --p '* | *'-b ""'* | *'-dbx '*) ;;
-    # What could not be written is a list, or help, to the standard output.
-    *'gzip -l'*'>/dev/full' | *'gzip -l'*'>&-'* | *'gzip -l'*'1</dev/null'* | *'gzip -l big.gz)'*) ;;
+    # Errors in writing a list, or help, to standard output.
+    *'gzip -l'*'>/dev/full' | *'gzip -l'*'>&-'* | *'gzip -l'*'1</dev/null'*) ;;
+    *'gzip -l big.gz)'*) ;;
     *'gzip -h '* | *'gzip -V '* | *'gzip -L >/dev/full') ;;
     # Compressed data cut off in a pipe, shown on a terminal, or compressed again.
     *'gzip '*' | dd bs=1 count=40000 status=none' | *"on_terminal 'gzip "*c*) ;;
@@ -371,10 +379,11 @@ compare_is_meant() {
     esac
 }
 
-# Comparison number $i, of the trees number $k and $k + 1.  What differs goes to the verdict.
+# Makes comparison $i, of the trees $k and $k + 1.  Differences go to the verdict.
 compare_one() {
     local theirs ours
     differences=
+    echo >>"$BATS_TEST_TMPDIR/done"
     command=${compare_queue[i + 2]}
     [ "${status[0]}" -eq "${status[1]}" ] ||
         differences="exit status ${status[0]} and ${status[1]}"$'\n'
@@ -383,7 +392,7 @@ compare_one() {
     compare_leaf $((k + 1))
     ours=$leaf
     compare_messages
-    # The tree of commands that ran in turn is that of the last.
+    # Commands that ran in turn share a tree: compare it after the last.
     if [ "$how" = each ] || [ ${#status[@]} -eq 2 ]; then
         compare_trees
     fi
@@ -404,18 +413,21 @@ compare_one() {
     } >>"$BATS_TEST_TMPDIR/verdict"
 }
 
-# compare_as WHAT COMMAND...: adds to $differences how the command prints theirs and ours.
+# compare_as STREAM COMMAND...: adds to $differences a diff of what the command prints for theirs
+# and ours.
 compare_as() {
     local what=$1
     shift
-    differences+="$what:"$'\n'$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
+    differences+="$what:"$'\n'
+    differences+=$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
 }
 
-# Whether both have the same in this stream.  Text needs no program to tell that; with a null byte
-# in it, where read ends in success, it is not text.
+# compare_equal STREAM: true if both wrote the same to it.  Text is compared without a program.  If
+# `read` succeeds, the stream has a null byte and is not text.
 compare_equal() {
     local theirs ours
-    if IFS= read -r -d '' theirs <"out/$i.theirs.$1" || IFS= read -r -d '' ours <"out/$i.ours.$1"; then
+    if IFS= read -r -d '' theirs <"out/$i.theirs.$1" ||
+        IFS= read -r -d '' ours <"out/$i.ours.$1"; then
         cmp -s "out/$i.theirs.$1" "out/$i.ours.$1"
     else
         [ "$theirs" = "$ours" ]
@@ -423,8 +435,7 @@ compare_equal() {
 }
 
 compare_messages() {
-    # Where a link to a directory above goes round and round, the fortieth time or the one after
-    # ends.
+    # A link to its own directory: the programs stop at the 40th round, or one later.
     if [ "$tree" = forest ]; then
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi
@@ -432,8 +443,9 @@ compare_messages() {
         return 0
     fi
     compare_equal stderr && return
-    # What -vv says more is meant.
-    sed -i -E '/: (GPU not used: |a GPU failed or could not be used: |[0-9]+ segments?[:,;] )/d' "out/$i.ours.stderr"
+    # gzlzss's -vv says more on purpose.
+    sed -i -E '/: (GPU not used: |a GPU failed or could not be used: |[0-9]+ segments?[:,;] )/d' \
+        "out/$i.ours.stderr"
     compare_equal stderr && return
     if [ "${compare_queue[i + 3]}" = any ] || compare_makes_data; then
         compare_but_sizes stderr || compare_as stderr compare_without_sizes
@@ -454,7 +466,7 @@ compare_stdout() {
     compare_compressed "$theirs" "$ours" || compare_as stdout cat
 }
 
-# Whether the command compresses before it reports.
+# True if the command may report on data that it compressed.
 compare_makes_data() {
     case $command in
     'gzip -d'* | 'gzip -l'* | 'gzip -t'* | gun* | zcat* | 'cat '*) return 1 ;;
@@ -465,24 +477,24 @@ compare_but_sizes() {
     cmp -s <(compare_without_sizes "out/$i.theirs.$1") <(compare_without_sizes "out/$i.ours.$1")
 }
 
-# The ratios of -v and -l, and the numbers before them, which are -l's sizes.
+# Replaces the ratios of -v and -l, and the two sizes of -l before them.
 compare_without_sizes() {
     sed -E -e 's/ *-?[0-9]+\.[0-9]%/ RATIO/g' -e 's/ +[0-9]+( +[0-9]+ RATIO)/ SIZE\1/' "$@"
 }
 
-# Reads all trees at once: to $entries what is known of each path, and to $lists the same of each
-# tree, in one string, with // after each path and all about it (there is no // in a path).
+# Reads all trees at once.  entries[PATH] is a description of each path.  lists[TREE] is a string of
+# all paths of a tree and their descriptions, with // after each (no path has // in it).
 compare_read_trees() {
     local path type mode owner links changed read target sum top=$((4 + 2 * depth)) text
     local -A sums=()
-    # First, since reading a file changes its time of access.
+    # This comes first, since reading a file changes its time of access.
     find tree -mindepth "$depth" -printf '%p\0%y %m %U:%G %n %T@ %A@ %l\0' >out/entries
     while IFS= read -r -d '' text; do
         sums[${text:42}]=${text:0:40}
     done < <(find tree -type f -exec sha1sum -z {} + 2>/dev/null)
     while IFS= read -r -d '' path &&
         IFS=' ' read -r -d '' type mode owner links changed read target; do
-        # Directories' numbers of links and times of access are the file system's business.
+        # Directories' numbers of links and times of access depend on the file system.
         [ "$type" != d ] || links=- read=-
         [ "$type" = f ] || read=-
         ! compare_is_now "$changed" || changed=now
@@ -494,7 +506,7 @@ compare_read_trees() {
     return 0
 }
 
-# Whether a time is since the start.
+# compare_is_now TIME: true if it is after the start of the tests.
 compare_is_now() {
     local seconds=${1%%.*}
     [[ $seconds != - && $seconds -ge $compare_epoch && $seconds -le $((compare_epoch + 100000)) ]]
@@ -507,7 +519,7 @@ compare_trees() {
         name=${rest%%//*}
         rest=${rest#*//*//}
         a=${entries[$theirs$name]} b=${entries[$ours$name]-}
-        # Before an error ends it, more files may have been read, if not worked on.
+        # If an error ended a command, it may have read files that it did not process.
         if $compare_ended; then
             a=${a/ read=* /} b=${b/ read=* /}
         fi
@@ -528,7 +540,7 @@ compare_trees() {
     done
 }
 
-# Both files are in gzip's format with the same header and the same data.
+# compare_compressed FILE FILE: true if both are in gzip's format, with equal headers and data.
 compare_compressed() {
     local a b
     a=$(compare_header "$1") && b=$(compare_header "$2") && [ "$a" = "$b" ] || return 1
@@ -537,8 +549,8 @@ compare_compressed() {
     [ "$a" = "$b" ]
 }
 
-# The header's bytes in hexadecimal, the name included.  A time since the start, that of a file that
-# the command itself has made, is "now": a second may end between the two programs.
+# Prints the header's bytes in hexadecimal, with the name.  The time of a file that the command
+# itself made is "now", as a second may end between the two programs.
 compare_header() {
     local bytes i end=20
     bytes=$(od -A n -v -t x1 -N 1100 "$1")

@@ -17,19 +17,19 @@ setup() {
     touch plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz
 }
 
-# Makes COMPREPLY for the words given, the last of them being completed.  Bash takes "=" for a word
-# of its own.
+# complete_words WORD...: fills COMPREPLY for these words, of which the last is being completed.
+# For Bash, "=" is a word.
 complete_words() {
     # shellcheck source=/dev/null
     . "$srcdir/completions/bash/gzlzss"
     COMP_WORDS=("$@")
     COMP_CWORD=$(($# - 1))
     COMPREPLY=()
-    # The status means nothing.  (compopt works only while Readline completes.)
+    # Ignore the status: compopt works only while Readline completes.
     _gzlzss || true
 }
 
-# offers WORD...: COMPREPLY has these words, in any order.
+# offers WORD...: COMPREPLY has exactly these words, in any order.
 offers() {
     local got expected
     got=$(printf '%s\n' "${COMPREPLY[@]}" | sed '/^$/d' | sort)
@@ -95,7 +95,7 @@ offers() {
     offers 'with space.txt'
     complete_words gzlzss -S .xyz ''
     offers plain.txt 'with space.txt' archive.zip sub
-    # To standard output, all can be.
+    # With -c, all files are offered.
     complete_words gzlzss -c ''
     offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
     complete_words gzlzss -p 2 --stdout p
@@ -113,7 +113,7 @@ offers() {
     offers packed.gz old.Z mail.tgz sub
     complete_words /usr/bin/gunzlzss -k p
     offers packed.gz
-    # A zip file's name is none to take a suffix from.
+    # .zip is no suffix that decompression takes away.
     for words in "-t" "-cd" "--list" "-d --stdout" "-vl" "-d -S .zip" "-dS.zip" "-d --suffix=.zip" \
         "-d --suffix = .zip"; do
         # shellcheck disable=SC2086
@@ -124,7 +124,7 @@ offers() {
     offers packed.gz old.Z mail.tgz archive.zip sub
     complete_words gzlzsscat -f ''
     offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
-    # What a value's letters say is not meant.
+    # The letters of an option's value are no options.
     complete_words gzlzss -Sd p
     offers plain.txt
 }
@@ -138,7 +138,8 @@ offers() {
 }
 
 @test "bash: the three names are registered" {
-    bash -c ". '$srcdir/completions/bash/gzlzss' && complete -p gzlzss gunzlzss gzlzsscat" >registered
+    bash -c ". '$srcdir/completions/bash/gzlzss' && complete -p gzlzss gunzlzss gzlzsscat" \
+        >registered
     [ "$(wc -l <registered)" -eq 3 ]
 }
 
@@ -167,7 +168,7 @@ fish_offers() {
     fish_offers 'gzlzsscat -f --ke' --keep
 }
 
-# What zsh gives to _arguments, the function that does the rest.
+# zsh_arguments NAME: prints what zsh passes to _arguments, the function that does the rest.
 zsh_arguments() {
     zsh -f -c "
         _arguments() { print -rl -- \"\$@\" }
@@ -176,13 +177,13 @@ zsh_arguments() {
         source '$srcdir/completions/zsh/_gzlzss'"
 }
 
-# zsh_files SERVICE OPTION...: what zsh offers as files, with these options in front.
+# zsh_files NAME OPTION...: prints the files that zsh offers after these options.
 zsh_files() {
     local service=$1
     shift
     zsh -f -c "
         setopt extendedglob nullglob
-        # The pattern, or all.
+        # The pattern, or all files.
         _files() { print -rl -- \${~\${2:-*}} }
         _arguments() { : }
         source '$srcdir/completions/zsh/_gzlzss'
@@ -195,7 +196,7 @@ zsh_files() {
 @test "zsh: numbers of threads" {
     have zsh || skip "zsh is not installed"
     for option in -p -T; do
-        # The last part of an option's line is what _arguments evaluates for its value.
+        # At the end of an option's line is the code that _arguments evaluates for its value.
         zsh_arguments gzlzss | sed -nE "s/.*\)$option\+\[.*:\((.*)\)$/print -l -- \1/p" >evaluated
         zsh -f ./evaluated | cmp - <(seq "$(getconf _NPROCESSORS_ONLN)")
     done
@@ -216,5 +217,6 @@ zsh_files() {
     [ "$(zsh_files gunzlzss)" = "mail.tgz old.Z packed.gz " ]
     [ "$(zsh_files gzlzsscat)" = "archive.zip mail.tgz old.Z packed.gz " ]
     [ "$(zsh_files gzlzss --test)" = "archive.zip mail.tgz old.Z packed.gz " ]
-    [ "$(zsh_files gzlzss -c)" = "archive.zip mail.tgz old.Z other.xyz packed.gz plain.txt sub with space.txt " ]
+    [ "$(zsh_files gzlzss -c)" = \
+        "archive.zip mail.tgz old.Z other.xyz packed.gz plain.txt sub with space.txt " ]
 }

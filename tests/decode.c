@@ -1,12 +1,12 @@
 /*
- * decode.c - decompresses as gzip does, with all that compat/status.h says there is to say
+ * decode.c - decompresses like gzip, and prints everything that compat/status.h reports
  *
  *     decode -c FILE...    as gzip -dc      decode -t FILE...    as gzip -t
  *     decode -f FILE...    as gzip -dcf     decode -l FILE...    as gzip -lv, without the time
  *
- * Each FILE is decompressed from a read to the next, messages are gzip's, byte for byte, and so are
- * the exit status and which FILEs are not looked at any more after an error.  tests/formats.bats
- * compares.  Unlike gzip, -t and -l here mean -v as well only for the rows.
+ * FILEs are decompressed as they are read.  Messages, the exit status, and the FILEs left out after
+ * an error are gzip's, byte for byte; tests/formats.bats compares them.  Unlike gzip, -t and -l
+ * here include -v only for the rows.
  */
 #include "config.h"
 
@@ -77,7 +77,7 @@ static bool decode(const char *name, char mode, int *exit_status)
         else if (*exit_status == 0)
             *exit_status = 2;
     }
-    /* Of what is followed by garbage or zeros, gzip shows nothing. */
+    /* If garbage or zeros follow, gzip shows nothing. */
     if (mode == 'l' && !gz_status_is_error(status, true) && status != GZ_TRAILING_GARBAGE &&
         !info.zeros_follow)
         print_row(&info);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# decompress.bats - compressed files as they come: several members, padding, garbage, damage; and
-# that all is said and done as by GNU gzip, where that is installed
+# decompress.bats - several members, padding, garbage and damage: gzlzss does and says what GNU gzip
+# does
 
 load helpers
 
-# The good and bad files of all tests, in "case": they are made once, and each test has a copy.
+# Makes the good and bad files of all tests, in "case", once; each test gets a copy.
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     mkdir case
@@ -21,8 +21,8 @@ setup_file() {
     : >empty.gz
     cp plain text.gz
     size=$(wc -c <good.gz)
-    # Where a file may break off: in the magic number, the header, the name, at the start of the
-    # data, in it, before, in and at the end of the trailer.
+    # The file breaks off in the magic number, the header, the name, at the start of the data, in
+    # the data, and before, in and at the end of the trailer.
     for n in 1 2 5 10 12 16 17 100 $((size / 2)) $((size - 9)) $((size - 8)) $((size - 5)) \
         $((size - 4)) $((size - 1)); do
         head -c "$n" good.gz >"cut-$n.gz"
@@ -41,7 +41,7 @@ setup() {
     cp -a "$BATS_FILE_TMPDIR/case" .
 }
 
-# damage FROM OFFSET BYTES TO: a copy with other bytes there.
+# damage FROM OFFSET BYTES TO: makes a copy with other bytes at the offset.
 damage() {
     cp "$1" "$4"
     # shellcheck disable=SC2059 # The bytes are escapes.
@@ -50,7 +50,7 @@ damage() {
 }
 
 @test "extra fields are told of once a file, however many members have one" {
-    # As bgzip makes them: members with an extra field of six bytes; an empty one is the last.
+    # As bgzip makes them: members with an extra field of six bytes, and an empty one at the end.
     local i some=50 name=${GZLZSS##*/}
     block='\037\213\010\004\0\0\0\0\0\003\006\0BC\002\0%b%b'
     # shellcheck disable=SC2059 # It is a format.
@@ -81,12 +81,12 @@ damage() {
 @test "members one after another" {
     cat case/plain case/other case/plain >expected
     "$GZLZSS" -dc case/three.gz | cmp - expected
-    # shellcheck disable=SC2002 # It is to be a pipe.
+    # shellcheck disable=SC2002 # The input has to be a pipe.
     cat case/three.gz | "$GZLZSS" -d | cmp - expected
     "$GZLZSS" -t case/three.gz
     "$GZLZSS" -d case/three.gz
     cmp case/three expected
-    # And a great many small ones.
+    # Also many small members.
     for n in $(seq 100); do
         "$GEN" text "$n" >part
         "$GZLZSS" <part >>many.gz
@@ -114,6 +114,8 @@ damage() {
 }
 
 @test "a file that breaks off is an error and leaves no output" {
+    local f n size
+    size=$(wc -c <case/good.gz)
     for f in case/cut-*.gz case/empty.gz; do
         ends_with 1 "$GZLZSS" -d "$f"
         [ -s stderr ]
@@ -121,8 +123,13 @@ damage() {
         [ -e "$f" ] || fail "$f is gone"
         ends_with 1 "$GZLZSS" -t "$f"
         ends_with 1 "$GZLZSS" -dc "$f"
-        # What does come out is right as far as it goes.
+        # The output so far is right.
         cmp -n "$(wc -c <stdout)" stdout case/plain
+    done
+    # If only the trailer is incomplete, all data comes out.
+    for n in 8 5 4 1; do
+        ends_with 1 "$GZLZSS" -dc "case/cut-$((size - n)).gz"
+        cmp stdout case/plain
     done
 }
 
@@ -138,14 +145,14 @@ damage() {
     done
 }
 
-# With sanitizers, tests/fuzz/mutate does that to all formats.
+# With sanitizers, tests/fuzz/mutate does this with all formats.
 @test "a damaged byte anywhere is noticed" {
     without_sanitizers
-    # Small, so that each byte of it can be tried: whatever the flipped bit does, the output is the
-    # same as before or an error is reported.
+    # The file is small, so that each byte can be tried.  With any flipped bit, the output stays the
+    # same or there is an error.
     "$GEN" source 300 >small
     "$GZLZSS" -nc small >small.gz
-    # In octal, and made of that without a process for each step: there are many.
+    # Build the file from octal numbers, without a process for each step: there are many steps.
     mapfile -t bytes < <(od -A n -v -t o1 -w1 small.gz | tr -d ' ')
     [ "${#bytes[@]}" -eq "$(wc -c <small.gz)" ]
     for ((i = 10; i < ${#bytes[@]}; i++)); do
@@ -156,7 +163,7 @@ damage() {
             cmp out small
         fi
     done
-    # What was made so is the file, but for the last byte.
+    # The file made so differs from the original in the last byte alone.
     ! cmp -s damaged.gz small.gz || fail "nothing was damaged"
     cmp -n $((${#bytes[@]} - 1)) damaged.gz small.gz
 }
@@ -218,7 +225,7 @@ damage() {
     all_same_as_gzip '$TOOL -tv padded.gz 2>/dev/null' '$TOOL -dv padded.gz 2>/dev/null'
 }
 
-# gzip stops at such a file and does not go on to the next; we do.
+# gzip stops at such a file; gzlzss goes on to the next.
 # shellcheck disable=SC2016
 @test "as gzip: files that break off" {
     all_same_as_gzip 'for f in cut-*.gz empty.gz; do $TOOL -d $f; echo $? >&2; done' \
@@ -226,7 +233,7 @@ damage() {
         '$TOOL -t cut-100.gz' '$TOOL -t <cut-17.gz' '$TOOL -d good.gz cut-100.gz'
 }
 
-# gzip has two lines for data of which both the CRC and the length are wrong; we have one.
+# gzip prints two lines if both the CRC and the length are wrong; gzlzss prints one.
 # shellcheck disable=SC2016
 @test "as gzip: damaged files" {
     all_same_as_gzip '$TOOL -d magic.gz' '$TOOL -t magic.gz' '$TOOL -d <magic.gz' \
@@ -237,8 +244,8 @@ damage() {
         '$TOOL -tv good.gz crc.gz 2>/dev/null' '$TOOL -tv garbage.gz good.gz 2>/dev/null'
 }
 
-# Each is right but for one code, of which some patterns mean nothing: "aa" with its CRC and length.
-# ISA-L decodes them all.
+# Each file holds "aa" with the right CRC and length.  In all but the first, one code is incomplete:
+# some bit patterns have no meaning.  ISA-L decodes them all.
 # shellcheck disable=SC2016
 @test "as gzip: codes that are not complete" {
     for name in complete literals distances lengths; do
@@ -248,8 +255,8 @@ damage() {
         distances) data='\005\300\201\000\000\000\000\200\040\326\374\045\232' ;;
         lengths) data='\005\300\201\014\000\000\000\000\060\326\372\113\064\004' ;;
         esac
-        printf '\037\213\010\000\000\000\000\000\000\003%b\327\031\212\007\002\000\000\000' "$data" \
-            >"case/$name.gz"
+        printf '\037\213\010\000\000\000\000\000\000\003%b\327\031\212\007\002\000\000\000' \
+            "$data" >"case/$name.gz"
         run "$GZLZSS" -dc "case/$name.gz"
         if [ "$name" = complete ]; then
             [ "$status" -eq 0 ]
@@ -264,11 +271,12 @@ damage() {
         '$TOOL -tv complete.gz lengths.gz' '$TOOL -d lengths.gz good.gz'
 }
 
-# It is wrong before the input ends, or the input ends before that is certain.  zlib would want more of it.
+# The data is wrong before the input ends, or the input ends before that is certain.  zlib would ask
+# for more input.
 # shellcheck disable=SC2016
 @test "as gzip: a block without any code" {
     local bytes n
-    # Dynamic blocks that say that no symbol of the code lengths has a code: 4 symbols, and 19.
+    # Dynamic blocks in which no symbol of the code lengths has a code: with 4 symbols, and with 19.
     for bytes in '\144\000\000' '\144\340\001'; do
         for n in $(seq 0 70); do
             printf '\037\213\010\000\060\060\060\060\060\060%b' "$bytes" >"case/cut-$n.gz"
@@ -298,9 +306,9 @@ damage() {
         '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
 }
 
-# gzip goes on, and finds the wrong checksum only (man gzlzss, DIFFERENCES).
+# gzip goes on and finds only that the checksum is wrong (man gzlzss, DIFFERENCES).
 @test "data that refers to bytes before their start is invalid there" {
-    # A fixed block: the letter a, three bytes from two bytes back, and its end.
+    # A fixed block: the letter a, a match of three bytes at distance two, and the end of the block.
     printf '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\x42\0\0\0\0\0\x04\0\0\0' >far.gz
     local status=0
     "$GZLZSS" -dc far.gz >out 2>err || status=$?

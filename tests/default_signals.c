@@ -1,11 +1,11 @@
 /*
- * default_signals.c - runs a command with every signal as it is by default
+ * default_signals.c - runs a command with all signals as they are by default
  *
  *     default_signals COMMAND [ARGUMENT...]
  *
  * A process that starts with a signal ignored (under nohup, as a background job of a script, from
- * Python) passes that on, and a shell cannot undo it with trap.  The tests send signals, close
- * pipes and set limits, and must see what users see.
+ * Python) passes that on, and a shell's trap cannot undo it.  The tests send signals, close pipes
+ * and set limits, and must see the same as users.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# docs.bats - the manual page and the completions have the options that the command has, and no
-# others
+# docs.bats - the manual pages and the completions have the command's options, and no others; the
+# documents' links lead somewhere
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
 load helpers
 
 # Options that the command takes and --help does not list.  The manual page has to have them; the
-# completions need not.
+# completions may.
 unlisted='ascii silent to-stdout uncompress'
 unlisted_letters='H M a m'
 
@@ -18,22 +18,22 @@ setup() {
     "$GZLZSS" --help >help
 }
 
-# Sorts the words on standard input, one a line.
+# Sorts the words on standard input, and prints one a line.
 sorted() {
     tr -s ' ' '\n' | sed '/^$/d' | LC_ALL=C sort -u
 }
 
-# Prints those of the words in $1 that are not in $2.
+# without WORDS OTHERS: prints the words that are not in OTHERS.
 without() {
     comm -23 <(echo "$1" | sorted) <(echo "$2" | sorted)
 }
 
-# The names of long options, without the dashes, in --help, ...
+# The functions below print the names of long options, without dashes: first those in --help.
 in_help() {
     sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help
 }
 
-# ... in the entries of the manual page's list, without arguments, ...
+# Those in the entries of the manual page's list, without arguments.
 entries_in_man() {
     sed -nE 's/^\.It Fl //p' "$man" | sed -E -e 's/ Ar [A-Za-z]+//g' -e 's/ Ns = Ns//g' \
         -e 's/ ,|Fl //g' | tr ' ' '\n'
@@ -43,13 +43,13 @@ in_man() {
     entries_in_man | sed -n 's/^-//p'
 }
 
-# ... and in the completions.
+# Those in the completions.
 in_bash() {
     # shellcheck source=/dev/null
     (. "$completions/bash/gzlzss" && _gzlzss_options --) | sed -nE 's/^--([a-z-]+)=?$/\1/p'
 }
 
-# In front of the options in braces are those that they exclude.
+# Before the options in braces stand the options that they exclude.
 in_zsh() {
     sed -n '/_arguments/,$p' "$completions/zsh/_gzlzss" | sed "s/'([^)]*)//" |
         sed -nE "s/^ *[^[]*--([a-z-]+).*/\1/p"
@@ -67,8 +67,8 @@ letters_in_man() {
     entries_in_man | grep -x '[A-Za-z]'
 }
 
-# documents WHAT FOUND REQUIRED ALLOWED: FOUND has all words of REQUIRED, and none but these and
-# those of ALLOWED.
+# documents WHAT FOUND REQUIRED ALLOWED: FOUND has all words of REQUIRED, and no other words than
+# these and those of ALLOWED.
 documents() {
     local missing wrong
     [ -n "$2" ] || fail "found no option in $1"
@@ -94,7 +94,7 @@ documents() {
     documents "$completions/fish/gzlzss.fish" "$(in_fish)" "$listed" "$unlisted"
 }
 
-# accepted OPTION: with it, and a value if it wants one, the command goes on to do what --help says.
+# accepted OPTION: with this option, and a value if it takes one, --help still works.
 accepted() {
     "$GZLZSS" "$1" --help >stdout 2>stderr || "$GZLZSS" "$1" 1 --help >stdout 2>stderr
 }
@@ -120,7 +120,7 @@ accepted() {
 
 @test "what names the last level names this one" {
     local last all unsaid=()
-    # says FILE PATTERN: one of its lines does.
+    # says FILE PATTERN: notes it in "unsaid" if no line of the file matches.
     says() {
         grep -q -e "$2" "$srcdir/$1" || unsaid+=("$1: $2")
     }
@@ -136,18 +136,22 @@ accepted() {
 
 @test "the manual pages are clean" {
     have mandoc || skip "mandoc is not installed"
-    # Ignore whether the manuals that they refer to are installed, and that .Os, which fills the footer,
-    # names gzlzss and its version.
+    # Ignore whether the manuals that they refer to are installed, and that .Os, which fills the
+    # footer, names gzlzss and its version.
     mandoc -T lint "$srcdir"/man/*.[13] 2>&1 |
-        grep -v 'referenced manual not found\|outdated mandoc.db\|explicitly specified: Os gzlzss ' >complaints ||
+        grep -v \
+            'referenced manual not found\|outdated mandoc.db\|explicitly specified: Os gzlzss ' \
+            >complaints ||
         true
     [ ! -s complaints ] || fail "$(cat complaints)"
 }
 
 @test "every file that names the version names the same one" {
     sh "$srcdir/build-aux/version.sh" || fail "see docs/releasing.md"
-    "$GZLZSS" --version | head -n 1 | grep -q -w -F "$(sed -n 's/^#define GZLZSS_VERSION_STRING "\(.*\)"$/\1/p' \
-        "$srcdir/include/gzlzss.h")" || fail "$("$GZLZSS" --version)"
+    local version
+    version=$(sed -n 's/^#define GZLZSS_VERSION_STRING "\(.*\)"$/\1/p' "$srcdir/include/gzlzss.h")
+    [ -n "$version" ]
+    "$GZLZSS" --version | head -n 1 | grep -q -w -F "$version" || fail "$("$GZLZSS" --version)"
 }
 
 @test "the check of versions sees each place with another version" {
@@ -157,7 +161,8 @@ accepted() {
     cp "$srcdir"/include/gzlzss.h include
     cp "$srcdir"/man/*.[13] man
     echo 'gzlzss (0.2.0) unstable; urgency=medium' >debian/changelog
-    sed -i "1s/0.2.0/$(sed -n 's/^AC_INIT(\[gzlzss\], \[\(.*\)\]).*/\1/p' configure.ac)/" debian/changelog
+    sed -i "1s/0.2.0/$(sed -n 's/^AC_INIT(\[gzlzss\], \[\(.*\)\]).*/\1/p' configure.ac)/" \
+        debian/changelog
     sh "$srcdir/build-aux/version.sh" .
     # other FILE SCRIPT: with that change, the check fails, and its only line is about FILE.
     other() {
@@ -179,37 +184,40 @@ accepted() {
     done
 }
 
-# apt_lists prints the packages of each command in docs/building.md that installs some, a line each.
+# apt_lists: prints the packages of each command in docs/building.md that installs some, a line
+# each.
 apt_lists() {
     sed -n 's/^    sudo apt-get install //p' "$srcdir/docs/building.md"
 }
 
 @test "docs/building.md names the packages that the Debian package is built with, and no other" {
     [ -f "$srcdir/debian/control" ] || skip "there is no debian/ here"
-    # Without versions, architectures and profiles; debhelper-compat is a name of debhelper's.
+    # Without versions, architectures and profiles.  debhelper-compat is a name of debhelper's.
     sed -n '/^Build-Depends:/,/^[^ ]*$/ s/^ \([a-z0-9+.-]*\).*/\1/p' "$srcdir/debian/control" |
         sed 's/^debhelper-compat$/debhelper/' | sort >depends
     [ "$(wc -l <depends)" -ge 7 ] || fail "found in debian/control: $(cat depends)"
     [ "$(apt_lists | wc -l)" -eq 2 ] || fail "$(apt_lists)"
-    # The first list is what any build takes; dpkg-buildpackage itself comes with build-essential.
+    # The first list is what any build needs.  dpkg-buildpackage comes with build-essential.
     apt_lists | sed -n 1p | sorted >build
     apt_lists | sed -n 2p | sorted >package
     { echo build-essential; comm -23 depends build; } | sort | diff - package ||
         fail "debian/control (<) and docs/building.md (>) differ"
 }
 
-# links FILE prints the relative targets of its links, without anchors.
+# links FILE: prints the relative targets of its links, without anchors.
 links() {
     # shellcheck disable=SC2016 # The backquotes are Markdown's.
-    sed 's/`[^`]*`//g' "$srcdir/$1" | grep -o '](\([^)]*\))' | sed -e 's/^](//' -e 's/)$//' -e 's/#.*//' |
+    sed 's/`[^`]*`//g' "$srcdir/$1" | grep -o '](\([^)]*\))' |
+        sed -e 's/^](//' -e 's/)$//' -e 's/#.*//' |
         grep -v '^http' || true
 }
 
 @test "links between the documents lead to files" {
     local document target wrong=()
-    for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md docs/architecture.md \
-        docs/building.md docs/decompression.md docs/format.md docs/gpu.md docs/performance.md \
-        docs/releasing.md docs/testing.md bench/gpu-notes.md bench/levels.md bench/library.md bench/papers.md; do
+    for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md \
+        docs/architecture.md docs/building.md docs/decompression.md docs/format.md docs/gpu.md \
+        docs/performance.md docs/releasing.md docs/testing.md bench/gpu-notes.md bench/levels.md \
+        bench/library.md bench/papers.md; do
         for target in $(links "$document"); do
             [ -e "$srcdir/$(dirname "$document")/$target" ] || wrong+=("$document: $target")
         done

@@ -1,17 +1,15 @@
 /*
  * encode.c - makes files of the formats that gunzip reads, and damages them
  *
- * encode lzw BITS BLOCK CLEAR <DATA   .Z of up to BITS bits; BLOCK 1: block mode, and CLEAR
- * after
- *                                         so many codes, if not 0
+ *     encode lzw BITS BLOCK CLEAR <DATA   .Z of up to BITS bits; with BLOCK 1, in block mode, with
+ *                                         a CLEAR after every CLEAR codes, if that is not 0
  *     encode pack LIMIT <DATA             pack, with Huffman codes of up to LIMIT bits
- *     encode lzh ITEMS <DATA              compress -H, with so many items in a block
+ *     encode lzh ITEMS <DATA              compress -H, with ITEMS items in a block
  *     encode zip METHOD FLAGS <DATA       the first entry of a zip file
  *     encode damage SEED COUNT PREFIX <FILE
  *                                         COUNT damaged copies, called PREFIX1, PREFIX2, ...
  *
- * encode cut PREFIX <FILE             one copy for each length it can be cut off to, PREFIX0,
- * ...
+ *     encode cut PREFIX <FILE             a copy of each shorter length: PREFIX0, PREFIX1, ...
  *
  * All but the last two write to standard output.
  */

@@ -1,11 +1,11 @@
 /*
- * failing.c - memory that is short: loaded by LD_PRELOAD, it makes allocations fail
+ * failing.c - loaded by LD_PRELOAD, makes allocations fail as if memory were short
  *
- * Allocations of FAIL_MIN bytes (default 4096) or more are counted, of all threads together: those by malloc
- * and the like, and mappings, which thread stacks are.  From number FAIL_N on they fail, or with FAIL_ONE
- * that one alone.  With FAIL_COUNT, how many there were is printed at the end.
+ * It counts, for all threads together, allocations of FAIL_MIN bytes (default 4096) or more: those
+ * of malloc and its like, and mappings, which include thread stacks.  From number FAIL_N on they
+ * fail; with FAIL_ONE, only that one fails.  With FAIL_COUNT, it prints their number at the end.
  *
- * glibc's malloc is called by names that only glibc has.  Elsewhere, there is nothing in this.
+ * It calls glibc's malloc by names that only glibc has.  With another C library, it does nothing.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ static long number(const char *name, long otherwise)
     return value != NULL ? atol(value) : otherwise;
 }
 
-/* Whether an allocation of so many bytes fails; then errno is set. */
+/* True if an allocation of that many bytes fails; errno is set then. */
 static bool fails(size_t size)
 {
     const long first = number("FAIL_N", 0);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# formats.bats - .Z, pack, lzh and zip: that all is decoded and said as by GNU gzip, where that is
-# installed, in good files and in damaged ones
+# formats.bats - .Z, pack, lzh and zip: good and damaged files are decoded, and reported, as by GNU
+# gzip
 #
-# tests/encode makes the files; tests/decode decompresses with the functions that the command is
-# made of, and prints all that they know.  So what is compared here is compat/, to the byte.
+# tests/encode makes the files.  tests/decode decompresses them with the command's own functions,
+# and prints everything that these report.  So these tests compare compat/ with gzip, to the byte.
 
 load helpers
 
@@ -13,26 +13,26 @@ setup() {
     DECODE=${GEN%/*}/decode
 }
 
-# Every encoding: what the two tests of damage try, and those that are good for whole files only.
+# All encodings.  The two tests of damage use the first list only.
 encodings=("lzw 16 1 0" "lzw 16 0 0" "lzw 12 1 90" "pack 24" "pack 9" "lzh 65535" "lzh 50"
     "zip 8 0" "zip 8 8" "zip 0 0")
 more_encodings=("lzw 9 1 0" "lzw 9 0 0" "lzw 10 0 0" "lzw 13 1 5000" "lzh 1000")
 
-# encode ENCODING <DATA: its words are arguments.
+# encode ENCODING: compresses standard input.  The encoding's words are arguments.
 encode() {
     # shellcheck disable=SC2086
     "$ENCODE" $1
 }
 
-# same_decoding MODE FILES: the standard output, the messages and the exit status of gzip and of
-# tests/decode are the same.  Of data that is wrong, one may have got further than the other: gzip
-# writes by the window, and throws away what it has not written yet.
+# same_decoding MODE FILE...: gzip and tests/decode give the same standard output, messages and exit
+# status.  With wrong data, one may write more than the other: gzip writes a window at a time, and
+# drops a part that it has not written.
 same_decoding() {
     local theirs=0 ours=0 mode=$1 difference gzip_said we_said
     shift
     gzip "-$mode" "$@" >gzip.out 2>gzip.err </dev/null || theirs=$?
     "$DECODE" "-${mode: -1}" "$@" >decode.out 2>decode.err || ours=$?
-    # This reads all of a file, without a process for it.
+    # This reads a whole file without starting a process.
     IFS= read -r -d '' gzip_said <gzip.err || true
     IFS= read -r -d '' we_said <decode.err || true
     [ "$theirs" -eq "$ours" ] ||
@@ -44,11 +44,12 @@ same_decoding() {
     [ "$gzip_said" = "$we_said" ] || fail "$*: other messages:" "$gzip_said" "$we_said"
 }
 
-# The same, but for DEFLATE: gzip lets matches begin before the data does, and notices later, by the
-# CRC or the length, that something is wrong.
+# same_deflate_decoding MODE FILE: the same, except that gzip lets matches begin before the data
+# does.  It notices the error later, by the CRC or the length.
 same_deflate_decoding() {
     same_decoding "$@" >why || { [ -s decode.err ] &&
-        printf '\ngzip: %s: invalid compressed data--format violated\n' "$2" | cmp -s - decode.err &&
+        printf '\ngzip: %s: invalid compressed data--format violated\n' "$2" |
+        cmp -s - decode.err &&
         [ -s gzip.err ]; } || fail "$(cat why)"
 }
 
@@ -151,7 +152,7 @@ same_deflate_decoding() {
     done
 }
 
-# Makes small good files of each format.
+# Makes small good files of each format, and the .gz file "member".
 make_parts() {
     "$GEN" text 200 >plain
     for e in lzw-16-1-0 pack-24 lzh-100 zip-8-0 zip-8-8 zip-0-0; do
@@ -221,9 +222,10 @@ make_parts() {
     head -c 20 member >broken
     : >empty
     for f in lzw pack lzh zip0 zip8 member bits flags-bits flags first-code code code-length \
-        many-leaves few-leaves pack-length table zip-encrypted zip-method zip-crc zip-length zip-data \
-        zip-stored-length zip-header zip-entries zip-entries-crc zip-entries-both method encrypted \
-        reserved header-crc crc length crc-length data garbage broken empty plain; do
+        many-leaves few-leaves pack-length table zip-encrypted zip-method zip-crc zip-length \
+            zip-data zip-stored-length zip-header zip-entries zip-entries-crc zip-entries-both \
+            method encrypted reserved header-crc crc length crc-length data garbage broken empty \
+            plain; do
         for mode in dc t; do
             same_decoding "$mode" "$f" member || fail "-$mode $f"
         done
@@ -232,14 +234,14 @@ make_parts() {
     done
 }
 
-# patch FROM OFFSET BYTES TO: a copy with other bytes there.
+# patch FROM OFFSET BYTES TO: makes a copy with other bytes at the offset.
 patch() {
     cp "$1" "$4"
     # shellcheck disable=SC2059
     printf "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none
 }
 
-# gzip -l FILE gives the same numbers, with and without an error.
+# list_is_gzips FILE: `gzip -lv` prints the same numbers, whether the file has an error or not.
 list_is_gzips() {
     gzip -lv "$1" 2>/dev/null | awk 'NR > 1 { print $1, $2, $6, $7, $8 }' >gzip.list
     "$DECODE" -l "$1" >decode.list 2>/dev/null || true
@@ -270,6 +272,7 @@ list_is_gzips() {
     gzip -c "a name" >named
     for a in lzw pack lzh zip0 zip8 member named; do
         list_is_gzips "$a"
+        [ "$(wc -l <gzip.list)" -eq 1 ]
         for b in lzw pack member named; do
             cat "$a" "$b" >both
             list_is_gzips both

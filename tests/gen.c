@@ -1,13 +1,13 @@
 /*
  * gen.c - test data: gen KIND BYTES [SEED] writes that many bytes to standard output
  *
- * The same arguments give the same bytes on every machine, because recorded digests of compressed
- * data (tests/data/golden.sha256) depend on them: the random numbers are our own, everything is
- * integer arithmetic, and what has more than one byte is written low byte first.  So never change
- * what a kind produces; add a kind.
+ * The same arguments give the same bytes on every machine, as recorded digests of compressed data
+ * (tests/data/golden.sha256) depend on them.  So the random numbers are gen's own, all arithmetic
+ * is on integers, and numbers of several bytes are written low byte first.  Never change the bytes
+ * of a kind; add a kind.
  *
- * Each kind is a function that puts a small unit (a word, a line, a record) and is called until
- * there are enough bytes; the last unit is cut off.  `gen kinds` lists them.
+ * Each kind is a function that writes a small unit (a word, a line, a record).  It is called until
+ * there are enough bytes; the last unit is cut off.  `gen kinds` lists the kinds.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,11 +20,11 @@ enum { BUFFER_SIZE = 1 << 18, RING_SIZE = 1 << 16, PICK_SIZE = 4096, PERIOD_MAX 
 
 struct gen {
     uint64_t random; /* state of the random numbers */
-    uint64_t left;   /* bytes of this stretch of one kind that are still to come */
+    uint64_t left;   /* bytes of the present kind that are still to come */
     size_t used;     /* of buffer */
     unsigned char buffer[BUFFER_SIZE];
 
-    /* What kinds remember from one unit to the next. */
+    /* What a kind remembers from one unit to the next. */
     unsigned char pattern[PERIOD_MAX];
     unsigned period, phase; /* phase: how much of the pattern has been put */
     uint16_t pick[PICK_SIZE];
@@ -368,7 +368,7 @@ static void make_pick(struct gen *g)
     }
 }
 
-/* A name that is in no list: what keeps the text from being made of a few hundred strings. */
+/* A name that is in no list.  It keeps the text from consisting of a few hundred strings. */
 static size_t make_name(struct gen *g, char name[16])
 {
     static const char consonants[] = "bdfghklmnprstvwz", vowels[] = "aeiouaeo";
@@ -384,8 +384,8 @@ static size_t make_name(struct gen *g, char name[16])
     return n;
 }
 
-/* text: sentences in paragraphs of wrapped lines.  A word often is what its predecessor, and only
- * that, suggests, so that phrases repeat. */
+/* text: sentences in paragraphs of wrapped lines.  A word often is the one that its predecessor
+ * alone suggests, so that phrases repeat. */
 static void put_text(struct gen *g)
 {
     static const char *const endings[] = {"s", "ed", "ing", "er", "ly"};
@@ -547,8 +547,9 @@ static void put_source(struct gen *g)
     }
 }
 
-/* binary: what object files, tables and dumps are made of.  Sections of records, each record in a
- * fixed layout of counters, small numbers with many zero bytes, addresses and strings. */
+/* binary: like object files, tables and dumps.  It has sections of records; all records of a
+ * section have the same layout of counters, small numbers with many zero bytes, addresses and
+ * strings. */
 static void put_binary(struct gen *g)
 {
     char name[16] = "";
@@ -633,8 +634,8 @@ static void put_sparse(struct gen *g)
     put(g, island, n);
 }
 
-/* match32k: random bytes whose only repeats are 32768 back, the farthest a match may reach, or
- * 32769 back, which is too far. */
+/* match32k: random bytes.  The only repeats are 32768 bytes back, the farthest for a match, or
+ * 32769 bytes back, which is too far. */
 static void put_match32k(struct gen *g)
 {
     uint32_t dice = below(g, 8);
@@ -643,7 +644,7 @@ static void put_match32k(struct gen *g)
     unsigned char run[512];
     uint32_t i;
 
-    /* At the start there is nothing to repeat yet, and between repeats nothing should repeat. */
+    /* At the start, nothing can repeat, and between repeats nothing may repeat. */
     for (i = 0; i < n; i++, g->position++) {
         bool fresh = g->position < distance || dice == 7 || i == 0;
 
@@ -656,8 +657,8 @@ static void put_match32k(struct gen *g)
     put(g, run, n);
 }
 
-/* mixed: all the other kinds in turn, in stretches of odd lengths, so that every segment and chunk
- * boundary falls somewhere else. */
+/* mixed: all other kinds in turn, in runs of odd lengths, so that segments and chunks end at ever
+ * other places. */
 static void put_mixed(struct gen *g)
 {
     static void (*const kinds[])(struct gen *) = {put_text,   put_source,  put_random,

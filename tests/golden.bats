@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# golden.bats - compressed output is, to the byte, what was recorded (tests/data/README)
+# golden.bats - compressed output is, to the byte, what is recorded (tests/data/README)
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -9,7 +9,7 @@ setup() {
     enter_test_directory
 }
 
-# check_lines PATTERN: all recorded digests in lines that the extended pattern matches.
+# check_lines PATTERN: checks all recorded digests whose lines match the extended pattern.
 check_lines() {
     local digest level block kind size wrong=0 checked=0
     while read -r digest level block kind size; do
@@ -63,11 +63,11 @@ check_lines() {
     check_lines '1[0-9] 1024 file '
 }
 
-# Of all levels, a segment of the default size and what follows it, also where none was asked for.
 @test "level 0" {
     check_lines '0 (32|1024) '
 }
 
+# Without -b, for all levels: a segment of the default size, and more bytes after it.
 @test "segments of the default size, levels 0 to 9" {
     check_lines '[0-9] default '
 }
@@ -79,13 +79,15 @@ check_lines() {
 @test "every level is recorded with the default segment size" {
     local level
     for level in $(levels); do
-        grep -qE "^[0-9a-f]{64} $level default [a-z0-9]+ [0-9]+$" "$srcdir/tests/data/golden.sha256" ||
+        grep -qE "^[0-9a-f]{64} $level default [a-z0-9]+ [0-9]+$" \
+            "$srcdir/tests/data/golden.sha256" ||
             fail "level $level is not"
     done
 }
 
 @test "the tests above leave no recorded line out" {
-    if grep -vE '^#|^[0-9a-f]{64} (- - |[0-9] (1024|default) |[06] 32 |1[0-9] (1024|4096|8192|default) )' \
+    if grep -vE \
+        '^#|^[0-9a-f]{64} (- - |[0-9] (1024|default) |[06] 32 |1[0-9] (1024|4096|8192|default) )' \
         "$srcdir/tests/data/golden.sha256"; then
         fail "no test checks these"
     fi

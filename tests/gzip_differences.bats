@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# gzip_differences.bats - what gzlzss does otherwise than gzip, on purpose, and that nothing else is
-# taken for it: this is the list in compare.bash, asserted, and proof that the comparisons find
-# things
+# gzip_differences.bats - where gzlzss differs from gzip on purpose
+#
+# One test for each entry of the list in compare.bash.  The last test shows that the comparisons
+# there find any other difference.
 
 # shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
@@ -16,7 +17,7 @@ make_inputs() {
     gzip -k large
 }
 
-# Commands as gzip, and as gzlzss.
+# Run gzip, and gzlzss by the name gzip.
 theirs() {
     "$compare_base/theirs/gzip" "$@"
 }
@@ -24,12 +25,12 @@ ours() {
     "$compare_base/ours/gzip" "$@"
 }
 
-# In the middle of a test, ! would not fail it.
+# Bats ignores a failed `! COMMAND` in the middle of a test; it does not ignore `not COMMAND`.
 not() {
     ! "$@"
 }
 
-# only_ours ARGUMENT...: gzip takes the command for an error, gzlzss does not.
+# only_ours ARGUMENT...: the command is an error for gzip, and none for gzlzss.
 only_ours() {
     not theirs "$@" <"$inputs/large" >/dev/null 2>&1 || fail "gzip has it, too: $*"
     ours "$@" <"$inputs/large" >only_ours.gz
@@ -43,7 +44,7 @@ only_ours() {
     ours -h | grep -q -e --rsyncable
 }
 
-# keeps FILE COMMAND...: gzip loses the file's data, and gzlzss ends with 1 and leaves it as it was.
+# keeps FILE COMMAND...: gzip loses the file's data; gzlzss ends with 1 and leaves the file alone.
 keeps() {
     local file=$1 tool
     shift
@@ -54,8 +55,11 @@ keeps() {
         take self.gz=text.gz
         ln -s self.gz self
         { cat self.gz && printf '\037\213x' && head -c 1000 /dev/zero; } >more.gz
-        # Its name is stored as that of the file itself.
-        { printf '\037\213\010\010\0\0\0\0\0\003own.gz\0' && gzip -nc ../large | tail -c +11; } >own.gz
+        # The stored name is the file's own.
+        {
+            printf '\037\213\010\010\0\0\0\0\0\003own.gz\0'
+            gzip -nc ../large | tail -c +11
+        } >own.gz
         cp "$file" ../before
         if [ $tool = theirs ]; then
             theirs "$@" >/dev/null 2>&1 || :
@@ -95,7 +99,7 @@ keeps() {
     not theirs -b 32k -c "$inputs/large" >/dev/null 2>&1
     ours -nc -b 32k "$inputs/large" | cmp - b
     theirs -dc b | cmp - "$inputs/large"
-    # gzip takes any number and does not care; it is no number of bits here.
+    # gzip ignores the number of bits.  gzlzss refuses a number that is no size of a segment.
     theirs -b 16 -c "$inputs/large" >/dev/null
     ends_with 1 ours -b 16 -c "$inputs/large"
     ends_with 1 ours -b 99999999 -c "$inputs/large"
@@ -125,7 +129,7 @@ keeps() {
     only_ours --backend auto
     only_ours --level=3
     only_ours --progress
-    # pigz's.
+    # Options of pigz.
     only_ours -i
     only_ours -R
     only_ours --independent
@@ -135,18 +139,20 @@ keeps() {
         not env GZIP=$o "$compare_base/ours/gzip" <"$inputs/large" >/dev/null 2>&1
     done
     not theirs --list-devices >/dev/null 2>&1
-    # It says what there is, or why there is nothing.
+    # It lists the devices, or says why there is none.
     ours --list-devices >devices
     [ -s devices ]
 }
 
 @test "an ambiguous option's possibilities are gzip's and gzlzss's own" {
-    local o p
+    local o p found=0
     for o in f n l v r s t b; do
         for p in $(theirs --$o 2>&1 | sed -n "s/.*possibilities: //p" | tr -d "'"); do
             ours --$o 2>&1 | grep -q -a -e "'$p'" || fail "--$o: no $p"
+            found=$((found + 1))
         done
     done
+    [ "$found" -ge 16 ]
 }
 
 @test "compressed data is gzlzss's" {
@@ -159,7 +165,7 @@ keeps() {
     done
 }
 
-# compare_made SCRIPT COMMAND: whether a comparison with a gzip that the script makes holds.
+# compare_made SCRIPT COMMAND: true if gzip and a gzip that is this script do the same.
 compare_made() {
     local holds=1
     rm "$compare_base/ours/gzip"
@@ -174,7 +180,7 @@ compare_made() {
     [ -n "$holds" ]
 }
 
-# sabotaged SCRIPT COMMAND: such a comparison must not hold, though it does with gzip itself.
+# sabotaged SCRIPT COMMAND: the comparison finds the script's difference, and none in gzip itself.
 sabotaged() {
     case $proven in
     *"[$2]"*) ;;
@@ -219,8 +225,12 @@ sabotaged() {
     sabotaged '"$gzip" "$@"; rmdir sub' 'gzip other'
     sabotaged '"$gzip" "$@"; chmod 700 sub' 'gzip other'
     sabotaged '"$gzip" "$@"; mv other.gz sub' 'gzip other'
-    sabotaged '"$gzip" "$@"; touch -r other.gz t; printf X | dd of=other.gz bs=1 seek=8 conv=notrunc status=none; touch -r t other.gz; rm t' 'gzip other'
-    sabotaged '"$gzip" "$@"; t=$(stat -c %y text); printf X | dd of=text bs=1 seek=8 conv=notrunc status=none; touch -m -d "$t" text' 'gzip other'
+    sabotaged '"$gzip" "$@"; touch -r other.gz t; \
+        printf X | dd of=other.gz bs=1 seek=8 conv=notrunc status=none; \
+        touch -r t other.gz; rm t' 'gzip other'
+    sabotaged '"$gzip" "$@"; t=$(stat -c %y text); \
+        printf X | dd of=text bs=1 seek=8 conv=notrunc status=none; \
+        touch -m -d "$t" text' 'gzip other'
     if [ "$(id -u)" -eq 0 ]; then
         sabotaged '"$gzip" "$@"; chown 1:0 other.gz' 'gzip other'
         sabotaged '"$gzip" "$@"; chown 0:1 other.gz' 'gzip other'
@@ -228,8 +238,9 @@ sabotaged() {
     rm "$compare_base/ours/gzip"
     ln -s "$real" "$compare_base/ours/gzip"
     mv count "$compare_base/count"
-    # And what does not count: how it is compressed.
-    printf '#!/bin/bash\n"%s" -6 "$@" | "%s" -d | "%s" -n5' "$compare_base"/{theirs,theirs,theirs}/gzip >"$compare_base/ours/gzip.5"
+    # Another compression of the same data is no difference.
+    printf '#!/bin/bash\n"%s" -6 "$@" | "%s" -d | "%s" -n5' \
+        "$compare_base"/{theirs,theirs,theirs}/gzip >"$compare_base/ours/gzip.5"
     chmod 755 "$compare_base/ours/gzip.5"
     mv "$compare_base/ours/gzip.5" "$compare_base/ours/gzip"
     same 'take text' 'gzip -nc text'

@@ -4,37 +4,40 @@
 # generator (tests/gen.c) and srcdir the top of the source tree, all absolute paths (Makefile.am).
 # shellcheck shell=bash
 
-# In the environment, GZLZSS would be options to the command: its path has another name there, and
-# is a variable of this shell alone under this one.
+# In the environment, GZLZSS holds options for the command.  So the command's path is exported as
+# GZLZSS_COMMAND, and $GZLZSS is a variable of this shell alone.
 export GZLZSS_COMMAND=${GZLZSS_COMMAND:-${GZLZSS:?must be the path of the command to test}}
 unset GZLZSS
 GZLZSS=$GZLZSS_COMMAND
 : "${GEN:?must be the path of tests/gen}"
 : "${srcdir:?must be the path of the source tree}"
 
-# Messages are compared with gzip's and made by strerror, and the user's settings must not reach
-# the programs under test.
+# Messages from strerror are compared with gzip's.  The user's settings must not reach the programs
+# under test.
 export LC_ALL=C
-unset GZIP GZIP_OPT PIGZ GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
+unset GZIP GZIP_OPT PIGZ
+unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 unset GZLZSS_TEST_MPI_WAVE GZLZSS_TEST_REGION
 
-# no_ignored_signals fails if a signal that the command deals with was ignored when Bats started:
-# the tests could not send it.  Each bit stands for one: HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
+# no_ignored_signals: fails if a signal that the tests send was ignored when Bats started.  The mask
+# has a bit for each of HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
 no_ignored_signals() {
     local ignored
-    # A process that the shell starts: for itself, a shell ignores SIGQUIT.
+    # This is the mask of sed, as the shell itself ignores SIGQUIT.
     ignored=$(sed -n 's/^SigIgn:[[:blank:]]*//p' /proc/self/status 2>/dev/null)
     [ $((0x${ignored:-0} & 0x1805007)) -eq 0 ] ||
-        fail "signals are ignored here; use 'make check', or start Bats with ${GEN%gen}default_signals"
+        fail "signals are ignored here; use 'make check', or start Bats with" \
+            "${GEN%gen}default_signals"
 }
 
-# With SKIP_LONG in the environment, tests in the list tests/long are left out.
+# is_left_out: true if SKIP_LONG is in the environment and tests/long lists this test.
 is_left_out() {
     [ -n "${SKIP_LONG-}" ] &&
-        grep -qxF "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" "$srcdir/tests/long"
+        grep -qxF "$(basename "$BATS_TEST_FILENAME" .bats): $BATS_TEST_DESCRIPTION" \
+            "$srcdir/tests/long"
 }
 
-# Every test file's setup() calls this: an empty directory for each test.
+# Every test file's setup() calls this.  It enters an empty directory for the test.
 enter_test_directory() {
     ! is_left_out || skip "takes long, and is run by ./quickstart check all"
     umask 022
@@ -50,29 +53,30 @@ have_gnu_gzip() {
     have gzip && gzip --version 2>/dev/null | head -n 1 | grep -q '^gzip [0-9]'
 }
 
-# Whether the command was built with AddressSanitizer or ThreadSanitizer.
+# True if the command was built with AddressSanitizer or ThreadSanitizer.
 is_sanitized() {
     grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"
 }
 
-# For tests whose code others run with sanitizers, too, with hostile data or from many threads: what
-# they compare does not depend on sanitizers.
+# Skips the test in a build with a sanitizer.  Use it for a test that only compares results, where
+# other tests run the same code with hostile data or from many threads.
 without_sanitizers() {
     ! is_sanitized || skip "tells nothing more with a sanitizer"
 }
 
-# Whether the command has musl's C library, whose words for errors are not always glibc's (and
-# gzip's, in the tests).
+# True if the command has musl's C library.  Some of its error messages differ from glibc's, and so
+# from gzip's.
 has_musl() {
     grep -q -a -e ld-musl- -e 'Symbolic link loop' "$GZLZSS"
 }
 
-# For sed: musl's words in glibc's, also where on_terminal (tests/compare.bash) has taken letters
-# out.
+# Options for sed that put glibc's messages in place of musl's, also where on_terminal
+# (tests/compare.bash) has removed letters.
 glibc_words=(-e 's/Symbolic link loop/Too many levels of symbolic links/g'
-    -e 's/Smbolic lik loop/Too ma levels of smbolic liks/g' -e 's/Filename too long/File name too long/g')
+    -e 's/Smbolic lik loop/Too ma levels of smbolic liks/g'
+    -e 's/Filename too long/File name too long/g')
 
-# rounds NUMBER: so many, or a third of them where a sanitizer makes each several times as slow.
+# rounds NUMBER: prints the number, or a third of it in a build with a sanitizer, which is slow.
 rounds() {
     if is_sanitized; then
         echo $((($1 + 2) / 3))
@@ -81,12 +85,12 @@ rounds() {
     fi
 }
 
-# The levels, from 0 on.
+# Prints the levels, from 0 on.
 levels() {
     "${GEN%gen}levels" | cut -d ' ' -f 1
 }
 
-# Of each match finder, the level that has most to do; level 0, which has none, is one of them.
+# Prints the highest level of each match finder, and level 0, which has none.
 level_of_each_finder() {
     "${GEN%gen}levels" | awk '{ level[$2] = $1 } END { for (finder in level) print level[finder] }'
 }
@@ -95,31 +99,32 @@ last_level() {
     levels | tail -n 1
 }
 
-# The names of the match finders that --matcher takes; none in a build without them.
+# Prints the names that --matcher takes; none in a build without the papers' match finders.
 matchers() {
     "$GZLZSS" --matcher=help | sed -n 's/^\([a-z0-9-]*\): .*/\1/p'
 }
 
-# Whether the command finds a GPU that it can use.
+# True if the command finds a GPU that it can use.
 have_gpu() {
     echo x | "$GZLZSS" --backend=gpu >/dev/null 2>&1
 }
 
-# Skips the test unless strace can trace here.  With strace, LeakSanitizer cannot look for leaks.
+# Skips the test unless strace can trace here.  Under strace, LeakSanitizer does not work: it is
+# switched off.
 needs_strace() {
     have strace || skip "strace is not installed"
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
     strace -o /dev/null true 2>/dev/null || skip "strace cannot trace here"
 }
 
-# Says what is wrong and fails the test.
+# fail LINE...: prints what is wrong and fails the test.
 fail() {
     printf '%s\n' "$*"
     return 1
 }
 
-# ends_with STATUS COMMAND...: the command ends with that exit status.  Its standard error is left
-# in the file "stderr", its standard output in "stdout".
+# ends_with STATUS COMMAND...: the command ends with that exit status.  Afterwards, the file
+# "stderr" has its standard error, and "stdout" its standard output.
 ends_with() {
     local expected=$1 status=0
     shift
@@ -128,7 +133,7 @@ ends_with() {
         fail "exit status $status, not $expected: $*" "stderr: $(cat stderr)"
 }
 
-# stderr_is LINE...: standard error of the last ends_with was exactly these lines.
+# stderr_is LINE...: the file "stderr" has exactly these lines.
 stderr_is() {
     if [ $# -eq 0 ]; then
         [ ! -s stderr ] || fail "unexpected message: $(cat stderr)"
@@ -137,7 +142,7 @@ stderr_is() {
     fi
 }
 
-# absent FILE...: none of these exist, not even as dangling links.
+# absent FILE...: none of these exists, not even as a dangling link.
 absent() {
     local f
     for f in "$@"; do
@@ -151,12 +156,12 @@ sha() {
     sha256sum | cut -d ' ' -f 1
 }
 
-# hex FILE OFFSET COUNT: bytes of a file as hexadecimal digits.
+# hex FILE OFFSET COUNT: prints bytes of a file as hexadecimal digits.
 hex() {
     od -A n -t x1 -j "$2" -N "$3" -v "$1" | tr -d ' \n'
 }
 
-# Makes the directory "in" of small and large inputs of all kinds, the edges first.
+# Makes the directory "in", with small and large inputs of all kinds, first those of edge sizes.
 make_edge_inputs() {
     local k n
     mkdir -p in
@@ -180,7 +185,7 @@ make_edge_inputs() {
     "$GEN" binary 2100000 >in/binary-2100000
 }
 
-# Adds real files to the directory "in": those that any Debian machine has, whichever are there.
+# Adds real files to the directory "in": of files that Debian machines have, whichever are there.
 make_real_inputs() {
     local libc
     mkdir -p in
@@ -191,7 +196,7 @@ make_real_inputs() {
     cp "$srcdir/src/operands.c" in/operands.c
     cp "$srcdir/tests/helpers.bash" in/helpers.bash
     tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
-    # A tar of many small files; without documentation on the machine, of its settings.
+    # A tar of many small files: documentation, or, without any, settings.
     find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable 2>/dev/null |
         head -n 400 >list
     tar -cf in/small-files.tar -T list 2>/dev/null || true
@@ -207,11 +212,11 @@ copy_if_there() {
     fi
 }
 
-# same_as_gzip COMMANDS: shell commands, run in two copies of the directory "case", once with $TOOL
-# GNU gzip and once ours, end with the same status, print the same and leave the same files with the
-# same modes and times.  In messages, the program's name does not count, nor do the ratios, the
-# empty lines and other white space of gzip's, nor that all of ours have a colon after the file's
-# name.  Compressed output counts by what is in it.
+# same_as_gzip COMMANDS: runs the shell commands in two copies of the directory "case", once with
+# GNU gzip as $TOOL and once with gzlzss.  Both must end with the same status, print the same and
+# leave the same files, modes and times.  These differences in messages are ignored: the program's
+# name, ratios, white space, empty lines, and the colon after the file's name.  Compressed output is
+# compared by its decompressed data.
 same_as_gzip() {
     local tool dir differences
     for tool in gzip gzlzss; do
@@ -235,7 +240,7 @@ same_as_gzip() {
             find . -type f -printf '%P %m %TY-%Tm-%Td %TT\n' | sort
         ) >"$tool.result"
     done
-    # Few files differ, so few need to be looked into.
+    # Only files that differ are decompressed; these are few.
     diff -rq by-gzip by-gzlzss 2>/dev/null | sed -n 's/^Files \(.*\) and \(.*\) differ$/\1 \2/p' |
         while read -r theirs ours; do
             cmp <(gzip -dcf <"$theirs") <(gzip -dcf <"$ours") 2>&1 || true
@@ -245,7 +250,7 @@ same_as_gzip() {
     fi
 }
 
-# all_same_as_gzip COMMANDS...: each of them is.
+# all_same_as_gzip COMMANDS...: same_as_gzip holds for each.
 all_same_as_gzip() {
     local c bad=0
     have_gnu_gzip || skip "GNU gzip is not installed"
@@ -255,13 +260,13 @@ all_same_as_gzip() {
     [ "$bad" -eq 0 ]
 }
 
-# The recorded digests.  A line of golden.sha256 says what a compressed stream's digest is:
+# The recorded digests.  A line of golden.sha256 has the digest of a compressed stream:
 #
 #     DIGEST LEVEL BLOCKSIZE KIND SIZE    of `gen KIND SIZE | gzlzss -n -LEVEL -b BLOCKSIZE`
 #     DIGEST LEVEL BLOCKSIZE file NAME    of tests/data/NAME in place of generated data
 #
-# With "default" for the block size there is no -b.  With - for the level and the block size, it is
-# the digest of the data itself.
+# "default" as the block size means no -b.  With - as the level and the block size, the digest is of
+# the data itself.
 
 golden_input() {
     if [ "$1" = file ]; then
@@ -271,7 +276,7 @@ golden_input() {
     fi
 }
 
-# golden_digest LEVEL BLOCKSIZE KIND SIZE
+# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this line should have now.
 golden_digest() {
     local block=(-b "$2")
     if [ "$1" = - ]; then
@@ -282,16 +287,16 @@ golden_digest() {
     fi
 }
 
-# Of papers.sha256, a line says:
+# A line of papers.sha256 (KIND SIZE may be "file NAME", as above):
 #
-#     DIGEST MATCHER KIND SIZE    of `gen KIND SIZE | gzlzss -n --matcher=MATCHER`, or of a file, as above
+#     DIGEST MATCHER KIND SIZE            of `gen KIND SIZE | gzlzss -n --matcher=MATCHER`
 
-# paper_digest MATCHER KIND SIZE
+# paper_digest MATCHER KIND SIZE: prints the digest that this line should have now.
 paper_digest() {
     golden_input "$2" "$3" | "$GZLZSS" --backend=cpu -n "--matcher=$1" | sha
 }
 
-# Prints papers.sha256 anew.
+# Prints papers.sha256 with the digests of this build (tests/data/README).
 papers_update() {
     local digest matcher kind size
     while read -r digest matcher kind size; do
@@ -303,7 +308,7 @@ papers_update() {
     done <"$srcdir/tests/data/papers.sha256"
 }
 
-# Prints golden.sha256 anew, with the digests that the command gives now (tests/data/README).
+# Prints golden.sha256 with the digests of this build (tests/data/README).
 golden_update() {
     local digest level block kind size
     while read -r digest level block kind size; do

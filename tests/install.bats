@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# install.bats - what make install puts where, and that make uninstall takes it all away
+# install.bats - where make install puts files, and that make uninstall removes them all
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 # shellcheck disable=SC2016 # configure and make expand variables.
@@ -11,10 +11,10 @@ setup() {
     build=$(dirname "$GZLZSS")
     [ -f "$build/Makefile" ] || skip "this is not a build tree"
     have make || skip "make is not installed"
-    # The make that runs the tests is not to reach this one.
+    # The make that runs the tests must not influence this one.
     unset MAKEFLAGS MFLAGS MAKELEVEL
     dest=$PWD/dest
-    # All that is installed goes below one directory, whatever configure was told.
+    # Everything is installed below one directory, whatever paths configure got.
     places=(DESTDIR="$dest" prefix=/p exec_prefix=/p bindir=/p/bin datarootdir=/p/share
         datadir=/p/share mandir=/p/share/man man1dir=/p/share/man/man1 man3dir=/p/share/man/man3
         libdir=/p/lib includedir=/p/include pkgconfigdir=/p/lib/pkgconfig
@@ -26,12 +26,12 @@ in_build() {
     make -s -C "$build" "${places[@]}" "$@" >log 2>&1 || fail "make $*:" "$(cat log)"
 }
 
-# Everything that is no directory.
+# Prints all installed files and links.
 installed() {
     (cd "$dest" && find . ! -type d -printf '%P\n') | sort
 }
 
-# Every link leads to a file, by a path that stays right when all of it is moved.
+# Each link leads to a file, by a path that stays right if the whole directory is moved.
 links_lead_somewhere() {
     local link
     find "$dest" -type l >links
@@ -91,7 +91,7 @@ END
     absent "$dest/p/libexec/names"
     [ -z "$(installed)" ] || fail "left: $(installed)"
 
-    # Where nothing but the root is shared, the whole path is in the link.
+    # If the paths share only the root, the link has the whole path.
     in_build install gzipnamesdir=/other
     [ "$(readlink "$dest/other/gzip")" = /p/bin/gzlzss ]
     in_build uninstall gzipnamesdir=/other
@@ -138,15 +138,18 @@ END
         if in_build install "$place"; then
             fail "make install took $place"
         fi
-        grep -q '^cannot install in .*: libtool fails where a path has a blank' log || fail "$(cat log)"
+        grep -q '^cannot install in .*: libtool fails where a path has a blank' log ||
+            fail "$(cat log)"
         absent "$PWD/a b" "$PWD/a" "$PWD/a;b" "$dest"
     done
 }
 
 @test "configure says at once with what paths it cannot work, and why" {
-    for option in --prefix='/a b' --exec-prefix='/a`b' --bindir="/a'b" --libdir='${exec_prefix}/a&b'; do
+    for option in --prefix='/a b' --exec-prefix='/a`b' --bindir="/a'b" \
+        --libdir='${exec_prefix}/a&b'; do
         ends_with 1 "$srcdir/configure" "$option"
-        grep -q '^configure: error: the path to install in, .*a.b' stderr || fail "$option: $(cat stderr)"
+        grep -q '^configure: error: the path to install in, .*a.b' stderr ||
+            fail "$option: $(cat stderr)"
         ! grep -q compiler stdout || fail "$(cat stdout)"
     done
     ln -s "$srcdir" 'the sources'
@@ -159,15 +162,15 @@ END
 }
 
 @test "configure's list of what will be built has whole paths, and says what lacks without ISA-L" {
-    ends_with 0 "$srcdir/configure" --without-cuda --without-isal --prefix=/usr --exec-prefix=/opt/x \
-        --enable-gzip-names='${exec_prefix}/gz' --with-fish-completion-dir=no
+    ends_with 0 "$srcdir/configure" --without-cuda --without-isal --prefix=/usr \
+        --exec-prefix=/opt/x --enable-gzip-names='${exec_prefix}/gz' --with-fish-completion-dir=no
     sed -n '/will be built:$/,$p' stdout >list
     ! grep -F '$' list || fail "a variable"
     grep -q '^ *ISA-L  *no (--without-isal), decompression takes 2.5 times as long$' list
     grep -q "^ *gzip's names  *gzip, gunzip and zcat in /opt/x/gz\$" list
     grep -q '^ *zsh: /usr/share/zsh/site-functions$' list
     grep -q '^ *fish: no$' list
-    # What make uses can still be given another prefix.
+    # In what make uses, the prefix can still be changed.
     grep -qxF 'gzipnamesdir = ${exec_prefix}/gz' Makefile
 }
 
@@ -181,7 +184,7 @@ END
     dpkg-source -b tree >log 2>&1 || fail "$(cat log)"
     tar -tf gzlzss_*.tar.xz >packed
     grep -qx tree/NEWS.md packed
-    # Neither what was built in the tree nor its history.
+    # The package has neither build files nor the history.
     ! grep -q -e /build/ -e /.git/ packed || fail "$(cat packed)"
     grep -qx NEWS.md "$srcdir/debian/gzlzss.docs"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# jobs.bats - files of all sizes, worked on at a time by one crew of threads
+# jobs.bats - one crew of threads works on files of all sizes at a time
 
 load helpers
 
@@ -7,9 +7,10 @@ setup() {
     enter_test_directory
 }
 
-# Makes the directory "tree": files from none to several segments, in no order of size.
+# Makes the directory "tree": files of no bytes to several segments, in no order of size.
 make_tree() {
-    local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000 700001)
+    local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000
+        700001)
     local kinds=(source random text mixed)
     mkdir -p tree/sub
     for ((i = 0; i < ${#sizes[@]}; i++)); do
@@ -18,7 +19,7 @@ make_tree() {
     done
 }
 
-# digests DIR: what is in it, without names in headers and times.
+# digests DIR: prints the digests of its files.
 digests() {
     (cd "$1" && find . -type f | sort | xargs sha256sum)
 }
@@ -35,7 +36,7 @@ digests() {
             "$GZLZSS" -n $options -p1 --backend=cpu "$f"
         done
         digests alone >expected
-        # Each of these with one way to cut the input, and with another.
+        # Each number of threads is tried with several ways to cut the input.
         case $options in
         -1) threads='1 2' ;;
         *b64) threads='3 16' ;;
@@ -72,7 +73,7 @@ digests() {
     done
 }
 
-# Those after the 32nd claim no segments, but begin jobs.
+# Workers after the 32nd claim no segments, but begin jobs.
 @test "more threads than claim segments" {
     mkdir d
     for ((i = 0; i < 60; i++)); do
@@ -84,7 +85,7 @@ digests() {
     "$GZLZSS" -tr -p 48 d
 }
 
-# An output that cannot be made, one that there is, a directory, and one that is not there, among others.
+# Among other files: an output that exists, a directory, and a name that does not exist.
 @test "a file that fails harms no other" {
     make_tree
     rm -r tree/sub
@@ -96,7 +97,8 @@ digests() {
     status=0
     "$GZLZSS" -p 3 00 x1 11 x3 22 nothing 33 x2 44 </dev/null 2>../stderr || status=$?
     [ "$status" -eq 1 ]
-    [ "$(grep -c 'already exists\|is a directory\|No such file' ../stderr)" -eq 3 ] || fail "$(cat ../stderr)"
+    [ "$(grep -c 'already exists\|is a directory\|No such file' ../stderr)" -eq 3 ] ||
+        fail "$(cat ../stderr)"
     cmp x1 <("$GEN" text 3000000)
     [ "$(cat x1.gz)" = old ]
     absent 00 11 22 33 44 x2
@@ -113,8 +115,14 @@ digests() {
         rm -rf work
         cp -r tree work
         "$GZLZSS" -4 -p $((round % 3 + 2)) work/[1-5] 2>stderr &
-        sleep "0.0$((RANDOM % 90 + 10))"
-        [ $((round % 2)) -eq 0 ] || sleep "0.$((RANDOM % 5))"
+        if [ $((round / 6 % 2)) -eq 0 ]; then
+            sleep "0.0$((RANDOM % 90 + 10))"
+        else
+            # One file is done; the other four take longer.
+            while [ -e work/1 ] && kill -0 $! 2>/dev/null; do
+                :
+            done
+        fi
         kill -s "${signals[round % 6]}" $! 2>/dev/null || true
         wait $! 2>/dev/null || true
         finished=0
@@ -131,4 +139,5 @@ digests() {
         [ $finished -eq 0 ] || [ $finished -eq 5 ] || partly=$((partly + 1))
     done
     echo "stopped half-way $partly times"
+    [ "$partly" -gt 0 ]
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# library.bats - the library: the command's bytes, in every way; what it exports; the examples
+# library.bats - the library writes the command's bytes in every way; what it exports; the examples
 #
-# tests/unit/test_library.c is about errors, threads and streams.
+# tests/unit/test_library.c tests errors, threads and streams.
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -14,8 +14,8 @@ setup() {
     CC=${CC:-cc} CXX=${CXX:-c++}
 }
 
-# same WAY LEVEL OPTIONS: what the library makes of "in" with these options is what the command
-# makes with the rest of the arguments, and the library makes "in" of it.
+# same WAY OPTIONS ARGUMENT...: with these options, the library makes of "in" what the command makes
+# with the arguments, and gives "in" back.
 same() {
     local way=$1 options=$2
     shift 2
@@ -68,7 +68,7 @@ same() {
 @test "library: descriptors that are pipes; an empty input; a name" {
     "$GEN" text 5000000 >in
     "$GZLZSS" -nc <in >expected
-    # shellcheck disable=SC2002 # It is to be a pipe.
+    # shellcheck disable=SC2002 # The input has to be a pipe.
     cat in | "$LIBRARY" fd -p 3 | cat >out
     cmp out expected
     # shellcheck disable=SC2002
@@ -92,7 +92,8 @@ same() {
 @test "library: exactly the functions of the headers are exported, with their version" {
     have nm || skip "nm is not installed"
     [ -f "$build/.libs/libgzlzss.so" ] || skip "no shared library was built"
-    sed -n 's/^[a-z].*[ *]\(gzlzss_[a-z0-9_]*\)(.*/\1/p' "$srcdir"/include/gzlzss.h "$srcdir"/include/gzlzss_cuda.h |
+    sed -n 's/^[a-z].*[ *]\(gzlzss_[a-z0-9_]*\)(.*/\1/p' "$srcdir"/include/gzlzss.h \
+        "$srcdir"/include/gzlzss_cuda.h |
         sort >declared
     [ "$(wc -l <declared)" -gt 15 ]
     nm -D --defined-only "$build/.libs/libgzlzss.so" |
@@ -102,7 +103,8 @@ same() {
     [ "$(awk '{ print $2 }' kinds | tr '\n' ' ')" = "A T " ] || fail "$(cat kinds)"
 }
 
-# names FILE...: the global names in objects and archives, but for those of the library's functions.
+# names FILE...: prints the global names in objects and archives, except those of the library's
+# functions.
 names() {
     nm -g --defined-only "$@" 2>/dev/null | sed -n 's/^[0-9a-f]* [A-Za-z] //p' | LC_ALL=C sort -u |
         grep -v '^gzlzss_'
@@ -112,8 +114,11 @@ names() {
     have nm || skip "nm is not installed"
     [ -f "$build/.libs/libgzlzss.a" ] || skip "no archive was built"
     grep -q '^ARCHIVE_OBJCOPY = .' "$build/Makefile" || skip "the tools cannot make names local"
+    # nm finds the library's functions here, so it would find other names, too.
+    nm -g --defined-only "$build/.libs/libgzlzss.a" | grep -q ' T gzlzss_new$'
     ! names "$build/.libs/libgzlzss.a" || fail "these are global"
-    # What its objects have, as a program's own names: of data, which could not be called.
+    # A program may define the names in its objects.  Here, they are arrays, which could not be
+    # called.
     local objects words
     mapfile -t objects < <(find "$build/lib" -name '*.o')
     names "$build/.libs/libcore.a" "${objects[@]}" >found
@@ -131,8 +136,10 @@ int main(void)
     size_t len = sizeof(out), back_len = sizeof(back);
     gzlzss *z;
     memset(in, 'x', sizeof(in));
-    if (gzlzss_new(&z, NULL) != GZLZSS_OK || gzlzss_compress(z, out, &len, in, sizeof(in), NULL) != GZLZSS_OK ||
-        gzlzss_decompress(z, back, &back_len, out, len, NULL) != GZLZSS_OK || memcmp(in, back, sizeof(in)) != 0)
+    if (gzlzss_new(&z, NULL) != GZLZSS_OK ||
+        gzlzss_compress(z, out, &len, in, sizeof(in), NULL) != GZLZSS_OK ||
+        gzlzss_decompress(z, back, &back_len, out, len, NULL) != GZLZSS_OK ||
+        memcmp(in, back, sizeof(in)) != 0)
         return 1;
     gzlzss_free(z);
     puts(job_submit);
@@ -152,10 +159,11 @@ END
 @test "library: the manual page has every function as it is declared" {
     have "$CC" || skip "there is no cc"
     # One declaration a line, with single blanks.
-    "$CC" -E -P -I "$srcdir/include" "$srcdir/include/gzlzss_cuda.h" | grep -v '^#' | tr '\n' ' ' | tr -s ' ' | tr ';' '\n' |
+    "$CC" -E -P -I "$srcdir/include" "$srcdir/include/gzlzss_cuda.h" | grep -v '^#' | tr '\n' ' ' |
+        tr -s ' ' | tr ';' '\n' |
         sed -n 's/^ *\([a-z].* \**gzlzss_[a-z0-9_]*(.*\)/\1/p' | sort >declared
     [ "$(wc -l <declared)" -gt 15 ]
-    # In the synopsis, .Ft has the type and .Fn the name and the arguments.
+    # In the synopsis, .Ft has the type, .Fn the name and the arguments.
     awk '/^\.Sh DESCRIPTION/ { exit }
         /^\.Ft/ { sub(/^\.Ft /, ""); gsub(/"/, ""); type = $0 ~ /\*$/ ? $0 : $0 " " }
         /^\.Fn/ {
@@ -167,7 +175,7 @@ END
         }' "$srcdir/man/gzlzss.3" | sort | diff declared -
 }
 
-# Installs the library below "dest" and sets flags, for a program that is compiled with it.
+# Installs the library below "dest", and sets "flags" for compiling a program with it.
 install_library() {
     [ -f "$build/Makefile" ] || skip "this is not a build tree"
     [ -f "$build/.libs/libgzlzss.so" ] || skip "no shared library was built"
@@ -184,7 +192,8 @@ install_library() {
         install-nodist_pkgconfigDATA >log 2>&1 || fail "$(cat log)"
     PKG_CONFIG_PATH=$(dirname "$(find "$PWD/dest" -name gzlzss.pc)")
     export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=
-    mapfile -t flags < <(pkg-config --define-variable=prefix="$PWD/dest$prefix" --cflags --libs gzlzss |
+    mapfile -t flags < <(pkg-config --define-variable=prefix="$PWD/dest$prefix" --cflags --libs \
+        gzlzss |
         tr ' ' '\n' | sed '/^$/d')
     LD_LIBRARY_PATH=$(dirname "$(find "$PWD/dest" -name libgzlzss.so)")
     export LD_LIBRARY_PATH
@@ -218,7 +227,7 @@ install_library() {
         "$CC" "$srcdir/examples/$example.c" "${flags[@]}" -o $example
     done
     echo words >in
-    # Errors of the library that have no errno; whatever errno is, it is about something else.
+    # Errors of the library that have no errno; errno has an unrelated value.
     cat >fails.c <<'END'
 #include <errno.h>
 #include <gzlzss.h>
@@ -279,7 +288,8 @@ int main()
     char out[100];
     size_t len = sizeof(out);
     options.threads = 1;
-    if (gzlzss_new(&z, &options) != GZLZSS_OK || gzlzss_compress(z, out, &len, "x", 1, &call) != GZLZSS_OK)
+    if (gzlzss_new(&z, &options) != GZLZSS_OK ||
+        gzlzss_compress(z, out, &len, "x", 1, &call) != GZLZSS_OK)
         return 1;
     CUstream_st *stream = nullptr;
     if (gzlzss_cuda_compress(z, nullptr, nullptr, "x", 1, stream, &call) != GZLZSS_ERROR_ARGUMENT)
@@ -291,7 +301,8 @@ END
     "$CXX" -Wall -Wextra -Werror -pedantic program.cc "${flags[@]}" -o program
     ./program
     [ -f "$LD_LIBRARY_PATH/libgzlzss.a" ] || skip "no archive was built"
-    mapfile -t flags < <(pkg-config --define-variable=prefix="${LD_LIBRARY_PATH%/lib*}" --static --cflags --libs gzlzss |
+    mapfile -t flags < <(pkg-config --define-variable=prefix="${LD_LIBRARY_PATH%/lib*}" --static \
+        --cflags --libs gzlzss |
         tr ' ' '\n' | sed 's/^-lgzlzss$/-l:libgzlzss.a/; /^$/d')
     rm "$LD_LIBRARY_PATH"/*.so*
     "$CXX" program.cc "${flags[@]}" -o program

@@ -1,11 +1,12 @@
 /*
- * library.c - the library's ways to compress and decompress, for library.bats
+ * library.c - compresses and decompresses in each way of the library, for library.bats
  *
- *   library WAY [-d] [-l LEVEL] [-p THREADS] [-s SEGMENT] [-R] [-B auto|cpu|gpu] [-c CHUNK] [-n NAME]
+ *   library WAY [-d] [-l LEVEL] [-p THREADS] [-s SEGMENT] [-R] [-B auto|cpu|gpu] [-c CHUNK]
+ *           [-n NAME]
  *
- * From standard input to standard output.  WAY is memory, fd, stream (CHUNK bytes of input and of
- * output at a time; 0: of sizes that change) or range (CHUNK segments at a time).  Fails with the
- * status' text.
+ * Reads standard input and writes standard output.  WAY is memory, fd, stream (CHUNK bytes of input
+ * and of output at a time; 0: sizes that change) or range (CHUNK segments at a time).  On failure,
+ * prints the status' text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void *need(void *memory)
     return memory;
 }
 
-/* All of standard input. */
+/* Reads all of standard input. */
 static unsigned char *read_all(size_t *len)
 {
     size_t room = 1 << 20;

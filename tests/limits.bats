@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
-# limits.bats - a small stack, and memory that is short: what one thread can do is done
+# limits.bats - a small stack, and little memory: what one thread can do still works
 
 load helpers
 
 setup() {
     enter_test_directory
     NAME=${GZLZSS##*/}
-    # Sanitizers take more of everything.
+    # Sanitizers need more memory and stack.
     without_sanitizers
 }
 
-# "${small[@]}" COMMAND... runs a command with a stack of 16 KiB, in which its environment is, too.  Skips the
-# test where that is not enough for one that does nothing.
+# "${small[@]}" COMMAND... runs a command with a stack of 16 KiB, which also holds its environment.
+# Skips the test if not even `true` runs so.
 need_small_stacks() {
     local i
     # shellcheck disable=SC2016 # The words are for that shell.
@@ -24,7 +24,8 @@ need_small_stacks() {
 @test "a stack of 16 KiB is enough to compress" {
     need_small_stacks
     "$GEN" mixed 2100000 >f
-    for options in "-1 -p1" "-p1" "-p4" "-9 -p2" "-12 -p1" "-12 -p4 -b 256" "--rsyncable -p4" "-b 64 -p3"; do
+    for options in "-1 -p1" "-p1" "-p4" "-9 -p2" "-12 -p1" "-12 -p4 -b 256" "--rsyncable -p4" \
+        "-b 64 -p3"; do
         # shellcheck disable=SC2086 # There are several words in it.
         "$GZLZSS" $options -c f >expected
         # shellcheck disable=SC2086
@@ -46,14 +47,14 @@ need_small_stacks() {
         for file in f.gz one-segment.gz; do
             "${small[@]}" "$GZLZSS" -dc -p$p $file | cmp - f
             "${small[@]}" "$GZLZSS" -dc -p$p <$file | cmp - f
-            # shellcheck disable=SC2002 # It is to be a pipe.
+            # shellcheck disable=SC2002 # The input has to be a pipe.
             cat $file | "${small[@]}" "$GZLZSS" -t -p$p
         done
     done
     "${small[@]}" "$GZLZSS" -lv f.gz
     "${small[@]}" "$GZLZSS" -d <f.gz >g
     cmp f g
-    # In place, and many side by side.
+    # In place, and many files side by side.
     for i in 1 2 3 4 5 6; do
         "$GEN" text $((i * 100000)) >t$i
     done
@@ -73,11 +74,11 @@ need_small_stacks() {
     stderr_is "" "$NAME: cut.gz: unexpected end of file"
     absent cut
     ends_with 1 "${small[@]}" "$GZLZSS" nothing
-    # A pipe that nobody reads ends it.
+    # A pipe that is closed ends the command.
     status=0
     { "${small[@]}" "$GZLZSS" -dc f.gz || echo $? >status; } | true
-    [ ! -e status ] || [ "$(cat status)" -eq 141 ]
-    # What is written to the whole of it is removed when a signal comes.
+    [ "$(cat status)" -eq 141 ]
+    # A signal removes the partial output.
     "$GEN" text 60000000 >big
     "${small[@]}" "$GZLZSS" -12 -p2 big 3>&- &
     pid=$!
@@ -91,8 +92,9 @@ need_small_stacks() {
     [ -e big ]
 }
 
-# rises LETTER LIMIT... -- COMMAND...: with so many KiB by `ulimit -LETTER`, the command works, with the output
-# that is in "expected", or says that memory is short; and where it works, it does with more.
+# rises LETTER LIMIT... -- COMMAND...: with each limit in KiB, set by `ulimit -LETTER`, the command
+# either writes what is in "expected" or says that memory is short.  Where it works, it also works
+# with all higher limits.
 rises() {
     local letter=$1 limits=() limit works=no
     shift
@@ -107,7 +109,8 @@ rises() {
             cmp stdout expected
         else
             [ $works = no ] || fail "no longer with ulimit -$letter $limit: $*" "$(cat stderr)"
-            grep -q -e 'memory exhausted' -e 'out of memory' -e 'loading shared' -e 'Cannot allocate' stderr ||
+            grep -q -e 'memory exhausted' -e 'out of memory' -e 'loading shared' -e \
+                'Cannot allocate' stderr ||
                 fail "with ulimit -$letter $limit: $*" "$(cat stderr)"
         fi
     done
@@ -118,7 +121,8 @@ rises() {
     "$GEN" mixed 5000000 >f
     "$GZLZSS" -n -c f >f.gz
     cp f expected
-    # With some of these, there was enough for a helper's stack, or for its buffers, but not for both.
+    # With some of these limits, the memory is enough for a helper's stack or for its buffers, but
+    # not for both.
     rises d {700..2500..100} {9000..11000..100} 14000 19000 25000 -- "$GZLZSS" -dc -p2 f.gz
     rises d {900..2500..200} {9050..11000..150} 17000 22000 40000 -- "$GZLZSS" -dc -p8 f.gz
     rises v {6500..40000..4100} -- "$GZLZSS" -dc -p4 f.gz
@@ -142,32 +146,35 @@ rises() {
     done
 }
 
-# Sets $failing to what makes allocations fail (tests/failing.c).
+# Sets $failing to the shared object that makes allocations fail (tests/failing.c).
 need_failing() {
     failing=${GEN%gen}.libs/failing.so
     [ -e "$failing" ] || skip "there is no shared object to load"
     fails "$GZLZSS" --version 2>&1 >/dev/null | grep -q '^COUNT' || skip "it cannot be loaded"
 }
 
-# fails COMMAND...: with allocations that fail, or are counted.
+# fails COMMAND...: runs it with that shared object, which counts allocations or lets them fail.
 fails() {
     FAIL_COUNT=1 LD_PRELOAD=$failing "$@"
 }
 
-# each_fails COMMAND...: the command works, with the output that is in "expected", whichever allocation fails.
+# each_fails COMMAND...: whichever allocation fails, the command works, with the output in
+# "expected".
 each_fails() {
     local n
     fails "$@" 2>stderr >stdout
     count=$(sed -n 's/^COUNT //p' stderr)
     [ "$count" -gt 3 ]
     for ((n = 1; n <= count + 1; n++)); do
-        FAIL_N=$n FAIL_ONE=1 fails "$@" >stdout 2>stderr || fail "allocation $n of $count: $*" "$(cat stderr)"
+        FAIL_N=$n FAIL_ONE=1 fails "$@" >stdout 2>stderr ||
+            fail "allocation $n of $count: $*" "$(cat stderr)"
         cmp stdout expected
     done
 }
 
-# ends_some_time COMMAND...: from one allocation on, all fail.  Those of one thread come first: if the command
-# works without those from the Nth on, it does without those from any later one.
+# ends_some_time COMMAND...: from some allocation on, all fail.  The first allocations are those of
+# one thread.  If the command works with failures from the Nth on, it also works with failures from
+# a later one on.
 ends_some_time() {
     local n works=no
     for ((n = 1; n <= count + 1; n++)); do
@@ -182,7 +189,8 @@ ends_some_time() {
     [ $works = yes ]
 }
 
-# It is short enough to be tried many times: then several threads work on it all the same.
+# The input is short, so that it can be decompressed many times; several threads work on it all the
+# same.
 piped() {
     env -u LD_PRELOAD cat f.gz | "$@"
 }
@@ -200,7 +208,7 @@ piped() {
         # shellcheck disable=SC2086
         ends_some_time $command
     done
-    # Of files side by side, any may come first.
+    # Of files side by side, any may be the first.
     : >expected
     each_fails "$GZLZSS" -t -p3 f.gz marks.gz
 }
@@ -218,7 +226,8 @@ piped() {
     done
 }
 
-# in_group BYTES COMMAND...: as in a control group with so much memory: the files that say so are made up.
+# in_group BYTES COMMAND...: runs the command as in a control group with this memory, by mounting
+# made-up files.
 in_group() {
     # shellcheck disable=SC2016 # The words are for that shell.
     unshare -rm bash -c '
@@ -248,7 +257,8 @@ in_group() {
     ends_with 1 in_group 4000000 "$GZLZSS" -p2 f copy
     stderr_is "$NAME: memory exhausted: needs 6 MiB, and the limit is 3 MiB"
     absent f.gz copy.gz
-    # With enough for one, the same comes out; so it does with smaller segments, and decompression needs little.
+    # With enough memory for one thread, the output is the same.  Smaller segments need less memory,
+    # and decompression needs little.
     "$GZLZSS" -n -12 -c f >expected
     in_group 34000000 "$GZLZSS" -n -12 -p4 -c f | cmp - expected
     in_group 25000000 "$GZLZSS" -12 -b 1024 -k f

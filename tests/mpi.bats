@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# mpi.bats - gzlzss-mpi: any number of ranks writes what gzlzss writes, and reads it; whatever goes
-# wrong, the input is there
+# mpi.bats - gzlzss-mpi: any number of ranks writes what gzlzss writes, and reads it; no error loses
+# the input
 #
-# Ranks are processes on this machine.  MPIRUN is what starts them; without it, or in a build
-# without MPI, there is nothing to test.
+# Ranks are processes on this machine, which MPIRUN starts.  Without it, or in a build without MPI,
+# the tests are skipped.
 
 load helpers
 
@@ -12,11 +12,13 @@ setup() {
     MPI=$(dirname "$GZLZSS")/gzlzss-mpi
     [ -x "$MPI" ] || skip "gzlzss-mpi was not built (configure --with-mpi)"
     have "${MPIRUN:-mpirun}" || skip "mpirun is missing"
-    # Open MPI wants to be told that this is meant; MPICH does not care.
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    # Open MPI has to be told that the ranks may run as root and be more than the cores; MPICH
+    # ignores this.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_hwloc_base_binding_policy=none
     export OMPI_MCA_plm_rsh_agent=/bin/false
-    # Where MPI has its own files, whose names are long.
+    # MPI has files with long names there.
     export TMPDIR=/tmp
 }
 
@@ -26,8 +28,8 @@ teardown() {
     fi
 }
 
-# mpi RANKS ARGUMENT...: its standard error is left in "stderr", without what MPI adds when a status
-# is not 0.
+# mpi RANKS ARGUMENT...: runs ranks.  The file "stderr" has their standard error without the lines
+# that MPI adds after a status other than 0.
 mpi() {
     local ranks=$1 status=0
     shift
@@ -36,7 +38,7 @@ mpi() {
     return $status
 }
 
-# mpi_ends_with STATUS RANKS ARGUMENT...
+# mpi_ends_with STATUS RANKS ARGUMENT...: mpi ends with that exit status.
 mpi_ends_with() {
     local expected=$1 status=0
     shift
@@ -44,26 +46,28 @@ mpi_ends_with() {
     [ "$status" -eq "$expected" ] || fail "exit status $status, not $expected: $*" "$(cat all)"
 }
 
-# lacks PATTERN FILE: no line of the file has it.
+# lacks PATTERN FILE: no line of the file matches.
 lacks() {
     if grep -E "$1" "$2"; then
         fail "not expected"
     fi
 }
 
-# The options that --help lists, by their letters or, without one, their names with one hyphen.
+# Prints the options that --help lists: their letters or, without a letter, their names with one
+# hyphen.
 in_help() {
     sed -nE -e 's/^  -([A-Za-z]).*/\1/p' -e 's/^      -(-[a-z-]+).*/\1/p' stdout
 }
 
-# nothing_left_but FILE...: the directory has these, and no others that begin with a dot or an x.
+# nothing_left_but FILE...: of names that begin with a dot or an x, the directory has exactly these.
 nothing_left_but() {
     local found
-    found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
+    found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort |
+        tr '\n' ' ')
     [ "$found" = "$* " ] || fail "there is $found, not $*"
 }
 
-# Inputs around the bounds of segments of -b 32 and of waves of 64 KiB for each rank, named x.SIZE.
+# Makes x.SIZE, with sizes around those of segments (-b 32) and of waves of 64 KiB for each rank.
 make_inputs() {
     local size
     for size in 0 1 32767 32768 32769 65535 65536 65537 131072 262145 524288 1000001; do
@@ -90,7 +94,8 @@ make_inputs() {
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
             GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
-            # What has marks is decompressed by all: from the third size on there are some.
+            # All ranks decompress a file with marks.  From the third of these sizes on, files have
+            # some.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
                 cmp "$f" "y${f#x}"
@@ -120,12 +125,13 @@ make_inputs() {
     "$GZLZSS" -n1 <y | cmp - x.z
 }
 
-# differ ARGUMENT...: two ranks on unequal machines.  The first has one processor, and waves of 64
-# KiB; the other has all and, as if it had a GPU, waves of 256 KiB.
+# differ ARGUMENT...: runs two ranks as on unequal machines.  The first has one processor and waves
+# of 64 KiB.  The second has all processors and, as if it had a GPU, waves of 256 KiB.
 differ() {
     timeout 60 "${MPIRUN:-mpirun}" \
         -n 1 env GZLZSS_TEST_MPI_WAVE=65536 taskset -c "$first_cpu" "$MPI" "$@" : \
-        -n 1 env GZLZSS_TEST_MPI_WAVE=262144 "$MPI" "$@" 2>stderr </dev/null || fail "status $?: $(cat stderr)"
+        -n 1 env GZLZSS_TEST_MPI_WAVE=262144 "$MPI" "$@" 2>stderr </dev/null ||
+            fail "status $?: $(cat stderr)"
 }
 
 @test "ranks on machines that differ: fewer processors, no GPU" {
@@ -181,8 +187,8 @@ differ() {
 }
 
 @test "bytes like a mark that are none cost no byte" {
-    # Stored data with marks in it, a byte apart from where blocks start: random, and no part the
-    # same as another, so that nothing but a mark is a match.
+    # Stored data with marks in it that are no ends of segments.  The data is random and does not
+    # repeat, so only the marks can be matches.
     "$GEN" random 160000 >noise
     for i in 0 1 2 3 4 5 6 7; do
         dd if=noise bs=20000 skip="$i" count=1 status=none
@@ -198,19 +204,20 @@ differ() {
 
 @test "one rank decompresses where the file system has no unnamed files" {
     [ "$(id -u)" -eq 0 ] || skip "only root can hide files of /proc"
-    # Without these, a file that has no name cannot get one.  MPICH's UCX would use them, too, for
-    # what the ranks say to each other.
+    # Without these links, an unnamed file cannot get a name.  MPICH's UCX would use them, too, to
+    # carry the ranks' messages.
     export UCX_POSIX_USE_PROC_LINK=n
     # shellcheck disable=SC2016
     without_links=(unshare -m sh -c 'mount -t tmpfs none /proc/$$/fd && exec "$0" "$@"')
     "${without_links[@]}" true 2>/dev/null || skip "no mounts can be made here"
     "$GEN" text 3000000 >x
-    # No marks, so that one rank does it alone; of two files, each is one rank's.
+    # One rank decompresses a file without marks alone.  Of two files, each rank gets one.
     "$GZLZSS" -b 32768 -c x >y1.gz
     cp y1.gz y2.gz
     for files in y1.gz 'y1.gz y2.gz'; do
         # shellcheck disable=SC2086
-        timeout 60 "${MPIRUN:-mpirun}" -n 2 "${without_links[@]}" "$MPI" -dkf -p2 $files 2>stderr </dev/null || fail "status $?: $(cat stderr)"
+        timeout 60 "${MPIRUN:-mpirun}" -n 2 "${without_links[@]}" "$MPI" -dkf -p2 $files 2>stderr \
+            </dev/null || fail "status $?: $(cat stderr)"
         [ ! -s stderr ] || fail "$(cat stderr)"
         cmp x y1
     done
@@ -243,8 +250,8 @@ differ() {
         GZLZSS_TEST_REGION=20000 mpi_ends_with 1 3 -p2 $args -k x-*.gz
         cmp want stderr || fail "$args: $(cat stderr)"
         if [ "$args" = -d ]; then
-            nothing_left_but x-crc.gz x-empty.gz x-garbage x-garbage.gz x-header.gz x-length.gz x-middle.gz \
-                x-truncated.gz x-zeros x-zeros.gz
+            nothing_left_but x-crc.gz x-empty.gz x-garbage x-garbage.gz x-header.gz x-length.gz \
+                x-middle.gz x-truncated.gz x-zeros x-zeros.gz
             "$GEN" text 400000 | cmp - x-garbage
             cmp x-garbage x-zeros
             rm x-garbage x-zeros
@@ -257,12 +264,14 @@ differ() {
     needs_strace
     "$GEN" text 400000 >x
     "$GZLZSS" -b 32 x
-    # The threads of one rank have found a mark, and wait.  When they go on, the file ends in a
-    # block's header, behind the first mark that they decode from.
-    cut=$(grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' x.gz | awk -F: '$1 > 40003 { print $1 + 19; exit }')
+    # The threads of one rank have found a mark, and wait.  When they go on, the file ends in the
+    # header of a block, after the first mark that they decode from.
+    cut=$(grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' x.gz |
+        awk -F: '$1 > 40003 { print $1 + 19; exit }')
     GZLZSS_TEST_REGION=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
-        -n 1 strace -f -o trace -P "$PWD/x.gz" -e trace=pread64 -e inject=pread64:delay_enter=2000000:when=2 \
-        "$MPI" -d -p2 -vv x.gz 2>stderr </dev/null 3>&- &
+        -n 1 strace -f -o trace -P "$PWD/x.gz" -e trace=pread64 -e \
+            inject=pread64:delay_enter=2000000:when=2 "$MPI" -d -p2 -vv x.gz 2>stderr </dev/null \
+            3>&- &
     pid=$!
     until grep -qs pread64 trace; do
         kill -0 "$pid"
@@ -277,8 +286,8 @@ differ() {
     nothing_left_but x.gz
 }
 
-# fails RANK ARGUMENT...: of two ranks, in that one the system calls fail that "faults" says to
-# strace.  All end with status 1.
+# fails RANK ARGUMENT...: runs two ranks.  In RANK, the system calls fail that the strace options in
+# "faults" select.  The run ends with status 1.
 fails() {
     local rank=$1 status=0 faulty
     shift
@@ -305,7 +314,7 @@ fails() {
         fails $rank "$PWD/x"
         stderr_is "gzlzss-mpi: $PWD/x: Too many open files"
         nothing_left_but x
-        # Only the output is written so.
+        # Only the output is written with this call.
         faults=(-e trace=pwrite64 -e inject=pwrite64:error=EIO:when=3)
         fails $rank -b 32 x
         stderr_is "gzlzss-mpi: x.gz: Input/output error"
@@ -362,7 +371,7 @@ fails() {
     mpi_ends_with 2 2 x
     stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
     [ "$(cat x.gz)" = old ]
-    # Nobody is asked.
+    # The ranks ask no question.
     mpi_ends_with 2 2 ---presume-input-tty x
     stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
     mpi_ends_with 0 2 -f -n x
@@ -413,7 +422,7 @@ fails() {
     [ "$(grep -c 'no-such-option' stderr)" -eq 1 ]
     mpi_ends_with 0 2 --help
     [ "$(grep -c '^Usage: mpirun' stdout)" -eq 1 ]
-    # The manual has what is listed.
+    # The manual has all options that --help lists.
     [ "$(in_help | wc -l)" -ge 15 ]
     tr ' ' '\n' <"$srcdir/man/gzlzss-mpi.1" >words
     for option in $(in_help); do
@@ -427,14 +436,16 @@ fails() {
     local mount
     [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
-    # What is mounted over the control groups says the same in the words of both versions: one
-    # processor.
-    mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' /proc/self/mountinfo | head -n 1)
+    # The files that are mounted over the control groups allow one processor, in the words of both
+    # versions.
+    mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
+        /proc/self/mountinfo | head -n 1)
     [ -n "$mount" ] || skip "there are no control groups"
     "$GEN" text 100000 >x
     # shellcheck disable=SC2016
     unshare -m sh -c 'mount -t tmpfs none "$0" && cd "$0" && echo 100000 100000 >cpu.max &&
-        echo 100000 >cpu.cfs_quota_us && echo 100000 >cpu.cfs_period_us && cd - >/dev/null && exec "$@"' \
+        echo 100000 >cpu.cfs_quota_us && echo 100000 >cpu.cfs_period_us && cd - >/dev/null &&
+        exec "$@"' \
         "$mount" timeout 60 "$MPI" -vv -k x 2>stderr </dev/null || skip "no mounts can be made here"
     grep -q 'x: 1 rank, of 1 thread here' stderr || fail "$(cat stderr)"
 }

@@ -3,11 +3,11 @@
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_hosts.sh [HOSTS]
 #
-# By hand, as root: makes HOSTS (2) namespaces with a name and an address of their own, and a bridge between
-# them, all of which go at the end.  Two ranks on each compress and decompress a file, and reach the others by
-# TCP alone: to MPI they are on different machines, with a file system that these share.  Then the ranks of
-# one host are killed.  MPIRUN, an mpirun of Open MPI or MPICH, starts the ranks; in place of ssh, it gets a
-# script that enters a namespace.
+# Run it by hand, as root.  It makes HOSTS (2) namespaces, each with a name and an address, and a
+# bridge between them, and removes them at the end.  Two ranks on each host compress and decompress
+# a file.  They reach the other hosts by TCP alone: for MPI, they are on different machines that
+# share a file system.  Then the script kills the ranks of one host.  MPIRUN, an mpirun of Open MPI
+# or MPICH, starts the ranks; in place of ssh, it gets a script that enters a namespace.
 set -u
 
 hosts=${1-2}
@@ -34,8 +34,9 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The bridge is in a namespace of its own, so that nothing of the machine's changes.
-ip netns add "$tag-0" && ip -n "$tag-0" link add bridge type bridge && ip -n "$tag-0" link set bridge up || exit 1
+# The bridge is in a namespace of its own, so that the machine's network stays as it is.
+ip netns add "$tag-0" && ip -n "$tag-0" link add bridge type bridge &&
+    ip -n "$tag-0" link set bridge up || exit 1
 for ((i = 1; i <= hosts; i++)); do
     ip netns add "$tag-$i" &&
         ip -n "$tag-0" link add "port$i" type veth peer name eth0 netns "$tag-$i" &&
@@ -44,7 +45,7 @@ for ((i = 1; i <= hosts; i++)); do
         ip -n "$tag-$i" link set eth0 up && ip -n "$tag-$i" link set lo up || exit 1
 done
 
-# What is called as ssh would be: [OPTION]... ADDRESS COMMAND...
+# Called like ssh: [OPTION]... ADDRESS COMMAND...
 cat >agent <<END
 #!/bin/sh
 while [ "\${1#-}" != "\$1" ]; do shift; done
@@ -54,7 +55,7 @@ exec ip netns exec "$tag-\$number" unshare --uts sh -c "hostname host\$number; \
 END
 chmod +x agent
 
-# run ARGUMENT...: two ranks on each host, mpirun itself on the first.
+# run ARGUMENT...: runs two ranks on each host, and mpirun on the first.
 list=
 for ((i = 1; i <= hosts; i++)); do
     list+=${list:+,}$net.$i
@@ -85,7 +86,8 @@ cmp want x.gz || fail "the output differs"
 run -p1 -v -d x.gz || fail "decompression failed"
 cmp plain x || fail "what comes back differs"
 
-# The ranks of the last host, soon after the output was begun; MPI may end them before each was killed.
+# Kill the ranks of the last host soon after they began the output.  MPI may end them before all are
+# killed.
 run -p1 -9 x >log 2>&1 &
 job=$!
 for ((i = 0; i < 200; i++)); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# progress.bats - the line that tells how far the work is: when it is there, and that it goes again
+# progress.bats - the progress line: when it appears, what it says, and that it vanishes
 
 # shellcheck disable=SC2016 # What is in quotes is for the shells on terminals.
 
@@ -11,7 +11,7 @@ setup() {
     "$GEN" text 3000000 >plain
 }
 
-# on_pty COLUMNS COMMAND...: runs the command with standard error on a terminal of so many columns, and
+# on_pty COLUMNS COMMAND...: runs the command with standard error on a terminal of this width, and
 # prints what arrived there.
 on_pty() {
     python3 -c '
@@ -40,14 +40,14 @@ sys.stdout.buffer.write(out)
 sys.exit(p.wait())' "$@"
 }
 
-# on_pty_slowly BYTES COLUMNS COMMAND...: the same, and the command, which reads a file, takes long enough for
-# a line to be drawn, however fast the machine is: after so many bytes (more than 100000, which it may
-# read to start), it is stopped for a while.
+# on_pty_slowly BYTES COLUMNS COMMAND...: the same, but stops the command for 0.3 s after it has
+# read BYTES, so that it draws a line on any machine.  BYTES are more than 100000, which the command
+# may read to start.
 on_pty_slowly() {
     PAUSE_AT=$1 on_pty "${@:2}"
 }
 
-# on_screen: what is left to be seen of standard input on a terminal.
+# on_screen: prints what a terminal would show in the end of standard input.
 on_screen() {
     python3 -c '
 import sys
@@ -63,8 +63,9 @@ for line in sys.stdin.buffer.read().decode("utf-8", "replace").split("\n"):
     print("".join(screen).rstrip())'
 }
 
-# on_stopped HOW COMMAND...: the command with standard error on what takes nothing: a terminal that is
-# stopped (stopped), or that nobody reads (full), or a pipe that nobody reads (pipe).  Ends with its status.
+# on_stopped HOW COMMAND...: runs the command with standard error on something that takes no bytes:
+# a stopped terminal (stopped), a terminal that is not read (full), or a pipe that is not read
+# (pipe).
 on_stopped() {
     timeout 120 python3 -c '
 import os, pty, subprocess, sys, termios
@@ -87,19 +88,19 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
 @test "the work goes on, and ends, while the terminal is stopped" {
     "$GEN" text 8000000 >big
     for how in stopped full pipe; do
-        # Some half a second, so that the line is due.
+        # This takes half a second, so the line is due.
         slowly 40 <big | on_stopped $how sh -c '"$GZLZSS_COMMAND" -b 64 -p2 --progress >big.gz'
         gzip -dc big.gz | cmp - big
         slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'
         cmp out big
     done
-    # Several files side by side, and where standard error cannot be opened once more.
+    # Also several files side by side, and where standard error cannot be opened again.
     many 80 60000
     on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
     [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
     rm many/*.gz
     without_proc=(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"')
-    # (Sanitizers complain on standard error there.)
+    # (There, sanitizers print messages on standard error.)
     if ! is_sanitized && "${without_proc[@]}" true 2>/dev/null; then
         on_stopped stopped "${without_proc[@]}" "$GZLZSS" -k -12 -p2 --progress many/*
         [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
@@ -110,8 +111,8 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
     "$GEN" text 10000000 >big
     "$GEN" text 10000000 >copy
     echo other >other
-    # Stopped before it is done, so that its input can be replaced: at the end it says so.  When the output
-    # has its mode, the message is due.
+    # The command is stopped before its end, and its input is replaced: at the end, it reports
+    # that.  It is about to print the message when the output has its mode.
     timeout 120 python3 -c '
 import os, pty, signal, subprocess, sys, termios, time
 main, side = pty.openpty()
@@ -131,7 +132,7 @@ sys.exit(0 if p.wait() == -signal.SIGTERM else 1)' "$GZLZSS"
     gzip -dc big.gz | cmp - copy
 }
 
-# slowly RATE: standard input, in so many pieces a second.
+# slowly RATE: copies standard input, 300000 bytes at a time, RATE times a second.
 slowly() {
     python3 -c '
 import sys, time
@@ -149,7 +150,7 @@ while True:
     tr '\r' '\n' <seen | grep -q 'stdin:  [0-9.]* [KM]iB  [0-9.]* [KM]iB/s  ratio [0-9.]*%  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -dc plain.gz | cmp - plain
-    # Decompression too.
+    # Also when it decompresses.
     slowly 8 <plain.gz | on_pty 80 sh -c '"$GZLZSS_COMMAND" -d --progress >out' >seen
     tr '\r' '\n' <seen | grep -q 'stdin:  .* ratio [0-9.]*%'
     [ -z "$(on_screen <seen)" ]
@@ -159,7 +160,8 @@ while True:
 @test "of a file, how much is done and how much time is left" {
     "$GEN" text 8000000 >big
     on_pty_slowly 4000000 100 "$GZLZSS" -9 -b 64 -p1 --progress big >seen
-    tr '\r' '\n' <seen | grep -q '^big: [0-9]*%  [0-9.]* MiB  [0-9.]* MiB/s  ratio [0-9.]*%  0:[0-9][0-9] left  cpu'
+    tr '\r' '\n' <seen |
+        grep -q '^big: [0-9]*%  [0-9.]* MiB  [0-9.]* MiB/s  ratio [0-9.]*%  0:[0-9][0-9] left  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -t big.gz
 }
@@ -198,12 +200,12 @@ while True:
     [ -z "$(on_screen <seen)" ]
 }
 
-# drawn: the lines that were drawn at some time, of what arrived on a terminal.
+# drawn: prints all progress lines that arrived on the terminal.
 drawn() {
     tr '\r' '\n' <seen | grep -a 'iB/s' | sed 's/ *$//'
 }
 
-# many COUNT BYTES: the directory "many" of so many files.
+# many COUNT BYTES: makes the directory "many" with this number of files.
 many() {
     local i
     mkdir many
@@ -216,19 +218,22 @@ many() {
     many 200 80000
     on_pty 100 "$GZLZSS" -k -12 -p2 --progress many/* </dev/null >seen
     drawn >lines
-    grep -qE '^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  0:[0-9][0-9] left$' lines
-    # Counted as they are done, side by side.
+    grep -qE \
+        "^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  \
+0:[0-9][0-9] left\$" \
+        lines
+    # The count rises as files are done, side by side.
     [ "$(wc -l <lines)" -ge 2 ]
     sort -s -n -c lines
     [ -z "$(on_screen <seen)" ]
     rm many/*.gz
-    # Of a directory, how many files there are is known, but not their bytes.
+    # For a directory, the number of files is known, but not their bytes.
     on_pty 100 "$GZLZSS" -r -12 -p2 --progress many </dev/null >seen
     drawn >lines
     grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
     ! grep -q left lines || fail "$(cat lines)"
     [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
-    # The way back.
+    # And back.
     on_pty 100 "$GZLZSS" -dr -p2 --progress many </dev/null >seen
     [ -z "$(on_screen <seen)" ]
 }
@@ -239,7 +244,7 @@ many() {
     mv many/1? many/sub
     mv many/2? many/sub/sub
     on_pty 100 "$GZLZSS" -rk -12 -p2 --progress many </dev/null >seen
-    # In the end, these are all.
+    # In the end, these are all files.
     drawn | tail -n 1 | grep -qE '^[0-9]+ of 60 files'
 }
 
@@ -247,7 +252,10 @@ many() {
     "$GEN" text 20000000 >big
     cp plain other
     on_pty 100 "$GZLZSS" -9 -p1 --progress other big plain </dev/null >seen
-    drawn | grep -qE '^1 of 3 files  [0-9]+%  [0-9.]+ MiB  [0-9.]+ MiB/s  ratio [0-9.]+%  0:0[0-9] left  cpu  big$'
+    drawn |
+        grep -qE \
+        "^1 of 3 files  [0-9]+%  [0-9.]+ MiB  [0-9.]+ MiB/s  ratio [0-9.]+%  0:0[0-9] left  \
+cpu  big\$"
     [ -z "$(on_screen <seen)" ]
 }
 
@@ -271,12 +279,12 @@ many() {
     mkfifo pipe.gz
     for option in -l -lv; do
         cat plain.gz >pipe.gz 3>&- &
-        # A pipe has no time: that is now, or another minute.
+        # A pipe's time is the present; a minute may end between the two lists.
         "$GZLZSS" $option pipe.gz | sed 's/:[0-9][0-9] /:MM /' >expected
         slowly 4 <plain.gz >pipe.gz 3>&- &
         on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >&2' sh $option >seen
         tr -d '\r' <seen | sed 's/:[0-9][0-9] /:MM /' | diff expected -
-        # Where it goes elsewhere, there is one.
+        # If the list goes elsewhere, there is a progress line.
         slowly 4 <plain.gz >pipe.gz 3>&- &
         on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >list' sh $option >seen
         wait
@@ -286,7 +294,8 @@ many() {
     done
 }
 
-# fits COLUMNS: every line that was drawn is UTF-8, no wider, and has the rate and the time left.
+# fits COLUMNS: all progress lines are UTF-8, narrower than this, and have the rate and the time
+# left.
 fits() {
     drawn | python3 -c '
 import sys, unicodedata
@@ -302,10 +311,11 @@ for line in lines:
     local long umlauts wide name
     "$GEN" text 1000000 >big
     long=$(printf 'a%.0s' {1..60})
-    # In UTF-8: of two bytes, of three and two columns, and of what combines with another.
+    # In UTF-8: letters of two bytes; letters of three bytes and two columns; combining marks.
     umlauts=$(printf '\303\274ber%.0s' {1..30})
     wide=$(printf '\346\227\245\346\234\254%.0s' {1..40})
-    for name in "$long/$long/$long-end" "$umlauts-end" "$wide-end" "$(printf 'e\314\201x\360\237\230\200%.0s' {1..20})-end"; do
+    for name in "$long/$long/$long-end" "$umlauts-end" "$wide-end" \
+        "$(printf 'e\314\201x\360\237\230\200%.0s' {1..20})-end"; do
         mkdir -p "$(dirname "$name")"
         ln big "$name"
         for columns in 60 100; do
@@ -315,7 +325,7 @@ for line in lines:
             [ -z "$(on_screen <seen)" ]
         done
     done
-    # And so in the line of a run.
+    # The same in the line of a run.
     on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
     fits 100
     drawn | grep -qa 'left  cpu  \.\.\..*-end$'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# quickstart.bats - what quickstart says before it sets out, with stand-ins for the programs that it calls
+# quickstart.bats - what quickstart says and does, with stand-ins for the programs that it calls
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -11,7 +11,7 @@ setup() {
     cp "$srcdir/quickstart" tree
 }
 
-# Nothing was made beside the script.
+# nothing_done [DIRECTORY]: nothing was made beside the script.
 nothing_done() {
     [ "$(ls -A "${1-tree}")" = quickstart ] || fail "left: $(ls -A "${1-tree}")"
 }
@@ -20,21 +20,24 @@ nothing_done() {
     for name in 'a b' 'a(b' "it's"; do
         mv tree "$name"
         ends_with 1 "$name/quickstart" check
-        stderr_is "quickstart: the path of this directory, $PWD/$name, has a blank or a character that is special to a shell.\
+        stderr_is "quickstart: the path of this directory, $PWD/$name, has a blank or a character \
+that is special to a shell.\
  Automake and libtool cannot build there: move the directory to another path"
         nothing_done "$name"
         mv "$name" tree
     done
 }
 
-# Stand-ins: for what the tree has, and for the system's programs, in the only directory of PATH.  The
-# packages in the file "absent" are not installed; the build has ISA-L if that is.
+# stand_ins UID: makes stand-ins for the tree's files and the system's programs, in the only
+# directory of PATH.  The packages in the file "absent" are not installed; the build has ISA-L if
+# its package is.
 stand_ins() {
     local name
     mkdir bin
     mkdir tree/tests
     cp "$srcdir/tests/seconds" tree/tests
-    for name in sh bash env date tee sleep kill dirname mkdir cat grep sed sort tr wc tail head rm awk getconf ln touch printf; do
+    for name in sh bash env date tee sleep kill dirname mkdir cat grep sed sort tr wc tail head rm \
+        awk getconf ln touch printf; do
         ln -s "$(command -v "$name")" bin
     done
     : >absent
@@ -61,34 +64,38 @@ case $* in
         echo ':copy-in-global-log: no' >>tests/$test.trs
     done
     printf '# %s: 1\n' PASS SKIP ${bad-} >test-suite.log
-    printf 'ok 1\nnot ok 2 %s\nFAIL: tests/a.bats 2 %s\n# because\nok 3\n' 'no good' 'no good' >tests/a.log
+    printf 'ok 1\nnot ok 2 %s\nFAIL: tests/a.bats 2 %s\n# because\nok 3\n' 'no good' 'no good' \
+        >tests/a.log
     [ -z "${bad-}" ]
     ;;
 esac
 END
-    stand_in tree/bootstrap "echo bootstrap >>'$PWD/calls'" "cd '$PWD/tree'" 'touch config.h.in Makefile.in'
+    stand_in tree/bootstrap "echo bootstrap >>'$PWD/calls'" "cd '$PWD/tree'" \
+        'touch config.h.in Makefile.in'
     stand_in tree/configure "echo configure >>'$PWD/calls'" 'touch Makefile' \
-        "if grep -qx libisal-dev '$PWD/absent'; then : >config.h; else echo '#define HAVE_ISAL 1' >config.h; fi"
+        "if grep -qx libisal-dev '$PWD/absent'; then : >config.h; else" \
+        "echo '#define HAVE_ISAL 1' >config.h; fi"
 }
 
-# stand_in FILE LINE...: a script of these lines.
+# stand_in FILE LINE...: makes a script of these lines.
 stand_in() {
     { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"$1"
     chmod +x "$1"
 }
 
-# quickstart STATUS ARGUMENT...: ends with that status.
+# quickstart STATUS ARGUMENT...: runs quickstart, which ends with that status.
 quickstart() {
     local status=$1
     shift
     ends_with "$status" env PATH="$PWD/bin" CUDA_HOME=/none tree/quickstart "$@"
 }
 
-@test "quickstart run: files that are not there are told of first; if none is left, nothing is done" {
+@test "quickstart run: missing files are reported first; if none is left, nothing is done" {
     stand_ins 0
     mkdir dir
     quickstart 1 run none dir/none
-    stderr_is "quickstart: none: No such file or directory" "quickstart: dir/none: No such file or directory"
+    stderr_is "quickstart: none: No such file or directory" \
+        "quickstart: dir/none: No such file or directory"
     quickstart 2 run dir
     stderr_is "quickstart: dir is a directory -- ignored"
     quickstart 1 run dir none
@@ -102,10 +109,11 @@ quickstart() {
     fi
     absent calls tree/build
 
-    # Beside one that is, the others cost the status alone.
+    # Beside a file that exists, the others only change the status.
     echo data >'a file'
     quickstart 1 run none 'a file' dir
-    stderr_is "quickstart: none: No such file or directory" "quickstart: dir is a directory -- ignored"
+    stderr_is "quickstart: none: No such file or directory" \
+        "quickstart: dir is a directory -- ignored"
     gzip -dc 'a file.gz' | cmp - 'a file'
     grep -q '^a file -> a file.gz (5 -> [0-9]* bytes)$' stdout
     [ "$(tr '\n' ' ' <calls)" = "bootstrap configure make " ]
@@ -127,12 +135,15 @@ quickstart() {
     quickstart 1 run a c
 }
 
-@test "quickstart without root and sudo goes on without what is optional, and says what that costs" {
+@test "quickstart without root and sudo leaves out what is optional, and says what that costs" {
     stand_ins 1000
     echo data >a
     echo libisal-dev >absent
     quickstart 0 run a
-    grep -qx "quickstart: going on without these packages, as installing them needs root or sudo: libisal-dev " stdout
+    grep -qx \
+        "quickstart: going on without these packages, as installing them needs root or sudo: \
+libisal-dev " \
+        stdout
     grep -q 'decompression takes 2.5 times as long' stdout
     gzip -dc a.gz | cmp - a
     printf '%s\n' pigz python3 >absent
@@ -142,11 +153,13 @@ quickstart() {
     grep -qx 'quickstart: 1 passed, 1 skipped, 0 failed' stdout
     ! grep apt-get calls || fail "without root"
 
-    # What is needed is needed.
+    # Without a package that is needed, quickstart fails.
     rm -f calls
     printf '%s\n' libtool libisal-dev >absent
     quickstart 1 run a
-    stderr_is "quickstart: these packages are missing, and installing them needs root or sudo: libtool libisal-dev "
+    stderr_is \
+        "quickstart: these packages are missing, and installing them needs root or sudo: libtool \
+libisal-dev "
     absent calls
 }
 
@@ -156,13 +169,14 @@ quickstart() {
     echo libisal-dev >absent
     touch apt-fails
     quickstart 0 run a
-    grep -q '^quickstart: going on without these packages, as apt-get failed (.*quickstart.log says why): libisal-dev $' stdout
+    why='as apt-get failed (.*quickstart.log says why)'
+    grep -q "^quickstart: going on without these packages, $why: libisal-dev \$" stdout
     gzip -dc a.gz | cmp - a
     rm apt-fails calls a.gz
     quickstart 0 run a
     [ "$(grep -c apt-get calls)" -eq 2 ]
     grep -q 'apt-get .* install --no-install-recommends libisal-dev$' calls
-    # configure looks for it again.
+    # configure runs again, to find it.
     grep -q configure calls
 
     echo libtool >>absent
@@ -175,7 +189,8 @@ quickstart() {
     stand_ins 0
     quickstart 0 check
     grep -qx 'long: 1' calls
-    grep -q "^quickstart: running tests of all kinds, 2 files; './quickstart check all' runs all tests\$" stdout
+    all="'./quickstart check all' runs all tests"
+    grep -qx "quickstart: running tests of all kinds, 2 files; $all" stdout
     grep -q '^quickstart: \[1/2\] tests/a.bats: 2 passed; about [1-9][0-9]* s left$' stdout
     grep -qx 'quickstart: \[2/2\] tests/unit/c: 1 passed, 1 skipped' stdout
     [ "$(tail -n 1 stdout)" = "quickstart: 1 passed, 1 skipped, 0 failed" ]
@@ -197,7 +212,9 @@ quickstart() {
     touch fails
     quickstart 1 check
     grep -q '^quickstart: \[1/2\] tests/a.bats: 2 passed, 1 FAILED; about ' stdout
-    stderr_is "quickstart: tests/a.bats failed; the end of $PWD/tree/build/tests/a.log, but for what passed:" \
+    stderr_is \
+        "quickstart: tests/a.bats failed; the end of $PWD/tree/build/tests/a.log, \
+but for what passed:" \
         'not ok 2 no good' 'FAIL: tests/a.bats 2 no good' '# because' \
         "quickstart: 1 passed, 1 skipped, 1 failed; $PWD/tree/build/test-suite.log has the details"
 }

@@ -8,8 +8,9 @@ setup() {
     NAME=${GZLZSS##*/}
 }
 
-# waits_for_a OPTION...: two small files side by side, of which b is done but has to wait for a, which
-# takes longer.  The command is stopped in that state, and its process is $pid.
+# waits_for_a OPTION...: starts the command on two small files side by side.  b is done, but has to
+# wait for a, which takes longer.  The function stops the command in that state; $pid is its
+# process.
 waits_for_a() {
     local suffix='' output=b.gz
     if [ "$1" = -d ]; then
@@ -26,7 +27,7 @@ waits_for_a() {
     [ -e "b$suffix" ]
 }
 
-# goes_on STATUS MESSAGE...: then it goes on, and ends so.
+# goes_on STATUS MESSAGE...: lets the command go on.  It ends with this status and these messages.
 goes_on() {
     local expected=$1 status=0
     shift
@@ -36,17 +37,18 @@ goes_on() {
     stderr_is "$@"
 }
 
-# Skips the test where none can be made; "${with_mounts[@]}" COMMAND runs a command that can make mounts,
-# which are gone when it ends.
+# Skips the test where no mounts can be made.  "${with_mounts[@]}" COMMAND runs a command that can
+# make mounts; they vanish when it ends.
 need_mounts() {
     with_mounts=(unshare -m)
     [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
     "${with_mounts[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip "no mounts can be made here"
 }
 
-# In place and anew, longer and shorter; and one that hides what it does.
+# Ways to change a file: in place, as a new file, longer, shorter; the last one hides the change.
 changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
-    'touch -r FILE time; dd if=FILE of=all status=none; dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
+    'touch -r FILE time; dd if=FILE of=all status=none
+        dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
 
 @test "a small file that changes while it waits for others is compressed as it is then" {
     "$GEN" text 2500000 >data
@@ -102,7 +104,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
             absent big.gz
             cmp big copy
         done
-        # What is kept cannot be lost.
+        # With -k, the input stays, so no data can be lost.
         "$GZLZSS" -k -p1 -12 big 2>stderr 3>&- &
         pid=$!
         until [ -e big.gz ]; do
@@ -132,7 +134,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
         gzip -dc big.gz | cmp - data
         rm big.gz
     done
-    # The output that -f replaces may be the input by another name.
+    # The output that -f replaces may be another name of the input.
     for options in '' --atomic; do
         cp data a
         ln a a.gz
@@ -192,7 +194,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
             [ "$(find . -type f | wc -l)" -eq 31 ]' "$GZLZSS" "$p" || fail "-p$p: $(cat stderr)"
         stderr_is
     done
-    # What does not fit at all is said, and only that is not done.
+    # A file that does not fit gives an error; the others are done.
     # shellcheck disable=SC2016
     "${with_mounts[@]}" bash -e -c '
         mount -t tmpfs -o size=20m none disk
@@ -217,16 +219,18 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     "$GEN" text 100000 >data
     for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
         cp data f
-        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -v f $closed" "$GZLZSS" 2>/dev/null
+        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -v f $closed" "$GZLZSS" \
+            2>/dev/null
         absent f
         gzip -dc f.gz | cmp - data
         gzip -t f.gz
-        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -dv f.gz $closed" "$GZLZSS" 2>/dev/null
+        "${with_mounts[@]}" sh -c "mount -t tmpfs none /dev; exec \"\$0\" -dv f.gz $closed" \
+            "$GZLZSS" 2>/dev/null
         cmp f data
     done
 }
 
-# A sanitizer's own memory is not ours, and it needs any number of addresses.
+# The limits do not count a sanitizer's memory, and it needs many addresses.
 need_own_memory() {
     ! is_sanitized || skip "built with a sanitizer"
 }
@@ -249,7 +253,7 @@ need_own_memory() {
             done
         done
     done
-    # When there is not enough for one, that is said.
+    # If the memory is not enough for one thread, the command says so.
     (
         ulimit -v 120000
         ends_with 1 "$GZLZSS" -p4 -k -b 32768 big
@@ -272,8 +276,9 @@ sys.exit(peak > 262144)' "$GZLZSS"
     done
 }
 
-# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, $group, that goes with the test,
-# and writes the value into the file, by the names of version 1 or of version 2.
+# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, $group, which teardown
+# removes, and writes the value into the file: FILE1 in version 1 of control groups, FILE2 in
+# version 2.
 new_group() {
     local above
     for above in "/sys/fs/cgroup/$1" /sys/fs/cgroup; do
@@ -298,7 +303,7 @@ teardown() {
     done
 }
 
-# in_group COMMAND...: runs it in the group.
+# in_group COMMAND...: runs the command in the group.
 in_group() {
     # shellcheck disable=SC2016
     bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
@@ -318,7 +323,7 @@ in_group() {
     gzip -t f*.gz
     in_group "$GZLZSS" -d -p64 f*.gz
     "$GEN" mixed 3600000 | cmp - f40
-    # The slow levels have one thread then.
+    # With this memory, slow levels get one thread.
     in_group "$GZLZSS" -p64 -12 f40
     gzip -dc f40.gz | cmp - <("$GEN" mixed 3600000)
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# signals.bats - whatever moment a signal comes at, each input is there, or its whole output is
+# signals.bats - at whatever moment a signal comes, each input is there, or its whole output is
 #
-# One hundred signals: each of those that end a program, while one large file is worked on by several
-# threads, while it is decompressed, and while many small files are, side by side.
+# One hundred signals of all kinds that end a program.  They come while several threads compress a
+# large file, while a file is decompressed, and while many small files are compressed side by side.
 
 load helpers
 
@@ -12,21 +12,23 @@ setup() {
 
 signals=(HUP INT PIPE TERM XCPU XFSZ)
 
-# interrupt SIGNAL MILLISECONDS ARGUMENT...: the command gets the signal at a random moment within
-# that time, every other time within a tenth of it.  Fails unless it ends well or by that signal,
-# silently; otherwise it leaves its exit status in $status.
+# interrupt SIGNAL MILLISECONDS ARGUMENT...: runs the command and sends it the signal at a random
+# moment: half of the times within MILLISECONDS, else within a tenth of that.  The command must
+# succeed or end by that signal, and print nothing.  $status is its exit status.
 interrupt() {
     local signal=$1 most=$2
     shift 2
     [ $((RANDOM % 2)) -eq 0 ] || most=$((most / 10))
     status=0
-    # XCPU and XFSZ would leave a core.  LeakSanitizer's own process, which looks for leaks as a
-    # program ends, gets the signal as well and says so for XCPU: other tests find leaks.
+    # XCPU and XFSZ would leave a core file.  At the program's end, LeakSanitizer starts a process,
+    # which gets the signal too, and prints a message for XCPU.  So it is off here; other tests find
+    # leaks.
     (
         ulimit -c 0
         export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
         exec timeout --preserve-status -s "$signal" \
-            "$(printf '%d.%03d' $((most / 1000)) $((RANDOM % (most % 1000 + 1) + 1)))" "$GZLZSS" "$@"
+            "$(printf '%d.%03d' $((most / 1000)) $((RANDOM % (most % 1000 + 1) + 1)))" "$GZLZSS" \
+                "$@"
     ) 2>stderr || status=$?
     [ "$status" -eq 0 ] || [ "$status" -eq $((128 + $(kill -l "$signal"))) ] ||
         fail "exit status $status after SIG$signal: $*" "$(cat stderr)"
@@ -42,14 +44,14 @@ interrupt() {
     stopped=0
     for ((round = 0; round < rounds; round++)); do
         signal=${signals[round % 6]}
-        # A link, so that the copy stays; -f compresses it all the same.
+        # big is a link, so the copy stays; with -f, the command compresses it all the same.
         interrupt "$signal" 150 -f -p $((round % 4 + 1)) big
         if [ -e big ]; then
             [ "$status" -ne 0 ]
             absent big.gz
             stopped=$((stopped + 1))
         else
-            # It was done, though the signal may still have come in time to end it.
+            # The file was done; the signal may still have come in time to end the command.
             "$GZLZSS" -dc big.gz | cmp - copy
             rm big.gz
             ln copy big
@@ -76,11 +78,37 @@ interrupt() {
             cmp z copy
         fi
     done
+    # Send each signal once more, when a part of the output exists.
+    stopped=0
+    for signal in "${signals[@]}"; do
+        ln -f copy.gz z.gz
+        rm -f z
+        (
+            ulimit -c 0
+            exec "$GZLZSS" -df z.gz
+        ) 2>stderr 3>&- &
+        until [ -e z ]; do
+            kill -0 $!
+        done
+        kill -s "$signal" $!
+        status=0
+        wait $! || status=$?
+        if [ -e z.gz ]; then
+            [ "$status" -eq $((128 + $(kill -l "$signal"))) ] ||
+                fail "exit status $status after SIG$signal"
+            absent z
+            stopped=$((stopped + 1))
+        else
+            cmp z copy
+        fi
+    done
     [ "$(sha <copy.gz)" = "$sum" ]
+    echo "stopped $stopped times"
+    [ "$stopped" -gt 0 ]
 }
 
-# check_tree: each file of "tree" is in "work", as it was or compressed.  Many are compared at once: a
-# process for each takes longer than what is tested.
+# check_tree: "work" has each file of "tree", as it was or compressed.  It compares many files at
+# once: one process each would take longer than the test itself.
 check_tree() {
     local f both=0 kept=() compressed=()
     for f in tree/*/*; do
@@ -93,14 +121,14 @@ check_tree() {
         fi
     done
     finished=${#compressed[@]}
-    # An empty file first: cat needs a name.
+    # cat needs at least one name: /dev/null.
     cmp <(cd tree && cat /dev/null "${kept[@]}") <(cd work && cat /dev/null "${kept[@]}")
     if [ "$finished" -gt 0 ]; then
         (cd work && "$GZLZSS" -dc "${compressed[@]/%/.gz}") |
             cmp - <(cd tree && cat "${compressed[@]}") || fail "something is lost"
     fi
     [ "$both" -eq 0 ] || fail "$both outputs are left beside their inputs"
-    # And nothing else is there.
+    # There are no other files.
     [ "$(find work -type f | wc -l)" -eq "$files" ]
 }
 

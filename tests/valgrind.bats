@@ -1,22 +1,22 @@
 #!/usr/bin/env bats
-# valgrind.bats - no byte is read that nobody has set, and no memory that is not the program's
+# valgrind.bats - the command reads no unset byte and no memory that is not its own
 
 load helpers
 
 setup() {
     have valgrind || skip "valgrind is not installed"
     enter_test_directory
-    # Sanitizers do not go with it.
+    # Valgrind cannot run a build with sanitizers.
     valgrind -q "$GZLZSS" --version >/dev/null 2>&1 || skip "valgrind cannot run this build"
 }
 
-# checked ARGUMENT...: the command, in valgrind, which finds nothing.
+# checked ARGUMENT...: valgrind runs the command and finds nothing.
 checked() {
     valgrind -q --error-exitcode=99 "$GZLZSS" "$@" 2>stderr || fail "$*:" "$(head -n 40 stderr)"
 }
 
 @test "inputs of odd sizes, by every match finder" {
-    # From small to large: behind the end of each is what no other has set.
+    # From small to large, so that after each input comes memory that no other has set.
     local files=()
     for size in 0 1 2 3 4 7 33 1001 32767 32769; do
         "$GEN" source "$size" >"in.$size"

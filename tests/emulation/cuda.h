@@ -1,8 +1,8 @@
 /*
- * cuda.h - as much of CUDA's driver as gpu/caller.cu uses, for tests where there is none
+ * cuda.h - the part of CUDA's driver that gpu/caller.cu uses, for tests without one
  *
- * By itself, the emulated device has no driver: it is looked for in vain, and all memory is the
- * host's.  tests/unit/test_caller.c has one.
+ * The emulated device has no driver: the search for it fails, and all memory is the host's.
+ * tests/unit/test_caller.c has a driver of its own.
  */
 #ifndef GZLZSS_EMULATED_CUDA_H
 #define GZLZSS_EMULATED_CUDA_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* In dlopen's place, and so on; a test may have its own. */
+/* Stand-ins for dlopen and its like; a test may have its own. */
 void *emulated_dlopen(const char *name, int flags);
 void *emulated_dlsym(void *library, const char *name);
 int emulated_dlclose(void *library);

@@ -1,15 +1,15 @@
 /*
- * cuda_runtime.h - as much of CUDA as gpu/ uses, on the CPU, for tests where there is no GPU
+ * cuda_runtime.h - the part of CUDA that gpu/ uses, on the CPU, for tests without a GPU
  *
- * gpu/'s sources, compiled as C++ with this in CUDA's place, are the GPU engine on a device that is
- * emulated: kernels run block by block, and a block's threads as coroutines that take turns where
- * they meet, at a barrier or where a warp's lanes exchange values (emulation.cu).  A meeting that
- * not all come to stops the program.  What is queued is done at once, so that streams and events
- * have nothing to do; device memory is the heap's, where a sanitizer sees who leaves his place.
+ * gpu/'s sources, compiled as C++ with this header in place of CUDA's, are the GPU engine on an
+ * emulated device.  Kernels run block by block.  A block's threads are coroutines.  They take turns
+ * where they meet: at a barrier, or where a warp's lanes exchange values (emulation.cu).  If not
+ * all threads come to such a place, the program stops.  Queued work is done at once, so streams and
+ * events do nothing.  Device memory is heap memory, in which a sanitizer finds wrong accesses.
  *
- * Not emulated, so not tested by this: blocks and batches side by side; most races between threads
- * that do not meet; that shared memory which is not dynamic has no value at first; what code for
- * older devices than compute capability 8.0 does instead; and how fast it is.
+ * Not emulated, and so not tested: blocks and batches side by side; most races between threads that
+ * do not meet; that static shared memory has no value at first; the code for devices before compute
+ * capability 8.0; and speed.
  */
 #ifndef GZLZSS_EMULATED_CUDA_RUNTIME_H
 #define GZLZSS_EMULATED_CUDA_RUNTIME_H
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is compiled for it. */
+/* The compute capability that the sources are compiled for. */
 #define __CUDA_ARCH__ 900
 
 /* --- Kernels --- */
@@ -30,16 +30,16 @@
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-/* One block runs at a time, and all its threads are coroutines of one thread; this, unlike
- * `static`, may also stand behind `extern`.  (Where the address is a constant to gcc 12, it asks flags
- * that nothing has set whether it is 0, with its sanitizer for null pointers.) */
+/* One block runs at a time, and all its threads are coroutines of one thread.  Unlike `static`,
+ * thread_local may also follow `extern`.  (Where the address is a constant for gcc 12, its
+ * sanitizer for null pointers tests flags that nothing has set.) */
 #define __shared__ thread_local __attribute__((tls_model("global-dynamic")))
 
 struct emulated_index {
     uint32_t x, y;
 };
 
-/* How many blocks there are in each direction. */
+/* The number of blocks in each direction. */
 struct dim3 {
     uint32_t x, y;
 
@@ -50,11 +50,11 @@ struct dim3 {
 
 extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
-/* Runs so many blocks of so many threads, each of which calls thread(argument), for this kernel. */
+/* Runs the kernel's blocks; each of their threads calls thread(argument). */
 void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument);
 
-/* kernel<<<blocks, threads, shared_size, stream>>>(argument...) has become
+/* kernel<<<blocks, threads, shared_size, stream>>>(argument...) is compiled as
  * emulated_kernel(kernel, blocks, threads, shared_size, stream)(argument...). */
 template <typename Kernel> struct emulated_call {
     Kernel kernel;
@@ -79,15 +79,15 @@ static inline emulated_call<Kernel> emulated_kernel(Kernel kernel, dim3 blocks, 
     return {kernel, blocks, threads, shared_size};
 }
 
-/* --- What a thread may call --- */
+/* --- Functions for kernels --- */
 
 /* Waits for the block's other threads. */
 void emulated_meet_block(void);
 
-/* What lanes meet for: all of them for the same, and all of them. */
+/* The reasons for which lanes meet.  All lanes of a warp have to meet for the same one. */
 enum emulated_meeting { SYNC, BALLOT, MATCH, SHUFFLE, REDUCE };
 
-/* Leaves a value for the warp's other lanes, meets them, and returns what all 32 left. */
+/* Leaves a value for the warp's other lanes, meets them, and returns the values of all 32. */
 const uint64_t *emulated_exchange(enum emulated_meeting meeting, uint32_t lanes, uint64_t value);
 
 static inline void __syncthreads(void)
@@ -228,7 +228,7 @@ static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
     return {x, y, z, w};
 }
 
-/* --- What the host may call --- */
+/* --- Functions for the host --- */
 
 enum cudaError_t {
     cudaSuccess,
@@ -255,14 +255,14 @@ struct cudaDeviceProp {
     size_t totalGlobalMem, sharedMemPerBlockOptin;
 };
 
-/* An H100's. */
+/* As on an H100. */
 #define EMULATED_SHARED_SIZE ((size_t)227 << 10)
 #define EMULATED_MEMORY_SIZE ((size_t)2 << 30)
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 
-/* Memory with other values in it than 0. */
+/* Gives memory that is not all zeros. */
 cudaError_t emulated_malloc(void **p, size_t size);
 
 template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t size)
@@ -309,7 +309,7 @@ static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaS
     return cudaSuccess;
 }
 
-/* Lets a kernel ask for more shared memory than it may otherwise. */
+/* Lets a kernel use more shared memory than is allowed by default. */
 cudaError_t emulated_allow_shared(const void *kernel, size_t size);
 
 template <typename Kernel>

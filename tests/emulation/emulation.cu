@@ -2,9 +2,9 @@
  * emulation.cu - emulated blocks of threads (cuda_runtime.h)
  *
  * A block's threads are coroutines, for x86-64.  Each runs until it has to meet others, and then
- * lets the next one run; those of a warp go on once all have come.  Warps take turns from one
- * meeting to the next, and of two turns, one goes from the last thread to the first: who relies on
- * an order that a barrier would have to make shall be found.
+ * lets the next one run.  Those of a warp go on once all have come.  Warps take turns from one
+ * meeting to the next.  Every other turn goes from the last thread to the first.  This finds code
+ * that relies on an order without a barrier.
  */
 #include "cuda.h"
 #include "cuda_runtime.h"
@@ -12,23 +12,23 @@
 #define THREADS_MAX 1024
 #define LANES 32
 #define STACK_SIZE ((size_t)64 << 10)
-/* From one stack to the next, an odd number of cache lines: powers of two apart, all tops of stacks
- * would share the same few places in the processor's caches. */
+/* From one stack to the next is an odd number of cache lines.  At a distance of a power of two, the
+ * tops of all stacks would share a few places in the processor's caches. */
 #define STACK_STEP (STACK_SIZE + 5 * 64)
 
 emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
-/* What kernels call their dynamic shared memory. */
+/* The kernels' dynamic shared memory. */
 thread_local uint4 shared[EMULATED_SHARED_SIZE / sizeof(uint4)];
 
 /* --- Coroutines --- */
 
-/* Where one goes on: its stack, with the registers on it that are kept across a call. */
+/* Where a coroutine goes on: its stack, on which are the registers that a call preserves. */
 struct place {
     void *stack;
 };
 
-/* Goes on at *to; returns once somebody goes back to *from. */
+/* Goes on at *to.  Returns when another coroutine goes back to *from. */
 extern "C" void emulated_go(struct place *from, const struct place *to);
 
 /* swapcontext() takes twenty times as long, since it makes a system call. */
@@ -64,7 +64,7 @@ static void begin_at(struct place *place, char *stack, void (*function)(void))
 
 /* --- Blocks --- */
 
-/* What a block's threads may ask for without more ado. */
+/* The shared memory that a block may use without emulated_allow_shared. */
 #define SHARED_ALLOWED ((size_t)48 << 10)
 #define FILLER 0xa5
 
@@ -75,16 +75,16 @@ static struct {
     char *stacks;
     enum state states[THREADS_MAX];
     enum emulated_meeting meetings[THREADS_MAX]; /* of those at one */
-    uint32_t step; /* from the lane that runs to the one whose turn is next: 1, or -1 */
-    /* What lanes have left for others, by turns in one of the two: when a lane leaves a value in
-     * the one, all have read what was there before, for they have met since. */
+    uint32_t step; /* from the lane that runs to the next one: 1, or -1 */
+    /* Values that lanes leave for others, alternately in the first and the second row.  When a lane
+     * writes to one row, all lanes have read its old values, as they have met since. */
     uint64_t values[2][THREADS_MAX];
     int turns[THREADS_MAX];
     void (*thread)(void *);
     void *argument;
 } block;
 
-/* Kernels that may ask for more shared memory. */
+/* Kernels that may use more shared memory. */
 static struct {
     const void *kernel;
     size_t size;
@@ -96,9 +96,9 @@ static void fail(const char *what)
     abort();
 }
 
-/* Goes straight on with the warp's next lane, if that can run.  Mostly it waits in the same place
- * of the same code, so the processor foresees where these calls return to, as it does not where
- * the scheduler comes in between. */
+/* Goes straight on with the warp's next lane if that can run.  Mostly it waits at the same place in
+ * the code, so the processor predicts where these calls return to.  It could not if the scheduler
+ * came in between. */
 static void stop(enum state state)
 {
     const uint32_t i = threadIdx.x, next = i + block.step;
@@ -135,7 +135,7 @@ const uint64_t *emulated_exchange(enum emulated_meeting meeting, uint32_t lanes,
     return values + threadIdx.x / LANES * LANES;
 }
 
-/* How many of these threads are in that state. */
+/* Returns how many of these threads are in that state. */
 static uint32_t count(uint32_t first, uint32_t threads, enum state state)
 {
     uint32_t n = 0;
@@ -262,7 +262,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 
 cudaError_t emulated_malloc(void **p, size_t size)
 {
-    /* As aligned as CUDA's, and no larger, so that a sanitizer sees the end. */
+    /* Aligned like CUDA's memory, and no larger, so that a sanitizer sees its end. */
     if (posix_memalign(p, 256, size) != 0)
         return cudaErrorMemoryAllocation;
     memset(*p, FILLER, size);

@@ -12,7 +12,7 @@ enum fuzz_format { FUZZ_GZIP, FUZZ_LZW, FUZZ_PACK, FUZZ_LZH, FUZZ_ZIP, FUZZ_ANY,
 /* The bytes of the format's magic number, which come before each input; "" for FUZZ_ANY. */
 const char *fuzz_magic(enum fuzz_format format);
 
-/* Decompresses the magic number and the input in two ways, and aborts if they differ. */
+/* Decompresses the magic number and the input in two ways, and aborts if the results differ. */
 void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * fuzz_ahead.c - what decodes from the middle of data must do as zlib does, whatever the data
+ * fuzz_ahead.c - decoding from the middle of data gives what zlib gives, whatever the data
  *
- * A libFuzzer target (`make fuzz`).  The first byte of the input says what is tried with the rest:
- * blocks decoded to symbols (inflate/symbols.h), against zlib with a window given; or places where
- * something may start (inflate/find.h), against a search of each of them.
+ * A libFuzzer target (`make fuzz`).  The first byte of the input selects the test of the rest:
+ * blocks decoded to symbols (inflate/symbols.h), compared with zlib that has a window; or places
+ * where something may start (inflate/find.h), compared with a test of each place.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static void *need(void *p)
     return p;
 }
 
-/* A copy with so many bytes of noise behind it. */
+/* Returns a copy with `pad` bytes of noise after it. */
 static uint8_t *padded(const uint8_t *data, size_t len, size_t pad)
 {
     uint8_t *copy = need(malloc(len + pad));
@@ -47,8 +47,9 @@ static uint8_t *padded(const uint8_t *data, size_t len, size_t pad)
     return copy;
 }
 
-/* Has zlib decode one block, after `z` has come to where it starts.  Returns how inf_symbols_block
- * is to end, but for INF_MORE; *place and *n become what they are to be. */
+/* Lets zlib decode one block; `z` is where the block starts.  Returns the result that
+ * inf_symbols_block should end with, except for INF_MORE, and sets *place and *n to the values that
+ * it should set. */
 static enum inf_result by_zlib(z_stream *z, const uint8_t *in, uint64_t *place, size_t *n)
 {
     const int ret = inflate(z, Z_BLOCK);
@@ -86,8 +87,8 @@ static void try_symbols(const uint8_t *data, size_t len)
         result = inf_symbols_block(d, in, len, &place, out, &n, OUT_MAX + 300);
         if (right == INF_MORE || result == INF_MORE)
             break;
-        /* Near the end, what is wrong may be what is missing; and of a header without any code zlib
-         * takes up to 49 bytes before it says so. */
+        /* Near the end, an error may also be missing input.  And zlib reads up to 49 bytes before
+         * it rejects a header without any code. */
         REQUIRE(result == right || (right == INF_BAD && result == INF_CUT) ||
                 (right == INF_CUT && result == INF_BAD && len - place / 8 <= 50));
         REQUIRE(place == right_place || right == INF_END);

@@ -1,11 +1,12 @@
 /*
- * fuzz_decompress.c - any input must be decompressed or refused, and the same however it is read
+ * fuzz_decompress.c - every input is decompressed or refused, and with the same result however it
+ * is read
  *
  * The magic number is put before the input, so that each format's decoder is reached at once.  A
- * sanitizer notices what is done to memory; what is checked here is that the outcome is the same
- * from one read and from many small ones, and that the numbers in struct gz_info fit together.
+ * sanitizer checks the use of memory.  This program checks that one read and many small reads give
+ * the same result, and that the numbers in struct gz_info fit together.
  *
- * With FUZZ_FORMAT defined this is a libFuzzer target (`make fuzz` builds one for each format);
+ * With FUZZ_FORMAT defined, this is a libFuzzer target (`make fuzz` builds one for each format).
  * tests/fuzz/mutate.c needs no clang.
  */
 #include "config.h"
@@ -19,7 +20,7 @@
 #include "compat/gunzip.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A few bytes can stand for gigabytes.  The rest is not wanted once buffers were written twice. */
+/* A few bytes can stand for gigabytes.  Stop once the buffers were written twice. */
 #define OUT_MAX ((uint64_t)600000)
 
 #define REQUIRE(condition) \

@@ -1,12 +1,12 @@
 /*
- * mutate.c - damaged files of each format for fuzz_decompress.c, without clang
+ * mutate.c - damages files of each format for fuzz_decompress.c, without clang
  *
- * The files are made by the encoders of the tests, out of small data, and are damaged again and
- * again.  By default, a number of them that takes a few seconds, always the same.
+ * The tests' encoders make the files from small data; mutate damages them again and again.  By
+ * default, it makes the same damaged files each time, for a few seconds.
  *
- *     FUZZ_SECONDS=N   in the environment: so many seconds for each format, from other damage
- *                      each time
- *     FUZZ_CORPUS=DIR  write the files that the damage starts from there, for libFuzzer
+ *     FUZZ_SECONDS=N   in the environment: runs N seconds for each format, with other damage each
+ *                      time
+ *     FUZZ_CORPUS=DIR  writes the undamaged files to DIR, for libFuzzer
  */
 #include "config.h"
 

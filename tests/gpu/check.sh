@@ -1,31 +1,32 @@
 #!/bin/sh
-# check.sh - on a machine with a GPU: that the GPU engine, and the mixed mode, write what the CPU
-# engine writes, and that a GPU that fails or errs changes nothing
+# check.sh - on a machine with a GPU: the GPU engine and the mixed mode write what the CPU engine
+# writes, and a GPU that fails or errs changes no byte
 #
 #     make check-gpu
+#
 #     GZLZSS_COMMAND=... GEN=... srcdir=... sh tests/gpu/check.sh [FILE...]
 #
-# Needs only a shell, the core utilities, gzip and the built tree.  FILEs are more inputs to compare
-# the engines on.  Takes some minutes, nearly all of it for bringing up the GPU in every process.
-# With SIDE_BY_SIDE=1 the sections run at the same time: for a GPU with 80 GB of memory.
-# What is checked is that one input has one output, whatever engine made it.
+# Needs only a shell, the core utilities, gzip and the built tree.  It compares the engines on
+# FILEs, too.  It takes some minutes, nearly all of them to bring up the GPU in every process.  With
+# SIDE_BY_SIDE=1, the sections run at the same time, which needs a GPU with 80 GB of memory.
 
-# Files named on the command line are found from where we were called.
+# FILEs are relative to the directory of the call.
 here=$(pwd)
 command=${GZLZSS_COMMAND:-$here/gzlzss}
 GEN=${GEN:-$here/tests/gen}
 srcdir=${srcdir:-$here}
 
 export LC_ALL=C
-unset GZIP GZLZSS GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
+unset GZIP GZLZSS
+unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 
 scratch=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$scratch" || exit 1
 
-# verdict WHAT: a check failed if there is anything in the file "problems", which it shows and
-# empties.
+# verdict WHAT: prints the result of a check.  It failed if the file "problems" has lines; verdict
+# shows and empties the file.
 verdict() {
     if [ -s problems ]; then
         echo "not ok - $1"
@@ -44,8 +45,8 @@ sha() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
 
-# What -vv said in the file "messages" about one input or more, added up: segments matched by the
-# CPU, by the GPU, and redone.
+# segments: adds up what -vv wrote into "messages" on one or several inputs.  Prints how many
+# segments the CPU matched, how many the GPU matched, and how many were matched again.
 segments() {
     awk '
         function number(of) { return match($0, "[0-9]+ " of) ? substr($0, RSTART) + 0 : 0 }
@@ -57,12 +58,12 @@ segments() {
         END { print c + 0, g + 0, r + 0 }' messages
 }
 
-# count WHICH: one of these three numbers, 1 to 3.
+# count WHICH: prints the first, second or third of these numbers.
 count() {
     segments | cut -d ' ' -f "$1"
 }
 
-# compress ARGUMENT...: output in "out", messages in "messages"; a problem if it fails.
+# compress ARGUMENT...: writes to "out" and "messages"; a failure is a problem.
 compress() {
     status=0
     "$command" -n -vv "$@" >out 2>messages || status=$?
@@ -71,7 +72,8 @@ compress() {
     fi
 }
 
-# The GPU did everything, and rightly: with --backend=gpu the CPU may not help out.
+# expect_gpu_alone WHAT: the GPU matched all segments, and rightly.  With --backend=gpu, the CPU may
+# not help.
 expect_gpu_alone() {
     if [ "$(count 1)" -ne 0 ] || [ "$(count 2)" -eq 0 ] || [ "$(count 3)" -ne 0 ]; then
         problem "$1: segments by CPU, by GPU, redone: $(segments), not 0, some, 0"
@@ -87,9 +89,16 @@ if ! echo x | "$command" --backend=gpu >out 2>messages; then
     exit 1
 fi
 
+# If one of these programs printed nothing, loops over its list would pass.
+if [ -z "$("$GEN" kinds)" ] || [ -z "$("${GEN%gen}levels")" ]; then
+    echo "$GEN or ${GEN%gen}levels does not work."
+    exit 1
+fi
+
 # --- The recorded digests -----------------------------------------------------------------------
 
-# All inputs of a level and block size go through one process, so that one engine serves them all.
+# golden gpu|auto LEVEL BLOCKSIZE: checks the recorded digests.  One process compresses all inputs
+# of a level and block size, so that one engine serves them all.
 golden() {
     mode=$1
     level=$2
@@ -110,10 +119,10 @@ golden() {
     done <"$srcdir/tests/data/golden.sha256"
     if [ "$mode" = gpu ]; then
         compress -k "-$level" "$@" --backend=gpu golden/*
-        # An empty input has a segment, but nothing for the GPU to match.
+        # An empty input has a segment, but no byte for the GPU to match.
         grep -v -e '-0: 1 segment;' messages >others
         mv others messages
-        # Nor has level 0.
+        # Level 0 has no match finder.
         [ "$level" -eq 0 ] || expect_gpu_alone "level $level, block size $block"
     else
         # With more threads, these small files are often done before the GPU has memory for them.
@@ -128,17 +137,18 @@ golden() {
     rm -f golden.list
 }
 
-# Segments the GPU has matched in the mixed mode, in all.
+# The number of segments that the GPU matched in the mixed mode.
 auto_segments=0
 
-# used_gpu: the mixed mode's runs of a section have used the GPU.
+# used_gpu: the GPU matched segments in the mixed mode's runs of this section.
 used_gpu() {
     [ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
     verdict "the mixed mode uses the GPU: $auto_segments segments"
 }
 
 recorded() {
-    grep -v '^#' "$srcdir/tests/data/golden.sha256" | awk '$2 != "-" { print $2, $3 }' | sort -u >groups
+    grep -v '^#' "$srcdir/tests/data/golden.sha256" | awk '$2 != "-" { print $2, $3 }' |
+        sort -u >groups
     while read -r group_level group_block; do
         golden gpu "$group_level" "$group_block"
         golden auto "$group_level" "$group_block"
@@ -150,7 +160,7 @@ recorded() {
 
 # --- The papers' match finders ------------------------------------------------------------------
 
-# matchers: the names of those that there are, in the file "names"; says so if there are none.
+# matchers: writes the names that --matcher takes to "names"; says so if there are none.
 matchers() {
     : >names
     if ! "$command" --matcher=help >help 2>&1; then
@@ -164,8 +174,8 @@ matchers() {
     return 1
 }
 
-# All recorded inputs of a method, with certain values, go through one process; the same for the
-# mixed mode.
+# papers_golden MATCHER: checks the recorded digests of a method with its values.  One process
+# compresses all inputs, first with the GPU alone, then in the mixed mode.
 papers_golden() {
     rm -rf golden
     mkdir golden
@@ -194,7 +204,7 @@ papers_golden() {
     rm -f golden.list
 }
 
-# Every method, with all that is recorded, and on every kind of data and the files named.
+# papers [FILE...]: checks every method on the recorded inputs, on every kind of data, and on FILEs.
 papers() {
     matchers || return 0
     grep -v '^#' "$srcdir/tests/data/papers.sha256" | cut -d ' ' -f 2 | sort -u >recorded
@@ -213,7 +223,8 @@ papers() {
 
 # --- Every engine, number of threads and way to read: the same bytes ----------------------------
 
-# same NAME FILE [OPTION...]: all outputs of the file are the same, and gunzip gives it back.
+# same NAME FILE [OPTION...]: all ways to compress the file give the same output, and gunzip gives
+# the file back.
 same() {
     name=$1
     input=$2
@@ -231,10 +242,11 @@ same() {
                 if [ "$way" = file ]; then
                     compress "--backend=$mode" -p "$p" "$@" <"$input"
                 else
-                    # shellcheck disable=SC2002 # It is to be a pipe.
+                    # shellcheck disable=SC2002 # The input has to be a pipe.
                     cat "$input" | compress "--backend=$mode" -p "$p" "$@"
                 fi
-                cmp expected out >>problems 2>&1 || problem "differs: $mode, -p $p, $way: $(sha out)"
+                cmp expected out >>problems 2>&1 ||
+                    problem "differs: $mode, -p $p, $way: $(sha out)"
                 if [ "$mode" = gpu ] && [ -s "$input" ]; then
                     expect_gpu_alone "-p $p, $way"
                 elif [ "$mode" = auto ]; then
@@ -293,7 +305,7 @@ named_files() {
     done
 }
 
-# on_every_kind NAME OPTION [FILE...]: with the option, every kind of data and the files named, in
+# on_every_kind NAME OPTION [FILE...]: compresses every kind of data, and FILEs, with the option, in
 # one process for each engine.
 on_every_kind() {
     what=$1
@@ -332,7 +344,7 @@ levels() {
 
 # --- Smaller GPUs, and several ------------------------------------------------------------------
 
-# limited NAME VALUE LEVEL: with that limit the GPU still does everything, and rightly.
+# limited NAME VALUE LEVEL: with that limit, the GPU still matches all segments, and rightly.
 limited() {
     compress --backend=cpu "-$3" <bytes
     mv out expected
@@ -366,7 +378,8 @@ limits() {
                     cmp expected out >>problems 2>&1 || problem "differs: $mode, --device $list"
                     case $list in
                     *,*)
-                        grep -q 'by GPU (.* and 1 more)' messages || problem "$mode, $list: not by two"
+                        grep -q 'by GPU (.* and 1 more)' messages ||
+                            problem "$mode, $list: not by two"
                         ;;
                     esac
                 done
@@ -375,7 +388,7 @@ limits() {
             done
         done
 
-        # One is at work already while the other is brought up, for a file that is large enough for
+        # One GPU works already while the other is brought up, for a file that is large enough for
         # two.
         rm -rf growing
         mkdir growing
@@ -402,7 +415,7 @@ limits() {
 
 # --- A GPU that errs or fails -------------------------------------------------------------------
 
-# fault NAME FAULT INPUT [OPTION...]: with that fault the output is what the CPU engine writes.
+# fault NAME FAULT INPUT [OPTION...]: with that fault, the output is what the CPU engine writes.
 fault() {
     name=$1
     kind=$2
@@ -415,11 +428,11 @@ fault() {
             GZLZSS_TEST_GPU_MIN=0
             GZLZSS_TEST_GPU_FAULT=$kind
             export GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
-            # Each GPU counts for itself, and of several none may get so far.
+            # Each GPU counts its own batches.  With several GPUs, none may get as far as the fault.
             compress "--backend=$mode" --device 0 -p "$p" "$@" <"$input"
             unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
             cmp expected out >>problems 2>&1 || problem "differs: $mode, -p $p"
-            # In the mixed mode the CPU may have been faster than the fault.
+            # In the mixed mode, the CPU may have matched everything before the fault.
             [ "$mode" = gpu ] || continue
             case $kind in
             corrupt)
@@ -427,7 +440,8 @@ fault() {
                 ;;
             *)
                 [ "$(count 1)" -gt 0 ] || problem "-p $p: nothing was left to the CPU: $(segments)"
-                grep -qE 'GPU (not used|failed or could not be used): .' messages || problem "-p $p: -v does not say so"
+                grep -qE 'GPU (not used|failed or could not be used): .' messages ||
+                    problem "-p $p: -v does not say so"
                 ;;
             esac
         done
@@ -446,8 +460,8 @@ faults() {
     fault "mixed 100000007" fail=3 large
     fault "mixed 100000007 -b 32" fail=3 large -b 32
 
-    # The files after the one at which the GPU failed.  A file of two segments takes two batches,
-    # since the last segment is read by itself.
+    # Also the files after the one at which the GPU failed.  A file of two segments takes two
+    # batches, as its last segment is read separately.
     for n in 1 2 3; do
         "$GEN" source 2000001 "$n" >"source-$n"
         compress --backend=cpu -b 1024 -c "source-$n"
@@ -465,15 +479,15 @@ faults() {
 
 # --- The kernels themselves, under compute-sanitizer ---------------------------------------------
 
-# has_sanitizer: whether it is there; says so if not.
+# has_sanitizer: true if compute-sanitizer is installed; says so if not.
 has_sanitizer() {
     command -v compute-sanitizer >/dev/null 2>&1 && return
     echo "skipped - compute-sanitizer is not installed"
     return 1
 }
 
-# sanitized TOOL COMMAND...: runs it under the tool, its output in "messages"; a problem if there is
-# one.
+# sanitized TOOL COMMAND...: runs the command under the tool; "messages" gets its output.  A finding
+# is a problem.
 sanitized() {
     tool=$1
     shift
@@ -489,7 +503,8 @@ sanitized() {
         problem "no summary: $(tail -n 3 sanitizer.log)"
 }
 
-# kernels TOOL OPTIONS...: a run for each of these options.
+# kernels TOOL OPTIONS...: runs the command under the tool, once for each of these strings of
+# options.
 kernels() {
     has_sanitizer || return 0
     tool=$1
@@ -516,20 +531,22 @@ kernels() {
 levels_under() {
     under=$1
     set -- "-6 -b 1024" "-6 -b 32"
-    for level in $("${GEN%gen}levels" | sed 1d | awk '{ level[$2] = $1 } END { for (f in level) print level[f] }'); do
+    for level in $("${GEN%gen}levels" | sed 1d |
+        awk '{ level[$2] = $1 } END { for (f in level) print level[f] }'); do
         set -- "$@" "-$level -b 256"
     done
     kernels "$under" "$@"
 }
 
-# papers_under TOOL: every method of a paper; with what its kernels do otherwise by other values;
-# and with segments whose last chunk is a short one.
+# papers_under TOOL: every method; other values, with which kernels take other paths; and segments
+# whose last chunk is short.
 papers_under() {
     under=$1
     matchers || return 0
     set -- "--matcher=gpulz,symbol=1 -b 33" --matcher=gpulz,symbol=2 --matcher=gpulz,symbol=4 \
-        --matcher=lz4,chunk=4k "--matcher=glzss-tagging,chunk=4096 -b 33" "--matcher=dklzss,chunk=512 -b 33" \
-        "--matcher=lzss,window=32768,chain=8 -b 33" "--matcher=position-lists,hash=3,threshold=3 -b 33"
+        --matcher=lz4,chunk=4k "--matcher=glzss-tagging,chunk=4096 -b 33" \
+            "--matcher=dklzss,chunk=512 -b 33" "--matcher=lzss,window=32768,chain=8 -b 33" \
+            "--matcher=position-lists,hash=3,threshold=3 -b 33"
     while read -r matcher; do
         set -- "$@" "--matcher=$matcher"
     done <names
@@ -554,8 +571,8 @@ papers_racecheck() {
 
 # --- Device pointers ----------------------------------------------------------------------------
 
-# has_program NAME: that "make check-gpu" has built it, beside the command; leaves its place in
-# $program.
+# has_program NAME: true if "make check-gpu" has built it, beside the command.  Sets $program to its
+# path.
 has_program() {
     program=$(dirname "$command")/tests/gpu/$1
     [ -x "$program" ] && return
@@ -573,7 +590,7 @@ example() {
     verdict "examples/device.cu"
 }
 
-# device_pointers TOOL: what tests/gpu/test_device_pointers does, under the sanitizer.
+# device_pointers TOOL: runs tests/gpu/test_device_pointers under the sanitizer's tool.
 device_pointers() {
     has_program test_device_pointers && has_sanitizer || return 0
     sanitized "$1" "$program" quick

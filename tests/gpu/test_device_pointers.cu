@@ -1,12 +1,12 @@
 /*
- * test_device_pointers.cu - what is in a GPU's memory becomes what gzlzss_compress makes of it
+ * test_device_pointers.cu - data in a GPU's memory is compressed to what gzlzss_compress writes
  *
  *   tests/gpu/test_device_pointers [quick] [CHECK...]
  *
- * `make check-gpu` runs it.  `quick`, for compute-sanitizer, takes fewer levels and small inputs,
- * and leaves out what is wrong on purpose.  CHECKs, by their names in the table at the end, are the
- * only ones then.  The program has a CUDA runtime of its own, beside the library's, as programs
- * have.  Prints a line for each check, "ok - ..." or "not ok - ...".
+ * `make check-gpu` runs it.  `quick`, for compute-sanitizer, uses fewer levels and small inputs,
+ * and makes no deliberate errors.  With CHECKs, names in the table at the end, only these run.  The
+ * program has a CUDA runtime of its own beside the library's, as programs have.  It prints a line
+ * for each check: "ok - ..." or "not ok - ...".
  */
 #include <algorithm>
 #include <cuda.h>
@@ -32,7 +32,7 @@ static bool is_quick;
 static int failures; /* of checks */
 static int problems; /* of the check that is under way */
 
-/* Bytes of some segments: few for compute-sanitizer, whose racecheck is slow. */
+/* The bytes of some segments: few for compute-sanitizer, whose racecheck is slow. */
 static size_t some(void)
 {
     return (is_quick ? 3 : 9) * SEGMENT + 5;
@@ -101,7 +101,7 @@ static CUcontext current(void)
     return context;
 }
 
-/* --- Inputs, and what is expected of them --- */
+/* --- Inputs and expected outputs --- */
 
 /* Text that compresses, and some that does not. */
 static void fill(uint8_t *out, size_t len, uint64_t seed)
@@ -153,7 +153,7 @@ static void end(gzlzss *z)
     gzlzss_free(z);
 }
 
-/* An input, and what the CPU makes of it at some level. */
+/* An input, and the CPU's output for it at some level. */
 struct sample {
     uint8_t *bytes;
     size_t len;
@@ -234,7 +234,7 @@ static void put(void *to, const void *from, size_t len)
     CUDA(cudaMemcpy(to, from, len, cudaMemcpyDefault));
 }
 
-/* Whether out[0..len), in memory of any kind, is what is expected. */
+/* True if out[0..len), in memory of any kind, is the expected output. */
 static bool is_packed(const struct sample *s, const uint8_t *out, size_t len)
 {
     uint8_t *copy = (uint8_t *)need(malloc(s->packed_len + 1));
@@ -513,8 +513,8 @@ __global__ void copy_slowly(uint8_t *to, const uint8_t *from, size_t len)
         to[i] = from[i];
 }
 
-/* The call waits for what was queued on its stream, and what is queued after it finds the output:
- * on a stream of each kind, while the input has other bytes until just before. */
+/* The call waits for the work queued on its stream, and work queued later finds the output.  This
+ * is tried with streams of each kind, and with an input that has other bytes until just before. */
 static void check_streams(void)
 {
     static const char *const names[] = {
@@ -689,7 +689,7 @@ static void check_cancelling(void)
     verdict("cancelled while it waits for a stream");
 }
 
-/* --- Threads, and what they have current --- */
+/* --- Threads and their current contexts --- */
 
 static void *call_often(void *argument)
 {
@@ -821,8 +821,8 @@ static void check_contexts(void)
     gzlzss_free(cpu);
 }
 
-/* What is used over and over takes no more memory each time.  What other programs on the device do
- * would count, too. */
+/* Repeated calls take no more memory each time.  The memory of other programs on the device would
+ * count, too. */
 static void check_memory(void)
 {
     gzlzss *cpu = object(1, GZLZSS_CPU, SEGMENT);
@@ -901,7 +901,7 @@ static void check_failure(void)
         HOLDS(status != GZLZSS_ERROR_READ || call.error_number == EIO);
         HOLDS(len == 0);
     }
-    /* What is in the host's memory still can be compressed. */
+    /* Data in the host's memory can still be compressed. */
     len = 10 * SEGMENT;
     HOLDS(gzlzss_compress(gpu, out, &len, "some words", 10, NULL) == GZLZSS_OK);
     gzlzss_free(gpu);
@@ -930,7 +930,7 @@ static const struct check {
     {"failure", check_failure, true},
 };
 
-/* Whether a check is to be run: those that are named, or all. */
+/* True if a check has to run: the named ones, or all. */
 static bool is_chosen(const struct check *c, char **names, int count)
 {
     bool is_named = false;

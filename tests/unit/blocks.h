@@ -1,7 +1,8 @@
 /*
- * blocks.h - DEFLATE blocks made at random, from all that RFC 1951 allows and some that it does not
+ * blocks.h - random DEFLATE blocks, with everything that RFC 1951 allows and some things that it
+ * does not
  *
- * No compressor writes most of these.  What they decode to does not matter: zlib says what it is.
+ * No compressor writes most of these.  zlib defines what they decode to.
  */
 #ifndef GZLZSS_BLOCKS_H
 #define GZLZSS_BLOCKS_H
@@ -10,7 +11,7 @@
 
 enum { LENGTH_CODES = 19, LITLEN_CODES = 288, DISTANCE_CODES = 32, END_OF_BLOCK = 256 };
 
-/* A header's fields and, in their order, the symbols that say what the code lengths are. */
+/* A header's fields and, in order, the symbols that give the code lengths. */
 struct header {
     unsigned litlens, distances, listed;
     uint8_t length_lengths[LENGTH_CODES]; /* of the code lengths' code */
@@ -77,7 +78,7 @@ static inline void add_step(struct header *h, unsigned symbol, unsigned more)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* The n bits at that bit of in[0..len), of which those behind the end are zeros. */
+/* Returns n bits of in[0..len), from that bit on.  Bits past the end are zeros. */
 static inline unsigned get_bits(const uint8_t *in, size_t len, uint64_t bit, unsigned n)
 {
     unsigned value = 0;
@@ -88,9 +89,10 @@ static inline unsigned get_bits(const uint8_t *in, size_t len, uint64_t bit, uns
     return value;
 }
 
-/* Whether in[0..len) has at that bit the start of a dynamic block whose code lengths are written in
- * a code of no symbols, and all of that code.  GNU gzip and inf_check_block reject that at once.
- * zlib first takes one bit for each code length, and calls the input cut off if that has fewer. */
+/* True if a dynamic block starts at that bit of in[0..len), its code lengths are written in a code
+ * of no symbols, and all of that code is there.  GNU gzip and inf_check_block reject such a block
+ * at once.  zlib first reads one bit for each code length, and reports a cut-off input if there are
+ * fewer. */
 static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bit)
 {
     const unsigned litlens = 257 + get_bits(in, len, bit + 3, 5);
@@ -106,14 +108,15 @@ static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bi
 
 /* --- Codes at random ------------------------------------------------------------------------ */
 
-/* A complete code of up to `longest` bits for that many of n symbols; for one, of one bit. */
+/* Makes a complete code, of up to `longest` bits, for `symbols` of n symbols; for one symbol, of
+ * one bit. */
 static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, unsigned longest,
                                uint64_t *state)
 {
     uint8_t depth[LITLEN_CODES] = {0};
     const bool deep = one_in(state, 3);
 
-    /* The leaves of a tree are split until there are enough. */
+    /* Split leaves of a tree until there are enough. */
     for (unsigned leaves = 1; leaves < symbols; leaves++) {
         unsigned at = deep && !one_in(state, 8) ? leaves - 1 : below(state, leaves);
         while (depth[at] == longest)
@@ -129,7 +132,7 @@ static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, u
     }
 }
 
-/* Changes some lengths.  The code is hardly complete then, or no code at all. */
+/* Changes some lengths, so that the code is rarely complete. */
 static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, uint64_t *state)
 {
     do {
@@ -150,7 +153,7 @@ static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, ui
     } while (!one_in(state, 2));
 }
 
-/* Codes for a block, good ones unless `spoil`. */
+/* Makes codes for a block; good ones, unless `spoil`. */
 static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
 {
     memset(c, 0, sizeof *c);
@@ -190,7 +193,7 @@ static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
         spoil_code(c->distance, 30, 15, state);
 }
 
-/* Steps for n code lengths, with all repeats there can be, or some, or none. */
+/* Makes steps for n code lengths, with all possible repeats, some, or none. */
 static inline void random_steps(struct header *h, const uint8_t *lengths, unsigned n,
                                 uint64_t *state)
 {
@@ -219,7 +222,7 @@ static inline void random_steps(struct header *h, const uint8_t *lengths, unsign
     }
 }
 
-/* A code of the steps' symbols, and perhaps of others. */
+/* Makes a code of the steps' symbols and perhaps others. */
 static inline void random_length_code(struct header *h, uint64_t *state)
 {
     bool used[LENGTH_CODES] = {false};
@@ -251,7 +254,7 @@ static inline void random_length_code(struct header *h, uint64_t *state)
         h->listed--;
 }
 
-/* A header for codes.  With `spoil`, some things in it may be wrong. */
+/* Makes a header for codes.  With `spoil`, some fields may be wrong. */
 static inline void random_header(struct header *h, const struct codes *c, bool spoil,
                                  uint64_t *state)
 {
@@ -309,7 +312,7 @@ static inline unsigned distance_base(unsigned symbol)
     return symbol < 4 ? symbol + 1 : 1 + ((2 + symbol % 2) << distance_bits(symbol));
 }
 
-/* What a stream is made of. */
+/* The stream that is being made. */
 struct stream {
     struct bits bits;
     uint64_t made;    /* bytes it decodes to so far, or a few less */
@@ -317,7 +320,7 @@ struct stream {
     uint64_t *random; /* the state of unit_rand() */
 };
 
-/* The symbols of a block and its end. */
+/* Writes symbols of a block, and its end. */
 static inline void put_symbols(struct stream *s, const struct codes *c, unsigned symbols)
 {
     uint32_t litlen[LITLEN_CODES] = {0}, distance[DISTANCE_CODES] = {0};
@@ -343,7 +346,7 @@ static inline void put_symbols(struct stream *s, const struct codes *c, unsigned
                        bits = distance_bits(d);
         uint64_t more = unit_below(s->random, UINT64_C(1) << bits);
         if (symbol > 285 || d >= 30 || distance_base(d) + more > s->made) {
-            /* Wrong; a distance may be right if it is shorter. */
+            /* This is wrong, but a shorter distance may be right. */
             more = 0;
             if ((symbol > 285 || d >= 30 || distance_base(d) > s->made) &&
                 !(s->spoil && one_in(s->random, 100)))
@@ -395,7 +398,7 @@ static inline void put_dynamic(struct stream *s, bool final, unsigned symbols)
     put_symbols(s, &c, symbols);
 }
 
-/* A block of up to so many symbols. */
+/* Writes a block of up to that many symbols. */
 static inline void put_block(struct stream *s, bool final, unsigned symbols)
 {
     symbols = below(s->random, symbols + 1);

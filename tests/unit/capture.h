@@ -1,5 +1,5 @@
 /*
- * capture.h - what is written to standard error, kept to be looked at
+ * capture.h - catches what is written to standard error
  *
  *     capture_begin();
  *     msg_error(&m, "no");
@@ -22,7 +22,7 @@ static struct {
     size_t length;
 } capture;
 
-/* From here on, standard error goes to a file without a name. */
+/* From here on, standard error goes to an unnamed file. */
 static inline void capture_begin(void)
 {
     FILE *file = unit_need(tmpfile());
@@ -34,7 +34,7 @@ static inline void capture_begin(void)
     fclose(file);
 }
 
-/* Puts standard error back.  What was written is capture.text[0..capture.length). */
+/* Restores standard error.  capture.text[0..capture.length) is what was written. */
 static inline void capture_end(void)
 {
     ssize_t n;
@@ -48,7 +48,7 @@ static inline void capture_end(void)
     capture.text[n] = '\0';
 }
 
-/* Puts standard error back; whether just this was written.  Says what was, if not. */
+/* Restores standard error.  True if exactly this was written; else prints what was. */
 static inline bool captured(const char *want)
 {
     capture_end();

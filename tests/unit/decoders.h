@@ -1,5 +1,5 @@
 /*
- * decoders.h - what the tests of the decoders share: one file in many reads, cut off, damaged, and
+ * decoders.h - shared by the tests of the decoders: a file in many reads, cut off, damaged, and
  * with reads and writes that fail
  */
 #ifndef GZLZSS_DECODERS_H
@@ -9,14 +9,14 @@
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"
 
-/* Sizes of reads that each file is tried with; 0: all at once. */
+/* The sizes of reads that each file is tried with; 0: all at once. */
 static const size_t decoder_reads[] = {0, 1, 2, 3, 7, 4096};
 #define DECODER_READS (sizeof decoder_reads / sizeof decoder_reads[0])
 
-/* Of a large file only so many bytes, the last, are read in small pieces: each read has a price. */
+/* Only the last bytes of a large file are read in small pieces, as each read has a price. */
 #define SMALL_READS_MAX ((size_t)20000)
 
-/* The file holds exactly this data, in this format. */
+/* Checks that the file holds exactly this data, in this format. */
 static inline void check_decodes(const struct bytes *file, const struct bytes *data,
                                  enum gz_format format)
 {
@@ -35,8 +35,8 @@ static inline void check_decodes(const struct bytes *file, const struct bytes *d
     }
 }
 
-/* Whatever it is, the outcome does not depend on how it is read; but for how much a DEFLATE back
- * end gives of wrong data. */
+/* Checks that the outcome does not depend on the size of reads.  Only the amount of wrong data may
+ * differ, with a DEFLATE back end. */
 static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
 {
     struct job whole = {0};
@@ -58,13 +58,13 @@ static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
     return status;
 }
 
-/* A file that breaks off gives the start of the data, or anything if `zeros`, and says so with
- * `status`, or with GZ_OK if `quiet`. */
+/* Checks each truncation of the file.  It gives the start of the data, or anything if `zeros`, and
+ * `status`, or GZ_OK if `quiet`. */
 static inline void check_truncations(const struct bytes *file, const struct bytes *data,
                                      enum gz_status status, bool quiet, bool zeros)
 {
     for (size_t n = 0; n < file->len; n++) {
-        /* A sanitizer sees what is read behind the end. */
+        /* In memory of this size, a sanitizer sees reads past the end. */
         uint8_t *copy = unit_need(malloc(n == 0 ? 1 : n));
         struct job job = {0};
         memcpy(copy, file->data, n);
@@ -80,7 +80,7 @@ static inline void check_truncations(const struct bytes *file, const struct byte
     }
 }
 
-/* So many kinds of damage do no harm; returns how many of them were noticed. */
+/* Checks that damaged copies do no harm.  Returns in how many the damage was noticed. */
 static inline unsigned check_damage(const struct bytes *file, unsigned count, uint64_t seed)
 {
     unsigned noticed = 0;
@@ -95,7 +95,7 @@ static inline unsigned check_damage(const struct bytes *file, unsigned count, ui
     return noticed;
 }
 
-/* A read that fails anywhere before the end of the file, and a write that fails anywhere. */
+/* Lets a read fail at each place of the file, and a write at each place of the output. */
 static inline void check_failures(const struct bytes *file, const struct bytes *data)
 {
     for (size_t n = 0; n < file->len; n += 1 + n / 50) {
@@ -112,7 +112,7 @@ static inline void check_failures(const struct bytes *file, const struct bytes *
     }
 }
 
-/* Data of several kinds and sizes; false when there is no more. */
+/* Gives data of several kinds and sizes; false when there is no more. */
 static inline bool next_data(struct bytes *data, unsigned *state)
 {
     static const size_t sizes[] = {1, 2, 3, 255, 5000, 600000};

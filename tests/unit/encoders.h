@@ -1,8 +1,8 @@
 /*
- * encoders.h - small encoders of the formats that gunzip reads beside gzip's, to test decoders with
+ * encoders.h - small encoders of the formats that gunzip reads besides gzip's, to test the decoders
  *
- * They are written from descriptions of the formats, share nothing with the decoders in compat/,
- * and aim at using all that a format can express, not at compressing well.
+ * They are written from descriptions of the formats and share nothing with the decoders in
+ * compat/.  They aim at using everything that a format can express, not at compressing well.
  */
 #ifndef GZLZSS_ENCODERS_H
 #define GZLZSS_ENCODERS_H
@@ -26,7 +26,7 @@ static inline void add_le(struct bytes *b, uint64_t value, unsigned n)
         add_byte(b, value >> 8 * i & 0xff);
 }
 
-/* Bits on their way into bytes, of which each is filled from its low end (.Z) or its high end. */
+/* Collects bits in bytes, which are filled from the low end (.Z) or the high end. */
 struct bits {
     struct bytes *to;
     bool from_high;
@@ -54,15 +54,15 @@ static inline void end_bits(struct bits *b)
 
 /* --- compress (.Z) -------------------------------------------------------------------------- */
 
-/* How to make a .Z: the header's third byte is `max_bits` and 0x80 for block mode, in which a CLEAR
- * comes after each `clear_after` codes (0: never). */
+/* How to make a .Z.  The header's third byte is `max_bits`, plus 0x80 for block mode.  In block
+ * mode, a CLEAR comes after each `clear_after` codes (0: never). */
 struct lzw_options {
     unsigned max_bits;
     bool block;
     unsigned clear_after;
 };
 
-/* Fills up a group of eight codes with zero bits: widths change only between groups. */
+/* Fills up a group of eight codes with zero bits, as widths change only between groups. */
 static inline void lzw_align(struct bits *out, unsigned width, unsigned *in_group)
 {
     for (; *in_group % 8 != 0; ++*in_group)
@@ -131,8 +131,8 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
 
 /* --- Huffman codes -------------------------------------------------------------------------- */
 
-/* Code lengths, of at most `limit` bits, for n symbols that occur count[i] times; 0 for those that
- * do not.  A lone symbol gets a code of one bit. */
+/* Sets the code lengths, at most `limit` bits, of n symbols that occur count[i] times; 0 for
+ * symbols that do not occur.  A lone symbol gets a code of one bit. */
 static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned limit,
                                    uint8_t *lengths)
 {
@@ -147,7 +147,7 @@ static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned l
         }
         for (;;) {
             unsigned two[2] = {0, 0}, found = 0;
-            /* The two lightest that have no parent yet. */
+            /* Find the two lightest nodes without a parent. */
             for (unsigned i = 0; i < nodes; i++) {
                 if (weight[i] == 0 || parent[i] != 0)
                     continue;
@@ -181,8 +181,8 @@ static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned l
 
 /* --- pack (.z) ------------------------------------------------------------------------------ */
 
-/* Codes of the same length count up in the order of the symbols; the shorter ones are above the
- * inner nodes of the tree.  The end symbol is the last of the longest. */
+/* Codes of one length count up in the order of the symbols.  Shorter codes are above the tree's
+ * inner nodes.  The end symbol is the last of the longest. */
 static inline void encode_pack(struct bytes *z, const uint8_t *data, size_t len, unsigned limit)
 {
     enum { END = 256, SYMBOLS };
@@ -196,7 +196,7 @@ static inline void encode_pack(struct bytes *z, const uint8_t *data, size_t len,
     huffman_lengths(count, SYMBOLS, limit, lengths);
     for (unsigned i = 0; i < SYMBOLS; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
-    /* The end symbol is the rarest, but another may have got the last of the longest codes. */
+    /* The end symbol is the rarest, but another symbol may have the last of the longest codes. */
     for (unsigned i = 0; i < END && lengths[END] != longest; i++)
         if (lengths[i] == longest) {
             lengths[i] = lengths[END];
@@ -243,7 +243,7 @@ struct lzh_item {
     uint16_t code, distance;
 };
 
-/* Codes of the same length count up in the order of the symbols, after those shorter. */
+/* Codes of one length count up in the order of the symbols, after the shorter codes. */
 static inline void canonical_codes(const uint8_t *lengths, unsigned n, uint32_t *code)
 {
     uint32_t next = 0;
@@ -273,8 +273,9 @@ static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, uns
     return 2;
 }
 
-/* The lengths of a small code: `bits` bits of how many, then 3 bits each or, from 7 on, one more
- * bit for each.  After the third of them 2 bits say how many zeros follow, if `special`. */
+/* Writes the lengths of a small code: their number in `bits` bits, then 3 bits for each or, from 7
+ * on, one more bit for each further unit.  With `special`, 2 bits after the third length give the
+ * number of zeros that follow. */
 static inline void lzh_put_small(struct bits *out, const uint8_t *lengths, unsigned n,
                                  unsigned bits, bool special)
 {
@@ -304,7 +305,7 @@ static inline unsigned bit_width(unsigned v)
     return n;
 }
 
-/* A code with one symbol has no lengths but that symbol's number. */
+/* Returns the only symbol of a code: it has no lengths, just that symbol's number. */
 static inline int lone_symbol(const uint32_t *count, unsigned n)
 {
     int lone = -2;
@@ -379,7 +380,7 @@ static inline void lzh_put_block(struct bits *out, const struct lzh_item *items,
     }
 }
 
-/* `block`: how many items a block has, 1 to 65535. */
+/* `block` is the number of items in a block, 1 to 65535. */
 static inline void encode_lzh(struct bytes *z, const uint8_t *data, size_t len, unsigned block)
 {
     enum { SLOTS = 1 << 14 };
@@ -441,8 +442,8 @@ static inline void add_deflate(struct bytes *b, const void *data, size_t len, in
     deflateEnd(&z);
 }
 
-/* An entry of a zip file, without the directory at the end, which gunzip never looks at.  With flag
- * 8 the sizes and the CRC come after the data. */
+/* Writes an entry of a zip file, without the directory at the end, which gunzip ignores.  With flag
+ * 8, the sizes and the CRC come after the data. */
 static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, unsigned method,
                               unsigned flags)
 {
@@ -476,8 +477,8 @@ static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, 
 
 /* --- Damage --------------------------------------------------------------------------------- */
 
-/* Cuts the data off, flips a bit, sets some bytes, or writes noise over what follows a place;
- * behind the first two bytes, in the first half of all cases near the start, where headers are. */
+/* Cuts the data off, flips a bit, sets some bytes, or writes noise from some place on; after the
+ * first two bytes, and in half of all cases near the start, where headers are. */
 static inline void damage(struct bytes *b, uint64_t *state)
 {
     const size_t near[] = {8, 16, 40, 80};

@@ -1,15 +1,15 @@
 /*
- * hand_overs.h - counts how often inflate/raw.c has zlib go on inside a block
+ * hand_overs.h - counts how often inflate/raw.c lets zlib go on inside a block
  *
- * For a test that is compiled, inflate/raw.c with it, with -DinflatePrime=test_prime.
+ * For a test that is compiled, with inflate/raw.c, with -DinflatePrime=test_prime.
  */
 #ifndef GZLZSS_HAND_OVERS_H
 #define GZLZSS_HAND_OVERS_H
 
 #include <zlib.h>
 
-/* Where ISA-L is the back end, it takes bits back from zlib when it has zlib go on inside a
- * block. */
+/* With ISA-L as the back end, inflate/raw.c takes bits back from zlib when it lets zlib go on
+ * inside a block: it calls inflatePrime with a negative number. */
 static unsigned long hand_overs;
 
 #undef inflatePrime

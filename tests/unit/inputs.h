@@ -1,5 +1,5 @@
 /*
- * inputs.h - what the tests of matching and coding share: inputs, and DEFLATE's tables written out
+ * inputs.h - shared by the tests of matching and coding: inputs, and DEFLATE's tables written out
  */
 #ifndef GZLZSS_INPUTS_H
 #define GZLZSS_INPUTS_H
@@ -9,8 +9,8 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
-/* A copy of in[0..len) in memory that ends where the pad does, so that a sanitizer sees what is
- * read past it.  The pad goes on as the data does at its end, or differs from it at once. */
+/* Copies in[0..len) to memory that ends with the pad, so that a sanitizer sees reads past it.  The
+ * pad continues the data's end, or differs from it at once. */
 static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
 {
     uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
@@ -88,7 +88,7 @@ static inline void fill_tokens(uint8_t *out, size_t len, unsigned values, unsign
     }
 }
 
-/* Words of 1 to 11 letters, some more frequent than others, and blanks between them. */
+/* Words of 1 to 11 letters, some more frequent than others, with blanks between them. */
 static inline void fill_words(uint8_t *out, size_t len, uint64_t *state)
 {
     uint8_t words[256][12];

@@ -1,5 +1,5 @@
 /*
- * kernels.h - what the tests of kernels share: batches that the GPU engine and the CPU engine match
+ * kernels.h - shared by the tests of kernels: batches that the GPU engine and the CPU engine match
  */
 #ifndef GZLZSS_KERNELS_H
 #define GZLZSS_KERNELS_H
@@ -17,7 +17,7 @@ static inline bool is_same(const struct lz_chunk *a, const struct lz_chunk *b)
                                                             a->count * sizeof(*a->sequences)) == 0);
 }
 
-/* Whether the engine says that it has no sequences for the chunk. */
+/* True if the engine reports that it gave up the chunk. */
 static inline bool is_given_up(const struct lz_chunk *c)
 {
     return c->count == 1 && c->sequences[0].length == 0;
@@ -28,11 +28,11 @@ struct segment {
     const uint8_t *in;
     size_t len;
     size_t added; /* bytes that it is added with, if more: then it turns out shorter */
-    bool is_away; /* it is not put into the batch: the engine takes it from where it is */
+    bool is_away; /* the engine reads it in place, not in the batch */
 };
 
-/* Has the batch match these segments, and returns how many of their chunks are not as the CPU
- * engine has them; *given_up: chunks that the engine gave up, which do not count. */
+/* Lets the batch match these segments.  Returns how many of their chunks differ from the CPU
+ * engine's, without those that the engine gave up; their number goes to *given_up. */
 static inline size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
                                     const struct segment *segments, unsigned count,
                                     const struct lz_level *level, size_t segment_size,
@@ -99,7 +99,7 @@ static inline size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint
     return match_segments(g, b, segments, count, level, segment_size, given_up);
 }
 
-/* What engines are asked for. */
+/* The options for engines. */
 static struct gpu_options options;
 
 /* An engine, and a batch for `len` bytes. */
@@ -119,8 +119,8 @@ static inline struct gpu_engine *open_engine(const struct lz_level *level, size_
     return g;
 }
 
-/* Matches in[0..len) by the level, in segments of `segment_size` bytes, as one batch of the engine's,
- * and by the CPU engine.  False if they differ. */
+/* Matches in[0..len) at the level, in segments of `segment_size` bytes: by the engine, in one
+ * batch, and by the CPU engine.  False if they differ. */
 static inline bool compare(const uint8_t *in, size_t len, const struct lz_level *level,
                            size_t segment_size)
 {
@@ -156,7 +156,7 @@ static const struct input_kind words = {"words", WORDS, 0};
 
 /* --- Segments of all lengths in one batch --- */
 
-/* The engine's, three chunks, of which the last is short. */
+/* The engine's segment size: three chunks, the last a short one. */
 #define MIXED_SEGMENT (80 * KIB)
 
 /* Fills all of a batch's memory, so that these bytes lie between the segments. */
@@ -165,7 +165,8 @@ static inline void fill_gaps(struct gpu_batch *b, const struct input_kind *k)
     fill_kind(b->input, b->capacity + LZ_INPUT_PAD, k, LONGEST_TOKEN, 7);
 }
 
-/* Has the batch match segments of these lengths, of all kinds of data, with `gaps` between them. */
+/* Lets the batch match segments of these lengths, of all kinds of data, with `gaps` between
+ * them. */
 static inline void compare_mixed(struct gpu_engine *g, struct gpu_batch *b,
                                  const struct lz_level *level, const size_t *lengths,
                                  unsigned count, const struct input_kind *gaps, bool are_shorter)

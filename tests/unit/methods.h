@@ -1,5 +1,6 @@
 /*
- * methods.h - what the tests of the papers' match finders share: each method, with all kinds of values
+ * methods.h - shared by the tests of the papers' match finders: each method with all kinds of
+ * values
  */
 #ifndef GZLZSS_METHODS_H
 #define GZLZSS_METHODS_H
@@ -7,13 +8,13 @@
 #include "papers/papers.h"
 #include "tests/unit/inputs.h"
 
-/* Whether a key has so few values that all are tried. */
+/* True if a key has so few values that the tests try all. */
 static inline bool has_few_values(const struct paper_key *key)
 {
     return key->words == NULL && !key->is_power && key->most - key->least < 4;
 }
 
-/* How many values of a key are tried. */
+/* Returns how many values of a key the tests try. */
 static inline unsigned values_of(const struct paper_key *key)
 {
     unsigned count = 0;
@@ -27,7 +28,7 @@ static inline unsigned values_of(const struct paper_key *key)
     return count;
 }
 
-/* Variants with more than one value that is not the usual. */
+/* Variants with more than one unusual value. */
 static const char *const more_variants[] = {
     "lzss,hash=djb2,chain=3",
     "lzss,hash=murmur3,chain=3,buckets=64",
@@ -35,7 +36,7 @@ static const char *const more_variants[] = {
     NULL,
 };
 
-/* The n-th of them, from 0, that are the method's. */
+/* Returns the method's n-th of them, from 0. */
 static inline bool make_more(const struct paper_method *method, unsigned n, struct lz_level *level)
 {
     char error[PAPER_ERROR_SIZE];
@@ -49,9 +50,9 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
     return false;
 }
 
-/* Makes level 6's row that of the method in its n-th variant, from 0: with the usual values; with
- * one of them in its place: the least, the most, any of a few, or a word; or one of the list above.
- * False: there are no more. */
+/* Makes level 6's row that of the method in its n-th variant, from 0.  First come the usual
+ * values.  Then one value is replaced: by the least, the greatest, any of a few, or a word.  Then
+ * comes the list above.  False: there are no more variants. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
@@ -74,7 +75,7 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
     return make_more(method, n, level);
 }
 
-/* Says what was being tried. */
+/* Prints the variant that was tried. */
 static inline void print_variant(const struct paper_method *method, const struct lz_level *level)
 {
     printf("# %s", method->name);
@@ -83,8 +84,9 @@ static inline void print_variant(const struct paper_method *method, const struct
     printf("\n");
 }
 
-/* A length or a distance at which something ends for a method: a value of a key, or one of DEFLATE's
- * limits; or one less, or one more; in bytes, or in symbols of two or four.  At most `most`. */
+/* Returns a length or distance at which something changes for a method: a key's value or one of
+ * DEFLATE's limits, or one less or more, in bytes or in symbols of two or four bytes.  At most
+ * `most`. */
 static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
                              size_t most, uint64_t *state)
 {
@@ -101,8 +103,8 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     return edge > most ? most : edge;
 }
 
-/* Fills out[0..len) with noise and, in every 4 KiB, one long text several times, each time behind a part of
- * it that has its beginning once more at the end: a search that skips what has matched there must not
+/* Fills out[0..len) with noise and, in every 4 KiB, one long text several times.  Before each comes
+ * a part of it that ends as the text begins.  A search that skips the bytes it has matched must not
  * skip that. */
 static inline void fill_prefixes(uint8_t *out, size_t len)
 {
@@ -114,7 +116,7 @@ static inline void fill_prefixes(uint8_t *out, size_t len)
         uint8_t text[80], part[48];
         const size_t run = 24 + unit_below(&state, 17);
 
-        /* A run, something else, a shorter run, and noise; of it, all but the noise. */
+        /* A run, other bytes, a shorter run, and noise; then the same without the noise. */
         memset(text, 0, sizeof(text));
         text[run] = 1;
         for (size_t i = run + 9; i < sizeof(text); i++)
@@ -128,8 +130,8 @@ static inline void fill_prefixes(uint8_t *out, size_t len)
     }
 }
 
-/* Fills out[0..len) with noise and copies of what lies before them, of lengths and at distances at
- * which something ends. */
+/* Fills out[0..len) with noise and copies of earlier bytes, with lengths and distances at which
+ * something changes. */
 static inline void fill_edges(uint8_t *out, size_t len, const struct paper_method *method,
                               const struct lz_level *level, uint64_t seed)
 {
@@ -146,7 +148,7 @@ static inline void fill_edges(uint8_t *out, size_t len, const struct paper_metho
     }
 }
 
-/* Fills out[0..len) with noise that comes again `distance` bytes, 1 or more, later. */
+/* Fills out[0..len) with noise that repeats after `distance` bytes, 1 or more. */
 static inline void fill_period(uint8_t *out, size_t len, size_t distance)
 {
     uint64_t state = distance;
@@ -155,8 +157,8 @@ static inline void fill_period(uint8_t *out, size_t len, size_t distance)
         out[i] = i < distance ? (uint8_t)unit_rand(&state) : out[i - distance];
 }
 
-/* Fills out[0..len) with zeros and, at every multiple of `distance`, 64 bytes of noise, always the
- * same: whatever a method keeps of what it has seen, it keeps these from one time to the next. */
+/* Fills out[0..len) with zeros and, at every multiple of `distance`, the same 64 bytes of noise:
+ * every method still remembers these when they come again. */
 static inline void fill_far(uint8_t *out, size_t len, size_t distance)
 {
     uint64_t state = distance;

@@ -1,5 +1,5 @@
 /*
- * no_isal.c - in the place of base/isal.c: ISA-L as it is where it cannot be loaded
+ * no_isal.c - in place of base/isal.c: ISA-L that cannot be loaded
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * oracle_culzss.c - CULZSS as its paper has it (oracles.h)
+ * oracle_culzss.c - CULZSS as its paper describes it (oracles.h)
  */
 #include "config.h"
 

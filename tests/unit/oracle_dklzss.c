@@ -1,5 +1,5 @@
 /*
- * oracle_dklzss.c - DKLZSS as its paper has it, but for the failure table (oracles.h)
+ * oracle_dklzss.c - DKLZSS as its paper describes it, without the failure table (oracles.h)
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
 /*
- * oracle_glzss_basic.c - GLZSS-basic, line by line as its paper's Algorithm 1 has it (oracles.h)
+ * oracle_glzss_basic.c - GLZSS-basic, line by line as Algorithm 1 of its paper (oracles.h)
  */
 #include "config.h"
 
 #include "tests/unit/oracles.h"
 
-/* What the paper calls hash: of the four bytes at p, for a table of so many entries. */
+/* The paper's hash of the four bytes at p, for a table with that many entries. */
 static size_t hash(const uint8_t *p, size_t entries)
 {
     const uint64_t number = p[0] + 256u * p[1] + 65536u * p[2] + 16777216u * p[3];

@@ -1,5 +1,5 @@
 /*
- * oracle_gpulz.c - gpuLZ as its paper has it (oracles.h)
+ * oracle_gpulz.c - gpuLZ as its paper describes it (oracles.h)
  */
 #include "config.h"
 

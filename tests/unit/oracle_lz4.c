@@ -1,5 +1,5 @@
 /*
- * oracle_lz4.c - LZ4 as its authors have it, on the paper's chunks (oracles.h)
+ * oracle_lz4.c - LZ4 as its authors describe it, on the paper's chunks (oracles.h)
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ static size_t *place(const uint8_t *p, size_t size)
     return &seen[(uint64_t)(number * 2654435761U) * size >> 32];
 }
 
-/* in[low..end), of which a part from `start` on is to be compressed. */
+/* Compresses in[start..end); matches may reach back to `low`. */
 static void compress(const uint8_t *in, size_t low, size_t start, size_t end, const uint32_t *param,
                      uint16_t *tags)
 {

@@ -1,5 +1,6 @@
 /*
- * oracle_position_lists.c - parallel LZMA's dictionary stage as its paper has it (oracles.h)
+ * oracle_position_lists.c - the dictionary stage of parallel LZMA as its paper describes it
+ * (oracles.h)
  */
 #include "config.h"
 

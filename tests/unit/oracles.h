@@ -1,9 +1,10 @@
 /*
- * oracles.h - what each method of papers/ finds, once more: as plainly as its paper says it, and slowly
+ * oracles.h - the methods of papers/ once more, as plainly as the papers describe them, and slowly
  *
- * oracle_NAME is in oracle_NAME.c.  For each byte of the segment in[0..len), it puts into tags the
- * distance of the match that covers the byte, or 0 if none does (lzss/tags.h).  No match goes beyond
- * a chunk.  `param` has the keys' values.  It shares nothing with papers/ but the order of the keys.
+ * oracle_NAME is in oracle_NAME.c.  For each byte of the segment in[0..len), it sets in tags the
+ * distance of the match that covers the byte, or 0 if none does (lzss/tags.h).  No match crosses
+ * the end of a chunk.  `param` has the keys' values.  Only the order of the keys is shared with
+ * papers/.
  */
 #ifndef GZLZSS_ORACLES_H
 #define GZLZSS_ORACLES_H

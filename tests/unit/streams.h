@@ -39,7 +39,7 @@ static inline bool same(const struct bytes *a, const struct bytes *b)
     return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* One decompression: how it is read, and what came of it. */
+/* One decompression: how its input is read, and the outcome. */
 struct job {
     const uint8_t *in;
     size_t in_len, in_pos;
@@ -49,7 +49,7 @@ struct job {
     size_t read_fail;  /* 1 + the position at which reading fails with EIO, or 0 */
     size_t write_fail; /* 1 + the output length at which writing fails with ENOSPC, or 0 */
     int after_end;     /* reads after the end or after an error */
-    int extras;        /* extra fields that were told of, */
+    int extras;        /* extra fields that were reported, */
     unsigned extra;    /* and the size of the last */
     bool ended;
     struct bytes out;

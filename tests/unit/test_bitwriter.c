@@ -1,8 +1,8 @@
 /*
- * test_bitwriter.c - the bit writer writes what a writer of single bits writes
+ * test_bitwriter.c - the bit writer writes the same as a writer of single bits
  *
- * The reference keeps every bit as a byte of its own.  Random puts, as wide as is allowed, go to
- * both, with flushes as rare as is allowed or more often.
+ * The reference keeps every bit as a byte.  Both get random puts, as wide as allowed, with flushes
+ * as rare as allowed, or more often.
  */
 #include "config.h"
 
@@ -39,8 +39,8 @@ static void put(struct bitwriter *w, uint64_t value, unsigned count)
         ref.bits[ref.count++] = value >> i & 1;
 }
 
-/* After a flush all whole bytes are out, what is left is pending, and nothing past the slack was
- * touched. */
+/* After a flush, all whole bytes are written, the rest is pending, and nothing past the slack has
+ * changed. */
 static void check_flushed(const struct bitwriter *w)
 {
     size_t bytes = ref.count / 8;
@@ -123,7 +123,7 @@ static void random_puts(void)
     }
 }
 
-/* With any number of bits pending, every width from 0 to all the room there is, at once. */
+/* With any number of pending bits, every width from 0 to the largest allowed, at once. */
 static void every_width(void)
 {
     for (unsigned pending = 0; pending < 8; pending++) {
@@ -144,7 +144,7 @@ static void every_width(void)
     }
 }
 
-/* Aligning is a flush as well, so it must do with all that the room lets one put before it. */
+/* Aligning flushes, too, so it must work after as many bits as may be put before it. */
 static void align_every_width(void)
 {
     for (unsigned pending = 0; pending < 8; pending++) {

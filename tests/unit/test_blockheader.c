@@ -1,6 +1,6 @@
 /*
- * test_blockheader.c - headers of DEFLATE blocks, good and bad, judged as zlib judges them, but for
- * has_no_length_code (blocks.h), which is judged as GNU gzip does
+ * test_blockheader.c - headers of DEFLATE blocks, good and bad, get zlib's verdict; those that
+ * has_no_length_code (blocks.h) names get GNU gzip's
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 /* --- zlib's verdict ------------------------------------------------------------------------- */
 
-/* What inf_check_block() should say to the same, according to zlib. */
+/* Returns what inf_check_block() should return, according to zlib. */
 static enum inf_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
                                       unsigned *header_bits)
 {
@@ -54,7 +54,7 @@ static enum inf_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8
     return INF_BLOCK_GOOD;
 }
 
-/* Compares the two on in[0..len), behind so many bits that were loaded from it before. */
+/* Compares both on in[0..len), after `skip` bits that were loaded from it before. */
 static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned count,
                        enum inf_block_verdict *verdict)
 {
@@ -82,7 +82,7 @@ static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned co
     return ok;
 }
 
-/* Compares them on a header and on what is left of it when it is cut off. */
+/* Compares both on a header and on each beginning of it. */
 static enum inf_block_verdict compare(const struct bytes *b)
 {
     enum inf_block_verdict verdict = INF_BLOCK_CUT, cut;
@@ -363,7 +363,7 @@ static void repeats(void)
                     add_step(&h, 0, 0);
                 add_step(&h, symbol, more);
                 const unsigned n = (symbol == 16 && before == 0) + before + times;
-                /* If it is short, what follows may be taken for the rest. */
+                /* If the header is short, the bits after it may count as its rest. */
                 const enum inf_block_verdict verdict = verdict_of_header(&h);
                 CHECK(n < 30 ? verdict != INF_BLOCK_BAD
                              : verdict == (n == 30 ? INF_BLOCK_GOOD : INF_BLOCK_BAD));

@@ -1,5 +1,6 @@
 /*
- * test_bytes.c - loads, stores and match lengths, which processors of different kinds have in different ways
+ * test_bytes.c - loads, stores and match lengths, which different processors implement in different
+ * ways
  */
 #include "config.h"
 
@@ -30,8 +31,8 @@ static void loads_and_stores(void)
     }
 }
 
-/* Any first difference, by any bit, at any place of a comparison that starts anywhere; what lies beyond
- * its end does not count. */
+/* The first difference is any bit, at any place of a comparison that starts anywhere.  Bytes past
+ * the end do not count. */
 static void lengths(void)
 {
     uint64_t random = 1;

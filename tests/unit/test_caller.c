@@ -1,9 +1,9 @@
 /*
- * test_caller.c - a program's pointers, streams and contexts, as gpu/caller.cu asks a driver about them
+ * test_caller.c - how gpu/caller.cu asks a driver about a program's pointers, streams and contexts
  *
- * The driver is one of this test's own, that keeps to what CUDA's documentation says.  It sees to it
- * that each call is made in the right context, and that the thread has afterwards what it had before.
- * tests/gpu/test_device_pointers.cu is about the real one.
+ * The driver is this test's own and keeps to CUDA's documentation.  It checks that each call comes
+ * in the right context, and that the thread afterwards has the context that it had before.
+ * tests/gpu/test_device_pointers.cu tests the real driver.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ struct CUstream_st {
     CUcontext context;
     CUstreamCaptureStatus capture;
     int left;        /* times that an event on it is not ready yet; */
-    CUresult result; /* then this comes of it */
+    CUresult result; /* the result is this then */
 };
 
 struct CUevent_st {
@@ -38,7 +38,7 @@ static struct {
     bool is_there;                         /* the process has loaded it, */
     bool is_ready;                         /* and initialized it */
     const char *lacks;                     /* a function that it does not have */
-    CUresult pointers;                     /* what comes of asking about pointers */
+    CUresult pointers;                     /* the result of questions about pointers */
     int opened, retained[DEVICES], events; /* that were not closed, released, destroyed */
     int most_retained;
 } driver;
@@ -147,7 +147,7 @@ static CUresult pointer_get_attributes(unsigned count, CUpointer_attribute *attr
                                                     : NULL;
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            /* What is no memory of its own has no device. */
+            /* Memory that the driver does not know has no device. */
             *(int *)data[i] = is_in(p, on_device) ? 2 : is_in(p, managed) ? 1 : -2;
             break;
         }
@@ -299,7 +299,7 @@ static void be_ready(void)
     capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-/* Nothing is left of what a call used. */
+/* Nothing of a call is left. */
 static void check_tidy(void)
 {
     CHECK_EQ(driver.opened, 0);
@@ -351,7 +351,7 @@ static void test_pointers(void)
     check_host(on_device, on_device);
     driver.is_there = false;
     check_host(on_device, on_device);
-    /* With one that is too old, nobody knows. */
+    /* A driver that is too old cannot tell. */
     be_ready();
     driver.lacks = "cuStreamIsCapturing";
     CHECK(!gpu_find_memory(on_device, &m, error));
@@ -372,7 +372,7 @@ static void test_active(void)
     check_tidy();
 }
 
-/* How often a call asked whether it is to go on, and when it is not. */
+/* How often a call asked whether to go on, and at which question it has to stop. */
 static int asked, stops_at;
 
 static bool goes_on(void *ctx)
@@ -397,7 +397,7 @@ static enum gpu_wait wait_for(CUstream stream, int device, char error[GPU_ERROR_
     return result;
 }
 
-/* A stream of the program's, whatever is current. */
+/* A stream of the program, with any context current. */
 static void test_stream(void)
 {
     struct CUstream_st stream = {.context = &another};
@@ -493,7 +493,7 @@ static void test_thread(void)
         CHECK(context == (has_one != 0 ? &another : NULL));
         check_tidy();
     }
-    /* What initializes CUDA in between leaves nothing either. */
+    /* A call that initializes CUDA in between leaves nothing either. */
     be_ready();
     driver.is_ready = driver.is_there = false;
     gpu_save_thread(&t);

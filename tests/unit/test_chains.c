@@ -2,11 +2,11 @@
  * test_chains.c - the levels of the chains finder find what lzss/chains.h defines
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
- * chunk, follows links between them, and skips candidates that cannot be better than what it has.
- * The textbook method below does none of that: it sorts all positions of the segment by hash, which
- * gives every position the list of the earlier ones under its hash, compares it with each of these
- * from the first byte on, and then judges what it found.  Its numbers are its own, but for the rows
- * of the level table and the hash functions.  Both must give the same sequences, to the last one.
+ * chunk, follows links between them, and skips candidates that cannot be better than the best so
+ * far. The textbook method below does none of that.  It sorts all positions of the segment by hash,
+ * so every position has the list of earlier ones under its hash, compares it with each of these
+ * from the first byte on, and then judges the results.  Its numbers are its own, except for the
+ * rows of the level table and the hash functions.  Both must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ TEXTBOOK void sort_positions(struct order *o, const uint8_t *in, size_t len, uns
         o->starts[hash_at(in + pos, bytes) + 1]++;
     for (size_t hash = 0; hash < 1 << LZ_CHAINS_HASH_BITS; hash++)
         o->starts[hash + 1] += o->starts[hash];
-    /* Each start moves on to the next hash's, that is to where it came from, one further. */
+    /* Each start moves on to the start of the next hash. */
     for (size_t pos = 0; pos + bytes <= len; pos++) {
         size_t place = o->starts[hash_at(in + pos, bytes)]++;
 
@@ -73,7 +73,7 @@ struct taken {
     struct match match;
 };
 
-/* What the textbook method knows of the chunk it is in, which ends at `end`. */
+/* What the textbook method knows about its chunk, which ends at `end`. */
 struct task {
     const uint8_t *in;
     size_t len, end;
@@ -82,7 +82,7 @@ struct task {
     size_t least; /* length worth taking */
 };
 
-/* What a match is worth: four bits a byte, less what its distance takes. */
+/* The value of a match: four bits a byte, minus the cost of its distance. */
 TEXTBOOK int worth(struct match match)
 {
     return 4 * (int)match.length - magnitude(match.distance);
@@ -120,8 +120,8 @@ TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_
     return best;
 }
 
-/* What the searches at `pos`, `ahead` positions further than the match in hand, come up with, if it
- * has at least `least` bytes. */
+/* Returns the match that the searches at `pos`, `ahead` positions after the match in hand, find, if
+ * it has at least `least` bytes. */
 TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
 {
     const size_t depth = t->level->depth >> ahead, long_depth = t->level->long_depth >> ahead;
@@ -158,8 +158,8 @@ TEXTBOOK size_t look_ahead(const struct task *t, size_t pos, struct match *match
     return 0;
 }
 
-/* Finds the matches of chunk `c` of the segment in[0..len), whose positions are sorted; returns how
- * many. */
+/* Finds the matches of chunk `c` of the segment in[0..len), whose positions are sorted.  Returns
+ * their number. */
 TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
                             struct lz_sequence *out)
 {
@@ -238,8 +238,8 @@ static const struct lz_level *row(size_t r)
     return r < levels ? table[r] : &strange[r - levels];
 }
 
-/* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
- * fail. */
+/* Checks the segment in[0..len) with the rows of up to `deep` candidates.  `what` names it in a
+ * failure. */
 static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
 {
     static struct lz_sequence want[LZ_CHUNK_MAX_SEQUENCES * LZ_CHUNKS(MAX_LEN)];
@@ -364,7 +364,7 @@ static void several_chunks(void)
     }
 }
 
-/* Positions past 65536, whose low 16 bits recur, several times; of one kind, many times. */
+/* Positions past 65536, whose low 16 bits occur several times; in one kind of data, many times. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -403,8 +403,8 @@ static void small_tables(void)
     }
 }
 
-/* Files there are wherever this is built: an executable, this one, and our own sources, one after
- * the other in one segment. */
+/* Files that exist wherever this is built: this executable and gzlzss' own sources, in one
+ * segment. */
 static void real_files(void)
 {
     static const char *const sources[] = {
@@ -469,7 +469,8 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
         memcpy(in + at, marker, size);
         in[at + size] = turn == 0 ? 171 : 242;
     }
-    /* First the segment that ends with the second three, so that nobody knows its link yet. */
+    /* First the segment that ends with the second three bytes, so that their link is not known
+     * yet. */
     if (size == 3)
         check_segment("marker at the end", in, second + size, CHEAPER);
     check_segment("marker", in, len, CHEAPER);
@@ -505,7 +506,7 @@ static void window_ends(void)
                 repeat_marker(size, firsts[f], distance);
 }
 
-/* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
+/* Positions 65536 or 131072 bytes and a few more back have the low 16 bits of near positions. */
 static void stale_positions(void)
 {
     static const size_t nearby[] = {7, 8, 9, 300, 32766, 32767, 32768};

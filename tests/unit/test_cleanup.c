@@ -1,5 +1,5 @@
 /*
- * test_cleanup.c - a signal waits for a thread that creates or removes a file, and takes no
+ * test_cleanup.c - a signal waits for a thread that creates or removes a file, and uses no
  * processor meanwhile
  */
 #include "config.h"
@@ -14,8 +14,8 @@
 #include "src/cleanup.h"
 #include "tests/unit/unit.h"
 
-/* The child says by `inside` that its thread is between hold and release, where the thread stays until
- * there is something to read from `leave`. */
+/* By `inside`, the child says that its thread is between hold and release.  The thread stays there
+ * until `leave` has something to read. */
 static int inside[2], leave[2];
 
 static void *hold_and_wait(void *argument)

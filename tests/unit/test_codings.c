@@ -1,5 +1,6 @@
 /*
- * test_codings.c - the sizes in the papers' own codings are what the papers' words give by hand
+ * test_codings.c - the sizes in the papers' own codings are those worked out by hand from the
+ * papers
  */
 #include "config.h"
 
@@ -96,8 +97,8 @@ static void test_position_lists(void)
     CHECK_EQ(bits("position-lists", "abcdefghijklmnopijklmnopabcdefgh"), 16 * 8 + 64 + 2 * 64);
 }
 
-/* A literal takes a bit and a symbol, a match 17 bits; the bits in front fill up a byte, and a chunk has
- * 64 bits more. */
+/* A literal takes a bit and a symbol, a match 17 bits.  The flag bits fill up a byte, and each
+ * chunk takes 64 bits more. */
 static void test_gpulz(void)
 {
     char text[8192];

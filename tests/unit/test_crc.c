@@ -91,8 +91,7 @@ static void combine_splits(void)
     CHECK_EQ(gz_crc32_combine(0, 0, 0), 0);
 }
 
-/* The CRC of n zero bytes, for lengths that nobody wants to compute on: doubling joins two equal
- * halves. */
+/* The CRC of n zero bytes, for large n: doubling joins two equal halves. */
 static uint32_t crc_of_zeros(uint64_t n)
 {
     static const uint8_t zero;
@@ -113,7 +112,7 @@ static void combine_long(void)
     CHECK_EQ(crc_of_zeros((uint64_t)1 << 30), 0x5b64c2b0);
     CHECK_EQ(crc_of_zeros((uint64_t)5 << 30), 0x193838c3);
 
-    /* Joining is associative: (A B) C = A (B C), whatever the lengths of B and C. */
+    /* Joining is associative: (A B) C = A (B C), with any lengths of B and C. */
     uint64_t seed = 6;
     for (int i = 0; i < 2000; i++) {
         uint32_t a = (uint32_t)unit_rand(&seed), b = (uint32_t)unit_rand(&seed);

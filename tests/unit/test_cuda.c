@@ -1,9 +1,9 @@
 /*
- * test_cuda.c - the library's functions for the memory of GPUs, where there is none
+ * test_cuda.c - the library's functions for a GPU's memory, without a GPU
  *
- * In the place of gpu/ is memory that is called a GPU's here, and masked, so that who takes it
- * without a copy gets something else.  No engine can be opened: test_gpus.c is about those.
- * tests/gpu/test_device_pointers.cu is about real memory.
+ * In place of gpu/ is memory that is called a GPU's here.  It is masked, so that code that reads it
+ * without a copy gets other bytes.  No engine can be opened; test_gpus.c tests engines.
+ * tests/gpu/test_device_pointers.cu tests real memory.
  */
 #include "config.h"
 
@@ -28,11 +28,11 @@ static uint8_t *memory; /* all of it: device 3's, or the first half device 2's *
 static size_t memory_size;
 
 static struct {
-    bool is_unknown;         /* nobody can say whose memory it is */
-    enum gpu_wait result;    /* what comes of waiting for a stream, */
+    bool is_unknown;         /* the driver does not know the memory */
+    enum gpu_wait result;    /* the result of waiting for a stream, */
     void *stream;            /* and for which one was waited, */
     int device;              /* with which device */
-    atomic_long good_copies; /* after so many, copies fail */
+    atomic_long good_copies; /* after this number, copies fail */
 } told;
 
 static bool is_on_gpu(const void *p)
@@ -47,7 +47,7 @@ static int device_of(const void *p)
     return (const uint8_t *)p < memory + memory_size / 2 ? 2 : 3;
 }
 
-/* The program's threads: in these, copies are made only while what is current is saved. */
+/* The program's threads: in these, copies are made only while the current context is saved. */
 static _Thread_local bool is_program, is_saved;
 
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE])
@@ -188,7 +188,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     return gpu_submit(g, b, error);
 }
 
-/* --- What is tested --- */
+/* --- The tests --- */
 
 static uint8_t *input;
 static const size_t input_size = 140 * SEGMENT + 1234;
@@ -296,7 +296,7 @@ static void test_memory(void)
                 GZLZSS_ERROR_ROOM);
             CHECK_EQ(room, 0);
 
-            /* And back: what was in the first half is now what comes of it. */
+            /* And back: the first half is replaced by its decompressed data. */
             mask(gpu_in(), expected, expected_len);
             memset(gpu_out(), 0, size + 1);
             to = to_gpu ? gpu_out() : back;
@@ -398,7 +398,7 @@ static void test_descriptors(void)
     }
 }
 
-/* What comes of waiting, and of memory that nobody knows. */
+/* Results of waiting, and memory that the driver does not know. */
 static void test_waiting(void)
 {
     static const gzlzss_status expected[] = {[GPU_WAIT_DONE] = GZLZSS_OK,
@@ -465,7 +465,7 @@ static void test_failing_copies(void)
         CHECK_EQ(len, 0);
         if (pipe(ends) != 0)
             abort();
-        /* Nothing is to be written that fills the pipe. */
+        /* Write nothing that fills the pipe. */
         atomic_store(&told.good_copies, 0);
         CHECK_EQ(gzlzss_cuda_compress_fd(z, ends[1], gpu_in(), input_size, NULL, &call),
                  GZLZSS_ERROR_READ);
@@ -496,7 +496,7 @@ static void test_failing_copies(void)
     free_object(z);
 }
 
-/* What is wrong in the input is what gzlzss_decompress says of it. */
+/* Damaged input gives the errors of gzlzss_decompress. */
 static void test_damage(void)
 {
     gzlzss *z = object(2, false);

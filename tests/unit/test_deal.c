@@ -1,5 +1,5 @@
 /*
- * test_deal.c - which rank works on which file: as by looking for the rank that has least each time
+ * test_deal.c - which rank works on which file: the result of always taking the rank that has least
  */
 #include "config.h"
 
@@ -73,7 +73,7 @@ static void test_all_together(void)
 
     CHECK(deal_files(owner, sizes, 3, 4, true));
     CHECK(owner[0] == DEAL_TO_ALL && owner[1] == DEAL_TO_ALL && owner[2] == DEAL_TO_ALL);
-    /* One rank has nobody to do it with. */
+    /* One rank has no other to share with. */
     CHECK(deal_files(owner, sizes, 3, 1, true));
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 0);
     CHECK(deal_files(owner, sizes, 1, 4, false));

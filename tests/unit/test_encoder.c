@@ -1,11 +1,10 @@
 /*
- * test_encoder.c - what the encoder writes decodes to its input, in blocks that end where they
- * ought to and are as small as they can be, and is never made from a sequence that is not a match
+ * test_encoder.c - the encoder's output decodes to its input, in blocks that end at the right
+ * places and are as small as they can be; the encoder refuses a sequence that is not a match
  *
- * zlib's inflate decodes everything, block by block, so that each block's type, size and place are
- * known.  The size a block ought to have is worked out from the sequences with the tables of RFC
- * 1951, section 3.2.5, and with the code lengths and headers that test_lengths.c and test_header.c
- * check.
+ * zlib's inflate decodes everything, block by block, so each block's type, size and place are
+ * known.  The right size of a block is computed from the sequences with the tables of RFC 1951,
+ * section 3.2.5, and with the code lengths and headers that test_lengths.c and test_header.c check.
  */
 #include "config.h"
 
@@ -31,8 +30,8 @@ static struct huff_lengths_work work;
 
 enum { STORED, FIXED, DYNAMIC };
 
-/* Bytes between places where a block may end within a chunk: so many that there are none, the
- * least, and what levels have. */
+/* Bytes between places where a block may end within a chunk: so many that there is no such place,
+ * the least, and the levels' numbers. */
 #define WHOLE_CHUNKS ((size_t)1 << 20)
 static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 16384, 65535, WHOLE_CHUNKS};
 #define SPLITS (sizeof(splits) / sizeof(*splits))
@@ -56,8 +55,8 @@ static size_t chunk_end(const struct segment *s, size_t chunk)
     return end < s->len ? end : s->len;
 }
 
-/* Makes room for a segment.  Its input's memory ends where the pad does, so that a sanitizer sees
- * what is read past it.  For now all chunks are literals. */
+/* Makes room for a segment.  Its input ends with the pad, so that a sanitizer sees reads past it.
+ * At first, all chunks are literals. */
 static void segment_new(struct segment *s, size_t len)
 {
     size_t most = LZ_CHUNKS(len) * LZ_CHUNK_MAX_SEQUENCES;
@@ -99,7 +98,7 @@ static void find_matches(struct segment *s)
     find_matches_of(s, 1);
 }
 
-/* What add_random makes. */
+/* The style of add_random. */
 struct style {
     unsigned first, values; /* the literals' values: so many, all as likely; or, if this is 0, each
                                half as likely as the one before */
@@ -117,9 +116,9 @@ static uint8_t random_literal(const struct style *style, uint64_t *state)
 }
 
 /*
- * Makes up random sequences for one chunk from *pos on, where those before end, to `end` or close
- * before it, and the data they stand for.  Every length and every distance can occur, which a match
- * finder, looking for long matches nearby, would not give.  Chunks are to be made in order.
+ * Makes random sequences for one chunk, from *pos, where earlier ones end, to `end` or close to it,
+ * and their data.  Every length and distance can occur; a match finder, which looks for long
+ * matches nearby, would not give them all.  Chunks have to be made in order.
  */
 static void add_random_until(struct segment *s, size_t chunk, size_t *pos, size_t end,
                              const struct style *style, uint64_t *state)
@@ -188,7 +187,7 @@ static void add_changing(struct segment *s, size_t chunk, struct style *style, u
 
 /* --- The size that blocks ought to have --- */
 
-/* The symbols of a block, all but its end, and what is not a symbol. */
+/* Counts the symbols of a block, without its end, and the extra bits. */
 struct tally {
     uint32_t litlen[286], distance[30];
     uint64_t extra;
@@ -248,7 +247,7 @@ static double entropy(const uint32_t *counts, unsigned n, unsigned *used)
     return bits;
 }
 
-/* What the encoder takes a block's size for when it decides where blocks end (encoder.c). */
+/* The encoder's estimate of a block's size, by which it decides where blocks end (encoder.c). */
 static double estimate_of(const struct tally *t)
 {
     const struct sizes sizes = sizes_of(t);
@@ -480,7 +479,7 @@ static void check_sizes(const struct segment *s, size_t split, bool last,
     CHECK_EQ(end - b, last ? s->len == 0 : 2); /* the mark of the segment's end */
 }
 
-/* What ends with one empty stored block is the same but for the second, of five bytes. */
+/* A segment that ends with one empty stored block differs only by the second one, of five bytes. */
 static void check_sync(const struct segment *s, size_t split, const uint8_t *marked, size_t size)
 {
     const size_t bound = huff_bound(s->len);
@@ -698,8 +697,9 @@ static size_t add_match(struct segment *s, size_t c, size_t pos, size_t literals
     return pos;
 }
 
-/* Every number of literals up to more than are gathered or written at a time, before matches about
- * as long as what is compared at a time; the chunks end with a match or with any such number. */
+/* Every number of literals up to more than are gathered or written at a time, before matches
+ * about as long as are compared at a time.  The chunks end with a match or with any number of
+ * literals. */
 static void literals_and_lengths(void)
 {
     static const size_t lengths[] = {3, 4, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 66, 258};
@@ -823,7 +823,7 @@ static void incompressible(void)
     }
 }
 
-/* What huff_store is to write, by the RFC: appends a block to `out`, and returns where it ends. */
+/* Appends the block that huff_store should write, by the RFC, to `out`.  Returns its end. */
 static uint8_t *put_stored(uint8_t *out, const uint8_t *in, size_t len, bool final)
 {
     const uint8_t header[] = {final, len & 0xff, len >> 8, ~len & 0xff, ~len >> 8 & 0xff};
@@ -864,15 +864,15 @@ static void stored(void)
     free(want);
 }
 
-/* Chunks of which every second one cannot be made smaller, and the others hardly or not at all,
- * keep apart and pay for the most headers. */
+/* If every second chunk cannot be made smaller, and the others hardly or not at all, they stay
+ * separate and need the most headers. */
 static void worst_mixtures(void)
 {
     static const struct style others[] = {
         {0, 1, 0, 0, 1},           /* zeros */
         {128, 128, 0, 0, 1},       /* 7 bits each */
         {0, 250, 0, 0, 1},         /* nearly 8 */
-        {0, 256, 1, 3, 32768},     /* far matches that cost what literals do */
+        {0, 256, 1, 3, 32768},     /* far matches that cost as much as literals */
         {0, 256, 2000, 3, 32768},  /* few of them */
         {0, 256, 30000, 258, 100}, /* all but random */
     };
@@ -933,8 +933,7 @@ static void sharing(void)
     CHECK_EQ(count_blocks(&zeros, &flat, 2, 1), 2);
 }
 
-/* Two chunks are one block or two, whichever is smaller by exact sizes, or where it is a close
- * call, nearly. */
+/* Two chunks are one block or two: the smaller by exact sizes, or, in a close call, nearly so. */
 static void sharing_is_about_exact(void)
 {
     uint64_t state = 9;
@@ -987,8 +986,8 @@ static void short_tail(void)
 
 /* --- Blocks that end within chunks --- */
 
-/* Adds a sequence, at distance 1, to chunk `c`, whose sequences so far end at `pos` and whose
- * literals are in place.  Returns its end. */
+/* Adds a sequence, at distance 1, to chunk `c`, whose sequences end at `pos` and whose literals are
+ * in place.  Returns its end. */
 static size_t add_sequence(struct segment *s, size_t c, size_t pos, size_t literals, size_t length)
 {
     struct lz_sequence *out = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES;
@@ -1041,8 +1040,8 @@ static void cuts(void)
         CHECK_EQ(count, 2);
         CHECK_EQ(ends[0], at >= 8192 ? at : at + 520);
 
-        /* Were there no sequence after it in the chunk, it could end no block: what is left of a
-         * chunk is its last part's. */
+        /* Without a later sequence in the chunk, it could end no block: the rest of a chunk belongs
+         * to its last part. */
         s.chunks[0].count = 1;
         fill_values(s.in + at, LZ_CHUNK_SIZE - at, 0, 4, &state);
         count = find_ends(&s);
@@ -1070,7 +1069,7 @@ static void cuts(void)
         CHECK_EQ(ends[0], before > 1 ? 20000 : LZ_CHUNK_SIZE);
         CHECK_EQ(ends[count - 1], s.len);
 
-        /* In the next chunk too, whose sequences end with the segment. */
+        /* Also in the next chunk, whose sequences end with the segment. */
         pos = add_sequence(&s, 1, LZ_CHUNK_SIZE, 10000, 258);
         fill_values(s.in + pos, s.len - pos, 0, 2, &state);
         pos = add_sequence(&s, 1, pos, s.len - pos - 3, 3);
@@ -1108,7 +1107,7 @@ static void spanning(void)
     segment_free(&s);
 }
 
-/* Chunks whose styles change within them, at any place; segments of any size, some of whose chunks
+/* Chunks whose style changes anywhere within them, and segments of any size, some of whose chunks
  * have no sequences. */
 static void cuts_are_exact(void)
 {
@@ -1142,9 +1141,9 @@ static void cuts_are_exact(void)
 }
 
 /*
- * Every few KiB, as soon as a part may end, the data changes between what cannot be made smaller
- * and what can, or hardly can: the most headers that there can be.  Stored blocks between others
- * are each aligned anew.
+ * Every few KiB, as soon as a part may end, the data changes between bytes that cannot be made
+ * smaller and bytes that can, or hardly can.  That gives the most headers possible.  Stored blocks
+ * between others are each aligned again.
  */
 static void hostile_parts(void)
 {
@@ -1181,9 +1180,8 @@ static void hostile_parts(void)
     }
 }
 
-/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that is, as far as the encoder can tell,
- * smaller, though hardly, as a block of its own than it is: it leaves out so many values that this
- * pays for the header. */
+/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that, for the encoder, is only a little
+ * smaller as a block of its own: the values that it leaves out just pay for the header. */
 static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
 {
     for (unsigned values = 256; values > 128; values--) {
@@ -1251,14 +1249,15 @@ static void every_level_and_split(void)
 
 /* --- Wrong sequences --- */
 
-/* Whether the encoder takes the segment; what it takes must decode, whatever else is wrong. */
+/* True if the encoder takes the segment.  What it takes must decode, even if other things are
+ * wrong. */
 static bool accepts(const struct segment *s)
 {
     uint8_t *out = unit_need(malloc(huff_bound(s->len)));
     size_t size = 0;
     bool ok;
 
-    /* What is a match does not depend on where blocks end. */
+    /* Whether a sequence is a match does not depend on where blocks end. */
     ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_SPLIT_MIN, HUFF_LAST, out,
                              &size);
     CHECK_EQ(
@@ -1272,8 +1271,8 @@ static bool accepts(const struct segment *s)
 }
 
 /*
- * Whether it takes one sequence in a segment of zeros, which has zeros before and after it: every
- * match is one as far as the bytes go, so that what is refused is refused for its numbers.
+ * True if the encoder takes one sequence in a segment of zeros, with zeros before and after it.  By
+ * the bytes, every match is one, so a refusal is for the sequence's numbers.
  */
 static bool accepts_zeros(size_t len, size_t chunk, unsigned literals, unsigned length,
                           unsigned distance)
@@ -1329,8 +1328,8 @@ static void numbers_out_of_range(void)
     CHECK(accepts_zeros(4, 0, 1, 3, 1));
 }
 
-/* For every length, a match of which one byte differs, in one bit, and one that is right up to its
- * last byte and no further. */
+/* For every length, a match with one wrong bit in one byte, and one that is right up to its last
+ * byte and no further. */
 static void bytes_that_differ(void)
 {
     uint64_t state = 10;
@@ -1364,7 +1363,7 @@ static void bytes_that_differ(void)
     segment_free(&s);
 }
 
-/* The least length and distance of a symbol have that symbol, and what is one less has not. */
+/* The least length and distance of a symbol have that symbol; one less does not. */
 static void least_values(void)
 {
     for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {
@@ -1381,9 +1380,9 @@ static void least_values(void)
     }
 }
 
-/* One number of one sequence of a large segment is changed, as a broken engine might.  Either it is
- * refused or, where it happens to be right as well, what is written decodes to the input.  After
- * any number of refusals the encoder works as before. */
+/* One number of one sequence in a large segment is changed, as by a broken engine.  The encoder
+ * refuses the segment, or, if the sequence happens to be right, the output decodes to the input.
+ * After any number of refusals, the encoder works as before. */
 static void damaged_lists(void)
 {
     static const struct style style = {'a', 4, 30, 60, 32768};

@@ -1,9 +1,9 @@
 /*
  * test_engine.c - engines that decode regions: every run, in batches and with pauses, is what zlib
- * makes
+ * gives
  *
- * The input is a .gz of several members, which zlib writes with flushes of all kinds, so that there
- * are marks, empty blocks and large blocks.  zlib says where each block starts and what it makes.
+ * The input is a .gz of several members, which zlib writes with flushes of all kinds, so there are
+ * marks, empty blocks and large blocks.  zlib defines where each block starts and what it gives.
  */
 #include "config.h"
 
@@ -148,8 +148,8 @@ static size_t block_at(uint64_t bit)
     return k;
 }
 
-/* Checks that a run's output is the data, once its symbols are bytes; *made is how much of the data comes
- * before it, and then behind it. */
+/* Checks that a run's output is the data, once its symbols are bytes.  *made is how much of the
+ * data comes before the run; afterwards, how much ends with it. */
 static void check_run(const struct decode_engine *engine, struct expand_tools *tools,
                       const struct decode_task *task, struct decoded_run *run, size_t *made)
 {
@@ -228,8 +228,8 @@ static void test_each_block(void)
     with_engines(decode_from_each);
 }
 
-/* A batch whose tasks pause at blocks chosen at random, and go on from there in another order, some with
- * other threads' tools. */
+/* Decodes a batch whose tasks pause at random blocks, and go on from there in another order, some
+ * with other threads' tools. */
 static void decode_with_pauses(const struct decode_engine *engine, struct expand_tools *tools,
                                struct input *in)
 {
@@ -285,8 +285,8 @@ static void test_pauses(void)
     with_engines(decode_with_pauses);
 }
 
-/* A task ends where it should: at a mark once it has enough, when there is no room, and when it is
- * cancelled. */
+/* A task ends where it should: at a mark once it has enough output, when it has no room, and when
+ * it is cancelled. */
 static void decode_and_end(const struct decode_engine *engine, struct expand_tools *tools,
                            struct input *in)
 {
@@ -324,7 +324,7 @@ static void test_ends(void)
     with_engines(decode_and_end);
 }
 
-/* From a bit where no block starts, whatever comes of it has whole blocks, and nothing crashes. */
+/* From a bit where no block starts, any result has whole blocks, and nothing crashes. */
 static void decode_noise(const struct decode_engine *engine, struct expand_tools *tools,
                          struct input *in)
 {

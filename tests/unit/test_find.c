@@ -1,7 +1,7 @@
 /*
- * test_find.c - places where a block may start, against the simplest search there is
+ * test_find.c - places where a block may start, compared with the simplest search
  *
- * FUZZ_SECONDS=N in the environment: so many seconds of other headers in noise each time.
+ * FUZZ_SECONDS=N in the environment: runs N seconds, with other headers in noise each time.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ static bool starts_at(const uint8_t *in, size_t size, size_t at)
            (at + sizeof gzip_bytes <= size && memcmp(in + at, gzip_bytes, sizeof gzip_bytes) == 0);
 }
 
-/* What inf_find_hint says of in[from..to), of which the rest up to `size` is behind. */
+/* Checks what inf_find_hint finds in in[from..to); the rest up to `size` comes after it. */
 static bool check_hint(const uint8_t *in, size_t size, size_t from, size_t to)
 {
     const size_t hint = inf_find_hint(in, from, to);
@@ -121,7 +121,7 @@ static void hints_in_noise(void)
 
     for (unsigned n = 0; n < 3000; n++) {
         uint8_t in[1000];
-        /* Noise of all bytes, or of those that the patterns are made of. */
+        /* Noise of all bytes, or of the bytes in the patterns. */
         const uint8_t few[8] = {0, 0xff, 0x1f, 0x8b, 8, 1, 2, 3};
         const bool any = one_in(&state, 2);
         const unsigned kinds = 2 + below(&state, 7);
@@ -130,7 +130,7 @@ static void hints_in_noise(void)
         for (unsigned k = below(&state, 4); k != 0; k--)
             memcpy(in + below(&state, sizeof in - 9), mark_bytes, sizeof mark_bytes);
         const size_t to = below(&state, sizeof in + 1), from = below(&state, (unsigned)to + 1);
-        /* In memory of just this size, of which nothing behind is read. */
+        /* In memory of this size, no byte past the end may be read. */
         uint8_t *copy = unit_need(malloc(to + 1));
         memcpy(copy, in, to);
         copy = unit_need(realloc(copy, to != 0 ? to : 1));
@@ -303,7 +303,7 @@ static struct planted plant(bool spoil, uint64_t *state)
     return p;
 }
 
-/* From and up to each bit around a header, and in all that there can be of it. */
+/* Searches from and up to each bit around a header, and in each beginning of the input. */
 static void around_a_header(void)
 {
     uint64_t state = 24;

@@ -1,11 +1,10 @@
 /*
  * test_gpus.c - the pipeline with GPUs, without any
  *
- * What the GPU engine finds is what the CPU engine finds, and what it may do, and how it may fail,
- * is what gpu/gpu.h says.  So here is an engine by that header that asks the CPU engine, and can be
- * told to have several devices, to be slow, short of memory, wrong, or broken: who shares what with
- * whom, and when, is then the same as with GPUs, and so must be what is written.
- * tests/gpu/check.sh is about real ones.
+ * gpu/gpu.h says what the GPU engine does and how it may fail; it finds what the CPU engine finds.
+ * So here is an engine by that header that asks the CPU engine.  It can have several devices, and
+ * can be slow, short of memory, wrong, or broken.  Work is shared as with real GPUs, and the output
+ * must be the same. tests/gpu/check.sh tests real GPUs.
  */
 #include "config.h"
 
@@ -45,24 +44,24 @@ struct huff_encoder *test_encoder_new(void)
 
 /* --- The engine --- */
 
-/* What it is told to be. */
+/* How the engine should be. */
 static struct {
     int devices;
-    int broken_devices; /* of these, the last so many cannot be opened */
+    int broken_devices; /* the last ones of these cannot be opened */
     int open_ms; /* the first takes so long to come up, each other twice as long as one before */
     size_t capacity;   /* segments in a batch, */
-    int batches;       /* of which there can be so many, */
-    int batches_got;   /* but memory is there only for so many */
-    long good_batches; /* after so many, submissions fail; -1: never */
-    bool fails_late;   /* or rather what is submitted is not to be had back */
+    int batches;       /* the most batches that can be asked for, */
+    int batches_got;   /* and how many get memory */
+    long good_batches; /* after this number, submissions fail; -1: never */
+    bool fails_late;   /* or these fail only when waited for */
     bool is_wrong;
-    long good_copies;    /* after so many, copies from a GPU's memory fail; -1: never */
-    bool waits_for_pipe; /* a GPU is not up before the pipe is full no more, but has at most */
-    int left;            /* so many bytes left */
-    int pipe;            /* which is this one */
+    long good_copies;    /* after this number, copies from a GPU's memory fail; -1: never */
+    bool waits_for_pipe; /* a GPU comes up only once `pipe` has at most `left` bytes */
+    int left;            /* as waits_for_pipe says */
+    int pipe;            /* as waits_for_pipe says */
 } told;
 
-/* What it did. */
+/* What the engine did. */
 static atomic_long tried, opened, submitted, copied;
 static atomic_uint opened_devices; /* a bit for each */
 
@@ -106,8 +105,8 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits until nobody writes into the pipe any more, and it has at most so many bytes left; then,
- * for a while, no fewer should be. */
+/* Waits until no thread writes into the pipe any more and it has at most `left` bytes; then checks
+ * for a while that it keeps them. */
 static void wait_for_pipe(int fd, int left)
 {
     struct pollfd p = {.fd = fd};
@@ -124,8 +123,8 @@ static void wait_for_pipe(int fd, int left)
     CHECK_EQ(bytes, left);
 }
 
-/* Waits until so many GPUs were brought up, or were not, in the background: then nobody looks any
- * more at what is told them. */
+/* Waits until that many GPUs were brought up, or failed to be, in the background.  After that, no
+ * thread reads the engine's settings. */
 static void wait_tried(long count)
 {
     for (int ms = 0; ms < 20000 && atomic_load(&tried) < count; ms++)
@@ -171,7 +170,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return g;
 }
 
-/* Who frees a pipeline's GPUs is a thread of the program's: what it has current is saved then. */
+/* A pipeline's GPUs are freed by a thread of the program.  The current context is saved
+ * meanwhile. */
 static _Thread_local bool is_saved;
 
 void gpu_close(struct gpu_engine *g)
@@ -236,8 +236,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
 
 /* --- Its memory --- */
 
-/* What is in a GPU's memory is masked here, so that who takes it without a copy gets something
- * else. */
+/* A GPU's memory is masked here, so that code that reads it without a copy gets other bytes. */
 #define MASK 0x5a
 
 static void unmask(uint8_t *to, const uint8_t *from, size_t len)
@@ -353,7 +352,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     return true;
 }
 
-/* --- What is tested --- */
+/* --- The tests --- */
 
 /* From how many bytes on a GPU is wanted, if a test says so. */
 #define NO_MINIMUM UINT64_MAX
@@ -363,7 +362,7 @@ static uint64_t gpu_min = NO_MINIMUM;
 static int level = 1;
 static size_t segment_size = SEGMENT;
 
-/* The input, and what one thread of the CPU alone makes of it. */
+/* The input, and what one CPU thread alone makes of it. */
 static uint8_t *input;
 static size_t input_size;
 static uint8_t *expected;
@@ -400,17 +399,17 @@ static FILE *file_with(size_t size)
 enum filling {
     NO_PIPE,
     FILL,           /* as it is read; */
-    FILL_KEEP_OPEN, /* and not closed: whoever reads thinks that there is more to come; */
+    FILL_KEEP_OPEN, /* and not closed: the reader expects more; */
     FILL_FAST,      /* before it is read, if it can hold that much; */
     FILL_LATE,      /* after a while; */
-    FILL_SLOW       /* so that who reads it waits for most of the time */
+    FILL_SLOW       /* so that the reader mostly waits */
 };
 
 struct filler {
     int fd;
     size_t size;
     enum filling way;
-    int out; /* FILL_SLOW: where what was made of it is written */
+    int out; /* FILL_SLOW: where the output is written */
 };
 
 static off_t size_of(int fd)
@@ -439,7 +438,8 @@ static void *fill(void *argument)
     if (f->way == FILL_LATE)
         pause_ms(300);
     for (size_t done = 0; done < f->size;) {
-        /* A byte more than a segment, or the segment may be the last, which nobody takes yet. */
+        /* A byte more than a segment: without it, the segment may be the last, which no thread
+         * takes yet. */
         const size_t most = f->way != FILL_SLOW ? f->size : done == 0 ? SEGMENT + 1 : SEGMENT;
         const off_t before = f->way == FILL_SLOW ? size_of(f->out) : 0;
         ssize_t n = write(f->fd, input + done, f->size - done < most ? f->size - done : most);
@@ -491,8 +491,8 @@ static enum pipeline_status run(struct pipeline *p, int in, int out, const uint8
     return status;
 }
 
-/* Compresses the input's first `size` bytes, from a file or a pipe; returns what is written, to be
- * freed, and its size in *out_size. */
+/* Compresses the input's first `size` bytes, from a file or a pipe.  Returns the output, which the
+ * caller frees, and its size in *out_size. */
 static uint8_t *compress(struct pipeline *p, size_t size, enum filling way, size_t *out_size,
                          struct pipeline_stats *stats)
 {
@@ -522,7 +522,7 @@ static uint8_t *compress(struct pipeline *p, size_t size, enum filling way, size
     return written;
 }
 
-/* Checks that the whole input becomes what is expected of it. */
+/* Checks that the whole input gives the expected output. */
 static void check_input(struct pipeline *p, enum filling way, struct pipeline_stats *stats)
 {
     size_t size;
@@ -547,7 +547,7 @@ static struct pipeline *new_pipeline(const struct pipeline_config *c)
     return unit_need(pipeline_new(&in_test, error));
 }
 
-/* Frees a pipeline; what it had of GPUs is freed too, also where one was still coming up. */
+/* Frees a pipeline.  Its GPUs are freed, too, also one that was still coming up. */
 static void free_pipeline(struct pipeline *p)
 {
     pipeline_free(p);
@@ -711,11 +711,11 @@ static void test_parts(void)
 
 enum failure { CUT, FULL, CLOSED };
 
-/* Who makes a job fail. */
+/* Makes a job fail. */
 struct spoiler {
     enum failure failure; /* CUT or CLOSED */
-    int fd;               /* the file to cut, or where to read what is written */
-    size_t size;          /* what is left of the file, or how much to read */
+    int fd;               /* the file to cut, or the one to read the output from */
+    size_t size;          /* the rest of the file, or how much to read */
     long ns;              /* to wait before that */
 };
 
@@ -772,7 +772,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     if (failure != FULL)
         pthread_join(spoiling, NULL);
     if (from_pipe) {
-        /* Now nobody reads what is left, and the filler ends. */
+        /* Now the rest has no reader, and the filler ends. */
         close(in);
         pthread_join(filling, NULL);
     }
@@ -846,7 +846,7 @@ static void test_not_there(void)
     CHECK(pipeline_new(&c, error) == NULL);
     CHECK(strcmp(error, "there is no CUDA device 2: the last is 1") == 0);
 
-    /* Who does not insist does without. */
+    /* A job that does not require a GPU does without. */
     c.backend = BACKEND_AUTO;
     p = new_pipeline(&c);
     check_input(p, NO_PIPE, &stats);
@@ -869,8 +869,8 @@ static void test_not_there(void)
     free_pipeline(p);
 }
 
-/* Bytes of `size` that lie in the pipe when the first segment was claimed, and all that may be is
- * read ahead. */
+/* Returns how many of `size` bytes stay in the pipe when the first segment was claimed and
+ * everything allowed is read ahead. */
 static int left_by_read_ahead(size_t size, int threads)
 {
     const size_t read = SEGMENT + (threads > 1 ? AHEAD_SIZE : 0);
@@ -880,7 +880,8 @@ static int left_by_read_ahead(size_t size, int threads)
 }
 
 /* Compresses `size` bytes from a pipe at level 12, where workers match nothing while a GPU comes
- * up, which it does not before all that may be is read ahead.  Returns segments by GPU. */
+ * up.  The GPU comes up only when everything allowed is read ahead.  Returns the segments matched
+ * by GPU. */
 static uint64_t check_read_ahead(size_t size, int threads)
 {
     struct pipeline_config c = config(BACKEND_CPU, threads);
@@ -910,11 +911,11 @@ static uint64_t check_read_ahead(size_t size, int threads)
 
 static void test_read_ahead(void)
 {
-    /* What is left in the pipe always fits there. */
+    /* The rest in the pipe always fits there. */
     static const size_t sizes[] = {5 * SEGMENT - 1, 6 * SEGMENT, 7 * SEGMENT, 7 * SEGMENT + 1,
                                    7 * SEGMENT + 4000};
 
-    /* After one segment, the GPU is wanted, and takes what is read ahead: here a batch at least. */
+    /* After one segment, the GPU is wanted, and takes at least a batch of what is read ahead. */
     gpu_min = 1;
     /* A single worker reads nothing ahead. */
     be_good(1);
@@ -928,7 +929,7 @@ static void test_read_ahead(void)
             be_good(1);
             CHECK(check_read_ahead(sizes[i], threads) >= 4);
         }
-        /* No GPU comes up, or it has no memory, or it fails with what was read ahead. */
+        /* No GPU comes up, or it has no memory, or it fails with segments that were read ahead. */
         for (int way = 0; way < 4; way++) {
             be_good(1);
             told.broken_devices = way == 0;
@@ -937,8 +938,9 @@ static void test_read_ahead(void)
             told.fails_late = way == 3;
             CHECK_EQ(check_read_ahead(7 * SEGMENT + 4000, threads), 0);
         }
-        /* A pipe may give so many times what it gave, hence the GPU is wanted after three segments.
-         * Then it proves to be shorter, but the GPU is to do what has been waiting for it. */
+        /* A pipe may give many times what it gave so far, so the GPU is wanted after three
+         * segments. Then the pipe proves to be shorter, but the GPU has to do the segments that
+         * wait for it. */
         gpu_min = 327680;
         be_good(1);
         CHECK_EQ(check_read_ahead(5 * SEGMENT, threads), 2);
@@ -947,7 +949,7 @@ static void test_read_ahead(void)
     gpu_min = 0;
 }
 
-/* While workers match what others read ahead, too, and again and again in the same memory. */
+/* Workers also match segments that others read ahead, again and again in the same memory. */
 static void test_match_what_is_read_ahead(void)
 {
     gpu_min = 1;
@@ -967,7 +969,7 @@ static void test_match_what_is_read_ahead(void)
     gpu_min = 0;
 }
 
-/* Who closes a pipe, which is full, once all was read of another that stays open. */
+/* Closes a full pipe once all bytes of another, which stays open, were read. */
 struct closer {
     pthread_t filling; /* this other one */
     int in, out;
@@ -988,8 +990,8 @@ static void *close_when_drained(void *argument)
     return NULL;
 }
 
-/* A write fails while a worker waits for the pipe to give more, to read it ahead; what was read
- * lies there, since at level 12, nobody matches it yet. */
+/* A write fails while a worker waits for more bytes of the pipe, to read ahead.  The bytes read so
+ * far wait, as no thread matches them yet at level 12. */
 static void test_failure_while_reading_ahead(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1057,7 +1059,7 @@ static void test_pipe_is_limit(void)
     gpu_min = 0;
 }
 
-/* Whether 16 threads want a GPU for a file of so many zeros. */
+/* True if 16 threads want a GPU for a file of `size` zeros. */
 static bool wants_gpu(int at_level, off_t size)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1175,10 +1177,10 @@ enum { JOBS = 24 };
 struct one {
     struct pipeline_job job;
     FILE *in, *out;
-    size_t size;      /* of the input's first bytes that it is to compress */
+    size_t size;      /* the number of the input's bytes, from the first, to compress */
     bool is_nothing;  /* begin says so */
     bool ended;       /* end was called */
-    uint64_t written; /* what `wrote` was told last */
+    uint64_t written; /* the last number passed to `wrote` */
 };
 
 static bool begin_one(struct pipeline_job *job)
@@ -1211,10 +1213,10 @@ static void end_one(struct pipeline_job *job)
     o->ended = true;
 }
 
-/* Whether GPUs alone are to match, and can. */
+/* True if GPUs alone have to match, and can. */
 static bool is_gpu_alone;
 
-/* The job's output is what comes of its input alone. */
+/* Checks that the job's output is that of its input alone. */
 static void check_one(const struct one *o, const uint8_t *alone, size_t alone_size)
 {
     uint8_t *written = unit_need(malloc(alone_size + 1));
@@ -1230,13 +1232,13 @@ static void check_one(const struct one *o, const uint8_t *alone, size_t alone_si
     free(written);
 }
 
-/* Sizes of inputs, and what comes of each alone. */
+/* Sizes of inputs, and the output of each alone. */
 static const size_t job_sizes[] = {0,           1,       3,           100,         4096,
                                    SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT, 3 * SEGMENT + 5,
                                    9 * SEGMENT, 500001};
 enum { JOB_SIZES = sizeof(job_sizes) / sizeof(job_sizes[0]) };
 
-/* How a round of jobs is to go wrong. */
+/* What goes wrong in a round of jobs. */
 enum trouble { NO_TROUBLE, BAD_FILES, CANCEL };
 
 /* With BAD_FILES, a job's output is on a full disk, and another's input cannot be read. */
@@ -1295,8 +1297,8 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
     }
 }
 
-/* Jobs of all sizes at a time: each output is what it is alone, whoever does what, and what fails
- * or is cancelled harms no other. */
+/* Jobs of all sizes at a time.  Each output is that of its input alone, whichever threads and
+ * engines work on it.  A job that fails or is cancelled harms no other. */
 static void test_many_jobs(void)
 {
     static const int threads[] = {1, 2, 4, 13};
@@ -1348,8 +1350,7 @@ static bool never(void *ctx)
     return false;
 }
 
-/* Pushes the input in bits of up to `most` bytes; it becomes what is
- * expected of it. */
+/* Pushes the input in pieces of up to `most` bytes, and checks the output. */
 static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1385,8 +1386,8 @@ static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
     fclose(out);
 }
 
-/* What is pushed goes to GPUs as what is read of a pipe does, one that comes up late, one that
- * fails, or none. */
+/* GPUs take pushed segments as they take those of a pipe: a GPU that comes up late, one that fails,
+ * or none. */
 static void test_pushed(void)
 {
     for (int fault = 0; fault < 4; fault++) {
@@ -1416,7 +1417,7 @@ static void test_pushed(void)
 /* The input there, masked. */
 static uint8_t *on_gpu;
 
-/* A job whose input is that, its first `size` bytes, and what is written. */
+/* A job whose input is the first `size` bytes of a GPU's memory, and its output. */
 struct gpu_job {
     struct pipeline_job job;
     FILE *out;
@@ -1442,7 +1443,7 @@ static void submit_on_gpu(struct pipeline *p, struct gpu_job *g, size_t size, in
     CHECK(pipeline_submit(p, &g->job));
 }
 
-/* Waits for it; its output is to be alone[0..alone_size). */
+/* Waits for it, and checks that its output is alone[0..alone_size). */
 static void check_on_gpu(struct pipeline *p, struct gpu_job *g, const uint8_t *alone,
                          size_t alone_size)
 {
@@ -1457,7 +1458,7 @@ static void check_on_gpu(struct pipeline *p, struct gpu_job *g, const uint8_t *a
     fclose(g->out);
 }
 
-/* Jobs of all sizes at a time, some of them in files, whoever matches and whatever goes wrong. */
+/* Jobs of all sizes at a time, some from files, with each engine and each failure. */
 static void test_gpu_memory(void)
 {
     static const int threads[] = {1, 2, 13};
@@ -1527,7 +1528,7 @@ static void test_gpu_memory_is_not_read(void)
     }
 }
 
-/* A GPU takes nothing from another's memory: who reads for it copies. */
+/* A GPU does not read another GPU's memory: the worker that reads for it copies. */
 static void test_memory_of_another_gpu(void)
 {
     struct pipeline_config c = config(BACKEND_GPU, 3);
@@ -1548,7 +1549,7 @@ static void test_memory_of_another_gpu(void)
     }
 }
 
-/* What cannot be read is an error, and the next job goes on as if nothing had been. */
+/* Memory that cannot be read is an error; the next job works as usual. */
 static void test_unreadable_gpu_memory(void)
 {
     for (int round = 0; round < 12; round++) {
@@ -1568,7 +1569,7 @@ static void test_unreadable_gpu_memory(void)
         CHECK_EQ(jobs[0].job.status, PIPELINE_READ_ERROR);
         CHECK_EQ(jobs[0].job.error_number, EIO);
         fclose(jobs[0].out);
-        /* Nothing is to be copied of nothing. */
+        /* An empty input needs no copy. */
         pipeline_wait(p, &jobs[1].job);
         CHECK_EQ(jobs[1].job.status, PIPELINE_OK);
         fclose(jobs[1].out);
@@ -1584,7 +1585,7 @@ static void test_unreadable_gpu_memory(void)
     }
 }
 
-/* The GPU whose memory it is comes up first, and beside one that is up; if it may be used. */
+/* The GPU that has the memory comes up first, or as a second one; if it may be used. */
 static void test_gpu_near_memory(void)
 {
     struct pipeline_config c = config(BACKEND_AUTO, 2);

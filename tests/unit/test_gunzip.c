@@ -1,8 +1,8 @@
 /*
  * test_gunzip.c - decompression of streams: good, odd, cut off, damaged, and in small reads
  *
- * Members are made here from zlib's raw deflate and our own headers and trailers.  What the odd
- * ones must give was observed with GNU gzip 1.12, and is said so where it is.
+ * Members are made from zlib's raw deflate and the tests' own headers and trailers.  The expected
+ * results for odd members were observed with GNU gzip 1.12, where a comment says so.
  *
  * UNIT_SLOW=1 in the environment adds a member of more than 4 GiB.
  */
@@ -53,7 +53,7 @@ static void add_text(struct bytes *b, size_t len, uint64_t seed)
     b->len = end;
 }
 
-/* Three small members and, in *data, what they hold. */
+/* Makes three small members, and in *data their contents. */
 static void three_members(struct bytes *gz, struct bytes *data)
 {
     add(data, "hello", 5);
@@ -71,7 +71,7 @@ static void three_members(struct bytes *gz, struct bytes *data)
 
 /* --- Tests ---------------------------------------------------------------------------------- */
 
-/* Inputs and what GNU gzip 1.12 said to each. */
+/* Inputs, and GNU gzip 1.12's response to each. */
 static void as_gnu_gzip(void)
 {
 #define CASE(bytes, out_len, members, status)             \
@@ -184,8 +184,8 @@ static void round_trips(void)
     drop(&data);
 }
 
-/* Many members of all sizes, back to back: a back end that reads ahead must give back exactly what
- * it did not use, across the ends of reads of every size. */
+/* Many members of all sizes, back to back.  A back end that reads ahead must give back exactly what
+ * it did not use, across reads of every size. */
 static void many_members(void)
 {
     struct bytes gz = {0}, data = {0};
@@ -213,8 +213,8 @@ static void many_members(void)
     drop(&gz);
 }
 
-/* Members whose data ends just where the output buffer does, or a few bytes before or behind, then
- * a small member: the end is found, without any output, in input that was read before. */
+/* Members whose data ends exactly at the output buffer's end, or a few bytes before or after it,
+ * then a small member.  The end is found in input that was already read, without any output. */
 static void members_end_with_buffer(void)
 {
     struct bytes data = {0};
@@ -240,7 +240,7 @@ static void members_end_with_buffer(void)
     drop(&data);
 }
 
-/* Cut anywhere but between members, a file is truncated; what could be decoded is a prefix. */
+/* Cut anywhere except between members, a file is truncated; its output is a prefix of the data. */
 static void every_truncation(void)
 {
     struct bytes gz = {0}, data = {0}, ends = {0};
@@ -328,7 +328,7 @@ static void header_fields(void)
             CHECK_EQ(job.out.len, 0);
         }
         if ((flags & 2) != 0) {
-            /* A change to the time stamp, or to what follows it, does not go unnoticed. */
+            /* A change to the time stamp, or to the bytes after it, is noticed. */
             for (size_t i = 4; i < header; i++) {
                 /* Not the extra field's length or a zero: then the fields would be others. */
                 if (i >= GZ_HEADER_SIZE && i < header - 2 &&
@@ -426,7 +426,7 @@ static void read_errors(void)
             drop(&job.out);
         }
     }
-    /* The error that came first is told, not that of writing what there was. */
+    /* The first error is reported, not a later one in writing the rest. */
     struct job job = {.read_fail = gz.len, .write_fail = 1};
     CHECK_EQ(run(&job, gz.data, gz.len), GZ_READ_ERROR);
     CHECK_EQ(job.error, EIO);
@@ -457,14 +457,14 @@ static void write_errors(void)
     drop(&gz);
 }
 
-/* Random damage must not crash, hang, or pass for right what is not. */
+/* Random damage must not crash or hang, and no wrong data may pass for right. */
 static bool always(void *ctx)
 {
     (void)ctx;
     return true;
 }
 
-/* What comes of it by a decoder that was used before, whose reads all wait: the same. */
+/* A decoder that was used before, with reads that all wait, gives the same. */
 static void check_again(struct gz_stream **s, const struct bytes *in, const struct job *job,
                         enum gz_status expected)
 {
@@ -535,7 +535,7 @@ static void random_deflate(void)
     }
 }
 
-/* The steps of a decompression: what is known after the header, and that nothing is written yet. */
+/* The steps of a decompression: the header is known, and nothing is written yet. */
 static void header_first(void)
 {
     struct bytes file = {0};
@@ -565,7 +565,7 @@ static void header_first(void)
     gz_close(NULL);
 }
 
-/* What is wrong with the header is found before anything is written, and said twice. */
+/* A wrong header is found before anything is written, and reported both times. */
 static void header_is_wrong(void)
 {
     static const struct {

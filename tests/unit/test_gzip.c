@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* What `gzip -LEVEL -c h.txt` writes before the data, h.txt having the time stamp 981173106, and
- * what `gzip -n -LEVEL` writes without a name; the name is 5 characters and a zero. */
+/* What `gzip -LEVEL -c h.txt` writes before the data, for a file with the time stamp 981173106, and
+ * what `gzip -n -LEVEL` writes.  The name is 5 characters and a zero. */
 static const struct {
     int level;
     uint8_t xfl;
@@ -45,8 +45,8 @@ static void without_name(void)
     }
 }
 
-/* Levels that GNU gzip has not: the slowest ones are still "slowest", and storing is "fastest", as
- * it is to zlib. */
+/* Levels that GNU gzip lacks: slower ones are still "slowest", and storing is "fastest", as for
+ * zlib. */
 static void other_levels(void)
 {
     uint8_t got[GZ_HEADER_SIZE];
@@ -69,7 +69,7 @@ static void names_and_times(void)
     CHECK(memcmp(got + 4, "\xff\xff\xff\xff", 4) == 0);
     CHECK_EQ(got[GZ_HEADER_SIZE], 0);
 
-    memset(name, 0xe9, 255); /* bytes, whatever their character set */
+    memset(name, 0xe9, 255); /* bytes of any character set */
     name[255] = '\0';
     CHECK_EQ(gz_write_header(got, name, 1, 6), GZ_HEADER_SIZE + 256);
     CHECK(memcmp(got + GZ_HEADER_SIZE, name, 256) == 0);

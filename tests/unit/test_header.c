@@ -1,10 +1,9 @@
 /*
- * test_header.c - the header of a dynamic block says the code lengths it was made from, and briefly
+ * test_header.c - the header of a dynamic block gives back the code lengths, and is short
  *
- * Each header that is written is read back by a small parser made from RFC 1951, section 3.2.7,
- * alone, and must give the lengths again and be as long as it was announced to be.  Its size is
- * compared with that of zlib's header, whose way is greedy: repeat as much as can be repeated at
- * every step.
+ * A small parser, made from RFC 1951, section 3.2.7, alone, reads each written header.  It must
+ * give the lengths back, and the header must have the announced size.  The size is compared with
+ * that of zlib's header, which repeats as much as it can at every step.
  */
 #include "config.h"
 
@@ -27,7 +26,8 @@ struct lengths {
     uint8_t distance[DEFLATE_DISTANCE_SYMBOLS];
 };
 
-/* Over all headers checked so far: the sizes, ours and zlib's, and how many of ours are longer. */
+/* Over all headers checked so far: the sizes of the headers of gzlzss and zlib, and how many of the
+ * former are longer. */
 static uint64_t our_bits, zlib_bits;
 static unsigned headers, longer;
 
@@ -170,7 +170,8 @@ static unsigned zlib_header_bits(const struct lengths *l)
 
 /* --- Tests --- */
 
-/* Writes the header for `l`, starting at any bit of a byte, and checks all that is promised. */
+/* Writes the header for `l`, starting at any bit of a byte, and checks everything that is
+ * promised. */
 static void check_header(const struct lengths *l)
 {
     static unsigned offset;
@@ -191,7 +192,7 @@ static void check_header(const struct lengths *l)
     longer += h.bits > zlib;
     CHECK(h.bits <= zlib + MAX_LONGER);
 
-    /* As much memory as is asked for, for a sanitizer to see what is written past it. */
+    /* In memory of the promised size, a sanitizer sees writes past it. */
     size = (offset + h.bits + 7) / 8;
     out = malloc(size + BITWRITER_SLACK);
     if (out == NULL)
@@ -354,7 +355,8 @@ static void random_lengths(void)
     }
 }
 
-/* Choosing pays: over all the headers above, ours are clearly shorter, and few are longer. */
+/* Choosing pays: over all headers above, those of gzlzss are clearly shorter, and few are
+ * longer. */
 static void shorter_than_zlib(void)
 {
     CHECK(our_bits < zlib_bits - zlib_bits / 100);

@@ -3,8 +3,8 @@
  *
  * tests/unit/test_kernels runs the kernels on an emulated device (tests/emulation/cuda_runtime.h),
  * and tests/gpu/test_kernels, which `make check-gpu` builds from the same source, on a real one.
- * The emulation is slow, so inputs are few and small: what is one of a kind for the kernels is in
- * them. tests/gpu/check.sh has the larger ones.
+ * The emulation is slow, so inputs are few and small, one for each case in the kernels.
+ * tests/gpu/check.sh has larger ones.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ static void test_levels(void)
         compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level), 64 * KIB);
 }
 
-/* One whose positions go beyond 16 bits. */
+/* A segment with positions of more than 16 bits. */
 static void test_long_segment(void)
 {
     for (int level = 1; level <= 2; level++)
@@ -94,7 +94,8 @@ static void test_less_shared_memory(void)
 
 /* --- Segments of all lengths in one batch --- */
 
-/* Each gets what it gets alone, whatever lies beside it, and whatever the batch had before. */
+/* Each segment gets the sequences that it gets alone, with any neighbours and any earlier contents
+ * of the batch. */
 static void test_mixed_lengths(void)
 {
     static const size_t first[] = {4, 32 * KIB + 1, 1, 4 * KIB, 32 * KIB - 1, 2, 100, 32 * KIB, 3};
@@ -139,7 +140,7 @@ static void test_neighbours(void)
     free(in);
 }
 
-/* What fits: by bytes, and by chunks. */
+/* The capacity of a batch: in bytes, and in chunks. */
 static void test_room(void)
 {
     struct gpu_batch *b;
@@ -201,8 +202,8 @@ static void test_second_use(void)
     free(in);
 }
 
-/* More sequences than a batch has room for, one for every three bytes: what has no room is given
- * up. */
+/* A batch lacks room for a sequence in every three bytes: the engine gives up the chunks that do
+ * not fit. */
 static void test_no_room(void)
 {
     const size_t len = 64 * KIB;
@@ -224,11 +225,11 @@ static void test_no_room(void)
     free(in);
 }
 
-/* --- What is in memory of its own --- */
+/* --- Segments in memory of their own --- */
 
-/* Segments that the engine takes from elsewhere, at any address, among some that are in the batch:
- * they are found in both places, and nothing is read beyond them.  (On a device this is memory of the
- * host's, which a copy reads just as well.) */
+/* Segments that the engine reads in place, at any address, among some that are in the batch. Both
+ * are matched, and no byte past them is read.  (On a device, this is host memory, which a copy
+ * reads as well.) */
 static void test_sources(void)
 {
     static const size_t lengths[] = {
@@ -303,7 +304,7 @@ static bool always(void *ctx)
     return true;
 }
 
-/* What a program gives that has no GPU's memory, and perhaps no driver. */
+/* What a program gives without a GPU's memory, and perhaps without a driver. */
 static void test_host_memory(void)
 {
     char error[GPU_ERROR_SIZE] = "";

@@ -1,8 +1,8 @@
 /*
- * test_lanes.c - sequences located and encoded sixteen at a time are what they are one by one
+ * test_lanes.c - sequences located and encoded sixteen at a time give what they give one by one
  *
- * Each number that lanes.c works out is compared with what RFC 1951's rules, sequence by sequence,
- * give: the symbols and extra bits of deflate.h, and the codes of huff_codes.
+ * Each number of lanes.c is compared with the rules of RFC 1951, applied sequence by sequence: the
+ * symbols and extra bits of deflate.h, and the codes of huff_codes.
  */
 #include "config.h"
 
@@ -67,8 +67,8 @@ static void symbols(void)
     }
 }
 
-/* What is located of sequences that start at `pos` is right, and neither more nor less than ought
- * to be. */
+/* Checks what is located for sequences that start at `pos`: it is right and complete, with nothing
+ * more. */
 static void check_located(const struct lz_sequence *sequences, uint32_t count, size_t pos,
                           size_t enough, size_t end, uint32_t few, uint32_t limit)
 {

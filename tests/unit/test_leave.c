@@ -1,5 +1,5 @@
 /*
- * test_leave.c - the end of a program that has used a GPU: who waits for it is told at once, and
+ * test_leave.c - the end of a program that has used a GPU: its parent learns of it at once, and
  * nothing stays behind
  */
 #include "config.h"
@@ -66,15 +66,15 @@ static void test_status_and_output(void)
     CHECK_EQ(status_of_child(ends[1], &pid), 7);
     close(ends[1]);
     CHECK_EQ(read(ends[0], text, sizeof(text)), 4);
-    /* What stays keeps no end open: neither the output nor what else it was started with. */
+    /* The process that stays keeps no descriptor open: neither the output nor others. */
     CHECK_EQ(read(ends[0], text, sizeof(text)), 0);
     close(ends[0]);
 }
 
 #ifdef LEAVE_HAS_CHILD
 
-/* Whether anything can stay.  An emulator of processors (qemu-user) knows neither this prctl nor the
- * clone that leave() needs. */
+/* True if a process can stay.  An emulator of processors (qemu-user) knows neither this prctl nor
+ * the clone that leave() needs. */
 static bool can_stay(void)
 {
     const long pidfd = syscall(SYS_pidfd_open, getpid(), 0);
@@ -85,7 +85,7 @@ static bool can_stay(void)
            access("/proc/1/task/1/children", R_OK) == 0;
 }
 
-/* What stays comes to whoever takes orphans over: that is us now. */
+/* The process that stays gets the parent that takes over orphans: this test. */
 static void test_what_stays(void)
 {
     int ends[2], status = -1;
@@ -127,9 +127,9 @@ static int process_one(void)
     return dead;
 }
 
-/* A process that asks for orphans and takes no notice of them: 24 runs leave, as its children or, with
- * `between`, as those of a child that ends.  Returns how many dead ones it has in the end, or 100 if
- * anything is wrong. */
+/* A process that asks for orphans but does not wait for them.  24 runs leave, as its children or,
+ * with `between`, as those of a child that ends.  Returns how many dead ones there are in the end,
+ * or 100 on an error. */
 static int subreaper(bool between)
 {
     int ends[2], dead = 0, status = -1;

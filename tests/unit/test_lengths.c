@@ -2,14 +2,14 @@
  * test_lengths.c - code lengths are optimal within their limit, and codes are canonical
  *
  * Optimal means that no prefix code within the limit has a smaller sum of frequency times length.
- * Two oracles say what that sum is.  The coin collector's list, merged and sorted the plain way,
- * gives it for any histogram; it keeps weights alone, no trees, so it shares nothing with what it
- * checks.  For a few symbols all shapes a code tree can have are tried, which checks the first
- * oracle as well.
+ * Two oracles give that sum.  The coin collector's list, merged and sorted the plain way, gives it
+ * for any histogram.  It keeps weights alone, no trees, so it shares nothing with the code under
+ * test.  For a few symbols, all shapes of a code tree are tried, which checks the first oracle,
+ * too.
  *
- * Of several codes that cost the same, files are to have the same one for ever: where the limit
- * binds, it is the one that package-merge gives when every list is made in full and a leaf comes
- * before a package of the same weight.
+ * Of several codes with equal costs, files always have the same one.  Where the limit binds, it is
+ * the code that package-merge gives when every list is made in full and a leaf comes before a
+ * package of the same weight.
  */
 #include "config.h"
 
@@ -180,7 +180,7 @@ static void check_choice(const uint32_t *frequencies, unsigned n, const uint64_t
 /* No code is longer, the sum of all frequencies being below 2^32. */
 #define NO_LIMIT 48
 
-/* Checks all that huff_lengths promises for a histogram. */
+/* Checks everything that huff_lengths promises for a histogram. */
 static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limit)
 {
     uint8_t lengths[HUFF_MAX_SYMBOLS + 1];
@@ -283,7 +283,7 @@ static void fibonacci(void)
     }
 }
 
-/* A full alphabet of which a part is as steep as can be: the limit squeezes the rest too. */
+/* A full alphabet with a part that is as steep as can be: the limit affects the rest, too. */
 static void steep_and_flat(void)
 {
     for (unsigned steep = 0; steep <= 30; steep++) {
@@ -300,7 +300,7 @@ static void steep_and_flat(void)
     }
 }
 
-/* As many symbols as the limit has codes leave no choice, whatever the frequencies. */
+/* With as many symbols as the limit has codes, there is no choice, for any frequencies. */
 static void full_alphabets(void)
 {
     uint64_t state = 2;
@@ -319,8 +319,8 @@ static void full_alphabets(void)
     }
 }
 
-/* The largest sum there may be, once of equal frequencies and once of powers of two, of which the
- * coin collector's packages weigh more than 2^32: nothing overflows. */
+/* The largest possible sum, of equal frequencies and of powers of two.  The coin collector's
+ * packages weigh more than 2^32 then: nothing overflows. */
 static void largest_sums(void)
 {
     uint32_t powers[32];

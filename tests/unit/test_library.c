@@ -1,5 +1,5 @@
 /*
- * test_library.c - the library as a program has it: errors, streams, cancelling, threads, fork
+ * test_library.c - the library in a program: errors, streams, cancelling, threads, fork
  *
  * library.bats compares its output with the command's.
  */
@@ -60,7 +60,7 @@ static bool is_member_of(const uint8_t *member, size_t member_len, const uint8_t
     return is;
 }
 
-/* What the library makes of in[0..len), with as much room as it asks for. */
+/* Compresses in[0..len) with the library, with as much room as it asks for. */
 static uint8_t *compressed(gzlzss *z, const uint8_t *in, size_t len, size_t *out_len)
 {
     uint8_t *out;
@@ -99,7 +99,7 @@ static void test_sizes(void)
         }
 }
 
-/* Random data fills what gzlzss_bound says, nearly. */
+/* Random data nearly fills gzlzss_bound. */
 static void test_bound(void)
 {
     const size_t len = 3 * SEGMENT + 77;
@@ -161,7 +161,7 @@ static void test_room(void)
     gzlzss_free(z);
 }
 
-/* A match finder of a paper, whose parameters count, or, in a build without them, an error. */
+/* A match finder of a paper, whose parameters have an effect; in a build without them, an error. */
 static void test_matcher(void)
 {
     static const char *const matchers[] = {NULL, "culzss", "culzss,window=16"};
@@ -254,7 +254,7 @@ static void test_arguments(void)
     o = (gzlzss_options)GZLZSS_OPTIONS_INIT;
     o.size = 0;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
-    /* Of a program that was made with a later header, what is zero may be unknown. */
+    /* A program may be built with a later header; unknown fields may be zero. */
     later.o.size = sizeof(later);
     later.more = 1;
     CHECK_EQ(gzlzss_new(&z, &later.o), GZLZSS_ERROR_ARGUMENT);
@@ -464,7 +464,7 @@ static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const u
     return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
 }
 
-/* What stands behind a member is told apart, and in_bytes is where the last member ends. */
+/* Bytes after a member are recognized, and in_bytes is where the last member ends. */
 static void test_behind_members(void)
 {
     static const struct {
@@ -528,7 +528,8 @@ static void test_behind_members(void)
 
 /* --- Streams -------------------------------------------------------------------------------- */
 
-/* What comes of in[0..len) by a stream that is given and takes up to so many bytes at a time. */
+/* Runs the stream on in[0..len), with up to `most` bytes of input and output at a time.  Returns
+ * its output. */
 static uint8_t *streamed(gzlzss_stream *s, const uint8_t *in, size_t len, size_t most,
                          size_t *out_len)
 {
@@ -594,7 +595,7 @@ static void test_streams(void)
             }
 }
 
-/* A stream that is given up, at any point; and what is damaged or cut off. */
+/* A stream that is freed early, at any point; and damaged or cut-off input. */
 static void test_stream_ends_early(void)
 {
     gzlzss *z = object(6, 3);
@@ -636,7 +637,7 @@ static void test_stream_ends_early(void)
     gzlzss_free(z);
 }
 
-/* Output that nobody takes does not grow with the input. */
+/* Output that the caller does not take does not grow with the input. */
 static void test_stream_is_bounded(void)
 {
     const size_t len = (size_t)64 << 20;
@@ -675,8 +676,8 @@ static bool memory_now(size_t *mapped, size_t *resident)
     return ok;
 }
 
-/* Streams that were given little hold little, whatever a segment's size, and whether GPUs might
- * come. */
+/* Streams that got little input keep little memory, with any size of segments, and also if GPUs may
+ * come up. */
 static void test_idle_streams(void)
 {
     enum { STREAMS = 300 };
@@ -712,7 +713,7 @@ static void test_idle_streams(void)
     }
 }
 
-/* Takes what output a stream has. */
+/* Takes all output that a stream has. */
 static void take_all(gzlzss_stream *s)
 {
     static uint8_t taken[1 << 16];
@@ -724,12 +725,12 @@ static void take_all(gzlzss_stream *s)
     } while (out.used == out.size);
 }
 
-/* What streams held while they were busy is used by others, or the system's again, once they are
+/* Memory that streams used while they were busy goes to others, or to the system, once they are
  * idle: each keeps a segment at most. */
 static void test_streams_give_back(void)
 {
     enum { STREAMS = 12 };
-    /* Each a segment and a bit, and the object what it keeps and its threads need. */
+    /* A segment and a bit for each stream, and the memory of the object and its threads. */
     const size_t segment = (size_t)2 << 20, len = 8 * segment;
     const size_t enough = STREAMS * (segment + segment / 4) + ((size_t)24 << 20);
     uint8_t *zeros = unit_need(calloc(1, len));
@@ -769,7 +770,7 @@ static void test_streams_give_back(void)
     free(zeros);
 }
 
-/* With any limit to its memory, a stream makes what it should, or says that memory is short. */
+/* With any memory limit, a stream gives the right output or reports that memory is short. */
 static void test_short_memory(void)
 {
     const size_t segment = (size_t)16 << 20, len = 2 * segment + 1, room = 1 << 20;
@@ -879,7 +880,7 @@ static void *wait_main(void *argument)
 /* What a waiter waits for. */
 enum waits_for { EMPTY_PIPE, FULL_PIPE, FULL_PIPE_FROM_FILE, WAITS };
 
-/* Starts one, whose input or output is an end of `ends`. */
+/* Starts a waiter, whose input or output is an end of `ends`. */
 static void start_waiter(struct waiter *w, enum waits_for what, const uint8_t *packed, size_t len,
                          int ends[2])
 {
@@ -958,8 +959,7 @@ static void test_waiting(void)
         }
 }
 
-/* A stream that waits for room for its output does not keep others from anything; one thread has
- * both, in turns. */
+/* A stream that waits for room in its output hinders no other; one thread uses both, in turn. */
 static void test_turns(void)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
@@ -1024,30 +1024,51 @@ static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *don
     CHECK_EQ(status, until < len ? GZLZSS_OK : GZLZSS_STREAM_END);
 }
 
-/* Streams that stall give up what was decoded for them, so that another goes on, and go on
- * later. */
+/* Waits up to 10 s until the process has at most that many bytes in memory.  True if it has, or if
+ * the system does not tell. */
+static bool memory_falls_to(size_t most)
+{
+    size_t mapped, resident;
+
+    for (int waits = 0; waits < 1000; waits++) {
+        if (!memory_now(&mapped, &resident) || resident <= most)
+            return true;
+        usleep(10000);
+    }
+    printf("# %zu KiB in memory, not %zu\n", resident >> 10, most >> 10);
+    return false;
+}
+
+/* Streams that stall give up what was decoded for them: each then keeps at most 8 MiB, as gzlzss.h
+ * promises.  Another stream can use the memory, and the stalled ones go on later. */
 static void test_stalled(void)
 {
     enum { STREAMS = 4 };
-    const size_t len = 8 * input_size;
-    gzlzss *z = object(1, 3);
+    const size_t len = 8 * input_size, most_each = (size_t)8 << 20;
+    gzlzss *z = object(1, 8);
     uint8_t *plain = unit_need(malloc(len)), *packed, *out[STREAMS];
     gzlzss_stream *s[STREAMS];
     gzlzss_in in[STREAMS];
-    size_t packed_len, done[STREAMS] = {0};
+    size_t packed_len, done[STREAMS] = {0}, mapped = 0, resident = 0;
 
     for (size_t i = 0; i < 8; i++)
         memcpy(plain + i * input_size, input, input_size);
     packed = compressed(z, plain, len, &packed_len);
     for (int i = 0; i < STREAMS; i++) {
         out[i] = unit_need(malloc(len));
+        /* The caller's memory is in memory from the start, so that it does not count. */
+        memset(out[i], 1, len);
         in[i] = (gzlzss_in){packed, packed_len, 0};
         CHECK_EQ(gzlzss_decompress_stream(&s[i], z, NULL), GZLZSS_OK);
     }
+    memory_now(&mapped, &resident);
     for (size_t part = 1; part <= 2; part++)
         for (int i = 0; i < STREAMS; i++) {
+            const size_t stalled = part == 1 ? (size_t)i + 1 : STREAMS;
+
             run_until(s[i], &in[i], out[i], &done[i], part * len / 2, len);
             usleep(120000);
+            CHECK(memory_falls_to(resident + stalled * most_each) || UNIT_SANITIZED);
         }
     for (int i = 0; i < STREAMS; i++) {
         CHECK(memcmp(out[i], plain, len) == 0);
@@ -1059,7 +1080,7 @@ static void test_stalled(void)
     gzlzss_free(z);
 }
 
-/* What zlib makes of in[0..len): one member without marks. */
+/* Compresses in[0..len) with zlib: one member without marks. */
 static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_len)
 {
     uint8_t *out = unit_need(malloc(len));
@@ -1074,8 +1095,8 @@ static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_le
     return out;
 }
 
-/* Streams keep little while their callers take no output, or give no input, also after they have done
- * much; then they go on. */
+/* Streams keep little memory while their callers take no output or give no input, also after they
+ * have done much; then they go on. */
 static void test_idle_decompression(void)
 {
     enum { STREAMS = UNIT_SANITIZED ? 3 : 20 };
@@ -1090,7 +1111,7 @@ static void test_idle_decompression(void)
         memcpy(plain + i * input_size, input, input_size);
     packed = compressed_by_zlib(plain, len, &packed_len);
     for (int has_input = 0; has_input < 2; has_input++) {
-        /* What all threads of the object keep, and all streams together. */
+        /* The most memory for each stream, and for all threads of the object together. */
         const size_t each = (size_t)(has_input ? 7 : 4) << 20, all = (size_t)40 << 20;
         size_t mapped = 0, resident = 0, resident_then = 0;
         bool is_known;
@@ -1137,7 +1158,7 @@ static void test_idle_decompression(void)
     free(plain);
 }
 
-/* What is flushed is all that comes of the input: of a member that zlib has flushed, or of several
+/* A flush gives all output of the input so far: of a member that zlib has flushed, or of several
  * members. */
 static void test_flush(void)
 {
@@ -1345,7 +1366,7 @@ static void test_signals(void)
 
 struct caller {
     gzlzss *z;
-    const uint8_t *expected; /* what comes of all of the input */
+    const uint8_t *expected; /* the output of the whole input */
     size_t expected_len;
     int number;
     pthread_t thread;
@@ -1439,8 +1460,8 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
-/* Does all that a program can ask for in the child, with objects of the parent's: nothing waits,
- * and what returns a status says whose it is. */
+/* Makes all possible calls in the child, with the parent's objects: no call waits, and those with a
+ * status say that the object is another process'. */
 static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     uint8_t bytes[100];
@@ -1481,7 +1502,7 @@ static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
     return ok;
 }
 
-/* What a child that does so comes to.  It ends by SIGALRM if anything waits. */
+/* Checks a child that makes these calls.  SIGALRM ends it if one waits. */
 static void check_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     pid_t child;
@@ -1532,7 +1553,7 @@ static void *busy_main(void *argument)
     return ok ? b : NULL;
 }
 
-/* Children come at any moment: with an idle object; with streams whose threads wait for input, or
+/* Children start at any moment: with an idle object; with streams whose threads wait for input or
  * for room; with calls under way in other threads. */
 static void test_fork_anywhere(void)
 {
@@ -1553,7 +1574,7 @@ static void test_fork_anywhere(void)
             CHECK_EQ(i < 2 ? gzlzss_compress_stream(&streams[i], z, NULL)
                            : gzlzss_decompress_stream(&streams[i], z, NULL),
                      GZLZSS_OK);
-            /* The first to decompress waits for input, and the second for room. */
+            /* The first decompressing stream waits for input, the second for room. */
             if (i == 2)
                 in.size = 100;
             CHECK_EQ(
@@ -1609,7 +1630,7 @@ static void start_draining(struct drain *d, size_t room)
         abort();
 }
 
-/* Closes the pipe; its bytes are to be expected[0..len). */
+/* Closes the pipe, and checks that its bytes are expected[0..len). */
 static void end_draining(struct drain *d, const uint8_t *bytes, size_t len)
 {
     close(d->ends[1]);
@@ -1620,9 +1641,8 @@ static void end_draining(struct drain *d, const uint8_t *bytes, size_t len)
     free(d->bytes);
 }
 
-/* Where there is no GPU: what is wrong with the arguments is said in any build; without CUDA,
- * nothing else can be known; with it, all memory is the host's.  tests/gpu/test_device_pointers.c
- * is about a GPU's. */
+/* Without a GPU: wrong arguments give an error in any build.  Without CUDA, nothing else can be
+ * known; with it, all memory is the host's. tests/gpu/test_device_pointers.cu tests a GPU's. */
 static void test_cuda(void)
 {
     static const size_t sizes[] = {0, 1, SEGMENT, 4 * SEGMENT + 1, 40 * SEGMENT + 1234};
@@ -1704,7 +1724,7 @@ static void test_cuda(void)
         CHECK_EQ(gzlzss_cuda_compress(z, out, &len, input, 1, (struct CUstream_st *)out, NULL),
                  GZLZSS_ERROR_READ);
     }
-    /* A pipe that nobody reads. */
+    /* A pipe without a reader. */
     {
         int ends[2];
         gzlzss_call told = GZLZSS_CALL_INIT;
@@ -1740,7 +1760,7 @@ int main(void)
     RUN(test_stream_ends_early);
     RUN(test_stream_is_bounded);
     RUN(test_idle_streams);
-    /* A sanitizer keeps what is freed, and maps what it likes. */
+    /* A sanitizer keeps freed memory, and maps more. */
     if (!UNIT_SANITIZED) {
         RUN(test_streams_give_back);
         RUN(test_short_memory);

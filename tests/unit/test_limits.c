@@ -1,6 +1,5 @@
 /*
- * test_limits.c - processors and memory that control groups allow, in trees of files as Linux has
- * them
+ * test_limits.c - processors and memory that control groups allow, in trees of files like Linux'
  */
 #include "config.h"
 
@@ -55,7 +54,7 @@ static struct limits read_tree(void)
     return l;
 }
 
-/* What the machine has: limits must be below that to be seen. */
+/* The machine's limits; a limit in a test must be below them to have an effect. */
 static struct limits machine(void)
 {
     new_tree();
@@ -125,8 +124,7 @@ static void groups_above(void)
     CHECK(read_tree().memory == 20971520);
 }
 
-/* What a container sees: its own group as the root, or the root's name of a group that it does not
- * see. */
+/* In a container: its own group is the root, or has a name that the container does not see. */
 static void containers(void)
 {
     new_tree();
@@ -148,7 +146,7 @@ static void containers(void)
     CHECK(read_tree().threads == 1);
     CHECK(read_tree().memory == 10485760);
 
-    /* A group whose name starts as that of the one that is mounted. */
+    /* A group whose name starts with the mounted group's name. */
     new_tree();
     put("/proc/self/cgroup", "0::/foobar\n");
     put("/proc/self/mountinfo", "31 24 0:27 /foo /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
@@ -209,8 +207,8 @@ static void odd_files(void)
     CHECK(read_tree().threads == 1);
 }
 
-/* Sets a limit to so many bytes; false if that cannot be told from none, as where an emulator of processors
- * (qemu-user) has no use for it. */
+/* Sets a limit in bytes.  False if it has no effect, as under an emulator of processors
+ * (qemu-user). */
 static bool set_limit(int resource, rlim_t bytes)
 {
     struct rlimit limit;
@@ -289,8 +287,8 @@ static void stacks(void)
 
 #endif
 
-/* A machine with other processors: its sets have so many bytes.  base/limits.c is compiled to ask for
- * them here. */
+/* The size in bytes of a set of processors, as on a machine with another number of them.
+ * base/limits.c is compiled to use it here. */
 static size_t set_size = sizeof(unsigned long);
 static unsigned long set_words[1024 / sizeof(unsigned long)] = {15};
 
@@ -316,7 +314,7 @@ static void have_processors(size_t size, size_t first, size_t count)
         set_words[i / bits] |= 1ul << i % bits;
 }
 
-/* A cpu_set_t has room for 1024. */
+/* A cpu_set_t holds 1024 processors. */
 static void many_processors(void)
 {
     const size_t word = sizeof(set_words[0]);
@@ -360,7 +358,7 @@ static void small_stack(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* How many threads a pipeline has with so many MiB of memory, and of addresses. */
+/* Returns how many threads a pipeline has with this memory and these addresses, in MiB. */
 static int threads(int level, uint64_t memory, uint64_t addresses)
 {
     const struct pipeline_config c = {

@@ -1,12 +1,12 @@
 /*
  * test_matcher.c - level 1 finds what lzss/tagging.h defines, and every level's matches are matches
  *
- * The CPU engine's tagging finder carries one table of 16-bit positions through a segment, takes
- * all candidates of a chunk, and some of their bytes, from the table before it compares any in place,
- * and writes sequences without a tag array.  The textbook method below does none of that: it walks as
- * the paper does, eight bytes at a time, looks up a table made anew for each chunk, which holds
- * positions in full or nothing, and fills a tag array, which lz_tags_to_sequences converts.  Both must
- * give the same sequences, to the last one.
+ * The CPU engine's tagging finder carries one table of 16-bit positions through a segment.  It
+ * takes all candidates of a chunk, and some of their bytes, from the table before it compares any
+ * in place, and writes sequences without a tag array.  The textbook method below does none of
+ * that.  It walks as the paper does, eight bytes at a time, looks up a table made anew for each
+ * chunk, which holds positions in full or nothing, and fills a tag array, which
+ * lz_tags_to_sequences converts.  Both must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -87,7 +87,7 @@ static bool same_as_textbook(const uint8_t *in, size_t len, size_t start,
     return same_sequences(chunk, want, count);
 }
 
-/* Checks the segment in[0..len); `what` names it should it fail. */
+/* Checks the segment in[0..len).  `what` names it in a failure. */
 static void check_segment(const char *what, const uint8_t *in, size_t len)
 {
     for (int goes_on = 0; goes_on <= 1; goes_on++) {
@@ -150,7 +150,7 @@ static void around_chunks(void)
     }
 }
 
-/* Whole segments and a byte more or less: positions past 65536, whose low 16 bits recur. */
+/* Whole segments, and a byte more or less: positions past 65536, whose low 16 bits occur again. */
 static void around_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -168,8 +168,8 @@ static void around_segments(void)
     free(in);
 }
 
-/* Files there are wherever this is built: executables, this one at least, and our own sources, one
- * after the other in one segment. */
+/* Files that exist wherever this is built: at least this executable, and gzlzss' own sources, in
+ * one segment. */
 static void real_files(void)
 {
     static const char *const binaries[] = {"/proc/self/exe", "/bin/sh"};
@@ -245,7 +245,7 @@ static void window_ends(void)
             repeat_marker(firsts[f], distances[d]);
 }
 
-/* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
+/* Positions 65536 or 131072 bytes and a few more back have the low 16 bits of near positions. */
 static void stale_positions(void)
 {
     static const size_t nearby[] = {0, 1, 4, 5, 8, 300, 32767, 32768, 32769};
@@ -320,7 +320,7 @@ static bool same_chunks(const struct lz_chunk *a, const struct lz_chunk *b, size
     return true;
 }
 
-/* A matcher that was used gives what a new one gives, and so does one for larger segments. */
+/* A used matcher gives what a new one gives; so does one for larger segments. */
 static void nothing_carried_over(void)
 {
     size_t len = 3 * LZ_CHUNK_SIZE - 5;
@@ -364,8 +364,8 @@ static bool are_matches(const struct lz_chunk *chunks, const uint8_t *in, size_t
     return true;
 }
 
-/* A first chunk that is only looked back at: those after it are what they would be without that,
- * where they do not depend on each other's parse; at any level they refer to it. */
+/* A first chunk that is only looked back at.  If chunks do not depend on each other's parse, the
+ * later ones stay as they would be without it.  At any level, they have matches in it. */
 static void after_a_chunk(void)
 {
     const size_t len = 3 * LZ_CHUNK_SIZE - 777;
@@ -387,7 +387,7 @@ static void after_a_chunk(void)
             lz_matcher_free(other);
         }
     }
-    /* A chunk and, but for a little, its copy: what the second has is in the first. */
+    /* A chunk and, with a few changes, its copy: the second chunk's bytes are in the first. */
     for (size_t i = 0; i < LZ_CHUNK_SIZE; i++)
         in[i] = (uint8_t)unit_rand(&state);
     memcpy(in + LZ_CHUNK_SIZE, in + 100, LZ_CHUNK_SIZE - 100);
@@ -405,8 +405,8 @@ static void after_a_chunk(void)
     free(in);
 }
 
-/* A segment whose chunks several matchers match, one from the front, others from the end, comes out
- * as from one matcher, where the finder can match in parts. */
+/* Several matchers match a segment's chunks, one from the front, others from the end.  The result
+ * is that of one matcher, if the finder can match in parts. */
 static void in_parts(void)
 {
     const size_t most = 14 * LZ_CHUNK_SIZE;
@@ -419,7 +419,7 @@ static void in_parts(void)
         const size_t period = LZ_CHUNK_SIZE - 6 + unit_below(&state, 10);
 
         fill(in, len, k < KINDS ? k : 10, k);
-        /* Or what repeats about as far back as matches may lie. */
+        /* Or bytes that repeat about as far back as matches may reach. */
         for (size_t i = period; k >= KINDS && i < len; i++)
             if (unit_below(&state, 50) > 0)
                 in[i] = in[i - period];
@@ -451,7 +451,7 @@ static void in_parts(void)
     matchers_free(&helpers);
 }
 
-/* What a finder does again for want of memory comes out the same. */
+/* If a finder lacks memory and works again, the result is the same. */
 static void little_memory(void)
 {
     const size_t most = 4 * LZ_CHUNK_SIZE;
@@ -483,7 +483,7 @@ static void little_memory(void)
     free(in);
 }
 
-/* Nothing before a segment is read, whatever a longer one has left behind. */
+/* No byte before a segment is read, whatever a longer segment has left behind. */
 static void nothing_before(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 6 * LZ_CHUNK_SIZE;
@@ -510,7 +510,7 @@ static void nothing_before(void)
     munmap(all, page + size);
 }
 
-/* Whatever a level's method, what it finds are matches, and what is after the segment does not
+/* All that a level finds are matches, with any method, and the bytes after the segment do not
  * matter. */
 static void every_level(void)
 {

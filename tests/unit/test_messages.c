@@ -1,5 +1,5 @@
 /*
- * test_messages.c - what the command says on standard error, and which exit status follows
+ * test_messages.c - the command's messages on standard error, and its exit status
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ static void lines(void)
                    "\ngzip: f.gz: unexpected end of file\n"
                    "as it is"));
 
-    /* Where what is wrong comes from. */
+    /* The source of a wrong option. */
     m.source = "GZLZSS";
     capture_begin();
     msg_error(&m, "no");
@@ -35,7 +35,7 @@ static void lines(void)
     CHECK(captured("gzip: GZLZSS: no\n\ngzip: GZLZSS: no\nTry\n"));
 }
 
-/* An error counts more than a warning, whichever comes first; a note counts nothing. */
+/* An error outranks a warning, in any order; a note does not count. */
 static void statuses(void)
 {
     struct messages m = {.program = "p"};
@@ -93,7 +93,7 @@ static void merged_statuses(void)
         }
 }
 
-/* What is collected is printed in one piece, or never; the status does not wait. */
+/* Collected messages are printed at once, or never; the status changes immediately. */
 static void collected(void)
 {
     struct messages m = {.program = "p", .collect = true};
@@ -109,7 +109,7 @@ static void collected(void)
     CHECK(captured("f:\tp: w\np: e\n"));
     CHECK(m.text == NULL && m.length == 0);
 
-    /* Once printed, it is not printed again; and what comes next is collected anew. */
+    /* They are printed once only; later messages are collected anew. */
     capture_begin();
     msg_flush(&m);
     msg_note(&m, "next");
@@ -145,7 +145,7 @@ static void much_collected(void)
     CHECK(*at == '\0');
 }
 
-/* Names of any length: around what a line has room for without more memory, and far above. */
+/* Names of any length: about as long as a line without more memory can be, and much longer. */
 static void long_lines(void)
 {
     static char name[40000], want[2 * sizeof(name) + 100];

@@ -1,5 +1,6 @@
 /*
- * test_names.c - the names of compressed files: suffixes, what replaces them, and names too long
+ * test_names.c - names of compressed files: suffixes, their replacements, and names that are too
+ * long
  */
 #include "config.h"
 
@@ -45,7 +46,7 @@ static void suffixes(void)
         {".gz", ".gz", NULL},
         {"d/.gz", ".gz", NULL},
         {"d/-z", ".gz", NULL},
-        /* Of one's own, in any letter case, beside those that are known. */
+        /* The user's suffix, in any letter case, besides the known ones. */
         {"f.xyz", ".xyz", ".xyz"},
         {"f.XyZ", ".xyz", ".XyZ"},
         {"f.gz", ".xyz", ".gz"},
@@ -123,7 +124,7 @@ static void pieces(void)
     CHECK(is(names_base("/"), ""));
 }
 
-/* Makes a name shorter again and again; the names that come of it, with blanks between them. */
+/* Shortens a name again and again, and checks the names that result, with blanks between them. */
 static void check_shorter(const char *name, const char *own, const char *want)
 {
     char s[100], all[400] = "";
@@ -148,7 +149,7 @@ static void shorter(void)
     check_shorter("dir/abc.gz", ".gz", "dir/ab.gz dir/a.gz");
     /* A tar keeps its nature at first. */
     check_shorter("ab.tar.gz", ".gz", "ab.tgz a.gz");
-    /* What has no suffix gives its last byte. */
+    /* A name without a suffix loses its last byte. */
     check_shorter("abc", NULL, "ab a");
     check_shorter("d/ab.c", NULL, "d/ab. d/ab d/a");
     /* A suffix alone stays as it is. */
@@ -175,7 +176,7 @@ static void hashes(void)
         for (size_t j = 0; j < i; j++)
             if (!CHECK(names_hash(apart[i], ".gz") != names_hash(apart[j], ".gz")))
                 printf("# %s and %s\n", apart[i], apart[j]);
-    /* Only for who chose it is it a suffix. */
+    /* It is a suffix only for the user who chose it. */
     CHECK(names_hash("f.own", ".gz") != names_hash("f", ".gz"));
 }
 

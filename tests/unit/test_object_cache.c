@@ -1,5 +1,5 @@
 /*
- * test_object_cache.c - what is left on shelves is taken again, by one thread each
+ * test_object_cache.c - an object left in the cache is taken again, by one thread only
  */
 #include "config.h"
 
@@ -94,7 +94,8 @@ static void test_take(void)
     CHECK_EQ(freed, 2);
 }
 
-/* On one processor, what was left last is taken first; on another, what is left here is found, too. */
+/* On one processor, the object left last is taken first; on another, objects left here are found,
+ * too. */
 static void test_processors(void)
 {
     struct object_cache s;

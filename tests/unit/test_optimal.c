@@ -3,11 +3,10 @@
  *
  * The CPU engine's optimal finder packs lists, costs and steps into a few bits each, follows links
  * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
- * below does none of that: for every position it notes the earlier one under its hash, compares
+ * below does none of that.  For every position, it notes the earlier one under its hash, compares
  * candidates from the first byte on, writes each parse down match by match, and adds up costs in 64
- * bits, length by length.  It shares with the engine the hash functions, lz_pieces, the logarithm
- * and the estimates made of it, and nothing else.  Both must give the same sequences, to the last
- * one.
+ * bits, length by length.  It shares only the hash functions, lz_pieces, the logarithm and its
+ * estimates with the engine.  Both must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -35,7 +34,7 @@ struct match {
     uint16_t length, distance;
 };
 
-/* What there is to choose from at a position: longer and longer. */
+/* The candidates at a position, in order of length. */
 struct list {
     struct match matches[LIST];
 };
@@ -50,7 +49,7 @@ static int32_t *earlier[PREFIXES];
 static struct list *lists;
 static uint8_t *list_counts;
 
-/* Positions with fewer bytes before the segment's end are nobody's candidates and have none. */
+/* Positions with fewer bytes before the segment's end are no candidates and have none. */
 TEXTBOOK void note_earlier(const uint8_t *in, size_t len)
 {
     static int32_t newest[1 << LZ_CHAINS_HASH_BITS];
@@ -103,7 +102,7 @@ TEXTBOOK enum end step(struct search *s, int k, size_t depth, size_t enough)
     return DEPTH_USED_UP;
 }
 
-/* Makes the list of `pos`, whose matches end before `end`; returns how many are in it. */
+/* Makes the list of `pos`, with matches that end before `end`.  Returns its length. */
 TEXTBOOK unsigned make_list(const struct lz_level *level, const uint8_t *in, size_t pos, size_t end,
                             struct match *list)
 {
@@ -312,7 +311,7 @@ TEXTBOOK void make_blocks(unsigned count, unsigned pass)
         most_blocks = b + 1;
 }
 
-/* What coding costs in a block, extra bits and all, in 1/16 bits; distances by symbol. */
+/* Costs in a block, with extra bits, in 1/16 bits; distances by symbol. */
 struct prices {
     uint64_t literal[256], length[259], distance[30];
 };
@@ -436,8 +435,8 @@ static const struct lz_level *row(size_t r)
     return r < levels ? table[r] : &strange[r - levels];
 }
 
-/* Checks the segment in[0..len) at the rows of up to `deep` candidates; `what` names it should it
- * fail. */
+/* Checks the segment in[0..len) with the rows of up to `deep` candidates.  `what` names it in a
+ * failure. */
 static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
 {
     size_t pads = len > 2 * LZ_CHUNK_SIZE + 4 ? 1 : 2;
@@ -517,7 +516,7 @@ static void logarithms(void)
         CHECK(lz_log2_256(x) <= lz_log2_256(x + 1));
 }
 
-/* An entropy, and a code's length, to within what the logarithms' rounding and their own allow. */
+/* An entropy and a code's length, within the rounding of both logarithms. */
 static void symbols(void)
 {
     static const uint32_t totals[] = {1, 2, 3, 1000, 8192, 40000, 1u << 22};
@@ -666,7 +665,7 @@ static void many_units(void)
     printf("# %u blocks\n", most_blocks);
 }
 
-/* Files there are wherever this is built: those of tests/data, this program, our own sources. */
+/* Files that exist wherever this is built: tests/data, this program, gzlzss' own sources. */
 static void real_files(void)
 {
     static const char *const names[] = {
@@ -746,7 +745,7 @@ static void threes(void)
     }
 }
 
-/* What lies 65536 or 131072 bytes and a few more back has the low 16 bits of what is near. */
+/* Positions 65536 or 131072 bytes and a few more back have the low 16 bits of near positions. */
 static void stale_positions(void)
 {
     static const size_t nearby[] = {13, 300, 32767};
@@ -786,7 +785,7 @@ static void side_by_side(void)
                 in[i] = (uint8_t)unit_rand(&state);
             memmove(in + at, in + at - 1000, length);
             in[at + length] = (uint8_t)~in[at + length - 1000];
-            /* And one at two distances: a middle, and around it what is nearer. */
+            /* And one at two distances: its middle, and nearer bytes around it. */
             memcpy(in + 10000, in + 100, 700);
             memcpy(in + 10200, in + 9000, 100);
             check_segment("side by side", in, sizeof(in), CHEAPER);
@@ -844,8 +843,8 @@ static void depths(void)
     }
 }
 
-/* Candidates that are longer and longer, more of them than a list has room for; ever fewer of the
- * lengths are in it, down to none but the first. */
+/* Ever longer candidates, more than a list can hold.  Ever fewer of the lengths are in it, down to
+ * the first alone. */
 static void full_lists(void)
 {
     static uint8_t in[3000];

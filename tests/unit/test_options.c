@@ -1,6 +1,6 @@
 /*
- * test_options.c - the command line and the environment: what they set, in which order, and what is
- * refused with which words
+ * test_options.c - the command line and the environment: which options they set, in which order,
+ * and which ones are refused with which messages
  */
 #include "config.h"
 
@@ -24,8 +24,8 @@ struct line {
     int argc;
 };
 
-/* Parses a command line whose words have blanks between them; the first is the program's name.
- * What is printed is in capture.text afterwards. */
+/* Parses a command line of words with blanks between them; the first is the program's name.
+ * Afterwards, capture.text has the messages. */
 static struct line *parse(const char *words)
 {
     static struct line l;
@@ -43,7 +43,7 @@ static struct line *parse(const char *words)
     return &l;
 }
 
-/* Parses what has to be right, and say nothing. */
+/* Parses a line that is right and gives no message. */
 static const struct options *good(const char *words)
 {
     const struct line *l = parse(words);
@@ -53,7 +53,7 @@ static const struct options *good(const char *words)
     return &l->o;
 }
 
-/* Parses what has to be refused with these words. */
+/* Parses a line that is refused with this message. */
 static void bad(const char *words, const char *message)
 {
     const struct line *l = parse(words);
@@ -93,8 +93,7 @@ static void defaults(void)
     CHECK_EQ(o->name_count, 0);
 }
 
-/* Which of several actions is done, whatever their order, and what becomes of names and times then.
- */
+/* Which of several actions is chosen, in any order, and whether names and times are used then. */
 static void actions(void)
 {
     static const struct {
@@ -117,7 +116,7 @@ static void actions(void)
         {"p -dN f", ACTION_DECOMPRESS, false, false},
         {"p -dM f", ACTION_DECOMPRESS, true, false},
         {"p -dNm f", ACTION_DECOMPRESS, false, true},
-        {"p -V -x", ACTION_VERSION, false, false}, /* at once, whatever follows */
+        {"p -V -x", ACTION_VERSION, false, false}, /* at once, with anything after it */
         {"p -d -L", ACTION_LICENSE, false, false},
         {"p -H", ACTION_HELP, false, false},
         {"p --list-devices", ACTION_LIST_DEVICES, false, false},
@@ -133,7 +132,7 @@ static void actions(void)
     }
 }
 
-/* What the name stands for that the program is called by. */
+/* The meaning of the name by which the program is called. */
 static void program_names(void)
 {
     static const struct {
@@ -237,7 +236,7 @@ static void segment_sizes(void)
                  "gzlzss: invalid block size '%s': give 32 to 32768 (KiB)\n", wrong[i]);
         bad(words, message);
     }
-    /* Users of gzip's names know its -b: what is no number is refused with its words. */
+    /* By gzip's names, a wrong number for -b gives gzip's message. */
     bad("gzip -b 64x", "gzip: -b operand is not an integer\n"
                        "Try `gzip --help' for more information.\n");
     bad("gzip -b 31", "gzip: invalid block size '31': give 32 to 32768 (KiB)\n");
@@ -318,7 +317,7 @@ static void engines(void)
                  wrong[i]);
         bad(words, message);
     }
-    /* What does not go together, in any order. */
+    /* Options that exclude each other, in any order. */
     CHECK(good("p --rsyncable --backend=cpu")->pipeline.rsyncable);
     bad("p -R --backend=gpu", "p: --rsyncable does not go with --backend=gpu\n");
     bad("p --backend=gpu -R", "p: --rsyncable does not go with --backend=gpu\n");
@@ -383,7 +382,8 @@ static void wrong_options(void)
     bad("p -k-", "p: invalid option -- '-'\nTry `p --help' for more information.\n");
     bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
     bad("p -?", "Try `p --help' for more information.\n");
-    /* What gzip takes for one option stays that, though there are more names that begin so. */
+    /* A word that gzip takes for one option keeps that meaning, though other names begin with
+     * it. */
     CHECK_EQ(good("p --d")->action, ACTION_DECOMPRESS);
     CHECK_EQ(good("p --de")->action, ACTION_DECOMPRESS);
     CHECK_EQ(good("p --lis")->action, ACTION_LIST);
@@ -416,7 +416,7 @@ static void own_variable(void)
     CHECK(setenv("GZLZSS", "-k -- f", 1) == 0);
     bad("p", "p: f: non-option in GZLZSS environment variable\n"
              "Try `p --help' for more information.\n");
-    /* What is wrong there is said to be there, also what only the end shows. */
+    /* Messages about GZLZSS name it, also about errors that only the end shows. */
     CHECK(setenv("GZLZSS", "-p x", 1) == 0);
     bad("p", "p: GZLZSS: invalid number of threads 'x': give 0 to 1024 (0: all cores)\n");
     CHECK(setenv("GZLZSS", "--foo", 1) == 0);
@@ -428,7 +428,7 @@ static void own_variable(void)
     CHECK(unsetenv("GZLZSS") == 0);
 }
 
-/* GZIP comes before GZLZSS, and may hold only what cannot do harm. */
+/* GZIP comes before GZLZSS, and may hold only options that cannot do harm. */
 static void gzip_variable(void)
 {
     static const char warning[] =
@@ -497,8 +497,8 @@ static void matchers(void)
     CHECK_EQ(good("p --matcher=help --matcher=x f")->action, ACTION_LIST_MATCHERS);
 }
 
-/* Names of other programs: options mean what they mean there, or are refused, however they are
- * written and wherever they stand. */
+/* By the names of other programs, options have their meaning there or are refused, in any spelling
+ * and at any place. */
 static void peers(void)
 {
     const struct options *o = good("pigz -9 -n -T -R f");
@@ -569,7 +569,7 @@ static void peers(void)
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
-/* What options of other programs mean are options here, or they are refused. */
+/* All options of other programs' lists exist here, or are refused. */
 static void every_option_of_peers(void)
 {
     static const char *const programs[] = {"gzip", "pigz", "igzip"};

@@ -1,8 +1,9 @@
 /*
- * test_paper_kernels.c - the GPU engine finds what the CPU engine finds, by the methods of papers/
+ * test_paper_kernels.c - with the methods of papers/, the GPU engine finds what the CPU engine
+ * finds
  *
- * As test_kernels.c, and as slow: on an emulated device, or, as tests/gpu/test_paper_kernels, on a real
- * one.  The tests go through the list of methods.
+ * Like test_kernels.c, and as slow: it runs on an emulated device or, as
+ * tests/gpu/test_paper_kernels, on a real one.  The tests go through the list of methods.
  */
 #include "config.h"
 
@@ -35,7 +36,7 @@ static void test_kinds(void)
     for_each_method(compare_kinds);
 }
 
-/* One whose positions go beyond 16 bits. */
+/* A segment with positions of more than 16 bits. */
 static void compare_long_segment(const struct lz_level *level)
 {
     compare_kind(140 * KIB, &words, level, 256 * KIB);
@@ -73,8 +74,8 @@ static void test_short_inputs(void)
     for_each_method(compare_short_inputs);
 }
 
-/* Each segment gets what it gets alone, whatever lies beside it, and whatever the batch had before.
- */
+/* Each segment gets the sequences that it gets alone, with any neighbours and any earlier contents
+ * of the batch. */
 static void compare_in_one_batch(const struct lz_level *level)
 {
     static const size_t first[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
@@ -94,7 +95,7 @@ static void test_mixed_lengths(void)
     for_each_method(compare_in_one_batch);
 }
 
-/* As many sequences as there can be, of matches of three: a batch has room for what the method
+/* The most sequences possible, of matches of three bytes: a batch has room for all that the method
  * finds. */
 static void compare_threes(const struct lz_level *level)
 {

@@ -1,9 +1,9 @@
 /*
- * test_papers.c - each method of papers/ finds what its oracle does (oracles.h), and is asked for
- * in the right words
+ * test_papers.c - each method of papers/ finds what its oracle finds (oracles.h), and --matcher
+ * chooses it
  *
- * The tests go through the list of methods: one that is added there is tested, once it has an
- * oracle.  test_paper_kernels.c compares the GPU engine with the CPU engine.
+ * The tests go through the list of methods, so they test a new one as soon as it has an oracle.
+ * test_paper_kernels.c compares the GPU engine with the CPU engine.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ static oracle *const oracles[] = {
 
 /* --- The words --- */
 
-/* What --matcher=help says of each method can be written, and is in range. */
+/* --matcher accepts all that --matcher=help prints for each method, and its ranges are right. */
 static void test_list(void)
 {
     for (size_t p = 0; paper_methods[p] != NULL; p++) {
@@ -69,7 +69,7 @@ static void test_use(void)
     paper_use(&test_method, &level);
     CHECK(level.finder == &test_finder);
     CHECK(level.core_guess == 12e6);
-    /* What is encoded how is the level's. */
+    /* The coding is still the level's. */
     CHECK_EQ(level.split, lz_level(9)->split);
     CHECK_EQ(level.segment_default, lz_level(9)->segment_default);
     CHECK_EQ(level.param[0], 7);
@@ -133,7 +133,7 @@ static void test_keys_and_values(void)
     }
 }
 
-/* Every method by its name, alone and with a key; and what leaves the row as it was. */
+/* Every method by its name, alone and with a key; and texts that leave the row as it was. */
 static void test_names(void)
 {
     static const char *const bad[] = {"", ",", "Culzss", "nothing", "nothing,window=8"};
@@ -166,7 +166,7 @@ static void test_names(void)
     }
 }
 
-/* --- What is found --- */
+/* --- What the methods find --- */
 
 static struct lz_sequence expected[LZ_CHUNK_MAX_SEQUENCES];
 
@@ -207,8 +207,8 @@ static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
     return is_found(lz_chunks(m), tags, len, 0);
 }
 
-/* Compares what the method finds in in[0..len), as a segment, with its oracle: whatever lies behind
- * it, with a matcher that has seen others, in parts, and behind a preset dictionary. */
+/* Compares the method's result in the segment in[0..len) with its oracle's: with any bytes after
+ * it, with a used matcher, in parts, and after a preset dictionary. */
 static void compare(size_t p, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_matcher *m = unit_need(lz_matcher_new(level, len + 1));
@@ -262,7 +262,7 @@ static void test_kinds(void)
     free(in);
 }
 
-/* Matches that are as long, and as far, as they may be, and those that are a byte more or less. */
+/* Matches of the greatest length and distance, and of one byte more or less. */
 static void test_edges(void)
 {
     const size_t len = 70 * KIB;
@@ -296,7 +296,7 @@ static void test_periods(void)
     free(in);
 }
 
-/* Compares what every variant finds. */
+/* Compares every variant. */
 static void compare_all(const uint8_t *in, size_t len)
 {
     struct lz_level level;
@@ -332,7 +332,7 @@ static void test_far(void)
     free(in);
 }
 
-/* Compares what the method finds that a text asks for. */
+/* Compares the method that a text selects. */
 static void compare_text(const char *text, const uint8_t *in, size_t len)
 {
     struct lz_level level = *lz_level(6);
@@ -389,7 +389,7 @@ static void test_sizes(void)
     free(in);
 }
 
-/* Short segments of few symbols, of one, two or four bytes: several ways to say them are as good. */
+/* Short segments of few symbols, of one, two or four bytes, which have many equal parses. */
 static void test_few_symbols(void)
 {
     const uint64_t rounds = UNIT_SANITIZED ? 200 : 4000;
@@ -437,9 +437,9 @@ static void test_real_files(void)
     free(in);
 }
 
-/* --- What is counted --- */
+/* --- What the methods count --- */
 
-/* Has the methods that count do so in a few bytes, for which it is easy to see what they do. */
+/* Methods that count do so on a few bytes, for which the counts are easy to see. */
 static void test_counts(void)
 {
     static const struct {
@@ -490,7 +490,8 @@ static void test_counts(void)
     }
 }
 
-/* Whoever matches what of a segment, the sums are the same; what was taken is not taken again. */
+/* The sums do not depend on which worker matches which part.  Counts that were taken are not taken
+ * again. */
 static void test_counts_in_parts(void)
 {
     const size_t len = 150 * KIB + 5, chunks = LZ_CHUNKS(len);

@@ -1,9 +1,9 @@
 /*
- * test_pipe_reader.c - what comes through a pipe arrives whole and in order, however it is read
+ * test_pipe_reader.c - the bytes of a pipe arrive complete and in order, however it is read
  * (pipeline/compress/pipe_reader.h)
  *
- * pipeline/compress/pipe_reader.c is compiled here with the names of two system calls changed, so that they
- * can fail when a test wants them to.
+ * pipeline/compress/pipe_reader.c is compiled here with other names for two system calls, so that a
+ * test can make them fail.
  */
 #include "config.h"
 
@@ -73,7 +73,7 @@ static uint8_t *new_data(size_t size)
     return data;
 }
 
-/* A pipe with room for MOST bytes, as the command makes it. */
+/* A pipe with room for MOST bytes, as the command makes one. */
 enum { MOST = 1024 * KIB };
 
 static void open_pipe(int fds[2])
@@ -127,7 +127,7 @@ static size_t read_all(struct pipe_reader *r, uint8_t *buf, size_t len)
     return have;
 }
 
-/* What `end` writes is what is read. */
+/* Checks that the reader gets the bytes that `write` writes. */
 static void check_stream(struct other_end *end, void *(*write)(void *))
 {
     enum { PIECE = 2 * 1024 * KIB - 1 };
@@ -223,7 +223,7 @@ static int count_descriptors(void)
     return count;
 }
 
-/* Much is read through another pipe, little is not; and nobody waits for more than there is. */
+/* Many bytes go through another pipe, few do not, and no read waits for more than there is. */
 static void test_much_and_little(void)
 {
     uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
@@ -273,7 +273,7 @@ static void check_full_pipe(int left)
         limit.rlim_cur = (rlim_t)(fds[1] + 1 + left);
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         abort();
-    /* Another way fails, perhaps, in the middle of this; then what comes after goes by read(). */
+    /* In the middle of this, another system call may fail; later bytes come by read(). */
     CHECK_EQ(read_all(r, got, MOST), MOST);
     if (setrlimit(RLIMIT_NOFILE, &before) != 0)
         abort();
@@ -295,7 +295,7 @@ static void test_few_descriptors(void)
         check_full_pipe(left);
 }
 
-/* The system calls fail at once, between two pieces, and in the middle of what is to be dropped. */
+/* The system calls fail at once, between two pieces, and in the middle of bytes to drop. */
 static void test_failing_calls(void)
 {
     for (int i = 0; i < 3; i++) {

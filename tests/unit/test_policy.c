@@ -43,7 +43,7 @@ static void test_match_seconds(void)
     struct policy_facts f = facts();
 
     CHECK(policy_match_seconds(&f, 100 * MB) == 2);
-    /* What was measured counts, not the guess; but not what less than a segment took. */
+    /* Measured numbers count, not the guess; but not if they are of less than a segment. */
     f.match = (struct policy_work){.bytes = 10 * MB, .seconds = 0.1};
     CHECK(policy_match_seconds(&f, 100 * MB) == 1);
     f.match = (struct policy_work){.bytes = (double)(2 * MIB), .seconds = 1};
@@ -58,7 +58,7 @@ static void test_gpu_min(void)
 {
     struct policy_facts f = facts();
 
-    /* What the cores do while a GPU comes up: 0.28 s x 16 x 50 MB/s. */
+    /* The cores' work while a GPU comes up: 0.28 s x 16 x 50 MB/s. */
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 224000000);
     f.threads = 2;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 28000000);
@@ -83,16 +83,16 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, 1000));
     f.expected = 1000;
     CHECK(policy_files_want_gpu(&f, 1000));
-    /* By what was measured, 16 threads take a tenth of a second for 100 MB: 0.0625 s for matching,
-     * the rest for encoding.  After 0.28 s, a GPU does the matching of what is left, which has to
-     * take 0.28 s, too. */
+    /* By the measured numbers, 16 threads take a tenth of a second for 100 MB: 0.0625 s for
+     * matching, the rest for encoding.  After 0.28 s, a GPU matches the rest, which has to take
+     * 0.28 s, too. */
     f.match = (struct policy_work){.bytes = 100 * MB, .seconds = 1};
     f.encode = (struct policy_work){.bytes = 200 * MB, .seconds = 1.2};
     f.expected = 725000000;
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 731000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
-    /* After 0.1 s, what is left has to take 0.1 s. */
+    /* After 0.1 s, the rest has to take 0.1 s. */
     f.is_on_gpu = true;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 261000000;
@@ -162,7 +162,7 @@ static void test_matching_without(void)
 
     f.matching = 15;
     CHECK(policy_cpu_may_match(&f));
-    /* Two cores are left to what brings it up; one of them reads ahead. */
+    /* Two cores are left for the thread that brings the GPU up; one of them reads ahead. */
     f.gpu_is_coming = true;
     CHECK(!policy_cpu_may_match(&f));
     f.matching = 14;
@@ -177,7 +177,7 @@ static void test_matching_without(void)
     /* It has failed. */
     f.gpu_is_coming = false;
     CHECK(policy_cpu_may_match(&f));
-    /* At a slow level, all would wait for what a core has begun. */
+    /* At a slow level, all would wait for the segment that a core has begun. */
     f = slow_facts();
     CHECK(policy_cpu_may_match(&f));
     f.gpu_is_coming = true;
@@ -202,12 +202,13 @@ static void test_matching_beside(void)
     f.feeding = 8;
     f.left = 100000 * MIB;
     CHECK(!policy_cpu_may_match(&f)); /* how fast they are is not known */
-    /* Twice what all 16 cores do is 1600 MB/s. */
+    /* Twice the rate of all 16 cores is 1600 MB/s. */
     f.gpu_rate = 1599 * MB;
     CHECK(policy_cpu_may_match(&f));
     f.gpu_rate = 1601 * MB;
     CHECK(!policy_cpu_may_match(&f));
-    /* What they match keeps nine tenths of the cores busy: 1000 MB/s x (2 + 10 + 2.3) ns a byte. */
+    /* At the GPU's rate, nine tenths of the cores are busy: 1000 MB/s x (2 + 10 + 2.3) ns a
+     * byte. */
     f.gpu_rate = 1000 * MB;
     f.read = (struct policy_work){.bytes = 1000 * MB, .seconds = 2};
     f.encode = (struct policy_work){.bytes = 1000 * MB, .seconds = 10};
@@ -215,7 +216,7 @@ static void test_matching_beside(void)
     CHECK(policy_cpu_may_match(&f));
     f.write.seconds = 2.5;
     CHECK(!policy_cpu_may_match(&f));
-    /* They do what is left before a core does a segment, which takes it 42 ms. */
+    /* GPUs match the rest before a core matches a segment, which takes it 42 ms. */
     f.write.seconds = 2.3;
     f.left = 42 * MB;
     CHECK(policy_cpu_may_match(&f));
@@ -258,11 +259,11 @@ static void test_split(void)
 
 static void test_parts(void)
 {
-    /* Alone, an owner takes half of what is left, up to 8; and the last as it is. */
+    /* Alone, an owner takes half of the rest, up to 8 chunks, and the last one as it is. */
     CHECK_EQ(policy_part(64, 0, true), 8);
     CHECK_EQ(policy_part(10, 0, true), 5);
     CHECK_EQ(policy_part(1, 0, true), 1);
-    /* With three others, an eighth; who helps takes two at least, if they are there. */
+    /* With three others, an eighth; a helper takes at least two, if they are there. */
     CHECK_EQ(policy_part(64, 3, false), 8);
     CHECK_EQ(policy_part(24, 3, false), 3);
     CHECK_EQ(policy_part(8, 3, true), 1);

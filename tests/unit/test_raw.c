@@ -1,13 +1,14 @@
 /*
- * test_raw.c - raw DEFLATE, good and bad: the same bytes and the same verdict as zlib gives
+ * test_raw.c - raw DEFLATE, good and bad, gives the same bytes and the same verdict as with zlib
  *
- * Streams are made at random out of blocks (tests/unit/blocks.h) or by zlib, and many are damaged
- * or cut off.  zlib's inflate() says what each decodes to, whether that is an error, and where it
- * ends.  What is tested may be ISA-L or zlib, in one read or many.  Good data ISA-L must decode
- * alone.  test_raw_small is the same test where the buffers of compat/stream.h are so small that
- * all that can be cut is cut.
+ * Streams are made at random of blocks (tests/unit/blocks.h) or by zlib; many are damaged or cut
+ * off.  zlib's inflate() defines the output, whether it is an error, and the end.  The code under
+ * test may use ISA-L or zlib, with one read or many.  ISA-L must decode good data alone.
+ * test_raw_small is the same test with compat/stream.h's buffers so small that everything that can
+ * be cut is cut.
  *
- * FUZZ_SECONDS=N in the environment: so many seconds for each kind of streams, of others each time.
+ * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of streams, with other streams
+ * each time.
  */
 #include "config.h"
 
@@ -62,7 +63,7 @@ static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
 
 /* --- Comparison ----------------------------------------------------------------------------- */
 
-/* What the streams were like. */
+/* Counts of the kinds of streams. */
 static struct {
     unsigned long n, good, bad, truncated;
     uint64_t bytes;
@@ -94,7 +95,7 @@ static bool compare_read(const struct bytes *file, const uint8_t *out, const str
     return ok;
 }
 
-/* Compares what becomes of raw DEFLATE in a gzip member, which is right but for that. */
+/* Compares the results for raw DEFLATE in a gzip member, which is right otherwise. */
 static bool compare(const struct bytes *raw, uint64_t *state)
 {
     static uint8_t out[OUT_MAX];
@@ -110,7 +111,7 @@ static bool compare(const struct bytes *raw, uint64_t *state)
     if (want.status == GZ_OK) {
         gz_write_trailer(trailer, gz_crc32(0, out, want.made), want.made);
         add(&file, trailer, sizeof trailer);
-        /* What is loaded beyond the end may be anything. */
+        /* The bits loaded past the end may be anything. */
         for (uint64_t n = unit_below(state, 4); n != 0; n--)
             add(&file, "\0\0", 2);
     }
@@ -162,7 +163,7 @@ static void damage_stream(struct bytes *raw, uint64_t *state)
     }
 }
 
-/* Runs a kind of streams so many times, or as long as FUZZ_SECONDS says. */
+/* Runs a kind of streams `times` times, or for FUZZ_SECONDS. */
 static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 {
     const char *seconds = getenv("FUZZ_SECONDS");
@@ -208,7 +209,7 @@ static bool large_stream(uint64_t *state)
     return made_of_blocks(state, 60, one_in(state, 2) ? 400 : 4000);
 }
 
-/* Many blocks of a few bytes, with all that is before them to refer to. */
+/* Many blocks of a few bytes, which may refer to all bytes before them. */
 static bool short_blocks(uint64_t *state)
 {
     return made_of_blocks(state, 4000, 1 + below(state, 40));
@@ -301,7 +302,7 @@ static void streams_of_noise(void)
 
 /* --- By hand -------------------------------------------------------------------------------- */
 
-/* Cut anywhere, between any two bits of what decides, a stream is truncated or bad as zlib says. */
+/* Cut between any two bits that matter, a stream is truncated or bad, as with zlib. */
 static void every_end(void)
 {
     uint64_t state = 5;
@@ -394,8 +395,8 @@ static int write_and_set_errno(void *ctx, const void *buf, size_t len)
     return result;
 }
 
-/* Reading fails, and then what is left of the data is written: the errno is that of reading.  A decoder
- * that still has much by then is that of compress's format. */
+/* A read fails, and then so does writing the rest of the data: errno is that of the read.  Only the
+ * decoder of compress's format still has much to write then. */
 static void reading_fails_first(void)
 {
     static const uint8_t zeros[60000];
@@ -417,7 +418,7 @@ static void reading_fails_first(void)
 
 /* --- Decoding ahead ------------------------------------------------------------------------- */
 
-/* One who decodes nothing ahead, and wants to be asked again so many bits further on. */
+/* Decodes nothing ahead, and asks for the next call a number of bits further on. */
 struct asked {
     uint64_t distance, from; /* and so not before that bit, */
     unsigned times;          /* but was asked so often */
@@ -448,7 +449,8 @@ static unsigned times_asked(const struct bytes *file, uint64_t distance)
     return asked.times;
 }
 
-/* What decodes ahead is asked at the start of each block, or only of those behind where it said. */
+/* The decoder ahead is called at the start of each block, or only at blocks after the place it
+ * named. */
 static void asked_no_more_than_needed(void)
 {
     enum { BLOCKS = 3000, DISTANCE = 2000 };

@@ -1,5 +1,5 @@
 /*
- * test_source.c - what opening an input of compression does to it
+ * test_source.c - what opening an input for compression does to it
  */
 #include "config.h"
 
@@ -48,7 +48,7 @@ static void pipes(void)
 
 #endif
 
-/* What is no pipe is not asked. */
+/* An input that is no pipe stays as it is. */
 static void others(void)
 {
     struct source s;

@@ -10,7 +10,7 @@
 #include "include/gzlzss.h"
 #include "tests/unit/inputs.h"
 
-/* What man/gzlzss.3 promises, and room for what the C library has at the stack's end. */
+/* The size that man/gzlzss.3 promises, and room for the C library's data at the stack's end. */
 #define STACK_SIZE ((size_t)24 << 10)
 
 /* Enough for several threads to decompress it. */
@@ -23,7 +23,7 @@ struct call {
     const uint8_t *in;
     size_t in_len;
     uint8_t *out;
-    size_t out_len; /* room, then bytes */
+    size_t out_len; /* the room, afterwards the bytes written */
     gzlzss_status status;
 };
 

@@ -1,8 +1,8 @@
 /*
- * test_status.c - what is said about each outcome, and what follows from it
+ * test_status.c - the messages about each outcome, and its consequences
  *
- * tests/formats.bats compares all of this with GNU gzip where it can be made to happen with -c, -t
- * and -l; what it says and does when it writes a file was observed with 1.12 and is written here.
+ * tests/formats.bats compares these with GNU gzip, as far as -c, -t and -l can show them.  GNU gzip
+ * 1.12's messages and behaviour when it writes a file were observed, and are written here.
  */
 #include "config.h"
 
@@ -108,7 +108,7 @@ static void effects(void)
         CHECK_EQ(gz_status_is_fatal(status, false, false),
                  (!fine && !next) || status == GZ_MORE_ENTRIES);
 
-        /* What is an error is said to be one, and nothing else is. */
+        /* The message about an error is an error's, and about anything else a warning's. */
         const struct gz_info info = {.more_entries = status == GZ_MORE_ENTRIES};
         struct gz_complaint list[GZ_COMPLAINTS_MAX];
         for (int to_stdout = 0; to_stdout < 2; to_stdout++) {

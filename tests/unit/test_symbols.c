@@ -1,9 +1,10 @@
 /*
- * test_symbols.c - DEFLATE from the middle: to symbols (inflate/symbols.h) and, where the window is
- * known, to bytes (inflate/raw.h), from each place where zlib's inflate() says that a block starts
+ * test_symbols.c - DEFLATE from the middle: to symbols (inflate/symbols.h) and, with a known
+ * window, to bytes (inflate/raw.h), from each place where zlib's inflate() reports the start of a
+ * block
  *
- * FUZZ_SECONDS=N in the environment: so many seconds for each kind of random streams, of others
- * each time.
+ * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of random streams, with other
+ * streams each time.
  */
 #include "config.h"
 
@@ -22,9 +23,9 @@
 enum {
     OUT_MAX = 2 << 20,
     BLOCKS_MAX = 20000,
-    /* inf_symbols_block may want so much more room than a block takes. */
+    /* inf_symbols_block may need this much more room than a block takes. */
     SLACK = DEFLATE_MAX_MATCH + 15,
-    /* gzip has so many bytes behind a stream. */
+    /* The bytes that gzip has after a stream. */
     TRAILER = 8,
 };
 
@@ -52,7 +53,7 @@ struct start {
 
 enum verdict { IS_GOOD, IS_CUT, IS_BAD };
 
-/* A stream and all that zlib says of it. */
+/* A stream, and zlib's results for it. */
 struct sample {
     const uint8_t *raw;
     size_t len;
@@ -114,7 +115,7 @@ static bool learn(const uint8_t *raw, size_t len, bool window)
     }
 }
 
-/* What block k says when it ends. */
+/* The result at the end of block k. */
 static enum inf_result result_of(size_t k)
 {
     return sample.verdict == IS_GOOD && k + 1 == sample.blocks ? INF_END : INF_BLOCK;
@@ -131,7 +132,7 @@ static void random_data(struct bytes *data, size_t len, uint64_t *state)
         for (unsigned i = 0; i < sizeof word; i++)
             word[i] = (uint8_t)(r >> 8 * i & (kind == 0 ? 0xff : kind == 1 ? 0x1f : 3));
         if (data->len > 300 && one_in(state, 2)) {
-            /* What was there before, mostly near, at times as far away as can be. */
+            /* Refers to earlier bytes, mostly near ones, sometimes the farthest. */
             size_t far = one_in(state, 4) ? 32768 - below(state, 300) : 1 + below(state, 300);
             far = far < data->len ? far : data->len;
             for (unsigned n = 3 + below(state, 300); n != 0; n--)
@@ -234,8 +235,8 @@ static bool markers_exist(const uint16_t *out, size_t n, size_t window)
     return true;
 }
 
-/* Decodes all blocks from block k on.  Nothing, or with `window` noise, comes before the stream.
- * What follows its last good block must be judged as zlib does.  A block that ends in the last
+/* Decodes all blocks from block k on.  The stream has no bytes before it or, with `window`, noise.
+ * The bytes after its last good block must get zlib's verdict.  A block that ends in the last
  * near_end bytes of the input may pass for one that does not end there. */
 static bool decode_from(size_t k, const struct input *in, bool window, size_t near_end)
 {
@@ -304,12 +305,12 @@ static void show(const struct bytes *raw)
     printf("\n");
 }
 
-/* What the streams were like. */
+/* Counts of the kinds of streams. */
 static struct {
     unsigned long n, blocks, verdicts[3];
 } seen;
 
-/* Runs a kind of streams so many times, or as long as FUZZ_SECONDS says. */
+/* Runs a kind of streams `times` times, or for FUZZ_SECONDS. */
 static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 {
     const char *seconds = getenv("FUZZ_SECONDS");
@@ -366,8 +367,8 @@ static bool of_blocks(uint64_t *state)
     return compare(&raw, false, state);
 }
 
-/* With a whole window before, no distance is too far, so that zlib says of all blocks what must be
- * said where the window is not known. */
+/* With a whole window before the stream, no distance is too far.  So zlib's verdict on all blocks
+ * is the one that must come where the window is not known. */
 static bool damaged(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -467,7 +468,7 @@ static void blocks_up_to_the_end(void)
 
 /* --- Room ----------------------------------------------------------------------------------- */
 
-/* Decodes block k behind `old` symbols where there is room for so many more. */
+/* Decodes block k after `old` symbols, with room for `room` more. */
 static void with_room(size_t k, size_t old, size_t room)
 {
     const struct start *s = &sample.start[k];
@@ -746,7 +747,7 @@ static size_t some(size_t most, size_t all, const struct way *w)
     return most == 0 || most > all ? all : 1 + unit_below(w->random, most);
 }
 
-/* Decodes the sample to bytes from block k on, and compares that with what zlib says. */
+/* Decodes the sample to bytes from block k on, and compares that with zlib's results. */
 static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
 {
     static uint8_t out[INF_WINDOW + OUT_MAX];
@@ -892,8 +893,8 @@ static bool bytes_of_blocks(uint64_t *state)
     return run_from_some(&raw, state);
 }
 
-/* Short blocks of one type, or of all, in long rows, so that they are zlib's turn; between these at times
- * a longer one. */
+/* Long rows of short blocks, of one type or of all, so that zlib decodes them; sometimes a longer
+ * block comes in between. */
 static bool bytes_of_short_blocks(uint64_t *state)
 {
     struct bytes raw = {0};

@@ -1,8 +1,8 @@
 /*
  * test_tags.c - tag arrays become the sequences that lzss/tags.h and lz_pieces promise
  *
- * Hand-made arrays with the sequences they must give, every run length there is, and random arrays
- * against a converter that looks at one byte after the other.
+ * Hand-made arrays with their sequences, every length of a run, and random arrays compared with a
+ * converter that looks at one byte after the other.
  */
 #include "config.h"
 
@@ -61,8 +61,8 @@ static void check_sequences(void)
     free(got);
 }
 
-/* The sequences by the plainest means: measure a run of zeros, then a run of a distance, and cut
- * off pieces so that what remains is never 1 or 2. */
+/* Makes the sequences in the plainest way: measures a run of zeros, then a run of a distance, and
+ * cuts off pieces so that the rest is never 1 or 2. */
 static void expect_plainly(void)
 {
     size_t i = 0;
@@ -160,8 +160,8 @@ static void long_runs(void)
     }
 }
 
-/* Every run length, by what a split must be whatever the order of its pieces: as few as possible,
- * each a match, together the run. */
+/* Every run length.  In any order, the pieces must be as few as possible, each a match, and
+ * together the run. */
 static void every_run(void)
 {
     for (uint32_t run = LZ_MIN_MATCH; run <= LZ_CHUNK_SIZE; run++) {
@@ -254,7 +254,7 @@ static void adjacent_runs(void)
     }
 }
 
-/* The most sequences a chunk can have fill the room for them to the last. */
+/* The most sequences that a chunk can have fill their room completely. */
 static void most_sequences(void)
 {
     start();

@@ -1,7 +1,7 @@
 /*
  * test_unlzh.c - compress -H's format: blocks of all sizes, codes of one symbol, and bad codes
  *
- * What the odd files must give was observed with GNU gzip 1.12.
+ * The expected results for odd files were observed with GNU gzip 1.12.
  */
 #include "config.h"
 
@@ -65,7 +65,7 @@ static void long_codes(void)
     drop(&data);
 }
 
-/* What bits are put together to a file, and what comes of it. */
+/* The bits of a file, and the results for it. */
 struct trial {
     struct bytes file;
     struct bits bits;
@@ -94,7 +94,7 @@ static void gives(struct trial *t, enum gz_status status, const char *data, size
     drop(&t->file);
 }
 
-/* A block of so many items of the symbol c, and matches as far back as p says. */
+/* Writes a block of `items` items: the symbol c, and matches as far back as p says. */
 static void put_lone(struct trial *t, unsigned items, unsigned c, unsigned p)
 {
     put(t, items, 16);
@@ -114,7 +114,7 @@ static void as_gnu_gzip(void)
     begin(&t);
     put_lone(&t, 3, 'a', 0);
     gives(&t, GZ_OK, "aaa", 3);
-    begin(&t); /* a match in what is not there */
+    begin(&t); /* a match in bytes that do not exist */
     put_lone(&t, 2, 256, 0);
     gives(&t, GZ_OK, "\0\0\0\0\0", 6);
     begin(&t);
@@ -149,7 +149,7 @@ static void as_gnu_gzip(void)
     gives(&t, GZ_BAD_TABLE, "", 0);
 }
 
-/* Where GNU gzip would go on with what its tables happen to hold. */
+/* Here, GNU gzip would go on with whatever its tables hold. */
 static void numbers_too_high(void)
 {
     struct trial t;

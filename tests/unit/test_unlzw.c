@@ -1,13 +1,13 @@
 /*
  * test_unlzw.c - compress's format: all widths, with and without block mode, and odd headers
  *
- * What the odd files must give was observed with GNU gzip 1.12.
+ * The expected results for odd files were observed with GNU gzip 1.12.
  */
 #include "config.h"
 
 #include "tests/unit/decoders.h"
 
-/* What ncompress 4.2.4.6 made of this text. */
+/* ncompress 4.2.4.6 made this of the text. */
 static const char ncompress_text[] = "hello hello hello hello, hello";
 static const uint8_t ncompress_file[] = {0x1f, 0x9d, 0x90, 0x68, 0xca, 0xb0, 0x61, 0xf3,
                                          0x06, 0x44, 0xc0, 0x81, 0x05, 0x0f, 0x12, 0x34,
@@ -62,7 +62,7 @@ static void short_files(void)
     drop(&data);
 }
 
-/* Strings as long as the table allows, longer than what an entry holds or a write takes at once. */
+/* Strings as long as the table allows, longer than an entry holds or a write takes at once. */
 static void long_strings(void)
 {
     struct bytes data = {0}, file = {0};
@@ -78,7 +78,7 @@ static void long_strings(void)
     drop(&data);
 }
 
-/* Files, what GNU gzip said, and how many bytes it wrote. */
+/* Files, with GNU gzip's message and the number of bytes that it wrote. */
 static void as_gnu_gzip(void)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /*
  * test_unpack.c - pack's format: codes of all lengths, one member after another, and bad codes
  *
- * What the odd files must give was observed with GNU gzip 1.12.
+ * The expected results for odd files were observed with GNU gzip 1.12.
  */
 #include "config.h"
 

@@ -1,8 +1,9 @@
 /*
- * test_waits.c - what waits: for descriptors, where poll is interrupted or fails; for a stream's caller
+ * test_waits.c - waiting: for descriptors, where poll is interrupted or fails, and for a stream's
+ * caller
  *
- * Sources that wait are compiled for this test, with another poll, and with so little patience that a
- * stream gives up what was decoded ahead when its caller is away for some milliseconds.
+ * Sources that wait are compiled for this test with another poll, and with little patience: a
+ * stream gives up decoded data if its caller is away for some milliseconds.
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@
 #include "pipeline/compress/source.h"
 #include "tests/unit/inputs.h"
 
-/* How many calls of poll do what they should, how many fail then, and their errno. */
+/* How many calls of poll work, how many fail after them, and the errno of these. */
 static atomic_int passes, fails, fails_with;
 
 /* Instead of poll, in the sources that are tested, and here. */
@@ -73,7 +74,7 @@ static gzlzss *object(void)
     return unit_need(z);
 }
 
-/* Where poll fails for good, nothing is read or written, which might wait for ever. */
+/* If poll always fails, nothing is read or written, as that might wait without end. */
 static void test_library_fails(void)
 {
     static const int errors[] = {EINVAL, ENOMEM};
@@ -265,13 +266,14 @@ static void test_io(void)
 
 /* --- Streams whose callers are away now and then ---------------------------------------------- */
 
-/* What is decompressed: pieces of all kinds come of it. */
+/* The compressed data.  It gives decoded runs of all kinds. */
 struct packed {
     uint8_t *plain, *bytes;
     size_t plain_len, len, room;
 };
 
-/* Adds a member of plain[from..to), with a flush in every `flush` bytes, which is a mark if `marks`. */
+/* Adds a member of plain[from..to), with a flush after every `flush` bytes; with `marks`, the flush
+ * is a mark. */
 static void add_member(struct packed *p, size_t from, size_t to, size_t flush, bool marks)
 {
     z_stream z = {0};
@@ -338,11 +340,11 @@ struct client {
     gzlzss_status status;
 };
 
-/* Microseconds for which a caller is away: so short that workers only get ahead of it, and so long that
- * its stream gives up what they have decoded. */
+/* Microseconds for which a caller is away.  In SHORT, workers only get ahead of it; in LONG, its
+ * stream gives up what they have decoded. */
 enum { SHORT = 1000 * STREAM_PATIENCE / 2, LONG = 1000 * STREAM_PATIENCE * 3 / 2 };
 
-/* Lets a stream go on, with some room, and some of the input or all. */
+/* Runs a stream with some room, and some or all of the input. */
 static void go_on(struct client *c, uint8_t *out, uint64_t *state)
 {
     static const size_t rooms[] = {0, 1, 5000, 200000, 2000000};
@@ -358,7 +360,7 @@ static void go_on(struct client *c, uint8_t *out, uint64_t *state)
     c->done += o.used;
 }
 
-/* Takes `len` bytes, or what is left, with `room` for output at a time. */
+/* Takes `len` bytes, or the rest, with `room` for output at a time. */
 static void take(struct client *c, uint8_t *out, size_t len, size_t room)
 {
     const size_t until = c->done + len;
@@ -375,8 +377,8 @@ static void take(struct client *c, uint8_t *out, size_t len, size_t room)
     }
 }
 
-/* Workers get ahead of a caller, which takes a bit, so that all that was decoded is accepted, and then is
- * away for long: that is taken back. */
+/* Workers get ahead of a caller.  It takes a few bytes, so that all decoded runs are accepted, and
+ * then is away for long: the runs are taken back. */
 static void test_line_is_taken_back(void)
 {
     static const int threads[] = {3, 8};
@@ -420,7 +422,7 @@ static void test_line_is_taken_back(void)
     free(out);
 }
 
-/* Streams give up what was decoded ahead at any moment, and what comes of them is right. */
+/* Streams give up decoded data at any moment, and their output is right. */
 static void test_callers_are_away(void)
 {
     static const int threads[] = {2, 3, 8};
@@ -471,7 +473,7 @@ static void test_callers_are_away(void)
 
 int main(void)
 {
-    /* What reads though it must not waits for ever. */
+    /* A read that waits although it must not would wait without end. */
     alarm(120);
     RUN(test_library_fails);
     RUN(test_library_goes_on);

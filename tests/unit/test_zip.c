@@ -1,8 +1,8 @@
 /*
- * test_zip.c - zip files: deflated and stored, with sizes before and behind the data, and what is
- * refused
+ * test_zip.c - zip files: deflated and stored, with sizes before and after the data, and refused
+ * ones
  *
- * What the odd files must give was observed with GNU gzip 1.12.
+ * The expected results for odd files were observed with GNU gzip 1.12.
  */
 #include "config.h"
 
@@ -20,8 +20,8 @@ static void round_trips(void)
         }
 }
 
-/* What Info-ZIP's zip 3.0 made of this text from a pipe, in a directory as well.  It has the length
- * in a Zip64 field and 2^32 - 1 in the header, which for GNU gzip is an error. */
+/* Info-ZIP's zip 3.0 made this of the text from a pipe, also in a directory.  It has the length in
+ * a Zip64 field and 2^32 - 1 in the header, which is an error for GNU gzip. */
 static void made_by_zip(void)
 {
     static const char text[] = "hello hello hello hello, hello";
@@ -88,7 +88,7 @@ static void as_gnu_gzip(void)
     check(8, 0, 14, 0, "", 0, GZ_BAD_CRC);
     check(8, 0, 14, 0, "PK\3\4a", 5, GZ_BAD_CRC);
     check(8, 0, 22, 1, "", 0, GZ_BAD_LENGTH);
-    check(8, 0, 18, 1, "", 0, GZ_OK); /* the compressed size, which nobody needs */
+    check(8, 0, 18, 1, "", 0, GZ_OK); /* the compressed size, which is not used */
     check(0, 0, 18, 1, "", 0, GZ_BAD_STORED_LENGTH);
     check(0, 0, 22, 1, "", 0, GZ_BAD_STORED_LENGTH);
     check(8, 0, 39, 7, "", 0, GZ_BAD_DATA);

@@ -1,8 +1,8 @@
 /*
- * textbook.h - what the textbook methods of the matching tests share, and the checks of sequences
+ * textbook.h - shared by the textbook methods of the matching tests, and checks of sequences
  *
- * Written from what lzss/'s headers define, in the plainest way, with numbers of its own; of lzss/
- * itself, only the hash functions are used.
+ * They implement what lzss/'s headers define in the plainest way, with numbers of their own.  Of
+ * lzss/ itself, they use only the hash functions.
  */
 #ifndef GZLZSS_TEXTBOOK_H
 #define GZLZSS_TEXTBOOK_H
@@ -11,13 +11,13 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
-/* Sanitizers are to watch the code that is tested.  In the textbook methods they would find little,
- * and take most of the test's time. */
+/* Sanitizers check the code under test.  In the textbook methods, they would find little and take
+ * most of the time. */
 #define TEXTBOOK \
     static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
-/* Puts the level table's rows with this finder into `rows`, and returns how many there are:
- * some. */
+/* Copies the level table's rows with this finder to `rows`, and returns their number, which is not
+ * 0. */
 TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
                                const struct lz_level *rows[LZ_LEVEL_MAX + 1])
 {
@@ -31,7 +31,7 @@ TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
     return count;
 }
 
-/* How many of the `most` bytes at a and b agree from the first on. */
+/* Returns how many of the `most` bytes at a and b are equal, from the first on. */
 TEXTBOOK inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
 {
     size_t n = 0;
@@ -64,7 +64,7 @@ TEXTBOOK inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
                         : lz_hash12(words[0], words[1], words[2]);
 }
 
-/* How many different values the chunk in[0..size) has in its first 4096 bytes. */
+/* Returns how many different values the first 4096 bytes of the chunk in[0..size) have. */
 TEXTBOOK inline unsigned sample_values(const uint8_t *in, size_t size)
 {
     bool seen[256] = {false};
@@ -77,7 +77,7 @@ TEXTBOOK inline unsigned sample_values(const uint8_t *in, size_t size)
     return distinct;
 }
 
-/* The shortest match worth taking in a chunk of so many values, at a depth. */
+/* The shortest match worth taking in a chunk with that many values, at a depth. */
 TEXTBOOK inline unsigned least_taken(unsigned distinct, size_t depth)
 {
     static const unsigned steps[] = {6, 8, 16, 40, 80}, leasts[] = {9, 7, 6, 5, 4, 3};
@@ -90,8 +90,8 @@ TEXTBOOK inline unsigned least_taken(unsigned distinct, size_t depth)
     return depth < 10 && leasts[i] > 5 ? 5 : leasts[i];
 }
 
-/* Whether the sequences of chunk `c` of the segment in[0..len) are within DEFLATE's limits, the
- * chunk and `window`, and repeat what is there. */
+/* Checks that the sequences of chunk `c` of the segment in[0..len) keep to DEFLATE's limits, the
+ * chunk and `window`, and that the matches repeat the bytes there. */
 static inline bool check_valid(const uint8_t *in, size_t len, size_t c,
                                const struct lz_chunk *chunk, size_t window)
 {

@@ -27,15 +27,16 @@
 /* Tests run on a stack of the usual size (configure.ac). */
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
 
-/* Where a sanitizer makes everything several times as slow, a test may leave out rounds that only
- * combine anew what others have. */
+/* Sanitizers are slow.  With one, a test may leave out rounds that only combine cases of other
+ * rounds in a new way. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_SANITIZED true
 #else
 #define UNIT_SANITIZED false
 #endif
 
-/* Failed checks that a test prints; a loop that goes wrong should not bury its first failure. */
+/* The number of failed checks that a test prints; a wrong loop should not bury its first
+ * failure. */
 #define UNIT_MAX_PRINTED 20
 
 static struct {
@@ -43,7 +44,7 @@ static struct {
     int failed_checks; /* of the current test */
 } unit_state;
 
-/* Both return whether the check held, so that a test can give up: if (!CHECK(p != NULL)) return; */
+/* Both return true if the check holds, so that a test can stop: if (!CHECK(p != NULL)) return; */
 #define CHECK(cond) unit_check((cond), __FILE__, __LINE__, #cond)
 #define CHECK_EQ(a, b) \
     unit_check_eq((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
@@ -74,7 +75,7 @@ static inline void unit_run(void (*test)(void), const char *name)
     unit_state.tests++;
     unit_state.failed_tests += unit_state.failed_checks != 0;
     printf("%s %d - %s\n", unit_state.failed_checks == 0 ? "ok" : "not ok", unit_state.tests, name);
-    fflush(stdout); /* what was reached must be seen if the next test crashes */
+    fflush(stdout); /* the results so far must be visible if the next test crashes */
 }
 
 /* Prints the plan and returns main()'s exit status. */
@@ -100,7 +101,7 @@ static inline uint64_t unit_below(uint64_t *state, uint64_t n)
     return unit_rand(state) % n;
 }
 
-/* Memory that was asked for, which a test cannot do without. */
+/* Returns the memory, or ends the program if it is NULL. */
 static inline void *unit_need(void *memory)
 {
     if (memory == NULL)

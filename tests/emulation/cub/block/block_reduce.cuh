@@ -17,7 +17,7 @@ template <typename T, int THREADS> class BlockReduce : BlockScan<T, THREADS>
     using Scan::Scan;
     using typename Scan::TempStorage;
 
-    /* The sum of what all threads have, for the first; as CUB says, the others get no sum. */
+    /* Returns the sum over all threads to the first; as with CUB, the others get no sum. */
     T Sum(T item)
     {
         T before, total;

@@ -19,7 +19,7 @@ template <typename T, int THREADS> class BlockScan
     {
     }
 
-    /* Every thread's sum of what the threads before it have, and of what all have. */
+    /* Gives every thread the sum over the threads before it, and the sum over all. */
     void ExclusiveSum(T item, T &before, T &total)
     {
         storage.items[threadIdx.x] = item;
