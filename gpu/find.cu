@@ -20,17 +20,19 @@
 
 #define THREADS 256
 
+/* More blocks than a GPU has at work at a time only wait. */
+#define BLOCKS_MAX 2048u
+
 /* Code lengths of 3 bits are looked up in fours. */
 #define LENGTHS_AT_A_TIME 4
 #define LENGTHS_TABLE (1u << (3 * LENGTHS_AT_A_TIME))
 
-/* Appends a value to a list that has room for `most`; *count counts those that had none, too. */
-static __device__ void append(uint32_t *list, uint32_t *count, uint32_t most, uint32_t value)
+static __device__ void append(const gpu_list &list, uint32_t value)
 {
-    const uint32_t i = atomicAdd(count, 1u);
+    const uint32_t i = atomicAdd(list.count, 1u);
 
-    if (i < most)
-        list[i] = value;
+    if (i < list.most)
+        list.values[i] = value;
 }
 
 /* The places among the lowest 32 of x at which a dynamic block's header may start, going by its type and
@@ -82,28 +84,27 @@ static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, ui
 
 /* Looks at the four bytes that start in a word; `x` are that word and the next. */
 static __device__ void look_at_bytes(const gpu_compressed &in, uint32_t word, uint64_t x,
-                                     uint32_t *found, uint32_t *count, uint32_t most)
+                                     const gpu_list &found)
 {
     for (uint32_t i = 0; i < 4; i++, x >>= 8) {
         const uint32_t four = (uint32_t)x, byte = 4 * word + i;
 
         if (four == 0xffff0000u) {
-            append(found, count, most, 8 * (byte + 4));
+            append(found, 8 * (byte + 4));
         } else if ((four >> 16 ^ (four & 0xffff)) == 0xffff && byte > 0) {
             if (stored_may_be(in, byte, four & 0xffff))
-                append(found, count, most, 8 * byte - 3);
+                append(found, 8 * byte - 3);
         } else if ((four & 0xe0ffffffu) == 0x00088b1fu) {
             const uint32_t end = gpu_header_end(in, byte);
 
             if (end != 0)
-                append(found, count, most, 8 * end);
+                append(found, 8 * end);
         }
     }
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    find_some(gpu_compressed in, uint32_t *found, uint32_t *count, uint32_t *list,
-              uint32_t *list_count, uint32_t most)
+    find_some(gpu_compressed in, gpu_list found, gpu_list maybe)
 {
     __shared__ uint16_t used[LENGTHS_TABLE];
     const uint32_t words = (in.find_end + 31) / 32, step = gridDim.x * THREADS;
@@ -120,39 +121,37 @@ static __global__ void __launch_bounds__(THREADS)
         const uint64_t x = (uint64_t)in.words[w] | (uint64_t)in.words[w + 1] << 32;
         const uint64_t y = (uint64_t)in.words[w + 2] | (uint64_t)in.words[w + 3] << 32;
 
-        look_at_bytes(in, w, x, found, count, most);
+        look_at_bytes(in, w, x, found);
         for (uint32_t places = may_start(x); places != 0; places &= places - 1) {
             const uint32_t i = (uint32_t)__ffs((int)places) - 1;
             const uint64_t low = i == 0 ? x : x >> i | y << (64 - i);
 
             if (is_complete(used, low, y >> i))
-                append(list, list_count, most, 32 * w + i);
+                append(maybe, 32 * w + i);
         }
     }
 }
 
-/* Of the places in the list, those where a whole header is good. */
+/* Of the places that may be starts, those where a whole header is good. */
 static __global__ void __launch_bounds__(THREADS)
-    check_headers(gpu_compressed in, uint32_t *found, uint32_t *count, const uint32_t *list,
-                  const uint32_t *list_count, uint32_t most)
+    check_headers(gpu_compressed in, gpu_list found, gpu_list maybe)
 {
-    const uint32_t n = min(*list_count, most);
+    const uint32_t n = min(*maybe.count, maybe.most);
 
     for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
-        if (list[i] < in.find_end && gpu_header_is_good(in, list[i] + 3))
-            append(found, count, most, list[i]);
+        if (maybe.values[i] < in.find_end && gpu_header_is_good(in, maybe.values[i] + 3))
+            append(found, maybe.values[i]);
 }
 
-cudaError_t gpu_find_starts(const gpu_compressed &in, uint32_t *found, uint32_t *count,
-                            uint32_t *list, uint32_t *list_count, uint32_t most,
+cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, const gpu_list &maybe,
                             cudaStream_t stream)
 {
     const uint32_t words = (in.find_end + 31) / 32;
-    const uint32_t blocks = min((words + THREADS - 1) / THREADS, 132u * 8);
+    const uint32_t blocks = min((words + THREADS - 1) / THREADS, BLOCKS_MAX);
 
     if (words == 0)
         return cudaSuccess;
-    find_some<<<blocks, THREADS, 0, stream>>>(in, found, count, list, list_count, most);
-    check_headers<<<blocks, THREADS, 0, stream>>>(in, found, count, list, list_count, most);
+    find_some<<<blocks, THREADS, 0, stream>>>(in, found, maybe);
+    check_headers<<<blocks, THREADS, 0, stream>>>(in, found, maybe);
     return cudaGetLastError();
 }

@@ -317,13 +317,11 @@ static enum gpu_inflate_result find_candidates(struct call *c)
 {
     struct gpu_inflate *g = c->g;
     const uint32_t first = (uint32_t)(c->position % 8);
+    const gpu_list found = {g->found, &g->counters[FOUND], g->candidates_max};
+    const gpu_list maybe = {g->list, &g->counters[LISTED], g->list_max};
     uint32_t counts[2], *end;
 
-    if (!is_good(g,
-                 gpu_find_starts(c->batch, g->found, &g->counters[FOUND], g->list,
-                                 &g->counters[LISTED], std::min(g->candidates_max, g->list_max),
-                                 g->stream),
-                 c->error) ||
+    if (!is_good(g, gpu_find_starts(c->batch, found, maybe, g->stream), c->error) ||
         !mark(c, AFTER_FIND) || !from_device(c, counts, g->counters, 2))
         return GPU_INFLATE_FAILED;
     add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);

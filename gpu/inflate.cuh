@@ -159,11 +159,16 @@ static __host__ __device__ inline uint32_t gpu_chunks(const gpu_group &g)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-/* Queues the search for candidates.  found[0..*count) become their bits, in any order, some of them
- * twice.  *count, which is 0 before, may become more than `most`; found[] has the first `most` then.  list[0..most)
- * is memory for it, with list_count, which is 0. */
-cudaError_t gpu_find_starts(const gpu_compressed &in, uint32_t *found, uint32_t *count,
-                            uint32_t *list, uint32_t *list_count, uint32_t most,
+/* A list on the device.  `count` counts what had no room, too; it is 0 before. */
+struct gpu_list {
+    uint32_t *values;
+    uint32_t *count;
+    uint32_t most;
+};
+
+/* Queues the search for candidates.  `found` gets their bits, in any order, some of them twice; `maybe` is
+ * for places that are looked at again. */
+cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, const gpu_list &maybe,
                             cudaStream_t stream);
 
 /* Queues the counting of units[0..count), which begin at starts[], in ascending order.  next[0..2) are 0. */
