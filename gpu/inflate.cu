@@ -166,6 +166,13 @@ static void add_time(const struct gpu_inflate *g, double *sum, int from, int to)
         *sum += ms / 1000;
 }
 
+/* Leaves the input to the CPU, for that reason. */
+static enum gpu_inflate_result leave(const struct call *c, const char *why)
+{
+    snprintf(c->error, GPU_ERROR_SIZE, "%s", why);
+    return GPU_INFLATE_LEFT;
+}
+
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 /* Memory for arrays: `count` of them on the device, and as many on the host if that is not NULL. */
@@ -285,7 +292,7 @@ static enum gpu_inflate_result begin_call(struct call *c)
     if (!from_device(c, (uint8_t *)header, c->in, len))
         return GPU_INFLATE_FAILED;
     c->position = 8 * (uint64_t)gpu_header_end(start, 0);
-    return c->position != 0 ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT;
+    return c->position != 0 ? GPU_INFLATE_DONE : leave(c, "it does not begin with a usual header");
 }
 
 /* Brings the next batch to the device. */
@@ -327,7 +334,7 @@ static enum gpu_inflate_result find_candidates(struct call *c)
     add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);
     add_time(g, &g->times.find, AFTER_COPY, AFTER_FIND);
     if (counts[FOUND] > g->candidates_max || counts[LISTED] > g->list_max)
-        return GPU_INFLATE_LEFT;
+        return leave(c, "its blocks are too short");
     g->starts[0] = first;
     if (counts[FOUND] > 0 && !from_device(c, g->starts + 1, g->found, counts[FOUND]))
         return GPU_INFLATE_FAILED;
@@ -540,7 +547,7 @@ static enum gpu_inflate_result decode_chain(struct call *c)
     struct gpu_inflate *g = c->g;
     /* Members that end in a group: not more than there are units. */
     struct ended *ended = (struct ended *)malloc((c->chain + 1) * sizeof(*ended));
-    enum gpu_inflate_result result = ended != NULL ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT;
+    enum gpu_inflate_result result = ended != NULL ? GPU_INFLATE_DONE : leave(c, "memory is short");
     uint32_t known = add_known(0, c->member.length);
 
     for (uint32_t i = 0; i < c->chain && result == GPU_INFLATE_DONE;) {
@@ -567,11 +574,11 @@ static enum gpu_inflate_result decode_chain(struct call *c)
         add_parts(c, &group, summed, group.length);
         known = group.known;
         if (i == first || group.length > c->room - c->made)
-            result = GPU_INFLATE_LEFT;
+            result = leave(c, i == first ? "a block makes too much output" : "it has no room");
         else if (!run_group(c, &group))
             result = GPU_INFLATE_FAILED;
         else if (!check_group(c, &group, ended, members))
-            result = GPU_INFLATE_LEFT;
+            result = leave(c, "its output is wrong");
         c->made += group.length;
     }
     free(ended);
@@ -591,7 +598,7 @@ static enum gpu_inflate_result do_batch(struct call *c)
     if (!count_all(c))
         return GPU_INFLATE_FAILED;
     if (!follow_chain(c))
-        return GPU_INFLATE_LEFT;
+        return leave(c, "it is damaged, or has odd blocks");
     if (!mend_map(c))
         return GPU_INFLATE_FAILED;
     result = decode_chain(c);
@@ -612,7 +619,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     g->times = {};
     if (!is_good(g, gpu_use_device(g->device), error))
         return GPU_INFLATE_FAILED;
-    result = in_len == 0 ? GPU_INFLATE_LEFT : begin_call(&c);
+    result = in_len == 0 ? leave(&c, "it is empty") : begin_call(&c);
     while (result == GPU_INFLATE_DONE && !c.has_ended)
         result = do_batch(&c);
     if (result == GPU_INFLATE_DONE)

@@ -54,14 +54,14 @@ void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
     GPU_INFLATE_LEFT,   /* the CPU has to decompress it; out[] may have been written to */
-    GPU_INFLATE_FAILED, /* the device has failed, with a message in error; the same holds */
+    GPU_INFLATE_FAILED, /* the device has failed; the same holds */
 };
 
 /*
  * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of the device, or of
  * another, or of the host; `out` is memory of the device, with `room` bytes.  Nothing behind the output is
  * written to.  All of the output is there, and was compared with the trailers, if GPU_INFLATE_DONE is
- * returned.
+ * returned.  Otherwise there is a reason in error.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,

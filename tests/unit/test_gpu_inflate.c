@@ -135,8 +135,7 @@ static enum gpu_inflate_result inflate_bytes(struct gpu_inflate *g, const uint8_
         CHECK(out_len == f->len && memcmp(out, f->data, f->len) == 0);
     else
         CHECK_EQ(out_len, 0);
-    if (result == GPU_INFLATE_FAILED)
-        CHECK(error[0] != '\0');
+    CHECK((error[0] != '\0') == (result != GPU_INFLATE_DONE));
     for (size_t i = 0; i < GUARD; i++)
         CHECK_EQ(out[room + i], 0xa5);
     device_free(device_in);
