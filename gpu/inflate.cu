@@ -385,8 +385,8 @@ static bool follow_chain(struct call *c)
     }
 }
 
-/* Candidates that are none have written to the map of units in which they lie: these are counted once
- * more. */
+/* Candidates that are none may have written to the map of the units in which they lie: these are counted
+ * once more. */
 static bool mend_map(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -395,13 +395,16 @@ static bool mend_map(struct call *c)
 
     for (uint32_t i = 0; i < c->count && k < c->chain; i++) {
         if (g->which[k] != i) {
+            /* Most of them find out before they write. */
+            if (g->units[i].reach == 0)
+                continue;
             wrong_end = std::max(wrong_end, g->units[i].reach);
             /* The unit in which it lies. */
             if (count == 0 || again[count - 1] != g->which[k - 1])
                 again[count++] = g->which[k - 1];
             continue;
         }
-        if (g->units[i].start <= wrong_end)
+        if (g->units[i].start < wrong_end)
             again[count++] = i;
         k++;
     }

@@ -96,6 +96,39 @@ static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, cons
         g.windows[first + GPU_WINDOW + i] = known_as(g.windows, names[first + i]);
 }
 
+/* Makes bytes of symbols[0..length).  Returns whether one of this thread's names a byte of the window before
+ * byte `unknown`. */
+static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols, uint8_t *out,
+                                  uint32_t length, uint32_t unknown)
+{
+    /* Four bytes at a time where they can be stored at once. */
+    const uint32_t lead = min((uint32_t)(-(uintptr_t)out & 3), length);
+    const uint32_t fours = (length - lead) / 4;
+    bool is_bad = false;
+
+    for (uint32_t i = threadIdx.x; i < fours; i += THREADS) {
+        const uint16_t *const s = symbols + lead + 4 * i;
+        uint32_t bytes = 0;
+
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t symbol = s[k];
+
+            is_bad |= symbol >= GPU_UNKNOWN && symbol - GPU_UNKNOWN < unknown;
+            bytes |= (uint32_t)known_as(window, symbol) << (8 * k);
+        }
+        *(uint32_t *)(out + lead + 4 * i) = bytes;
+    }
+    /* The rest: up to three bytes before, and three behind. */
+    for (uint32_t i = threadIdx.x; i < length - 4 * fours; i += THREADS) {
+        const uint32_t k = i < lead ? i : i + 4 * fours, symbol = symbols[k];
+
+        is_bad |= symbol >= GPU_UNKNOWN && symbol - GPU_UNKNOWN < unknown;
+        out[k] = known_as(window, symbol);
+    }
+    return is_bad;
+}
+
 static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, uint8_t *out)
 {
     extern __shared__ uint4 shared[];
@@ -111,14 +144,8 @@ static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, ui
         const uint64_t known = p.known + (range.start - p.block_out);
         const uint32_t unknown = known < GPU_WINDOW ? GPU_WINDOW - (uint32_t)known : 0;
         const uint16_t *const symbols = g.symbols + range.start;
-        bool is_bad = false;
+        const bool is_bad = make_bytes(window, symbols, out + range.start, range.length, unknown);
 
-        for (uint32_t k = threadIdx.x; k < range.length; k += THREADS) {
-            const uint32_t symbol = symbols[k];
-
-            is_bad |= symbol >= GPU_UNKNOWN && symbol - GPU_UNKNOWN < unknown;
-            out[range.start + k] = known_as(window, symbol);
-        }
         if (is_bad)
             atomicOr(&g.ranges[first + i].is_bad, 1u);
         __syncthreads();
