@@ -3,10 +3,10 @@
  *
  *   bench/gpu_inflate [-n ROUNDS] FILE.gz...
  *
- * For each file: bytes before and after, GB of output a second by wall time, and the milliseconds of each
- * step by the device's clock, of the fastest of ROUNDS rounds (5 by default) after one that does not count.  The
- * output's CRC-32 is compared with the trailer in each round; "left" stands for a file that the GPU leaves
- * to the CPU.
+ * For each file: bytes before and after, GB of output a second by wall time, and the milliseconds
+ * of each step by the device's clock, of the fastest of ROUNDS rounds (5 by default) after one that
+ * does not count.  The output's CRC-32 is compared with the trailer in each round; "left" stands
+ * for a file that the GPU leaves to the CPU.
  */
 #include <cuda_runtime.h>
 

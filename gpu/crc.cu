@@ -1,13 +1,14 @@
 /*
  * crc.cu - the CRC-32 of gzip, on the GPU
  *
- * Without the complements before and after, a CRC is linear: the CRC of two parts in a row is the exclusive
- * or of the first part's, moved over as many zeros as the second part has bytes, and the second's.  A
- * thread has EACH bytes of a part of the output, aligned to the part's end; the first thread that has any
- * may have fewer.  So all threads but that one move their CRC by a distance that depends on their
- * number alone, and neighbours join in a tree.  The host adds the complements (gpu_crc_of in inflate.cu).
+ * Without the complements before and after, a CRC is linear: the CRC of two parts in a row is the
+ * exclusive or of the first part's, moved over as many zeros as the second part has bytes, and the
+ * second's.  A thread has EACH bytes of a part of the output, aligned to the part's end; the first
+ * thread that has any may have fewer.  So all threads but that one move their CRC by a distance
+ * that depends on their number alone, and neighbours join in a tree.  The host adds the complements
+ * (gpu_crc_of in inflate.cu).
  */
-#include "gpu/inflate.cuh"
+#include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
 
 #define THREADS 256

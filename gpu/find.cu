@@ -3,20 +3,22 @@
  *
  * Candidates are
  *
- *   - dynamic blocks that are not the final one: every bit is tried.  A thread has 32 bits at a time.
+ *   - dynamic blocks that are not the final one: every bit is tried.  A thread has 32 bits at a
+ *   time.
  *     Three bits of the header and the ranges of two of its numbers are tested for all 32 places at
  *     once, with shifts of a word: one place in nine is left.  For these, the lengths of the code
- *     lengths' code have to be those of a complete code: one in 1,000 is left, and goes to a list.  A second
- *     kernel reads the whole header of these.  Nearly all that are left then are true.
- *   - the places behind empty stored blocks, with which `pigz -i` and this program end segments, and behind
+ *     lengths' code have to be those of a complete code: one in 1,000 is left, and goes to a list.
+ *     A second kernel reads the whole header of these.  Nearly all that are left then are true.
+ *   - the places behind empty stored blocks, with which `pigz -i` and this program end segments,
+ *   and behind
  *     which other blocks than dynamic ones may start;
  *   - stored blocks, by their length and its complement;
  *   - the places behind gzip headers.
  *
  * A candidate that is none costs a little time; symbols.cu finds out.
  */
-#include "gpu/inflate.cuh"
-#include "gpu/inflate_bits.cuh"
+#include "gpu/pieces.cuh"
+#include "gpu/bits.cuh"
 
 #define THREADS 256
 
@@ -35,8 +37,8 @@ static __device__ void append(const gpu_list &list, uint32_t value)
         list.values[i] = value;
 }
 
-/* The places among the lowest 32 of x at which a dynamic block's header may start, going by its type and
- * by its numbers of codes, of which 30 and 31 are not allowed. */
+/* The places among the lowest 32 of x at which a dynamic block's header may start, going by its
+ * type and by its numbers of codes, of which 30 and 31 are not allowed. */
 static __device__ __forceinline__ uint32_t may_start(uint64_t x)
 {
     const uint64_t is_dynamic = ~x & ~(x >> 1) & (x >> 2);
@@ -45,8 +47,8 @@ static __device__ __forceinline__ uint32_t may_start(uint64_t x)
     return (uint32_t)(is_dynamic & ~(fours >> 4) & ~(fours >> 9));
 }
 
-/* Whether the code of the code lengths is complete: 128 parts of 128 are used.  `low` are the bits from
- * the header's start on, `high` those behind them. */
+/* Whether the code of the code lengths is complete: 128 parts of 128 are used.  `low` are the bits
+ * from the header's start on, `high` those behind them. */
 static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_t low,
                                                    uint64_t high)
 {
@@ -59,9 +61,9 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
     return sum == 128;
 }
 
-/* Whether a stored block whose length stands at that byte may be one: the bits before are 0, it ends in the
- * input, and a block that may be good follows.  A fixed block there that is not empty is taken for
- * chance. */
+/* Whether a stored block whose length stands at that byte may be one: the bits before are 0, it
+ * ends in the input, and a block that may be good follows.  A fixed block there that is not empty
+ * is taken for chance. */
 static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
 {
     const uint32_t next = 8 * (byte + 4 + length);

@@ -1,9 +1,9 @@
 /*
- * inflate.cu - decompression by a GPU: the host's part (inflate.h; inflate.cuh has the steps)
+ * inflate.cu - decompression by a GPU: the host's part (inflate.h; pieces.cuh has the steps)
  *
- * The input passes in batches of compressed bytes, so that memory is bounded.  In each batch, the host
- * follows the chain of units from where the batch before has ended, cuts their blocks into pieces, and
- * has the device decode these, a group at a time.
+ * The input passes in batches of compressed bytes, so that memory is bounded.  In each batch, the
+ * host follows the chain of units from where the batch before has ended, cuts their blocks into
+ * pieces, and has the device decode these, a group at a time.
  */
 #include "gpu/inflate.h"
 
@@ -13,25 +13,26 @@
 
 #include <algorithm>
 
-#include "gpu/inflate.cuh"
-#include "gpu/inflate_bits.cuh"
+#include "gpu/pieces.cuh"
+#include "gpu/bits.cuh"
 #include "gpu/internal.cuh"
 
-/* Compressed bytes of a batch.  With fewer, large blocks occupy fewer multiprocessors; more take more
- * memory. */
+/* Compressed bytes of a batch.  With fewer, large blocks occupy fewer multiprocessors; more take
+ * more memory. */
 #define BATCH ((size_t)128 << 20)
 
 /* Bytes behind a batch that are there, too: a unit that starts in the batch has to end in them. */
 #define OVERLAP ((size_t)4 << 20)
 
-/* The most candidates of a batch: one in so many bytes.  Data with shorter blocks is left to the CPU. */
+/* The most candidates of a batch: one in so many bytes.  Data with shorter blocks is left to the
+ * CPU. */
 #define CANDIDATE_BYTES 1024
 
 /* Places in a batch whose header may be good, before it is read whole: one in so many bytes. */
 #define LIST_BYTES 32
 
-/* A unit of more compressed bytes than this is counted by a block of threads.  With a higher limit, a few warps
- * are at work for long; with a lower one, more threads wait for each other. */
+/* A unit of more compressed bytes than this is counted by a block of threads.  With a higher limit,
+ * a few warps are at work for long; with a lower one, more threads wait for each other. */
 #define LONG_UNIT ((size_t)48 << 10)
 
 /* The most output of a group.  Each byte takes two on the device. */
@@ -40,13 +41,15 @@
 /* The most pieces of a group. */
 #define PIECES_MAX ((uint32_t)1 << 18)
 
-/* Steps of a piece: so many that there are PIECES_EACH pieces for each team, within bounds.  With more
- * pieces, more time goes into their tables and windows; with fewer, some multiprocessors wait at the end. */
+/* Steps of a piece: so many that there are PIECES_EACH pieces for each team, within bounds.  With
+ * more pieces, more time goes into their tables and windows; with fewer, some multiprocessors wait
+ * at the end. */
 #define PIECES_EACH 4
 #define PIECE_STEPS_MIN 256u
 #define PIECE_STEPS_MAX 4096u
 
-/* The most chunks of a group: a block of threads has each, so there should be two for each multiprocessor. */
+/* The most chunks of a group: a block of threads has each, so there should be two for each
+ * multiprocessor. */
 #define CHUNKS 264u
 
 /* Blocks of threads on each multiprocessor: as many as its shared memory has room for. */
@@ -385,8 +388,8 @@ static bool follow_chain(struct call *c)
     }
 }
 
-/* Candidates that are none may have written to the map of the units in which they lie: these are counted
- * once more. */
+/* Candidates that are none may have written to the map of the units in which they lie: these are
+ * counted once more. */
 static bool mend_map(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -518,8 +521,8 @@ static bool run_group(struct call *c, const struct group *group)
     return true;
 }
 
-/* Checks a group that was decoded: no match reached too far back, and members that ended are what their
- * trailers say. */
+/* Checks a group that was decoded: no match reached too far back, and members that ended are what
+ * their trailers say. */
 static bool check_group(struct call *c, const struct group *group, const struct ended *ended,
                         uint32_t count)
 {

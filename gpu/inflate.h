@@ -1,9 +1,9 @@
 /*
  * inflate.h - decompression of .gz data by a GPU: plain C, no CUDA types
  *
- * Any .gz is decoded in parallel, whichever program made it: inflate.cuh tells how.  What a GPU makes is
- * compared with the CRC-32 and the length in each member's trailer.  Data that is damaged, or odd, or
- * that the GPU would decode slowly, is left to the caller's CPU: it has the verdict.
+ * Any .gz is decoded in parallel, whichever program made it: pieces.cuh tells how.  What a GPU
+ * makes is compared with the CRC-32 and the length in each member's trailer.  Data that is damaged,
+ * or odd, or that the GPU would decode slowly, is left to the caller's CPU: it has the verdict.
  *
  * Only one thread at a time may use one struct gpu_inflate.  In a build without CUDA there are no
  * devices, and an error message says so (none.c).
@@ -44,9 +44,9 @@ struct gpu_inflate_times {
     double sum_up;
 };
 
-/* Readies a device, whose number is 0 to gpu_count - 1.  Takes about 0.3 s if the process has no context
- * there, and some 0.8 GB of the device's memory.  Returns NULL, with a message in error, if the device
- * cannot be used or memory is short. */
+/* Readies a device, whose number is 0 to gpu_count - 1.  Takes about 0.3 s if the process has no
+ * context there, and some 0.8 GB of the device's memory.  Returns NULL, with a message in error, if
+ * the device cannot be used or memory is short. */
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE]);
 void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
@@ -58,10 +58,10 @@ enum gpu_inflate_result {
 };
 
 /*
- * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of the device, or of
- * another, or of the host; `out` is memory of the device, with `room` bytes.  Nothing behind the output is
- * written to.  All of the output is there, and was compared with the trailers, if GPU_INFLATE_DONE is
- * returned.  Otherwise there is a reason in error.
+ * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of the device, or
+ * of another, or of the host; `out` is memory of the device, with `room` bytes.  Nothing behind the
+ * output is written to.  All of the output is there, and was compared with the trailers, if
+ * GPU_INFLATE_DONE is returned.  Otherwise there is a reason in error.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,

@@ -6,15 +6,17 @@
  * pieces.  So it is a scan in three steps:
  *
  *   1. A block of threads for each chunk goes through its pieces as if the window before the chunk
- *      were unknown: the window at the chunk's end has bytes, and names of bytes of the window before
- *      the chunk.
- *   2. The windows at the ends of chunks are joined: with those of the chunk before, then of two before, of
- *      four, and so on, all chunks at the same time.  In the end each has names of bytes of the window before
- *      the group alone, which is known.
- *   3. A block for each chunk goes through its pieces once more.  It knows the window before each, and
+ *      were unknown: the window at the chunk's end has bytes, and names of bytes of the window
+ *      before the chunk.
+ *   2.  The windows at the ends of chunks are joined: with those of the chunk before, then of two
+ *   before, of
+ *      four, and so on, all chunks at the same time.  In the end each has names of bytes of the
+ *      window before the group alone, which is known.
+ *   3.  A block for each chunk goes through its pieces once more.  It knows the window before each,
+ *   and
  *      makes bytes of all symbols.
  */
-#include "gpu/inflate.cuh"
+#include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
 
 /* Threads of a block.  There are few blocks, as each has a window in shared memory. */
@@ -86,8 +88,8 @@ static __global__ void __launch_bounds__(THREADS)
         joined[(size_t)chunk * GPU_WINDOW + i] = chunk < step ? own[i] : known_as(before, own[i]);
 }
 
-/* Makes bytes of the windows at the ends of chunks, which have names of bytes of the window before the
- * group. */
+/* Makes bytes of the windows at the ends of chunks, which have names of bytes of the window before
+ * the group. */
 static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, const uint16_t *names)
 {
     const size_t first = (size_t)blockIdx.x * GPU_WINDOW;
@@ -96,8 +98,8 @@ static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, cons
         g.windows[first + GPU_WINDOW + i] = known_as(g.windows, names[first + i]);
 }
 
-/* Makes bytes of symbols[0..length).  Returns whether one of this thread's names a byte of the window before
- * byte `unknown`. */
+/* Makes bytes of symbols[0..length).  Returns whether one of this thread's names a byte of the
+ * window before byte `unknown`. */
 static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols, uint8_t *out,
                                   uint32_t length, uint32_t unknown)
 {

@@ -1,8 +1,9 @@
 /*
  * test_gpu_inflate.c - a GPU decompresses what zlib compresses, and leaves the rest to the CPU
  *
- * tests/unit/test_gpu_inflate runs the kernels on an emulated device (tests/emulation/cuda_runtime.h),
- * and tests/gpu/test_gpu_inflate, which `make check-gpu` builds from the same source, on a real one.
+ * tests/unit/test_gpu_inflate runs the kernels on an emulated device
+ * (tests/emulation/cuda_runtime.h), and tests/gpu/test_gpu_inflate, which `make check-gpu` builds
+ * from the same source, on a real one.
  */
 #include "config.h"
 
@@ -115,7 +116,8 @@ static const struct way usual = {6, Z_DEFAULT_STRATEGY, 0, 0};
 
 /* --- Decompression ---------------------------------------------------------------------------- */
 
-/* Decompresses in[0..len) with `room`, at that distance from a multiple of 256, and compares the output. */
+/* Decompresses in[0..len) with `room`, at that distance from a multiple of 256, and compares the
+ * output. */
 static enum gpu_inflate_result inflate_bytes(struct gpu_inflate *g, const uint8_t *in, size_t len,
                                              const struct file *f, size_t room, size_t shift)
 {
@@ -248,7 +250,8 @@ static void test_small_files(void)
     }
 }
 
-/* What is damaged, cut off, or followed by something, is left to the CPU; so is what has no room. */
+/* What is damaged, cut off, or followed by something, is left to the CPU; so is what has no
+ * room. */
 static void test_left(void)
 {
     struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
@@ -288,8 +291,8 @@ static void test_reaches_too_far(void)
     uint32_t bits = 0, n = 0;
     const uint32_t codes[][2] = {{1, 1}, {1, 2}, {0x40, 7}, {0x08, 5}, {0, 7}};
 
-    /* Final, fixed; length 3 is code 0000001, which is 0x40 with the first bit lowest; distance 3 is code
-     * 00010; then the end. */
+    /* Final, fixed; length 3 is code 0000001, which is 0x40 with the first bit lowest; distance 3
+     * is code 00010; then the end. */
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
         bits |= codes[i][0] << n;
         n += codes[i][1];

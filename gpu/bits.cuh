@@ -1,10 +1,10 @@
 /*
- * inflate_bits.cuh - reading bits, headers of blocks and gzip's headers on the GPU; private to gpu/
+ * bits.cuh - reading bits, headers of blocks and gzip's headers on the GPU; private to gpu/
  */
-#ifndef GZLZSS_GPU_INFLATE_BITS_CUH
-#define GZLZSS_GPU_INFLATE_BITS_CUH
+#ifndef GZLZSS_GPU_BITS_CUH
+#define GZLZSS_GPU_BITS_CUH
 
-#include "gpu/inflate.cuh"
+#include "gpu/pieces.cuh"
 
 /* Bits in order.  After gpu_refill, 32 or more are in `buffer`. */
 struct gpu_reader {
@@ -78,8 +78,8 @@ struct gpu_header {
 
 /*
  * Reads the code lengths of a dynamic block, from the bit behind its type on, and returns whether
- * they are those of codes that zlib takes: both are complete, but for a distance code that has one code
- * of one bit, or none.  If `lengths` is not NULL, the lengths are left there.
+ * they are those of codes that zlib takes: both are complete, but for a distance code that has one
+ * code of one bit, or none.  If `lengths` is not NULL, the lengths are left there.
  */
 static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)
 {
@@ -175,8 +175,8 @@ static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint3
 
 /* --- gzip's headers (RFC 1952) ---------------------------------------------------------------- */
 
-/* The byte behind the member header that starts at `byte`, or 0: there is none, or one that is left to
- * the CPU: with an odd flag, or with a CRC of its own, or longer than GPU_HEADER_MAX. */
+/* The byte behind the member header that starts at `byte`, or 0: there is none, or one that is left
+ * to the CPU: with an odd flag, or with a CRC of its own, or longer than GPU_HEADER_MAX. */
 #define GPU_HEADER_MAX 4096u
 
 static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)

@@ -1,14 +1,14 @@
 /*
- * inflate.cuh - what the kernels that decompress share; private to gpu/
+ * pieces.cuh - what the kernels that decompress share; private to gpu/
  *
  * A batch of compressed bytes passes through these steps (inflate.cu queues them):
  *
- *     find      find.cu: candidates, the places where a block may start
- *     count     symbols.cu: a warp decodes from each candidate to the next place where a block starts.
+ *     find find.cu: candidates, the places where a block may start count count.cu: a warp decodes
+ *     from each candidate to the next place where a block starts.
  *               It notes the blocks on the way, how much output they make, and a map of each.
- *     chain     inflate.cu, on the host: the true candidates are those to which the ends lead from the
+ *     chain inflate.cu, on the host: the true candidates are those to which the ends lead from the
  *               first.  Their blocks are cut into pieces.
- *     decode    symbols.cu: a team of threads makes symbols of each piece.  A symbol is a byte, or the
+ *     decode symbols.cu: a team of threads makes symbols of each piece.  A symbol is a byte, or the
  *               name of a byte of the window before the piece, which is not known yet.
  *     windows   resolve.cu: the windows between pieces, by a scan
  *     resolve   resolve.cu: symbols become bytes
@@ -16,8 +16,8 @@
  *
  * Bits are numbered from the start of a batch, which has less than 2^32 of them.
  */
-#ifndef GZLZSS_GPU_INFLATE_CUH
-#define GZLZSS_GPU_INFLATE_CUH
+#ifndef GZLZSS_GPU_PIECES_CUH
+#define GZLZSS_GPU_PIECES_CUH
 
 #include <cuda_runtime.h>
 
@@ -63,8 +63,8 @@ enum gpu_unit_end {
     GPU_UNIT_LAST,   /* a member has ended, and with its trailer the input */
 };
 
-/* The most blocks of a unit.  Most units have one; the last of a member, two.  With fewer, more data is
- * left to the CPU. */
+/* The most blocks of a unit.  Most units have one; the last of a member, two.  With fewer, more
+ * data is left to the CPU. */
 #define GPU_UNIT_BLOCKS 6u
 
 /* One block of a unit. */
@@ -90,13 +90,13 @@ struct gpu_unit {
 };
 
 /*
- * The map.  The codes of a block are cut every GPU_STEP bits, counted from block.data.  The map says
- * for each cut where the first code behind it starts, and how much output the block makes before that
- * code.  With it, all threads of `decode` begin at once, each with a step.
+ * The map.  The codes of a block are cut every GPU_STEP bits, counted from block.data.  The map
+ * says for each cut where the first code behind it starts, and how much output the block makes
+ * before that code.  With it, all threads of `decode` begin at once, each with a step.
  *
- * The low GPU_MAP_BITS bits of an entry are the distance in bits from the cut to the code, which is less
- * than GPU_MAP_END as a code with its extra bits is shorter.  The rest is output.  The entry behind the last
- * step has GPU_MAP_END and the output of the whole block.
+ * The low GPU_MAP_BITS bits of an entry are the distance in bits from the cut to the code, which is
+ * less than GPU_MAP_END as a code with its extra bits is shorter.  The rest is output.  The entry
+ * behind the last step has GPU_MAP_END and the output of the whole block.
  */
 #define GPU_STEP 128u
 #define GPU_MAP_BITS 6
@@ -108,12 +108,12 @@ struct gpu_unit {
 /* Entries for each unit beside those for its bits: each block may have a step begun, and an end. */
 #define GPU_MAP_UNIT (2 * GPU_UNIT_BLOCKS)
 
-/* Entries behind those of all units.  The threads of a warp or a team write and read entries up to this far
- * behind the last that counts. */
+/* Entries behind those of all units.  The threads of a warp or a team write and read entries up to
+ * this far behind the last that counts. */
 #define GPU_MAP_SPARE 4096
 
-/* Where the map of candidate number `rank` begins, which starts at that bit.  Maps of candidates that
- * lie in each other's blocks overlap. */
+/* Where the map of candidate number `rank` begins, which starts at that bit.  Maps of candidates
+ * that lie in each other's blocks overlap. */
 static __host__ __device__ inline size_t gpu_map_place(uint32_t start, uint32_t rank)
 {
     return start / GPU_STEP + (size_t)rank * GPU_MAP_UNIT;
@@ -139,8 +139,8 @@ struct gpu_range {
     uint32_t is_bad; /* a match reaches back before the start of its member */
 };
 
-/* Pieces that follow each other, and are decoded at a time.  They are dealt out to chunks, of `chunk` pieces
- * each; the windows before chunks are found by a scan. */
+/* Pieces that follow each other, and are decoded at a time.  They are dealt out to chunks, of
+ * `chunk` pieces each; the windows before chunks are found by a scan. */
 struct gpu_group {
     const gpu_piece *pieces;
     uint32_t count;
@@ -166,12 +166,13 @@ struct gpu_list {
     uint32_t most;
 };
 
-/* Queues the search for candidates.  `found` gets their bits, in any order, some of them twice; `maybe` is
- * for places that are looked at again. */
+/* Queues the search for candidates.  `found` gets their bits, in any order, some of them twice;
+ * `maybe` is for places that are looked at again. */
 cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, const gpu_list &maybe,
                             cudaStream_t stream);
 
-/* Queues the counting of units[0..count), which begin at starts[], in ascending order.  next[0..2) are 0. */
+/* Queues the counting of units[0..count), which begin at starts[], in ascending order. next[0..2)
+ * are 0. */
 cudaError_t gpu_count_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
                             uint32_t count, uint32_t *map, uint32_t *next, uint32_t blocks,
                             cudaStream_t stream);
@@ -185,8 +186,8 @@ cudaError_t gpu_recount_units(const gpu_compressed &in, const uint32_t *starts, 
 cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint32_t *map,
                        uint32_t blocks, cudaStream_t stream);
 
-/* Queues the windows: g.windows[0..GPU_WINDOW) is there; the others become those before the other chunks, and
- * the last one the window behind the group. */
+/* Queues the windows: g.windows[0..GPU_WINDOW) is there; the others become those before the other
+ * chunks, and the last one the window behind the group. */
 cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream);
 
 /* Queues the output of the group to out[]; sets is_bad of ranges. */
@@ -201,7 +202,8 @@ struct gpu_crc_part {
 
 #define GPU_CRC_PART (64u << 10)
 
-/* The sum of what has `sum` and `next`, which has `length` bytes; and the CRC-32 of all that has the sum. */
+/* The sum of what has `sum` and `next`, which has `length` bytes; and the CRC-32 of all that has
+ * the sum. */
 uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length);
 uint32_t gpu_crc_of(uint32_t sum, uint64_t length);
 

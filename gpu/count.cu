@@ -1,0 +1,445 @@
+/*
+ * count.cu - where blocks of DEFLATE end and how much they make, on the GPU
+ *
+ * Huffman codes are read in order, and where the next one starts is not known before.  So that many
+ * threads can read one block, they synchronise themselves: each takes a span of SPAN bits.  The
+ * first thread starts at a code; the others start at the first bit of their span, which may be
+ * within a code.  A thread that has started wrong soon reads true codes (Weissenberger and Schmidt,
+ * "Massively parallel Huffman decoding on GPUs", 2018).  Then each thread compares where the one
+ * before it has ended with where it has started, and decodes its span once more if these differ,
+ * until no thread's start is wrong.  That takes two or three rounds with text.  Codes of nearly one
+ * length synchronise badly: then one thread after the other finds its start, and a block takes as
+ * long as with one thread.
+ *
+ * When all starts are true, the threads add up their output, and write the map (pieces.cuh).
+ *
+ * A warp counts a short unit, and a block of LONG_TEAM threads a long one.
+ */
+#include "gpu/codes.cuh"
+#include "gpu/pieces.cuh"
+#include "gpu/bits.cuh"
+
+/* Warps of a block, each with a unit and tables of its own. */
+#define WARPS 4
+
+/* Bits of a thread's span: two steps of the map.  With shorter spans, more of the time goes into
+ * finding the start of a code. */
+#define SPAN (2 * GPU_STEP)
+
+/* --- Counting --------------------------------------------------------------------------------- */
+
+/* What a lane comes to in its span. */
+struct span {
+    uint32_t start;  /* where its first code starts */
+    uint32_t end;    /* behind the last code that starts in the span */
+    uint32_t output; /* bytes */
+    uint32_t state;  /* LITERAL: it goes on; END: the block has ended; WRONG: a code is no good */
+};
+
+/* Decodes the codes that start from `start` on and before `bound`. middle, middle_output: of the
+ * first code that starts at `half` or behind it, if there is one. */
+static __device__ span decode_span(const tables &t, const uint32_t *words, uint32_t start,
+                                   uint32_t bound, uint32_t half, uint32_t &middle,
+                                   uint32_t &middle_output)
+{
+    span s = {start, start, 0, LITERAL};
+    gpu_reader r;
+
+    middle = UINT32_MAX;
+    gpu_seek(r, words, start);
+    while (s.end < bound) {
+        if (s.end >= half && middle == UINT32_MAX) {
+            middle = s.end;
+            middle_output = s.output;
+        }
+        gpu_refill(r);
+        const uint32_t e = look_up<true>(t, r.buffer);
+        const uint32_t kind = ENTRY_KIND(e);
+
+        gpu_drop(r, ENTRY_LENGTH(e));
+        if (kind == LITERAL) {
+            s.output++;
+        } else if (kind == COPY) {
+            s.output += ENTRY_VALUE(e) + gpu_take(r, ENTRY_EXTRA(e));
+            gpu_refill(r);
+            const uint32_t d = look_up<false>(t, r.buffer);
+
+            gpu_drop(r, ENTRY_LENGTH(d) + ENTRY_EXTRA(d));
+            if (ENTRY_KIND(d) != COPY)
+                s.state = WRONG;
+        } else {
+            s.state = kind;
+        }
+        s.end = gpu_bit_of(r, words);
+        if (s.state != LITERAL)
+            break;
+    }
+    return s;
+}
+
+/* Threads that count a unit together: a warp, or a whole block of threads.  Thread number `rank` is
+ * this one.  All of them call each function. */
+struct warp_group {
+    static constexpr uint32_t size = LANES;
+    uint32_t rank;
+
+    __device__ void sync() const
+    {
+        __syncwarp();
+    }
+
+    /* What the thread before has; nothing for the first. */
+    __device__ uint32_t before(uint32_t value) const
+    {
+        return __shfl_up_sync(ALL, value, 1);
+    }
+
+    /* The first thread for which it is so, or `size`. */
+    __device__ uint32_t first(bool is_so) const
+    {
+        const uint32_t lanes = __ballot_sync(ALL, is_so);
+
+        return lanes != 0 ? (uint32_t)__ffs((int)lanes) - 1 : size;
+    }
+
+    /* What that thread has. */
+    __device__ uint32_t from(uint32_t value, uint32_t other) const
+    {
+        return __shfl_sync(ALL, value, (int)other);
+    }
+
+    /* The sum of the values of this thread and those before. */
+    __device__ uint32_t sum(uint32_t value) const
+    {
+        for (uint32_t i = 1; i < LANES; i <<= 1) {
+            const uint32_t other = __shfl_up_sync(ALL, value, i);
+
+            if (rank >= i)
+                value += other;
+        }
+        return value;
+    }
+};
+
+/* Threads of a block that counts a long unit. */
+#define LONG_TEAM 512
+
+struct team_memory {
+    uint32_t values[LONG_TEAM], sums[LONG_TEAM / LANES], first, value;
+};
+
+struct team_group {
+    static constexpr uint32_t size = LONG_TEAM;
+    uint32_t rank;
+    team_memory &m;
+
+    __device__ void sync() const
+    {
+        __syncthreads();
+    }
+
+    __device__ uint32_t before(uint32_t value) const
+    {
+        m.values[rank] = value;
+        __syncthreads();
+        value = rank > 0 ? m.values[rank - 1] : 0;
+        __syncthreads();
+        return value;
+    }
+
+    __device__ uint32_t first(bool is_so) const
+    {
+        uint32_t found;
+
+        if (rank == 0)
+            m.first = size;
+        __syncthreads();
+        if (is_so)
+            atomicMin(&m.first, rank);
+        __syncthreads();
+        found = m.first;
+        __syncthreads();
+        return found;
+    }
+
+    __device__ uint32_t from(uint32_t value, uint32_t other) const
+    {
+        if (rank == other)
+            m.value = value;
+        __syncthreads();
+        value = m.value;
+        __syncthreads();
+        return value;
+    }
+
+    __device__ uint32_t sum(uint32_t value) const
+    {
+        const warp_group warp = {rank % LANES};
+
+        value = warp.sum(value);
+        if (rank % LANES == LANES - 1)
+            m.sums[rank / LANES] = value;
+        __syncthreads();
+        for (uint32_t i = 0; i < rank / LANES; i++)
+            value += m.sums[i];
+        __syncthreads();
+        return value;
+    }
+};
+
+/* Counts a block whose tables are made, and writes its map, which has no entries from map_end on.
+ * *reach becomes the bit up to which it may have written.  False: it is no good. */
+template <typename Group>
+static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gpu_block &b,
+                                   uint32_t *map, const uint32_t *map_end, const Group &g,
+                                   uint32_t &reach)
+{
+    uint32_t place = b.data, total = 0;
+
+    for (uint32_t at = b.data;; at += Group::size * SPAN) {
+        const uint32_t cut = at + g.rank * SPAN, bound = min(cut + SPAN, in.bits);
+        uint32_t middle, middle_output = 0, ended;
+        span s;
+
+        if (at >= in.bits)
+            return false;
+        s = decode_span(t, in.words, g.rank == 0 ? place : min(cut, in.bits), bound, cut + GPU_STEP,
+                        middle, middle_output);
+        for (;;) {
+            const uint32_t before = g.before(s.end), before_state = g.before(s.state);
+            const bool is_wrong = g.rank > 0 && before_state == LITERAL && before != s.start;
+
+            ended = g.first(s.state != LITERAL);
+            /* Only the threads up to the first that has ended count. */
+            if (g.first(is_wrong) > min(ended, Group::size - 1))
+                break;
+            if (is_wrong)
+                s = decode_span(t, in.words, before, bound, cut + GPU_STEP, middle, middle_output);
+        }
+        const uint32_t last = min(ended, Group::size - 1);
+        const uint32_t output = g.rank <= last ? s.output : 0, sum = g.sum(output);
+        const uint32_t state = g.from(s.state, last), end = g.from(s.end, last);
+        const uint32_t before = total + sum - output;
+
+        total += g.from(sum, Group::size - 1);
+        if (total > GPU_BLOCK_MAX || state == WRONG || end > in.bits ||
+            map + (at - b.data) / GPU_STEP + 2 * Group::size >= map_end)
+            return false;
+        reach = at + Group::size * SPAN;
+        if (g.rank <= last) {
+            uint32_t *const entry = map + (at - b.data) / GPU_STEP + 2 * g.rank;
+
+            entry[0] = before << GPU_MAP_BITS | (s.start - cut);
+            if (middle != UINT32_MAX)
+                entry[1] = (before + middle_output) << GPU_MAP_BITS | (middle - cut - GPU_STEP);
+        }
+        if (state == END) {
+            const uint32_t both = g.from(middle != UINT32_MAX, last);
+
+            b.end = end;
+            b.length = total;
+            b.steps = (at - b.data) / GPU_STEP + 2 * last + 1 + both;
+            if (g.rank == 0)
+                map[b.steps] = total << GPU_MAP_BITS | GPU_MAP_END;
+            return true;
+        }
+        place = end;
+    }
+}
+
+/* Reads the trailer of a member whose last block has ended, and the next member's header. */
+static __device__ void end_member(const gpu_compressed &in, gpu_unit &u)
+{
+    const uint32_t byte = (u.end + 7) / 8, bytes = in.bits / 8;
+
+    u.how = GPU_UNIT_BAD;
+    if (bytes < 8 || byte > bytes - 8)
+        return;
+    u.crc = (uint32_t)gpu_bits_at(in.words, 8 * byte);
+    u.size = (uint32_t)gpu_bits_at(in.words, 8 * byte + 32);
+    if (byte + 8 == bytes) {
+        u.end = in.bits;
+        u.how = in.is_last ? GPU_UNIT_LAST : GPU_UNIT_BAD;
+        return;
+    }
+    u.end = 8 * gpu_header_end(in, byte + 8);
+    u.how = u.end != 0 ? GPU_UNIT_MEMBER : GPU_UNIT_BAD;
+}
+
+/* Whether a candidate starts at that bit; starts[0..count) are in ascending order. */
+static __device__ bool is_candidate(const uint32_t *starts, uint32_t count, uint32_t bit)
+{
+    uint32_t low = 0, high = count;
+
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+
+        if (starts[middle] < bit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && starts[low] == bit;
+}
+
+/* A stored block's header may begin at any of several bits, as some that are not used follow it.
+ * find.cu names the last of them, if all of these bits are 0. */
+static __device__ uint32_t last_start(const gpu_compressed &in, uint32_t bit)
+{
+    const uint32_t canonical = (bit + 3 + 7) / 8 * 8 - 3;
+    const uint64_t bits = gpu_bits_at(in.words, bit);
+
+    return (bits & (((uint64_t)1 << (canonical + 3 - bit)) - 1)) == 0 ? canonical : bit;
+}
+
+/* Counts a stored block; false if it is no good. */
+static __device__ bool count_stored(const gpu_compressed &in, gpu_block &b)
+{
+    const uint32_t byte = (b.start + 3 + 7) / 8;
+    const uint32_t header = (uint32_t)gpu_bits_at(in.words, 8 * byte);
+
+    b.data = 8 * byte + 32;
+    b.length = header & 0xffff;
+    b.end = b.data + 8 * b.length;
+    return b.length == (~header >> 16) && b.data <= in.bits && b.end <= in.bits;
+}
+
+/* The candidates whose units are counted, and where what is counted goes. */
+struct count_work {
+    const uint32_t *starts; /* of all candidates, in ascending order */
+    uint32_t count;
+    const uint32_t *which; /* numbers of those to count; NULL: all */
+    uint32_t which_count;
+    gpu_unit *units; /* of all candidates */
+    uint32_t *map;
+};
+
+/* Counts the unit that starts at candidate number `rank`. */
+template <typename Group>
+static __device__ void count_unit(const gpu_compressed &in, const count_work &w, uint32_t rank,
+                                  tables &t, const Group &g)
+{
+    const auto sync = [&] { g.sync(); };
+    const uint32_t *const map_end = w.map + gpu_map_place(in.bits, w.count) + GPU_MAP_SPARE;
+    uint32_t bit = w.starts[rank], *map = w.map + gpu_map_place(bit, rank);
+    gpu_unit u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, 0, {}};
+
+    for (;;) {
+        const uint64_t header = gpu_bits_at(in.words, bit);
+        const uint32_t type = (uint32_t)(header >> 1 & 3);
+        gpu_block b = {bit, 0, 0, 0, 0};
+
+        if (bit + 10 > in.bits || type == NO_TYPE || u.count == GPU_UNIT_BLOCKS)
+            break;
+        if (type == STORED) {
+            if (!count_stored(in, b))
+                break;
+        } else {
+            make_tables(in, bit, t, g.rank, Group::size, sync);
+            b.data = t.data;
+            if (!t.is_good || !count_codes(in, t, b, map, map_end, g, u.reach))
+                break;
+            map += b.steps + 1;
+        }
+        u.blocks[u.count++] = b;
+        u.length += b.length;
+        u.end = bit = b.end;
+        if (u.length > GPU_BLOCK_MAX)
+            break;
+        if (header & 1) {
+            end_member(in, u);
+            break;
+        }
+        bit = last_start(in, bit);
+        if (bit >= in.find_end || is_candidate(w.starts, w.count, bit)) {
+            u.end = bit;
+            u.how = GPU_UNIT_BLOCK;
+            break;
+        }
+    }
+    if (g.rank == 0)
+        w.units[rank] = u;
+    g.sync();
+}
+
+/* Whether a unit is long, going by where the next candidate is. */
+static __device__ bool is_long(const gpu_compressed &in, const count_work &w, uint32_t rank)
+{
+    const uint32_t next = rank + 1 < w.count ? w.starts[rank + 1] : in.find_end;
+
+    return next - w.starts[rank] > in.long_bits;
+}
+
+static __global__ void __launch_bounds__(WARPS *LANES)
+    count_units(gpu_compressed in, count_work w, uint32_t *next)
+{
+    extern __shared__ uint4 shared[];
+    const warp_group g = {threadIdx.x % LANES};
+
+    for (;;) {
+        uint32_t i = 0;
+
+        if (g.rank == 0)
+            i = atomicAdd(next, 1u);
+        i = g.from(i, 0);
+        if (i >= w.which_count)
+            return;
+        if (w.which != NULL)
+            i = w.which[i];
+        if (!is_long(in, w, i))
+            count_unit(in, w, i, ((tables *)shared)[threadIdx.x / LANES], g);
+    }
+}
+
+struct long_memory {
+    tables t;
+    team_memory m;
+};
+
+static __global__ void __launch_bounds__(LONG_TEAM)
+    count_long_units(gpu_compressed in, count_work w, uint32_t *next)
+{
+    extern __shared__ uint4 shared[];
+    long_memory &memory = *(long_memory *)shared;
+    const team_group g = {threadIdx.x, memory.m};
+
+    for (;;) {
+        uint32_t i = 0;
+
+        if (g.rank == 0)
+            i = atomicAdd(next, 1u);
+        i = g.from(i, 0);
+        if (i >= w.which_count)
+            return;
+        if (w.which != NULL)
+            i = w.which[i];
+        if (is_long(in, w, i))
+            count_unit(in, w, i, memory.t, g);
+    }
+}
+
+/* --- The host's part -------------------------------------------------------------------------- */
+
+cudaError_t gpu_recount_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
+                              uint32_t count, const uint32_t *which, uint32_t which_count,
+                              uint32_t *map, uint32_t *next, uint32_t blocks, cudaStream_t stream)
+{
+    const size_t size = WARPS * sizeof(tables);
+    const count_work w = {starts, count, which, which_count, units, map};
+    cudaError_t error = allow_shared(count_units, size);
+
+    if (error != cudaSuccess || which_count == 0)
+        return error;
+    count_long_units<<<min(blocks, which_count), LONG_TEAM, sizeof(long_memory), stream>>>(in, w,
+                                                                                           next);
+    blocks = min(blocks, (which_count + WARPS - 1) / WARPS);
+    count_units<<<blocks, WARPS * LANES, size, stream>>>(in, w, next + 1);
+    return cudaGetLastError();
+}
+
+cudaError_t gpu_count_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
+                            uint32_t count, uint32_t *map, uint32_t *next, uint32_t blocks,
+                            cudaStream_t stream)
+{
+    return gpu_recount_units(in, starts, units, count, NULL, count, map, next, blocks, stream);
+}
