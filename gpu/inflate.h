@@ -63,8 +63,9 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
 
 /*
  * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of the device, of
- * another, or of the host; `out` is memory of the device, with `room` bytes, of which kernels may
- * not be able to reach all kinds: such memory is left to the CPU.  goes_on may be NULL.
+ * another, or of the host; `out` is memory of the device, with `room` bytes.  If the program
+ * allocated `out` in a context of its own, where kernels cannot write to it, all is left to the
+ * CPU.  goes_on may be NULL.
  *
  * After GPU_INFLATE_DONE, all output is there and was compared with the trailers, and nothing behind
  * it was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there; otherwise

@@ -4,9 +4,9 @@
  * The calling thread asks CUDA on which device the memory is, and waits for the caller's stream.
  * For compression it makes no other calls to CUDA; the object's threads do the rest.
  *
- * For decompression to a GPU's memory, the calling thread has that GPU do all (gpu/inflate.h).  What
- * the GPU leaves, or fails at, the CPU decompresses from the start, by way of a stream and copies:
- * it has the verdict on all data that is not plainly right.
+ * For decompression to a GPU's memory, the calling thread has that GPU do all of the work
+ * (gpu/inflate.h).  If the GPU leaves the data to the CPU, or fails, the CPU starts again from the
+ * first byte, with a stream and copies.  So every verdict on damaged data is the CPU's.
  */
 #include "config.h"
 

@@ -2,12 +2,14 @@
  * inflaters.h - the GPUs on which an object decompresses
  *
  * An inflater is one device: an engine (gpu/inflate.h), and the calls that wait for it.  An engine
- * does one call at a time, so calls on one device take turns, in the order in which they came: each
- * is done sooner by that than by the CPU.  Calls on different devices do not wait for each other.
+ * does one call at a time.  So calls on one device take turns, in the order in which they came: a
+ * wait and a turn usually take less time than the CPU would.  Calls on different devices do not
+ * wait for each other.
  *
  * An engine takes much of the device's memory.  It is opened for the first call that needs it, and
- * kept until the object is freed.  If it cannot be opened, the device is left alone for a while: its
- * memory may be short now, and each attempt takes time.  If the device fails, it is not used again.
+ * kept until the object is freed.  If it cannot be opened, the device is left alone for a while:
+ * its memory may be short now, and each attempt takes time.  If the device fails, it is not used
+ * again.
  */
 #ifndef GZLZSS_LIB_INFLATERS_H
 #define GZLZSS_LIB_INFLATERS_H
@@ -32,13 +34,13 @@ struct inflaters {
 
 void inflaters_init(struct inflaters *s);
 
-/* Closes all engines.  No call may be under way.  The calling thread's CUDA context and capture mode
- * stay as they are. */
+/* Closes all engines.  No call may be under way.  The calling thread's CUDA context and capture
+ * mode stay as they are. */
 void inflaters_free(struct inflaters *s);
 
-/* Waits for this device's turn, and opens its engine if that is not open.  NULL: do without it,
- * because it cannot be used, or because goes_on(ctx) has returned false.  goes_on is called with the
- * lock held, now and after each inflaters_wake.
+/* Waits for a turn on this device, and opens its engine if that is not open.  Returns NULL if the
+ * device cannot be used or goes_on(ctx) has returned false.  goes_on is called with the lock held,
+ * now and after each inflaters_wake.
  *
  * A thread of the calling program calls this and inflaters_release between gpu_save_thread and
  * gpu_restore_thread. */

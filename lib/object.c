@@ -233,7 +233,7 @@ bool object_may_use(const gzlzss *z, int device)
     return !z->is_cpu_only && z->gpus.count == 0;
 }
 
-/* Why a GPU failed or could not be used, for compression or else for decompression; may be empty. */
+/* Why a GPU failed or could not be used to compress, or else to decompress; may be empty. */
 static void gpu_trouble(const gzlzss *z, char why[GPU_ERROR_SIZE])
 {
     pipeline_gpu_trouble(z->pipeline, why);

@@ -1,8 +1,8 @@
 /*
  * test_cuda.c - the library's functions for the memory of GPUs, where there is none
  *
- * In the place of gpu/ is memory that is called a GPU's here, and masked: code that reads it without
- * a copy gets something else.  The engine that decompresses is zlib, which takes off the mask.  No
+ * In the place of gpu/ is memory that is called a GPU's here, and masked: code that reads it
+ * without a copy gets something else.  The engine that decompresses is zlib, which takes off the mask.  No
  * engine that compresses can be opened: test_gpus.c is about those.
  * tests/gpu/test_device_pointers.cu is about real memory.
  */
