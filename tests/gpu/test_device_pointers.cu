@@ -93,8 +93,8 @@ static void find_driver(void)
     void *library = need(dlopen("libcuda.so.1", RTLD_NOW));
 
     ctx_get_current = (CUresult(*)(CUcontext *))need(dlsym(library, "cuCtxGetCurrent"));
-    ctx_create = (CUresult(*)(CUcontext *, unsigned, CUdevice))need(
-        dlsym(library, "cuCtxCreate_v2"));
+    ctx_create =
+        (CUresult(*)(CUcontext *, unsigned, CUdevice))need(dlsym(library, "cuCtxCreate_v2"));
     ctx_destroy = (CUresult(*)(CUcontext))need(dlsym(library, "cuCtxDestroy_v2"));
 }
 
@@ -483,7 +483,7 @@ static size_t free_memory(void)
 /* Members of larger data, from the host's memory and the device's, again and again. */
 static void check_inflating(void)
 {
-    const size_t most = (size_t)(is_quick ? 1 : 150) << 20;
+    const size_t most = (size_t)(is_quick ? 4 : 150) << 20;
     gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
     uint8_t *out = get(DEVICE, 2 * most);
     const size_t before = free_memory();
