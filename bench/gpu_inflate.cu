@@ -66,7 +66,7 @@ static void measure(struct gpu_inflate *g, const char *name, int rounds)
     for (int i = 0; i <= rounds && result == GPU_INFLATE_DONE; i++) {
         const double start = seconds();
 
-        result = gpu_inflate(g, in, len, out, room, &made, error);
+        result = gpu_inflate(g, in, len, out, room, &made, NULL, NULL, error);
         const double wall = seconds() - start;
 
         if (i > 0 && wall < fastest) {

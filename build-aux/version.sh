@@ -35,7 +35,7 @@ macro() {
 same include/gzlzss.h GZLZSS_VERSION_STRING "$(macro STRING)" "$version"
 same include/gzlzss.h GZLZSS_VERSION_MAJOR.MINOR.PATCH \
     "$(macro MAJOR).$(macro MINOR).$(macro PATCH)" "$version"
-same NEWS.md 'the first version' "$(sed -n 's/^## \([0-9.]*\).*/\1/p' NEWS.md | head -n 1)" "$version"
+same NEWS.md 'the first version' "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' NEWS.md | head -n 1)" "$version"
 for page in man/*.[13]; do
     same "$page" 'the version in .Os' "$(sed -n 's/^\.Os "gzlzss \([0-9.]*\)"$/\1/p' "$page")" "$version"
 done

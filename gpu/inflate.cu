@@ -614,8 +614,18 @@ static enum gpu_inflate_result do_batch(struct call *c)
     return result;
 }
 
+/* Whether the device's kernels can write to memory: it may belong to a context of the program's. */
+static bool is_in_reach(const void *p)
+{
+    struct cudaPointerAttributes attributes;
+
+    return cudaPointerGetAttributes(&attributes, p) == cudaSuccess &&
+           attributes.devicePointer != NULL;
+}
+
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
+                                    gpu_inflate_goes_on *goes_on, void *ctx,
                                     char error[GPU_ERROR_SIZE])
 {
     struct call c = {g, in, in_len, out, room, 0, 0, {0, 0}, false, {}, 0, 0, 0, error};
@@ -625,11 +635,29 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     g->times = {};
     if (!is_good(g, gpu_use_device(g->device), error))
         return GPU_INFLATE_FAILED;
-    result = in_len == 0 ? leave(&c, "it is empty") : begin_call(&c);
-    while (result == GPU_INFLATE_DONE && !c.has_ended)
+    if (in_len == 0)
+        result = leave(&c, "it is empty");
+    else if (!is_in_reach(out))
+        result = leave(&c, "its output is in another context");
+    else
+        result = begin_call(&c);
+    while (result == GPU_INFLATE_DONE && !c.has_ended) {
         result = do_batch(&c);
-    if (result == GPU_INFLATE_DONE)
+        if (result != GPU_INFLATE_DONE || goes_on == NULL)
+            continue;
+        if (!goes_on(ctx, c.has_ended ? in_len : c.position / 8, c.made))
+            result = GPU_INFLATE_STOPPED;
+        else if (!is_good(g, gpu_use_device(g->device), error))
+            result = GPU_INFLATE_FAILED;
+    }
+    if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED) {
         *out_len = (size_t)c.made;
+        return result;
+    }
+    /* What is still queued would write to the caller's memory while the CPU does.  A failed call is
+     * not to be found by the next one. */
+    (void)cudaStreamSynchronize(g->stream);
+    (void)cudaGetLastError();
     return result;
 }
 

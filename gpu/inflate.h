@@ -53,18 +53,28 @@ void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
 
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
-    GPU_INFLATE_LEFT,   /* the CPU has to decompress it; out[] may have been written to */
-    GPU_INFLATE_FAILED, /* the device has failed; the same holds */
+    GPU_INFLATE_LEFT,    /* the CPU has to decompress it; out[] may have been written to */
+    GPU_INFLATE_FAILED,  /* the device has failed; the same holds */
+    GPU_INFLATE_STOPPED, /* goes_on has returned false */
 };
 
+/* Called after each batch with the bytes of input and output so far.  The output may still be found
+ * wrong.  Returns false to stop.  It may change the thread's current device and capture mode. */
+typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
+
 /*
- * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of the device, or
- * of another, or of the host; `out` is memory of the device, with `room` bytes.  Nothing behind the
- * output is written to.  All of the output is there, and was compared with the trailers, if
- * GPU_INFLATE_DONE is returned.  Otherwise there is a reason in error.
+ * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of the device, of
+ * another, or of the host; `out` is memory of the device, with `room` bytes.  If the program
+ * allocated `out` in a context of its own, where kernels cannot write to it, all is left to the
+ * CPU.  goes_on may be NULL.
+ *
+ * After GPU_INFLATE_DONE, all output is there and was compared with the trailers, and nothing behind
+ * it was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there; otherwise
+ * it is 0, and there is a reason in error.  Whatever is returned, the device has ended its work on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
+                                    gpu_inflate_goes_on *goes_on, void *ctx,
                                     char error[GPU_ERROR_SIZE]);
 
 /* What the last call took. */

@@ -166,6 +166,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
 
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
+                                    gpu_inflate_goes_on *goes_on, void *ctx,
                                     char error[GPU_ERROR_SIZE])
 {
     (void)g;
@@ -173,6 +174,8 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     (void)in_len;
     (void)out;
     (void)room;
+    (void)goes_on;
+    (void)ctx;
     *out_len = 0;
     snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return GPU_INFLATE_FAILED;

@@ -100,14 +100,15 @@ const char *gzlzss_status_text(gzlzss_status status);
 /* --- Objects -------------------------------------------------------------------------------- */
 
 /* Levels 1 to 12 are those of the command: higher is slower and smaller.  Level 0 (STORED) copies
- * the input into a member without compressing it; it uses no GPU, whatever `backend` says, and
- * allows no `matcher`. */
+ * the input into a member without compressing it; compression then uses no GPU, whatever `backend`
+ * says, and allows no `matcher`. */
 #define GZLZSS_LEVEL_STORED 0
 #define GZLZSS_LEVEL_MIN 1
 #define GZLZSS_LEVEL_MAX 12
 #define GZLZSS_LEVEL_DEFAULT 6
 
-/* The engine that finds matches during compression.  Decompression always uses the CPU. */
+/* The engine that finds matches during compression.  Decompression uses the CPU; only
+ * gzlzss_cuda_decompress may use a GPU, with GZLZSS_AUTO and with GZLZSS_GPU. */
 typedef enum gzlzss_backend {
     GZLZSS_AUTO = 0, /* the CPU, and also GPUs if there are any and the input is large enough */
     GZLZSS_CPU = 1,  /* the CPU only */
@@ -132,7 +133,7 @@ typedef struct gzlzss_options {
      * on.  Segments are compressed independently, side by side. */
     size_t segment_size;
     /* Not 0: let the content decide where segments end, as `gzlzss --rsyncable` does.  Then
-     * segment_size has no effect, and no GPU is used. */
+     * segment_size has no effect, and no GPU compresses. */
     int rsyncable;
     /* CUDA device numbers, 0 or larger, that the object may use; gzlzss_new copies them. */
     const int *devices;

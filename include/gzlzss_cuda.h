@@ -18,14 +18,16 @@
  * cudaStreamPerThread is the calling thread's.  A stream that is being captured gives
  * GZLZSS_ERROR_ARGUMENT; the capture goes on.
  *
- * Speed.  A GPU finds matches in its own memory without waiting for the copy to the host, which the
- * encoder reads.  Segments that the CPU or another GPU matches are copied first.  GPUs start in the
- * background once that is worth it, and the object keeps them; `devices` and `backend` (gzlzss.h)
- * limit which.  The bytes are those of gzlzss_compress in any case.
+ * Compression.  A GPU finds matches in its own memory without waiting for the copy to the host,
+ * which the encoder reads.  Segments that the CPU or another GPU matches are copied first.  GPUs
+ * start in the background once that is worth it, and the object keeps them; `devices` and `backend`
+ * (gzlzss.h) limit which.  The bytes are those of gzlzss_compress in any case.
  *
- * Contexts.  The calling thread's current device and context stay as they were.  The object's own
- * threads use the primary contexts of the devices, as CUDA's runtime does.  Before you destroy one
- * (cudaDeviceReset), free the object.
+ * Decompression.  The GPU that has the output does all of the work: see gzlzss_cuda_decompress.
+ *
+ * Contexts.  The calling thread's current device, context and capture mode stay as they were, also
+ * while the call runs `progress`.  The library uses the primary contexts of the devices, as CUDA's
+ * runtime does.  Before you destroy one (cudaDeviceReset), free the object.
  */
 #ifndef GZLZSS_CUDA_H
 #define GZLZSS_CUDA_H
@@ -56,9 +58,29 @@ gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const 
 gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_in, size_t in_len,
                                       struct CUstream_st *stream, gzlzss_call *call);
 
-/* Decompresses in[0..in_len) into out; arguments are as for gzlzss_decompress, and further errors
- * as for gzlzss_cuda_compress.  The CPU decompresses: data in a GPU's memory is copied, 1 MiB at a
- * time. */
+/*
+ * Decompresses in[0..in_len) into out; arguments are as for gzlzss_decompress, and further errors
+ * as for gzlzss_cuda_compress.
+ *
+ * If `out` is memory of a GPU and in_len is at least 64 KiB, that GPU decompresses, unless
+ * `backend` is GZLZSS_CPU or `devices` leaves the GPU out.  `in` may be in its memory, in another
+ * GPU's or in the host's.  The GPU decodes one member, or many, of any program in parallel, and
+ * compares the output with each member's CRC-32 and length.  It leaves some data to the CPU: data
+ * that is damaged, does not fit in `out`, has other bytes behind its members, is in an older
+ * format, or would be slow to decode on a GPU.  Then the CPU decompresses all of it again, so
+ * output and status are always those of gzlzss_decompress.  `progress` never gets smaller numbers
+ * than before.
+ *
+ * The CPU does the work in all other cases; data in a GPU's memory is copied, 1 MiB at a time.
+ *
+ * The first such call for a GPU takes up to 1 GB of that GPU's memory and some pinned memory of
+ * the host; the object keeps both for later calls until gzlzss_free.  If so much memory is not
+ * free, the CPU does the work, and calls about a second later try again.  If the GPU fails, the CPU
+ * does all such work from then on.  gzlzss_no_gpu says why.
+ *
+ * Calls from several threads take turns on one GPU, in the order in which they came; gzlzss_cancel
+ * also ends waiting for a turn.  For calls side by side on one GPU, make more objects.
+ */
 gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                      size_t in_len, struct CUstream_st *stream, gzlzss_call *call);
 

@@ -3,6 +3,10 @@
  *
  * The calling thread asks CUDA on which device the memory is, and waits for the caller's stream.
  * For compression it makes no other calls to CUDA; the object's threads do the rest.
+ *
+ * For decompression to a GPU's memory, the calling thread has that GPU do all of the work
+ * (gpu/inflate.h).  If the GPU leaves the data to the CPU, or fails, the CPU starts again from the
+ * first byte, with a stream and copies.  So every verdict on damaged data is the CPU's.
  */
 #include "config.h"
 
@@ -14,6 +18,7 @@
 #include "include/gzlzss_cuda.h"
 #include "lib/compress.h"
 #include "lib/fd.h"
+#include "lib/inflaters.h"
 #include "lib/stream.h"
 
 static bool goes_on(void *ctx)
@@ -122,7 +127,62 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
     return status;
 }
 
-/* --- Decompression -------------------------------------------------------------------------- */
+/* --- Decompression by a GPU ----------------------------------------------------------------- */
+
+/* Inputs with fewer compressed bytes are left to the CPU.  A smaller input has few blocks, so that
+ * most of the GPU would have nothing to do. */
+#define GPU_INFLATE_MIN ((size_t)64 << 10)
+
+/* A call that a GPU does, at least at first. */
+struct gpu_attempt {
+    struct operation *operation;
+    struct gpu_thread program;
+    /* What `progress` was told last. */
+    uint64_t in_bytes, out_bytes;
+};
+
+/* Ends the wait for a GPU's turn. */
+static void wake_up(struct operation *o)
+{
+    inflaters_wake(&o->z->inflaters);
+}
+
+/* Tells the program how far the GPU is.  It has its own CUDA context meanwhile. */
+static bool tell(void *ctx, uint64_t in, uint64_t out)
+{
+    struct gpu_attempt *a = ctx;
+    bool is_to_go_on;
+
+    a->in_bytes = in;
+    a->out_bytes = out;
+    gpu_restore_thread(&a->program);
+    is_to_go_on = operation_tell(a->operation, in, out);
+    gpu_save_thread(&a->program);
+    return is_to_go_on;
+}
+
+/* Has the device decompress in[0..in_len).  *out_len becomes the bytes of output.  With
+ * GPU_INFLATE_LEFT and GPU_INFLATE_FAILED, the CPU has to do all. */
+static enum gpu_inflate_result run_gpu(struct gpu_attempt *a, int device, const uint8_t *in,
+                                       size_t in_len, uint8_t *out, size_t room, size_t *out_len)
+{
+    struct inflaters *s = &a->operation->z->inflaters;
+    enum gpu_inflate_result result = GPU_INFLATE_LEFT;
+    char error[GPU_ERROR_SIZE];
+    struct inflater *i;
+
+    *out_len = 0;
+    gpu_save_thread(&a->program);
+    i = inflaters_take(s, device, goes_on, a->operation);
+    if (i != NULL) {
+        result = gpu_inflate(inflater_engine(i), in, in_len, out, room, out_len, tell, a, error);
+        inflaters_release(s, i, result == GPU_INFLATE_FAILED ? error : NULL);
+    }
+    gpu_restore_thread(&a->program);
+    return result;
+}
+
+/* --- Decompression by the CPU --------------------------------------------------------------- */
 
 /* Bytes that are copied at a time. */
 #define BUFFER_SIZE ((size_t)1 << 20)
@@ -207,8 +267,10 @@ static gzlzss_status expand(struct gpu_expansion *e)
     return GZLZSS_ERROR_CANCELLED;
 }
 
-/* Decompresses, after the wait for the caller's stream of CUDA. */
-static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e, gzlzss_call *call)
+/* Decompresses, after the wait for the caller's stream of CUDA.  told: what `progress` was told
+ * before. */
+static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e,
+                                   const struct gpu_attempt *told, gzlzss_call *call)
 {
     gzlzss_status status = GZLZSS_ERROR_MEMORY;
 
@@ -217,6 +279,7 @@ static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e, gzlzss_ca
     if (e->in_buffer != NULL && e->out_buffer != NULL)
         status = gzlzss_decompress_stream(&e->stream, z, call);
     if (status == GZLZSS_OK) {
+        stream_set_told(e->stream, told->in_bytes, told->out_bytes);
         e->operation = stream_operation(e->stream);
         status = expand(e);
         gzlzss_stream_free(e->stream);
@@ -228,10 +291,34 @@ static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e, gzlzss_ca
     return status;
 }
 
+/* Decompresses by the GPU that has the output, if it may and can, else by the CPU. */
+static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
+                                   gzlzss_call *call)
+{
+    struct gpu_attempt a = {.operation = o};
+    const size_t in_len = e->left;
+    enum gpu_inflate_result result = GPU_INFLATE_LEFT;
+
+    if (e->to.is_on_gpu && in_len >= GPU_INFLATE_MIN && object_may_use(z, e->to.device))
+        result = run_gpu(&a, e->to.device, e->next, in_len, e->out, e->room, &e->made);
+    switch (result) {
+    case GPU_INFLATE_DONE:
+        if (call != NULL) {
+            call->in_bytes = in_len;
+            call->out_bytes = e->made;
+        }
+        return GZLZSS_OK;
+    case GPU_INFLATE_STOPPED:
+        return GZLZSS_ERROR_CANCELLED;
+    default:
+        return expand_memory(z, e, &a, call);
+    }
+}
+
 gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                      size_t in_len, struct CUstream_st *stream, gzlzss_call *call)
 {
-    struct operation operation = {0};
+    struct operation operation = {.wake_up = wake_up};
     struct gpu_expansion e = {.outer = &operation, .next = in, .left = in_len, .out = out};
     gzlzss_status status;
 
@@ -260,7 +347,7 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
         e.next = e.from.host;
     if (!e.to.is_on_gpu)
         e.out = e.to.host;
-    status = expand_memory(z, &e, call);
+    status = expand_by_any(z, &e, &operation, call);
     operation_end(&operation);
     *out_len = e.made;
     return status;

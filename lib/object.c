@@ -178,6 +178,8 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made->level = o.level;
     made->segment_size = c.segment_size;
     made->is_rsyncable = c.rsyncable;
+    made->is_cpu_only = c.backend == BACKEND_CPU;
+    made->gpus = c.gpus;
     made->pipeline = pipeline_new(&c, error);
     if (made->pipeline == NULL) {
         free(made);
@@ -189,6 +191,7 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     for (unsigned i = 0; i < OBJECT_SHARDS; i++)
         pthread_mutex_init(&made->calls[i].lock, NULL);
     object_cache_init(&made->idle);
+    inflaters_init(&made->inflaters);
     *z = made;
     return GZLZSS_OK;
 }
@@ -216,9 +219,26 @@ void gzlzss_free(gzlzss *z)
     }
     pipeline_free(z->pipeline);
     object_cache_free(&z->idle, free_decompressor);
+    inflaters_free(&z->inflaters);
     for (unsigned i = 0; i < OBJECT_SHARDS; i++)
         pthread_mutex_destroy(&z->calls[i].lock);
     free(z);
+}
+
+bool object_may_use(const gzlzss *z, int device)
+{
+    for (int i = 0; i < z->gpus.count; i++)
+        if (z->gpus.numbers[i] == device)
+            return !z->is_cpu_only;
+    return !z->is_cpu_only && z->gpus.count == 0;
+}
+
+/* Why a GPU failed or could not be used to compress, or else to decompress; may be empty. */
+static void gpu_trouble(const gzlzss *z, char why[GPU_ERROR_SIZE])
+{
+    pipeline_gpu_trouble(z->pipeline, why);
+    if (why[0] == '\0')
+        inflaters_trouble((struct inflaters *)&z->inflaters, why);
 }
 
 void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
@@ -232,7 +252,7 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)
     else if (object_is_foreign(z))
         snprintf(why, sizeof(why), "%s", gzlzss_status_text(GZLZSS_ERROR_FORKED));
     else
-        pipeline_gpu_trouble(z->pipeline, why);
+        gpu_trouble(z, why);
     snprintf(text, size, "%s", why);
 }
 
@@ -257,6 +277,8 @@ gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
     o->z = z;
     o->call = call;
     o->is_cancelled = false;
+    o->told_in = 0;
+    o->told_out = 0;
     o->previous = NULL;
     if (call != NULL) {
         call->error_number = 0;
@@ -327,7 +349,8 @@ bool operation_tell(struct operation *o, uint64_t in, uint64_t out)
     if (call != NULL) {
         call->in_bytes = in;
         call->out_bytes = out;
-        if (call->progress != NULL && call->progress(call->ctx, in, out) != 0) {
+        if (call->progress != NULL && call->progress(call->ctx, in > o->told_in ? in : o->told_in,
+                                                     out > o->told_out ? out : o->told_out) != 0) {
             atomic_store(&o->is_cancelled, true);
             if (o->wake_up != NULL)
                 o->wake_up(o);

@@ -16,6 +16,7 @@
 #include "base/object_cache.h"
 #include "compat/gunzip.h"
 #include "include/gzlzss.h"
+#include "lib/inflaters.h"
 #include "pipeline/pipeline.h"
 
 /* A call that is under way. */
@@ -28,6 +29,9 @@ struct operation {
     /* Called when the call is cancelled, to end its waits; or NULL. */
     void (*wake_up)(struct operation *o);
     atomic_bool is_cancelled;
+    /* An attempt that was given up has told the program these numbers of bytes.  `progress` gets no
+     * smaller ones. */
+    uint64_t told_in, told_out;
     /* The list that it is in, and its neighbours there, which change under the list's lock. */
     struct calls *list;
     struct operation *previous, *next;
@@ -56,6 +60,9 @@ struct gzlzss {
     int level;
     size_t segment_size;
     bool is_rsyncable;
+    /* No GPU may decompress; or those of `gpus` alone. */
+    bool is_cpu_only;
+    struct gpus_config gpus;
 
     /* All threads read the fields above, and nobody changes them: they have cache lines of their
      * own. */
@@ -63,6 +70,8 @@ struct gzlzss {
     struct calls calls[OBJECT_SHARDS];
     /* Every struct decompressor that nobody uses. */
     struct object_cache idle;
+    /* The GPUs that decompress. */
+    struct inflaters inflaters;
 };
 
 /* Whether another process made the object, and this one is a child of it, by fork().  The object's
@@ -70,6 +79,9 @@ struct gzlzss {
  * conditions for which they wait, lists that they change.  Do not take or destroy these locks, wait
  * for or destroy these conditions, or walk these lists. */
 bool object_is_foreign(const gzlzss *z);
+
+/* Whether the program lets the object use this CUDA device to decompress. */
+bool object_may_use(const gzlzss *z, int device);
 
 /* Whether `call`, which may be NULL, is a struct that this library can read. */
 bool call_is_valid(const gzlzss_call *call);

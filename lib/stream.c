@@ -14,7 +14,8 @@
  *   1. the lock of a list of calls (object.h), which gzlzss_cancel holds while it wakes each call
  *   2. a stream's lock
  *   3. the pipeline's lock, which the pipeline's functions take, among them expansion_has_input
- *   4. the locks of an expansion's input (pipeline/expand/input.c), of GPUs and of copiers
+ *   4. the locks of an expansion's input (pipeline/expand/input.c), of GPUs, of copiers and of
+ *      inflaters (lib/inflaters.h)
  *
  * So has_output, which the pipeline calls with its lock held, takes no stream's lock.  The pipeline
  * holds no lock while it calls put_parts, wrote, ended and write_stream.  No thread holds a lock
@@ -595,6 +596,14 @@ bool stream_polls(gzlzss_stream *s)
     polls = s->polls = !has_something(s);
     pthread_mutex_unlock(&s->lock);
     return polls;
+}
+
+void stream_set_told(gzlzss_stream *s, uint64_t in, uint64_t out)
+{
+    pthread_mutex_lock(&s->lock);
+    s->operation.told_in = in;
+    s->operation.told_out = out;
+    pthread_mutex_unlock(&s->lock);
 }
 
 const struct operation *stream_operation(const gzlzss_stream *s)

@@ -17,6 +17,9 @@ void stream_set_wake(gzlzss_stream *s, const struct wake *wake);
  * something to do. */
 bool stream_polls(gzlzss_stream *s);
 
+/* Makes `progress` get no smaller numbers than these; called before the first input is given. */
+void stream_set_told(gzlzss_stream *s, uint64_t in, uint64_t out);
+
 /* The stream's operation. */
 const struct operation *stream_operation(const gzlzss_stream *s);
 

@@ -411,6 +411,17 @@ static inline cudaError_t cudaSetDeviceFlags(int)
     return cudaSuccess;
 }
 
+struct cudaPointerAttributes {
+    void *devicePointer;
+};
+
+static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                                   const void *p)
+{
+    attributes->devicePointer = (void *)(uintptr_t)p;
+    return cudaSuccess;
+}
+
 static inline cudaError_t cudaGetLastError(void)
 {
     return cudaSuccess;

@@ -85,12 +85,17 @@ static void pause_ms(long ms)
 /* --- The driver --- */
 
 static CUresult (*ctx_get_current)(CUcontext *context);
+static CUresult (*ctx_create)(CUcontext *context, unsigned flags, CUdevice device);
+static CUresult (*ctx_destroy)(CUcontext context);
 
 static void find_driver(void)
 {
     void *library = need(dlopen("libcuda.so.1", RTLD_NOW));
 
     ctx_get_current = (CUresult(*)(CUcontext *))need(dlsym(library, "cuCtxGetCurrent"));
+    ctx_create =
+        (CUresult(*)(CUcontext *, unsigned, CUdevice))need(dlsym(library, "cuCtxCreate_v2"));
+    ctx_destroy = (CUresult(*)(CUcontext))need(dlsym(library, "cuCtxDestroy_v2"));
 }
 
 static CUcontext current(void)
@@ -387,9 +392,9 @@ static void check_kinds(void)
 }
 
 /* Decompression from and to memory of every kind, and with too little room. */
-static void check_decompression(void)
+static void decompress_by(gzlzss_backend backend)
 {
-    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
+    gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT), *z = object(6, backend, SEGMENT);
     struct sample s = sample(cpu, (is_quick ? 3 : 90) * SEGMENT + 5, 7);
     const CUcontext before = current();
 
@@ -404,16 +409,16 @@ static void check_decompression(void)
 
             put(in, s.packed, s.packed_len);
             put(out + s.len, &behind, 1);
-            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len, 0, NULL) == GZLZSS_OK);
+            HOLDS(gzlzss_cuda_decompress(z, out, &len, in, s.packed_len, 0, NULL) == GZLZSS_OK);
             HOLDS(len == s.len);
             put(copy, out, s.len);
             HOLDS(memcmp(copy, s.bytes, s.len) == 0);
             len = s.len - 1;
-            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len, 0, NULL) ==
+            HOLDS(gzlzss_cuda_decompress(z, out, &len, in, s.packed_len, 0, NULL) ==
                   GZLZSS_ERROR_ROOM);
             HOLDS(len == s.len - 1);
             len = s.len;
-            HOLDS(gzlzss_cuda_decompress(cpu, out, &len, in, s.packed_len - 1, 0, NULL) ==
+            HOLDS(gzlzss_cuda_decompress(z, out, &len, in, s.packed_len - 1, 0, NULL) ==
                   GZLZSS_ERROR_TRUNCATED);
             behind = 0;
             put(&behind, out + s.len, 1);
@@ -422,12 +427,211 @@ static void check_decompression(void)
             free(copy);
             drop((enum kind)i, in - 1);
             drop((enum kind)k, out - 1);
-            snprintf(what, sizeof(what), "decompression from %s to %s memory", kind_names[i],
-                     kind_names[k]);
+            snprintf(what, sizeof(what), "decompression from %s to %s memory, backend %s",
+                     kind_names[i], kind_names[k], backend == GZLZSS_CPU ? "cpu" : "auto");
             verdict(what);
         }
     free_sample(&s);
+    end(z);
     gzlzss_free(cpu);
+}
+
+static void check_decompression(void)
+{
+    decompress_by(GZLZSS_CPU);
+    decompress_by(GZLZSS_AUTO);
+}
+
+static bool is_same(const uint8_t *device, const uint8_t *bytes, size_t len)
+{
+    uint8_t *copy = (uint8_t *)need(malloc(len));
+    bool is;
+
+    put(copy, device, len);
+    is = memcmp(copy, bytes, len) == 0;
+    free(copy);
+    return is;
+}
+
+/* What `progress` was told. */
+struct progress {
+    uint64_t in, out;
+    int calls;
+    CUcontext expected;
+};
+
+static int count_progress(void *ctx, uint64_t in, uint64_t out)
+{
+    struct progress *p = (struct progress *)ctx;
+
+    HOLDS(in >= p->in && out >= p->out);
+    HOLDS(current() == p->expected);
+    p->in = in;
+    p->out = out;
+    p->calls++;
+    return 0;
+}
+
+static size_t free_memory(void)
+{
+    size_t available = 0, total;
+
+    CUDA(cudaMemGetInfo(&available, &total));
+    return available;
+}
+
+/* Members of larger data, from the host's memory and the device's, again and again. */
+static void check_inflating(void)
+{
+    const size_t most = (size_t)(is_quick ? 4 : 150) << 20;
+    gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
+    uint8_t *out = get(DEVICE, 2 * most);
+    const size_t before = free_memory();
+
+    for (size_t len = most / 8; len <= most; len *= 2) {
+        struct sample s = sample(cpu, len, len);
+        uint8_t *in = get(DEVICE, 2 * s.packed_len), *twice;
+
+        put(in, s.packed, s.packed_len);
+        put(in + s.packed_len, s.packed, s.packed_len);
+        twice = (uint8_t *)need(malloc(2 * s.packed_len));
+        memcpy(twice, s.packed, s.packed_len);
+        memcpy(twice + s.packed_len, s.packed, s.packed_len);
+        for (int way = 0; way < 4; way++) {
+            const size_t count = 1 + way / 2;
+            struct progress p = {0, 0, 0, current()};
+            gzlzss_call call = GZLZSS_CALL_INIT;
+            size_t made = count * len;
+
+            call.progress = count_progress;
+            call.ctx = &p;
+            CUDA(cudaMemset(out, 0, 2 * len));
+            HOLDS(gzlzss_cuda_decompress(z, out, &made, way % 2 == 0 ? in : twice,
+                                         count * s.packed_len, 0, &call) == GZLZSS_OK);
+            HOLDS(made == count * len && call.out_bytes == made);
+            HOLDS(call.in_bytes == count * s.packed_len);
+            HOLDS(p.calls > 0 && p.out == made);
+            HOLDS(is_same(out, s.bytes, len));
+            HOLDS(count == 1 || is_same(out + len, s.bytes, len));
+            /* A bit of a CRC, and a byte too little room. */
+            made = len - 1;
+            HOLDS(gzlzss_cuda_decompress(z, out, &made, in, s.packed_len, 0, NULL) ==
+                  GZLZSS_ERROR_ROOM);
+            HOLDS(made == len - 1);
+            HOLDS(is_same(out, s.bytes, len - 1));
+            twice[s.packed_len - 5] ^= 8;
+            made = len;
+            HOLDS(gzlzss_cuda_decompress(z, out, &made, twice, s.packed_len, 0, NULL) ==
+                  GZLZSS_ERROR_DATA);
+            twice[s.packed_len - 5] ^= 8;
+        }
+        drop(DEVICE, in);
+        free(twice);
+        free_sample(&s);
+    }
+    /* The engine is there, so the device has worked; with the object, it goes. */
+    HOLDS(free_memory() + ((size_t)256 << 20) < before);
+    end(z);
+    HOLDS(free_memory() + ((size_t)64 << 20) > before);
+    drop(DEVICE, out);
+    gzlzss_free(cpu);
+    verdict("a GPU decompresses larger data");
+}
+
+/* Threads that decompress with one object. */
+struct inflating {
+    gzlzss *z;
+    const struct sample *s;
+    uint8_t *in, *out;
+    bool uses_cuda;
+    pthread_t thread;
+};
+
+static void *inflate_often(void *argument)
+{
+    const struct inflating *c = (const struct inflating *)argument;
+    CUcontext before;
+
+    if (c->uses_cuda)
+        CUDA(cudaSetDevice(0));
+    before = current();
+    HOLDS(c->uses_cuda == (before != NULL));
+    for (int i = 0; i < (is_quick ? 2 : 10); i++) {
+        size_t len = c->s->len;
+
+        HOLDS(gzlzss_cuda_decompress(c->z, c->out, &len, c->in, c->s->packed_len, 0, NULL) ==
+              GZLZSS_OK);
+        HOLDS(len == c->s->len);
+        HOLDS(current() == before);
+    }
+    return NULL;
+}
+
+static void check_inflating_threads(void)
+{
+    enum { CALLERS = 6 };
+    gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
+    struct inflating callers[CALLERS];
+    struct sample samples[CALLERS];
+
+    for (int i = 0; i < CALLERS; i++) {
+        struct inflating *c = &callers[i];
+
+        samples[i] = sample(cpu, (is_quick ? 200000 : 3000000) * (size_t)(i + 1), (uint64_t)i);
+        c->z = z;
+        c->s = &samples[i];
+        c->in = get(DEVICE, samples[i].packed_len);
+        c->out = get(DEVICE, samples[i].len);
+        c->uses_cuda = i % 2 == 0;
+        put(c->in, samples[i].packed, samples[i].packed_len);
+    }
+    CUDA(cudaDeviceSynchronize());
+    for (int i = 0; i < CALLERS; i++)
+        HOLDS(pthread_create(&callers[i].thread, NULL, inflate_often, &callers[i]) == 0);
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(callers[i].thread, NULL);
+        HOLDS(is_same(callers[i].out, samples[i].bytes, samples[i].len));
+        drop(DEVICE, callers[i].in);
+        drop(DEVICE, callers[i].out);
+        free_sample(&samples[i]);
+    }
+    end(z);
+    gzlzss_free(cpu);
+    verdict("six threads decompress with one object; half of them have no context");
+}
+
+/* Input and output in a context that the program made itself. */
+static void check_own_context(void)
+{
+    gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
+    struct sample s = sample(cpu, (is_quick ? 1 : 20) * (size_t)1000000, 4);
+    uint8_t *in, *out, *primary = get(DEVICE, s.len);
+    CUcontext own = NULL;
+
+    HOLDS(ctx_create(&own, 0, 0) == CUDA_SUCCESS);
+    in = get(DEVICE, s.packed_len);
+    out = get(DEVICE, s.len);
+    put(in, s.packed, s.packed_len);
+    CUDA(cudaDeviceSynchronize());
+    for (int way = 0; way < 4; way++) {
+        uint8_t *const to = way % 2 == 0 ? out : primary;
+        size_t len = s.len;
+
+        HOLDS(current() == own);
+        HOLDS(gzlzss_cuda_decompress(z, to, &len, way < 2 ? in : s.packed, s.packed_len, 0, NULL) ==
+              GZLZSS_OK);
+        HOLDS(len == s.len && current() == own);
+        HOLDS(is_same(to, s.bytes, len));
+    }
+    drop(DEVICE, in);
+    drop(DEVICE, out);
+    end(z);
+    HOLDS(ctx_destroy(own) == CUDA_SUCCESS);
+    CUDA(cudaSetDevice(0));
+    drop(DEVICE, primary);
+    free_sample(&s);
+    gzlzss_free(cpu);
+    verdict("decompression in a context of the program's own");
 }
 
 /* --- Descriptors --- */
@@ -917,6 +1121,9 @@ static const struct check {
     {"levels", check_levels, false},
     {"kinds", check_kinds, false},
     {"decompression", check_decompression, false},
+    {"inflating", check_inflating, false},
+    {"inflating_threads", check_inflating_threads, false},
+    {"own_context", check_own_context, false},
     {"descriptors", check_descriptors, false},
     {"streams", check_streams, false},
     {"capture", check_capture, false},

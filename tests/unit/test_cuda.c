@@ -2,7 +2,8 @@
  * test_cuda.c - the library's functions for a GPU's memory, without a GPU
  *
  * In place of gpu/ is memory that is called a GPU's here.  It is masked, so that code that reads it
- * without a copy gets other bytes.  No engine can be opened; test_gpus.c tests engines.
+ * without a copy gets other bytes.  The engine that decompresses is zlib, which takes off the mask.
+ * No engine that compresses can be opened; test_gpus.c tests those.
  * tests/gpu/test_device_pointers.cu tests real memory.
  */
 #include "config.h"
@@ -11,9 +12,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "gpu/gpu.h"
+#include "gpu/inflate.h"
 #include "include/gzlzss.h"
 
 #include "include/gzlzss_cuda.h"
@@ -30,8 +35,8 @@ static size_t memory_size;
 static struct {
     bool is_unknown;         /* the driver does not know the memory */
     enum gpu_wait result;    /* the result of waiting for a stream, */
-    void *stream;            /* and for which one was waited, */
-    int device;              /* with which device */
+    _Atomic(void *) stream;  /* and for which one was waited, */
+    atomic_int device;       /* with which device */
     atomic_long good_copies; /* after this number, copies fail */
 } told;
 
@@ -125,7 +130,130 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
     return true;
 }
 
-/* --- No engine --- */
+/* --- An engine that decompresses: zlib --- */
+
+enum fate { WORKS, LEAVES, FAILS };
+
+static struct {
+    _Atomic enum fate fate;   /* what becomes of a call, */
+    atomic_size_t after;      /* once this much of its input was read */
+    atomic_bool cannot_open;  /* no engine can be opened */
+    size_t batch;             /* bytes of input of a batch */
+    void (*in_call)(void);    /* called in each call before it works; may be NULL */
+    atomic_long opens, calls; /* what was asked */
+    atomic_long open;         /* engines that are open */
+} zlib;
+
+struct gpu_inflate {
+    int device;
+    atomic_bool is_busy;
+};
+
+struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
+                                     char error[GPU_ERROR_SIZE])
+{
+    struct gpu_inflate *g;
+
+    CHECK(!is_program || is_saved);
+    CHECK(options->batch == 0 && options->symbols == 0 && !options->fails && !options->is_wrong);
+    atomic_fetch_add(&zlib.opens, 1);
+    if (atomic_load(&zlib.cannot_open)) {
+        snprintf(error, GPU_ERROR_SIZE, "too little memory");
+        return NULL;
+    }
+    g = unit_need(calloc(1, sizeof(*g)));
+    g->device = device;
+    atomic_fetch_add(&zlib.open, 1);
+    return g;
+}
+
+void gpu_inflate_close(struct gpu_inflate *g)
+{
+    CHECK(!is_program || is_saved);
+    CHECK(!g->is_busy);
+    atomic_fetch_sub(&zlib.open, 1);
+    free(g);
+}
+
+static void mask(uint8_t *to, const uint8_t *from, size_t len);
+
+/* Decompresses members up to in[in_len), a batch at a time. */
+static enum gpu_inflate_result inflate_all(const uint8_t *in, size_t in_len, uint8_t *out,
+                                           size_t room, size_t *out_len,
+                                           gpu_inflate_goes_on *goes_on, void *ctx)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)in};
+    enum gpu_inflate_result result = GPU_INFLATE_STOPPED;
+    uint8_t *piece = unit_need(malloc(zlib.batch));
+    size_t made = 0, read = 0;
+    int status = Z_OK;
+
+    CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
+    while (result == GPU_INFLATE_STOPPED) {
+        const size_t left = in_len - read;
+        size_t n;
+
+        z.avail_in = (uInt)(left < zlib.batch ? left : zlib.batch);
+        z.next_out = piece;
+        z.avail_out = (uInt)zlib.batch;
+        n = z.avail_in;
+        status = inflate(&z, Z_NO_FLUSH);
+        read += n - z.avail_in;
+        n = zlib.batch - z.avail_out;
+        if ((status != Z_OK && status != Z_STREAM_END) || n > room - made ||
+            (status == Z_OK && read == in_len && n == 0)) {
+            result = GPU_INFLATE_LEFT;
+            break;
+        }
+        mask(out + made, piece, n);
+        made += n;
+        if (atomic_load(&zlib.fate) != WORKS && read >= atomic_load(&zlib.after))
+            result = atomic_load(&zlib.fate) == LEAVES ? GPU_INFLATE_LEFT : GPU_INFLATE_FAILED;
+        else if (!goes_on(ctx, read, made))
+            break;
+        else if (status == Z_STREAM_END && read == in_len)
+            result = GPU_INFLATE_DONE;
+        else if (status == Z_STREAM_END)
+            CHECK_EQ(inflateReset(&z), Z_OK);
+    }
+    (void)inflateEnd(&z);
+    free(piece);
+    if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED)
+        *out_len = made;
+    return result;
+}
+
+enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                    uint8_t *out, size_t room, size_t *out_len,
+                                    gpu_inflate_goes_on *goes_on, void *ctx,
+                                    char error[GPU_ERROR_SIZE])
+{
+    const uint8_t *bytes = in;
+    uint8_t *unmasked = NULL;
+    enum gpu_inflate_result result;
+
+    CHECK(!is_program || is_saved);
+    CHECK(!atomic_exchange(&g->is_busy, true));
+    CHECK(is_on_gpu(out));
+    CHECK_EQ(g->device, device_of(out));
+    atomic_fetch_add(&zlib.calls, 1);
+    *out_len = 0;
+    if (zlib.in_call != NULL)
+        zlib.in_call();
+    if (is_on_gpu(in)) {
+        unmasked = unit_need(malloc(in_len));
+        mask(unmasked, in, in_len);
+        bytes = unmasked;
+    }
+    result = inflate_all(bytes, in_len, out, room, out_len, goes_on, ctx);
+    CHECK(!is_program || is_saved);
+    snprintf(error, GPU_ERROR_SIZE, "zlib is tired");
+    free(unmasked);
+    atomic_store(&g->is_busy, false);
+    return result;
+}
+
+/* --- No engine that compresses --- */
 
 int gpu_count(char error[GPU_ERROR_SIZE])
 {
@@ -199,19 +327,32 @@ static void be_good(void)
     told.result = GPU_WAIT_DONE;
     told.stream = NULL;
     atomic_store(&told.good_copies, 1L << 40);
+    atomic_store(&zlib.fate, WORKS);
+    atomic_store(&zlib.after, 0);
+    atomic_store(&zlib.cannot_open, false);
+    zlib.batch = 100000;
+    zlib.in_call = NULL;
+    atomic_store(&zlib.opens, 0);
+    atomic_store(&zlib.calls, 0);
+}
+
+static gzlzss *object_with(const gzlzss_options *o)
+{
+    gzlzss *z = NULL;
+
+    CHECK_EQ(gzlzss_new(&z, o), GZLZSS_OK);
+    return unit_need(z);
 }
 
 static gzlzss *object_of(int level, int threads, bool rsyncable)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
-    gzlzss *z = NULL;
 
     o.level = level;
     o.threads = threads;
     o.segment_size = SEGMENT;
     o.rsyncable = rsyncable;
-    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
-    return unit_need(z);
+    return object_with(&o);
 }
 
 static gzlzss *object(int threads, bool rsyncable)
@@ -223,6 +364,7 @@ static void free_object(gzlzss *z)
 {
     gzlzss_free(z);
     CHECK_EQ(atomic_load(&copiers), 0);
+    CHECK_EQ(atomic_load(&zlib.open), 0);
 }
 
 /* Moves bytes to a GPU's memory, or from there. */
@@ -255,13 +397,13 @@ static uint8_t *compressed(gzlzss *z, size_t len, size_t *out_len)
 
 static const size_t sizes[] = {0, 1, 1000, SEGMENT, 5 * SEGMENT + 1, 140 * SEGMENT + 1234};
 
-/* From either memory to either, by any number of threads, there and back. */
-static void test_memory(void)
+/* From either memory to either, by any number of threads, there and back: ways numbered from
+ * `first` to below `end`. */
+static void check_memory(int first, int end, int step)
 {
     struct CUstream_st *stream = (struct CUstream_st *)&told;
 
-    be_good();
-    for (int way = 0; way < 32; way++) {
+    for (int way = first; way < end; way += step) {
         const bool from_gpu = way % 2 != 0, to_gpu = way / 2 % 2 != 0;
         gzlzss *z = object_of(way < 16 ? 1 : GZLZSS_LEVEL_STORED, way / 4 % 2 != 0 ? 4 : 1,
                               way / 8 % 2 != 0);
@@ -328,6 +470,24 @@ static void test_memory(void)
         }
         free_object(z);
     }
+}
+
+/* GPUs decompress what is large enough, or leave it to the CPU after a while. */
+static void test_memory(void)
+{
+    be_good();
+    check_memory(0, 32, 1);
+    CHECK(atomic_load(&zlib.calls) > 0);
+}
+
+/* Two of the ways to a GPU's memory, from the host's. */
+static void test_memory_left(void)
+{
+    be_good();
+    atomic_store(&zlib.fate, LEAVES);
+    atomic_store(&zlib.after, 300000);
+    check_memory(2, 8, 4);
+    CHECK(atomic_load(&zlib.calls) > 0);
 }
 
 /* A pipe, and a thread that reads all of it. */
@@ -450,6 +610,7 @@ static void test_failing_copies(void)
         gzlzss_call call = GZLZSS_CALL_INIT;
 
         be_good();
+        atomic_store(&zlib.fate, LEAVES);
         mask(gpu_in(), input, input_size);
         atomic_store(&told.good_copies, good);
         len = packed_len;
@@ -532,6 +693,491 @@ static void test_damage(void)
     free_object(z);
 }
 
+/* --- Decompression by a GPU --- */
+
+/* A call's input, as a .gz in the host's memory and in that GPU's. */
+static uint8_t *packed;
+static size_t packed_len;
+
+/* Decompresses all, from a GPU's memory or the host's, to a GPU's. */
+static gzlzss_status unpack(gzlzss *z, bool from_gpu, size_t *len, gzlzss_call *call)
+{
+    memset(gpu_out(), 0, *len + 1);
+    return gzlzss_cuda_decompress(z, gpu_out(), len, from_gpu ? gpu_in() : packed, packed_len, NULL,
+                                  call);
+}
+
+/* The same, when all has to go well. */
+static void check_unpack(gzlzss *z, bool from_gpu)
+{
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    size_t len = input_size, wrong = 0;
+
+    CHECK_EQ(unpack(z, from_gpu, &len, &call), GZLZSS_OK);
+    CHECK_EQ(len, input_size);
+    CHECK_EQ(call.in_bytes, packed_len);
+    CHECK_EQ(call.out_bytes, input_size);
+    for (size_t i = 0; i < len; i++)
+        wrong += (gpu_out()[i] ^ MASK) != input[i];
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(gpu_out()[input_size], 0);
+}
+
+static void make_packed(void)
+{
+    gzlzss *z = object(2, false);
+
+    packed = compressed(z, input_size, &packed_len);
+    free_object(z);
+}
+
+static void get_ready(void)
+{
+    be_good();
+    mask(gpu_in(), packed, packed_len);
+}
+
+/* One engine for each device, opened when it is needed, and kept. */
+static void test_reuse(void)
+{
+    gzlzss *z = object(2, false);
+
+    get_ready();
+    CHECK_EQ(atomic_load(&zlib.open), 0);
+    for (int i = 0; i < 6; i++)
+        check_unpack(z, i % 2 != 0);
+    CHECK_EQ(atomic_load(&zlib.opens), 1);
+    CHECK_EQ(atomic_load(&zlib.calls), 6);
+    /* Nothing was copied. */
+    CHECK_EQ(atomic_load(&copiers), 0);
+    /* To the memory of the other device. */
+    for (int i = 0; i < 2; i++) {
+        size_t len = input_size;
+
+        CHECK_EQ(gzlzss_cuda_decompress(z, gpu_in(), &len, packed, packed_len, NULL, NULL),
+                 GZLZSS_OK);
+        CHECK_EQ(len, input_size);
+    }
+    CHECK_EQ(atomic_load(&zlib.opens), 2);
+    CHECK_EQ(atomic_load(&zlib.open), 2);
+    free_object(z);
+}
+
+/* Which calls go to a GPU. */
+static void test_choice(void)
+{
+    static const int numbers[] = {1, 3}, others[] = {0, 2};
+    const size_t little = 40000; /* less than 64 KiB, however it is compressed */
+
+    for (int i = 0; i < 7; i++) {
+        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        gzlzss *z;
+
+        o.threads = 1;
+        o.backend = i == 1 ? GZLZSS_CPU : GZLZSS_AUTO;
+        o.devices = i == 2 || i == 6 ? numbers : i == 3 ? others : NULL;
+        o.device_count = o.devices != NULL ? 2 : 0;
+        if (i == 6)
+            o.backend = GZLZSS_CPU;
+        if (i == 4)
+            o.level = GZLZSS_LEVEL_STORED;
+        o.rsyncable = i == 5;
+        z = object_with(&o);
+        get_ready();
+        check_unpack(z, true);
+        CHECK_EQ(atomic_load(&zlib.calls), i != 1 && i != 3 && i != 6);
+        free_object(z);
+    }
+
+    gzlzss *z = object(1, false);
+    size_t small_len, len = little;
+    uint8_t *small = compressed(z, little, &small_len);
+
+    get_ready();
+    CHECK_EQ(gzlzss_cuda_decompress(z, gpu_out(), &len, small, small_len, NULL, NULL), GZLZSS_OK);
+    CHECK_EQ(len, little);
+    CHECK_EQ(atomic_load(&zlib.opens), 0);
+    /* To the host's memory. */
+    len = input_size;
+    uint8_t *out = unit_need(malloc(input_size));
+    CHECK_EQ(gzlzss_cuda_decompress(z, out, &len, gpu_in(), packed_len, NULL, NULL), GZLZSS_OK);
+    CHECK_EQ(atomic_load(&zlib.opens), 0);
+    free(out);
+    free(small);
+    free_object(z);
+}
+
+/* A GPU that leaves data to the CPU, at once or later, is asked again the next time; one that fails
+ * is not; and one whose engine cannot be opened is after a while. */
+static void test_fallbacks(void)
+{
+    for (int way = 0; way < 8; way++) {
+        const enum fate fate = way % 2 == 0 ? LEAVES : FAILS;
+        const bool is_late = way / 2 % 2 != 0, from_gpu = way / 4 != 0;
+        gzlzss *z = object(3, false);
+        char why[GPU_ERROR_SIZE];
+
+        get_ready();
+        atomic_store(&zlib.fate, fate);
+        atomic_store(&zlib.after, is_late ? packed_len / 2 : 0);
+        for (int i = 0; i < 2; i++)
+            check_unpack(z, from_gpu);
+        CHECK_EQ(atomic_load(&zlib.opens), 1);
+        CHECK_EQ(atomic_load(&zlib.calls), fate == LEAVES ? 2 : 1);
+        CHECK_EQ(atomic_load(&zlib.open), fate == LEAVES);
+        gzlzss_no_gpu(z, why, sizeof(why));
+        CHECK(strcmp(why, fate == LEAVES ? "" : "zlib is tired") == 0);
+        atomic_store(&zlib.fate, WORKS);
+        check_unpack(z, from_gpu);
+        CHECK_EQ(atomic_load(&zlib.calls), fate == LEAVES ? 3 : 1);
+        free_object(z);
+    }
+
+    const struct timespec pause = {0, 1000000L * 250};
+    gzlzss *z = object(3, false);
+    char why[GPU_ERROR_SIZE];
+
+    get_ready();
+    atomic_store(&zlib.cannot_open, true);
+    check_unpack(z, true);
+    CHECK_EQ(atomic_load(&zlib.opens), 1);
+    gzlzss_no_gpu(z, why, sizeof(why));
+    CHECK(strcmp(why, "too little memory") == 0);
+    nanosleep(&pause, NULL);
+    check_unpack(z, true);
+    CHECK_EQ(atomic_load(&zlib.opens), 2);
+    CHECK_EQ(atomic_load(&zlib.calls), 0);
+    atomic_store(&zlib.cannot_open, false);
+    nanosleep(&pause, NULL);
+    check_unpack(z, true);
+    CHECK_EQ(atomic_load(&zlib.calls), 1);
+    free_object(z);
+}
+
+/* Too little room, damage, a cut, and bytes behind the members: what the CPU says. */
+static void test_verdicts(void)
+{
+    gzlzss *z = object(2, false);
+    uint8_t *bytes = unit_need(malloc(packed_len + 10));
+
+    memset(bytes + packed_len, 'x', 10);
+    for (int i = 0; i < 10; i++) {
+        const size_t room = i == 0 ? input_size - 1 : i == 1 ? input_size / 3 : input_size + 7;
+        const size_t in_len = i == 2   ? packed_len - 1
+                              : i == 3 ? packed_len / 2
+                              : i == 4 ? packed_len + 10
+                              : i == 5 ? packed_len + 1
+                                       : packed_len;
+        size_t len = room, expected_len = room, wrong = 0;
+        gzlzss_call call = GZLZSS_CALL_INIT, expected_call = GZLZSS_CALL_INIT;
+        uint8_t *out = unit_need(malloc(room));
+        gzlzss_status expected;
+
+        memcpy(bytes, packed, packed_len);
+        if (i == 6)
+            bytes[packed_len - 6] ^= 1; /* the CRC */
+        if (i == 7)
+            bytes[packed_len - 1] ^= 1; /* the length */
+        if (i == 8)
+            bytes[packed_len / 2] ^= 64;
+        if (i == 9)
+            bytes[0] = 'P';
+        get_ready();
+        mask(gpu_in(), bytes, in_len);
+        memset(gpu_out(), 0, input_size + 8);
+        expected = gzlzss_decompress(z, out, &expected_len, bytes, in_len, &expected_call);
+        CHECK(expected != GZLZSS_OK);
+        CHECK_EQ(gzlzss_cuda_decompress(z, gpu_out(), &len, gpu_in(), in_len, NULL, &call),
+                 expected);
+        CHECK_EQ(atomic_load(&zlib.calls), 1);
+        if (expected == GZLZSS_ERROR_ROOM || expected == GZLZSS_ERROR_TRAILING) {
+            CHECK_EQ(len, expected_len);
+            for (size_t k = 0; k < len; k++)
+                wrong += (gpu_out()[k] ^ MASK) != out[k];
+            CHECK_EQ(wrong, 0);
+        }
+        if (expected == GZLZSS_ERROR_TRAILING)
+            CHECK_EQ(call.in_bytes, expected_call.in_bytes);
+        CHECK_EQ(call.out_bytes, len);
+        CHECK_EQ(gpu_out()[room], 0);
+        free(out);
+    }
+    free(bytes);
+    free_object(z);
+}
+
+/* Several members, and one of another format. */
+static void test_formats(void)
+{
+    static const uint8_t lzw[] = {0x1f, 0x9d, 0x90, 0x61, 0xc4, 0x0c};
+    gzlzss *z = object(2, false);
+    const size_t many = 2 * packed_len;
+    size_t len = 2 * input_size, wrong = 0;
+    uint8_t *bytes = unit_need(calloc(many, 1));
+
+    memcpy(bytes, packed, packed_len);
+    memcpy(bytes + packed_len, packed, packed_len);
+    get_ready();
+    CHECK_EQ(gzlzss_cuda_decompress(z, memory, &len, bytes, many, NULL, NULL), GZLZSS_OK);
+    CHECK_EQ(len, 2 * input_size);
+    for (size_t i = 0; i < len; i++)
+        wrong += (memory[i] ^ MASK) != input[i % input_size];
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(atomic_load(&zlib.calls), 1);
+
+    /* compress(1)'s format, with codes of zeros behind. */
+    memset(bytes, 0, many);
+    memcpy(bytes, lzw, sizeof(lzw));
+    len = input_size;
+    size_t expected_len = input_size;
+    uint8_t *out = unit_need(malloc(input_size));
+    const gzlzss_status expected = gzlzss_decompress(z, out, &expected_len, bytes, 70000, NULL);
+    CHECK_EQ(gzlzss_cuda_decompress(z, gpu_out(), &len, bytes, 70000, NULL, NULL), expected);
+    CHECK_EQ(len, expected_len);
+    free(out);
+    free(bytes);
+    free_object(z);
+}
+
+/* What `progress` was told. */
+struct told_bytes {
+    uint64_t in, out;
+    long calls, stop_at; /* it says no at that call; 0: never */
+    bool went_back;
+};
+
+static int progress(void *ctx, uint64_t in, uint64_t out)
+{
+    struct told_bytes *t = ctx;
+
+    /* The program's own context is current. */
+    CHECK(!is_program || !is_saved);
+    t->went_back |= in < t->in || out < t->out;
+    t->in = in;
+    t->out = out;
+    return ++t->calls == t->stop_at;
+}
+
+/* `progress` hears of all batches, and the numbers never get smaller; it can end the call. */
+static void test_progress(void)
+{
+    gzlzss *z = object(2, false);
+
+    for (int i = 0; i < 4; i++) {
+        struct told_bytes t = {.stop_at = i == 1 ? 3 : i == 3 ? 9 : 0};
+        gzlzss_call call = GZLZSS_CALL_INIT;
+        size_t len = input_size;
+
+        get_ready();
+        if (i >= 2)
+            atomic_store(&zlib.fate, LEAVES);
+        atomic_store(&zlib.after, packed_len / 2);
+        zlib.batch = packed_len / 10;
+        call.progress = progress;
+        call.ctx = &t;
+        CHECK_EQ(unpack(z, i % 2 != 0, &len, &call),
+                 t.stop_at != 0 ? GZLZSS_ERROR_CANCELLED : GZLZSS_OK);
+        CHECK(t.calls >= 3);
+        CHECK(!t.went_back);
+        CHECK_EQ(call.out_bytes, len);
+        if (i == 1)
+            CHECK(t.calls == 3 && len == t.out && len < input_size && call.in_bytes == t.in);
+        if (t.stop_at == 0)
+            CHECK(len == input_size && t.out == input_size && call.in_bytes == packed_len);
+    }
+    free_object(z);
+}
+
+/* Calls from several threads take turns, and those that wait can be cancelled. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_inside, may_leave;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Lets a call stay in the engine until the gate opens. */
+static void stay(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.is_inside = true;
+    pthread_cond_broadcast(&gate.changed);
+    while (!gate.may_leave)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void wait_until_inside(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    while (!gate.is_inside)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void open_gate(bool is_open)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.may_leave = is_open;
+    gate.is_inside = false;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+struct caller {
+    pthread_t thread;
+    gzlzss *z;
+    uint8_t *out; /* memory of a GPU for `input` */
+    int rounds;
+    gzlzss_call call;
+    gzlzss_status status; /* the last round's */
+    size_t wrong;
+    atomic_bool has_ended;
+};
+
+static void *call_often(void *argument)
+{
+    struct caller *c = argument;
+
+    is_program = true;
+    for (int i = 0; i < c->rounds; i++) {
+        size_t len = input_size / 4;
+
+        c->status = gzlzss_cuda_decompress(c->z, c->out, &len, packed, packed_len, NULL, &c->call);
+        if (c->status == GZLZSS_OK)
+            for (size_t k = 0; k < len; k++)
+                c->wrong += (c->out[k] ^ MASK) != input[k];
+        CHECK(!is_saved);
+    }
+    atomic_store(&c->has_ended, true);
+    return NULL;
+}
+
+static void start(struct caller *c, gzlzss *z, int number, int rounds)
+{
+    *c = (struct caller){.z = z,
+                         .out = memory + (size_t)number * (input_size / 4 + 100),
+                         .rounds = rounds,
+                         .call = GZLZSS_CALL_INIT,
+                         .status = GZLZSS_ERROR_INTERNAL};
+    if (pthread_create(&c->thread, NULL, call_often, c) != 0)
+        abort();
+}
+
+static void test_threads(void)
+{
+    enum { CALLERS = 12 };
+    const size_t whole = packed_len;
+    struct caller callers[CALLERS];
+    gzlzss *z = object(2, false);
+
+    /* A smaller input, so that there is room for all outputs. */
+    uint8_t *const large = packed;
+    packed = compressed(z, input_size / 4, &packed_len);
+    CHECK(packed_len >= (size_t)64 << 10);
+    for (int way = 0; way < 4; way++) {
+        be_good();
+        if (way == 2)
+            atomic_store(&zlib.fate, LEAVES);
+        if (way == 3)
+            atomic_store(&zlib.fate, FAILS);
+        atomic_store(&zlib.cannot_open, way == 1);
+        for (int i = 0; i < CALLERS; i++)
+            start(&callers[i], z, i, UNIT_SANITIZED ? 2 : 5);
+        for (int i = 0; i < CALLERS; i++) {
+            pthread_join(callers[i].thread, NULL);
+            CHECK_EQ(callers[i].status, GZLZSS_OK);
+            CHECK_EQ(callers[i].wrong, 0);
+        }
+        free_object(z);
+        z = object(2, false);
+    }
+
+    /* Three calls on one device: one is in the engine, and one of two that wait is cancelled. */
+    be_good();
+    open_gate(false);
+    zlib.in_call = stay;
+    start(&callers[0], z, 0, 1);
+    wait_until_inside();
+    start(&callers[1], z, 1, 1);
+    start(&callers[2], z, 2, 1);
+    /* A call on the other device does not wait. */
+    while (!atomic_load(&callers[1].has_ended)) {
+        const struct timespec moment = {0, 1000000};
+
+        /* It may not have begun yet. */
+        gzlzss_cancel(z, &callers[1].call);
+        nanosleep(&moment, NULL);
+    }
+    pthread_join(callers[1].thread, NULL);
+    CHECK_EQ(callers[1].status, GZLZSS_ERROR_CANCELLED);
+    CHECK_EQ(atomic_load(&zlib.calls), 1);
+    CHECK(!atomic_load(&callers[0].has_ended) && !atomic_load(&callers[2].has_ended));
+    start(&callers[3], z, 8, 1);
+    while (atomic_load(&zlib.calls) < 2) {
+        const struct timespec moment = {0, 1000000};
+
+        nanosleep(&moment, NULL);
+    }
+    open_gate(true);
+    for (int i = 0; i < 4; i++) {
+        if (i == 1)
+            continue;
+        pthread_join(callers[i].thread, NULL);
+        CHECK_EQ(callers[i].status, GZLZSS_OK);
+        CHECK_EQ(callers[i].wrong, 0);
+    }
+    CHECK_EQ(atomic_load(&zlib.calls), 3);
+    CHECK_EQ(atomic_load(&zlib.opens), 2);
+
+    /* Both the call in the engine and the one that waits are cancelled. */
+    open_gate(false);
+    start(&callers[0], z, 0, 1);
+    wait_until_inside();
+    start(&callers[1], z, 1, 1);
+    while (!atomic_load(&callers[1].has_ended)) {
+        const struct timespec moment = {0, 1000000};
+
+        gzlzss_cancel(z, NULL);
+        nanosleep(&moment, NULL);
+    }
+    open_gate(true);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(callers[i].thread, NULL);
+        CHECK_EQ(callers[i].status, GZLZSS_ERROR_CANCELLED);
+    }
+    free_object(z);
+    free(packed);
+    packed = large;
+    packed_len = whole;
+}
+
+/* A child calls nothing of the GPU's. */
+static void test_fork(void)
+{
+    gzlzss *z = object(2, false);
+    int status = 0;
+    pid_t child;
+
+    get_ready();
+    check_unpack(z, true);
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        size_t len = input_size;
+        bool is_right;
+
+        /* Each function of gpu/ that looks would say no. */
+        is_program = false;
+        is_right = unpack(z, true, &len, NULL) == GZLZSS_ERROR_FORKED && len == 0;
+        gzlzss_free(z);
+        is_right &= atomic_load(&zlib.open) == 1 && atomic_load(&zlib.calls) == 1;
+        _exit(is_right ? 0 : 1);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ(status, 0);
+    free_object(z);
+}
+
 int main(void)
 {
     uint64_t state = 5;
@@ -541,11 +1187,22 @@ int main(void)
     fill_tokens(input, input_size, 60, 9, &state);
     memory_size = 4 * input_size;
     memory = unit_need(malloc(memory_size));
+    make_packed();
     RUN(test_memory);
+    RUN(test_memory_left);
     RUN(test_descriptors);
     RUN(test_waiting);
     RUN(test_failing_copies);
     RUN(test_damage);
+    RUN(test_reuse);
+    RUN(test_choice);
+    RUN(test_fallbacks);
+    RUN(test_verdicts);
+    RUN(test_formats);
+    RUN(test_progress);
+    RUN(test_threads);
+    RUN(test_fork);
+    free(packed);
     free(memory);
     free(input);
     return unit_done();

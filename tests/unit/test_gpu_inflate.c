@@ -131,7 +131,7 @@ static enum gpu_inflate_result inflate_bytes(struct gpu_inflate *g, const uint8_
     memset(out, 0xa5, room + GUARD);
     device_put(device_out, out, room + GUARD);
     device_put(device_in + shift, in, len);
-    result = gpu_inflate(g, device_in + shift, len, device_out, room, &out_len, error);
+    result = gpu_inflate(g, device_in + shift, len, device_out, room, &out_len, NULL, NULL, error);
     device_get(out, device_out, room + GUARD);
     if (result == GPU_INFLATE_DONE)
         CHECK(out_len == f->len && memcmp(out, f->data, f->len) == 0);
