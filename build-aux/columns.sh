@@ -1,16 +1,16 @@
 #!/bin/sh
 # columns.sh - checks that no line of code or comment has more than 100 columns
 #
-#   build-aux/columns.sh [DIR]    checks the tracked files in DIR, by default the tree of this script
+#   build-aux/columns.sh [DIR]    checks tracked files in DIR, by default this script's tree
 #
 # Prints file, line and width of each line that is longer, and fails if there is one.  A tab goes to
-# the next multiple of eight columns; a character of UTF-8 is one column.  Lines that cannot be broken
-# may be longer:
+# the next multiple of eight columns; a character of UTF-8 is one column.  Lines that cannot be
+# broken may be longer:
 #
 # - all lines of tests/data, which are recorded;
 # - in Bats files and in tests/compare.bash, code with a quotation mark: these strings are commands
 #   and messages that tests compare;
-# - a line whose last word passes column 100 and has at most 20 columns before it, as an address may.
+# - a line whose last word passes column 100 with at most 20 columns before it, as an address may.
 set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2
@@ -18,7 +18,7 @@ cd "${1-$(dirname "$0")/..}" || exit 2
 # Git accepts the tree even if another user owns it.
 # shellcheck disable=SC2016 # the program is awk's
 git -c safe.directory="$PWD" ls-files -- '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.bash' '*.bats' \
-    '*.m4' Makefile.am configure.ac bootstrap quickstart .ci/run ':!tests/data' |
+    Makefile.am configure.ac bootstrap quickstart .ci/run ':!tests/data' |
     LC_ALL=C xargs awk '
 BEGIN { quotation = "[\"\047]" }
 
