@@ -1,15 +1,28 @@
 /*
- * cpu.h - what the processor at hand can do
+ * cpu.h - which version of a function this processor runs
  *
- * HAVE_AVX2_PATH is defined where functions are compiled a second time, with AVX2_PATH, for
- * processors that have vectors of 32 bytes (AVX2) and shifts by any register (BMI2).
- * HAVE_AVX512_PATH is defined where there are functions, compiled with AVX512_PATH, for those that
- * have vectors of 64 bytes as well (AVX-512 F, BW, CD and VBMI): Intel's servers since Ice Lake,
- * and AMD's processors since Zen 4.  The tests build such files with PORTABLE, too, as for other
- * processors, and with WITHOUT_AVX512.
+ * A few loops are compiled in up to three versions, called paths:
+ *
+ *   - CPU_PORTABLE, in plain C, for every processor;
+ *   - CPU_AVX2, with AVX2_PATH, for x86-64 processors with vectors of 32 bytes (AVX2) and shifts by
+ *     any register (BMI2);
+ *   - CPU_AVX512, with AVX512_PATH, for processors that have vectors of 64 bytes as well (AVX-512
+ *     F, BW, CD and VBMI): Intel's servers since Ice Lake, and AMD's processors since Zen 4.
+ *
+ * All versions give the same results.  They are chosen in one way everywhere.  A module has a
+ * struct of function pointers and a constant array of CPU_PATHS such structs, indexed by path.
+ * When it makes an object, it stores in the object a pointer to the entry of cpu_path().  An entry
+ * may repeat the function of a lower path; the entry of a path that is not compiled stays empty, as
+ * cpu_path() never returns that path.  Each function does the work of many bytes (a block of
+ * positions, a chunk's sequences), so calls through the pointer are too rare to cost time.
+ *
+ * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined where the paths are compiled.  The tests compile
+ * such files again with PORTABLE, which leaves out both, and with WITHOUT_AVX512.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
+
+enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
 
 /* Keeps a function out of its caller, so that it has all registers. */
 #define NOINLINE __attribute__((noinline))
@@ -34,7 +47,7 @@
 #include <sys/platform/x86.h>
 #endif
 
-static inline bool cpu_has_avx2_path(void)
+static inline bool cpu_has_avx2(void)
 {
 #ifdef CPU_FEATURE_ACTIVE
     return CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI2);
@@ -44,9 +57,9 @@ static inline bool cpu_has_avx2_path(void)
 }
 
 #ifdef HAVE_AVX512_PATH
-static inline bool cpu_has_avx512_path(void)
+static inline bool cpu_has_avx512(void)
 {
-    if (!cpu_has_avx2_path())
+    if (!cpu_has_avx2())
         return false;
 #ifdef CPU_FEATURE_ACTIVE
     return CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&
@@ -58,5 +71,19 @@ static inline bool cpu_has_avx512_path(void)
 }
 #endif
 #endif
+
+/* The fastest compiled path that this processor can run. */
+static inline enum cpu_path cpu_path(void)
+{
+#ifdef HAVE_AVX512_PATH
+    if (cpu_has_avx512())
+        return CPU_AVX512;
+#endif
+#ifdef HAVE_AVX2_PATH
+    if (cpu_has_avx2())
+        return CPU_AVX2;
+#endif
+    return CPU_PORTABLE;
+}
 
 #endif

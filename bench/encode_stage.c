@@ -71,9 +71,9 @@ static void *need(void *p)
 }
 
 /* Matches the segment and keeps its sequences. Returns their number. */
-static size_t match(struct lz_matcher *m, const struct lz_level *level, struct segment *s)
+static size_t match(struct lz_matcher *m, struct segment *s)
 {
-    const struct lz_chunk *found = lz_match_segment(m, level, s->in, s->len);
+    const struct lz_chunk *found = lz_match_segment(m, s->in, s->len);
     size_t chunks = LZ_CHUNKS(s->len), count = 0;
     struct lz_sequence *next;
 
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++) {
         segments[i].in = in + i * segment_size;
         segments[i].len = i + 1 < count ? segment_size : len - i * segment_size;
-        sequences += match(m, level, &segments[i]);
+        sequences += match(m, &segments[i]);
     }
     lz_matcher_free(m);
 

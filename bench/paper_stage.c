@@ -70,7 +70,7 @@ int main(int argc, char **argv)
         const size_t left = len - at,
                      some = left < level.segment_default ? left : level.segment_default;
         const double begin = cpu_seconds();
-        const struct lz_chunk *chunks = lz_match_segment(m, &level, in + at, some);
+        const struct lz_chunk *chunks = lz_match_segment(m, in + at, some);
 
         seconds += cpu_seconds() - begin;
         for (size_t c = 0; c < LZ_CHUNKS(some); c++)

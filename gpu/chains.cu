@@ -43,7 +43,7 @@ struct alignas(16) found {
 };
 
 /* A chunk's scratch memory. The arrays are 16-byte aligned for copy_to_shared. */
-struct alignas(16) scratch {
+struct alignas(16) chains_scratch {
     found matches[LZ_CHUNK_SIZE];
     uint16_t links[LZ_CHUNK_SIZE];
     uint16_t long_links[LZ_CHUNK_SIZE];
@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct chains_scratch *s = (struct chains_scratch *)v.scratch + blockIdx.x;
     const uint32_t distinct = count_distinct(v, blockIdx.x);
 
     if (blockIdx.y < 2) {
@@ -85,7 +85,7 @@ struct search_limits {
 enum { DONE, FOLLOWING, COUNTING };
 
 /* One lane's search at one position; compare `follow` in lzss/chains.c. */
-struct search {
+struct chains_search {
     uint32_t pos;         /* NOWHERE: the lane has no position, and nothing to store */
     int32_t there;        /* the candidate's position; `pos` before the first */
     int32_t lowest;       /* the lowest position that a candidate may have */
@@ -103,8 +103,9 @@ struct search {
 
 /* Starts search s at pos, for a match of more than `length` and at most `longest` bytes. */
 template <typename Data>
-static __device__ __forceinline__ void
-begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longest, uint32_t nice)
+static __device__ __forceinline__ void begin_search(chains_search &s, Data data, uint32_t pos,
+                                                    uint32_t length, uint32_t longest,
+                                                    uint32_t nice)
 {
     s.pos = pos;
     s.there = (int32_t)pos;
@@ -134,8 +135,8 @@ begin_search(search &s, Data data, uint32_t pos, uint32_t length, uint32_t longe
  * longer match. count_on then compares from the first byte on. If the first bytes differ, the
  * candidate has only the same hash, and its match is no longer than the best one. */
 template <typename Data, typename Links>
-static __device__ __forceinline__ void follow(search &s, const gpu_chunk &c, Data data, Links links,
-                                              uint32_t depth)
+static __device__ __forceinline__ void follow(chains_search &s, const gpu_chunk &c, Data data,
+                                              Links links, uint32_t depth)
 {
     uint32_t last = 0;
 
@@ -172,7 +173,7 @@ static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, 
 
 /* Counts up to eight more equal bytes. If these are the last, rates the match. */
 template <typename Data>
-static __device__ __forceinline__ void count_on(search &s, Data data, uint32_t depth)
+static __device__ __forceinline__ void count_on(chains_search &s, Data data, uint32_t depth)
 {
     const uint32_t more = common_bytes8(data, s.pos + s.agreed, (uint32_t)s.there + s.agreed);
     uint32_t n;
@@ -231,7 +232,7 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
     uint32_t from = 0, until = 0; /* positions that the warp took and no lane has yet */
     bool more = true;
-    search s;
+    chains_search s;
 
     s.pos = NOWHERE;
     s.state = DONE;
@@ -302,7 +303,7 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
 
 /* If the search found nothing, and the link leads to a match of three bytes, adds that match. */
 template <typename Data>
-static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t link)
+static __device__ __forceinline__ void add_match3(chains_search &s, Data data, uint32_t link)
 {
     if (link != LINKS_NONE &&
         ((load32(data, s.pos - link) ^ load32(data, s.pos)) & 0xffffff) == 0) {
@@ -322,13 +323,13 @@ static __device__ __forceinline__ void add_match3(search &s, Data data, uint32_t
  * block of the device has space for; the rest stays in global memory.
  */
 template <bool DATA, bool LINKS>
-static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct scratch *s,
+static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct chains_scratch *s,
                                                     const search_limits &limits, uint32_t *next)
 {
     extern __shared__ uint4 shared[];
     const bool three = lz_wants_length3(s->distinct, limits.max_distance3);
     /* If there is no history, no search reads the links of the chunk before. */
-    const struct scratch *before = c.history > 0 ? s - 1 : s;
+    const struct chains_scratch *before = c.history > 0 ? s - 1 : s;
     uint16_t *row = (uint16_t *)(shared + SHARED_DATA / sizeof(uint4));
 
     const auto data = [&] {
@@ -357,10 +358,10 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
         __syncthreads();
         search_all(
             c, data, links, limits.long_depth, &next[0],
-            [&](search &l, uint32_t pos) {
+            [&](chains_search &l, uint32_t pos) {
                 begin_search(l, data, pos, LZ_LONG - 1, longest_at(c, pos), limits.nice);
             },
-            [&](const search &l) { s->matches[l.pos - c.history] = l.best; });
+            [&](const chains_search &l) { s->matches[l.pos - c.history] = l.best; });
         __syncthreads();
     }
     const auto links = at_hand(s->links, before->links);
@@ -368,7 +369,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
     __syncthreads();
     search_all(
         c, data, links, limits.depth, &next[1],
-        [&](search &l, uint32_t pos) {
+        [&](chains_search &l, uint32_t pos) {
             uint32_t longest = longest_at(c, pos);
 
             if (limits.long_depth > 0) {
@@ -379,7 +380,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct s
             }
             begin_search(l, data, pos, LZ_MIN_MATCH, longest, limits.nice);
         },
-        [&](search &l) {
+        [&](chains_search &l) {
             found *const to = &s->matches[l.pos - c.history];
 
             if (three && l.best.quarter == 0 && l.max >= LZ_MIN_MATCH)
@@ -395,7 +396,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     __shared__ uint32_t next[2];
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     const gpu_chunk whole = {c.data, LZ_WINDOW_SIZE, LZ_WINDOW_SIZE + LZ_CHUNK_SIZE};
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct chains_scratch *s = (struct chains_scratch *)v.scratch + blockIdx.x;
 
     /* Nearly all chunks are whole, and come after whole ones. nvcc makes faster code for them if it
      * knows these numbers: 6 % at level 6, 8 % at level 9. */
@@ -412,7 +413,7 @@ static __global__ void __launch_bounds__(WARP)
     const uint32_t lane = threadIdx.x;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
-    const struct scratch *s = (const struct scratch *)v.scratch + blockIdx.x;
+    const struct chains_scratch *s = (const struct chains_scratch *)v.scratch + blockIdx.x;
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     const uint32_t least = lz_least_length(s->distinct, depth);
     uint32_t pos = 0;
@@ -475,7 +476,7 @@ static __global__ void __launch_bounds__(WARP)
 static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
-    return sizeof(struct scratch);
+    return sizeof(struct chains_scratch);
 }
 
 /* Queues the search kernel that uses as much of the device's shared memory as possible. */

@@ -157,8 +157,7 @@ const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned inde
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 
-/* - Copies from and to a GPU's memory
- *   ------------------------------------------------------------ */
+/* --- Copies from and to a GPU's memory -------------------------------------------------------- */
 
 /* Copies between a device's memory and host memory, or another device's. A copier has a CUDA stream
  * of its own, so its copies wait for no other work on the device. */
@@ -175,8 +174,7 @@ void gpu_free_copier(struct gpu_copier *c);
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE]);
 
-/* - Pointers and streams of the calling program
- *   -------------------------------------------------- */
+/* --- Pointers and streams of the calling program ---------------------------------------------- */
 
 /*
  * The functions below run in the calling program's threads. Such a thread may have a current CUDA

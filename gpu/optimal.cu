@@ -52,7 +52,7 @@ static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");
 #define UNITS LZ_UNITS_A_CHUNK
 
 /* A chunk's scratch memory. */
-struct scratch {
+struct optimal_scratch {
     uint32_t matches[LZ_MAX_MATCHES][LZ_CHUNK_SIZE];
     uint16_t links3[LZ_CHUNK_SIZE], links4[LZ_CHUNK_SIZE], links7[LZ_CHUNK_SIZE],
         links12[LZ_CHUNK_SIZE];
@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
 
     if (blockIdx.y < 2) {
         make_links<4>(s->links4, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 }
 
 /* A position's list while it grows; compare lzss/optimal.c. */
-struct list {
+struct optimal_list {
     uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
     uint32_t count;
     uint32_t best;
@@ -114,7 +114,7 @@ struct list {
     bool ended;
 };
 
-static __device__ __forceinline__ void add(list &l, uint32_t length, uint32_t distance)
+static __device__ __forceinline__ void add(optimal_list &l, uint32_t length, uint32_t distance)
 {
     if (l.count == LZ_MAX_MATCHES)
         l.count--;
@@ -150,9 +150,9 @@ static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, ui
 }
 
 template <unsigned BYTES>
-static __device__ __forceinline__ void gather(list &l, const gpu_chunk &c, const gpu_links &links,
-                                              uint32_t pos, uint32_t max, uint32_t depth,
-                                              uint32_t enough)
+static __device__ __forceinline__ void gather(optimal_list &l, const gpu_chunk &c,
+                                              const gpu_links &links, uint32_t pos, uint32_t max,
+                                              uint32_t depth, uint32_t enough)
 {
     const uint32_t first = load32(c.data, pos);
     uint32_t last = load32(c.data, pos + l.best - 3);
@@ -188,9 +188,9 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
                   uint32_t nice)
 {
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     /* If there is no history, no search reads the links of the chunk before. */
-    const struct scratch *before = c.history > 0 ? s - 1 : s;
+    const struct optimal_scratch *before = c.history > 0 ? s - 1 : s;
     const gpu_links links3 = {s->links3, before->links3};
     const gpu_links links4 = {s->links4, before->links4};
     const gpu_links links7 = {s->links7, before->links7};
@@ -199,7 +199,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     for (uint32_t pos = c.history + threadIdx.x; pos < c.end; pos += GATHER_THREADS) {
         const uint32_t max = min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
         const uint32_t enough = min(nice, max);
-        list l = {&s->matches[0][pos - c.history], 0, LZ_MIN_MATCH, 0, false};
+        optimal_list l = {&s->matches[0][pos - c.history], 0, LZ_MIN_MATCH, 0, false};
         uint32_t distance = 0;
 
         for (uint32_t i = max >= LZ_MIN_MATCH ? LZ_OPTIMAL_DEPTH3 : 0; i > 0; i--) {
@@ -322,7 +322,7 @@ static __device__ void clear_tally(tally &t)
 }
 
 /* Stores the counts and sizes of the units for the split of `pass`. */
-static __device__ void store_tally(struct scratch *s, const tally &t, uint32_t pass)
+static __device__ void store_tally(struct optimal_scratch *s, const tally &t, uint32_t pass)
 {
     __syncwarp();
     for (uint32_t unit = 0; unit < UNITS; unit++) {
@@ -340,7 +340,7 @@ static __device__ void store_tally(struct scratch *s, const tally &t, uint32_t p
 /* --- The first parse --- */
 
 /* Returns a position's longest match, packed; 0 if it has none. */
-static __device__ __forceinline__ uint32_t longest_of(const struct scratch *s, uint32_t pos,
+static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t pos,
                                                       uint32_t size)
 {
     uint32_t count = pos < size ? s->matches_count[pos] : 0;
@@ -349,7 +349,7 @@ static __device__ __forceinline__ uint32_t longest_of(const struct scratch *s, u
 }
 
 /* Empties the lists of the positions inside a match of `nice` bytes. */
-static __device__ void skip_within(struct scratch *s, uint32_t size, uint32_t nice)
+static __device__ void skip_within(struct optimal_scratch *s, uint32_t size, uint32_t nice)
 {
     uint32_t until = 0;
 
@@ -380,7 +380,7 @@ static __global__ void __launch_bounds__(WARP)
     __shared__ tally t;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
     pending p = {0, 0, 0};
     /* The match in hand, packed, which the next position's may replace; pos is where it starts. */
@@ -430,13 +430,13 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
 {
     const uint32_t first = blockIdx.x;
     const uint32_t chunks = gpu_chunk_span(v, first).group;
-    struct scratch *scratch = (struct scratch *)v.scratch;
+    struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch;
     uint32_t open[SYMBOLS_A_LANE] = {0};
     uint32_t block = 0;
     uint64_t open_size = 0;
 
     for (uint32_t i = 0; i < chunks * UNITS; i++) {
-        struct scratch *s = &scratch[first + i / UNITS];
+        struct optimal_scratch *s = &scratch[first + i / UNITS];
         const uint32_t unit = i % UNITS;
         const gpu_span span = gpu_chunk_span(v, first + i / UNITS);
         uint32_t own[SYMBOLS_A_LANE], both[SYMBOLS_A_LANE];
@@ -509,7 +509,7 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 
 /* Finds the steps of the 32 positions from `group` on. next: the cost from the first position after
  * them to the chunk's end. Returns the cost from `group`. */
-static __device__ uint32_t find_steps(path_memory &m, struct scratch *s, const uint8_t *in,
+static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s, const uint8_t *in,
                                       uint32_t group, uint32_t size, uint32_t next)
 {
     const uint32_t lane = threadIdx.x;
@@ -571,8 +571,8 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     __shared__ path_memory m;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
-    struct scratch *scratch = (struct scratch *)v.scratch;
-    struct scratch *s = scratch + blockIdx.x;
+    struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch;
+    struct optimal_scratch *s = scratch + blockIdx.x;
     uint32_t next = 0, block = UINT32_MAX;
 
     for (uint32_t i = threadIdx.x; i < RING; i += WARP)
@@ -596,7 +596,7 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     const uint32_t lane = threadIdx.x;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
-    struct scratch *s = (struct scratch *)v.scratch + blockIdx.x;
+    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     pending p = {0, 0, 0};
     uint32_t pos = 0;
@@ -646,7 +646,7 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
 static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
-    return sizeof(struct scratch);
+    return sizeof(struct optimal_scratch);
 }
 
 static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,

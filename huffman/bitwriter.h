@@ -1,10 +1,11 @@
 /*
- * bitwriter.h - bits to bytes, least significant first (RFC 1951, section 3.1.1)
+ * bitwriter.h - bits to bytes, least significant bit first (RFC 1951, section 3.1.1)
  *
- * Bits gather in a 64-bit word.  A flush stores the whole word and keeps the bits of the last,
- * unfinished byte, so at most 7 are pending after it and BITWRITER_ROOM more can be put before the
- * next one is due.  There are no branches; the price is that up to 8 bytes past the last one
- * written are overwritten, which the caller's buffer must have room for.
+ * Bits gather in a 64-bit word.  A flush stores the whole word, and keeps the bits of the last,
+ * unfinished byte.  So at most 7 bits are pending after a flush, and BITWRITER_ROOM more can be put
+ * before the next one.  There are no branches, so none is predicted wrong.  The price is that a
+ * flush overwrites up to BITWRITER_SLACK bytes after the last byte that it writes; the caller's
+ * buffer must have room for them.
  */
 #ifndef GZLZSS_BITWRITER_H
 #define GZLZSS_BITWRITER_H
@@ -14,13 +15,16 @@
 
 #include "base/bytes.h"
 
+/* The most bits that can be put between two flushes. */
 #define BITWRITER_ROOM 56
+
+/* The bytes after the last one that a flush may overwrite. */
 #define BITWRITER_SLACK 8
 
 struct bitwriter {
     uint8_t *next;  /* where the next whole byte goes */
-    uint64_t bits;  /* pending bits, the first lowest; the rest is 0 */
-    unsigned count; /* how many are pending */
+    uint64_t bits;  /* the pending bits, the first one lowest; all others are 0 */
+    unsigned count; /* the number of pending bits */
 };
 
 /* Adds the low `count` bits of `value`, whose other bits are 0. */
@@ -30,7 +34,7 @@ static inline void bits_put(struct bitwriter *w, uint64_t value, unsigned count)
     w->count += count;
 }
 
-/* Writes the whole bytes that are pending. */
+/* Writes the whole bytes among the pending bits. */
 static inline void bits_flush(struct bitwriter *w)
 {
     store64(w->next, w->bits);
@@ -39,10 +43,10 @@ static inline void bits_flush(struct bitwriter *w)
     w->count &= 7;
 }
 
-/* Flushes, filling the last byte up with zero bits. */
+/* Fills the last byte up with zero bits, and flushes. */
 static inline void bits_align(struct bitwriter *w)
 {
-    /* First what is pending, so that no more than one byte is left to be filled up. */
+    /* Flush first, so that at most one byte is left to fill up. */
     bits_flush(w);
     w->count = (w->count + 7) & ~7u;
     bits_flush(w);

@@ -1,9 +1,11 @@
 /*
  * count.c - checks matches and counts symbols (count.h)
  *
- * Every match is compared with the input, without a branch on the outcome: differences gather in a
- * register until the part's end.  Literals are copied to one place first, and counted in a loop of
- * their own.
+ * Each match is compared with the input.  No branch depends on the outcome of a comparison, so that
+ * none is predicted wrong: the bits that differ gather in a register, which is looked at once, at
+ * the part's end.  Most matches have at most COMPARED bytes, and one masked comparison does for
+ * them.  Literals are copied to one place first, and then counted in a loop of their own, eight
+ * from one load.
  */
 #include "config.h"
 
@@ -14,16 +16,17 @@
 
 _Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
 
-/* Bytes compared side by side, with whatever vector registers there are. */
+/* Bytes that are compared at once; the compiler uses the vector registers that there are. */
 typedef uint64_t vector16 __attribute__((vector_size(16)));
 typedef uint64_t vector32 __attribute__((vector_size(32)));
 
-/* Of all that was compared, where something differed: 0 if nothing did. */
+/* The bits that differed in any comparison; all 0 if all bytes were equal. */
 struct difference {
-    vector16 halves;
-    vector32 whole; /* what was compared 32 bytes at a time */
+    vector16 halves; /* from comparisons of 16 bytes */
+    vector32 whole;  /* from comparisons of 32 bytes */
 };
 
+/* Compares the bits of a[0..16) and b[0..16) for which mask[0..16) has ones. */
 LOOP void compare16(struct difference *d, const uint8_t *a, const uint8_t *b, const uint8_t *mask)
 {
     vector16 va, vb, vmask;
@@ -34,7 +37,7 @@ LOOP void compare16(struct difference *d, const uint8_t *a, const uint8_t *b, co
     d->halves |= (va ^ vb) & vmask;
 }
 
-/* Compares the bytes of a[0..32) and b[0..32) for which mask[0..32) has ones. */
+/* Compares the bits of a[0..32) and b[0..32) for which mask[0..32) has ones. */
 LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, const uint8_t *mask,
                   bool avx2)
 {
@@ -52,22 +55,23 @@ LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, cons
     }
 }
 
+/* Bytes of a comparison. */
 #define COMPARED 32
 
-/* For COMPARED - n on: n bytes of ones, then zeros. */
+/* From entry COMPARED - n on, there are n bytes of ones, and then zeros. */
 #define ONES 255, 255, 255, 255, 255, 255, 255, 255
 static const uint8_t compare_masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
 #undef ONES
 
-/* Compares `length` bytes (3 to LZ_MAX_MATCH); up to COMPARED - 1 bytes after them must be
- * readable.  Few matches are longer than COMPARED: for the others, there is no branch that could be
- * predicted wrong. */
+/* Compares a[0..length) with b[0..length), length being 3 to LZ_MAX_MATCH.  COMPARED - 1 bytes
+ * after them must be readable.  Few matches are longer than COMPARED, so the loop's branch is
+ * predicted well. */
 LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b, size_t length,
                         bool avx2)
 {
     compare(d, a, b, compare_masks + COMPARED - (length < COMPARED ? length : COMPARED), avx2);
     while (length > COMPARED) {
-        /* The last step compares some bytes a second time, so that it needs no mask. */
+        /* The last step compares some bytes a second time, and so needs no mask. */
         size_t step = length < 2 * COMPARED ? length - COMPARED : COMPARED;
 
         length -= step;
@@ -77,14 +81,14 @@ LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b
     }
 }
 
-/* Whether all that was compared was equal. */
+/* Whether all compared bytes were equal. */
 LOOP bool all_equal(const struct difference *d)
 {
     return (d->halves[0] | d->halves[1] | d->whole[0] | d->whole[1] | d->whole[2] | d->whole[3]) ==
            0;
 }
 
-/* Adds in[0..n) to the counts of the part. */
+/* Adds the literals in[0..n) to the part's counts. */
 static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
 {
     size_t i = 0;
@@ -99,7 +103,7 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
         e->literals[i & 3][in[i]]++;
 }
 
-/* Makes a part's counts of literals and the extra bits. */
+/* Sets the part's counts of literals and of the end of the block, and its extra bits. */
 static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
 {
     for (unsigned i = 0; i < 256; i++)
@@ -112,11 +116,7 @@ static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
         counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
 }
 
-/*
- * Checks and counts sequences that start at in[pos], in a chunk that ends at chunk_end: at most
- * `count`, and none that starts at `enough` or later.  Returns where they end, and their number in
- * *counted; or 0 if one is not a match.
- */
+/* huff_count_portable and huff_count_avx2: the latter with avx2 = true, for vectors of 32 bytes. */
 LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
                        size_t enough, const struct lz_sequence *sequences, uint32_t count,
                        uint32_t *counted, struct huff_counts *counts, bool avx2)
@@ -148,20 +148,27 @@ LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, si
     return all_equal(&d) ? pos : 0;
 }
 
+NOINLINE size_t huff_count_portable(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                    size_t chunk_end, size_t enough,
+                                    const struct lz_sequence *sequences, uint32_t count,
+                                    uint32_t *counted, struct huff_counts *counts)
+{
+    return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, false);
+}
+
 #ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE static size_t count_sequences_avx2(struct huff_encoder *e, const uint8_t *in,
-                                                      size_t pos, size_t chunk_end, size_t enough,
-                                                      const struct lz_sequence *sequences,
-                                                      uint32_t count, uint32_t *counted,
-                                                      struct huff_counts *counts)
+AVX2_PATH NOINLINE size_t huff_count_avx2(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                          size_t chunk_end, size_t enough,
+                                          const struct lz_sequence *sequences, uint32_t count,
+                                          uint32_t *counted, struct huff_counts *counts)
 {
     return count_loop(e, in, pos, chunk_end, enough, sequences, count, counted, counts, true);
 }
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* As count_loop, but stops where huff_lanes_locate does.  If it counts none, it returns pos, be
- * that 0. */
+/* As count_loop, but stops where huff_lanes_locate stops.  If it counts no sequence, it returns
+ * pos, even if that is 0. */
 AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
                                                size_t pos, size_t chunk_end, size_t enough,
                                                const struct lz_sequence *sequences, uint32_t count,
@@ -201,33 +208,22 @@ AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uin
     count_literals(e, e->text, (size_t)(text - e->text));
     return all_equal(&d) ? pos : 0;
 }
-#endif
 
-NOINLINE static size_t count_sequences(struct huff_encoder *e, const uint8_t *in, size_t pos,
-                                       size_t chunk_end, size_t enough,
-                                       const struct lz_sequence *sequences, uint32_t count,
-                                       uint32_t *counted, struct huff_counts *counts)
+size_t huff_count_avx512(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
+                         size_t enough, const struct lz_sequence *sequences, uint32_t count,
+                         uint32_t *counted, struct huff_counts *counts)
 {
-    uint32_t before = 0;
+    uint32_t by_lanes;
 
-#ifdef HAVE_AVX512_PATH
-    if (e->avx512) {
-        pos = count_lanes(e, in, pos, chunk_end, enough, sequences, count, &before, counts);
-        if (before > 0 && pos == 0)
-            return 0;
-    }
-#endif
-#ifdef HAVE_AVX2_PATH
-    if (e->avx2)
-        pos = count_sequences_avx2(e, in, pos, chunk_end, enough, sequences + before,
-                                   count - before, counted, counts);
-    else
-#endif
-        pos = count_loop(e, in, pos, chunk_end, enough, sequences + before, count - before, counted,
-                         counts, false);
-    *counted += before;
+    pos = count_lanes(e, in, pos, chunk_end, enough, sequences, count, &by_lanes, counts);
+    if (by_lanes > 0 && pos == 0)
+        return 0;
+    pos = huff_count_avx2(e, in, pos, chunk_end, enough, sequences + by_lanes, count - by_lanes,
+                          counted, counts);
+    *counted += by_lanes;
     return pos;
 }
+#endif
 
 bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
                      const struct lz_chunk *chunks, size_t split, struct huff_place *at,
@@ -241,9 +237,9 @@ bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
     if (at->sequence < chunk->count) {
         uint32_t counted;
 
-        at->byte = count_sequences(e, in, at->byte, chunk_end, at->byte + split,
-                                   chunk->sequences + at->sequence, chunk->count - at->sequence,
-                                   &counted, counts);
+        at->byte = e->functions->count(e, in, at->byte, chunk_end, at->byte + split,
+                                       chunk->sequences + at->sequence, chunk->count - at->sequence,
+                                       &counted, counts);
         if (at->byte == 0)
             return false;
         at->sequence += counted;

@@ -7,9 +7,16 @@
 #include "huffman/state.h"
 
 /*
- * Checks the matches of the part that starts at *at, and counts the part's symbols.  A part is as
- * many sequences as give `split` bytes, or the rest of the chunk.  Moves *at to the part's end.
- * False if a sequence is not a match.
+ * Checks and counts sequences that start at in[pos], in a chunk that ends at in[chunk_end]: at most
+ * `count` of them, and none that starts at in[enough] or later.  Returns the place after the last
+ * one, and the number of sequences in *counted.  Returns 0 if one of them is not a match.
+ */
+huff_count_function huff_count_portable, huff_count_avx2, huff_count_avx512;
+
+/*
+ * Checks the matches of the part that starts at *at, and counts its symbols.  A part ends after the
+ * sequence with which it has `split` bytes or more, or else at the chunk's end.  Moves *at to the
+ * part's end.  Returns false if a sequence is not a match.
  */
 bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,
                      const struct lz_chunk *chunks, size_t split, struct huff_place *at,

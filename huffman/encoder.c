@@ -1,14 +1,14 @@
 /*
- * encoder.c - a segment's sequences in, DEFLATE blocks out
+ * encoder.c - turns a segment's sequences into DEFLATE blocks
  *
- * The segment goes through part by part; a part is a chunk, or some of a chunk's sequences.
- * count.c compares a part's matches with the input and counts its symbols.  plan.c estimates from
- * the counts what the part would take as a block.  One block is kept open.  If the block and the
- * part take less together than apart, the part joins the block; else the block is written, and the
- * part starts the next one.  So parts share a Huffman code as long as that costs less than another
- * header.
+ * A block's Huffman codes fit its data better the less data it has, but each block costs a header.
+ * So the encoder goes through the segment part by part; a part is a chunk, or some of a chunk's
+ * sequences.  count.c compares the part's matches with the input and counts its symbols.  plan.c
+ * estimates from the counts how many bits the part would take as a block.  One block is kept open:
+ * if block and part take no more bits together than apart, the part joins the block; otherwise the
+ * block is written, and the part opens the next one.
  *
- * When a block is written, plan.c chooses the shortest of DEFLATE's three forms, by their exact
+ * When a block is written, plan.c chooses the shortest of DEFLATE's three forms by their exact
  * sizes, and write.c writes it.
  */
 #include "config.h"
@@ -23,9 +23,10 @@
 #include "huffman/state.h"
 #include "huffman/write.h"
 
-/* Fills the tables a symbol at a time, whose lengths, or distances, are neighbours: a new process does so in
- * less time than length by length.  Symbol 284's extra bits reach the length of 285, which is filled after it.
- * What of distance_symbols stands for no distance (0, 257, 258) stays as it is. */
+/* Fills the tables of symbols, one symbol at a time: the lengths or distances of a symbol are
+ * adjacent, which saves a new process time.  Symbol 284's extra bits reach to length 285's entry,
+ * which is filled after it.  Entries of distance_symbols that stand for no distance (0, 257 and
+ * 258) are not set. */
 static void fill_symbols(struct huff_encoder *e)
 {
     for (unsigned symbol = DEFLATE_FIRST_LENGTH; symbol < DEFLATE_LITLEN_SYMBOLS; symbol++)
@@ -43,18 +44,23 @@ static void fill_symbols(struct huff_encoder *e)
     }
 }
 
+static const struct huff_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {huff_count_portable, huff_write_portable, huff_estimate_portable},
+#ifdef HAVE_AVX2_PATH
+    [CPU_AVX2] = {huff_count_avx2, huff_write_avx2, huff_estimate_avx2},
+#endif
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {huff_count_avx512, huff_write_avx512, huff_estimate_avx2},
+#endif
+};
+
 struct huff_encoder *huff_encoder_new(void)
 {
     struct huff_encoder *e = aligned_alloc(_Alignof(struct huff_encoder), sizeof(*e));
 
     if (e == NULL)
         return NULL;
-#ifdef HAVE_AVX2_PATH
-    e->avx2 = cpu_has_avx2_path();
-#endif
-#ifdef HAVE_AVX512_PATH
-    e->avx512 = cpu_has_avx512_path();
-#endif
+    e->functions = &functions[cpu_path()];
     fill_symbols(e);
     return e;
 }
@@ -66,9 +72,10 @@ void huff_encoder_free(struct huff_encoder *e)
 
 size_t huff_bound(size_t len)
 {
-    /* No block takes more than it would stored: its bytes, and for every 65535 of them begun a
-     * header of at most 5 bytes, padding included.  A block has at least one part for each such
-     * header, and a part has HUFF_SPLIT_MIN bytes unless it is its chunk's last. */
+    /* No block takes more bytes than stored blocks would: its bytes, and a header of at most 5
+     * bytes, with padding, for each 65535 bytes or less.  A block has at least one part for each
+     * such header, and each part has HUFF_SPLIT_MIN bytes or more unless it is its chunk's last
+     * one. */
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 2 * 5 + 2 * BITWRITER_SLACK;
 }
 
@@ -80,7 +87,7 @@ static void end_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t
     huff_write_block(e, w, in, len, chunks, b, final);
 }
 
-/* Encodes the segment from `at`, the start of a chunk, to its end. */
+/* Encodes the segment in[0..len) from `at`, the start of a chunk, to its end. */
 static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
                    const struct lz_chunk *chunks, struct huff_place at, size_t split,
                    enum huff_end end, uint8_t *out, size_t *out_len)
@@ -94,12 +101,12 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
         if (!huff_count_part(e, in, len, chunks, split, &at, &next->counts))
             return false;
         next->end = at;
-        huff_estimate(e, next);
+        e->functions->estimate(next);
         if (open != NULL) {
             struct huff_block *closed = open;
 
             huff_join(open, next, both);
-            huff_estimate(e, both);
+            e->functions->estimate(both);
             if (both->bits <= open->bits + next->bits) {
                 open = both;
                 both = closed;
@@ -116,7 +123,7 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
     if (open != NULL) {
         end_block(e, &w, in, len, chunks, open, end == HUFF_LAST);
     } else if (end == HUFF_LAST) {
-        /* An empty file: a fixed block that ends at once. */
+        /* An empty file becomes a fixed block with nothing but its end. */
         bits_put(&w, 1 | DEFLATE_FIXED << 1, 3);
         bits_put(&w, 0, 7);
     }

@@ -1,14 +1,17 @@
 /*
- * header.c - the header of a dynamic block
+ * header.c - plans and writes the header of a dynamic block (header.h)
  *
- * A run of equal code lengths can be said in several ways: symbol 16 repeats the length before it 3
- * to 6 times, 17 and 18 say 3 to 10 and 11 to 138 zeros, and every length can be said by itself.
- * Which way is shortest depends on how long the symbols' own codes are, and these on how often each
- * is used.  So: start from a plausible guess of the code, choose the cheapest way to say each run
- * under it, make the best code for those choices, and once more with that code.  The choice for a
- * run is exact: its cost depends only on how many of each symbol are used, and few combinations are
- * worth trying.  (Of these: that 16 can repeat zeros too is not used, since 17 and 18 say more
- * zeros in about as many bits.)
+ * A run of equal code lengths can be coded in several ways.  Symbol 16 of the precode repeats the
+ * previous length 3 to 6 times; 17 and 18 stand for 3 to 10 and for 11 to 138 zeros; and each
+ * length has a symbol of its own.  The shortest way depends on the lengths of these symbols' codes,
+ * and these depend on how often each symbol is used.
+ *
+ * So the plan starts from a guess of the codes' lengths, codes each run in the cheapest way under
+ * it, and makes the best code for the symbols used; and then does so again with that code's
+ * lengths.  The better of the two results is used.  Under given costs, the way chosen for a run is
+ * the cheapest: its cost depends only on how often each symbol is used, and few combinations are
+ * worth trying.  (Symbol 16 could repeat zeros, too.  It is not used for that, as 17 and 18 stand
+ * for more zeros in about as many bits.)
  */
 #include "config.h"
 
@@ -17,8 +20,10 @@
 
 #include "huffman/header.h"
 
+/* Symbols of the precode. */
 enum { REPEAT = 16, ZEROS_SHORT = 17, ZEROS_LONG = 18 };
 
+/* The extra bits of the precode's symbols. */
 static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
     [REPEAT] = 2, [ZEROS_SHORT] = 3, [ZEROS_LONG] = 7};
 
@@ -26,17 +31,17 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
 static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                                11, 4,  12, 3, 13, 2, 14, 1, 15};
 
-/* How a run of equal lengths is said: `longest` times 18, then `shorter` times 17 or, if the run is
- * not one of zeros, 16, for `covered` lengths in all; the others each by itself.  These come before
- * 18 and 17, but after 16. */
-struct split {
+/* How a run of equal lengths is coded: as `longest` symbols 18, and `shorter` symbols 17, or 16 if
+ * the lengths are not zeros.  These stand for `covered` lengths together.  Each other length is
+ * coded by its own symbol; these symbols come before 18 and 17, but after 16. */
+struct run_split {
     unsigned longest, shorter, covered;
 };
 
-/* The cheapest way to say `run` zeros when symbol s costs cost[s] bits, extra bits included. */
-static struct split split_zeros(unsigned run, const uint8_t *cost)
+/* The cheapest way to code `run` zeros if symbol s costs cost[s] bits with its extra bits. */
+static struct run_split split_zeros(unsigned run, const uint8_t *cost)
 {
-    struct split best = {0, 0, 0};
+    struct run_split best = {0, 0, 0};
     unsigned least = run * cost[0];
     const unsigned most_long = (run + 137) / 138;
 
@@ -44,7 +49,7 @@ static struct split split_zeros(unsigned run, const uint8_t *cost)
     if (run < 3)
         return best;
     if (run <= 10)
-        return cost[ZEROS_SHORT] < least ? (struct split){0, 1, run} : best;
+        return cost[ZEROS_SHORT] < least ? (struct run_split){0, 1, run} : best;
     for (unsigned n_long = 0; n_long <= most_long; n_long++) {
         for (unsigned n_short = n_long == 0; n_short <= 3; n_short++) {
             unsigned most = 138 * n_long + 10 * n_short;
@@ -53,7 +58,7 @@ static struct split split_zeros(unsigned run, const uint8_t *cost)
 
             if (11 * n_long + 3 * n_short + left <= run && c < least) {
                 least = c;
-                best = (struct split){n_long, n_short, run - left};
+                best = (struct run_split){n_long, n_short, run - left};
             }
             /* More would cost more. */
             if (left == 0)
@@ -63,10 +68,10 @@ static struct split split_zeros(unsigned run, const uint8_t *cost)
     return best;
 }
 
-/* The same for `run` more codes of `length` bits after one. */
-static struct split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
+/* The cheapest way to code `run` more lengths that equal the one before them, `length`. */
+static struct run_split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
 {
-    struct split best = {0, 0, 0};
+    struct run_split best = {0, 0, 0};
     unsigned least = run * cost[length];
 
     for (unsigned repeats = 1; 3 * repeats <= run; repeats++) {
@@ -75,7 +80,7 @@ static struct split split_repeats(unsigned length, unsigned run, const uint8_t *
 
         if (c < least) {
             least = c;
-            best = (struct split){0, repeats, run - left};
+            best = (struct run_split){0, repeats, run - left};
         }
         /* More would cost more. */
         if (left == 0)
@@ -84,7 +89,7 @@ static struct split split_repeats(unsigned length, unsigned run, const uint8_t *
     return best;
 }
 
-/* Where the run of equal lengths that starts at `begin` ends. */
+/* The end of the run of equal lengths that starts at `begin`. */
 static unsigned run_end(const struct huff_header *h, unsigned begin)
 {
     const unsigned n = h->litlen_count + h->distance_count;
@@ -95,13 +100,14 @@ static unsigned run_end(const struct huff_header *h, unsigned begin)
     return end;
 }
 
-/* A run for whose lengths there may be a shorter way than each by itself. */
+/* A run that may be coded in a shorter way than each of its lengths by its own symbol. */
 struct length_run {
     uint8_t length;
     uint16_t count;
 };
 
-/* Finds these runs, and how often each length is said in the others; returns how many they are. */
+/* Writes these runs to `runs`, and to others[] how often each length occurs in all other runs.
+ * Returns the number of runs written. */
 static unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
@@ -117,7 +123,7 @@ static unsigned find_runs(const struct huff_header *h, struct length_run *runs, 
     for (unsigned r = 0, begin = 0; r < all; begin = ends[r++]) {
         const uint8_t length = h->lengths[begin];
         const unsigned count = ends[r] - begin;
-        /* The first of a run that is not of zeros is said by itself. */
+        /* The first length of a run is coded by its own symbol, unless it is 0. */
         const bool may_be_shorter = count >= 3 + (length != 0);
 
         runs[found] = (struct length_run){length, (uint16_t)count};
@@ -127,22 +133,23 @@ static unsigned find_runs(const struct huff_header *h, struct length_run *runs, 
     return found;
 }
 
-/* A precode, the costs under which it was decided how the runs are said, and the header's size. */
+/* A precode, and the header that it makes. */
 struct precode {
-    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
-    uint8_t lengths[DEFLATE_PRECODE_SYMBOLS];
-    unsigned count;
-    uint32_t bits;
+    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];    /* the costs under which runs were coded */
+    uint8_t lengths[DEFLATE_PRECODE_SYMBOLS]; /* the lengths of the precode's codes */
+    unsigned count;                           /* how many of these lengths are sent */
+    uint32_t bits;                            /* the header's size */
 };
 
-/* Counts the precode's symbols that say the runs, as is cheapest under `cost`, and the others. */
+/* Counts the precode's symbols for the runs, coded in the cheapest way under `cost`, and for the
+ * other lengths. */
 static void count_symbols(const struct length_run *runs, unsigned n, const uint32_t *others,
                           const uint8_t *cost, uint32_t *frequencies)
 {
     memcpy(frequencies, others, DEFLATE_PRECODE_SYMBOLS * sizeof(*frequencies));
     for (const struct length_run *r = runs; r < runs + n; r++) {
-        const struct split s = r->length == 0 ? split_zeros(r->count, cost)
-                                              : split_repeats(r->length, r->count - 1u, cost);
+        const struct run_split s = r->length == 0 ? split_zeros(r->count, cost)
+                                                  : split_repeats(r->length, r->count - 1u, cost);
 
         frequencies[ZEROS_LONG] += s.longest;
         frequencies[r->length == 0 ? ZEROS_SHORT : REPEAT] += s.shorter;
@@ -150,7 +157,7 @@ static void count_symbols(const struct length_run *runs, unsigned n, const uint3
     }
 }
 
-/* Makes the code for symbols that occur so often. */
+/* Makes the best precode for these frequencies of its symbols. */
 static void make_precode(struct huff_lengths_work *w, struct precode *p,
                          const uint32_t *frequencies)
 {
@@ -170,7 +177,7 @@ void huff_header_plan(struct huff_lengths_work *w,
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h)
 {
-    /* A guess to start from: what symbols cost in the headers of ordinary text and programs. */
+    /* The guess: typical costs in the headers of text and programs. */
     static const struct precode guess = {
         .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
     struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
@@ -193,13 +200,13 @@ void huff_header_plan(struct huff_lengths_work *w,
     count_symbols(runs, n, others, first.cost, frequencies);
     make_precode(w, &first, frequencies);
     for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++) {
-        /* A symbol that was not used would get a long code. */
+        /* Assume the longest code for a symbol that was not used. */
         unsigned length = first.lengths[s] > 0 ? first.lengths[s] : DEFLATE_MAX_PRECODE;
 
         second.cost[s] = (uint8_t)(length + extra_bits[s]);
     }
     count_symbols(runs, n, others, second.cost, again);
-    /* Equal counts, as they mostly are, would make the same code. */
+    /* Mostly the counts are the same, and would make the same code. */
     if (memcmp(frequencies, again, sizeof(again)) != 0) {
         make_precode(w, &second, again);
         if (second.bits < first.bits)
@@ -211,23 +218,24 @@ void huff_header_plan(struct huff_lengths_work *w,
     h->bits = better->bits;
 }
 
-/* A precode's codes, and where they go. */
-struct writer {
+/* What writing the symbols of a precode needs. */
+struct precode_writer {
     struct bitwriter *bits;
     const uint8_t *lengths;
     uint16_t codes[DEFLATE_PRECODE_SYMBOLS];
 };
 
-/* Writes a symbol and the value of its extra bits. */
-static void write_symbol(struct writer *w, unsigned symbol, unsigned extra)
+/* Writes a symbol, with `extra` as the value of its extra bits. */
+static void write_symbol(struct precode_writer *w, unsigned symbol, unsigned extra)
 {
     bits_flush(w->bits);
     bits_put(w->bits, w->codes[symbol], w->lengths[symbol]);
     bits_put(w->bits, extra, extra_bits[symbol]);
 }
 
-/* Writes `count` of a symbol that stands for min to max lengths each, `total` lengths in all. */
-static void write_runs(struct writer *w, unsigned symbol, unsigned count, unsigned min,
+/* Writes `symbol` `count` times.  Each stands for min to max lengths, and together they stand for
+ * `total` lengths. */
+static void write_runs(struct precode_writer *w, unsigned symbol, unsigned count, unsigned min,
                        unsigned max, unsigned total)
 {
     for (; count > 0; count--) {
@@ -240,10 +248,11 @@ static void write_runs(struct writer *w, unsigned symbol, unsigned count, unsign
     }
 }
 
-static void write_zeros(struct writer *w, unsigned run, const uint8_t *cost)
+/* Writes the symbols for `run` zeros. */
+static void write_zeros(struct precode_writer *w, unsigned run, const uint8_t *cost)
 {
-    const struct split s = split_zeros(run, cost);
-    /* The long ones take what they can; the short ones need at least 3 each. */
+    const struct run_split s = split_zeros(run, cost);
+    /* The long symbols take as many zeros as they can; each short one needs 3. */
     unsigned for_long = s.covered - 3 * s.shorter;
 
     if (for_long > 138 * s.longest)
@@ -254,9 +263,11 @@ static void write_zeros(struct writer *w, unsigned run, const uint8_t *cost)
     write_runs(w, ZEROS_SHORT, s.shorter, 3, 10, s.covered - for_long);
 }
 
-static void write_lengths(struct writer *w, unsigned length, unsigned run, const uint8_t *cost)
+/* Writes the symbols for `run` lengths that equal `length`, which is not 0. */
+static void write_lengths(struct precode_writer *w, unsigned length, unsigned run,
+                          const uint8_t *cost)
 {
-    const struct split s = split_repeats(length, run - 1, cost);
+    const struct run_split s = split_repeats(length, run - 1, cost);
 
     write_symbol(w, length, 0);
     write_runs(w, REPEAT, s.shorter, 3, 6, s.covered);
@@ -267,7 +278,7 @@ static void write_lengths(struct writer *w, unsigned length, unsigned run, const
 void huff_header_write(const struct huff_header *h, struct bitwriter *bits)
 {
     const unsigned n = h->litlen_count + h->distance_count;
-    struct writer w = {.bits = bits, .lengths = h->precode_lengths};
+    struct precode_writer w = {.bits = bits, .lengths = h->precode_lengths};
 
     huff_codes(h->precode_lengths, DEFLATE_PRECODE_SYMBOLS, w.codes);
     bits_put(bits, h->litlen_count - 257u, 5);

@@ -1,9 +1,10 @@
 /*
- * lanes.c - see lanes.h
+ * lanes.c - works out where sequences are, and their codes, sixteen at a time (lanes.h)
  *
  * A vector has sixteen numbers of 32 bits, one for each sequence.  Tables are looked up in
- * registers, which take 32 numbers of 32 bits or 256 bytes.  Instructions that gather from memory
- * would be shorter to write, but some processors take longer for them than for sixteen loads.
+ * registers: two registers hold 32 numbers of 32 bits, and four hold 256 bytes.  Instructions that
+ * gather from memory would make shorter code, but on some processors they take longer than sixteen
+ * loads.
  */
 #include "config.h"
 
@@ -37,7 +38,8 @@ struct fields {
     __m512i literals, length, distance;
 };
 
-/* Of 48 numbers of 16 bits, every third, from `first` on. */
+/* Every third of the 48 numbers of 16 bits in a and b, from number `first` on, as numbers of 32
+ * bits. */
 VECTOR __m512i every_third(__m512i a, __m512i b, int first)
 {
     const __m512i index = _mm512_add_epi32(
@@ -47,6 +49,7 @@ VECTOR __m512i every_third(__m512i a, __m512i b, int first)
     return _mm512_maskz_permutex2var_epi16(0x55555555, a, index, b);
 }
 
+/* Loads sixteen sequences. */
 VECTOR struct fields load_fields(const struct lz_sequence *s)
 {
     const __m512i a = _mm512_loadu_si512(s);
@@ -56,12 +59,13 @@ VECTOR struct fields load_fields(const struct lz_sequence *s)
     return (struct fields){every_third(a, b, 0), every_third(a, b, 1), every_third(a, b, 2)};
 }
 
+/* Adds the mark to the numbers of special sequences. */
 VECTOR __m512i mark(__m512i x, __mmask16 special)
 {
     return _mm512_mask_add_epi32(x, special, x, broadcast(HUFF_LANES_SPECIAL));
 }
 
-/* For each number, the sum of it and all before it. */
+/* For each number, the sum of this number and all before it. */
 VECTOR __m512i prefix_sums(__m512i x)
 {
     const __m512i zero = _mm512_setzero_si512();
@@ -72,22 +76,24 @@ VECTOR __m512i prefix_sums(__m512i x)
     return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
 }
 
+/* The last number, sixteen times. */
 VECTOR __m512i broadcast_last(__m512i x)
 {
     return _mm512_permutexvar_epi32(broadcast(15), x);
 }
 
+/* The first number. */
 VECTOR uint32_t first_of(__m512i x)
 {
     return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(x));
 }
 
-/* As deflate_distance_symbol, for distances from 1 on. */
+/* deflate_distance_symbol of sixteen distances, 1 or more. */
 VECTOR __m512i distance_symbols(__m512i distance)
 {
     const __m512i x = _mm512_sub_epi32(distance, broadcast(1));
     const __m512i zeros = _mm512_lzcnt_epi32(x);
-    /* 2 or 3: the highest bit that is set, and the next */
+    /* 2 or 3: the highest set bit, and the bit after it */
     const __m512i top = _mm512_srli_epi32(_mm512_sllv_epi32(x, zeros), 30);
 
     /* 2 * log2 + next bit, where log2 is 31 - zeros */
@@ -106,7 +112,7 @@ VECTOR struct bytes256 load_bytes256(const uint8_t *p)
                               _mm512_loadu_si512(p + 128), _mm512_loadu_si512(p + 192)}};
 }
 
-/* Looks up 64 bytes. */
+/* Looks up 64 bytes: the entries whose numbers are the bytes of `index`. */
 VECTOR __m512i look_up_bytes(const struct bytes256 *t, __m512i index)
 {
     const __m512i low = _mm512_permutex2var_epi8(t->quarters[0], index, t->quarters[1]);
@@ -120,14 +126,17 @@ struct numbers32 {
     __m512i halves[2];
 };
 
+/* Looks up sixteen numbers. */
 VECTOR __m512i look_up(const struct numbers32 *t, __m512i index)
 {
     return _mm512_permutex2var_epi32(t->halves[0], index, t->halves[1]);
 }
 
-/* 32 codes: their bits, and, in the upper half, their counts, above their shifts. */
+/* A table of 32 codes (valuecode.h). */
 struct value_codes {
-    struct numbers32 bits, counts;
+    struct numbers32 bits;
+    struct numbers32
+        counts; /* each code's count in the upper half, and its shift in the lower half */
 };
 
 VECTOR struct value_codes load_value_codes(const struct huff_value_code *codes)
@@ -147,7 +156,8 @@ VECTOR struct value_codes load_value_codes(const struct huff_value_code *codes)
     return c;
 }
 
-/* As deflate_length_symbol, less 257, of length - 3 below 256. */
+/* deflate_length_symbol less DEFLATE_FIRST_LENGTH of sixteen lengths; less3 is length - 3, below
+ * 256. */
 VECTOR __m512i length_symbols_of(const struct bytes256 *t, __m512i less3)
 {
     return _mm512_and_si512(look_up_bytes(t, less3), broadcast(255));
@@ -208,19 +218,19 @@ void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen
             litlen[i], litlen_lengths[i], deflate_least_length(i), deflate_length_extra_bits(i));
 }
 
-/* Some bits of each sequence, and how many. */
+/* Some bits of each of sixteen sequences, and their numbers. */
 struct codes16 {
     __m512i bits, count;
 };
 
-/* b's bits above a's; together they are 32 at most. */
+/* Puts b's bits above a's; together they are at most 32. */
 VECTOR struct codes16 join(struct codes16 a, struct codes16 b)
 {
     return (struct codes16){_mm512_or_si512(a.bits, _mm512_sllv_epi32(b.bits, a.count)),
                             _mm512_add_epi32(a.count, b.count)};
 }
 
-/* The code of a length or distance, and its extra bits. */
+/* The codes of sixteen lengths or distances, with their extra bits. */
 VECTOR struct codes16 code_of(__m512i value, __m512i symbol, const struct value_codes *codes)
 {
     const __m512i count = look_up(&codes->counts, symbol);
@@ -230,13 +240,14 @@ VECTOR struct codes16 code_of(__m512i value, __m512i symbol, const struct value_
         _mm512_srli_epi32(count, 16)};
 }
 
-/* Of numbers of 64 bits, the lower halves, or the upper ones. */
+/* The lower or the upper halves of eight numbers of 64 bits. */
 VECTOR __m512i half(__m512i x, bool upper)
 {
     return upper ? _mm512_srli_epi64(x, 32) : _mm512_and_si512(x, _mm512_set1_epi64(0xffffffff));
 }
 
-/* Joins a, b, c and d of every other sequence: the even ones, or the odd ones. */
+/* Joins a, b, c and d of every other sequence, of the even ones or the odd ones, to 64 bits
+ * each. */
 VECTOR __m512i join_all(struct codes16 a, struct codes16 b, struct codes16 c, struct codes16 d,
                         bool odd)
 {
@@ -249,7 +260,7 @@ VECTOR __m512i join_all(struct codes16 a, struct codes16 b, struct codes16 c, st
                            _mm512_sllv_epi64(cd, half(_mm512_add_epi32(a.count, b.count), odd)));
 }
 
-/* Finds where each sequence's last literals are.  Returns where the last match ends. */
+/* Sets the places of all sequences' last literals.  Returns the place after the last match. */
 VECTOR uint32_t locate_last_literals(struct huff_encoded *e, const struct lz_sequence *sequences,
                                      uint32_t count)
 {
@@ -279,11 +290,11 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
     const struct bytes256 symbols = load_bytes256(length_symbols);
     const struct value_codes length_codes = load_value_codes(litlen->length);
     const struct value_codes distance_codes = load_value_codes(distance);
-    /* Of a sequence's 4 bytes at its last literals, those that are literals; a literal's code and
-     * count are nothing where it is none.  By min(literals, 4). */
+    /* By min(literals, 4): a mask of those of the 4 bytes at a sequence's last literals that are
+     * literals.  It makes the code and the count of any other byte 0. */
     const __m512i masks =
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-    const __m512i even = broadcast(0x00ff00ff); /* the first and the third of them */
+    const __m512i even = broadcast(0x00ff00ff); /* the first and the third byte */
     const uint32_t end = locate_last_literals(e, sequences, count);
     _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* the 4 bytes at the last literals */
 
@@ -298,8 +309,8 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
         const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
         const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
-        /* The codes of the first and the third literal, in 16 bits each, and of the second and the
-         * fourth; and likewise how many bits they have. */
+        /* The codes of the first and the third literal, in 16 bits each, and the codes of the
+         * second and the fourth; and the numbers of their bits in the same way. */
         const struct codes16 first_third = {
             _mm512_or_si512(_mm512_and_si512(low, even),
                             _mm512_slli_epi16(_mm512_and_si512(high, even), 8)),

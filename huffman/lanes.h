@@ -1,9 +1,9 @@
 /*
- * lanes.h - where sequences are, and their codes, worked out for sixteen at a time
+ * lanes.h - works out where sequences are, and their codes, for sixteen sequences at a time
  *
- * With AVX-512, this takes less than half of the instructions of asking tables, sequence by
- * sequence.  What it gives are arrays, from which the encoder does one by one what has to be done
- * in order: it compares and counts, and puts bits behind bits.
+ * It needs AVX-512, and takes less than half of the instructions that looking up each sequence by
+ * itself takes.  It fills arrays.  From these, the encoder does the steps that must go in order,
+ * one sequence after the other: comparing and counting, and putting bits after bits.
  */
 #ifndef GZLZSS_HUFFMAN_LANES_H
 #define GZLZSS_HUFFMAN_LANES_H
@@ -19,72 +19,81 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* Sequences that are worked on at a time, and that a call takes at most: larger, and more of the
- * first-level cache goes; smaller, and tables are brought into registers more often. */
+/* Sequences that are worked on at a time: a vector has one number of each. */
 #define HUFF_LANES 16
+
+/* The most sequences of a call.  With more, the arrays take more of the first-level cache; with
+ * fewer, tables are loaded into registers more often. */
 #define HUFF_LANES_BATCH 128
 
-/* Added to a number to mark a sequence as special: one for which there is more to do. */
+/* Added to a number of a sequence, to mark the sequence as special: more has to be done for it. */
 #define HUFF_LANES_SPECIAL 256
 
-/* A sequence's last literals, whose codes are put together with the match's. */
+/* The most literals of a sequence whose codes are joined with the match's codes: its last ones. */
 #define HUFF_LANES_LITERALS 4
 
-/*
- * What huff_lanes_locate finds, by sequence: where its literals and its match start; its length and
- * distance; the length's symbol, less DEFLATE_FIRST_LENGTH, with HUFF_LANES_SPECIAL added if it is
- * special, and the distance's; and `limit` less its length, or 0.  And where the last one ends.
- */
+/* What huff_lanes_locate finds: numbers by sequence, and where the last sequence ends. */
 struct huff_located {
-    _Alignas(64) uint32_t literals[HUFF_LANES_BATCH];
-    uint32_t match[HUFF_LANES_BATCH];
-    uint32_t length[HUFF_LANES_BATCH];
-    uint32_t distance[HUFF_LANES_BATCH];
+    _Alignas(64) uint32_t literals[HUFF_LANES_BATCH]; /* the place of the first literal */
+    uint32_t match[HUFF_LANES_BATCH];                 /* the place of the match */
+    uint32_t length[HUFF_LANES_BATCH];                /* the match's length */
+    uint32_t distance[HUFF_LANES_BATCH];              /* the match's distance */
+
+    /* The length's symbol, less DEFLATE_FIRST_LENGTH; plus HUFF_LANES_SPECIAL if the sequence is
+     * special. */
     uint32_t length_symbol[HUFF_LANES_BATCH];
-    uint32_t distance_symbol[HUFF_LANES_BATCH];
-    uint32_t short_of[HUFF_LANES_BATCH];
-    size_t end;
+
+    uint32_t distance_symbol[HUFF_LANES_BATCH]; /* the distance's symbol */
+    uint32_t short_of[HUFF_LANES_BATCH];        /* `limit` less the length, or 0 */
+    size_t end;                                 /* the place after the last match */
 };
 
 /*
- * Locates up to `count` sequences that start at byte `pos` of a segment.  Stops before a group of
- * HUFF_LANES of which one starts at `enough` or later, ends after `end`, or cannot be a match: of a
- * length or distance that DEFLATE does not have, or from before the segment.  Whether its bytes are
- * equal is still to be seen; for that, nothing has to be read from `sequences` again.  Matches
- * longer than `limit`, or after more than `few` literals, are marked as special.
- * length_symbols[0..256) are the symbols of lengths, less DEFLATE_FIRST_LENGTH, by length less
- * LZ_MIN_MATCH.  Returns how many sequences were located, a multiple of HUFF_LANES, or 0.
+ * Locates up to `count` sequences that start at byte `pos` of a segment.  Matches longer than
+ * `limit`, or after more than `few` literals, make a sequence special.  length_symbols[0..256) are
+ * the symbols of lengths, less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH.
+ *
+ * Stops before a group of HUFF_LANES sequences of which one starts at `enough` or later, or ends
+ * after `end`, or cannot be a match: its length or distance is outside DEFLATE's limits, or it
+ * refers to before the segment.  Whether the match's bytes are equal is not checked; the caller can
+ * check that without reading `sequences` again.
+ *
+ * Returns the number of sequences located, a multiple of HUFF_LANES, or 0.
  */
 uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_sequence *sequences,
                            uint32_t count, size_t pos, size_t enough, size_t end, uint32_t few,
                            uint32_t limit, const uint8_t *length_symbols);
 
-/* Codes made ready for huff_lanes_encode.  Literals: the code's low and high byte, and its
- * length. */
+/* Codes made ready for huff_lanes_encode. */
 struct huff_lane_codes {
-    _Alignas(64) uint8_t literal_low[256], literal_high[256], literal_count[256];
-    struct huff_value_code length[HUFF_VALUE_CODES]; /* by symbol, less DEFLATE_FIRST_LENGTH */
+    _Alignas(64) uint8_t literal_low[256];           /* the low byte of each literal's code */
+    uint8_t literal_high[256];                       /* the high byte of each literal's code */
+    uint8_t literal_count[256];                      /* the bits of each literal's code */
+    struct huff_value_code length[HUFF_VALUE_CODES]; /* by symbol less DEFLATE_FIRST_LENGTH */
 };
 
-/* Makes codes of literals and lengths, with their lengths in bits, ready. */
+/* Makes the codes of literals and lengths ready; litlen_lengths are their lengths in bits. */
 void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
                            const uint8_t *litlen_lengths);
 
-/* What huff_lanes_encode makes, by sequence: its last literals' codes and its match's; how many
- * bits these are, with HUFF_LANES_SPECIAL added if it is special; and where its last literals
- * start.  More than 64 bits are garbage. */
+/* What huff_lanes_encode makes: numbers by sequence. */
 struct huff_encoded {
+    /* The codes of its last literals and of its match; garbage if they have more than 64 bits. */
     _Alignas(64) uint64_t bits[HUFF_LANES_BATCH];
+
+    /* The number of these bits; plus HUFF_LANES_SPECIAL if the sequence is special. */
     uint32_t count[HUFF_LANES_BATCH];
+
+    /* The place of its last literals, counted from the first sequence. */
     uint32_t literals[HUFF_LANES_BATCH];
 };
 
 /*
- * Encodes sequences[0..count), count being a multiple of HUFF_LANES up to HUFF_LANES_BATCH, whose
- * literals and matches start at `in`.  Those that take more than `room` bits, or have more than
- * HUFF_LANES_LITERALS literals, are marked as special.  distance[0..HUFF_VALUE_CODES) are the
- * distances' codes, length_symbols is as above.  Returns how many bytes of input the sequences
- * stand for.
+ * Encodes sequences[0..count), whose literals and matches start at `in`; count is a multiple of
+ * HUFF_LANES, up to HUFF_LANES_BATCH.  Sequences that take more than `room` bits, or have more than
+ * HUFF_LANES_LITERALS literals, are special.  distance[0..HUFF_VALUE_CODES) are the codes of
+ * distances; length_symbols is as for huff_lanes_locate.  Returns the number of input bytes that
+ * the sequences stand for.
  */
 size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
                          const struct huff_value_code *distance, const uint8_t *in,

@@ -1,13 +1,14 @@
 /*
- * lengths.c - optimal code lengths, and the canonical codes that go with them
+ * lengths.c - optimal code lengths, and the canonical codes that belong to them (lengths.h)
  *
- * Huffman's algorithm gives the best code.  With the symbols sorted by frequency it takes linear
- * time: merged nodes come into being in order of weight, so the lightest node is always the first
- * of one of two queues, the leaves and the merged nodes (van Leeuwen, 1976).
+ * Huffman's algorithm gives the best code.  If the symbols are sorted by frequency, it takes linear
+ * time: merged nodes arise in order of weight, so the lightest node is always at the head of one of
+ * two queues, the leaves and the merged nodes (van Leeuwen, 1976).  Sorting into buckets takes
+ * linear time, too, in practice.
  *
- * When that code has a length above the limit, which for the 15-bit codes takes a histogram as
- * steep as the Fibonacci numbers, the package-merge algorithm (Larmore and Hirschberg, 1990) gives
- * the best code within it.  It is slower by far, so it runs only then.
+ * If that code has a length above the limit, the package-merge algorithm (Larmore and Hirschberg,
+ * 1990) gives the best code within the limit.  For codes of 15 bits, that takes frequencies as
+ * steep as the Fibonacci numbers.  Package-merge is far slower, so it runs only then.
  */
 #include "config.h"
 
@@ -16,26 +17,25 @@
 
 #include "huffman/lengths.h"
 
-/* A symbol that occurs, and how often: one number, so that leaves sort by weight and, where that is
- * equal, by symbol. */
+/* A leaf: a symbol that occurs and its frequency, called weight, in one number.  So leaves are
+ * sorted by weight, and leaves of equal weight by symbol. */
 #define LEAF(weight, symbol) ((uint64_t)(weight) << 16 | (symbol))
 #define LEAF_WEIGHT(leaf) ((leaf) >> 16)
 #define LEAF_SYMBOL(leaf) ((leaf)&0xffff)
 
-/*
- * Sorts the n used symbols by weight, equal weights staying in order.  First into buckets: weights
- * below 32 have one each, and above that every power of two has 32, so that most buckets get one
- * symbol or none; then the few that are out of order within a bucket are moved one by one.
- */
+/* The bucket of a weight.  Each weight below 32 has a bucket of its own, and above that, each power
+ * of two has 32 buckets. */
 static inline unsigned bucket(uint32_t weight)
 {
-    /* With the next bit set, the logarithm is HUFF_BUCKET_BITS at least, and nothing else changes. */
+    /* Setting this bit makes the logarithm at least HUFF_BUCKET_BITS, and changes nothing else. */
     unsigned shift =
         31 - HUFF_BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << HUFF_BUCKET_BITS);
 
     return (shift << HUFF_BUCKET_BITS) + (weight >> shift);
 }
 
+/* Sorts the n leaves.  First it puts them into buckets, most of which get one symbol or none.  Then
+ * it moves the few that are out of order within a bucket, one by one. */
 static void sort_leaves(struct huff_lengths_work *w, unsigned n)
 {
     const uint64_t *restrict const leaves = w->leaves;
@@ -71,32 +71,33 @@ static void sort_leaves(struct huff_lengths_work *w, unsigned n)
     }
 }
 
-/* More than any weight, and than two together; as a leaf, and as a merged node. */
+/* More than the weight of any leaf or node, and than the sum of two. */
 #define NO_WEIGHT ((uint64_t)1 << 40)
 #define NO_LEAF LEAF(NO_WEIGHT, 0)
 
-/* A merged node's weight, as one number that can be compared with a leaf's: a leaf comes before a
- * node of the same weight.  The sum of any two numbers has the sum of the weights on top, since the
- * symbols below never carry. */
+/* A merged node's weight, as a number that can be compared with a leaf: a leaf comes before a node
+ * of equal weight.  The sum of any two such numbers has the sum of the weights in its upper bits,
+ * since the symbols and marks below never carry. */
 #define NODE_MARK 0x7000
 #define NODE(leaf) (((leaf) & ~(uint64_t)0xffff) | NODE_MARK)
 
 _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of nodes");
 
 /*
- * Huffman's algorithm on n >= 2 sorted leaves, after which there is room for two: sets
- * lengths[symbol] of each, and *total to the sum of all weights times lengths.  Returns false, with
- * no length set, if one exceeds the limit; parents[i] is the number of merged nodes of depth i
- * then, those that are too deep counted at limit - 1.
+ * Huffman's algorithm on n >= 2 sorted leaves, after which the array has room for two more.  Sets
+ * lengths[symbol] for each, and *total to the sum of weight times length.
  *
- * Which queue the next node comes from is as good as random, so nothing branches on it: of the two
- * lightest leaves and the two lightest nodes, the two to be merged are found by comparisons alone,
- * and all four are marked as merged here; those that are not will be marked anew when they are.
+ * Returns false, and sets no length, if a length exceeds the limit.  Then parents[i] is the number
+ * of merged nodes of depth i, where deeper nodes count at depth limit - 1.
+ *
+ * It is as good as random which queue has the next node, so no branch depends on it.  Comparisons
+ * choose the pair to merge among the two lightest leaves and the two lightest nodes.  All four are
+ * marked as merged; the two that are not will be marked again when they are.
  */
 static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
                     uint64_t *total, unsigned *parents)
 {
-    /* Leaf and merged node i are merged into that node, a later one. */
+    /* Leaf i is merged into node leaf_parent[i], and node i into node parent[i], a later one. */
     uint16_t *restrict const leaf_parent = w->in.tree.leaf_parent;
     uint16_t *restrict const parent = w->in.tree.parent;
     uint64_t *restrict const leaves = w->sorted, *restrict const nodes = w->in.tree.nodes;
@@ -120,15 +121,15 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
         next += 2 - merged_leaves;
         nodes[node] = NODE(sum);
         nodes[node + 2] = NO_LEAF;
-        /* Every leaf is in as many nodes as it is deep. */
+        /* The sum over all nodes counts each leaf as often as it is deep. */
         sums += LEAF_WEIGHT(sum);
     }
     *total = sums;
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
         depth[node] = (uint8_t)(depth[parent[node]] + 1);
-    /* The lightest leaf is the deepest; a depth cannot pass 255 since the sum of all weights would
-     * be a Fibonacci number beyond 2^32 long before. */
+    /* The lightest leaf is the deepest.  A depth fits in 8 bits: the sum of all weights would
+     * exceed 2^32 long before depth 255, as it grows at least like the Fibonacci numbers. */
     if (depth[leaf_parent[0]] + 1u > limit) {
         memset(parents, 0, limit * sizeof(*parents));
         for (unsigned node = 0; node < n - 1; node++)
@@ -141,31 +142,34 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
 }
 
 /*
- * Package-merge on n >= 2 sorted leaves.  Seen from the coin collector's problem it solves: every
- * leaf is a coin of each denomination 2^-1 to 2^-limit, and coins worth n - 1 are to be had for the
- * least weight; how many of a leaf's coins are taken is its depth.  From the smallest denomination
- * up, coins are paired into packages, which join the coins of the next.
+ * Package-merge on n >= 2 sorted leaves.  It solves the coin collector's problem: each leaf is a
+ * coin of each denomination 2^-1 to 2^-limit, and coins worth n - 1 together are wanted for the
+ * least weight.  The number of a leaf's coins that are taken is its depth.  From the smallest
+ * denomination up, coins are paired to packages, which join the coins of the next level.
  *
- * A level's list, in order of weight, mostly begins as the one below it did: what is new there are
- * packages in packages, which are heavy.  As far as the list below had the same weights as the one
- * below that, it had the same packages to offer, and what came of them stays.
+ * Two things save time:
  *
- * Nor is a list made to its end: no more than enough[level] items of it, of which there are not
- * fewer than of the list below.  What is made of a list is right, since a list's beginning depends
- * only on those of the lists below; false is returned, with no length set, if that is not all that
- * was to be taken.
+ *   - A level's list, in order of weight, mostly begins like the list below it: the new items are
+ *     packages of packages, which are heavy.  As far as the list below had the same weights as the
+ *     one below that, it offers the same packages, and their places in the list stay.
+ *   - A list is made only up to enough[level] items, which is at least as many as in the list
+ *     below.  The items made are right, since the start of a list depends only on the starts of the
+ *     lists below it.
+ *
+ * Returns false, with no length set, if more items were to be taken than were made.
  */
 static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
                           const unsigned *enough, uint8_t *lengths)
 {
     const uint64_t *restrict const leaves = w->sorted;
-    /* packages[level][i]: how many of the first i items, in order of weight, are packages of two
-     * items from level + 1; made[level] says how many items there are. */
+    /* packages[level][i] is the number of packages among the first i items of the level, in order
+     * of weight; a package has two items of level + 1.  made[level] is the number of items made. */
     uint16_t(*restrict const packages)[2 * HUFF_MAX_SYMBOLS + 1] = w->in.merge.packages;
     unsigned made[HUFF_MAX_LENGTH];
-    /* The list of the level in hand, which replaces that of the one below it; the packages offered
-     * to it, and where in it they come.  After the last of them, and after the last leaf, comes one
-     * that is never the lightest; after the last item, one that is no item's equal. */
+    /* `list` has the weights of the current level, and replaces those of the level below.
+     * package_weight has the weights of the packages that are offered to it, and package_at their
+     * places in it.  NO_WEIGHT comes after the last package and the last leaf, as it is never the
+     * lightest; and after the last item, as it equals no item. */
     uint64_t *restrict const list = w->in.merge.list;
     uint64_t *restrict const package_weight = w->in.merge.package_weight;
     uint64_t *restrict const leaf_weight = w->in.merge.leaf_weight;
@@ -210,8 +214,7 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
             package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
-        /* After the last package offered there may have to be others, of items that were not
-         * made. */
+        /* Other packages, of items that were not made, may have to come after the last one. */
         if (!whole_below && package == offered) {
             items = package == 0 ? 0 : package_at[package - 1] + 1u;
             same_items = same_items < items ? same_items : items;
@@ -219,9 +222,9 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
         made[level] = items;
     }
 
-    /* Take the 2n - 2 lightest items of the top level, and what their packages are made of.  A
-     * level's leaves are taken from the lightest on, so that a leaf's depth is the number of levels
-     * that take more leaves than there are before it. */
+    /* Take the 2n - 2 lightest items of the top level, and the items of which their packages are
+     * made.  Each level takes its leaves from the lightest on, so a leaf's depth is the number of
+     * levels that take more leaves than there are before it. */
     for (unsigned level = 0; level < limit; level++) {
         unsigned taken;
 
@@ -240,10 +243,10 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
 }
 
 /*
- * The same, given how many merged nodes of each depth Huffman's algorithm made.  A leaf is taken on
- * as many levels as it is deep, so what a level takes is two items for every merged node at its
- * depth or deeper; in the best code within the limit these are not many more than in the best
- * code.  If there are more than was allowed for, the lists are made in full.
+ * Package-merge, given the number of merged nodes that Huffman's algorithm made at each depth.  A
+ * leaf is taken on as many levels as it is deep.  So a level takes two items for each merged node
+ * at its depth or deeper, and in the best code within the limit these are not many more than in the
+ * best code.  If they are more than `enough` allows, the lists are made again in full.
  */
 static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
                     const unsigned *parents, uint8_t *lengths)
@@ -289,8 +292,8 @@ uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, 
     return sum;
 }
 
-/* The low `length` bits of a code in the other order: all 16, neighbours first, then pairs and so
- * on, and what is above them dropped. */
+/* The low `length` bits of a code in reverse order.  It reverses 16 bits (neighbours first, then
+ * pairs, and so on), and then drops those above. */
 static unsigned reverse(unsigned code, unsigned length)
 {
     code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
@@ -308,7 +311,7 @@ void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
     for (unsigned i = 0; i < n; i++)
         count[lengths[i]]++;
     count[0] = 0;
-    next[0] = 0; /* counts on, but none of its bits are used */
+    next[0] = 0; /* this counts up, too, but reverse() uses none of its bits */
     for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
         code = (code + count[length - 1]) << 1;
         next[length] = code;

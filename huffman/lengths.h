@@ -6,17 +6,18 @@
 
 #include <stdint.h>
 
-/* The most symbols and the longest codes huff_lengths is asked for: DEFLATE's literals and lengths
- * (encoder.c holds them to that). */
+/* The most symbols and the longest codes that huff_lengths takes: those of DEFLATE's literals and
+ * lengths, which plan.c asserts. */
 #define HUFF_MAX_SYMBOLS 286
 #define HUFF_MAX_LENGTH 15
 
-/* Buckets that symbols are sorted into by how often they occur (lengths.c). */
+/* The buckets into which lengths.c sorts symbols by how often they occur.  With more bits, fewer
+ * symbols share a bucket, and there are more buckets to clear. */
 #define HUFF_BUCKET_BITS 5
 #define HUFF_BUCKETS ((33 - HUFF_BUCKET_BITS) << HUFF_BUCKET_BITS)
 
-/* What huff_lengths works on: too much for a small stack.  lengths.c says what the members are; their
- * values do not matter between calls. */
+/* Memory for huff_lengths, which is too much for a small stack.  Its values do not matter between
+ * calls.  lengths.c describes each member where it is used. */
 struct huff_lengths_work {
     uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2];
     union {
@@ -39,19 +40,20 @@ struct huff_lengths_work {
 };
 
 /*
- * Sets lengths[0..n) so that the sum of frequency times length is the least that a prefix code
- * with no length above `limit` can have, and returns this sum; 2 <= n <= HUFF_MAX_SYMBOLS and
- * n <= 2^limit.  A symbol that does not occur gets length 0.  The code is always complete: if fewer
- * than two symbols occur, the lowest others make up two codes of one bit, since not every decoder
- * takes an incomplete code.
- * The sum of all frequencies must be below 2^32.
+ * Sets lengths[0..n) to the code lengths of an optimal prefix code in which no length exceeds
+ * `limit`: the sum of frequency times length is the least possible.  Returns that sum.
+ *
+ * n is 2 to HUFF_MAX_SYMBOLS, and at most 2^limit; the sum of all frequencies must be below 2^32.
+ * A symbol that does not occur gets length 0.  The code is always complete: if fewer than two
+ * symbols occur, the lowest other symbols fill up two codes of one bit, since some decoders reject
+ * an incomplete code.
  */
 uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, unsigned n,
                       unsigned limit, uint8_t *lengths);
 
-/* Sets codes[0..n) to the canonical codes (RFC 1951, section 3.2.2) of lengths[0..n), each at most
- * HUFF_MAX_LENGTH; bit-reversed, since DEFLATE writes codes from their most significant bit.  A
- * symbol of length 0 has code 0. */
+/* Sets codes[0..n) to the canonical codes (RFC 1951, section 3.2.2) of lengths[0..n), each of which
+ * is at most HUFF_MAX_LENGTH.  The codes are bit-reversed, since DEFLATE writes codes from their
+ * most significant bit on.  A symbol of length 0 gets code 0. */
 void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes);
 
 #endif

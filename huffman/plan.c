@@ -1,8 +1,9 @@
 /*
- * plan.c - what a block takes, and in which form it takes least (plan.h)
+ * plan.c - estimates a block's size, and chooses its form (plan.h)
  *
- * Deciding where blocks end takes an estimate for each part, by the entropy of its counts.  Codes
- * are made only for blocks that are written; their sizes in DEFLATE's three forms are then exact.
+ * Deciding where blocks end takes an estimate for each part, and for each join of a block and a
+ * part.  These estimates are made from the entropy of the counts, without making codes.  Codes are
+ * made only for blocks that are written, and the sizes of the three forms are then exact.
  */
 #include "config.h"
 
@@ -13,7 +14,8 @@
 _Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= DEFLATE_MAX_CODE,
                "huff_lengths serves both alphabets");
 
-/* Bits of n bytes stored, the first block's header starting `offset` bits into a byte. */
+/* The bits that n bytes take in stored blocks, if the first header starts `offset` bits into a
+ * byte. */
 static uint64_t stored_bits(size_t n, unsigned offset)
 {
     uint64_t more = n > DEFLATE_MAX_STORED ? (n - 1) / DEFLATE_MAX_STORED : 0;
@@ -22,7 +24,8 @@ static uint64_t stored_bits(size_t n, unsigned offset)
     return first + 32 + more * 40 + 8 * (uint64_t)n;
 }
 
-/* The sum of counts[0..n).  A block's counts are of no more than a segment's bytes, and the end. */
+/* The sum of counts[0..n).  It fits, as a block has no more symbols than a segment has bytes, and
+ * one. */
 static inline uint32_t total(const uint32_t *counts, unsigned n)
 {
     uint32_t sum = 0;
@@ -32,8 +35,9 @@ static inline uint32_t total(const uint32_t *counts, unsigned n)
     return sum;
 }
 
-/* Bits of a fixed block's codes (RFC 1951, section 3.2.6).  Each range of equal lengths is summed
- * up by itself, which takes no multiplications and goes by whole vectors. */
+/* The bits of a fixed block's codes (RFC 1951, section 3.2.6).  Each range of symbols with codes of
+ * one length is summed up by itself, so that the loops have no multiplications and take whole
+ * vectors. */
 static uint64_t fixed_codes(const struct huff_counts *c)
 {
     const uint64_t sevens = total(c->litlen + 256, 24);
@@ -45,9 +49,12 @@ static uint64_t fixed_codes(const struct huff_counts *c)
                (uint64_t)total(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS);
 }
 
-/* The logarithm of n to base 2, in 1/65536, off by less than 0.001; anything for 0.  All in
- * integers but for the conversion of n, which is exact, or rounded the same way everywhere, and
- * finds the exponent and the mantissa; a polynomial of degree 3 goes through powers of two. */
+/*
+ * The logarithm of n to base 2, in 1/65536, within 0.001; for 0, any number.  Converting n to a
+ * float gives its exponent and mantissa.  That conversion is exact, or rounded in the same way on
+ * every machine, and all else is done with integers, so the result is the same everywhere.  The
+ * mantissa's logarithm is a polynomial of degree 3, which is exact at powers of two.
+ */
 static inline uint32_t log2_65536(uint32_t n)
 {
     const float f = (float)(int32_t)n;
@@ -59,8 +66,8 @@ static inline uint32_t log2_65536(uint32_t n)
     return ((bits >> 23) - 127) * 65536 + x + (y * (27700 - ((x * 10400) >> 16)) >> 16);
 }
 
-/* The bits of counts[0..n) with the best codes there can be, in 1/65536: n log n of the sum,
- * less n log n of each.  Adds the number of symbols in use to *used. */
+/* The entropy of counts[0..n), in 1/65536 bits: n log n of their sum, less n log n of each.  Adds
+ * the number of symbols in use to *used. */
 LOOP uint64_t entropy(const uint32_t *counts, unsigned n, uint32_t *used)
 {
     uint32_t symbols = 0, sum = 0;
@@ -76,10 +83,10 @@ LOOP uint64_t entropy(const uint32_t *counts, unsigned n, uint32_t *used)
 }
 
 /*
- * About what b takes.  No codes need to be made for that: three fifths of the time of encoding at
- * level 9 went into codes of blocks that were never written.  A dynamic block's header is taken to
- * have 150 bits, and 3.25 for each symbol in use, as they have over source, text, XML and machine
- * code.  Sizes are within 0.06 % of those that deciding by exact sizes gives.
+ * Estimates b's size without making codes.  Making codes for blocks that were never written took
+ * three fifths of the time of encoding at level 9.  A dynamic block's header is estimated at 150
+ * bits, plus 3.25 bits for each symbol in use; that is the average over source, text, XML and
+ * machine code.  With these estimates, outputs are within 0.06 % of those with exact sizes.
  */
 LOOP void estimate_loop(struct huff_block *b)
 {
@@ -96,24 +103,17 @@ LOOP void estimate_loop(struct huff_block *b)
     b->bits = bits < stored ? bits : stored;
 }
 
-#ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE static void estimate_avx2(struct huff_block *b)
+NOINLINE void huff_estimate_portable(struct huff_block *b)
 {
     estimate_loop(b);
 }
-#endif
 
-NOINLINE void huff_estimate(const struct huff_encoder *e, struct huff_block *b)
-{
 #ifdef HAVE_AVX2_PATH
-    if (e->avx2) {
-        estimate_avx2(b);
-        return;
-    }
-#endif
-    (void)e;
+AVX2_PATH NOINLINE void huff_estimate_avx2(struct huff_block *b)
+{
     estimate_loop(b);
 }
+#endif
 
 void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned offset)
 {

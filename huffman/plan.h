@@ -1,19 +1,19 @@
 /*
- * plan.h - what a block takes, and in which form it takes least; private to huffman/
+ * plan.h - estimates a block's size, and chooses its form; private to huffman/
  */
 #ifndef GZLZSS_HUFFMAN_PLAN_H
 #define GZLZSS_HUFFMAN_PLAN_H
 
 #include "huffman/state.h"
 
-/* Sets b->bits to an estimate, from b's counts, start and end. */
-void huff_estimate(const struct huff_encoder *e, struct huff_block *b);
+/* Sets b->bits to an estimate, made from b's counts, start and end. */
+huff_estimate_function huff_estimate_portable, huff_estimate_avx2;
 
-/* both = a followed by b, but for its bits. */
+/* Makes *both the block of a followed by b; both->bits is not set. */
 void huff_join(const struct huff_block *a, const struct huff_block *b, struct huff_block *both);
 
-/* Chooses the form, and with it the codes, that b is shortest in.  b will start `offset` bits into
- * a byte, which matters to a stored block. */
+/* Chooses the form in which b is shortest, and the codes of a dynamic block.  b will start `offset`
+ * bits into a byte, which decides how much padding a stored block needs. */
 void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned offset);
 
 #endif

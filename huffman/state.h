@@ -1,9 +1,9 @@
 /*
- * state.h - what counting, planning and writing a block work on; private to huffman/
+ * state.h - the state that counting, planning and writing a block share; private to huffman/
  *
- * A segment goes through three steps, part by part and block by block: count.c checks a part's
- * matches and counts its symbols, plan.c estimates from the counts what a block takes and chooses
- * its form, and write.c writes it.  encoder.c puts these together.
+ * A segment goes through three steps, part by part and block by block.  count.c checks a part's
+ * matches and counts its symbols.  plan.c estimates from the counts how many bits a block takes,
+ * and chooses the block's form.  write.c writes the block.  encoder.c calls these steps.
  */
 #ifndef GZLZSS_HUFFMAN_STATE_H
 #define GZLZSS_HUFFMAN_STATE_H
@@ -20,88 +20,118 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/*
- * The loops over sequences (in count.c and write.c) and the estimates (in plan.c) are compiled
- * twice, the second time for processors that have AVX2 and BMI2.  The number of instructions is
- * what limits the loops, and with these there are a tenth fewer; the estimates get larger vectors.
- * Each version is a function of its own (NOINLINE), so that it has all registers.  Where there is
- * AVX-512, lanes.h does most of the work, and the loops do the sequences around a part's end.
- */
+/* For a loop that is compiled once in each version of a function in struct huff_functions. */
 #define LOOP static inline __attribute__((always_inline))
 
-/* How often each symbol occurs in a block, and the number of extra bits of all of them.  The arrays
- * are as large as the alphabets of fixed blocks, so that loops over them take whole vectors. */
+/* The counts of a block.  The arrays are as large as the alphabets of fixed blocks, so that loops
+ * over them take whole vectors. */
 struct huff_counts {
-    uint32_t litlen[DEFLATE_FIXED_LITLEN_SYMBOLS];
-    uint32_t distance[DEFLATE_FIXED_DISTANCE_SYMBOLS];
-    uint64_t extra_bits;
+    uint32_t litlen[DEFLATE_FIXED_LITLEN_SYMBOLS];     /* how often each symbol occurs */
+    uint32_t distance[DEFLATE_FIXED_DISTANCE_SYMBOLS]; /* how often each symbol occurs */
+    uint64_t extra_bits;                               /* the extra bits of all symbols */
 };
 
-/* How a block is written. */
+/* How a block is written.  `header` and the code lengths are only for dynamic blocks. */
 struct huff_plan {
     enum deflate_block_type type;
-    struct huff_header header; /* of a dynamic block, and its code lengths: */
-    uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS];
-    uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS];
-    struct huff_lengths_work work; /* for making these */
+    struct huff_header header;
+    uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS];     /* the code lengths, in bits */
+    uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS]; /* the code lengths, in bits */
+    struct huff_lengths_work work;                      /* memory for making code lengths */
 };
 
 /* A place in a segment, between two sequences or chunks. */
 struct huff_place {
     size_t byte;
     size_t chunk;
-    uint32_t sequence; /* of the chunk */
+    uint32_t sequence; /* index in the chunk */
 };
 
-/* A block that is being made. */
+/* A block before it is written, or a part. */
 struct huff_block {
     struct huff_counts counts;
     struct huff_place start, end;
-    uint64_t bits; /* its size, estimated */
+    uint64_t bits; /* the estimated size */
 };
 
 /*
- * Codes made ready for writing.  An entry for a literal or a length has its number of bits in the
- * low 8 bits, and above them the code, and above that the length's extra bits.  A table by distance
- * would be too large; that for distances is by symbol.
+ * A block's codes, made ready for writing.  An entry of `literal` or `length` has a number of bits
+ * in its low 8 bits, and these bits from bit 8 on: the code, and above it the length's extra bits.
+ * A table by distance would be too large, so `distance` is by symbol.
  */
 struct huff_codes {
     uint32_t literal[DEFLATE_END_OF_BLOCK + 1];
     uint32_t length[LZ_MAX_MATCH + 1];
-    /* The first DEFLATE_DISTANCE_SYMBOLS are set. */
+    /* Only the first DEFLATE_DISTANCE_SYMBOLS are set. */
     struct huff_value_code distance[HUFF_VALUE_CODES];
 #ifdef HAVE_AVX512_PATH
     struct huff_lane_codes lanes;
 #endif
 };
 
-/* Literals before a match are copied so many at a time; more are the exception. */
+/* Most matches follow at most this many literals, which counting copies in one step.  With a larger
+ * number, each step copies more; with a smaller one, more matches take the slow way. */
 #define FEW_LITERALS 16
+
+struct huff_encoder;
+
+/* Checks and counts a part's sequences; see huff_count_portable. */
+typedef size_t huff_count_function(struct huff_encoder *e, const uint8_t *in, size_t pos,
+                                   size_t chunk_end, size_t enough,
+                                   const struct lz_sequence *sequences, uint32_t count,
+                                   uint32_t *counted, struct huff_counts *counts);
+
+/* Writes sequences; see huff_write_portable. */
+typedef const uint8_t *huff_write_function(struct huff_encoder *e, struct bitwriter *w,
+                                           const uint8_t *in, const struct lz_sequence *sequences,
+                                           uint32_t count);
+
+/* Estimates a block's size; see huff_estimate_portable. */
+typedef void huff_estimate_function(struct huff_block *b);
+
+/*
+ * The functions that have a version for each path (cpu.h).  The loops over sequences, in count.c
+ * and write.c, are limited by their number of instructions: with AVX2 and BMI2, they have a tenth
+ * fewer.  With AVX-512, lanes.h does most of their work, and the AVX2 versions do the last
+ * sequences of a part.  The estimates in plan.c get larger vectors.  Each version is a function of
+ * its own (NOINLINE), so that it has all registers.
+ */
+struct huff_functions {
+    huff_count_function *count;
+    huff_write_function *write;
+    huff_estimate_function *estimate;
+};
 
 /* One thread's memory. */
 struct huff_encoder {
-    bool avx2;                   /* the processor has AVX2 and BMI2, */
-    bool avx512;                 /* and AVX-512, too */
-    struct huff_block blocks[3]; /* the open one, the next part, and the two together */
-    struct huff_plan plan;       /* of the block that is being written, */
-    struct huff_codes codes;     /* and its codes */
-    /* Less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH. */
+    const struct huff_functions *functions; /* the processor's versions */
+    struct huff_block blocks[3];            /* the open block, the next part, and both joined */
+    struct huff_plan plan;                  /* of the block that is written */
+    struct huff_codes codes;                /* of the block that is written */
+
+    /* By a match's length less LZ_MIN_MATCH: the length's symbol, less DEFLATE_FIRST_LENGTH. */
     _Alignas(64) uint8_t length_symbols[256];
-    uint8_t distance_symbols[1 + 2 * 256]; /* see huff_distance_symbol */
-    /* A part's literals, except those in runs of more than FEW_LITERALS. */
+
+    /* The symbols of distances; see huff_distance_symbol. */
+    uint8_t distance_symbols[1 + 2 * 256];
+
+    /* The part's literals, without runs of more than FEW_LITERALS. */
     uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
-    uint16_t literals[4][256]; /* counted in four tables, so that equal neighbours do not wait */
+
+    /* The part's counts of literals.  They are spread over four tables, so that counting a literal
+     * does not wait for counting an equal one just before it. */
+    uint16_t literals[4][256];
 #ifdef HAVE_AVX512_PATH
     union {
-        struct huff_located located; /* while a part is counted, */
-        struct huff_encoded encoded; /* or a block written */
+        struct huff_located located; /* while a part is counted */
+        struct huff_encoded encoded; /* while a block is written */
     } lanes;
 #endif
 };
 
-/* The symbol of a distance.  Above 256, every symbol is for a multiple of 128 distances, so one
- * table entry serves 128 of them.  A table with an entry for every distance would take the cache
- * that the data needs. */
+/* The symbol of a distance, 1 to 32768.  Above 256, each symbol stands for a multiple of 128
+ * distances, so one entry of the table serves 128 of them.  A table with an entry for each distance
+ * would take cache from the data. */
 static inline unsigned huff_distance_symbol(const struct huff_encoder *e, unsigned distance)
 {
     return e->distance_symbols[distance <= 256 ? distance : (distance + 127 + (256 << 7)) >> 7];

@@ -1,5 +1,10 @@
 /*
  * write.c - writes blocks (write.h)
+ *
+ * A sequence becomes bits without a branch that depends on its data, except in rare cases: the
+ * codes of up to three literals and of the match after them are found in tables that have the codes
+ * ready, joined to one number, and put at once.  With AVX-512, lanes.c joins the codes of 16
+ * sequences at a time, and only putting them is left.
  */
 #include "config.h"
 
@@ -14,20 +19,20 @@ _Static_assert(8 + DEFLATE_MAX_CODE + 5 <= 32, "a length's code, extra bits and 
 void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool final)
 {
     do {
-        size_t piece = n < DEFLATE_MAX_STORED ? n : DEFLATE_MAX_STORED;
+        size_t bytes = n < DEFLATE_MAX_STORED ? n : DEFLATE_MAX_STORED;
 
-        n -= piece;
+        n -= bytes;
         bits_put(w, (final && n == 0) | DEFLATE_STORED << 1, 3);
         bits_align(w);
-        bits_put(w, piece | (uint64_t)(piece ^ 0xffff) << 16, 32);
+        bits_put(w, bytes | (uint64_t)(bytes ^ 0xffff) << 16, 32);
         bits_flush(w);
-        memcpy(w->next, in, piece);
-        w->next += piece;
-        in += piece;
+        memcpy(w->next, in, bytes);
+        w->next += bytes;
+        in += bytes;
     } while (n > 0);
 }
 
-/* Makes codes ready from the two alphabets' code lengths. */
+/* Makes codes ready for writing, from the code lengths of the two alphabets. */
 static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
                        unsigned litlen_symbols, const uint8_t *distance_lengths,
                        unsigned distance_symbols)
@@ -55,7 +60,7 @@ static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
 #endif
 }
 
-/* Puts an entry of a codes' table. */
+/* Puts an entry of a table of struct huff_codes. */
 static inline void put_code(struct bitwriter *w, uint32_t code)
 {
     bits_put(w, code >> 8, code & 0xff);
@@ -72,11 +77,11 @@ static inline void put_three(struct bitwriter *w, const struct huff_codes *codes
     bits_flush(w);
 }
 
-/* Writes in[0..n); flushes after the last, and expects to start after a flush. */
+/* Writes the literals in[0..n).  Expects to start after a flush, and flushes after the last one. */
 static void write_literals(struct bitwriter *out, const struct huff_codes *codes, const uint8_t *in,
                            size_t n)
 {
-    struct bitwriter w = *out; /* in registers */
+    struct bitwriter w = *out; /* a copy, which the compiler keeps in registers */
 
     for (; n >= 3; n -= 3, in += 3)
         put_three(&w, codes, in);
@@ -86,14 +91,15 @@ static void write_literals(struct bitwriter *out, const struct huff_codes *codes
     *out = w;
 }
 
-/* Some bits, and how many. */
+/* Bits to put: the low `count` bits of `value`. */
 struct bits {
     uint64_t value;
     unsigned count;
 };
 
-/* The codes of in[0..n), n from 0 to 3, found without a branch that could be predicted wrong: most
- * matches come after so few literals.  4 bytes at `in` must be readable. */
+/* The codes of the literals in[0..n), n being 0 to 3, without a branch on n: most matches follow at
+ * most three literals, and such a branch would often be predicted wrong.  4 bytes at `in` must be
+ * readable. */
 static inline struct bits few_literals(const struct huff_codes *codes, const uint8_t *in, size_t n)
 {
     static const uint32_t masks[4][4] = {
@@ -108,7 +114,7 @@ static inline struct bits few_literals(const struct huff_codes *codes, const uin
                          (a + b + c) & 63};
 }
 
-/* A match's codes and extra bits. */
+/* The codes and the extra bits of s's match. */
 static inline struct bits match_bits(const struct huff_encoder *e, struct lz_sequence s)
 {
     const unsigned symbol = huff_distance_symbol(e, s.distance);
@@ -120,7 +126,8 @@ static inline struct bits match_bits(const struct huff_encoder *e, struct lz_seq
                          (length & 63) + code->count};
 }
 
-/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end. */
+/* huff_write_portable and huff_write_avx2, which differ in the instructions that they are compiled
+ * to. */
 LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *out,
                                const uint8_t *in, const struct lz_sequence *sequences,
                                uint32_t count)
@@ -153,9 +160,26 @@ LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *o
     return in;
 }
 
+NOINLINE const uint8_t *huff_write_portable(struct huff_encoder *e, struct bitwriter *out,
+                                            const uint8_t *in, const struct lz_sequence *sequences,
+                                            uint32_t count)
+{
+    return write_loop(e, out, in, sequences, count);
+}
+
+#ifdef HAVE_AVX2_PATH
+AVX2_PATH NOINLINE const uint8_t *huff_write_avx2(struct huff_encoder *e, struct bitwriter *out,
+                                                  const uint8_t *in,
+                                                  const struct lz_sequence *sequences,
+                                                  uint32_t count)
+{
+    return write_loop(e, out, in, sequences, count);
+}
+#endif
+
 #ifdef HAVE_AVX512_PATH
-/* Puts in[0..n), n from 0 to 4, after a flush, and flushes; without a branch on n.  4 bytes at `in` must
- * be readable. */
+/* Puts the literals in[0..n), n being 0 to 4, after a flush, and flushes; without a branch on n.  4
+ * bytes at `in` must be readable. */
 LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uint8_t *in,
                   unsigned n)
 {
@@ -174,8 +198,8 @@ LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uin
     bits_flush(w);
 }
 
-/* Writes a sequence that huff_lanes_encode has marked as special, whose last literals are at
- * `last`, and of which it made `count` bits. */
+/* Writes a sequence that huff_lanes_encode marked as special.  Its last literals are at `last`, and
+ * huff_lanes_encode made `count` bits of these and of the match, `bits` if they are 64 at most. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {
@@ -200,7 +224,7 @@ LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const
     bits_flush(w);
 }
 
-/* As write_loop, but leaves the last count % HUFF_LANES sequences. */
+/* As write_loop, but does not write the last count % HUFF_LANES sequences. */
 AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
                                                        struct bitwriter *out, const uint8_t *in,
                                                        const struct lz_sequence *sequences,
@@ -218,7 +242,7 @@ AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
             const uint32_t bits = l->count[i];
 
             if (__builtin_expect(bits >= HUFF_LANES_SPECIAL, 0)) {
-                /* A copy, so that `w` itself stays in registers. */
+                /* Use a copy, so that `w` itself stays in registers. */
                 struct bitwriter writer = w;
 
                 write_special(e, &writer, in + l->literals[i], sequences[i], l->bits[i],
@@ -236,36 +260,17 @@ AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
     *out = w;
     return in;
 }
-#endif
 
-#ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE static const uint8_t *
-write_sequences_avx2(const struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
-                     const struct lz_sequence *sequences, uint32_t count)
+const uint8_t *huff_write_avx512(struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
+                                 const struct lz_sequence *sequences, uint32_t count)
 {
-    return write_loop(e, out, in, sequences, count);
+    in = write_lanes(e, out, in, sequences, count);
+    return huff_write_avx2(e, out, in, sequences + (count - count % HUFF_LANES),
+                           count % HUFF_LANES);
 }
 #endif
 
-NOINLINE static const uint8_t *write_sequences(struct huff_encoder *e, struct bitwriter *out,
-                                               const uint8_t *in,
-                                               const struct lz_sequence *sequences, uint32_t count)
-{
-#ifdef HAVE_AVX512_PATH
-    if (e->avx512) {
-        in = write_lanes(e, out, in, sequences, count);
-        sequences += count - count % HUFF_LANES;
-        count %= HUFF_LANES;
-    }
-#endif
-#ifdef HAVE_AVX2_PATH
-    if (e->avx2)
-        return write_sequences_avx2(e, out, in, sequences, count);
-#endif
-    return write_loop(e, out, in, sequences, count);
-}
-
-/* Writes a block's symbols, all but the last. */
+/* Writes all symbols of block b but the end of the block. */
 static void write_symbols(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
                           size_t len, const struct lz_chunk *chunks, const struct huff_block *b)
 {
@@ -276,14 +281,16 @@ static void write_symbols(struct huff_encoder *e, struct bitwriter *w, const uin
         const uint8_t *chunk_end = in + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, len);
 
         if (chunks[c].count > from)
-            next = write_sequences(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
+            next =
+                e->functions->write(e, w, next, chunks[c].sequences + from, chunks[c].count - from);
         write_literals(w, &e->codes, next, (size_t)(chunk_end - next));
         next = chunk_end;
         from = 0;
     }
-    /* A block that ends within a chunk ends with a sequence. */
+    /* A block that ends within a chunk ends after a sequence. */
     if (b->end.sequence > from)
-        write_sequences(e, w, next, chunks[b->end.chunk].sequences + from, b->end.sequence - from);
+        e->functions->write(e, w, next, chunks[b->end.chunk].sequences + from,
+                            b->end.sequence - from);
 }
 
 void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,

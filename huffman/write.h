@@ -7,11 +7,15 @@
 #include "huffman/bitwriter.h"
 #include "huffman/state.h"
 
-/* Writes block b, of the segment in[0..len), as e->plan says; `final` sets BFINAL. */
+/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end.
+ * Expects to start after a flush (bitwriter.h), and flushes. */
+huff_write_function huff_write_portable, huff_write_avx2, huff_write_avx512;
+
+/* Writes block b of the segment in[0..len), in the form that e->plan has; `final` sets BFINAL. */
 void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in, size_t len,
                       const struct lz_chunk *chunks, const struct huff_block *b, bool final);
 
-/* Writes in[0..n) as stored blocks, at least one; `final` sets the last one's BFINAL. */
+/* Writes in[0..n) as one or more stored blocks; `final` sets the last one's BFINAL. */
 void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool final);
 
 #endif

@@ -1,14 +1,17 @@
 /*
- * blockheader.c - the header of a DEFLATE block, checked without decoding the block
+ * blockheader.c - checks the header of a DEFLATE block without decoding the block (blockheader.h)
  *
  * A dynamic block (RFC 1951, section 3.2.7) starts with the lengths of its codes, from which a
- * decoder makes its tables.  Codes too long for the number of symbols leave some bit patterns
- * without a meaning; RFC 1951 says no more about them than that a lone distance code has one bit.
- * zlib and GNU gzip take such an incomplete code for damage.  ISA-L does not: it goes on until a
- * pattern without a meaning turns up.  So its back end (inflate/raw.c) asks here first.
+ * decoder makes its tables.  If the codes are too long for the number of symbols, some patterns of
+ * bits have no meaning.  RFC 1951 says about such incomplete codes only that a single distance code
+ * has one bit.  zlib and GNU gzip reject most of them as damage (blockheader.h lists what zlib
+ * accepts).  ISA-L goes on until it meets a pattern without a meaning, so its back end
+ * (inflate/raw.c) has the header checked here first.
  *
- * Every block is checked, so that has to be quick.  ISA-L takes 5 us or more for a block with such
- * a header; this takes 0.6 to 0.8 us, most of them for one code length after the other.
+ * Every block is checked, so the check must be fast.  ISA-L takes 5 us or more for a block with
+ * such a header; the check takes 0.6 to 0.8 us, most of them for reading code lengths one after the
+ * other.  Each look-up gives what one symbol of their code says (struct step), without branches on
+ * the symbol.
  */
 #include "config.h"
 
@@ -17,28 +20,27 @@
 #include <string.h>
 
 enum {
-    LENGTH_SYMBOLS = 19, /* symbols of the code that the code lengths are written in */
-    LENGTH_BITS_MAX = 7, /* its longest code */
-    COPY = 16,           /* its symbols that stand for several code lengths */
+    LENGTH_SYMBOLS = 19, /* symbols of the code in which the code lengths are written */
+    LENGTH_BITS_MAX = 7, /* bits of that code's longest codes */
+    COPY = 16,           /* the symbols of that code that stand for several code lengths */
     ZEROS = 17,
     MANY_ZEROS = 18,
-    LITLEN_MAX = 286, /* codes of literals, of lengths and of the end of the block */
-    DISTANCE_MAX = 30,
+    LITLEN_MAX = 286,  /* the most codes of literals, lengths and the end of the block */
+    DISTANCE_MAX = 30, /* the most codes of distances */
     END_OF_BLOCK = 256,
-    BITS_MAX = 15, /* of all these codes */
+    BITS_MAX = 15, /* bits of the longest of all these codes */
 };
 
 /* --- Bits, low ones first ------------------------------------------------------------------- */
 
-/* The next `count` bits of the input are the low ones of `bits`.  Those above are zeros or, where
- * the input goes on, what comes next. */
+/* A reader of bits. */
 struct bit_reader {
-    uint64_t bits;
-    unsigned count;
-    const uint8_t *in, *end;
+    uint64_t bits;           /* the next bits; above the lowest `count`, more bits or zeros */
+    unsigned count;          /* how many of them are available */
+    const uint8_t *in, *end; /* the bytes after them */
 };
 
-/* Makes 56 bits or more available, or all that the input has. */
+/* Makes 56 bits or more available, or as many as the input has. */
 static inline void fill_bits(struct bit_reader *r)
 {
     if (r->end - r->in >= 8 && r->count < 64) {
@@ -56,7 +58,7 @@ static inline void fill_bits(struct bit_reader *r)
         r->bits |= (uint64_t)*r->in++ << r->count;
 }
 
-/* Makes n bits available, n <= 32.  False: the input has fewer. */
+/* Makes n bits available, n <= 32; false if the input has fewer. */
 static inline bool need(struct bit_reader *r, unsigned n)
 {
     if (r->count < n)
@@ -64,7 +66,7 @@ static inline bool need(struct bit_reader *r, unsigned n)
     return r->count >= n;
 }
 
-/* Takes n of the bits that are available, n <= 32. */
+/* Takes n of the available bits, n <= 32. */
 static inline unsigned take_bits(struct bit_reader *r, unsigned n)
 {
     const unsigned value = (unsigned)(r->bits & ((UINT64_C(1) << n) - 1));
@@ -77,13 +79,15 @@ static inline unsigned take_bits(struct bit_reader *r, unsigned n)
 
 enum { ALL = 1 << BITS_MAX };
 
-/* How many of ALL patterns of BITS_MAX bits start with a code of that length; 0 means no code. */
+/* How many of ALL patterns of BITS_MAX bits start with a given code of that length; length 0 means
+ * that there is no code. */
 static inline unsigned patterns_of(unsigned length)
 {
     return (unsigned)ALL >> length & (ALL - 1);
 }
 
-/* How many have a meaning, therefore, in a code of those lengths; more than ALL: it is none. */
+/* How many of ALL patterns have a meaning in a code of these lengths.  If that is more than ALL,
+ * there is no such code. */
 static unsigned used_patterns(const uint8_t *lengths, unsigned n)
 {
     unsigned used = 0;
@@ -93,8 +97,8 @@ static unsigned used_patterns(const uint8_t *lengths, unsigned n)
     return used;
 }
 
-/* Whether zlib decodes with that code: it is complete, or of one symbol that has one bit, or of
- * none.  `used` is its used_patterns(). */
+/* Whether zlib accepts a code of these lengths: it is complete, or has one symbol with a code of
+ * one bit, or no symbol.  `used` is used_patterns of it. */
 static bool usable(const uint8_t *lengths, unsigned n, unsigned used)
 {
     unsigned symbols = 0;
@@ -108,21 +112,23 @@ static bool usable(const uint8_t *lengths, unsigned n, unsigned used)
     return symbols == 1;
 }
 
-/* One symbol of the code lengths' code, and what it says. */
+/* A symbol of the code lengths' code.  It stands for one or more code lengths, all of which are
+ * (previous code length & keep) | value. */
 struct step {
-    uint8_t bits;      /* of its code and of the repeat count that follows it */
-    uint8_t code_bits; /* of these, its code's */
+    uint8_t bits;      /* bits of the symbol's code and of the repeat count after it */
+    uint8_t code_bits; /* bits of the code alone */
     uint8_t times;     /* how many code lengths it stands for if the repeat count is 0 */
-    uint8_t keep;      /* what they are: the one before & keep, | value */
+    uint8_t keep;
     uint8_t value;
 };
 
-/* Finds for LENGTH_BITS_MAX bits what they start with, in a complete code. */
+/* Fills in the steps: by the next LENGTH_BITS_MAX bits, the symbol with which they start.  The code
+ * is complete. */
 static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
                        struct step steps[1 << LENGTH_BITS_MAX])
 {
     uint8_t first[LENGTH_BITS_MAX + 2] = {0}, sorted[LENGTH_SYMBOLS];
-    unsigned code = 0; /* its first bit is the lowest, as in the input */
+    unsigned code = 0; /* the current code; its first bit is the lowest one, as in the input */
 
     for (unsigned i = 0; i < LENGTH_SYMBOLS; i++)
         first[lengths[i] + 1]++;
@@ -155,7 +161,7 @@ static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
         }
         for (unsigned at = code; at < 1u << LENGTH_BITS_MAX; at += 1u << l)
             steps[at] = step;
-        /* The next code is this plus one, where the last bit, now the highest, counts one. */
+        /* Add one to get the next code.  Its last bit, which counts one, is the highest here. */
         unsigned bit = 1u << (l - 1);
         for (; (code & bit) != 0; bit >>= 1)
             code ^= bit;
@@ -165,22 +171,24 @@ static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
 
 /* --- Dynamic blocks ------------------------------------------------------------------------- */
 
-/* The most code lengths that are not zeros and come of one step, and more. */
+/* The code lengths that a step writes.  It is more than the most lengths that a step may have that
+ * are not zeros. */
 enum { STEP_MAX = 16 };
 
-/* Reads n code lengths, written in the code of those steps, to `lengths`, which are zeros.  Up to
- * STEP_MAX bytes behind them are written to as well.  *used becomes used_patterns() of them. */
+/* Reads n code lengths, coded by these steps, to `lengths`, which are zeros at first.  Also writes
+ * to up to STEP_MAX bytes after them.  Sets *used to used_patterns of the lengths. */
 static enum inf_block_verdict read_lengths(struct bit_reader *reader, const struct step *steps,
                                            uint8_t *lengths, unsigned n, unsigned *used)
 {
     struct bit_reader r = *reader;
-    unsigned last = COPY, patterns = 0; /* there is no code length before the first */
+    unsigned last = COPY; /* means that there is no previous code length */
+    unsigned patterns = 0;
 
     for (unsigned i = 0; i < n;) {
         if (r.count < LENGTH_BITS_MAX + 7)
             fill_bits(&r);
-        /* Bits may be missing at the end of the input.  That does not matter to a code that is
-         * there as a whole, nor does it to a repeat, which is judged when its count is there. */
+        /* At the end of the input, bits may be missing.  A code that is there as a whole is found
+         * all the same.  A repeat is checked only when its count is there. */
         const struct step step = steps[r.bits & ((1u << LENGTH_BITS_MAX) - 1)];
         if (step.bits > r.count)
             return INF_BLOCK_CUT;
@@ -200,7 +208,7 @@ static enum inf_block_verdict read_lengths(struct bit_reader *reader, const stru
 _Static_assert(sizeof(((struct inf_lengths *)0)->all) == LITLEN_MAX + DISTANCE_MAX + STEP_MAX,
                "room for all");
 
-/* Checks a dynamic block's header from its counts on. */
+/* Checks a dynamic block's header, from its counts on. */
 static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_lengths *found)
 {
     static const uint8_t order[LENGTH_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,

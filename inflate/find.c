@@ -1,5 +1,10 @@
 /*
- * find.c - where a block of DEFLATE may start (find.h)
+ * find.c - finds where a block of DEFLATE may start (find.h)
+ *
+ * A dynamic block's header may start at each bit of the data.  A table tells for the next 13 bits
+ * how far away the next possible start is, which rules out most places in one look-up.  At the
+ * other places, the code lengths of 3 bits that follow the counts must make a complete code; few do
+ * by chance.  Only then is the whole header checked.
  */
 #include "config.h"
 
@@ -10,7 +15,7 @@
 #include "base/bytes.h"
 #include "inflate/blockheader.h"
 
-/* Two bytes as uint16_t has them in memory. */
+/* Two bytes of memory as a uint16_t. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define PAIR(first, second) ((first) << 8 | (second))
 #else
@@ -30,9 +35,12 @@ bool inf_is_sync(const uint8_t *in)
 }
 
 /*
- * Pairs of bytes at even places tell enough.  An empty stored block, 00 00 FF FF, has FF FF or, at
- * an odd place, 00 FF in the middle.  A gzip header, 1F 8B 08, has 1F 8B or, at an odd place, 8B 08.
- * All of these but the last are two bytes behind the start, or one.
+ * It looks only at pairs of bytes at even places, which is enough.  An empty stored block, 00 00 FF
+ * FF, has the pair FF FF or, if it starts at an odd place, 00 FF in its middle.  A gzip header, 1F
+ * 8B 08, has 1F 8B or, if it starts at an odd place, 8B 08.  Each of these pairs but 1F 8B lies one
+ * or two bytes after the hint's start, so the pairs are read from two bytes after `at` on; a 1F 8B
+ * just at `at` is looked for by itself.  The loop over the pairs has no branch, and compilers make
+ * vectors of it.
  */
 size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
 {
@@ -57,18 +65,19 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
 }
 
 /*
- * A dynamic block's header (RFC 1951, section 3.2.7): one bit for the final block, two for the
- * type, 5 for the number of literal/length codes less 257, 5 for that of distance codes less 1,
- * 4 for that of the lengths that follow, of 3 bits each, less 4.
+ * A dynamic block's header (RFC 1951, section 3.2.7) starts with 17 bits: one for the final block,
+ * two for the type, five for the number of literal and length codes less 257, five for the number
+ * of distance codes less 1, and four for the number of code lengths of 3 bits less 4.  Then these
+ * code lengths follow.
  */
 enum {
-    TYPE_DYNAMIC = 2 << 1, /* of three bits; not the final one */
+    TYPE_DYNAMIC = 2 << 1, /* the first three bits of a block that is not the final one */
     LITLENS_MOST = 286 - 257,
     DISTANCES_MOST = 30 - 1,
     COUNTS_BITS = 17,
 };
 
-/* Whether the header could start with these bits, of which the lowest `known` are known. */
+/* Whether a header could start with these bits, of which only the lowest `known` are known. */
 static bool could_be(unsigned bits, unsigned known)
 {
     const unsigned type = bits & 7, litlens = bits >> 3 & 31, distances = bits >> 8 & 31;
@@ -95,7 +104,7 @@ void inf_finder_init(struct inf_finder *f)
     }
 }
 
-/* Whether `count` code lengths of 3 bits, at most 19, are those of a complete code. */
+/* Whether `count` code lengths of 3 bits, at most 19, make a complete code. */
 static inline bool is_complete(const struct inf_finder *f, uint64_t lengths, unsigned count)
 {
     unsigned used = 0;
@@ -106,7 +115,7 @@ static inline bool is_complete(const struct inf_finder *f, uint64_t lengths, uns
     return used == 128;
 }
 
-/* 57 bits or more from that bit on. */
+/* The bits from bit `place` of `in` on, 57 or more of them. */
 static inline uint64_t bits_at(const uint8_t *in, uint64_t place)
 {
     return load64(in + place / 8) >> (place % 8);

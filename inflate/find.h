@@ -1,8 +1,8 @@
 /*
- * find.h - where a block of DEFLATE may start in the middle of data
+ * find.h - finds where a block of DEFLATE may start in the middle of data
  *
- * What is found is a guess: the same bits may be something else.  Whoever decodes from there must
- * not use it before decoding from the start has come to the same place.
+ * The places found are guesses, as any bits may look like a header.  What is decoded from a guess
+ * must not be used before decoding from the data's start has come to the same place.
  */
 #ifndef GZLZSS_INFLATE_FIND_H
 #define GZLZSS_INFLATE_FIND_H
@@ -11,42 +11,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The mark of `pigz -i`: two empty stored blocks, of which these are the last bytes.  What follows
- * does not refer to what comes before. */
+/* Bytes of the mark of `pigz -i`, which are the last ones of two empty stored blocks.  Data after a
+ * mark does not refer to data before it. */
 #define INF_MARK_SIZE ((size_t)9)
 
-/* An empty stored block, as zlib's Z_SYNC_FLUSH writes it: its last bytes. */
+/* The last bytes of an empty stored block, as zlib's Z_SYNC_FLUSH writes it: the number of them. */
 #define INF_SYNC_SIZE ((size_t)4)
 
-/* Whether in[0..INF_MARK_SIZE), or in[0..INF_SYNC_SIZE), are these. */
+/* Whether in[0..INF_MARK_SIZE) is a mark. */
 bool inf_is_mark(const uint8_t *in);
+
+/* Whether in[0..INF_SYNC_SIZE) are the last bytes of an empty stored block. */
 bool inf_is_sync(const uint8_t *in);
 
 /*
- * Where in in[from..to), from <= to, one of these starts, or the first two bytes of a gzip header:
- * at the place that is returned or in the INF_HINT_SIZE bytes from there on, there may be some; there
- * are none before it.  `to` if there are none.
+ * Finds the next hint in in[from..to), from <= to.  A hint is a mark, the end of an empty stored
+ * block, or the first two bytes of a gzip header.  Returns a place such that no hint starts before
+ * it; one may start there or in the INF_HINT_SIZE bytes from there on.  Returns `to` if there is
+ * none.
  */
 #define INF_HINT_SIZE ((size_t)128)
 size_t inf_find_hint(const uint8_t *in, size_t from, size_t to);
 
+/* The place that inf_find_dynamic returns if it found none. */
 #define INF_NOWHERE UINT64_MAX
 
-/* A table for inf_find_dynamic. */
+/* Bits of the input that inf_find_dynamic looks up at a time.  With more, it skips further, but the
+ * table takes more of the first-level cache; 13 bits just reach the end of the second count of a
+ * header. */
 #define INF_FIND_BITS 13
 
+/* Tables for inf_find_dynamic. */
 struct inf_finder {
-    uint8_t skip[1 << INF_FIND_BITS]; /* how many bits further a header may start */
-    uint16_t used[1 << 12];           /* what four code lengths of 3 bits use up, of 128 */
+    /* By the next INF_FIND_BITS bits: how many bits further a header may start, 0 to
+     * INF_FIND_BITS. */
+    uint8_t skip[1 << INF_FIND_BITS];
+
+    /* By four code lengths of 3 bits: how many of the 128 patterns of 7 bits their codes use up. */
+    uint16_t used[1 << 12];
 };
 
+/* Fills in the tables. */
 void inf_finder_init(struct inf_finder *f);
 
 /*
- * The first bit of in[0..len), from bit `from` to before bit `to`, where the header of a dynamic
- * block that is not the final one starts, and all of the header is good (blockheader.h); or
- * INF_NOWHERE.  A header that in[0..len) does not have all of is not found.  Nothing after in + len
- * is used, but up to 8 bytes are read.
+ * The first bit, from bit `from` to before bit `to` of in[0..len), where the whole header of a
+ * dynamic block starts that is not the final block, and the header is good (blockheader.h); or
+ * INF_NOWHERE.  A header that goes on after in[0..len) is not found.  Up to 8 bytes after
+ * in[0..len) are read, but nothing depends on them.
  */
 uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
                           uint64_t to);

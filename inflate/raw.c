@@ -1,22 +1,23 @@
 /*
- * raw.c - raw DEFLATE, by ISA-L where it can be loaded, else by zlib
+ * raw.c - decodes raw DEFLATE, with ISA-L if it can be loaded, else with zlib (raw.h)
  *
- * A back end only turns raw DEFLATE (RFC 1951) into bytes.  There are two: zlib's inflate, and
- * ISA-L's isal_inflate, which is several times faster.  Which one is used must not show, and zlib
- * is the measure: the same data is good, and of bad data the same bytes come out before the error.
- * ISA-L falls short of that in three ways, and zlib is there to help:
+ * A back end turns raw DEFLATE (RFC 1951) into bytes, and does nothing else.  There are two: zlib's
+ * inflate, and ISA-L's isal_inflate, which is several times faster.  Users must not see which one
+ * is used, and zlib sets the standard: both accept the same data, and make the same bytes of bad
+ * data before the error.  ISA-L falls short of that in three ways, in which zlib helps:
  *
- *   - It accepts codes that are not complete.  So each block's header is checked before ISA-L sees
- *     it (inflate/blockheader.h).  ISA-L stops only at the end of a stream; it is made to stop at
- *     the end of each block by setting the bit that says the block is the last.  Stored blocks are
- *     copied without it, as there may be many small ones.
- *   - When it finds an error, what it wrote may lack the last bytes before the error, or have
- *     others behind them.  So what it did in that call is forgotten, and zlib goes on from there.
+ *   - ISA-L accepts codes that are not complete.  So each block's header is checked before ISA-L
+ *     sees it (inflate/blockheader.h).  ISA-L stops only at the end of a stream.  Setting the bit
+ *     that says that a block is the last one makes it stop at the end of each block.  Stored blocks
+ *     are copied without ISA-L, as there may be many small ones.
+ *   - When ISA-L finds an error, the last bytes before the error may be missing in its output, or
+ *     other bytes may follow them.  So the work of that call is dropped, and zlib goes on from
+ *     there.
  *   - When the input ends inside a block, up to two literals that could be decoded are missing, and
- *     an error behind them.  There, too, zlib goes on.
+ *     an error after them is not found.  Zlib goes on there, too.
  *
- * A back end may have taken bytes beyond the end of its data: ISA-L loads eight at a time into a
- * bit buffer.  It tells how many they are, and the reading position steps back to the first byte
+ * A back end may have taken bytes after the end of its data: ISA-L loads eight bytes at a time into
+ * a bit buffer.  It tells how many these are, and the reading position steps back to the first byte
  * after the data.
  */
 #include "config.h"
@@ -34,9 +35,9 @@
 
 struct zlib {
     z_stream z;
-    bool at_block; /* a block is to start, */
-    unsigned rest; /* before which so many bits of the last byte of input are left, */
-    uint8_t bits;  /* which are these */
+    bool at_block; /* a block starts next */
+    unsigned rest; /* how many bits of the last byte of input are in that block, if at_block */
+    uint8_t bits;  /* these bits */
 };
 
 static void zlib_ready(struct zlib *zlib)
@@ -45,8 +46,9 @@ static void zlib_ready(struct zlib *zlib)
     zlib->rest = zlib->bits = 0;
 }
 
-/* What zlib writes at the start of each block, at the start of its state, must not cross from one page to
- * another: empty blocks take twice as long then.  So memory for it starts at a multiple of this. */
+/* At the start of each block, zlib writes to the start of its state.  If these writes cross from
+ * one page to another, empty blocks take twice as long.  So memory for zlib starts at a multiple of
+ * this. */
 enum { ALIGNMENT = 256 };
 
 static void *zlib_allocate(void *ctx, unsigned count, unsigned size)
@@ -76,10 +78,11 @@ static void zlib_reset(struct zlib *zlib)
     zlib_ready(zlib);
 }
 
-/* The same, with the memory for a window, which zlib would take only when it has made some output. */
+/* The same, and makes zlib allocate the memory for a window, which it would do only after making
+ * some output. */
 static bool zlib_open_whole(struct zlib *zlib)
 {
-    /* A stored block of one byte, which is not the last. */
+    /* A stored block of one byte, which is not the last block. */
     static const uint8_t block[] = {0, 1, 0, 0xfe, 0xff, 0};
     z_stream *const z = &zlib->z;
     uint8_t byte;
@@ -96,7 +99,7 @@ static bool zlib_open_whole(struct zlib *zlib)
     return false;
 }
 
-/* Gives zlib the bits of a byte but the lowest `skip`, if that is not a whole byte of input. */
+/* Gives zlib the bits of a byte above the lowest `skip`; no bits if skip is 0. */
 static void give_bits(struct zlib *zlib, const uint8_t *byte, unsigned skip)
 {
     zlib->rest = skip != 0 ? 8 - skip : 0;
@@ -105,7 +108,7 @@ static void give_bits(struct zlib *zlib, const uint8_t *byte, unsigned skip)
         inflatePrime(&zlib->z, (int)zlib->rest, zlib->bits);
 }
 
-/* inf_start by zlib. */
+/* inf_start with zlib. */
 static bool zlib_start(struct zlib *zlib, uint8_t byte, unsigned skip, const uint8_t *window,
                        size_t len)
 {
@@ -113,7 +116,7 @@ static bool zlib_start(struct zlib *zlib, uint8_t byte, unsigned skip, const uin
     return len == 0 || inflateSetDictionary(&zlib->z, window, (uInt)len) == Z_OK;
 }
 
-/* Decodes in[..end), up to the end of a block if `stops`. */
+/* Decodes the input up to in[end), or up to the end of a block if `stops`. */
 static enum inf_result zlib_call(struct zlib *zlib, struct inf_io *io, size_t end, bool stops)
 {
     z_stream *const z = &zlib->z;
@@ -123,7 +126,7 @@ static enum inf_result zlib_call(struct zlib *zlib, struct inf_io *io, size_t en
     z->next_out = io->out + io->made;
     z->avail_out = (uInt)(io->out_len - io->made);
     int ret = inflate(z, stops ? Z_BLOCK : Z_NO_FLUSH);
-    /* After the final block, too, it stops before it says that the data ends. */
+    /* zlib stops after the final block, too, before it says that the data ends. */
     if (stops && ret == Z_OK && (z->data_type & (128 | 64)) == (128 | 64))
         ret = inflate(z, Z_BLOCK);
     io->used = (ptrdiff_t)(end - z->avail_in);
@@ -131,7 +134,7 @@ static enum inf_result zlib_call(struct zlib *zlib, struct inf_io *io, size_t en
     zlib->at_block = false;
     switch (ret) {
     case Z_OK:
-    case Z_BUF_ERROR: /* no byte was taken or made: no error */
+    case Z_BUF_ERROR: /* no byte was taken or made, which is no error */
         /* data_type: 128 "if inflate() returned immediately after decoding an end-of-block code",
          * 64 in the last block, and the number of unused bits in the last byte taken. */
         if (stops && (z->data_type & (128 | 64)) == 128) {
@@ -156,7 +159,7 @@ static size_t in_left(const struct inf_io *io)
     return (size_t)((ptrdiff_t)io->in_len - io->used);
 }
 
-/* inf_check_block for the next block, whose first bits are those. */
+/* inf_check_block for the next block, whose first bits are `bits`. */
 static enum inf_result check_block(const struct inf_io *io, uint64_t bits, unsigned count,
                                    struct inf_block *block)
 {
@@ -172,16 +175,16 @@ static enum inf_result check_block(const struct inf_io *io, uint64_t bits, unsig
 }
 
 /*
- * inf_run by zlib.
+ * inf_run with zlib.
  *
- * zlib checks the headers of blocks itself.  But of one without any code it takes another bit for
- * each code length, which the input may not have, before it says so.  A header of which some may be
- * missing is checked before zlib sees it, therefore.
+ * zlib checks the headers of blocks itself.  But in a header without any code, it takes another bit
+ * for each code length before it reports the error, and the input may not have these bits.  So a
+ * header that may not be in the input as a whole is checked before zlib sees it.
  */
 static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
 {
-    /* Up to here zlib decodes many blocks in one call: all of their headers are in the input, and
-     * they end before stops_from. */
+    /* Up to this place, zlib may decode many blocks in one call: all their headers are in the
+     * input, and they end before stops_from. */
     ptrdiff_t many = (ptrdiff_t)io->in_len - (ptrdiff_t)INF_BLOCK_HEADER_MAX;
     const ptrdiff_t stop = (ptrdiff_t)(io->stops_from / 8) - 1 - (ptrdiff_t)INF_BACK;
     enum inf_result result;
@@ -207,33 +210,36 @@ static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
 /* --- ISA-L ---------------------------------------------------------------------------------- */
 
 /*
- * ISA-L decodes the start of each call's data into its tmp_out_buffer, behind the window that it
- * keeps there, and copies it to the output.  When tmp_out_buffer is full, it goes on in the output,
- * where it looks back no further than to the start of the call.  tmp_out_buffer is filled up to
- * tmp_out_valid, and the bytes before tmp_out_processed have been put out.  When a call ends inside
- * a block, ISA-L leaves a window in tmp_out_buffer.  When a call ends at the end of a block, which
- * ISA-L takes for the end of the data, it does not.
+ * ISA-L decodes the start of each call's data into its tmp_out_buffer, after the window that it
+ * keeps there, and copies it to the output.  When tmp_out_buffer is full, ISA-L goes on in the
+ * output, where it looks back no further than to the start of the call.  tmp_out_buffer is filled
+ * up to tmp_out_valid; the bytes before tmp_out_processed were copied to the output.  When a call
+ * ends inside a block, ISA-L leaves a window in tmp_out_buffer.  When a call ends at the end of a
+ * block, which ISA-L takes for the end of the data, it leaves none.
  *
- * So the window has to be given to ISA-L for each block, in one of three ways:
+ * So ISA-L has to be given the window for each block, in one of three ways:
  *
- *   - After short blocks, which fit in tmp_out_buffer, it is still there.
- *   - It is copied to the start of tmp_out_buffer.
- *   - It is copied to the end of tmp_out_buffer, as if it had not been put out.  ISA-L puts it
- *     where it stands already, and decodes all of the block behind it, in the output.  That makes
- *     blocks of 30 to 100 KB about 1 % faster.
+ *   - After short blocks, which fit in tmp_out_buffer, the window is still there.
+ *   - The window is copied to the start of tmp_out_buffer.
+ *   - The window is copied to the end of tmp_out_buffer, as if it had not been copied to the output
+ *     yet.  ISA-L copies it to the place where it already is, and decodes the whole block after it,
+ *     in the output.  That makes blocks of 30 to 100 KB about 1 % faster.
  */
 enum {
     WINDOW = ISAL_DEF_HIST_SIZE,
-    /* How full tmp_out_buffer gets before the window is copied to its start.  With more, that is
-     * done less often after short blocks; with less, fewer of them are decoded in two calls. */
+    /* How full tmp_out_buffer gets before the window is copied to its start.  With more, the window
+     * is copied less often after short blocks; with less, fewer short blocks are decoded in two
+     * calls. */
     FULL = WINDOW + WINDOW / 2,
-    /* A block of so many bytes is a long one, and the next is taken to be like it. */
+    /* A block that decodes to this many bytes or more is long, and the next is expected to be
+     * long. */
     LONG_BLOCK = WINDOW / 2,
 
-    /* ISA-L makes larger tables than zlib, so blocks of fewer bytes of input take it longer.  After
-     * SHORT_RUN of these in a row, zlib decodes about SHORT_TURN bytes of input, then it is ISA-L's
-     * turn again.  With longer turns fewer blocks between them are ISA-L's; with shorter ones, less
-     * is left to zlib where blocks become longer. */
+    /* ISA-L makes larger tables than zlib, so it takes longer than zlib for a block of fewer than
+     * SHORT_FIXED or SHORT_OTHER bytes of input.  After SHORT_RUN such blocks in a row, zlib
+     * decodes about SHORT_TURN bytes of input, and then ISA-L has its turn again.  With longer
+     * turns, ISA-L decodes fewer of many short blocks; with shorter ones, zlib decodes less where
+     * blocks become longer. */
     SHORT_FIXED = 80,
     SHORT_OTHER = 384,
     SHORT_RUN = 16,
@@ -244,26 +250,27 @@ _Static_assert(INF_WINDOW == WINDOW, "the caller keeps a window");
 
 struct inf_raw {
     const struct isal *isal;    /* NULL: zlib decodes all data, and use_zlib is always true */
-    struct inflate_state state; /* 90 KB */
-    struct inf_block block;
-    bool in_block;        /* behind that block's header, and its end has not been reached */
-    unsigned stored_left; /* bytes of a stored block still to be copied */
-    size_t block_len;     /* bytes decoded from the last other block, */
-    size_t block_bits;    /* and bits of its input */
-    unsigned short_run;   /* blocks in a row that were short */
-    bool replay;          /* the next call puts the window out again */
+    struct inflate_state state; /* ISA-L's state: 90 KB */
+    struct inf_block block;     /* the current block's header */
+    bool in_block;              /* between the end of that header and the end of the block */
+    unsigned stored_left;       /* bytes of a stored block that are still to be copied */
+    size_t block_len;           /* bytes that ISA-L decoded from its last block */
+    size_t block_bits;          /* bits of input that these bytes took */
+    unsigned short_run;         /* short blocks in a row, so far */
+    bool replay;                /* the next call copies the window to the output again */
 
-    /* The header of a block that ISA-L decodes, for zlib. */
+    /* The header of the block that ISA-L decodes, kept for zlib. */
     uint8_t header[INF_BLOCK_HEADER_MAX + 1];
     unsigned header_skip; /* bits of its first byte that stand before the header */
 
-    bool use_zlib; /* it decodes the rest of the data, */
-    bool is_turn;  /* or only about so many bytes more of the input */
-    ptrdiff_t turn;
-    bool has_zlib; /* it is open */
+    bool use_zlib;  /* zlib decodes the rest of the data; with is_turn, only until its turn ends */
+    bool is_turn;   /* zlib has a turn */
+    ptrdiff_t turn; /* about how many more bytes of input the turn has */
+    bool has_zlib;  /* zlib is open */
     struct zlib zlib;
 };
 
+/* Makes ISA-L ready for data. */
 static void begin(struct inf_raw *raw)
 {
     raw->isal->inflate_init(&raw->state);
@@ -273,7 +280,7 @@ static void begin(struct inf_raw *raw)
     raw->use_zlib = raw->is_turn = false;
 }
 
-/* Begins where a block starts behind the lowest `skip` bits of a byte. */
+/* Makes ISA-L ready for a block that starts after the lowest `skip` bits of a byte. */
 static void begin_at(struct inf_raw *raw, uint8_t byte, unsigned skip)
 {
     begin(raw);
@@ -281,7 +288,7 @@ static void begin_at(struct inf_raw *raw, uint8_t byte, unsigned skip)
         raw->state.read_in = (uint64_t)byte >> skip;
         raw->state.read_in_length = 8 - (int32_t)skip;
     }
-    /* There is no window in tmp_out_buffer. */
+    /* tmp_out_buffer has no window. */
     raw->state.tmp_out_processed = raw->state.tmp_out_valid = 2 * WINDOW;
 }
 
@@ -291,7 +298,8 @@ static void raw_close(struct inf_raw *raw)
         inflateEnd(&raw->zlib.z);
 }
 
-/* Has zlib ready for data that goes on behind the window that ends there; false if memory is short. */
+/* Makes zlib ready for data that goes on after a window of `window` bytes, which ends at `end`;
+ * false if memory is short. */
 static bool open_zlib(struct inf_raw *raw, const uint8_t *end, size_t window)
 {
     if (raw->has_zlib)
@@ -308,39 +316,39 @@ void inf_reset(struct inf_raw *raw)
         zlib_reset(&raw->zlib);
         return;
     }
-    /* A great many short members are like as many short blocks. */
+    /* Many short members in a row are treated like many short blocks. */
     const ptrdiff_t turn = raw->is_turn ? raw->turn : raw->short_run >= SHORT_RUN ? SHORT_TURN : 0;
     begin(raw);
     raw->use_zlib = raw->is_turn = turn > 0 && open_zlib(raw, NULL, 0);
     raw->turn = turn;
 }
 
-/* How many bytes of the data stand before the next byte of output and may be referred to. */
+/* How many bytes before the next byte of output the data may refer to. */
 static size_t window_of(const struct inf_io *io)
 {
     const size_t all = io->window + io->made;
     return all < WINDOW ? all : WINDOW;
 }
 
-/* Where the input goes on that ISA-L has not decoded, in bits from io->in - INF_BACK on.  The
- * bits in its bit buffer stand in the input, too, just before what it has not taken. */
+/* The place up to which ISA-L has decoded the input, in bits from io->in - INF_BACK on.  The bits
+ * in its bit buffer are in the input, too, just before the bytes that it has not taken. */
 static size_t place_of(const struct inflate_state *state, const struct inf_io *io)
 {
     return 8 * (size_t)(io->used + (ptrdiff_t)INF_BACK) - (size_t)state->read_in_length;
 }
 
-/* Goes to the first whole byte there. */
+/* Sets io->used to the first whole byte at or after the place. */
 static void go_to(struct inf_io *io, size_t place)
 {
     io->used = (ptrdiff_t)((place + 7) / 8) - (ptrdiff_t)INF_BACK;
 }
 
 /*
- * Has zlib decode the rest of the data: the input from that place on, which is in the block but not
- * in its header, and the output from io->made on.
+ * Hands the rest of the data to zlib: the input from `place` on, which is in the block but not in
+ * its header, and the output from io->made on.
  *
  * zlib cannot start inside a block.  So it gets the block's header again, and then the bits from
- * the place on instead of those behind the header.
+ * the place on instead of those after the header.
  */
 static enum inf_result hand_over(struct inf_raw *raw, struct inf_io *io, size_t place)
 {
@@ -354,24 +362,24 @@ static enum inf_result hand_over(struct inf_raw *raw, struct inf_io *io, size_t 
     give_bits(&raw->zlib, raw->header, raw->header_skip);
     z->next_in = raw->header + part;
     z->avail_in = (raw->header_skip + raw->block.header_bits + 7) / 8 - part;
-    z->next_out = io->out; /* nothing is written: a header holds no data */
+    z->next_out = io->out; /* nothing is written, as a header has no data */
     z->avail_out = 0;
     inflate(z, Z_TREES);
     if ((z->data_type & 256) == 0) /* not "immediately after decoding a block header" */
         return INF_BAD;
-    inflatePrime(z, -1, 0); /* forget what is behind it */
+    inflatePrime(z, -1, 0); /* drop the bits after the header */
 
     go_to(io, place);
     give_bits(&raw->zlib, io->in + io->used - 1, place % 8);
     return INF_MORE;
 }
 
-/* Has zlib decode the next blocks, after many short ones.  Without memory for it, ISA-L goes on. */
+/* Starts a turn of zlib's, after many short blocks.  If memory is short, ISA-L goes on. */
 static void begin_turn(struct inf_raw *raw, struct inf_io *io)
 {
     const size_t place = place_of(&raw->state, io);
 
-    raw->short_run = SHORT_RUN - 1; /* when it is ISA-L's turn again */
+    raw->short_run = SHORT_RUN - 1; /* for ISA-L's next turn: one more short block ends it */
     raw->use_zlib = raw->is_turn = open_zlib(raw, io->out + io->made, window_of(io));
     if (!raw->use_zlib)
         return;
@@ -380,8 +388,8 @@ static void begin_turn(struct inf_raw *raw, struct inf_io *io)
     give_bits(&raw->zlib, io->in + io->used - 1, place % 8);
 }
 
-/* zlib's turn.  It ends at the end of a block; there ISA-L goes on, and if that finds one more short
- * block, zlib has another turn. */
+/* Decodes in zlib's turn, which ends at the end of a block.  There ISA-L goes on; after one more
+ * short block, zlib gets another turn. */
 static enum inf_result run_turn(struct inf_raw *raw, struct inf_io *io)
 {
     const size_t end = 8 * (size_t)(io->used + (ptrdiff_t)INF_BACK + raw->turn);
@@ -407,13 +415,13 @@ static bool block_ended(const struct inflate_state *state)
     return state->block_state == ISAL_BLOCK_INPUT_DONE || state->block_state == ISAL_BLOCK_FINISH;
 }
 
-/* Bytes that are in tmp_out_buffer and not yet in the output. */
+/* The number of bytes in tmp_out_buffer that are not in the output yet. */
 static size_t pending(const struct inflate_state *state)
 {
     return (size_t)(state->tmp_out_valid - state->tmp_out_processed);
 }
 
-/* Copies them, as far as there is room.  False: some are left. */
+/* Copies these bytes to the output, as far as there is room; false if some are left. */
 static bool drain(struct inflate_state *state, struct inf_io *io)
 {
     const size_t all = pending(state), room = io->out_len - io->made, n = all < room ? all : room;
@@ -433,7 +441,8 @@ static void copy_window(struct inflate_state *state, const struct inf_io *io)
     state->tmp_out_processed = state->tmp_out_valid = (int32_t)window;
 }
 
-/* Copies it to the end, to be put out again.  It must be a whole one. */
+/* Copies the window to the end of tmp_out_buffer, from where ISA-L copies it to the output again.
+ * It must be a whole window. */
 static void replay_window(struct inf_raw *raw, const struct inf_io *io)
 {
     memcpy(raw->state.tmp_out_buffer + WINDOW, io->out + io->made - WINDOW, WINDOW);
@@ -442,7 +451,7 @@ static void replay_window(struct inf_raw *raw, const struct inf_io *io)
     raw->replay = true;
 }
 
-/* Checks the header of the next block, and readies ISA-L for the block if it is to decode it. */
+/* Checks the header of the next block, and prepares ISA-L for the block unless it is stored. */
 static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
@@ -469,7 +478,7 @@ static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
     if (raw->block_len >= LONG_BLOCK && state->tmp_out_valid > WINDOW)
         replay_window(raw, io);
     raw->block_len = 0;
-    /* ISA-L is told that the block is the last, so that it stops at its end. */
+    /* Tell ISA-L that the block is the last one, so that it stops at the block's end. */
     if (state->read_in_length == 0) {
         state->read_in = io->in[io->used++];
         state->read_in_length = 8;
@@ -479,8 +488,8 @@ static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
     return INF_MORE;
 }
 
-/* Copies what there is of a stored block: to the output and, unless that is full, to
- * tmp_out_buffer, so that a window that is there stays whole. */
+/* Copies as much of a stored block as the input has: to the output and, as long as it is not too
+ * full, to tmp_out_buffer, so that a window there stays complete. */
 static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
@@ -493,7 +502,7 @@ static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
         memcpy(state->tmp_out_buffer + valid, io->in + io->used, n);
         valid += n;
     } else {
-        valid = 2 * WINDOW; /* there is no window */
+        valid = 2 * WINDOW; /* it has no window any more */
     }
     state->tmp_out_processed = state->tmp_out_valid = (int32_t)valid;
     memcpy(io->out + io->made, io->in + io->used, n);
@@ -504,13 +513,13 @@ static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
 }
 
 /*
- * Readies tmp_out_buffer for a call, and returns how many new bytes the call may put out; 0: the
- * output is full.
+ * Prepares tmp_out_buffer for a call of ISA-L, and returns how many new bytes the call may put out;
+ * 0 if the output is full.
  *
- * A call that comes to decode in the output must have put out a window before.  It has if
+ * Before a call decodes directly into the output, it must have put out a window.  It does so if
  * tmp_out_processed is at most WINDOW, as ISA-L leaves it at the end of a call inside a block.
- * After short blocks it may be more.  Then the call gets less room than is left in tmp_out_buffer,
- * so that it ends before.
+ * After short blocks, tmp_out_processed may be more.  Then the call gets less room than is left in
+ * tmp_out_buffer, so that it ends before it would decode into the output.
  */
 static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
 {
@@ -538,7 +547,7 @@ bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *
     return true;
 }
 
-/* Has ISA-L decode the block. */
+/* Decodes the block with ISA-L. */
 static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
@@ -560,7 +569,7 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
         state->next_out = out;
         state->avail_out = (uint32_t)(again + room);
         if (raw->isal->inflate(state) < 0) {
-            io->made += old; /* what was decoded before the call, and nothing else */
+            io->made += old; /* the bytes decoded before the call */
             return hand_over(raw, io, place);
         }
         const size_t made = (size_t)(state->next_out - out) - again;
@@ -570,7 +579,7 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
         raw->block_bits += place_of(state, io) - before;
         raw->replay = false;
         if (!block_ended(state) && !limited) {
-            /* The output is full, or the input used up. */
+            /* The output is full, or the input is used up. */
             if (io->in_ends && io->made < io->out_len)
                 return hand_over(raw, io, place_of(state, io));
             return INF_MORE;
@@ -579,8 +588,8 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
     return drain(state, io) ? INF_END : INF_MORE;
 }
 
-/* A block has ended.  Stored blocks of a few bytes are copied as fast here as by zlib, empty ones are
- * not. */
+/* Counts short blocks, as a block has ended.  Stored blocks of a few bytes are copied as fast here
+ * as by zlib, but empty ones are not. */
 static void count_short(struct inf_raw *raw)
 {
     const struct inf_block *block = &raw->block;
@@ -594,7 +603,7 @@ static void count_short(struct inf_raw *raw)
         raw->short_run += block->stored_len == 0;
 }
 
-/* inf_run by ISA-L, until zlib goes on. */
+/* inf_run with ISA-L, until zlib goes on. */
 static enum inf_result isal_run(struct inf_raw *raw, struct inf_io *io)
 {
     while (!raw->use_zlib) {
@@ -624,7 +633,7 @@ enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)
     enum inf_result result = INF_MORE;
     bool by_zlib;
 
-    /* INF_MORE from one that gives way to the other means that the other goes on. */
+    /* If a back end returns INF_MORE and use_zlib has changed, the other back end goes on. */
     do {
         by_zlib = raw->use_zlib;
         result = !by_zlib       ? isal_run(raw, io)
@@ -634,7 +643,8 @@ enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io)
     return result;
 }
 
-/* Decodes the data of inflate/trial.h to out[0..INF_TRIAL_MADE]; whether what comes is right. */
+/* Decodes the data of inflate/trial.h to out[0..INF_TRIAL_MADE], and returns whether the result is
+ * right. */
 static bool decodes_trial(struct inf_raw *raw, uint8_t *out)
 {
     uint8_t in[INF_BACK + INF_TRIAL_LEN + INF_BACK] = {0};
@@ -656,8 +666,8 @@ static bool decodes_trial(struct inf_raw *raw, uint8_t *out)
            raw->isal->crc32_gzip_refl(0, out, made) == INF_TRIAL_CRC;
 }
 
-/* Whether that ISA-L does what is expected of it.  If its state were another, fields that it clears would not
- * be where they are sought. */
+/* Finds out whether this ISA-L does what raw.c expects.  If its state had another layout, the
+ * fields that it clears would not be where raw.c looks for them. */
 static enum isal_verdict try_isal(const struct isal *isal, void *ctx)
 {
     struct inf_raw *raw = ctx;

@@ -1,8 +1,9 @@
 /*
- * raw.h - raw DEFLATE (RFC 1951) to bytes
+ * raw.h - decodes raw DEFLATE (RFC 1951) to bytes
  *
- * A decoder works from the caller's input to the caller's output, a call at a time.  Between calls
- * it relies on bytes that the caller keeps: a few of the input, and a window of the output.
+ * A decoder takes bytes from the caller's input and puts bytes into the caller's output, in one
+ * call after the other.  Between calls, it relies on bytes that the caller keeps: the last few of
+ * the input, and a window of the output.
  */
 #ifndef GZLZSS_INFLATE_RAW_H
 #define GZLZSS_INFLATE_RAW_H
@@ -13,68 +14,82 @@
 
 #include "inflate/blockheader.h"
 
-/* How far a decoder may step back in the input: the bytes of the widest bit buffer. */
+/* The most bytes that a decoder may step back in the input: those of the widest bit buffer. */
 #define INF_BACK ((size_t)8)
 
-/* The most input that a decoder leaves, as it cannot go on without what follows it. */
+/* The most bytes of input that a decoder leaves because it cannot go on without the bytes after
+ * them. */
 #define INF_REST INF_BLOCK_HEADER_MAX
 
-/* See inf_open. */
+/* Inputs with fewer bytes than this are small; see inf_open. */
 #define INF_SMALL ((size_t)16 << 10)
 
-/* How far data may refer back. */
+/* The most bytes that data may refer back. */
 #define INF_WINDOW ((size_t)32 << 10)
 
+/* What a call ends with. */
 enum inf_result {
-    INF_MORE,  /* all input was used or the output is full; there is more to come */
-    INF_CUT,   /* the input left is the start of a block's header, and more of it is needed */
-    INF_BLOCK, /* a block has ended, which is not the final one, and all its data is in the output */
-    INF_END,   /* the final block has ended and all its data is in the output */
-    INF_BAD,
+    INF_MORE,  /* all input was used, or the output is full; the data goes on */
+    INF_CUT,   /* the rest of the input is an incomplete header of a block */
+    INF_BLOCK, /* a block has ended that is not the final one; all its data is in the output */
+    INF_END,   /* the final block has ended; all its data is in the output */
+    INF_BAD,   /* the data is bad */
     INF_NO_MEMORY,
 };
 
-/* One call's input and output.  Either has less than 4 GiB. */
+/* A call's input and output, each of less than 4 GiB. */
 struct inf_io {
-    const uint8_t *in; /* the INF_BACK bytes before are those that came before */
+    const uint8_t *in; /* the INF_BACK bytes before it must be those that came before */
     size_t in_len;
-    bool in_ends; /* nothing follows that input */
+    bool in_ends; /* nothing follows this input */
     uint8_t *out;
-    size_t out_len; /* at least 1 */
-    size_t window;  /* bytes before out that belong to the same data, at most INF_WINDOW */
-    bool stops;     /* return INF_BLOCK at the end of each block; otherwise it is never returned */
-    size_t stops_from; /* with `stops`: but not at an end before that place (see `place`) */
+    size_t out_len; /* 1 or more */
+    size_t window;  /* bytes before `out` that belong to the same data, at most INF_WINDOW */
 
-    /* For inf_run to set, 0 before: the number of input bytes taken, and of output bytes made.
-     * After INF_END, `used` are those up to the data's last byte, which may be as few as -INF_BACK
-     * if it lies in input of calls before. */
+    /* Whether to return INF_BLOCK at the end of a block; otherwise it is never returned. */
+    bool stops;
+
+    /* With `stops`: a block's end before this place does not count.  It is given as `place` is. */
+    size_t stops_from;
+
+    /* The caller sets the following three to 0, and inf_run sets them. */
+
+    /* Bytes of input that were taken.  After INF_END, these are the bytes up to the data's last
+     * one.  That may lie in the input of earlier calls: the number may be as low as -INF_BACK. */
     ptrdiff_t used;
+
+    /* Bytes of output that were made. */
     size_t made;
-    size_t place; /* after INF_BLOCK: where the next block starts, in bits from in - INF_BACK on */
+
+    /* After INF_BLOCK, where the next block starts, in bits from in - INF_BACK on. */
+    size_t place;
 };
 
-/* A decoder; about 0.1 MB of memory. */
+/* A decoder: about 0.1 MB of memory. */
 struct inf_raw;
 
-/* A decoder that is ready for data, and needs no more memory for good data; NULL if memory is short.
- * `is_small`: for inputs of less than INF_SMALL, which ISA-L takes longer to be loaded than zlib takes for
- * all. */
+/* Makes a decoder that is ready for data, and needs no more memory for good data.  Returns NULL if
+ * memory is short.  `is_small`: the input has fewer than INF_SMALL bytes.  Loading ISA-L would take
+ * longer than zlib takes to decode such an input. */
 struct inf_raw *inf_open(bool is_small);
 
-/* Forgets the data at hand: the decoder is ready for other data. */
+/* Makes the decoder ready for other data. */
 void inf_reset(struct inf_raw *raw);
 
 /*
- * Begins inside of data, where a block starts: the decoder must be ready for other data.  The block
- * starts after the lowest `skip` bits, 1 to 7, of `byte`, and goes on in the next call's input; or
- * with that, if skip is 0.  window[0..len) is what comes before, len at most INF_WINDOW; it must
- * also stand before the output.  False if memory is short.
+ * Begins inside of data, at the start of a block; the decoder must be ready for other data.  The
+ * block starts after the lowest `skip` bits of `byte`, 1 to 7, and goes on in the next call's
+ * input.  If skip is 0, it starts with that input.  window[0..len), len at most INF_WINDOW, are the
+ * bytes before the block; they must also stand before the output.  Returns false if memory is
+ * short.
  */
 bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *window, size_t len);
 
-/* Decodes until the input is used up, or the output is full, or the data ends. */
+/* Decodes until the input is used up, the output is full, or the data ends; with io->stops, also
+ * until a block ends. */
 enum inf_result inf_run(struct inf_raw *raw, struct inf_io *io);
 
-void inf_close(struct inf_raw *raw); /* raw may be NULL */
+/* Frees raw, which may be NULL. */
+void inf_close(struct inf_raw *raw);
 
 #endif

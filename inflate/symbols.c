@@ -1,5 +1,10 @@
 /*
- * symbols.c - DEFLATE decoded to symbols (symbols.h)
+ * symbols.c - decodes DEFLATE to symbols (symbols.h)
+ *
+ * It decodes as byte decoders do, with a table for the next bits; only the output is twice as wide,
+ * as a match may copy symbols for unknown bytes.  While enough input and room are left, a step
+ * decodes up to two literals and then another literal or a match, and checks for input and room
+ * only once.
  */
 #include "config.h"
 
@@ -13,12 +18,20 @@
 #include "inflate/blockheader.h"
 
 /*
- * A code's table has an entry for each value of the next ROOT bits.  Longer codes go on in a second
- * table, for the bits that follow these.
+ * A code's table has an entry for each value of the next ROOT bits.  A code that is longer goes on
+ * in a second table, for the bits after these.  With more ROOT bits, fewer codes need a second
+ * table, but the table takes longer to make, and more of the cache.
  *
- * An entry: in the lowest byte the bits of the code and of the extra bits that follow it, together
- * (0: no code starts so); in the next four bits those of the code alone; then its kind; and in the
- * upper half its value.
+ * An entry has, from its lowest bit on:
+ *
+ *   - 8 bits: the number of bits of the code and of its extra bits together; 0 if no code starts
+ *     so;
+ *   - 4 bits: the number of bits of the code alone;
+ *   - 4 bits: the entry's kind (LITERAL, END, SECOND, or none of them: a length or distance);
+ *   - 16 bits: the value.
+ *
+ * In an entry of kind SECOND, the value is the second table's place, and the four bits are the
+ * number of bits of its index.
  */
 enum {
     LITLEN_ROOT = 11,
@@ -30,14 +43,15 @@ enum {
 
     LITERAL = 1 << 13,
     END = 1 << 14,
-    SECOND = 1 << 15, /* the value is where the second table is; the four bits: of its index */
+    SECOND = 1 << 15,
 };
 
 struct inf_symbols {
     uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
-    bool is_fixed; /* they are those of fixed blocks */
+    bool is_fixed; /* the tables are those of fixed blocks */
     struct inf_lengths lengths;
-    /* The byte that each symbol stands for (inf_resolve); nothing is between the two kinds. */
+    /* By symbol: the byte that it stands for (inf_resolve).  Entries between the two kinds of
+     * symbols are not used. */
     uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
 };
 
@@ -57,7 +71,7 @@ void inf_symbols_free(struct inf_symbols *d)
 
 /* --- Tables --------------------------------------------------------------------------------- */
 
-/* An entry but for the code's bits. */
+/* A symbol's entry, without the code's bits. */
 static uint32_t litlen_entry(unsigned symbol)
 {
     if (symbol < DEFLATE_END_OF_BLOCK)
@@ -81,15 +95,15 @@ static unsigned reverse(unsigned code, unsigned bits)
     return reversed;
 }
 
-/* Makes the table of a code, whose lengths are not more than complete (inf_read_block).  Symbols
- * from `symbols` on have codes but no meaning. */
+/* Makes the table of a code from its lengths, which inf_read_block found good.  Symbols from
+ * `symbols` on have codes, but no meaning: their entries are 0. */
 static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
                        unsigned symbols, uint32_t entry_of(unsigned symbol))
 {
     unsigned count[DEFLATE_MAX_CODE + 1] = {0}, next[DEFLATE_MAX_CODE + 1], code = 0;
     unsigned longest = 0, used = 1u << root;
 
-    /* Counting one zero after the other takes longer than all the rest. */
+    /* Skip eight zeros at a time: counting each of them would take longer than all else here. */
     for (unsigned i = 0; i < n; i++)
         if (n - i >= 8 && load64(lengths + i) == 0)
             i += 7;
@@ -101,7 +115,7 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
         if (count[l] > 0)
             longest = l;
     }
-    /* With short codes alone, the root's table is a smaller one several times. */
+    /* If all codes are short, fill a smaller table, and copy it until the root's table is full. */
     const unsigned small = longest < root ? longest : root;
 
     memset(table, 0, sizeof(*table) << small);
@@ -161,16 +175,15 @@ static void make_dynamic_tables(struct inf_symbols *d)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* The next `count` bits of the input are the low ones of `bits`; those above are what follows, or
- * zeros.  in[at] is the first byte that does not count yet. */
+/* A reader of bits. */
 struct reader {
     const uint8_t *in;
-    uint64_t bits;
-    unsigned count;
-    size_t at;
+    uint64_t bits;  /* the next bits of the input; above the lowest `count`, more bits or zeros */
+    unsigned count; /* how many of them are valid */
+    size_t at;      /* in[at] is the first byte that is not in the valid bits */
 };
 
-/* Makes 56 bits or more available; reads 8 bytes from in[at] on. */
+/* Makes 56 bits or more valid; reads 8 bytes from in[at] on. */
 static inline void fill_bits(struct reader *r)
 {
     r->bits |= load64(r->in + r->at) << r->count;
@@ -178,30 +191,33 @@ static inline void fill_bits(struct reader *r)
     r->count |= 56;
 }
 
+/* Skips n bits. */
 static inline void skip(struct reader *r, unsigned n)
 {
     r->bits >>= n;
     r->count -= n;
 }
 
+/* The lowest n bits. */
 static inline unsigned low_bits(uint64_t bits, unsigned n)
 {
     return (unsigned)bits & ((1u << n) - 1);
 }
 
-/* The entry of the code that comes next, if it has no more than the root's bits, or SECOND. */
+/* The entry of the next code; of kind SECOND if the code has more than the root's bits. */
 static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
 {
     return table[low_bits(r->bits, root)];
 }
 
+/* The entry of the next code, given its entry of kind SECOND. */
 static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
                                       uint32_t first)
 {
     return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
 }
 
-/* The value of the entry's code and the extra bits behind it, all of which are skipped. */
+/* The value of the entry's code and the extra bits after it; skips both. */
 static inline size_t take_value(struct reader *r, uint32_t entry)
 {
     const unsigned all = entry & 63;
@@ -211,15 +227,16 @@ static inline size_t take_value(struct reader *r, uint32_t entry)
     return value;
 }
 
-/* Symbols that a match writes at most behind its own. */
+/* The most symbols that copy_match writes after the match's own. */
 #define BEHIND 15
 
+/* Copies a match of `length` symbols to `to`, from `distance` symbols back. */
 static inline void copy_match(uint16_t *to, size_t distance, size_t length)
 {
     const uint16_t *from = to - distance;
 
     if (distance >= 8) {
-        /* Most are of 16 at most. */
+        /* Most matches have at most 16 symbols. */
         memcpy(to, from, 8 * sizeof(*to));
         memcpy(to + 8, from + 8, 8 * sizeof(*to));
         for (size_t i = 16; i < length; i += 8)
@@ -230,11 +247,14 @@ static inline void copy_match(uint16_t *to, size_t distance, size_t length)
         to[i] = from[i];
 }
 
-/* How many symbols one step makes at most, and writes. */
-enum { FAST_LITERALS = 2, STEP = DEFLATE_MAX_MATCH + BEHIND, FAST_STEP = STEP + FAST_LITERALS };
+enum {
+    FAST_LITERALS = 2,                 /* literals that a fast step may begin with */
+    STEP = DEFLATE_MAX_MATCH + BEHIND, /* the most symbols that a step writes */
+    FAST_STEP = STEP + FAST_LITERALS,  /* the most symbols that a fast step writes */
+};
 
-/* Decodes one step of a block, which is a literal, a match, or in the fast form up to three
- * literals, or two and a match.  INF_MORE: the block goes on. */
+/* Decodes one step of a block: a literal or a match; a fast step may begin with FAST_LITERALS
+ * literals before it.  Returns INF_MORE if the block goes on, INF_BLOCK at its end, or INF_BAD. */
 static inline enum inf_result decode_step(const struct inf_symbols *d, struct reader *r,
                                           uint16_t *out, size_t *n, bool is_fast)
 {
@@ -272,7 +292,7 @@ static inline enum inf_result decode_step(const struct inf_symbols *d, struct re
     return INF_MORE;
 }
 
-/* Decodes a block's codes up to the end of the block. */
+/* Decodes a block from the end of its header up to its end. */
 static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *reader, size_t len,
                                     uint16_t *out, size_t *n, size_t room)
 {
@@ -286,7 +306,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
     }
     while (result == INF_MORE) {
         if (r.count < 48) {
-            /* Bits that are not there were taken. */
+            /* Bits after the input's end were taken. */
             if (r.at > len && r.count < 8 * (r.at - len)) {
                 result = INF_CUT;
                 break;
@@ -350,7 +370,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
         result = decode_codes(d, &r, len, out, &made, room);
-        /* What is behind the input may look like anything. */
+        /* The error may come from bytes after the input. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;
         if (result != INF_BLOCK)
@@ -374,7 +394,7 @@ void inf_symbols_begin(uint16_t *out)
 
 bool inf_is_known(const uint16_t *end)
 {
-    /* Whatever is not known is most often at the end. */
+    /* Start at the end, where unknown symbols mostly are. */
     for (size_t done = 0; done < INF_WINDOW; done += 256) {
         unsigned any = 0;
 

@@ -1,14 +1,14 @@
 /*
- * symbols.h - DEFLATE decoded from the middle, where the window before is not known
+ * symbols.h - decodes DEFLATE from the middle of data, where the window before it is not known
  *
- * What is decoded are not bytes but symbols: a byte of the data that is known, or INF_UNKNOWN + i
- * for byte i of the INF_WINDOW bytes before the start, which are not.  When the window is known,
- * the symbols become bytes (inf_resolve).  That is the first of the two stages of pugz (Kerbiriou
- * and Chikhi, "Parallel decompression of gzip-compressed files and random access to DNA sequences",
- * 2019) and rapidgzip (Knespel and Brunst, 2023).
+ * The result is not bytes but symbols of 16 bits.  A symbol is a byte of the data, if that is
+ * known, or INF_UNKNOWN + i for byte i of the INF_WINDOW bytes before the start, which are not
+ * known.  When these are known, inf_resolve turns the symbols into bytes.  These are the two stages
+ * of pugz (Kerbiriou and Chikhi, "Parallel decompression of gzip-compressed files and random access
+ * to DNA sequences", 2019) and of rapidgzip (Knespel and Brunst, 2023).
  *
- * As soon as the last INF_WINDOW symbols are all known (inf_is_known), they are a window that a
- * decoder of bytes can go on from.
+ * As soon as the last INF_WINDOW symbols are all bytes (inf_is_known), they make a window with
+ * which a decoder of bytes can go on, which is faster.
  */
 #ifndef GZLZSS_INFLATE_SYMBOLS_H
 #define GZLZSS_INFLATE_SYMBOLS_H
@@ -19,36 +19,44 @@
 
 #include "inflate/raw.h"
 
+/* The symbol of the first byte of the unknown window. */
 #define INF_UNKNOWN 0x8000u
 
-/* Bytes behind the input that are read, though nothing depends on them. */
+/* Bytes after the input that must be readable, though nothing depends on them. */
 #define INF_SYMBOLS_PAD ((size_t)16)
 
-/* A decoder's tables; about 0.1 MB of memory. */
+/* A decoder's tables: about 0.1 MB of memory. */
 struct inf_symbols;
 
-/* NULL if memory is short. */
+/* Makes a decoder; returns NULL if memory is short. */
 struct inf_symbols *inf_symbols_new(void);
-void inf_symbols_free(struct inf_symbols *d); /* d may be NULL */
 
-/* Makes the INF_WINDOW symbols before out[0] those of the unknown window. */
+/* Frees d, which may be NULL. */
+void inf_symbols_free(struct inf_symbols *d);
+
+/* Sets the INF_WINDOW symbols before out[0] to those of the unknown window. */
 void inf_symbols_begin(uint16_t *out);
 
 /*
- * Decodes the block that starts at bit *place of in[0..len); its symbols follow out[0..*n), for
- * which there is room for `room` in all.  Returns INF_BLOCK, or INF_END after the final block, with
- * *place behind it and *n raised.  With any other result both are unchanged: INF_BAD; INF_CUT: the
- * block does not end in that input; INF_MORE: there may be no room for all of it (273 symbols more
- * than it has are enough).
+ * Decodes the block that starts at bit *place of in[0..len).  Its symbols go after out[0..*n),
+ * where `out` has room for `room` symbols in all.  Returns INF_BLOCK, or INF_END after the final
+ * block; then *place is the place after the block, and *n is raised.  With any other result both
+ * stay as they are:
+ *
+ *   - INF_BAD: the data is bad;
+ *   - INF_CUT: the block does not end in this input;
+ *   - INF_MORE: `room` may be too small.  It is large enough with 273 symbols more than the block
+ *     has.
  */
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,
                                   uint64_t *place, uint16_t *out, size_t *n, size_t room);
 
-/* Whether the INF_WINDOW symbols before `end` are all bytes. */
+/* Whether all INF_WINDOW symbols before `end` are bytes. */
 bool inf_is_known(const uint16_t *end);
 
-/* Makes bytes of n symbols, where window[0..INF_WINDOW) are the bytes before the start.  `bytes` may
- * be where the symbols are.  The symbols can be another decoder's: d is only memory for a table. */
+/* Turns n symbols into bytes; window[0..INF_WINDOW) are the bytes before the start.  `bytes` may be
+ * the memory of the symbols.  The symbols may come from another decoder, as d is used only as
+ * memory for a table. */
 void inf_resolve(struct inf_symbols *d, const uint16_t *symbols, size_t n, const uint8_t *window,
                  uint8_t *bytes);
 

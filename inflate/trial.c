@@ -1,19 +1,19 @@
 /*
- * trial.c - data by which a decoder is tried before it is relied on (trial.h)
+ * trial.c - data on which a decoder is tried before it is used (trial.h)
  */
 #include "config.h"
 
 #include "inflate/trial.h"
 
 /*
- * Six blocks, in which each match but the first refers to what came in an earlier block or call:
+ * Six blocks, in which each match but the first refers to bytes from an earlier block or call:
  *
- *   - a fixed one of 25 bytes;
- *   - a dynamic one, which fills a window;
- *   - a fixed one that refers to all of the window, in raw.c's terms after a long block;
- *   - a stored one of four bytes;
- *   - a fixed one of 22 bytes, after the stored one;
- *   - a dynamic one, the last.
+ *   - a fixed block of 25 bytes;
+ *   - a dynamic block, which fills a window;
+ *   - a fixed block that refers to the whole window, after what raw.c calls a long block;
+ *   - a stored block of four bytes;
+ *   - a fixed block of 22 bytes, after a stored one;
+ *   - a dynamic block, which is the last.
  */
 const uint8_t inf_trial_data[] = {
     0x0a, 0xc9, 0x48, 0x55, 0x28, 0x2c, 0xcd, 0x4c, 0xce, 0x56, 0x48, 0x2a, 0xca, 0x2f, 0xcf, 0x53,
@@ -38,8 +38,8 @@ const uint8_t inf_trial_data[] = {
 };
 
 const struct inf_trial_call inf_trial_calls[] = {
-    {100, INF_TRIAL_MADE},  /* the input ends in the second block, */
-    {245, INF_TRIAL_MADE},  /* and in the third, */
-    {INF_TRIAL_LEN, 34500}, /* where the output is full, too */
+    {100, INF_TRIAL_MADE},  /* the input ends in the second block */
+    {245, INF_TRIAL_MADE},  /* the input ends in the third block */
+    {INF_TRIAL_LEN, 34500}, /* the output is full in the third block */
     {INF_TRIAL_LEN, INF_TRIAL_MADE + 1},
 };

@@ -1,8 +1,8 @@
 /*
- * trial.h - data by which a decoder is tried before it is relied on
+ * trial.h - data on which a decoder is tried before it is used
  *
- * inflate/raw.c drives ISA-L by fields of its state, and any library of the right name is loaded.  One that
- * does not decode as raw.c expects is found out by this, and zlib does the work.
+ * inflate/raw.c drives ISA-L by fields of its state, and loads any library of the right name.  This
+ * data shows whether the library decodes as raw.c expects; if not, zlib does the work.
  */
 #ifndef GZLZSS_INFLATE_TRIAL_H
 #define GZLZSS_INFLATE_TRIAL_H
@@ -10,16 +10,19 @@
 #include <stdint.h>
 
 enum {
-    INF_TRIAL_LEN = 291,
-    INF_TRIAL_CALLS = 4,
-    INF_TRIAL_MADE = 35008, /* bytes that the data decodes to, */
+    INF_TRIAL_LEN = 291,    /* bytes of the data */
+    INF_TRIAL_CALLS = 4,    /* calls in which it is decoded */
+    INF_TRIAL_MADE = 35008, /* bytes that it decodes to */
 };
-#define INF_TRIAL_CRC UINT32_C(0x8617df49) /* and their CRC */
 
-/* Raw DEFLATE. */
+/* The CRC of the decoded bytes. */
+#define INF_TRIAL_CRC UINT32_C(0x8617df49)
+
+/* The data: raw DEFLATE. */
 extern const uint8_t inf_trial_data[INF_TRIAL_LEN];
 
-/* What each call is to get: input and room for output, counted from the start. */
+/* The ends of the input and of the room for output that a call gets, counted from the data's
+ * start. */
 struct inf_trial_call {
     uint16_t in, out;
 };

@@ -1,8 +1,15 @@
 /*
- * chains.c - the hash chain match finder on the CPU (chains.h says what it finds, links.h how
- * chains are made)
+ * chains.c - the hash chain match finder on the CPU (chains.h says what it finds)
+ *
+ * For each chunk, it first makes the links of all positions (links.h); then the parse searches
+ * positions as it comes to them.  A search takes longest where its loads miss the cache, so it
+ * loads the next link before it needs it.  Two comparisons of four bytes or more reject
+ * most candidates before their match is measured: of the four bytes that end just after the best
+ * match so far, and of the first bytes.
  */
 #include "config.h"
+
+#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "lzss/chains.h"
@@ -10,19 +17,50 @@
 #include "lzss/links.h"
 #include "lzss/matcher.h"
 
-/* One chunk at hand. */
-struct chunk {
-    const uint8_t *in; /* its first byte */
-    int32_t size;
-    uint32_t distinct;          /* different bytes in its first LZ_SAMPLE */
-    const uint16_t *links;      /* by four bytes (links_at) */
-    const uint16_t *long_links; /* by LZ_LONG */
-    const uint16_t *links3;     /* by three, or NULL; those of the chunk's positions only */
+/* The finder's memory: the chains that the level uses. */
+struct chains_state {
+    struct links *by3; /* chains by three bytes; NULL if the level takes no matches of three */
+    struct links *by4; /* chains by four bytes */
+    struct links *by7; /* chains by LZ_LONG bytes; NULL if the level has no long_depth */
+    _Alignas(64) struct links links[]; /* the chains that are not NULL, in this order */
 };
 
-/* The same as links_make, by three bytes.  The table need not be kept from chunk to chunk: what is in
- * reach of a chunk's first positions, the `before` bytes before it (max_distance3, or 0 if there are none), is
- * entered anew. */
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    const size_t chains = 1 + (level->max_distance3 > 0) + (level->long_depth > 0);
+
+    (void)segment_size;
+    return sizeof(struct chains_state) + chains * sizeof(struct links);
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    struct chains_state *s =
+        aligned_alloc(_Alignof(struct chains_state), state_size(level, segment_size));
+    struct links *next;
+
+    if (s == NULL)
+        return NULL;
+    next = s->links;
+    s->by3 = level->max_distance3 > 0 ? next++ : NULL;
+    s->by4 = next++;
+    s->by7 = level->long_depth > 0 ? next : NULL;
+    return s;
+}
+
+/* The chunk that is matched. */
+struct chains_chunk {
+    const uint8_t *in;          /* the chunk's first byte */
+    int32_t size;               /* its bytes */
+    uint32_t distinct;          /* lz_count_distinct of it */
+    const uint16_t *links;      /* links_at of the chains by four bytes */
+    const uint16_t *long_links; /* links_at of those by LZ_LONG bytes, or NULL */
+    const uint16_t *links3; /* links_at of those by three bytes, for this chunk alone; or NULL */
+};
+
+/* Makes the links by three bytes of the chunk in[0..size).  As such matches are near, the table is
+ * not kept from chunk to chunk: the `before` bytes before the chunk that its first positions can
+ * reach are entered again.  `before` is max_distance3, or 0 for a segment's first chunk. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
     uint16_t *links = links_at(l);
@@ -35,16 +73,18 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
 }
 
 /*
- * Follows p's chain over `depth` candidates for the best match of more than `length` bytes, 3 or
- * more, and at most `max`, and of a score above `score`; ends with one of `enough` bytes.
- * Candidates whose first bytes, those of `mask`, differ from p's are strangers.
+ * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
+ * the best match that has more than `length` bytes (which is 3 or more) and at most `max`, and
+ * scores more than `score`; its length is 0 if there is none.  A match of `enough` bytes ends the
+ * search.  Candidates whose first bytes differ in the bits of `mask` only share the hash, and are
+ * passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
 follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length, int32_t score,
        uint32_t max, uint32_t depth, uint32_t enough, uint64_t mask)
 {
     const uint64_t first = load64(here);
-    /* A longer match agrees in the byte after the best so far, and in the three before that. */
+    /* A match longer than `length` agrees in byte `length`, and in the three bytes before it. */
     uint32_t last = load32(here + length - 3);
     const ptrdiff_t farthest = pos - LZ_CHAINS_WINDOW;
     struct lz_match best = {0, 0, score};
@@ -53,7 +93,7 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
         const uint32_t distance = (uint32_t)(pos - at);
         const uint8_t *there = here - distance;
 
-        /* The next link is loaded early, wanted or not: each load has to wait for the one before. */
+        /* Load the next link early, needed or not: each load waits for the previous one. */
         next = at - links[at];
         if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, 4, max);
@@ -63,7 +103,7 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
                     best.length = n;
                     best.distance = distance;
                     best.score = lz_score(n, distance);
-                    /* Further away, only a longer match can be better. */
+                    /* A candidate further away can only be better if it is longer. */
                     length = n;
                     last = load32(here + length - 3);
                 }
@@ -75,26 +115,28 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
     return best;
 }
 
-/* Whether there is a position before `pos`, in reach, whose first four bytes have the same hash; and whether
- * there is one near enough whose first three have. */
-static inline bool has_candidate4(const struct chunk *c, int32_t pos)
+/* Whether an earlier position in reach has the same hash of four bytes. */
+static inline bool has_candidate4(const struct chains_chunk *c, int32_t pos)
 {
     return c->links[pos] <= LZ_CHAINS_WINDOW;
 }
 
-static inline bool has_candidate3(const struct chunk *c, const struct lz_level *level, int32_t pos)
+/* Whether an earlier position has the same hash of three bytes, and is near enough. */
+static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_level *level,
+                                  int32_t pos)
 {
     return c->links3 != NULL && c->links3[pos] <= level->max_distance3;
 }
 
 /*
- * The best match at `pos`, found with 1/2^less of the level's depths; none unless lz_prefers
- * it to `least` bytes and `least_score`.  Knowing these saves work and changes no result: the
- * search leaves out only candidates that cannot be preferred.  (always_inline: gcc -O2, which
- * distributions use, would inline only some of the three calls in parse, which is 15 % slower.)
+ * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns it only if
+ * lz_prefers it to `least` bytes and `least_score`, else a match of length 0.  Knowing these two
+ * saves work and changes no result: the search leaves out only candidates that could not be
+ * preferred.  (always_inline: gcc -O2, which distributions use, would inline only some of the three
+ * calls in parse, and that is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
-search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
+search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
        int32_t least_score, uint32_t less)
 {
     const struct lz_match none = {0, 0, LZ_SCORE_MIN};
@@ -112,8 +154,8 @@ search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_
             int32_t score = LZ_SCORE_MIN;
 
             if (least > LZ_LONG) {
-                /* What is found below counts for nothing: begin with the least that does.  (A score
-                 * is at most four times the length.) */
+                /* Start with the shortest length that counts.  A score is at most four times the
+                 * length. */
                 uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
 
                 if (least_length > enough)
@@ -142,8 +184,8 @@ search(const struct chunk *c, const struct lz_level *level, int32_t pos, uint32_
     return lz_prefers(best, least, least_score) ? best : none;
 }
 
-/* Parses chunk c as chains.h says; writes its sequences to out, and returns where they end. */
-static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *level,
+/* Parses chunk c as chains.h says.  Writes its sequences to `out`, and returns their end. */
+static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_level *level,
                                  struct lz_sequence *restrict out)
 {
     const uint32_t least = lz_least_length(c->distinct, level->depth);
@@ -153,8 +195,8 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
     while (pos < c->size) {
         struct lz_match match;
 
-        /* In machine code, many positions have nothing to search.  (A match of more than four bytes implies a
-         * link by four: its first four bytes have the same hash.) */
+        /* Pass over positions without a candidate, which are many in machine code.  A match of more
+         * than four bytes implies a candidate by four bytes. */
         if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
             pos++;
             continue;
@@ -188,59 +230,60 @@ static struct lz_sequence *parse(const struct chunk *c, const struct lz_level *l
     return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
-/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG.  `follows`: the tables have the
- * positions of the chunk before it.  If not, it is a segment's first. */
-static void make_links(struct lz_matcher *m, const struct lz_level *level, const struct chunk *c,
-                       bool follows)
+/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG bytes.  `follows`:
+ * the tables have the positions of the previous chunk; else the chunk is a segment's first. */
+static void make_links(struct chains_state *s, const struct lz_level *level,
+                       const struct chains_chunk *c, bool follows)
 {
-    links_start_chunk(&m->by4, 4, follows);
+    links_start_chunk(s->by4, 4, follows);
     if (level->long_depth == 0) {
-        links_make(&m->by4, 4, c->in, c->size);
+        links_make(s->by4, 4, c->in, c->size);
         return;
     }
-    links_start_chunk(&m->by7, LZ_LONG, follows);
-    links_make_two(&m->by4, 4, &m->by7, LZ_LONG, c->in, c->size);
+    links_start_chunk(s->by7, LZ_LONG, follows);
+    links_make_two(s->by4, 4, s->by7, LZ_LONG, c->in, c->size);
 }
 
-/* The same for a small segment's only chunk. */
-static void make_small_links(struct lz_matcher *m, const struct lz_level *level,
-                             const struct chunk *c)
+/* The same for the only chunk of a segment of up to LINKS_SMALL bytes. */
+static void make_small_links(struct chains_state *s, const struct lz_level *level,
+                             const struct chains_chunk *c)
 {
-    links_make_small(&m->by4, 4, c->in, c->size);
+    links_make_small(s->by4, 4, c->in, c->size);
     if (level->long_depth > 0)
-        links_make_small(&m->by7, LZ_LONG, c->in, c->size);
+        links_make_small(s->by7, LZ_LONG, c->in, c->size);
 }
 
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
+    struct chains_state *const s = m->state;
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    /* Such a segment is one chunk, and matching starts there. */
+    /* A segment this small has one chunk, at which matching starts. */
     const bool is_small = len <= LINKS_SMALL;
     bool follows = m->goes_on;
 
     for (size_t start = m->enter; start < m->end; start += LZ_CHUNK_SIZE, follows = true) {
         struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
-        struct chunk chunk = {
+        struct chains_chunk chunk = {
             .in = in + start,
             .size = (int32_t)(LZ_CHUNK_END(start, len) - start),
-            .links = links_at(&m->by4),
-            .long_links = links_at(&m->by7),
+            .links = links_at(s->by4),
+            .long_links = s->by7 != NULL ? links_at(s->by7) : NULL,
         };
 
         if (is_small)
-            make_small_links(m, level, &chunk);
+            make_small_links(s, level, &chunk);
         else
-            make_links(m, level, &chunk, follows);
+            make_links(s, level, &chunk, follows);
         if (start < m->begin)
             continue;
         chunk.distinct = lz_count_distinct(chunk.in, chunk.size);
         if (lz_wants_length3(chunk.distinct, level->max_distance3)) {
             if (is_small)
-                links_make_small(&m->by3, 3, chunk.in, chunk.size);
+                links_make_small(s->by3, 3, chunk.in, chunk.size);
             else
-                make_links3(&m->by3, chunk.in, chunk.size, start > 0 ? level->max_distance3 : 0);
-            chunk.links3 = links_at(&m->by3);
+                make_links3(s->by3, chunk.in, chunk.size, start > 0 ? level->max_distance3 : 0);
+            chunk.links3 = links_at(s->by3);
         }
         result->sequences = out;
         out = parse(&chunk, level, out);
@@ -252,5 +295,7 @@ const struct lz_finder lz_finder_chains = {
     .name = "chains",
     .gpu = &gpu_finder_chains,
     .in_parts = true,
+    .new_state = new_state,
+    .state_size = state_size,
     .find = find_matches,
 };

@@ -1,38 +1,51 @@
 /*
  * chains.h - the hash chain match finder: what levels 2 to 9 mean
  *
- * The candidates for position p are the nearest earlier positions whose first bytes have the same
- * hash, nearest first, none further back than LZ_CHAINS_WINDOW; as many of them are looked at as
- * the level's depth says, whether they match or not.  A match ends with its chunk, and at 258
- * bytes.  The best of several is the one of the highest lz_score, the nearest of several such; a
- * search ends with a candidate that matches `nice` bytes, the best or not.  Three searches, each if
- * those before it found nothing:
+ * The idea.  For each position there is a chain of the earlier positions whose first bytes have the
+ * same hash, the nearest first.  A search follows the chain, compares bytes, and keeps the best
+ * match.  The more positions it looks at (`depth`), the better the matches, and the longer it
+ * takes.  Lazy matching then asks whether a match one or two positions later is worth more.
  *
- * - where the level has a `long_depth`, that many candidates by the first LZ_LONG bytes, for a
- *   match of at least as many;
- * - `depth` candidates by the first four bytes, for a match of at least four; where the level has a
- *   long_depth, of at most LZ_LONG - 1, as nothing longer is to be expected: so that who has a
- *   match longer than that can do without this search;
- * - in chunks that lz_wants_length3 names, the nearest candidate by the first three bytes, if it
- *   lies within `max_distance3` bytes, for a match of three.
+ * All of this is a property of the segment's bytes.  So a CPU can follow chains as it goes through
+ * a chunk, while a GPU looks at all positions at once, and both find the same.
  *
- * All this is a property of the segment's bytes, so that a CPU can follow chains as it goes along,
- * and a GPU can look at all positions at once.
+ * Candidates.  The candidates for position p are the nearest earlier positions with the same hash,
+ * none further back than LZ_CHAINS_WINDOW.  A search looks at `depth` of them, whether they match
+ * or not.  A match ends with its chunk, and has at most 258 bytes.  The best match is the one with
+ * the highest lz_score, and among equal ones the nearest.  A candidate that matches `nice` bytes
+ * ends the search, whether it is the best or not.
  *
- * The parse walks a chunk from its start.  A match shorter than lz_least_length is passed over.
- * Greedily (`lazy` 0), any other is taken.  Else, unless it has `nice` bytes, the next position is
- * searched, with half the level's depths; if the match there is no shorter, and its lz_score higher
- * by LZ_GAIN_NEXT or more, it is considered in place of the one in hand, in the same way.  With
- * `lazy` 2, if it was not preferred, the position after that is searched, with a quarter of the
- * depths, and has to gain LZ_GAIN_AFTER_NEXT.  What is left in hand is taken, and the walk goes on
- * at its end.  Matches side by side at one distance are one match (and cut as lz_pieces says).
+ * Searches.  A position has up to three searches; each runs only if those before it found nothing:
  *
- * Lazy matching and chains are from Deflate's own beginnings (P. Deutsch, RFC 1951, section 4);
- * that later searches look less deep, and that look-ahead weighs length against distance in bits,
- * are ideas of E. Biggers' libdeflate.  That longer prefixes have chains of their own is ours: the
- * candidates for a long match are few, and come first; and look-ahead from a long match, where only
- * a longer one is of use, has no others to look at.  So is weighing within a search, not only
- * between two.
+ *   - If the level has a `long_depth`: that many candidates by the first LZ_LONG bytes, for a match
+ *     of at least LZ_LONG bytes.
+ *   - `depth` candidates by the first four bytes, for a match of at least four bytes.  If the level
+ *     has a long_depth, the match has at most LZ_LONG - 1 bytes, as the first search would have
+ *     found a longer one.  So this search can be left out wherever a match must be longer than
+ *     that.
+ *   - In chunks that lz_wants_length3 names: the nearest candidate by the first three bytes, if it
+ *     lies within `max_distance3` bytes, for a match of three bytes.
+ *
+ * The parse.  It goes through a chunk from its start, and passes over matches shorter than
+ * lz_least_length.
+ *
+ *   - With `lazy` 0, it takes each other match.
+ *   - With `lazy` 1 or 2, it takes a match of `nice` bytes at once.  For any other, it searches the
+ *     next position with half of the level's depths.  If the match there is no shorter, and its
+ *     lz_score is higher by LZ_GAIN_NEXT or more, that match replaces the current one, and is
+ *     treated in the same way.
+ *   - With `lazy` 2, if the next position's match did not replace the current one, it searches the
+ *     position after that with a quarter of the depths.  That match has to gain LZ_GAIN_AFTER_NEXT.
+ *
+ * The current match is then taken, and the parse goes on at its end.  Adjacent matches at one
+ * distance are one match (lz_continues), cut as lz_pieces says.
+ *
+ * Sources.  Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  That
+ * later searches look less deep, and that look-ahead weighs length against distance in bits, are
+ * ideas of E. Biggers' libdeflate.  Three things are this project's own.  Longer prefixes have
+ * chains of their own: a long match has few candidates there, and they come first.  Look-ahead from
+ * a long match, where only a longer one counts, looks at no other candidates.  And length is
+ * weighed against distance within a search, not only between two searches.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
@@ -41,15 +54,15 @@
 #include "lzss/hashes.h"
 #include "lzss/sample.h"
 
-/* A match that a search found; length 0 if it found none. */
+/* A match that a search found; its length is 0 if the search found none. */
 struct lz_match {
     uint32_t length;
     uint32_t distance;
     int32_t score;
 };
 
-/* What a match is worth, in bits, roughly: 4 for every byte, less what its distance costs in extra
- * bits.  LZ_SCORE_MIN is less than that of any match. */
+/* Roughly how many bits a match saves: 4 for each byte, less the extra bits of its distance.  Each
+ * match scores more than LZ_SCORE_MIN. */
 LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 {
     return 4 * (int32_t)length - (int32_t)both_log2(distance);
@@ -57,8 +70,8 @@ LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 
 #define LZ_SCORE_MIN (-16)
 
-/* A match in 32 bits, 0 for none: the length from bit 20 on, the distance in the low 15 bits.  The
- * bits between are optimal.h's. */
+/* A match in 32 bits: its length from bit 20 on, and its distance in the low 15 bits; 0 means no
+ * match.  optimal.h uses the bits between them. */
 LZ_INLINE uint32_t lz_pack(uint32_t length, uint32_t distance)
 {
     return length << 20 | distance;
@@ -76,7 +89,7 @@ LZ_INLINE uint32_t lz_packed_distance(uint32_t match)
 
 LZ_STATIC_ASSERT(LZ_CHAINS_WINDOW <= 0x7fff, "distances of 15 bits");
 
-/* A match unpacked, with its score. */
+/* The match that lz_pack packed, with its score. */
 LZ_INLINE struct lz_match lz_unpack(uint32_t match)
 {
     struct lz_match m = {lz_packed_length(match), lz_packed_distance(match), LZ_SCORE_MIN};
@@ -86,14 +99,14 @@ LZ_INLINE struct lz_match lz_unpack(uint32_t match)
     return m;
 }
 
-/* Look-ahead prefers a match one or two positions later if its score is higher by at least this: it
- * has to pay for the literals before it. */
+/* The least gains in score for which look-ahead prefers a match one or two positions later: the
+ * gain has to pay for the literals before that match.  With larger numbers, fewer matches are
+ * replaced. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 
-/* Whether look-ahead prefers `next` to a match of this length and, with what it has to gain, this
- * score.
- */
+/* Whether look-ahead prefers `next` to a match of `length` bytes.  `score` is that match's score
+ * and the gain that `next` needs. */
 LZ_INLINE bool lz_prefers(struct lz_match next, uint32_t length, int32_t score)
 {
     return next.length >= length && next.score >= score;

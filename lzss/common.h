@@ -1,9 +1,9 @@
 /*
- * common.h - the pieces of match finding that both engines compile
+ * common.h - the parts of match finding that both engines compile
  *
- * Whatever decides what a match finder finds is here or in the finder's own header (tagging.h,
- * chains.h, optimal.h), in C that gcc, clang and nvcc read alike, so that the engines cannot drift
- * apart.
+ * Everything that decides what a match finder finds is in this file or in the finder's own header
+ * (tagging.h, chains.h, optimal.h), in C that gcc, clang and nvcc all compile.  So the two engines
+ * cannot come to differ.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
 #define GZLZSS_LZSS_COMMON_H
@@ -15,7 +15,7 @@
 
 #define LZ_INLINE BOTH_INLINE
 
-/* C's and C++'s. */
+/* A static assertion in C and in C++. */
 #ifdef __cplusplus
 #define LZ_STATIC_ASSERT static_assert
 #else
@@ -23,22 +23,26 @@
 #endif
 
 /*
- * How a match of `length` (at least LZ_MIN_MATCH) bytes, longer than DEFLATE can say at once, is
- * said in pieces: pieces of LZ_MAX_MATCH and then the rest.  Where the rest would be 1 or 2 bytes,
- * too short to be a match, the piece before gives it enough to be LZ_MIN_MATCH.
+ * A match may be longer than LZ_MAX_MATCH, the longest that DEFLATE can code.  It is then cut into
+ * several matches at the same distance: each has LZ_MAX_MATCH bytes, and the last has the rest.  A
+ * rest of 1 or 2 bytes is too short for a match, so the match before it gives up enough bytes to
+ * make the last one LZ_MIN_MATCH long.
+ *
+ * lz_pieces returns the number of matches that a match of `length` bytes is cut into; length is at
+ * least LZ_MIN_MATCH.
  */
 LZ_INLINE uint32_t lz_pieces(uint32_t length)
 {
     return (length + LZ_MAX_MATCH - 1) / LZ_MAX_MATCH;
 }
 
-/* The length of piece `i` (from 0) of such a match. */
+/* The length of the i-th (from 0) of these matches. */
 LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
 {
     uint32_t left = length - i * LZ_MAX_MATCH;
     uint32_t piece;
 
-    /* Once a piece gave bytes away, the one after it is the last and starts that much earlier. */
+    /* The match before this one gave up bytes, so this one is the last, and has LZ_MIN_MATCH. */
     if (i > 0 && left < LZ_MIN_MATCH)
         return LZ_MIN_MATCH;
     if (left <= LZ_MAX_MATCH)
@@ -49,9 +53,9 @@ LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
     return piece;
 }
 
-/* Whether the match at `next`, which is next_distance back, continues the one of `length` bytes at
- * `start`.  Matches side by side at one distance are one match: a GPU that writes them as tags
- * cannot tell where one ends. */
+/* Whether the match at position `next`, at distance next_distance, continues the match of `length`
+ * bytes at position `start`.  Two adjacent matches at one distance count as one match, because a
+ * GPU writes matches as tags (tags.h), which do not show where one ends and the next starts. */
 LZ_INLINE bool lz_continues(uint32_t start, uint32_t length, uint32_t distance, uint32_t next,
                             uint32_t next_distance)
 {

@@ -1,5 +1,5 @@
 /*
- * emit.h - writing a match as sequences
+ * emit.h - writes matches as sequences
  */
 #ifndef GZLZSS_LZSS_EMIT_H
 #define GZLZSS_LZSS_EMIT_H
@@ -8,8 +8,9 @@
 
 #include "lzss/common.h"
 
-/* Appends `literals` literals and a match of any length from LZ_MIN_MATCH up at `distance`, as one
- * sequence or, past LZ_MAX_MATCH, several.  Returns where the next sequence goes. */
+/* Writes to `out` a sequence of `literals` literals and a match of `length` bytes, LZ_MIN_MATCH or
+ * more, at `distance`.  A match longer than LZ_MAX_MATCH takes several sequences (lz_pieces).
+ * Returns the end of what was written. */
 static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t literals, size_t length,
                                           size_t distance)
 {
@@ -28,15 +29,15 @@ static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t litera
     }
 }
 
-/* A match that is found but not yet written: the next one may continue it (lz_continues). */
+/* A match that is found but not yet written, as the next match may continue it (lz_continues). */
 struct lz_pending {
-    int32_t literals; /* where the literals before the match start, */
-    int32_t start;    /* and the match */
-    uint32_t length;  /* 0: there is none yet */
+    int32_t literals; /* position of the first literal before the match */
+    int32_t start;    /* position of the match */
+    uint32_t length;  /* bytes of the match; 0 if there is no match yet */
     uint32_t distance;
 };
 
-/* Lets the match at `pos` continue p's; false if it does not. */
+/* If the match at `pos` continues p's match, adds it to p's and returns true. */
 static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     if (!lz_continues((uint32_t)p->start, p->length, p->distance, (uint32_t)pos, distance))
@@ -45,7 +46,7 @@ static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, u
     return true;
 }
 
-/* Puts the match at `pos` in the place of p's, which is done with. */
+/* Makes the match at `pos` p's match.  The old one was written already. */
 static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     p->literals = p->start + (int32_t)p->length;
@@ -54,7 +55,8 @@ static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length
     p->distance = distance;
 }
 
-/* Writes p's match, if there is one, and puts the one at `pos` in its place. */
+/* Writes p's match to `out`, if there is one, and makes the match at `pos` p's match.  Returns the
+ * end of what was written. */
 static inline struct lz_sequence *lz_emit_next(struct lz_sequence *out, struct lz_pending *p,
                                                int32_t pos, uint32_t length, uint32_t distance)
 {

@@ -1,12 +1,13 @@
 /*
  * finders.h - the list of the levels' match finders
  *
- * Each has one file per engine: lzss/NAME.c, which defines lz_finder_NAME (struct lz_finder), and
- * gpu/NAME.cu, which defines gpu_finder_NAME, to which the former points.  Both find the same
- * sequences.  To add a finder, write these two files, list them in Makefile.am, add a row here, and
- * name it in levels.c.  Tables that it needs go into struct lz_matcher, or into a state of its own.
+ * A finder called NAME has one file for each engine: lzss/NAME.c defines lz_finder_NAME (struct
+ * lz_finder), and gpu/NAME.cu defines gpu_finder_NAME, to which lz_finder_NAME points.  Both find
+ * the same sequences.  To add a finder, write these two files, list them in Makefile.am, add an
+ * entry here, and name the finder in a row of levels.c.  The tables of the CPU's finder go into a
+ * state of its own (struct lz_finder).
  *
- * No other code goes through this list: the engines have a finder from its level alone.
+ * Only these declarations go through the list: the engines know a finder by its level's row.
  */
 #ifndef GZLZSS_LZSS_FINDERS_H
 #define GZLZSS_LZSS_FINDERS_H

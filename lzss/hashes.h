@@ -1,5 +1,5 @@
 /*
- * hashes.h - the hash tables by which match finders find earlier positions: sizes and functions
+ * hashes.h - sizes and functions of the hash tables with which match finders find earlier positions
  */
 #ifndef GZLZSS_LZSS_HASHES_H
 #define GZLZSS_LZSS_HASHES_H
@@ -9,11 +9,11 @@
 /* --- The tagging finder's (tagging.h) --- */
 
 /*
- * Size of the hash table, in bits.  The paper's table has 2^12 entries.  More entries find more
- * matches, but on the GPU each chunk has a table of its own in shared memory, two bytes an entry,
- * so that each bit more halves the chunks an SM can work on at a time.  The CPU, whose entries have four
- * bytes, hardly notices as long as the table fits in its second-level cache.  14 is the least that stays below gzip -1
- * on all three inputs.
+ * Size of the hash table, in bits; the paper's table has 12.  More entries find more matches.  But
+ * on a GPU, each chunk has a table of its own in shared memory, with two bytes for each entry: each
+ * further bit halves the number of chunks that an SM can work on at a time.  The CPU's entries have
+ * four bytes, and its speed hardly changes as long as the table fits in the second-level cache.
+ * With 14 bits or more, the output is smaller than that of gzip -1 on all three inputs:
  *
  *     bits       size, MB, of the first       GB/s, on the first 200 MB of linux.tar:
  *            100 MB of    100 MB of   60 MB       GPU stage      CPU, matching
@@ -25,17 +25,20 @@
  *      16      22.712       37.546    12.009           -               0.54
  *   gzip -1    23.975       38.181    12.359
  *
- * linux.tar is linux-source-6.1's, lib.tar Debian 12's /usr/lib/x86_64-linux-gnu, doc.tar its
- * /usr/include, /usr/share/perl and /usr/share/doc; 16 bits were not tried on a GPU.
- * The CPU's figures are older than its vectors; with them, matching has twice the speed, at 14 bits.
- * `make bench/gpu_stage` builds what measured the GPU, when looking up and walking were one kernel;
- * as two, they do 25 with 14 bits (16 MiB x 8).
+ * linux.tar is linux-source-6.1's, lib.tar Debian 12's /usr/lib/x86_64-linux-gnu, and doc.tar its
+ * /usr/include, /usr/share/perl and /usr/share/doc.  16 bits were not tried on a GPU.  `make
+ * bench/gpu_stage` builds the program that measured the GPU.
+ *
+ * Both engines were changed after these measurements.  The CPU's vectors doubled its speed at 14
+ * bits.  On the GPU, looking up and walking became two kernels, which reach 25 GB/s at 14 bits (16
+ * MiB x 8).
  */
 #define LZ_TAGGING_HASH_BITS 14
 
-/* Fibonacci hashing of four input bytes read as a little-endian number. */
+/* The factor of Fibonacci hashing: 2^32 divided by the golden ratio. */
 #define LZ_TAGGING_FACTOR 2654435761u
 
+/* The hash of four input bytes, read as a little-endian number. */
 LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 {
     return (four_bytes * LZ_TAGGING_FACTOR) >> (32 - LZ_TAGGING_HASH_BITS);
@@ -44,31 +47,37 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 /* --- Hash chains (chains.h, optimal.h) --- */
 
 /*
- * How far back a candidate may lie: one less than DEFLATE's window, so that signed 16 bits, counted
- * from the chunk's start, hold every position in reach of it and one value that means "none".
+ * How far back a candidate may lie.  It is one less than DEFLATE's window.  So 16 signed bits,
+ * counted from the chunk's start, hold each position in reach of the chunk, and one value that
+ * means "none".
  */
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
 /*
- * Bits of the hashes.  With more bits, fewer strangers share a chain; strangers take time and use up depth.
- * With fewer, tables stay in a core's nearest caches.  By four and seven bytes, 15 bits give as many entries as a
- * window has positions: levels 2 to 6 take 3 % longer with them, on machine code up to 9 %, and levels 7 to 9
- * take 9 % longer.  17 bits take 2 to 3 % longer than 16.  For three bytes, where only near candidates count, and
- * for twelve, where few are looked at, 15 are enough.  (A GPU's tables have 15 bits in any case: gpu/links.cuh.)
+ * Bits of the hashes.  With more bits, fewer positions with different bytes share a chain; such
+ * positions take time and use up a search's depth.  With fewer bits, the tables stay in a core's
+ * nearest caches.
+ *
+ * For four and seven bytes: with 15 bits, levels 2 to 6 take 3 % longer (up to 9 % on machine
+ * code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2 to 3 % longer.  For three
+ * bytes only near candidates count, and for twelve bytes few are looked at, so there 15 bits are
+ * enough.  (A GPU's tables always have 15 bits: gpu/links.cuh.)
  */
 #define LZ_CHAINS_HASH_BITS 16
 #define LZ_CHAINS_HASH_BITS_FEW 15
 
 /*
- * Bytes of the prefixes that have chains, beside those of three and four.  Longer ones have fewer
- * candidates, of which more lead to long matches; but a match shorter than the prefix is never met
- * among them.  The CPU compares a prefix of up to eight bytes at a load, and lz_hash7 and lz_hash12
- * are made for these two.
+ * Chains by a long prefix.  Beside chains by the first three and four bytes, there are chains by
+ * the first LZ_LONG and LZ_LONGEST bytes.  A longer prefix has fewer candidates, and more of them
+ * lead to a long match; but matches shorter than the prefix are not found by it.  The CPU compares
+ * up to eight bytes of a prefix with one load.  lz_hash7 and lz_hash12 are made for these two
+ * lengths.
  */
 #define LZ_LONG 7
 #define LZ_LONGEST 12
 
-/* Hashes of the first 3, 4, 7 and 12 bytes of four-byte little-endian words. */
+/* Hashes of the first 3, 4, 7 and 12 bytes of the input, which are read as little-endian words of
+ * four bytes: a, then b, then c. */
 LZ_INLINE uint32_t lz_hash3(uint32_t a)
 {
     return ((a << 8) * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS_FEW);

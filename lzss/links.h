@@ -1,12 +1,15 @@
 /*
- * links.h - hash chains on the CPU: for every position, how far back the one before it is
+ * links.h - hash chains on the CPU: the distance from each position to the previous one with its
+ * hash
  *
- * A first pass over each chunk enters every position into a hash table and notes the distance to
- * the one it displaces: the links of the chains.  No branch in it depends on the data.  Searches
- * then follow links only where they need to.
+ * The first pass over a chunk enters each position into a hash table, and notes the distance to the
+ * position that it displaces there.  These distances are the links of the chains.  No branch of
+ * this pass depends on the data, so the processor predicts all of them.  The searches come after
+ * it, and follow links only where they need to.
  *
- * Positions are counted from the chunk's start, in signed 16 bits.  When a chunk is done, 32768 is
- * taken off every entry of the table (links_next_chunk), and what falls out of reach becomes NONE.
+ * Positions are counted from the chunk's start, in 16 signed bits, which keeps the table small.
+ * When a chunk is done, links_next_chunk subtracts 32768 from each entry of the table; an entry
+ * that goes out of reach becomes LINKS_NONE.
  */
 #ifndef GZLZSS_LZSS_LINKS_H
 #define GZLZSS_LZSS_LINKS_H
@@ -17,33 +20,36 @@
 #include "base/bytes.h"
 #include "lzss/hashes.h"
 
-/* The entry that names no position: further back than any that is in reach of a chunk. */
+/* An entry that names no position.  It lies further back than any position in reach of a chunk. */
 #define LINKS_NONE INT16_MIN
 
 _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");
 
-/* One set of chains: the table, and the links of the chunk before, then of the chunk at hand.  Chains by
- * three and twelve bytes use only the first part of the table. */
+/* A set of chains, by prefixes of one length. */
 struct links {
+    /* The last position of each hash, or LINKS_NONE.  Prefixes of 3 and 12 bytes use only the first
+     * half of it. */
     int16_t table[1 << LZ_CHAINS_HASH_BITS];
+
+    /* The links of the previous chunk, then those of the current one. */
     uint16_t links[2 * LZ_CHUNK_SIZE];
 };
 
-/* links_at(l)[p], for p from -LZ_CHUNK_SIZE up to the chunk's last position, is the distance to the
- * position before p in p's chain.  If there is none, the link is longer than LZ_CHAINS_WINDOW.  A search
- * ends at the first position that lies more than LZ_CHAINS_WINDOW before where it began. */
+/* links_at(l)[p], for p from -LZ_CHUNK_SIZE to the chunk's last position, is the distance from p to
+ * the previous position of its chain; if there is none, it is more than LZ_CHAINS_WINDOW.  A search
+ * must end at the first position that lies more than LZ_CHAINS_WINDOW before its own start. */
 static inline uint16_t *links_at(struct links *l)
 {
     return l->links + LZ_CHUNK_SIZE;
 }
 
-/* The bits of the hash of the first `bytes` (3, 4, 7 or 12) bytes. */
+/* The number of bits of the hash of `bytes` (3, 4, 7 or 12) bytes. */
 static inline int links_hash_bits(unsigned bytes)
 {
     return bytes == 4 || bytes == LZ_LONG ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW;
 }
 
-/* Forgets everything: a segment starts. */
+/* Empties the table, as a segment starts. */
 static inline void links_start(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
@@ -52,12 +58,13 @@ static inline void links_start(struct links *l, unsigned bytes)
         l->table[i] = LINKS_NONE;
 }
 
-/* The chunk is done; the next follows. */
+/* Prepares for the chunk that follows the one in the table. */
 static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
-    /* entry - LZ_CHUNK_SIZE, or NONE if it was negative, in operations that vectors of 16 bits have. */
+    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  It is
+     * written so that compilers use vectors of 16-bit numbers. */
     for (size_t i = 0; i < entries; i++) {
         int16_t entry = l->table[i];
 
@@ -66,7 +73,8 @@ static inline void links_next_chunk(struct links *l, unsigned bytes)
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
-/* A chunk starts: a segment's first, or the one that follows the chunk whose positions are in the table. */
+/* Prepares for a chunk.  `follows`: it follows the chunk whose positions are in the table; else it
+ * is a segment's first. */
 static inline void links_start_chunk(struct links *l, unsigned bytes, bool follows)
 {
     if (follows)
@@ -75,8 +83,9 @@ static inline void links_start_chunk(struct links *l, unsigned bytes, bool follo
         links_start(l, bytes);
 }
 
-/* Enters position `pos` under its hash, and returns the distance to the one before, 1 to 65535.  Without
- * one, the distance is above LZ_CHAINS_WINDOW: NONE lies 32768 back from a chunk's first position. */
+/* Enters position `pos` into the entry of its hash.  Returns the distance to the displaced
+ * position, 1 to 65535.  If there was none, the distance is more than LZ_CHAINS_WINDOW, as
+ * LINKS_NONE lies 32768 before a chunk's first position. */
 static inline uint16_t links_enter(int16_t *entry, int32_t pos)
 {
     int32_t distance = pos - *entry;
@@ -85,7 +94,7 @@ static inline uint16_t links_enter(int16_t *entry, int32_t pos)
     return (uint16_t)distance;
 }
 
-/* The hash of the first `bytes` (3, 4, 7 or 12) bytes at p. */
+/* The hash of the `bytes` (3, 4, 7 or 12) bytes at p. */
 static inline uint32_t links_hash(const uint8_t *p, unsigned bytes)
 {
     uint64_t eight;
@@ -100,7 +109,8 @@ static inline uint32_t links_hash(const uint8_t *p, unsigned bytes)
     return lz_hash12((uint32_t)eight, (uint32_t)(eight >> 32), load32(p + 8));
 }
 
-/* Enters the chunk in[0..size) by its positions' first `bytes` bytes, a constant. */
+/* Makes the links of the chunk in[0..size) by prefixes of `bytes` bytes, a compile-time
+ * constant. */
 static inline __attribute__((always_inline)) void
 links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in, int32_t size)
 {
@@ -110,7 +120,7 @@ links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in,
         links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i);
 }
 
-/* The same for two at a time, so that the one's misses of the cache overlap with the other's. */
+/* The same for two sets of chains at once, so that their cache misses overlap. */
 static inline __attribute__((always_inline)) void
 links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,
                unsigned b_bytes, const uint8_t *restrict in, int32_t size)
@@ -127,19 +137,24 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
     }
 }
 
-/* Segments of at most this many bytes have a table of this many entries.  To clear the large table, and to get
- * its pages from the system in a new process, takes longer than to match such a segment. */
+/* Segments of up to LINKS_SMALL bytes use only this many entries of the table.  To clear a whole
+ * table, and to get its pages from the system in a new process, would take longer than to match
+ * such a segment.  With more bits, clearing takes longer; with fewer, walking along lists does. */
 #define LINKS_SMALL_BITS 12
 #define LINKS_SMALL (1 << LINKS_SMALL_BITS)
 
 /*
- * Does the same as links_start and links_make, for a segment in[0..size) of at most LINKS_SMALL bytes.
- * An entry of the small table is shared by several hashes.  It has the last position of a list, which has all
- * positions of these hashes.  The search for the last one with the same hash goes back along the list.  Lists are
- * kept in the memory for the links of the chunk before, as there is no such chunk.
- * The time is bounded: a position that was passed over for a hash lies behind a position with that hash from
- * then on, where the next search for it ends.  So it is passed over at most once for each of the 7 or 15
- * other hashes.
+ * Makes the links that links_start and links_make make, for a segment in[0..size) of at most
+ * LINKS_SMALL bytes.
+ *
+ * Several hashes share an entry of the small table.  The entry holds the last position of a list of
+ * all positions with these hashes.  To find the last position with the same hash, the loop goes
+ * back along the list.  The lists are kept in the memory for the previous chunk's links, as there
+ * is no previous chunk.
+ *
+ * The time is bounded.  Say that a walk for a hash passes over a position.  The walk was started
+ * for a later position with that hash, where the next walk for that hash ends.  So each position is
+ * passed over at most once for each of the 7 or 15 other hashes of its entry.
  */
 static inline __attribute__((always_inline)) void links_make_small(struct links *l, unsigned bytes,
                                                                    const uint8_t *in, int32_t size)

@@ -1,10 +1,12 @@
 /*
- * lzss.h - match finding: the words both engines share, and the CPU engine
+ * lzss.h - match finding: the types that both engines share, and the CPU engine
  *
- * Input is cut into segments; a segment is cut into chunks of LZ_CHUNK_SIZE bytes (the last may be
- * shorter).  A match finder turns every chunk into a list of sequences: "copy this many literals
- * from the input, then repeat this many bytes from this far back".  What a list holds is a function
- * of the segment's bytes and the level alone; the GPU engine (gpu/gpu.h) produces the same lists.
+ * An input is cut into segments, and a segment into chunks of LZ_CHUNK_SIZE bytes; the last chunk
+ * may be shorter.  A match finder turns each chunk into a list of sequences.  A sequence says: copy
+ * some literals from the input, then repeat some bytes from some distance back.
+ *
+ * A list depends only on the segment's bytes and on the level.  The GPU engine (gpu/gpu.h) makes
+ * the same lists, so the output does not depend on which engine matched a segment.
  */
 #ifndef GZLZSS_LZSS_H
 #define GZLZSS_LZSS_H
@@ -25,42 +27,40 @@ extern "C" {
 #define LZ_WINDOW_SIZE DEFLATE_WINDOW_SIZE
 
 /*
- * Bytes a chunk spans.  A smaller chunk gives the GPU more parallel work and the block splitter
- * finer cuts; every chunk end stops one match short, and every chunk costs the GPU the 32 KiB of
- * history it has to index first.  History plus chunk must not exceed 65536, so that positions in
- * them fit in 16 bits.
+ * Bytes of a chunk.  Smaller chunks give a GPU more work to do side by side, and the encoder more
+ * places where a block may end.  But each chunk's end cuts a match short, and for each chunk, a GPU
+ * has to index the 32 KiB before it first.  A chunk and these 32 KiB must have at most 65536 bytes
+ * together, as positions in them are kept in 16 bits.
  */
 #define LZ_CHUNK_SIZE 32768
 
-/* Sizes that a segment may have; see --blocksize.  A level has its own default. */
+/* The smallest and the largest segment that --blocksize may ask for, in bytes.  Each level has its
+ * own default (struct lz_level). */
 #define LZ_SEGMENT_MIN ((size_t)32 << 10)
 #define LZ_SEGMENT_MAX ((size_t)32 << 20)
 
-/* Bytes past the end of a segment that must be readable (their values do not matter): level 1
- * compares 64 bytes at a time, from any byte on. */
+/* Bytes after a segment that the caller must make readable; their values do not matter.  Level 1
+ * compares 64 bytes at a time, and may start at the segment's last byte. */
 #define LZ_INPUT_PAD 64
 
-/* Sequences one chunk can have at most. */
+/* The most sequences that a chunk can have. */
 #define LZ_CHUNK_MAX_SEQUENCES (LZ_CHUNK_SIZE / LZ_MIN_MATCH)
 
-/* Chunks in a segment of `len` bytes. */
+/* The number of chunks in a segment of `len` bytes. */
 #define LZ_CHUNKS(len) (((len) + LZ_CHUNK_SIZE - 1) / LZ_CHUNK_SIZE)
 
-/* Where the chunk that starts at `start`, below `len`, ends in a segment of `len` bytes. */
+/* The end of the chunk that starts at byte `start` of a segment of `len` bytes; start < len. */
 #define LZ_CHUNK_END(start, len) ((len) - (start) < LZ_CHUNK_SIZE ? (len) : (start) + LZ_CHUNK_SIZE)
 
-/*
- * `literals` input bytes (0 to LZ_CHUNK_SIZE) stand for themselves, then `length` bytes (3 to 258)
- * repeat those `distance` (1 to 32768) back.  Literals after a chunk's last match have no
- * sequence: they are whatever of the chunk is left.
- */
+/* Some literals, and the match after them.  Literals after a chunk's last match belong to no
+ * sequence: they are the rest of the chunk. */
 struct lz_sequence {
-    uint16_t literals;
-    uint16_t length;
-    uint16_t distance;
+    uint16_t literals; /* bytes that stand for themselves: 0 to LZ_CHUNK_SIZE */
+    uint16_t length;   /* bytes of the match: LZ_MIN_MATCH to LZ_MAX_MATCH */
+    uint16_t distance; /* how far back the repeated bytes start: 1 to LZ_WINDOW_SIZE */
 };
 
-/* The sequences of one chunk, in order.  A chunk of literals alone has none. */
+/* A chunk's sequences, in order.  A chunk without a match has none. */
 struct lz_chunk {
     const struct lz_sequence *sequences;
     uint32_t count;
@@ -69,141 +69,148 @@ struct lz_chunk {
 struct lz_matcher;
 struct lz_level;
 
-/* A match finder on the GPU: the twin of a struct lz_finder.  Only gpu/ and the twins themselves
- * see into it (gpu/internal.cuh). */
+/* A match finder on the GPU: the twin of a struct lz_finder.  gpu/internal.cuh defines it, for gpu/
+ * and for the twins in papers/. */
 struct gpu_finder;
 
-/* Numbers that a finder may count as it works. */
+/* The most numbers that a finder may count as it works. */
 #define LZ_COUNTERS 2
 
-/* A match finder: a method to choose a segment's matches.  finders.h lists those of the levels, and
- * lzss/NAME.c describes the one of that name.  Its parameters are in struct lz_level. */
+/* A match finder: a method to choose a segment's matches.  finders.h lists the levels' finders, and
+ * lzss/NAME.c defines the one called NAME.  Its parameters are in struct lz_level. */
 struct lz_finder {
     const char *name;
 
-    /* What finds the same on a GPU; in a build without CUDA there is nothing in it. */
+    /* The finder that finds the same matches on a GPU.  Builds without CUDA never look into it. */
     const struct gpu_finder *gpu;
 
-    /* lz_match_chunks works: what is found in one chunk does not depend on what was chosen in
-     * others. */
+    /* Whether lz_match_chunks works: a chunk's matches do not depend on the matches chosen in other
+     * chunks. */
     bool in_parts;
 
-    /* A core takes most of a second for a segment, and a GPU does the work of many cores. */
+    /* Whether a core takes most of a second for a segment.  A GPU does the work of many cores
+     * then. */
     bool is_slow;
 
-    /* Makes the memory that it needs beside struct lz_matcher's tables; NULL if memory is short.
-     * Says how many bytes that takes, and frees it.  These three are NULL for a finder that needs
-     * none, or a plain state. */
+    /* The finder's state is the memory that it works in; each matcher has its own.  new_state makes
+     * it for a level and for segments of up to `segment_size` bytes; it returns NULL if memory is
+     * short.  state_size returns how many bytes a new state has.  free_state frees it; if
+     * free_state is NULL, free() does.  All three are NULL in a finder without a state, or with a
+     * plain one. */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
 
-    /* If it may take more memory as it works, says how many bytes that is at most, and makes it no more
-     * than `more`; otherwise both are NULL. */
+    /* Bytes of a plain state, which lz_matcher_new takes from malloc(); 0 in all other finders. */
+    size_t plain_state;
+
+    /* state_more returns the most bytes by which a state may grow while the finder works;
+     * limit_state lowers that number to `more`.  Both are NULL if a state does not grow. */
     size_t (*state_more)(const struct lz_level *level, size_t segment_size);
     void (*limit_state)(void *state, size_t more);
 
-    /* Bytes of a plain state: one piece of memory, whose values do not matter at first.  Otherwise 0. */
-    size_t plain_state;
-
-    /* Finds the matches of in[m->begin..m->end) of the segment in[0..len); see matcher.h.  NULL in the
-     * finder of level 0, which finds none. */
+    /* Finds the matches of bytes [m->begin, m->end) of the segment in[0..len), as matcher.h says.
+     * NULL in level 0's finder. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 
-    /* What it counts, in the plural; NULL if it counts nothing.  The numbers depend on the segment's
-     * bytes and the level alone.  GPUs do not count. */
+    /* Names of the LZ_COUNTERS things that the CPU finder counts, in the plural; NULL if it counts
+     * nothing.  The counts depend only on the segment's bytes and the level.  GPU finders do not
+     * count. */
     const char *const *counter_names;
 };
 
-/* Parameters that a finder may have beside those that are named in struct lz_level. */
+/* The most parameters that a finder may have beside those with a name in struct lz_level. */
 #define LZ_PARAMS 8
 
-/* One row of the level table (levels.c), or such a row with another finder.  chains.h and optimal.h
- * say what the parameters do. */
+/* A row of the level table (levels.c), or a row like these for a finder of papers/.  chains.h and
+ * optimal.h say what their parameters do; a method's file in papers/ says what `param` holds. */
 struct lz_level {
     const struct lz_finder *finder;
-    uint16_t depth;         /* candidates to look at by four bytes */
-    uint16_t long_depth;    /* candidates to look at by seven bytes */
-    uint16_t longest_depth; /* candidates to look at by twelve bytes */
-    uint16_t nice;          /* a match of this length ends a search, 12 to 258 */
-    uint16_t
-        max_distance3; /* chains: how far back a match of three may lie, up to 32767; 0: none */
-    uint8_t lazy;      /* chains: positions of look-ahead, 0, 1 or 2 */
-    uint8_t passes;    /* optimal: passes over the shortest path, 1 or more */
-    uint16_t split;    /* bytes between places where a block may end (huffman.h) */
-    uint32_t segment_default;  /* bytes of a segment without --blocksize */
-    double core_guess;         /* bytes that a core matches in a second, before that is measured */
-    uint32_t param[LZ_PARAMS]; /* of finders that have others than these; they say what they are */
+    uint16_t depth;           /* the most candidates that a search by four bytes looks at */
+    uint16_t long_depth;      /* the same by seven bytes */
+    uint16_t longest_depth;   /* the same by twelve bytes */
+    uint16_t nice;            /* a match of this length ends a search: 12 to 258 */
+    uint16_t max_distance3;   /* chains: largest distance of a match of three; 0: no such match */
+    uint8_t lazy;             /* chains: positions of look-ahead: 0, 1 or 2 */
+    uint8_t passes;           /* optimal: passes over the shortest path, 1 or more */
+    uint16_t split;           /* bytes between two places where a block may end (huffman.h) */
+    uint32_t segment_default; /* bytes of a segment without --blocksize */
+    double core_guess;        /* bytes that a core matches in a second, until that is measured */
+    uint32_t param[LZ_PARAMS];
 };
 
-/* Level 0 looks for no matches: its segments are stored (huff_store).  There is no matcher for it, and
- * no GPU.  LZ_LEVEL_MIN is the least level that looks for some. */
+/* Level 0 finds no matches: its segments are stored (huff_store).  It has no matcher, and no GPU
+ * works for it.  LZ_LEVEL_MIN is the lowest level that finds matches. */
 #define LZ_LEVEL_STORED 0
 #define LZ_LEVEL_MIN 1
 #define LZ_LEVEL_MAX 12
 #define LZ_LEVEL_DEFAULT 6
 
-/* The row of a level from LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
+/* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
 
-/* Whether this is level 0's row. */
+/* Whether `level` is level 0's row. */
 static inline bool lz_is_stored(const struct lz_level *level)
 {
     return level->finder->find == NULL;
 }
 
-/* struct lz_matcher is the CPU engine's state for one thread: tables, and room for one segment's
- * sequences.  Other threads may fill in some of these (lz_match_chunks). */
+/*
+ * struct lz_matcher is the CPU engine for one thread: a level, its finder's state, and room for a
+ * segment's sequences.  Other threads may fill in some of these sequences (lz_match_chunks).
+ */
 
-/* Makes a matcher for `level`, which is not level 0, and the levels below it, and for segments of up to `segment_size`
- * bytes, 1 to LZ_SEGMENT_MAX.  NULL if memory is short. */
+/* Makes a matcher for `level`, which is not level 0 and is copied, and for segments of up to
+ * `segment_size` bytes, 1 to LZ_SEGMENT_MAX.  Returns NULL if memory is short. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 
-/* The bytes that lz_matcher_new takes; 0 for level 0.  How many of them are ever touched depends on the data. */
+/* The bytes that lz_matcher_new allocates; 0 for level 0.  The data decides how many of them are
+ * ever touched. */
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
 
-/* The bytes that a matcher may take besides while it works, at most.  How many depends on the data, on what
- * the system gives, and on lz_matcher_limit, which makes it no more than `more`.  With fewer than it could
- * use, it takes longer, and finds the same. */
+/* The most bytes that a matcher may allocate while it works, beside lz_matcher_size.  The data, the
+ * system and lz_matcher_limit decide how many it takes.  With fewer bytes than it could use, a
+ * matcher takes longer, and finds the same. */
 size_t lz_matcher_more(const struct lz_level *level, size_t segment_size);
+
+/* Lowers the number of lz_matcher_more to `more` for m. */
 void lz_matcher_limit(struct lz_matcher *m, size_t more);
 
-/* m may be NULL. */
+/* Frees m, which may be NULL. */
 void lz_matcher_free(struct lz_matcher *m);
 
 /*
- * Finds the matches of the segment in[0..len), len from 0 to the matcher's segment size, with
- * LZ_INPUT_PAD readable bytes after it.  Returns an array of LZ_CHUNKS(len) chunks that stays
- * valid until the next call.
+ * Finds the matches of the segment in[0..len), 0 <= len <= the matcher's segment size.
+ * LZ_INPUT_PAD bytes after it must be readable.  Returns an array of LZ_CHUNKS(len) chunks, valid
+ * until the next call with m.
  */
-const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
-                                        const uint8_t *in, size_t len);
+const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
-/* The same for a segment whose first chunk is a preset dictionary: matches refer to it, and it has
- * no sequences itself.  len is at least LZ_CHUNK_SIZE. */
-const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
-                                      const uint8_t *in, size_t len);
+/* The same for a segment whose first chunk is a preset dictionary: matches may refer to it, and it
+ * gets no sequences.  len is at least LZ_CHUNK_SIZE. */
+const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*
- * Finds the matches of a part of the segment in[0..len): of `count` chunks, 1 or more, from chunk
- * `first` on.  LZ_INPUT_PAD bytes after the segment can be read.  The level's finder can match in
- * parts.  The results are those of lz_match_segment and go where lz_chunks(to) has them.
+ * Finds the matches of `count` chunks, 1 or more, of the segment in[0..len), from chunk `first` on.
+ * LZ_INPUT_PAD bytes after the segment must be readable.  m and `to` are for the same level, whose
+ * finder can match in parts (in_parts).  The results are those of lz_match_segment; they go to
+ * where lz_chunks(to) has them.
  *
- * If m is `to`, m keeps its tables from call to call.  Its calls for a segment then go from chunk 0
- * on, in order, and leave out no chunk between them.  Any other m starts empty and indexes the
- * preceding chunk first.
+ * If m is `to`, m keeps its tables from one call to the next.  Its calls for a segment then start
+ * with chunk 0, go on in order, and leave out no chunk between the first and the last.  Any other m
+ * starts empty, and indexes the chunk before `first`.
  *
- * Several threads, each with an m of its own, may do this at the same time with one `to`, for
- * different chunks.  Until all are done, nothing else uses `to`.
+ * Several threads, each with an m of its own, may call this at the same time with one `to`, for
+ * different chunks.  Nothing else may use `to` until all of them are done.
  */
-void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                     size_t len, size_t first, size_t count, struct lz_matcher *to);
+void lz_match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t first,
+                     size_t count, struct lz_matcher *to);
 
-/* Adds to sums what m has counted since it was made, or since the last call. */
+/* Adds to `sums` what m has counted since it was made, or since the last call with it. */
 void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS]);
 
-/* The LZ_CHUNKS(len) chunks of the last segment, once all of them were matched; valid until the
- * next call with m. */
+/* The LZ_CHUNKS(len) chunks of the last segment, once all of them are matched; valid until the next
+ * call with m. */
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /*
- * matcher.c - the CPU engine: one thread's memory, and the call into a level's match finder
+ * matcher.c - the CPU engine: one thread's memory, and the calls of a level's match finder
  */
 #include "config.h"
 
@@ -10,21 +10,22 @@
 
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size)
 {
+    const struct lz_finder *f = level->finder;
     struct lz_matcher *m = malloc(sizeof(*m));
 
     if (m == NULL)
         return NULL;
-    m->finder = level->finder;
+    m->level = *level;
     m->state = NULL;
     memset(m->counters, 0, sizeof(m->counters));
     m->chunks = malloc(LZ_CHUNKS(segment_size) * sizeof(*m->chunks));
     m->sequences = malloc(LZ_CHUNKS(segment_size) * LZ_CHUNK_MAX_SEQUENCES * sizeof(*m->sequences));
-    if (m->finder->new_state != NULL)
-        m->state = m->finder->new_state(level, segment_size);
-    else if (m->finder->plain_state > 0)
-        m->state = malloc(m->finder->plain_state);
+    if (f->new_state != NULL)
+        m->state = f->new_state(level, segment_size);
+    else if (f->plain_state > 0)
+        m->state = malloc(f->plain_state);
     if (m->chunks == NULL || m->sequences == NULL ||
-        (m->state == NULL && (m->finder->new_state != NULL || m->finder->plain_state > 0))) {
+        (m->state == NULL && (f->new_state != NULL || f->plain_state > 0))) {
         lz_matcher_free(m);
         return NULL;
     }
@@ -52,31 +53,32 @@ size_t lz_matcher_more(const struct lz_level *level, size_t segment_size)
 
 void lz_matcher_limit(struct lz_matcher *m, size_t more)
 {
-    if (m->finder->limit_state != NULL)
-        m->finder->limit_state(m->state, more);
+    const struct lz_finder *f = m->level.finder;
+
+    if (f->limit_state != NULL)
+        f->limit_state(m->state, more);
 }
 
 void lz_matcher_free(struct lz_matcher *m)
 {
     if (m == NULL)
         return;
-    if (m->finder->free_state == NULL)
+    if (m->level.finder->free_state == NULL)
         free(m->state);
     else if (m->state != NULL)
-        m->finder->free_state(m->state);
+        m->level.finder->free_state(m->state);
     free(m->sequences);
     free(m->chunks);
     free(m);
 }
 
-/* Has the level's finder match [begin, end). */
-static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                         size_t len)
+/* Calls the level's finder for [m->begin, m->end). */
+static void find_matches(struct lz_matcher *m, const uint8_t *in, size_t len)
 {
-    level->finder->find(m, level, in, len);
+    m->level.finder->find(m, &m->level, in, len);
 #ifdef __SANITIZE_THREAD__
-    /* .ci/run compiles the finders without ThreadSanitizer, and this file with it.  So it sees here
-     * that each chunk's bytes have been read, and its sequences written. */
+    /* .ci/run compiles the finders without ThreadSanitizer, and this file with it.  These accesses
+     * show ThreadSanitizer that each chunk's bytes were read, and its sequences written. */
     for (size_t c = m->begin / LZ_CHUNK_SIZE; c < LZ_CHUNKS(m->end); c++) {
         volatile struct lz_chunk *const chunk = &m->to_chunks[c];
         volatile uint8_t *const sequences = (volatile uint8_t *)chunk->sequences;
@@ -89,9 +91,9 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 #endif
 }
 
-/* Matches the segment from `begin` on. */
-static const struct lz_chunk *match_from(struct lz_matcher *m, const struct lz_level *level,
-                                         const uint8_t *in, size_t len, size_t begin)
+/* Matches the segment in[0..len) from byte `begin` on, with empty tables. */
+static const struct lz_chunk *match_from(struct lz_matcher *m, const uint8_t *in, size_t len,
+                                         size_t begin)
 {
     m->begin = begin;
     m->end = len;
@@ -100,25 +102,23 @@ static const struct lz_chunk *match_from(struct lz_matcher *m, const struct lz_l
     m->to_chunks = m->chunks;
     m->to_sequences = m->sequences;
     if (len > 0)
-        find_matches(m, level, in, len);
+        find_matches(m, in, len);
     return m->chunks;
 }
 
-const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const struct lz_level *level,
-                                        const uint8_t *in, size_t len)
+const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len)
 {
-    return match_from(m, level, in, len, 0);
+    return match_from(m, in, len, 0);
 }
 
-const struct lz_chunk *lz_match_after(struct lz_matcher *m, const struct lz_level *level,
-                                      const uint8_t *in, size_t len)
+const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len)
 {
     m->chunks[0] = (struct lz_chunk){.sequences = m->sequences, .count = 0};
-    return match_from(m, level, in, len, LZ_CHUNK_SIZE);
+    return match_from(m, in, len, LZ_CHUNK_SIZE);
 }
 
-void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                     size_t len, size_t first, size_t count, struct lz_matcher *to)
+void lz_match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t first,
+                     size_t count, struct lz_matcher *to)
 {
     m->begin = first * LZ_CHUNK_SIZE;
     m->end = LZ_CHUNK_END((first + count - 1) * LZ_CHUNK_SIZE, len);
@@ -126,7 +126,7 @@ void lz_match_chunks(struct lz_matcher *m, const struct lz_level *level, const u
     m->enter = m->goes_on || first == 0 ? m->begin : m->begin - LZ_CHUNK_SIZE;
     m->to_chunks = to->chunks;
     m->to_sequences = to->sequences;
-    find_matches(m, level, in, len);
+    find_matches(m, in, len);
 }
 
 void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS])

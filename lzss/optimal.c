@@ -1,12 +1,14 @@
 /*
  * optimal.c - near-optimal parsing on the CPU (optimal.h says what it finds)
  *
- * A group's matches are gathered once, chunk by chunk, and kept, one position's list after the
- * other's; the passes then go over them.  The memory for them grows as far as it may and the system
- * gives some.  Then the matches of further chunks are not kept: each pass gathers them again, which
- * takes longer and finds the same.  The shortest path's inner step, the least over the
- * lengths of a match, is taken eight lengths at a time where the processor has AVX2, which makes it
- * 1.5 times as fast; elsewhere one by one.
+ * The matches of a group are gathered once, chunk by chunk, and kept for all passes: one position's
+ * list after the other's.  The memory for them grows as the lists need it, up to a limit, and as
+ * long as the system has some.  The matches of chunks that find no room are not kept: each pass
+ * gathers them again, which takes longer and finds the same.
+ *
+ * The inner loop of the shortest path finds the least sum over the lengths of a match.  With AVX2
+ * it takes eight lengths at a time, which makes the shortest path 1.5 times as fast as the portable
+ * version, which takes one.
  */
 #include "config.h"
 
@@ -22,43 +24,67 @@
 #include <immintrin.h>
 #endif
 
+/* The lengths that the AVX2 version takes at a time; arrays that it loads from have this many
+ * numbers more. */
 #define LANES 8
 
-/* The hot loops are NOINLINE: with the registers to themselves, they have 3 % fewer instructions than
- * in one large function (gcc 12, level 10). */
+/* The hot loops are NOINLINE, so that each has all registers: then they have 3 % fewer instructions
+ * than as parts of one large function (gcc 12, level 10). */
 
-/* What coding costs in one block. */
-struct costs {
+/* What symbols cost in one block, in the form of lz_literal_step, lz_length_step and
+ * lz_distance_step. */
+struct optimal_costs {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1 + LANES];
     uint32_t distance[DEFLATE_DISTANCE_SYMBOLS + 2];
 };
 
-/* Matches that a chunk has at most. */
+/* The most matches that a chunk can have. */
 #define CHUNK_MATCHES ((size_t)LZ_CHUNK_SIZE * LZ_MAX_MATCHES)
 
-struct state {
-    /* The matches of position p of the group are those from starts[p] up to starts[p + 1]. */
+struct optimal_state;
+
+/* The step that has a version for each path (cpu.h). */
+struct optimal_functions {
+    /* Finds the cheapest steps at positions [begin, end) of a chunk, which lie in one unit, from
+     * the sums of the positions after them. */
+    void (*find_steps)(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
+                       int32_t begin, int32_t end);
+};
+
+struct optimal_state {
+    const struct optimal_functions *functions; /* the processor's versions */
+
+    /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
+    struct links by3, by4, by7, by12;
+
+    /* The lists of the group's kept chunks, one position's after the other's; after these, room for
+     * the lists of one more chunk. */
     uint32_t *matches;
+
+    /* The list of position p of the group is matches[starts[p]..starts[p + 1]). */
     uint32_t *starts;
-    size_t group_size; /* in bytes */
-    size_t room;       /* for so many matches, CHUNK_MATCHES at least, */
-    size_t most;       /* and no more than these */
-    size_t kept;       /* chunks of the group whose matches are kept, */
-    size_t used;       /* which are so many.  Those of another chunk follow them. */
 
-    uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each unit */
-    uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* of each block */
-    uint16_t block_of[LZ_UNITS_A_GROUP];
-    struct costs costs;
-    unsigned costs_of; /* the block they are of; LZ_UNITS_A_GROUP: none */
+    size_t group_size; /* bytes of a group */
+    size_t room;       /* matches that there is room for, CHUNK_MATCHES or more */
+    size_t most;       /* the most matches that there may be room for */
+    size_t kept;       /* chunks at the group's start whose lists are kept */
+    size_t used;       /* matches in these lists */
 
-    /* The chunk at hand: the cost from each position to the end, and the step that is taken. */
+    uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* each unit's, of the last parse */
+    uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* each block's counts */
+    uint16_t block_of[LZ_UNITS_A_GROUP];           /* the block that each unit is in */
+    struct optimal_costs costs;                    /* the costs in one block */
+    unsigned costs_of;                             /* that block, or LZ_UNITS_A_GROUP for none */
+
+    /* For each position of the current chunk, the cost from there to the chunk's end. */
     uint32_t to_end[LZ_CHUNK_SIZE + LZ_MAX_MATCH + LANES];
+
+    /* For each of these positions, the length of the cheapest way's first step. */
     uint16_t steps[LZ_CHUNK_SIZE];
 };
 
-/* Bytes of a group at most. */
+/* The bytes of a group in a segment of segment_size bytes. */
 static size_t group_size(size_t segment_size)
 {
     const size_t size = LZ_OPTIMAL_GROUP * LZ_CHUNK_SIZE;
@@ -68,14 +94,14 @@ static size_t group_size(size_t segment_size)
 
 static size_t state_size(const struct lz_level *level, size_t segment_size)
 {
-    const struct state *o = NULL;
+    const struct optimal_state *o = NULL;
 
     (void)level;
     return sizeof(*o) + CHUNK_MATCHES * sizeof(*o->matches) +
            (group_size(segment_size) + 1) * sizeof(*o->starts);
 }
 
-/* Matches that a group has at most. */
+/* The most matches that a group can have. */
 static size_t group_matches(size_t segment_size)
 {
     return LZ_CHUNKS(group_size(segment_size)) * CHUNK_MATCHES;
@@ -83,7 +109,7 @@ static size_t group_matches(size_t segment_size)
 
 static size_t state_more(const struct lz_level *level, size_t segment_size)
 {
-    const struct state *o = NULL;
+    const struct optimal_state *o = NULL;
 
     (void)level;
     return (group_matches(segment_size) - CHUNK_MATCHES) * sizeof(*o->matches);
@@ -91,7 +117,7 @@ static size_t state_more(const struct lz_level *level, size_t segment_size)
 
 static void limit_state(void *state, size_t more)
 {
-    struct state *o = state;
+    struct optimal_state *o = state;
     const size_t most = CHUNK_MATCHES + more / sizeof(*o->matches);
 
     o->most = most < group_matches(o->group_size) ? most : group_matches(o->group_size);
@@ -99,34 +125,16 @@ static void limit_state(void *state, size_t more)
 
 static void free_state(void *state)
 {
-    struct state *o = state;
+    struct optimal_state *o = state;
 
     free(o->starts);
     free(o->matches);
     free(o);
 }
 
-static void *new_state(const struct lz_level *level, size_t segment_size)
-{
-    struct state *o = calloc(1, sizeof(*o));
-
-    (void)level;
-    if (o == NULL)
-        return NULL;
-    o->group_size = group_size(segment_size);
-    o->room = CHUNK_MATCHES;
-    o->most = group_matches(segment_size);
-    o->matches = malloc(o->room * sizeof(*o->matches));
-    o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
-    if (o->matches == NULL || o->starts == NULL) {
-        free_state(o);
-        return NULL;
-    }
-    return o;
-}
-
-/* Sees to it that there is room for another chunk's matches behind `used` ones; false if there is none. */
-static bool has_room(struct state *o, size_t used)
+/* Makes sure that there is room for another chunk's matches after `used` ones; false if there is
+ * not. */
+static bool has_room(struct optimal_state *o, size_t used)
 {
     const size_t needed = used + CHUNK_MATCHES;
     size_t room = o->room + o->room / 2;
@@ -145,34 +153,34 @@ static bool has_room(struct state *o, size_t used)
     return true;
 }
 
-/* A chunk at hand. */
-struct chunk {
-    const uint8_t *in; /* its first byte */
-    int32_t size;
-    uint32_t *starts; /* of its positions' lists, in the state's starts */
-    size_t unit;      /* the first of its units in the group */
+/* The current chunk. */
+struct optimal_chunk {
+    const uint8_t *in; /* the chunk's first byte */
+    int32_t size;      /* bytes of the chunk */
+    uint32_t *starts;  /* the entry of its first position in the state's starts */
+    size_t unit;       /* the index of its first unit in the group */
 };
 
 /* --- Matches --- */
 
-/* A list as it grows. */
-struct list {
+/* A list while it is gathered. */
+struct optimal_list {
     uint32_t *matches;
     uint32_t count;
-    uint32_t best;     /* length that the next match has to exceed */
-    uint32_t distance; /* of the last candidate looked at */
-    bool ended;        /* at the end of a chain */
+    uint32_t best;     /* the next match must be longer than this */
+    uint32_t distance; /* the distance of the last candidate looked at */
+    bool ended;        /* the last step came to the end of its chain */
 };
 
 /*
- * Follows a chain over `depth` candidates until a match has `enough` bytes; see follow in chains.c.
- * `known` bytes of a candidate whose bytes of `mask` agree need not be compared.  (Taking the next
- * candidate is written out here and there: as a function of both, it made 1.5 % more instructions
- * of level 9 and 2.4 % of level 10, by gcc 12.)
+ * A step of gathering: follows a chain over `depth` candidates, until a match has `enough` bytes;
+ * see follow in chains.c.  If a candidate's bytes of `mask` agree, `known` bytes need not be
+ * compared.  (Taking the next candidate is written out here and in chains.c: as one function for
+ * both, it made 1.5 % more instructions at level 9, and 2.4 % more at level 10, with gcc 12.)
  */
 static inline __attribute__((always_inline)) void
-gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t max,
-       uint32_t depth, uint32_t enough, uint64_t mask, uint32_t known)
+gather(struct optimal_list *l, const uint16_t *links, const uint8_t *here, int32_t pos,
+       uint32_t max, uint32_t depth, uint32_t enough, uint64_t mask, uint32_t known)
 {
     const uint64_t first = load64(here);
     const ptrdiff_t farthest = pos - LZ_CHAINS_WINDOW;
@@ -212,8 +220,8 @@ gather(struct list *l, const uint16_t *links, const uint8_t *here, int32_t pos, 
     l->count = count;
 }
 
-/* Notes the nearest match of three bytes. */
-static inline void gather_three(struct list *l, const uint16_t *links, const uint8_t *here,
+/* Adds the nearest match of three bytes to the list. */
+static inline void gather_three(struct optimal_list *l, const uint16_t *links, const uint8_t *here,
                                 int32_t pos)
 {
     for (uint32_t depth = LZ_OPTIMAL_DEPTH3, distance = 0; depth > 0; depth--) {
@@ -227,13 +235,14 @@ static inline void gather_three(struct list *l, const uint16_t *links, const uin
     }
 }
 
-static inline bool goes_on(struct list *l, uint32_t bytes, uint32_t max)
+/* Whether the step by `bytes` bytes follows (lz_goes_on). */
+static inline bool goes_on(struct optimal_list *l, uint32_t bytes, uint32_t max)
 {
     return lz_goes_on(&l->best, &l->distance, l->ended, bytes, max);
 }
 
-/* Writes the list of position `pos` of the chunk in[0..size) to matches; returns its length. */
-static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *level,
+/* Writes the list of position `pos` of the chunk in[0..size) to `matches`; returns its length. */
+static inline uint32_t gather_all(struct optimal_state *o, const struct lz_level *level,
                                   const uint8_t *in, int32_t size, int32_t pos, uint32_t *matches)
 {
     const uint64_t all = ~(uint64_t)0;
@@ -241,34 +250,33 @@ static inline uint32_t gather_all(struct lz_matcher *m, const struct lz_level *l
     const uint32_t left = (uint32_t)(size - pos);
     const uint32_t max = left < LZ_MAX_MATCH ? left : LZ_MAX_MATCH;
     const uint32_t nice = level->nice < max ? level->nice : max;
-    struct list l = {.matches = matches, .best = LZ_MIN_MATCH};
+    struct optimal_list l = {.matches = matches, .best = LZ_MIN_MATCH};
 
     if (max < LZ_MIN_MATCH)
         return 0;
-    gather_three(&l, links_at(&m->by3), here, pos);
+    gather_three(&l, links_at(&o->by3), here, pos);
     if (max <= LZ_MIN_MATCH)
         return l.count;
-    gather(&l, links_at(&m->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
+    gather(&l, links_at(&o->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
            UINT32_MAX, 4);
     if (!goes_on(&l, LZ_LONG, max) || l.best >= nice)
         return l.count;
     if (l.best < LZ_LONGEST) {
-        gather(&l, links_at(&m->by7), here, pos, max, level->long_depth,
+        gather(&l, links_at(&o->by7), here, pos, max, level->long_depth,
                nice < LZ_LONGEST ? nice : LZ_LONGEST, all >> (64 - 8 * LZ_LONG), LZ_LONG);
         if (!goes_on(&l, LZ_LONGEST, max))
             return l.count;
     }
     if (l.best < nice)
-        gather(&l, links_at(&m->by12), here, pos, max, level->longest_depth, nice, all, 8);
+        gather(&l, links_at(&o->by12), here, pos, max, level->longest_depth, nice, all, 8);
     return l.count;
 }
 
-/* Writes the lists of chunk c behind those that are kept, and where each starts to c->starts; returns where
- * they end. */
-static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level *level,
-                                    const struct chunk *c)
+/* Writes the lists of chunk c after the kept ones, and their starts to c->starts.  Returns the end
+ * of the lists. */
+static NOINLINE size_t gather_chunk(struct optimal_state *o, const struct lz_level *level,
+                                    const struct optimal_chunk *c)
 {
-    const struct state *o = m->state;
     const uint32_t *base = o->matches;
     uint32_t *matches = o->matches + o->used;
     const uint8_t *in = c->in;
@@ -277,7 +285,7 @@ static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level 
     int32_t pos = 0;
 
     while (pos < size) {
-        uint32_t count = gather_all(m, level, in, size, pos, matches);
+        uint32_t count = gather_all(o, level, in, size, pos, matches);
         uint32_t longest = count == 0 ? 0 : lz_packed_length(matches[count - 1]);
 
         starts[pos++] = (uint32_t)(matches - base);
@@ -292,19 +300,17 @@ static NOINLINE size_t gather_chunk(struct lz_matcher *m, const struct lz_level 
 
 /* --- Parses --- */
 
-/*
- * A parse as it is taken down.  All parses but the last serve to count symbols, unit by unit, and
- * only the last becomes sequences.
- */
-struct parse {
-    const uint8_t *in;
-    uint16_t (*counts)[LZ_SYMBOLS]; /* of the chunk's units; NULL: write, do not count */
-    struct lz_sequence *out;        /* where the next sequence goes */
-    struct lz_pending pending;
+/* A parse of a chunk.  All parses but the last one only count the symbols of each unit; the last
+ * one writes sequences. */
+struct optimal_parse {
+    const uint8_t *in;              /* the chunk's first byte */
+    uint16_t (*counts)[LZ_SYMBOLS]; /* the counts of the chunk's units; NULL in the last parse */
+    struct lz_sequence *out;        /* the end of the sequences written; not used while counting */
+    struct lz_pending pending;      /* the match that was taken last */
 };
 
-/* Counts the pending match, if there is one, and the literals before it, if there are any. */
-static void count_pending(struct parse *parse)
+/* Counts the pending match, if there is one, and the literals before it. */
+static void count_pending(struct optimal_parse *parse)
 {
     const struct lz_pending *p = &parse->pending;
 
@@ -321,7 +327,8 @@ static void count_pending(struct parse *parse)
 }
 
 /* Takes the match at `pos`. */
-static inline void take_step(struct parse *parse, int32_t pos, uint32_t length, uint32_t distance)
+static inline void take_step(struct optimal_parse *parse, int32_t pos, uint32_t length,
+                             uint32_t distance)
 {
     if (lz_join(&parse->pending, pos, length, distance))
         return;
@@ -334,22 +341,22 @@ static inline void take_step(struct parse *parse, int32_t pos, uint32_t length, 
 }
 
 /* Ends the parse with the literals up to `size`. */
-static void end_parse(struct parse *parse, int32_t size)
+static void end_parse(struct optimal_parse *parse, int32_t size)
 {
     take_step(parse, size, 0, 0);
     if (parse->counts != NULL)
         count_pending(parse);
 }
 
-/* The longest match of a position, packed; 0 if there is none. */
+/* The position's longest match, packed, or 0. */
 static inline uint32_t longest(const uint32_t *matches, const uint32_t *starts, int32_t pos)
 {
     return starts[pos + 1] > starts[pos] ? matches[starts[pos + 1] - 1] : 0;
 }
 
-/* Takes the first parse of chunk c. */
-static void first_parse(const struct state *o, const struct lz_level *level, const struct chunk *c,
-                        struct parse *parse)
+/* Makes the first parse of chunk c. */
+static void first_parse(const struct optimal_state *o, const struct lz_level *level,
+                        const struct optimal_chunk *c, struct optimal_parse *parse)
 {
     const uint32_t least = lz_least_length(lz_count_distinct(c->in, c->size), level->depth);
     int32_t pos = 0;
@@ -377,7 +384,7 @@ static void first_parse(const struct state *o, const struct lz_level *level, con
 
 /* --- Costs --- */
 
-/* Sets lz_log2_litlens and lz_log2_distances of a block's counts. */
+/* Sets *litlen and *distance to lz_log2_litlens and lz_log2_distances of a block's counts. */
 static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uint32_t *distance)
 {
     uint32_t litlens = 0, distances = 0;
@@ -390,7 +397,7 @@ static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uin
     *distance = lz_log2_distances(distances);
 }
 
-/* A block's size, in 1/256 bits. */
+/* The estimated size of a block with these counts, in 1/256 bits. */
 static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost)
 {
     uint32_t litlen, distance;
@@ -403,8 +410,8 @@ static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost
     return size;
 }
 
-/* Joins the group's units to blocks: o->block_of and o->blocks. */
-static void split(struct state *o, unsigned units, unsigned pass)
+/* Joins the group's units to blocks: sets o->block_of and o->blocks. */
+static void split(struct optimal_state *o, unsigned units, unsigned pass)
 {
     const uint32_t header_cost = lz_header_cost(pass);
     unsigned blocks = 0;
@@ -437,8 +444,8 @@ static void split(struct state *o, unsigned units, unsigned pass)
     }
 }
 
-/* The costs in a block of these counts. */
-static void make_costs(struct costs *c, const uint32_t counts[LZ_SYMBOLS])
+/* Sets the costs in a block of these counts. */
+static void make_costs(struct optimal_costs *c, const uint32_t counts[LZ_SYMBOLS])
 {
     uint32_t litlen, distance;
 
@@ -453,11 +460,10 @@ static void make_costs(struct costs *c, const uint32_t counts[LZ_SYMBOLS])
 
 /* --- The shortest path --- */
 
-/* Finds the steps of positions [begin..end) of a chunk, all of one unit, from those after them. */
-static void find_steps(struct state *o, const uint8_t *in, const uint32_t *starts, int32_t begin,
-                       int32_t end)
+static void find_steps_portable(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
+                                int32_t begin, int32_t end)
 {
-    const struct costs *c = &o->costs;
+    const struct optimal_costs *c = &o->costs;
 
     for (int32_t pos = end - 1; pos >= begin; pos--) {
         const uint32_t *to_end = o->to_end + pos;
@@ -481,14 +487,14 @@ static void find_steps(struct state *o, const uint8_t *in, const uint32_t *start
 
 #ifdef HAVE_AVX2_PATH
 /*
- * The same.  Costs just stored one by one would have to reach memory before they could be loaded
- * eight at a time; so the eight nearest, from pos + 1 on, are kept in a register, which serves the
- * steps of up to eight bytes.
+ * The sums just stored one by one would have to reach memory before they could be loaded eight at a
+ * time.  So the eight nearest sums, from pos + 1 on, are kept in a register, which serves the steps
+ * of up to eight bytes.
  */
-AVX2_PATH static void find_steps_avx2(struct state *o, const uint8_t *in, const uint32_t *starts,
-                                      int32_t begin, int32_t end)
+AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in,
+                                      const uint32_t *starts, int32_t begin, int32_t end)
 {
-    const struct costs *c = &o->costs;
+    const struct optimal_costs *c = &o->costs;
     const __m256i none = _mm256_set1_epi32(-1);
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const __m256i near_lengths = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
@@ -513,7 +519,8 @@ AVX2_PATH static void find_steps_avx2(struct state *o, const uint8_t *in, const 
                 const __m256i distance =
                     _mm256_set1_epi32((int)c->distance[lz_packed_symbol(*match)]);
                 const __m256i lengths = _mm256_set1_epi32((int)length);
-                /* Lengths above `covered`, which the matches before have, and up to this one's. */
+                /* Leave out lengths up to `covered`, which earlier matches have, and lengths above
+                 * this match's. */
                 __m256i out = _mm256_or_si256(
                     _mm256_cmpgt_epi32(near_lengths, lengths),
                     _mm256_cmpgt_epi32(_mm256_add_epi32(covered, _mm256_set1_epi32(1)),
@@ -550,8 +557,18 @@ AVX2_PATH static void find_steps_avx2(struct state *o, const uint8_t *in, const 
 }
 #endif
 
-/* Finds a chunk's shortest path: o->steps. */
-static void find_path(struct state *o, const struct chunk *c)
+static const struct optimal_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {find_steps_portable},
+#ifdef HAVE_AVX2_PATH
+    [CPU_AVX2] = {find_steps_avx2},
+#endif
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {find_steps_avx2},
+#endif
+};
+
+/* Finds the chunk's shortest path: sets o->steps. */
+static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
 {
     int32_t pos = c->size;
 
@@ -564,18 +581,14 @@ static void find_path(struct state *o, const struct chunk *c)
             o->costs_of = block;
             make_costs(&o->costs, o->blocks[block]);
         }
-#ifdef HAVE_AVX2_PATH
-        if (cpu_has_avx2_path())
-            find_steps_avx2(o, c->in, c->starts, begin, pos);
-        else
-#endif
-            find_steps(o, c->in, c->starts, begin, pos);
+        o->functions->find_steps(o, c->in, c->starts, begin, pos);
         pos = begin;
     }
 }
 
-/* Takes the matches on it. */
-static void walk_path(const struct state *o, const struct chunk *c, struct parse *parse)
+/* Takes the matches on the shortest path. */
+static void walk_path(const struct optimal_state *o, const struct optimal_chunk *c,
+                      struct optimal_parse *parse)
 {
     for (int32_t pos = 0; pos < c->size; pos += o->steps[pos]) {
         const uint32_t length = o->steps[pos];
@@ -591,13 +604,13 @@ static void walk_path(const struct state *o, const struct chunk *c, struct parse
     end_parse(parse, c->size);
 }
 
-/* --- The whole --- */
+/* --- Groups --- */
 
-/* The chunk that starts at in[start], in the group in[begin..end). */
-static struct chunk chunk_at(const struct state *o, const uint8_t *in, size_t start, size_t begin,
-                             size_t end)
+/* The chunk that starts at in[start], of the group in[begin..end). */
+static struct optimal_chunk chunk_at(const struct optimal_state *o, const uint8_t *in, size_t start,
+                                     size_t begin, size_t end)
 {
-    return (struct chunk){
+    return (struct optimal_chunk){
         .in = in + start,
         .size = (int32_t)(LZ_CHUNK_END(start, end) - start),
         .starts = o->starts + (start - begin),
@@ -605,34 +618,32 @@ static struct chunk chunk_at(const struct state *o, const uint8_t *in, size_t st
     };
 }
 
-/* Makes the chains of the chunk, the segment's first or not. */
-static NOINLINE void link_chunk(struct lz_matcher *m, const struct chunk *c, bool first)
+/* Makes the chains of the chunk.  `first`: it is the first one that the chains hold. */
+static NOINLINE void link_chunk(struct optimal_state *o, const struct optimal_chunk *c, bool first)
 {
-    struct links *chains[] = {&m->by3, &m->by4, &m->by7, &m->by12};
+    struct links *chains[] = {&o->by3, &o->by4, &o->by7, &o->by12};
     static const unsigned bytes[] = {3, 4, LZ_LONG, LZ_LONGEST};
 
     for (int i = 0; i < 4; i++)
         links_start_chunk(chains[i], bytes[i], !first);
-    links_make_two(&m->by3, 3, &m->by4, 4, c->in, c->size);
-    links_make_two(&m->by7, LZ_LONG, &m->by12, LZ_LONGEST, c->in, c->size);
+    links_make_two(&o->by3, 3, &o->by4, 4, c->in, c->size);
+    links_make_two(&o->by7, LZ_LONG, &o->by12, LZ_LONGEST, c->in, c->size);
 }
 
-/* Gathers the matches of the group in[begin..end) of a segment, and counts its first parse. */
-static void begin_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+/* Gathers the matches of the group in[begin..end) of a segment, and makes its first parse. */
+static void begin_group(struct optimal_state *o, const struct lz_level *level, const uint8_t *in,
                         size_t begin, size_t end)
 {
-    struct state *o = m->state;
-
     o->kept = o->used = 0;
     for (size_t start = begin, index = 0; start < end; start += LZ_CHUNK_SIZE, index++) {
-        const struct chunk c = chunk_at(o, in, start, begin, end);
-        struct parse parse = {.in = c.in, .counts = o->counts + c.unit};
+        const struct optimal_chunk c = chunk_at(o, in, start, begin, end);
+        struct optimal_parse parse = {.in = c.in, .counts = o->counts + c.unit};
         size_t used;
 
-        link_chunk(m, &c, start == 0);
-        used = gather_chunk(m, level, &c);
+        link_chunk(o, &c, start == 0);
+        used = gather_chunk(o, level, &c);
         first_parse(o, level, &c, &parse);
-        /* Behind those that are kept there has to be room for the next. */
+        /* Keep these lists if there is room after them for the lists of one more chunk. */
         if (o->kept == index && (start + LZ_CHUNK_SIZE >= end || has_room(o, used))) {
             o->kept++;
             o->used = used;
@@ -640,30 +651,31 @@ static void begin_group(struct lz_matcher *m, const struct lz_level *level, cons
     }
 }
 
-/* Gathers the matches of a chunk, which starts at in[start], again.  All chunks of its group after those
- * whose matches are kept have their turns, one after the other. */
-static void gather_again(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
-                         size_t start, bool is_first, const struct chunk *c)
+/* Gathers the matches of the chunk c, which starts at in[start], again.  Each pass calls it for all
+ * chunks after those whose lists are kept, in order; `is_first` marks the first of them. */
+static void gather_again(struct optimal_state *o, const struct lz_level *level, const uint8_t *in,
+                         size_t start, bool is_first, const struct optimal_chunk *c)
 {
-    /* No more than the chunk before can be seen in the chains. */
+    /* No candidate lies before the previous chunk. */
     if (is_first && start > 0) {
-        const struct chunk before = {.in = in + start - LZ_CHUNK_SIZE, .size = LZ_CHUNK_SIZE};
+        const struct optimal_chunk before = {.in = in + start - LZ_CHUNK_SIZE,
+                                             .size = LZ_CHUNK_SIZE};
 
-        link_chunk(m, &before, true);
+        link_chunk(o, &before, true);
     }
-    link_chunk(m, c, start == 0);
-    (void)gather_chunk(m, level, c);
+    link_chunk(o, c, start == 0);
+    (void)gather_chunk(o, level, c);
 }
 
 /* Finds the sequences of the group in[begin..end) of a segment. */
 static void find_in_group(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                           size_t begin, size_t end)
 {
-    struct state *o = m->state;
+    struct optimal_state *o = m->state;
     const unsigned units = (unsigned)((end - begin + LZ_UNIT_SIZE - 1) / LZ_UNIT_SIZE);
 
     memset(o->counts, 0, sizeof(o->counts[0]) * units);
-    begin_group(m, level, in, begin, end);
+    begin_group(o, level, in, begin, end);
     for (unsigned pass = 1; pass <= level->passes; pass++) {
         const bool last = pass == level->passes;
 
@@ -671,17 +683,17 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
         o->costs_of = LZ_UNITS_A_GROUP;
         memset(o->counts, 0, sizeof(o->counts[0]) * units);
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
-            const struct chunk c = chunk_at(o, in, start, begin, end);
+            const struct optimal_chunk c = chunk_at(o, in, start, begin, end);
             const size_t index = start / LZ_CHUNK_SIZE, in_group = (start - begin) / LZ_CHUNK_SIZE;
             struct lz_sequence *sequences = m->to_sequences + index * LZ_CHUNK_MAX_SEQUENCES;
-            struct parse parse = {
+            struct optimal_parse parse = {
                 .in = c.in,
                 .counts = last ? NULL : o->counts + c.unit,
                 .out = sequences,
             };
 
             if (in_group >= o->kept)
-                gather_again(m, level, in, start, in_group == o->kept, &c);
+                gather_again(o, level, in, start, in_group == o->kept, &c);
             find_path(o, &c);
             walk_path(o, &c, &parse);
             m->to_chunks[index].sequences = sequences;
@@ -693,18 +705,38 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    const struct state *o = m->state;
+    struct optimal_state *o = m->state;
 
     if (m->begin > 0) {
-        const struct chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
+        const struct optimal_chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
 
-        link_chunk(m, &before, true);
+        link_chunk(o, &before, true);
     }
     for (size_t begin = m->begin; begin < len; begin += o->group_size) {
         size_t end = len - begin < o->group_size ? len : begin + o->group_size;
 
         find_in_group(m, level, in, begin, end);
     }
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    struct optimal_state *o = calloc(1, sizeof(*o));
+
+    (void)level;
+    if (o == NULL)
+        return NULL;
+    o->functions = &functions[cpu_path()];
+    o->group_size = group_size(segment_size);
+    o->room = CHUNK_MATCHES;
+    o->most = group_matches(segment_size);
+    o->matches = malloc(o->room * sizeof(*o->matches));
+    o->starts = malloc((o->group_size + 1) * sizeof(*o->starts));
+    if (o->matches == NULL || o->starts == NULL) {
+        free_state(o);
+        return NULL;
+    }
+    return o;
 }
 
 const struct lz_finder lz_finder_optimal = {

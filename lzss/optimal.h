@@ -1,46 +1,56 @@
 /*
  * optimal.h - near-optimal parsing: what the levels of this finder mean
  *
- * Matches.  Every position has a list of matches, longer and longer, further and further away.  It
- * is gathered by following chains as in chains.h, nearest candidate first, and noting every match
- * longer than those before (LZ_MAX_MATCHES at most; then the last gives way):
+ * The idea.  Each position gets a list of its useful matches.  If the cost of each symbol in bits
+ * were known, the best way to code a chunk would be a shortest path: positions are the nodes, and
+ * literals and matches the edges.  But the costs follow from how often each symbol is used, and so
+ * from the choice of matches.  Therefore a simple first parse gives the first costs, and then costs
+ * and shortest path take turns.  This takes far longer than searching with look-ahead (chains.h),
+ * and finds the smallest output.  Chunks can be done side by side: nothing depends on more than a
+ * group of chunks, and all sums are of integers, so their order does not matter.
  *
- * - LZ_OPTIMAL_DEPTH3 candidates by three bytes, for the nearest match of three (and no more than
- *   three are counted);
- * - `depth` candidates by four bytes, until a match has LZ_LONG;
- * - `long_depth` by LZ_LONG bytes, until one has LZ_LONGEST; these go on from the candidate that
- *   ended the step before, if one did, else they start from the position;
- * - `longest_depth` by LZ_LONGEST bytes, in the same way, until one has `nice`.
+ * Matches.  A position's list has matches of growing length and growing distance.  It is gathered
+ * by following chains as in chains.h, the nearest candidate first, and noting each match that is
+ * longer than all before it.  A list has at most LZ_MAX_MATCHES matches; if it is full, a new match
+ * replaces the last one.  The steps of gathering are:
  *
- * Where a step comes to the end of its chain, there can be no longer match, and the list ends.
- * Positions within a match of `nice` bytes have no list: in a walk through the chunk, a position
- * with such a match is followed by the one after the match.
+ *   - LZ_OPTIMAL_DEPTH3 candidates by three bytes, for the nearest match of three; it counts as a
+ *     match of three even if more bytes agree.
+ *   - `depth` candidates by four bytes, until a match has LZ_LONG bytes.
+ *   - `long_depth` candidates by LZ_LONG bytes, until a match has LZ_LONGEST bytes.
+ *   - `longest_depth` candidates by LZ_LONGEST bytes, until a match has `nice` bytes.
  *
- * First parse.  A walk takes the longest match at each position, unless it is shorter than
- * lz_least_length, or has three bytes and a distance above LZ_OPTIMAL_NEAR3, or the next position's
- * is no shorter and its lz_score higher by LZ_GAIN_NEXT or more: then that one is considered in its
- * place, whatever else it is.
+ * The last two steps go on from the candidate that ended the step before, if one did; otherwise
+ * they start at the position.  If a step comes to the end of its chain without such a match, there
+ * is no longer one, and the list ends.  Positions within a match of `nice` bytes have an empty
+ * list: gathering goes on after the match.
  *
- * Of both parses, matches side by side at one distance are one match, cut as lz_pieces says.
+ * First parse.  It goes through the chunk and takes the longest match of each position, but passes
+ * over a match that is shorter than lz_least_length, or that has three bytes and a distance above
+ * LZ_OPTIMAL_NEAR3.  If the next position's longest match is no shorter and its lz_score is higher
+ * by LZ_GAIN_NEXT or more, that match replaces the current one, whatever else it is.
  *
- * Costs.  From a parse, each unit of LZ_UNIT_SIZE bytes counts its literals, and the lengths and
- * distances of the matches that start in it, with all their pieces.  A block has one end-of-block
- * symbol, which its total of literals and lengths includes, and no more is made of.  Units are
- * joined to blocks, from the group's start:
- * a unit joins the block before it if the sum of their sizes, as if separate, is no less than the
- * size together.  A block's size is estimated by the entropy of its counts, with lz_header_cost for
- * every symbol in use.  (A group is LZ_OPTIMAL_GROUP chunks of a segment, or those left.)  What a
- * symbol costs in a unit is then its information content in the unit's block, in 1/16 bits, and at
- * most 15 bits, DEFLATE's longest code; one that does not occur counts as half a time.
+ * In each parse, adjacent matches at one distance are one match (lz_continues), cut as lz_pieces
+ * says.
  *
- * Shortest path.  For every position of the chunk, from the last to the first, the cheapest way to
- * the chunk's end is to code a literal or any length that a match there has, each at the distance
- * of the first in the list to have it; of equally cheap ones, the shortest step.  The way from
- * the chunk's start is the next parse.  Costs and path take turns, `passes` times.
+ * Costs.  A unit is LZ_UNIT_SIZE bytes.  From a parse, each unit counts its literals, and the
+ * lengths and distances of the matches that start in it, each of the matches that a long one is cut
+ * into.  Units are joined to blocks, from the group's start on: a unit joins the block before it if
+ * both together are not estimated larger than the two apart.  A block's size is estimated by the
+ * entropy of its counts, plus lz_header_cost for each symbol in use.  Its total of literals and
+ * lengths includes one end-of-block symbol, which is not counted otherwise.  (A group is
+ * LZ_OPTIMAL_GROUP chunks of a segment, or the rest of it.)  A symbol's cost in a unit is its
+ * information content in the unit's block, in 1/16 bits, and at most 15 bits, DEFLATE's longest
+ * code.  A symbol that does not occur costs as if it occurred half a time.
  *
- * The shortest path by bit costs, and its iteration, are from zopfli (L. Vandevenne, J. Alakuijala)
- * and libdeflate (E. Biggers); costs by information content from zopfli.  Nothing in it depends on
- * more than a group, and all sums are of integers: chunks can be done side by side.
+ * Shortest path.  For each position of the chunk, from the last to the first, the cheapest way to
+ * the chunk's end starts with a literal, or with any length that a match there has.  Each length
+ * goes with the distance of the first match of the list that has it.  Of equally cheap ways, the
+ * one with the shortest step counts.  The way from the chunk's start is the next parse.  Costs and
+ * path take turns `passes` times.
+ *
+ * Sources.  The shortest path by bit costs, and its iteration, are ideas of zopfli (L. Vandevenne,
+ * J. Alakuijala) and libdeflate (E. Biggers); costs by information content are zopfli's.
  */
 #ifndef GZLZSS_LZSS_OPTIMAL_H
 #define GZLZSS_LZSS_OPTIMAL_H
@@ -48,22 +58,24 @@
 #include "base/deflate.h"
 #include "lzss/chains.h"
 
-/* Matches a list has at most.  Each takes up to four bytes of memory for every byte of input in
- * hand, on either engine. */
+/* The most matches of a list.  With more, the path has more to choose from; each takes up to four
+ * bytes of memory for each byte of a group, on either engine. */
 #define LZ_MAX_MATCHES 8
 
-/* Candidates by three bytes, and how far away the first parse, which has no costs yet, takes a
- * match of three: further away it hardly saves anything. */
+/* Candidates by three bytes that a position looks at. */
 #define LZ_OPTIMAL_DEPTH3 4
+
+/* The largest distance at which the first parse takes a match of three.  The first parse knows no
+ * costs yet, and a match of three further away saves hardly anything. */
 #define LZ_OPTIMAL_NEAR3 4096
 
-/* Chunks in a group, whose matches the CPU keeps from pass to pass: 4 MiB of input, the default
- * segment.  In smaller groups, fewer blocks have neighbours to join; larger ones take more memory.
- */
+/* Chunks of a group, whose matches the CPU keeps from pass to pass: 4 MiB of input, the default
+ * segment.  With smaller groups, fewer blocks have neighbours to join; larger ones take more
+ * memory. */
 #define LZ_OPTIMAL_GROUP 128
 
-/* Bytes in a unit.  In smaller ones costs follow the data more closely, but are guessed from fewer
- * symbols. */
+/* Bytes of a unit.  With smaller units, costs follow the data more closely, but are estimated from
+ * fewer symbols. */
 #define LZ_UNIT_SIZE 4096
 
 #define LZ_UNITS_A_CHUNK (LZ_CHUNK_SIZE / LZ_UNIT_SIZE)
@@ -72,12 +84,14 @@
 LZ_STATIC_ASSERT(LZ_CHUNK_SIZE % LZ_UNIT_SIZE == 0, "whole units in a chunk");
 LZ_STATIC_ASSERT(LZ_UNIT_SIZE + LZ_CHUNK_SIZE / LZ_MAX_MATCH < 65536, "a unit's counts in 16 bits");
 
-/* A match of a list: lz_pack's, with the symbol of its distance in the five bits left. */
+/* Packs a match of a list: as lz_pack does, and with the symbol of its distance in bits 15 to
+ * 19. */
 LZ_INLINE uint32_t lz_pack_match(uint32_t length, uint32_t distance)
 {
     return lz_pack(length, distance) | deflate_distance_symbol(distance) << 15;
 }
 
+/* The symbol of the distance. */
 LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
 {
     return match >> 15 & 31;
@@ -86,10 +100,11 @@ LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
 LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
 /*
- * After a step of gathering: whether there can still be a match of `bytes` bytes or more, so that
- * the next step, by so many bytes, follows.  *best is the longest so far, max the longest there can
- * be, and `ended` says that the step came to the end of its chain.  If there was no such match yet,
- * the next step looks for one, and starts from the position.
+ * Whether the next step of gathering, by `bytes` bytes, follows, because there can still be a match
+ * of that many bytes or more.  *best is the longest match so far, and `max` the longest that there
+ * can be; `ended` says that the last step came to the end of its chain.  If the list has no match
+ * of `bytes` bytes yet, sets *best and *distance so that the next step looks for one, and starts at
+ * the position.
  */
 LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32_t bytes,
                           uint32_t max)
@@ -103,15 +118,16 @@ LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32
     return true;
 }
 
-/* Whether the first parse passes over a position's longest match, or the lack of one (0). */
+/* Whether the first parse passes over a position whose longest match is `match`, which is 0 if the
+ * position has none. */
 LZ_INLINE bool lz_passes_over(uint32_t match, uint32_t least)
 {
     return lz_packed_length(match) < least || (lz_packed_length(match) == LZ_MIN_MATCH &&
                                                lz_packed_distance(match) > LZ_OPTIMAL_NEAR3);
 }
 
-/* Whether the first parse prefers the next position's longest match, if there is one, to the one in
- * hand. */
+/* Whether the first parse prefers `next`, the next position's longest match, to the current match.
+ * `next` is 0 if there is none. */
 LZ_INLINE bool lz_prefers_packed(uint32_t next, uint32_t hand)
 {
     return lz_packed_length(next) >= lz_packed_length(hand) &&
@@ -119,11 +135,11 @@ LZ_INLINE bool lz_prefers_packed(uint32_t next, uint32_t hand)
                       lz_unpack(hand).score + LZ_GAIN_NEXT);
 }
 
-/* How often the symbols of a unit or block occur: literals and lengths, then distances. */
+/* Counts that a unit or a block has: of literals and lengths, then of distances. */
 #define LZ_SYMBOLS (DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS)
 
-/* The logarithm of x (1 or more) to base 2, in 1/256, rounded down: its fraction bit by bit, by
- * squaring. */
+/* The logarithm of x (1 or more) to base 2, in 1/256, rounded down.  Squaring the mantissa gives
+ * its fraction bit by bit. */
 LZ_INLINE uint32_t lz_log2_256(uint32_t x)
 {
     uint32_t log2 = both_log2(x);
@@ -138,27 +154,28 @@ LZ_INLINE uint32_t lz_log2_256(uint32_t x)
 }
 
 /*
- * What a symbol in use adds to a block's header in pass 1, 2 and so on, in 1/256 bits: 22 bits,
- * later 5.5.  More makes for fewer, larger blocks.  The first parse knows no costs, and each
- * block's own costs would keep it at what that parse happened to choose there; costs that large
- * parts of the input share bring them to what is best for all.  (With 5.5 bits from the start, 40
- * MB of /usr/bin and 8 MB of a library's tables of symbols become 0.6 % larger; texts, source and
- * XML change by 0.1 % at most.)
+ * The bits that a symbol in use is estimated to add to a block's header, in 1/256 bits: 22 bits in
+ * the first pass, later 5.5.  Higher numbers give fewer and larger blocks.
+ *
+ * The first parse knows no costs.  Costs of small blocks would keep each block at what the first
+ * parse happened to choose there.  Costs that large parts of the input share lead to what is best
+ * for all.  (With 5.5 bits from the first pass on, 40 MB of /usr/bin and 8 MB of a library's symbol
+ * tables become 0.6 % larger; text, source and XML change by at most 0.1 %.)
  */
 LZ_INLINE uint32_t lz_header_cost(uint32_t pass)
 {
     return pass == 1 ? 22 * 256 : 11 * 128;
 }
 
-/* What a symbol that occurs `count` times adds to a block's size, in 1/256 bits; log2_total is
- * lz_log2_256 of all counts of its alphabet together, header_cost from lz_header_cost. */
+/* The 1/256 bits that a symbol adds to a block's size if it occurs `count` times.  log2_total is
+ * lz_log2_256 of the sum of its alphabet's counts, and header_cost is from lz_header_cost. */
 LZ_INLINE uint64_t lz_symbol_size(uint32_t count, uint32_t log2_total, uint32_t header_cost)
 {
     return count == 0 ? 0 : (uint64_t)count * (log2_total - lz_log2_256(count)) + header_cost;
 }
 
-/* lz_log2_256 of all literals and lengths of a block together, and of all distances.  A block has
- * one end-of-block symbol beside the former, and may have none of the latter. */
+/* lz_log2_256 of a block's number of literals and lengths, to which the end-of-block symbol is
+ * added; and of its number of distances, which may be 0. */
 LZ_INLINE uint32_t lz_log2_litlens(uint32_t count)
 {
     return lz_log2_256(count + 1);
@@ -169,14 +186,14 @@ LZ_INLINE uint32_t lz_log2_distances(uint32_t count)
     return count == 0 ? 0 : lz_log2_256(count);
 }
 
-/* Whether a unit joins the block before it, from the sizes of the block, the unit, and both as one.
- */
+/* Whether a unit joins the block before it, given the estimated sizes of the block, of the unit,
+ * and of both as one block. */
 LZ_INLINE bool lz_joins_block(uint64_t block, uint64_t unit, uint64_t both)
 {
     return both <= block + unit;
 }
 
-/* What coding it once costs, in 1/16 bits, extra bits not counted. */
+/* The cost of coding a symbol once, without its extra bits, in 1/16 bits. */
 LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total)
 {
     uint32_t cost = (count == 0 ? log2_total + 256 : log2_total - lz_log2_256(count)) / 16;
@@ -185,10 +202,11 @@ LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total)
 }
 
 /*
- * Costs as the shortest path adds them up: in 1/16 bits, shifted left by LZ_STEP_BITS, and the
- * step's length in the low bits, so that the least of several numbers is the cheapest and of these
- * the shortest step.  They fit: the way to the end costs no more than literals at 15 bits each, and
- * a step from there at most 48 bits, two codes of 15 and 18 extra bits.
+ * The sums of the shortest path.  A sum has a cost in 1/16 bits, shifted left by LZ_STEP_BITS, and
+ * the length of its first step in the low bits.  So the least of several sums is the cheapest, and
+ * among equally cheap ones the one with the shortest step.  Sums fit in 32 bits: the way to the end
+ * costs no more than literals at 15 bits each, and the step to its start at most 48 bits, for two
+ * codes of 15 bits and 18 extra bits.
  */
 #define LZ_STEP_BITS 9
 #define LZ_STEP_LENGTH ((1u << LZ_STEP_BITS) - 1)
@@ -197,6 +215,8 @@ LZ_STATIC_ASSERT(LZ_MAX_MATCH <= LZ_STEP_LENGTH, "lengths in the low bits");
 LZ_STATIC_ASSERT(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) < 1 << (32 - LZ_STEP_BITS),
                  "costs above them");
 
+/* What a literal, a length and a distance add to a sum.  `count` is the symbol's count in the
+ * block, and log2_total as in lz_symbol_size. */
 LZ_INLINE uint32_t lz_literal_step(uint32_t count, uint32_t log2_total)
 {
     return lz_symbol_cost(count, log2_total) << LZ_STEP_BITS | 1;

@@ -1,5 +1,9 @@
 /*
- * sample.h - how many different bytes a chunk is written in, and what follows for its matches
+ * sample.h - which short matches are worth taking, judged from a sample of the chunk
+ *
+ * In a chunk with few different byte values, a literal costs only a few bits, so a short match
+ * costs more than the literals that it replaces.  The number of different values in the chunk's
+ * first LZ_SAMPLE bytes tells which matches to pass over.
  */
 #ifndef GZLZSS_LZSS_SAMPLE_H
 #define GZLZSS_LZSS_SAMPLE_H
@@ -8,16 +12,13 @@
 
 #include "lzss/common.h"
 
-/*
- * What is worth taking depends on how many different bytes the chunk is written in, which its first
- * LZ_SAMPLE bytes tell: where few are in use, literals cost few bits.
- */
+/* Bytes of the sample.  A larger sample knows the chunk better, and takes longer to count. */
 #define LZ_SAMPLE 4096
 
-LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
+LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample lies in one chunk");
 
-/* How many different values in[0..size) has in its first LZ_SAMPLE bytes.  (The GPU's twin is in
- * gpu/links.cuh.) */
+/* The number of different values among the first LZ_SAMPLE bytes of the chunk in[0..size).  (Its
+ * twin for the GPU is in gpu/links.cuh.) */
 static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
 {
     uint8_t seen[256] = {0};
@@ -30,8 +31,9 @@ static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
     return distinct;
 }
 
-/* The shortest match worth taking: a match costs 18 bits or so.  A search of little depth finds
- * short matches where there are long ones, and must not be too proud. */
+/* The shortest match worth taking, where a match costs about 18 bits.  A shallow search often finds
+ * a short match where a longer one exists, so with a small `depth` the answer is at most 4 or 5: if
+ * short matches were passed over, too little would be left. */
 LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
 {
     uint32_t least = distinct < 6    ? 9
@@ -45,7 +47,7 @@ LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
     return least < most ? least : most;
 }
 
-/* Whether to look for matches of three bytes. */
+/* Whether to look for matches of three bytes in a chunk with `distinct` different values. */
 LZ_INLINE bool lz_wants_length3(uint32_t distinct, uint32_t max_distance3)
 {
     return max_distance3 > 0 && distinct >= 80;

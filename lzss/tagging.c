@@ -1,32 +1,37 @@
 /*
  * tagging.c - the tagging match finder on the CPU (tagging.h says what it finds)
  *
- * In two passes over four chunks.  The first enters every position into the hash table, finds how far
- * back the position it displaces lies, and leaves a bit for each that a match seems to start at.  No
- * branch in it depends on the data.  That four bytes agree is seen from the table alone: an entry has
- * 16 of the 18 bits of the hash's product that its bucket does not tell.  To look at the candidate's bytes instead
- * takes half as long again with vectors of 64 bytes, which can gather them, and more without.
+ * It makes two passes over CHUNKS chunks at a time.
  *
- * The second walks from bit to bit, and there compares bytes.  One walk is a chain of loads, each of
- * which waits for the one before: the bits, the distance, the bytes there.  So four chunks are walked in
- * turn, a sequence of each, until one of them ends.
+ * The first pass (enter) enters each position into the hash table.  It notes the distance to the
+ * position that is displaced there, and sets a bit for each position at which a match seems to
+ * start.  No branch in it depends on the data.  The table entry alone tells whether four bytes
+ * agree: it holds 16 of the 18 bits of the hash's product that are not in the bucket number.
+ * Looking at the candidate's bytes instead takes 1.5 times as long with vectors of 64 bytes, which
+ * can gather these bytes, and longer without.
  *
- * Sequences are written straight away: going through a tag array, as the GPU does, gives the same
- * ones (tests/unit/test_matcher.c holds it to that).
+ * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  A walk is a
+ * chain of loads in which each waits for the one before: the bits, then the distance, then the
+ * bytes.  So four chunks are walked in turn, one sequence of each at a time, and their loads
+ * overlap.
  *
- * There are three versions of the steps, with the same results: with vectors of 64 bytes, of 32, and in
- * plain C.  On an EPYC, matching takes 0.75 to 1.1 ns a byte, 0.9 to 1.15, and 1.8 to 2.1 (text,
- * source, XML, machine code).
+ * The walk writes sequences at once.  Writing a tag array first, as the GPU does, gives the same
+ * sequences; tests/unit/test_matcher.c checks that.
  *
- * One table serves all chunks of a segment, since it holds every position seen, or at least every
- * one in reach.  A position is kept modulo 65536.  That loses nothing: if the entry is older
- * than 65536 bytes, or was never written, it names some other position in the window; were the four
- * bytes there equal to those here, that position would have the same hash and would have displaced
- * the entry.  So the walk, which compares the bytes, passes over a stale entry, and the table needs no
- * marks for "empty" or "too old".
+ * The steps have three versions with the same results.  On an EPYC, matching a byte of text,
+ * source, XML or machine code takes 1.8 to 2.1 ns in plain C, 0.9 to 1.15 ns with vectors of 32
+ * bytes, and 0.75 to 1.1 ns with vectors of 64 bytes.
+ *
+ * One table serves all chunks of a segment, since it holds every position in reach.  A position is
+ * kept modulo 65536, which loses nothing.  An entry may be older than 65536 bytes, or never
+ * written.  Then it names some other position of the window.  If the four bytes there were equal to
+ * those here, that position would have the same hash and would have displaced the entry.  So they
+ * differ; the walk, which compares the bytes, passes over the entry, and the table needs no marks
+ * for "empty" or "too old".
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -37,58 +42,84 @@
 
 _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 
-/* Positions that are entered, and then compared, at a time: what is noted of them stays in the
- * first-level cache. */
+/* Chunks that are walked in turn.  With more, more loads overlap, but each chunk's 68 KiB of
+ * distances and stops take space in the caches; with fewer, loads wait for each other. */
+#define CHUNKS 4
+
+/* The finder's memory. */
+struct tagging_state {
+    const struct tagging_functions *functions; /* the processor's versions */
+
+    /* For each hash, its last position and some bits of the product: see struct tagging_block. */
+    _Alignas(64) uint32_t table[1 << LZ_TAGGING_HASH_BITS];
+
+    /* For each chunk that is walked, the distances from its positions to their candidates. */
+    uint16_t distances[CHUNKS][LZ_CHUNK_SIZE];
+
+    /* For each chunk that is walked, a bit for each position, set if a match seems to start there;
+     * one set bit for the chunk's end; and the bytes after it that a walk may read. */
+    uint8_t stops[CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
+};
+
+/* Positions that the first pass takes at a time.  With more, struct tagging_block takes more of the
+ * first-level cache; with fewer, its three steps start more often. */
 #define BLOCK 256
 
 _Static_assert(BLOCK % 64 == 0 && LZ_CHUNK_SIZE % BLOCK == 0, "whole words of stops");
 _Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on");
 
-/* An entry has a position, modulo 65536, in its lower half, and in its upper half the lower half of the
- * hash's product there.  The product's upper bits are the hash, and no two numbers have the same product:
- * entries of a bucket differ above the position unless their four bytes agree, but for one pair in
- * 87,000. */
-struct block {
+/*
+ * What the first pass holds of BLOCK positions.
+ *
+ * A table entry has a position, modulo 65536, in its lower half.  In its upper half it has the
+ * lower half of the hash's product at that position.  The product's upper bits are the hash, and no
+ * two numbers have the same product.  So the upper halves of two entries of a bucket differ unless
+ * their four bytes agree, except for one pair in 87,000.
+ */
+struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
-    uint32_t now[BLOCK];    /* the positions' entries, */
-    uint32_t before[BLOCK]; /* and those that they displace */
+    uint32_t now[BLOCK];    /* the positions' own entries */
+    uint32_t before[BLOCK]; /* the entries that these displace */
 };
 
-/* A chunk that is walked; places are counted from its start. */
-struct walk {
+/* The walk through a chunk. */
+struct tagging_walk {
     const uint8_t *in; /* the chunk's first byte */
     const uint16_t *distances;
     const uint8_t *stops;
-    size_t at, literals, size;
+    size_t at;       /* the byte of the chunk at which the walk goes on */
+    size_t literals; /* the first byte of the chunk that no sequence covers yet */
+    size_t size;     /* bytes of the chunk */
     struct lz_sequence *out;
 };
 
-/* The steps, with vectors of some length, or without. */
-struct steps {
-    /* Hashes in[0..n), the first being at position `pos`, and makes entries.  n is up to BLOCK.  Reads
-     * up to 31 bytes behind the end. */
-    void (*hash)(struct block *b, const uint8_t *in, uint32_t pos, size_t n);
+/* The steps that have a version for each path (cpu.h). */
+struct tagging_functions {
+    /* Hashes the n positions from in[0] on, which is position `pos`, and makes their entries.  n is
+     * up to BLOCK.  Reads up to 31 bytes after the last position. */
+    void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
 
-    /* Distances, modulo 65536, from entries to those before, and a bit for each that is in reach and
-     * whose four bytes seem to agree.  n is rounded up to a multiple of 64; what is found from n on does
-     * not matter. */
-    void (*compare)(const struct block *b, size_t n, uint16_t *restrict distances,
+    /* Sets the distances, modulo 65536, from entries to those that they displace, and sets a bit
+     * for each distance that is in reach and whose four bytes seem to agree.  n is rounded up to a
+     * multiple of 64; the results from n on do not matter. */
+    void (*compare)(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
-    /* Walks `count` chunks, and writes their sequences. */
-    void (*walk)(struct walk *chunks, unsigned count);
+    /* Walks through `count` chunks, and writes their sequences. */
+    void (*walk)(struct tagging_walk *chunks, unsigned count);
 };
 
 /*
- * Enters in[start..end) into the table.  distances[i] becomes the distance, modulo 65536, from
- * in[start + i] to the candidate for it, and bit i of stops, whether a match seems to start there; and
- * there is a bit at the end, for the walk to stop at.
+ * The first pass over the chunk in[start..end).  Sets distances[i] to the distance, modulo 65536,
+ * from in[start + i] to its candidate, and bit i of stops if a match seems to start there.  Sets
+ * another bit at the chunk's end, where the walk stops.
  */
-static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *restrict distances,
-                  uint8_t *restrict stops, const uint8_t *restrict in, size_t start, size_t end)
+static void enter(const struct tagging_functions *by, uint32_t *restrict table,
+                  uint16_t *restrict distances, uint8_t *restrict stops, const uint8_t *restrict in,
+                  size_t start, size_t end)
 {
     const size_t size = end - start;
-    struct block b;
+    struct tagging_block b;
 
     for (size_t i = 0; i < size; i += BLOCK) {
         const size_t n = size - i < BLOCK ? size - i : BLOCK;
@@ -106,11 +137,12 @@ static void enter(const struct steps *by, uint32_t *restrict table, uint16_t *re
         by->compare(&b, n, distances + i, stops + i / 8);
     }
     stops[size / 8] = (uint8_t)((stops[size / 8] & ((1u << size % 8) - 1)) | 1u << size % 8);
-    store64(stops + size / 8 + 1, 0); /* read, but not looked at */
+    store64(stops + size / 8 + 1, 0); /* next_stop reads these, and ignores them */
 }
 
-/* The first place with a bit from `at` on.  Mostly it is among the 57 that one load has at the least. */
-static inline size_t next_stop(const struct walk *s, size_t at)
+/* The first set bit from bit `at` on.  One load has 57 bits or more from `at` on, which is mostly
+ * enough. */
+static inline size_t next_stop(const struct tagging_walk *s, size_t at)
 {
     uint64_t stops = load64(s->stops + at / 8) >> at % 8;
 
@@ -121,10 +153,10 @@ static inline size_t next_stop(const struct walk *s, size_t at)
     return at + (size_t)__builtin_ctzll(stops);
 }
 
-/* Takes the match at `at`, of `length` bytes or as many as are left; false if that is none: the end is
- * near, or four bytes only seemed to agree, or the entry is older than 65536 bytes and leads to another
- * position. */
-static inline bool take_match(struct walk *s, size_t at, size_t length, size_t distance)
+/* Takes the match of `length` bytes at `at`, or as much of it as the chunk has.  Returns false if
+ * that is too short for a match: the chunk's end is near, or four bytes only seemed to agree, or
+ * the entry is older than 65536 bytes and so names another position. */
+static inline bool take_match(struct tagging_walk *s, size_t at, size_t length, size_t distance)
 {
     const size_t left = s->size - at;
 
@@ -136,11 +168,13 @@ static inline bool take_match(struct walk *s, size_t at, size_t length, size_t d
     return true;
 }
 
-/* How many bytes at a and b agree, up to `max`; it may be more if what follows agrees, too. */
+/* Returns how many bytes at a and b agree, up to `max`; or more than `max`, if bytes after these
+ * agree, too. */
 typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
 
-/* Walks to the next match and past it, and writes its sequence; false if there is none. */
-static inline __attribute__((always_inline)) bool next(struct walk *s, agreeing *agree)
+/* Walks past the next match, and writes its sequence; returns false if there is no further
+ * match. */
+static inline __attribute__((always_inline)) bool next(struct tagging_walk *s, agreeing *agree)
 {
     size_t at = s->at;
 
@@ -154,12 +188,13 @@ static inline __attribute__((always_inline)) bool next(struct walk *s, agreeing 
     return false;
 }
 
-/* Walks chunks in turn, each by its next match, until one of them ends; then one after the other. */
-static inline __attribute__((always_inline)) void walk_in_turn(struct walk *chunks, unsigned count,
-                                                               agreeing *agree)
+/* Walks through the chunks, past one match of each in turn, until one of them ends.  Then walks
+ * through the rest of them one after the other. */
+static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_walk *chunks,
+                                                               unsigned count, agreeing *agree)
 {
-    if (count == TAGGING_CHUNKS) {
-        struct walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
+    if (count == CHUNKS) {
+        struct tagging_walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
 
         while (next(&a, agree) && next(&b, agree) && next(&c, agree) && next(&d, agree))
             ;
@@ -172,7 +207,7 @@ static inline __attribute__((always_inline)) void walk_in_turn(struct walk *chun
 
 /* --- Without vectors --- */
 
-static void hash_plain(struct block *b, const uint8_t *in, uint32_t pos, size_t n)
+static void hash_portable(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
         const uint32_t product = load32(in + k) * LZ_TAGGING_FACTOR;
@@ -182,8 +217,8 @@ static void hash_plain(struct block *b, const uint8_t *in, uint32_t pos, size_t 
     }
 }
 
-static void compare_plain(const struct block *b, size_t n, uint16_t *restrict distances,
-                          uint8_t *restrict stops)
+static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
+                             uint8_t *restrict stops)
 {
     for (size_t k = 0; k < n; k += 64) {
         uint8_t flags[64];
@@ -193,29 +228,28 @@ static void compare_plain(const struct block *b, size_t n, uint16_t *restrict di
             const uint32_t now = b->now[k + j], before = b->before[k + j];
 
             distances[k + j] = (uint16_t)(now - before);
-            /* A distance of 0 wraps around and is too far.  None reaches before the segment: an entry that
-             * was never written names the last multiple of 65536, which lies in it. */
+            /* A distance of 0 wraps around, and so is too far.  No distance leads to before the
+             * segment: an entry that was never written names the last multiple of 65536, which is
+             * in the segment. */
             flags[j] = ((now ^ before) <= UINT16_MAX) &
                        ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
         }
-        /* The product has the lowest bit of each of eight bytes in its highest byte. */
+        /* The product's highest byte has the lowest bit of each of the eight bytes. */
         for (size_t j = 0; j < 64; j += 8)
             bits |= (load64(flags + j) * UINT64_C(0x0102040810204080) >> 56) << j;
         store64(stops + k / 8, bits);
     }
 }
 
-static inline size_t agree_plain(const uint8_t *a, const uint8_t *b, size_t max)
+static inline size_t agree_portable(const uint8_t *a, const uint8_t *b, size_t max)
 {
     return match_length(a, b, 0, max);
 }
 
-static void walk_plain(struct walk *chunks, unsigned count)
+static void walk_portable(struct tagging_walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, agree_plain);
+    walk_in_turn(chunks, count, agree_portable);
 }
-
-static const struct steps steps_plain = {hash_plain, compare_plain, walk_plain};
 
 #ifdef HAVE_AVX2_PATH
 
@@ -223,7 +257,7 @@ static const struct steps steps_plain = {hash_plain, compare_plain, walk_plain};
 
 #include <immintrin.h>
 
-/* 8 numbers of the four bytes at p, p + 1 and so on.  Reads 16 bytes. */
+/* Eight numbers: the four bytes at p, the four at p + 1, and so on.  Reads 16 bytes. */
 AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
 {
     const __m256i places = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
@@ -233,7 +267,8 @@ AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
                                places);
 }
 
-AVX2_PATH NOINLINE static void hash_avx2(struct block *b, const uint8_t *in, uint32_t pos, size_t n)
+AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t *in, uint32_t pos,
+                                         size_t n)
 {
     __m256i positions =
         _mm256_add_epi32(_mm256_set1_epi32((int)pos), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -250,7 +285,8 @@ AVX2_PATH NOINLINE static void hash_avx2(struct block *b, const uint8_t *in, uin
     }
 }
 
-/* Eight distances, modulo 65536, from now[0..8) to before[0..8); *near becomes those of a match. */
+/* Eight distances, modulo 65536, from now[0..8) to before[0..8).  Sets the numbers of *near to ones
+ * where a match seems to start, else to zeros. */
 AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_t *before,
                                               __m256i *near)
 {
@@ -268,7 +304,7 @@ AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_
     return distance;
 }
 
-AVX2_PATH NOINLINE static void compare_avx2(const struct block *b, size_t n,
+AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_t n,
                                             uint16_t *restrict distances, uint8_t *restrict stops)
 {
     for (size_t k = 0; k < n; k += 64) {
@@ -279,7 +315,8 @@ AVX2_PATH NOINLINE static void compare_avx2(const struct block *b, size_t n,
             __m256i low_near, high_near;
             const __m256i low = compare_eight(b->now + i, b->before + i, &low_near);
             const __m256i high = compare_eight(b->now + i + 8, b->before + i + 8, &high_near);
-            /* Sixteen numbers of 16 bits, and of 8: packing goes by halves of the vectors. */
+            /* Sixteen numbers of 16 bits, and then of 8 bits.  The instructions pack each half of a
+             * vector by itself; the permutation puts the numbers into order. */
             const __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
             const __m256i near =
                 _mm256_permute4x64_epi64(_mm256_packs_epi32(low_near, high_near), 0xd8);
@@ -306,18 +343,16 @@ AVX2_PATH static inline size_t agree_avx2(const uint8_t *a, const uint8_t *b, si
     return differ == 0 ? match_length(a, b, 32, max) : (size_t)__builtin_ctz(differ);
 }
 
-AVX2_PATH NOINLINE static void walk_avx2(struct walk *chunks, unsigned count)
+AVX2_PATH NOINLINE static void walk_avx2(struct tagging_walk *chunks, unsigned count)
 {
     walk_in_turn(chunks, count, agree_avx2);
 }
-
-static const struct steps steps_avx2 = {hash_avx2, compare_avx2, walk_avx2};
 
 #ifdef HAVE_AVX512_PATH
 
 /* --- With vectors of 64 bytes --- */
 
-/* 16 numbers of the four bytes at p, p + 1 and so on.  Reads 32 bytes. */
+/* Sixteen numbers: the four bytes at p, the four at p + 1, and so on.  Reads 32 bytes. */
 AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
 {
     const __m512i quad = _mm512_set1_epi32(0x03020100);
@@ -330,8 +365,8 @@ AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
     return _mm512_permutexvar_epi8(_mm512_add_epi8(quad, place), _mm512_castsi256_si512(bytes));
 }
 
-AVX512_PATH NOINLINE static void hash_512(struct block *b, const uint8_t *in, uint32_t pos,
-                                          size_t n)
+AVX512_PATH NOINLINE static void hash_avx512(struct tagging_block *b, const uint8_t *in,
+                                             uint32_t pos, size_t n)
 {
     __m512i positions =
         _mm512_add_epi32(_mm512_set1_epi32((int)pos),
@@ -348,8 +383,9 @@ AVX512_PATH NOINLINE static void hash_512(struct block *b, const uint8_t *in, ui
     }
 }
 
-AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
-                                             uint16_t *restrict distances, uint8_t *restrict stops)
+AVX512_PATH NOINLINE static void compare_avx512(const struct tagging_block *b, size_t n,
+                                                uint16_t *restrict distances,
+                                                uint8_t *restrict stops)
 {
     const __m512i low = _mm512_set1_epi32(UINT16_MAX);
 
@@ -361,7 +397,7 @@ AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
                           before = _mm512_load_si512(b->before + k + j);
             const __m512i distance = _mm512_and_si512(_mm512_sub_epi32(now, before), low);
             const __mmask16 same = _mm512_cmple_epu32_mask(_mm512_xor_si512(now, before), low);
-            /* A distance of 0 wraps around and is too far. */
+            /* A distance of 0 wraps around, and so is too far. */
             const __mmask16 near =
                 _mm512_mask_cmplt_epu32_mask(same, _mm512_sub_epi32(distance, _mm512_set1_epi32(1)),
                                              _mm512_set1_epi32(LZ_WINDOW_SIZE));
@@ -373,65 +409,80 @@ AVX512_PATH NOINLINE static void compare_512(const struct block *b, size_t n,
     }
 }
 
-AVX512_PATH static inline size_t agree_512(const uint8_t *a, const uint8_t *b, size_t max)
+AVX512_PATH static inline size_t agree_avx512(const uint8_t *a, const uint8_t *b, size_t max)
 {
     const uint64_t differ = _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 
     return differ == 0 ? match_length(a, b, 64, max) : (size_t)__builtin_ctzll(differ);
 }
 
-AVX512_PATH NOINLINE static void walk_512(struct walk *chunks, unsigned count)
+AVX512_PATH NOINLINE static void walk_avx512(struct tagging_walk *chunks, unsigned count)
 {
-    walk_in_turn(chunks, count, agree_512);
+    walk_in_turn(chunks, count, agree_avx512);
 }
 
-static const struct steps steps_512 = {hash_512, compare_512, walk_512};
 #endif
 #endif
 
-static const struct steps *choose_steps(void)
-{
-#ifdef HAVE_AVX512_PATH
-    if (cpu_has_avx512_path())
-        return &steps_512;
-#endif
+static const struct tagging_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {hash_portable, compare_portable, walk_portable},
 #ifdef HAVE_AVX2_PATH
-    if (cpu_has_avx2_path())
-        return &steps_avx2;
+    [CPU_AVX2] = {hash_avx2, compare_avx2, walk_avx2},
 #endif
-    return &steps_plain;
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {hash_avx512, compare_avx512, walk_avx512},
+#endif
+};
+
+static size_t state_size(const struct lz_level *level, size_t segment_size)
+{
+    (void)level;
+    (void)segment_size;
+    return sizeof(struct tagging_state);
+}
+
+static void *new_state(const struct lz_level *level, size_t segment_size)
+{
+    struct tagging_state *t =
+        aligned_alloc(_Alignof(struct tagging_state), state_size(level, segment_size));
+
+    if (t != NULL)
+        t->functions = &functions[cpu_path()];
+    return t;
 }
 
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    const struct steps *const by = choose_steps();
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+    struct tagging_state *const t = m->state;
+    const struct tagging_functions *const by = t->functions;
     size_t start = m->enter;
 
     (void)level;
     if (!m->goes_on)
-        memset(m->table, 0, sizeof(m->table));
+        memset(t->table, 0, sizeof(t->table));
     if (start < m->begin) {
-        enter(by, m->table, m->distances[0], m->stops[0], in, start, m->begin);
+        enter(by, t->table, t->distances[0], t->stops[0], in, start, m->begin);
         start = m->begin;
     }
     while (start < m->end) {
         struct lz_chunk *const result = &m->to_chunks[start / LZ_CHUNK_SIZE];
         const struct lz_sequence *from;
-        struct walk walks[TAGGING_CHUNKS];
+        struct tagging_walk walks[CHUNKS];
         unsigned count = 0;
 
-        /* Each chunk has room for all sequences that it may have; then they are moved together. */
-        for (; count < TAGGING_CHUNKS && start < m->end; count++, start += LZ_CHUNK_SIZE) {
+        /* Each chunk gets room for all sequences that it may have.  The loop below closes the
+         * gaps. */
+        for (; count < CHUNKS && start < m->end; count++, start += LZ_CHUNK_SIZE) {
             const size_t end = LZ_CHUNK_END(start, len);
 
-            enter(by, m->table, m->distances[count], m->stops[count], in, start, end);
-            walks[count] = (struct walk){.in = in + start,
-                                         .distances = m->distances[count],
-                                         .stops = m->stops[count],
-                                         .size = end - start,
-                                         .out = out + count * LZ_CHUNK_MAX_SEQUENCES};
+            enter(by, t->table, t->distances[count], t->stops[count], in, start, end);
+            walks[count] = (struct tagging_walk){.in = in + start,
+                                                 .distances = t->distances[count],
+                                                 .stops = t->stops[count],
+                                                 .size = end - start,
+                                                 .out = out + count * LZ_CHUNK_MAX_SEQUENCES};
         }
         by->walk(walks, count);
         from = out;
@@ -448,5 +499,7 @@ const struct lz_finder lz_finder_tagging = {
     .name = "tagging",
     .gpu = &gpu_finder_tagging,
     .in_parts = true,
+    .new_state = new_state,
+    .state_size = state_size,
     .find = find_matches,
 };

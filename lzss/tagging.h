@@ -2,27 +2,32 @@
  * tagging.h - the tagging match finder: GLZSS's tag arrays, as level 1 defines them
  *
  * After Y. Zu and B. Hua, "GLZSS: LZSS Lossless Data Compression Can Be Faster", 2014, Algorithm 2.
- * A chunk is walked from its start.  At each stop the hash of the next four bytes gives one earlier
- * position; eight bytes there are compared with the eight here.  All eight equal: the first four
- * are tagged with the distance and the walk goes on four bytes further, at the same distance.
- * Four to seven equal: so many are tagged.  Fewer: one byte is tagged 0, a literal.  Neighbouring
- * bytes with the same tag are one match (tags.h).
+ *
+ * A walk goes through a chunk from its start, from stop to stop.  At each stop, the hash of the
+ * next four bytes gives one earlier position.  The walk compares eight bytes there with the eight
+ * bytes here, and tags bytes with the distance:
+ *
+ *   - If all eight agree, it tags the first four, and goes on four bytes further at the same
+ *     distance.
+ *   - If four to seven agree, it tags these.
+ *   - If fewer agree, it tags one byte with 0: a literal.
+ *
+ * Adjacent bytes with the same tag are one match (tags.h).  In effect, the walk greedily takes the
+ * longest match at the nearest candidate.
  *
  * Where this differs from the paper, and why:
  *
- * - The table holds *every* position of the 32 KiB before the chunk and of the chunk so far, not
- * only the positions where the walk stopped.  On the first 100 MB of linux.tar (hashes.h) that
- * makes
- *   the output 5.5 % smaller, and is what brings it below gzip -1's.
- *   The one earlier position is then a property of the input: the nearest one within 32 KiB whose
- *   four bytes have the same hash.  The CPU can carry one table through all chunks of a segment,
- *   and the GPU can look up 32 positions at a time, and both find the same.
- * - The paper's step in a long match (enter the old position's next four bytes into the table, so
- *   that the next lookup meets it again) becomes "go on at the same distance": the same walk
- *   without the table write, and nothing old displaces something new.
- * - Distances end at 32 KiB, DEFLATE's window, and matches at the chunk's end.
- *
- * In effect: the longest match at the nearest candidate, greedily.
+ *   - The table holds *every* position of the chunk so far and of the 32 KiB before the chunk, not
+ *     only the stops.  That makes the output 5.5 % smaller (on the first 100 MB of linux.tar, see
+ *     hashes.h), and so smaller than that of gzip -1.  The one earlier position is then a property
+ *     of the input: the nearest one within 32 KiB whose four bytes have the same hash.  So the CPU
+ *     can carry one table through all chunks of a segment, while a GPU looks up 32 positions at a
+ *     time, and both find the same.
+ *   - In a long match, the paper enters the old position's next four bytes into the table, so that
+ *     the next look-up meets that position again.  Here the walk just goes on at the same
+ *     distance.  That is the same walk without writing to the table, and no older position
+ *     displaces a newer one.
+ *   - A distance is at most 32 KiB, DEFLATE's window, and a match ends at its chunk's end.
  */
 #ifndef GZLZSS_LZSS_TAGGING_H
 #define GZLZSS_LZSS_TAGGING_H
@@ -30,7 +35,7 @@
 #include "lzss/common.h"
 #include "lzss/hashes.h"
 
-/* The shortest match: the bytes that are hashed. */
+/* The bytes that are hashed, which are also the shortest match. */
 #define LZ_TAGGING_MIN_MATCH 4
 
 #endif

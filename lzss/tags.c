@@ -1,5 +1,5 @@
 /*
- * tags.c - from a tag array to sequences
+ * tags.c - turns a tag array into sequences (tags.h)
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 /* The end of the run of tags equal to `tag` that starts at tags[i]. */
 static size_t run_end(const uint16_t *tags, size_t i, size_t len, uint16_t tag)
 {
-    /* Four tags at a time; which of four differ first is left to the loop below. */
+    /* Compare four tags at a time.  Where four differ, the loop below finds the first that does. */
     const uint64_t four = tag * 0x0001000100010001u;
     uint64_t v;
 

@@ -55,7 +55,7 @@
 #include "papers/method.h"
 
 /* A packet, read as symbols. */
-struct packet {
+struct gpulz_packet {
     const uint8_t *in;
     uint32_t size;   /* symbols */
     uint32_t window; /* the greatest distance of a match, symbols */
@@ -77,7 +77,7 @@ static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint
 
 /* Returns the match at position `at` of the packet, in symbols. The compiler knows `width` as a
  * constant. */
-static inline struct paper_match match_at(const struct packet *p, uint32_t at, uint32_t width)
+static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t at, uint32_t width)
 {
     const uint8_t *const here = p->in + at * width;
     const uint32_t left = p->size - at;
@@ -106,15 +106,15 @@ static inline struct paper_match match_at(const struct packet *p, uint32_t at, u
 }
 
 /* The output of a walk. */
-struct out {
+struct gpulz_output {
     struct lz_sequence *sequences; /* where the next sequence goes; NULL: only count */
     struct lz_pending pending;
     uint32_t literals, matches; /* numbers in the paper's coding */
 };
 
 /* Walks through a packet that starts at byte `start` of its chunk. */
-static inline void match_packet(const struct packet *p, uint32_t start, uint32_t width,
-                                struct out *out)
+static inline void match_packet(const struct gpulz_packet *p, uint32_t start, uint32_t width,
+                                struct gpulz_output *out)
 {
     for (uint32_t at = 0; at < p->size;) {
         const struct paper_match match = match_at(p, at, width);
@@ -135,13 +135,13 @@ static inline void match_packet(const struct packet *p, uint32_t start, uint32_t
 
 /* Walks through the packets of in[0..size), which is the start of a chunk. */
 static void match_packets(const struct lz_level *level, const uint8_t *in, uint32_t size,
-                          uint32_t width, struct out *out)
+                          uint32_t width, struct gpulz_output *out)
 {
     const uint32_t most = level->param[GPULZ_CHUNK];
 
     for (uint32_t start = 0; start < size; start += most) {
         const uint32_t bytes = size - start < most ? size - start : most;
-        const struct packet p = {in + start, bytes / width, level->param[GPULZ_WINDOW]};
+        const struct gpulz_packet p = {in + start, bytes / width, level->param[GPULZ_WINDOW]};
 
         if (width == 1)
             match_packet(&p, start, 1, out);
@@ -155,7 +155,7 @@ static void match_packets(const struct lz_level *level, const uint8_t *in, uint3
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size)
 {
     const uint32_t sample = size < GPULZ_SAMPLE ? size : GPULZ_SAMPLE;
-    struct out by1 = {.sequences = NULL}, by2 = by1, by4 = by1;
+    struct gpulz_output by1 = {.sequences = NULL}, by2 = by1, by4 = by1;
 
     if (level->param[GPULZ_SYMBOL] != GPULZ_AUTO)
         return gpulz_width(level->param[GPULZ_SYMBOL]);
@@ -170,7 +170,7 @@ uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uin
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    struct out out = {
+    struct gpulz_output out = {
         .sequences = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES,
     };
 

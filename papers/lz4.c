@@ -58,12 +58,12 @@
 #include "papers/lz4.h"
 #include "papers/method.h"
 
-struct state {
+struct lz4_state {
     uint16_t table[LZ4_TABLE_MAX];
 };
 
 /* A walk. Positions are counted from `base`. */
-struct walk {
+struct lz4_walk {
     const uint8_t *base;
     uint16_t *table;
     uint32_t bits;         /* the table has 2^bits entries */
@@ -73,13 +73,13 @@ struct walk {
     uint32_t first;
 };
 
-static inline uint16_t *entry_at(const struct walk *w, uint32_t pos)
+static inline uint16_t *entry_at(const struct lz4_walk *w, uint32_t pos)
 {
     return &w->table[lz4_hash(load32(w->base + pos), w->bits)];
 }
 
 /* Clears the table, then enters the positions before the packet, which starts at `begin`. */
-static void fill_table(const struct walk *w, uint32_t begin)
+static void fill_table(const struct lz4_walk *w, uint32_t begin)
 {
     for (size_t i = 0; i < (size_t)1 << w->bits; i++)
         w->table[i] = (uint16_t)w->first;
@@ -94,7 +94,7 @@ static void fill_table(const struct walk *w, uint32_t begin)
  * An entry that was never written names the first byte. It never gives a match, because the first
  * byte's four bytes are entered before all others.
  */
-static struct lz_sequence *walk_along(const struct walk *w, uint32_t begin, uint32_t end,
+static struct lz_sequence *walk_along(const struct lz4_walk *w, uint32_t begin, uint32_t end,
                                       uint32_t chunk, struct lz_pending *p, struct lz_sequence *out)
 {
     uint32_t behind = begin; /* end of the last match */
@@ -127,10 +127,10 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                          size_t len)
 {
     const uint32_t packet = lz4_packet(level->param[LZ4_CHUNK]);
-    struct walk w = {.table = ((struct state *)m->state)->table,
-                     .bits = both_log2(level->param[LZ4_TABLE]),
-                     .acceleration = level->param[LZ4_ACCELERATION],
-                     .skip = level->param[LZ4_SKIP]};
+    struct lz4_walk w = {.table = ((struct lz4_state *)m->state)->table,
+                         .bits = both_log2(level->param[LZ4_TABLE]),
+                         .acceleration = level->param[LZ4_ACCELERATION],
+                         .skip = level->param[LZ4_SKIP]};
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
 
     for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
@@ -157,7 +157,7 @@ static const struct lz_finder finder = {
     .name = "lz4",
     .gpu = &gpu_finder_lz4,
     .in_parts = true,
-    .plain_state = sizeof(struct state),
+    .plain_state = sizeof(struct lz4_state),
     .find = find_matches,
 };
 

@@ -34,7 +34,7 @@ struct lz4_numbers {
 };
 
 /* A packet, and the walk's table. Positions are counted from `data`. */
-struct packet {
+struct lz4_walk {
     const uint32_t *data;
     uint16_t *table;
     uint32_t bits;
@@ -49,7 +49,7 @@ static __device__ __forceinline__ uint32_t lanes_below(void)
 
 /* Enters the positions of all lanes with has_one. If several have one entry, the highest lane's
  * position stays. same: the lanes with this lane's entry, including itself. */
-static __device__ __forceinline__ void enter(const packet &k, bool has_one, uint32_t same,
+static __device__ __forceinline__ void enter(const lz4_walk &k, bool has_one, uint32_t same,
                                              uint32_t entry, uint32_t pos)
 {
     if (has_one && same >> threadIdx.x == 1)
@@ -58,7 +58,7 @@ static __device__ __forceinline__ void enter(const packet &k, bool has_one, uint
 }
 
 /* Clears the table, then enters the positions before the packet. */
-static __device__ __forceinline__ void fill_table(const packet &k)
+static __device__ __forceinline__ void fill_table(const lz4_walk &k)
 {
     const uint32_t both = k.first | k.first << 16;
 
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void fill_table(const packet &k)
 }
 
 /* Returns how many bytes from `pos` on equal those `distance` back, up to `limit`. */
-static __device__ __forceinline__ uint32_t same_behind(const packet &k, uint32_t pos,
+static __device__ __forceinline__ uint32_t same_behind(const lz4_walk &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {
     for (uint32_t n = 0;; n += 4 * WARP) {
@@ -96,7 +96,7 @@ static __device__ __forceinline__ uint32_t same_behind(const packet &k, uint32_t
 }
 
 /* Returns how many bytes before `pos` equal those `distance` back, up to `limit`. */
-static __device__ __forceinline__ uint32_t same_before(const packet &k, uint32_t pos,
+static __device__ __forceinline__ uint32_t same_before(const lz4_walk &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {
     const uint8_t *bytes = (const uint8_t *)k.data;
@@ -113,7 +113,7 @@ static __device__ __forceinline__ uint32_t same_before(const packet &k, uint32_t
 }
 
 /* Walks along the packet. tags[0] is the tag of position 0; the packet's tags are 0 before. */
-static __device__ __forceinline__ void walk_along(const packet &k, const lz4_numbers &by,
+static __device__ __forceinline__ void walk_along(const lz4_walk &k, const lz4_numbers &by,
                                                   uint16_t *tags)
 {
     const uint32_t lane = threadIdx.x;
@@ -170,7 +170,7 @@ static __global__ void __launch_bounds__(WARP) compress(gpu_view v, lz4_numbers 
     const gpu_span span = gpu_chunk_span(v, chunk);
     const uint32_t history = by.has_history ? span.history : 0;
     const uint32_t end = history + span.end - span.start;
-    packet k;
+    lz4_walk k;
 
     k.data = (const uint32_t *)(v.input + span.start - history);
     k.table = (uint16_t *)shared;

@@ -73,7 +73,7 @@ _Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
 
 /* The finder's memory. Positions are counted from the start of the history, so that 16 bits hold
  * them. */
-struct state {
+struct lzss_state {
     uint16_t table[LZSS_BUCKETS_MAX]; /* the last position in each bucket */
     /* The distance to the position before in the same bucket; 0: none. */
     uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE];
@@ -85,8 +85,8 @@ struct state {
 #define NOWHERE 0xffff
 
 /* The state of a chunk's searches. */
-struct search {
-    struct state *state;
+struct lzss_search {
+    struct lzss_state *state;
     const uint32_t *param;
     const uint8_t *base; /* position 0 */
     uint32_t end;
@@ -96,7 +96,7 @@ struct search {
 };
 
 /* Enters all positions before s->end. */
-static void make_links(const struct search *s)
+static void make_links(const struct lzss_search *s)
 {
     const uint32_t window = s->param[LZSS_WINDOW], hash = s->param[LZSS_HASH];
     const uint32_t buckets = s->param[LZSS_BUCKETS];
@@ -112,7 +112,7 @@ static void make_links(const struct search *s)
 }
 
 /* Finds the longest match at a position. */
-static struct paper_match search_at(struct search *s, uint32_t pos)
+static struct paper_match search_at(struct lzss_search *s, uint32_t pos)
 {
     const uint32_t length = s->param[LZSS_LENGTH], window = s->param[LZSS_WINDOW];
     const uint32_t most = s->end - pos < length ? s->end - pos : length;
@@ -146,7 +146,7 @@ static struct paper_match search_at(struct search *s, uint32_t pos)
 }
 
 /* Returns the match at a position, remembered or searched. Positions must be asked for in order. */
-static struct paper_match match_at(struct search *s, uint32_t pos)
+static struct paper_match match_at(struct lzss_search *s, uint32_t pos)
 {
     struct paper_match *const found = &s->state->found[pos % REMEMBERED];
 
@@ -159,7 +159,7 @@ static struct paper_match match_at(struct search *s, uint32_t pos)
 
 /* Returns the best match from `pos` on, if there is one at `pos`. Sets *skipped to the bytes before
  * it. */
-static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipped)
+static struct paper_match choose(struct lzss_search *s, uint32_t pos, uint32_t *skipped)
 {
     const uint32_t choice = s->param[LZSS_CHOICE];
     struct paper_match best = match_at(s, pos);
@@ -185,7 +185,7 @@ static struct paper_match choose(struct search *s, uint32_t pos, uint32_t *skipp
 }
 
 /* Matches the chunk from position `begin` on. Returns the end of its sequences. */
-static struct lz_sequence *walk(struct search *s, uint32_t begin, struct lz_sequence *out)
+static struct lz_sequence *walk(struct lzss_search *s, uint32_t begin, struct lz_sequence *out)
 {
     struct lz_pending p = {0, 0, 0, 0};
 
@@ -211,7 +211,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                          size_t len)
 {
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    struct search s = {.state = m->state, .param = level->param};
+    struct lzss_search s = {.state = m->state, .param = level->param};
 
     for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
         struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
@@ -235,7 +235,7 @@ static const struct lz_finder finder = {
     .name = "lzss",
     .gpu = &gpu_finder_lzss,
     .in_parts = true,
-    .plain_state = sizeof(struct state),
+    .plain_state = sizeof(struct lzss_state),
     .find = find_matches,
     .counter_names = counter_names,
 };

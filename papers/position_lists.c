@@ -54,12 +54,13 @@
 #define TABLE_BITS 15
 
 /* A packet's lists. Positions are counted from its start. */
-struct state {
+struct position_lists_state {
     uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
     uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the one before it with the same entry */
 };
 
-static void make_lists(struct state *s, const uint8_t *packet, uint32_t size, uint32_t hash)
+static void make_lists(struct position_lists_state *s, const uint8_t *packet, uint32_t size,
+                       uint32_t hash)
 {
     memset(s->last, 0xff, sizeof(s->last));
     for (uint32_t pos = 0; pos + hash <= size; pos++) {
@@ -72,8 +73,9 @@ static void make_lists(struct state *s, const uint8_t *packet, uint32_t size, ui
 }
 
 /* Returns the match at `pos` of the packet. */
-static struct paper_match match_at(const struct state *s, const struct lz_level *level,
-                                   const uint8_t *packet, uint32_t pos, uint32_t size)
+static struct paper_match match_at(const struct position_lists_state *s,
+                                   const struct lz_level *level, const uint8_t *packet,
+                                   uint32_t pos, uint32_t size)
 {
     const uint32_t hash = level->param[POSITION_LISTS_HASH];
     const uint32_t threshold = level->param[POSITION_LISTS_THRESHOLD];
@@ -109,7 +111,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                          size_t len)
 {
     const uint32_t packet = level->param[POSITION_LISTS_BLOCK];
-    struct state *const s = m->state;
+    struct position_lists_state *const s = m->state;
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
 
     for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
@@ -146,7 +148,7 @@ static const struct lz_finder finder = {
     .name = "position-lists",
     .gpu = &gpu_finder_position_lists,
     .in_parts = true,
-    .plain_state = sizeof(struct state),
+    .plain_state = sizeof(struct position_lists_state),
     .find = find_matches,
 };
 

@@ -40,19 +40,19 @@ struct position_lists_numbers {
 };
 
 /* A chunk's scratch memory. */
-struct alignas(16) scratch {
+struct alignas(16) position_lists_scratch {
     uint16_t before[LZ_CHUNK_SIZE];
     uint16_t lengths[LZ_CHUNK_SIZE];
 };
 
 /* The packet of a block. */
-struct packet {
+struct position_lists_packet {
     const uint32_t *data;
     uint32_t chunk, begin; /* its chunk, and where it starts in the chunk */
     uint32_t size;         /* bytes; 0: this block has no packet */
 };
 
-static __device__ __forceinline__ packet packet_at(const gpu_view &v, uint32_t size)
+static __device__ __forceinline__ position_lists_packet packet_at(const gpu_view &v, uint32_t size)
 {
     const uint32_t packets = LZ_CHUNK_SIZE / size;
     const uint32_t chunk = blockIdx.x / packets, begin = blockIdx.x % packets * size;
@@ -69,8 +69,8 @@ static __global__ void __launch_bounds__(TABLE_THREADS)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
-    const packet p = packet_at(v, k.packet);
-    uint16_t *before = ((struct scratch *)v.scratch + p.chunk)->before + p.begin;
+    const position_lists_packet p = packet_at(v, k.packet);
+    uint16_t *before = ((struct position_lists_scratch *)v.scratch + p.chunk)->before + p.begin;
     uint32_t pos = place_in_step();
     step_bytes<4> bytes;
 
@@ -113,10 +113,10 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     search(gpu_view v, position_lists_numbers k)
 {
     extern __shared__ uint4 shared[];
-    const packet p = packet_at(v, k.packet);
+    const position_lists_packet p = packet_at(v, k.packet);
     const shared_words data = {(const uint32_t *)shared};
     const uint8_t *bytes = (const uint8_t *)shared;
-    struct scratch *s = (struct scratch *)v.scratch + p.chunk;
+    struct position_lists_scratch *s = (struct position_lists_scratch *)v.scratch + p.chunk;
     uint16_t *distances = v.tags + (size_t)p.chunk * LZ_CHUNK_SIZE + p.begin;
     uint16_t *lengths = s->lengths + p.begin;
     const uint16_t *before = s->before + p.begin;
@@ -165,9 +165,9 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
 /* Replaces the distances by tags. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v, position_lists_numbers k)
 {
-    const packet p = packet_at(v, k.packet);
+    const position_lists_packet p = packet_at(v, k.packet);
 
-    paper_walk_greedily(((const struct scratch *)v.scratch + p.chunk)->lengths,
+    paper_walk_greedily(((const struct position_lists_scratch *)v.scratch + p.chunk)->lengths,
                         v.tags + (size_t)p.chunk * LZ_CHUNK_SIZE, p.begin, p.begin + p.size);
 }
 
@@ -180,7 +180,7 @@ static position_lists_numbers numbers_of(const struct lz_level *level)
 static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
-    return sizeof(struct scratch);
+    return sizeof(struct position_lists_scratch);
 }
 
 static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,

@@ -80,8 +80,7 @@ void match_some(struct worker *w, struct match_split *split)
         crew_call(p);
     unlock(p);
     seconds = -clock_seconds();
-    lz_match_chunks(w->tools->matcher, p->level, split->in, split->len, first, count,
-                    split->matcher);
+    lz_match_chunks(w->tools->matcher, split->in, split->len, first, count, split->matcher);
     seconds += clock_seconds();
     lock(p);
     split->seconds += seconds;

@@ -51,12 +51,12 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
         if (in_parts)
             chunks = lz_chunks(w->tools->matcher);
         else
-            chunks = lz_match_segment(w->tools->matcher, level, s->in, len);
+            chunks = lz_match_segment(w->tools->matcher, s->in, len);
         *matched = clock_seconds();
         return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
                                    s->out, &s->out_len);
     }
-    chunks = lz_match_after(w->tools->matcher, level, s->in, len);
+    chunks = lz_match_after(w->tools->matcher, s->in, len);
     *matched = clock_seconds();
     return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s), s->out,
                              &s->out_len);

@@ -56,7 +56,7 @@ static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pi
         return store_segment(request->in, request->in_len, end, t->out, &request->crc);
     memcpy(t->in, request->in, request->in_len);
     memset(t->in + request->in_len, 0, LZ_INPUT_PAD);
-    chunks = lz_match_segment(t->matcher, p->level, t->in, request->in_len);
+    chunks = lz_match_segment(t->matcher, t->in, request->in_len);
     if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, p->level->split, end,
                              t->out, &out_len))
         return 0;

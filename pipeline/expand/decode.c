@@ -151,7 +151,7 @@ static bool is_enough(const struct decoder *d, uint64_t bit, const uint8_t *out)
     const uint64_t place = bit / 8 - v->offset;
 
     return bit % 8 == 0 && bit / 8 < task->to && place >= INF_MARK_SIZE &&
-           out >= task->buffer + BUFFER_BEFORE + task->enough &&
+           (size_t)(out - (task->buffer + BUFFER_BEFORE)) >= task->enough &&
            inf_is_mark(v->in + place - INF_MARK_SIZE);
 }
 

@@ -21,6 +21,39 @@ static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
     return copy;
 }
 
+/* Matchers for segments of up to `segment_size` bytes, one for each row of a level table that was
+ * asked for.  A matcher serves all segments of its row, so that the memory that one segment leaves
+ * behind meets the next. */
+struct matchers {
+    size_t segment_size;
+    size_t count;
+    const struct lz_level *levels[64];
+    struct lz_matcher *matchers[64];
+};
+
+static inline struct lz_matcher *matcher_of(struct matchers *all, const struct lz_level *level)
+{
+    size_t i = 0;
+
+    while (i < all->count && all->levels[i] != level)
+        i++;
+    if (i == sizeof(all->levels) / sizeof(all->levels[0]))
+        abort();
+    if (i == all->count) {
+        all->levels[i] = level;
+        all->matchers[i] = unit_need(lz_matcher_new(level, all->segment_size));
+        all->count++;
+    }
+    return all->matchers[i];
+}
+
+static inline void matchers_free(struct matchers *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        lz_matcher_free(all->matchers[i]);
+    all->count = 0;
+}
+
 /* A kind of data that can be made. */
 struct input_kind {
     const char *name;

@@ -73,7 +73,7 @@ static inline size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
         CHECK(len == 0 || memcmp(b->input + b->segments[i].start, segments[i].in, len) == 0);
         memcpy(alone, segments[i].in, len);
         memset(alone + len, 0, LZ_INPUT_PAD);
-        expected = lz_match_segment(m, level, alone, len);
+        expected = lz_match_segment(m, alone, len);
         for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
             if (is_given_up(&found[c]))
                 (*given_up)++;

@@ -24,8 +24,7 @@
 #define MAX_LEN (MIB + 1)
 #define WINDOW 32767
 
-/* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
-static struct lz_matcher *matcher;
+static struct matchers matchers = {.segment_size = MAX_LEN};
 
 /* --- The textbook method --- */
 
@@ -257,7 +256,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
             ends[c + 1] = ends[c] + match_chunk(row(r), in, len, c, want + ends[c]);
         for (size_t p = 0; p < pads; p++) {
             uint8_t *copy = padded(in, len, p == 1);
-            const struct lz_chunk *chunks = lz_match_segment(matcher, row(r), copy, len);
+            const struct lz_chunk *chunks =
+                lz_match_segment(matcher_of(&matchers, row(r)), copy, len);
 
             for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
                 if (!check_valid(in, len, c, &chunks[c], WINDOW) ||
@@ -476,8 +476,9 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
     for (size_t r = 0; r < ROWS; r++) {
         size_t reach = size > 3 ? WINDOW : row(r)->max_distance3;
 
-        CHECK_EQ(found(lz_match_segment(matcher, row(r), in, len), second, size, distance),
-                 distance <= reach && second % LZ_CHUNK_SIZE + size <= LZ_CHUNK_SIZE);
+        CHECK_EQ(
+            found(lz_match_segment(matcher_of(&matchers, row(r)), in, len), second, size, distance),
+            distance <= reach && second % LZ_CHUNK_SIZE + size <= LZ_CHUNK_SIZE);
     }
     free(in);
 }
@@ -691,7 +692,6 @@ static void mixtures(void)
 int main(void)
 {
     levels = rows_of(&lz_finder_chains, table);
-    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     by_three = unit_need(malloc(sizeof(*by_three)));
     by_four = unit_need(malloc(sizeof(*by_four)));
     by_seven = unit_need(malloc(sizeof(*by_seven)));
@@ -713,6 +713,6 @@ int main(void)
     free(by_seven);
     free(by_four);
     free(by_three);
-    lz_matcher_free(matcher);
+    matchers_free(&matchers);
     return unit_done();
 }

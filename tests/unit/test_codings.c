@@ -26,7 +26,7 @@ static uint64_t bits_of(const char *matcher, const void *text, size_t len)
     coding = coding_of(level.finder->name);
     m = unit_need(lz_matcher_new(&level, level.segment_default));
     if (CHECK(coding != NULL))
-        bits = coding_bits(coding, &level, in, len, lz_match_segment(m, &level, in, len));
+        bits = coding_bits(coding, &level, in, len, lz_match_segment(m, in, len));
     lz_matcher_free(m);
     free(in);
     return bits;

@@ -38,7 +38,7 @@ static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 16384, 65535, WHOLE_CHUNKS
 #define SPLITS (sizeof(splits) / sizeof(*splits))
 
 static struct huff_encoder *encoder;
-static struct lz_matcher *matcher;
+static struct matchers matchers = {.segment_size = MAX_LEN};
 
 /* --- Segments: data, and the sequences for it --- */
 
@@ -82,7 +82,8 @@ static void segment_free(struct segment *s)
 /* Takes the sequences that the CPU engine finds at a level. */
 static void find_matches_of(struct segment *s, int level)
 {
-    const struct lz_chunk *found = lz_match_segment(matcher, lz_level(level), s->in, s->len);
+    const struct lz_chunk *found =
+        lz_match_segment(matcher_of(&matchers, lz_level(level)), s->in, s->len);
     struct lz_sequence *out = s->sequences;
 
     for (size_t c = 0; c < LZ_CHUNKS(s->len); c++) {
@@ -1433,7 +1434,6 @@ static void damaged_lists(void)
 int main(void)
 {
     encoder = unit_need(huff_encoder_new());
-    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     RUN(least_values);
     RUN(empty);
     RUN(few_bytes);
@@ -1459,7 +1459,7 @@ int main(void)
     RUN(numbers_out_of_range);
     RUN(bytes_that_differ);
     RUN(damaged_lists);
-    lz_matcher_free(matcher);
+    matchers_free(&matchers);
     huff_encoder_free(encoder);
     return unit_done();
 }

@@ -329,6 +329,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     struct lz_sequence *out = own->sequences;
     unsigned chunk = 0;
 
+    (void)g;
     if (told.fails_late && is_broken(error))
         return false;
     for (unsigned i = 0; i < b->count; i++)
@@ -337,7 +338,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     for (unsigned i = 0; i < b->count; i++) {
         struct gpu_segment *s = &b->segments[i];
         const struct lz_chunk *found =
-            lz_match_segment(own->matcher, g->level, b->input + s->start, s->length);
+            lz_match_segment(own->matcher, b->input + s->start, s->length);
 
         s->chunk = chunk;
         for (size_t c = 0; c < LZ_CHUNKS(s->length); c++, chunk++) {

@@ -25,8 +25,7 @@
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (MIB + 1)
 
-/* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
-static struct lz_matcher *matcher;
+static struct matchers matchers = {.segment_size = MAX_LEN};
 
 /* --- The textbook method --- */
 
@@ -93,7 +92,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len)
 {
     for (int goes_on = 0; goes_on <= 1; goes_on++) {
         uint8_t *copy = padded(in, len, goes_on);
-        const struct lz_chunk *chunks = lz_match_segment(matcher, lz_level(1), copy, len);
+        const struct lz_chunk *chunks =
+            lz_match_segment(matcher_of(&matchers, lz_level(1)), copy, len);
 
         for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
             if (!check_valid(copy, len, c, &chunks[c], 32768) ||
@@ -226,7 +226,7 @@ static void repeat_marker(size_t first, size_t distance)
     memcpy(in + first, marker, sizeof(marker));
     memcpy(in + second_start, marker, sizeof(marker));
     check_segment("marker", in, len);
-    chunks = lz_match_segment(matcher, lz_level(1), in, len);
+    chunks = lz_match_segment(matcher_of(&matchers, lz_level(1)), in, len);
     /* It is not found where fewer than four bytes of it are left in the chunk. */
     chunk_end = (second_start / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
     if (distance > LZ_WINDOW_SIZE || chunk_end - second_start >= 4)
@@ -273,7 +273,8 @@ static void repeated_windows(void)
             in[i] = i < distance ? (uint8_t)unit_rand(&state) : in[i - distance];
         check_segment("repeated window", in, len);
         copy = padded(in, len, false);
-        n = count_distance(lz_match_segment(matcher, lz_level(1), copy, len), len, distance);
+        n = count_distance(lz_match_segment(matcher_of(&matchers, lz_level(1)), copy, len), len,
+                           distance);
         CHECK_EQ(n > 300, distance <= LZ_WINDOW_SIZE);
         free(copy);
     }
@@ -319,8 +320,7 @@ static bool same_chunks(const struct lz_chunk *a, const struct lz_chunk *b, size
     return true;
 }
 
-/* A matcher that was used gives what a new one gives, and so does one for larger segments and
- * higher levels. */
+/* A matcher that was used gives what a new one gives, and so does one for larger segments. */
 static void nothing_carried_over(void)
 {
     size_t len = 3 * LZ_CHUNK_SIZE - 5;
@@ -334,8 +334,8 @@ static void nothing_carried_over(void)
             if (k % 3 > 0 && level % 3 > 1)
                 n = 10000;
             fill(in, n, k, 7);
-            if (!same_chunks(lz_match_segment(matcher, lz_level(level), in, n),
-                             lz_match_segment(fresh, lz_level(level), in, n), n))
+            if (!same_chunks(lz_match_segment(matcher_of(&matchers, lz_level(level)), in, n),
+                             lz_match_segment(fresh, in, n), n))
                 printf("# %s, level %d\n", kinds[k].name, level);
             lz_matcher_free(fresh);
         }
@@ -376,8 +376,9 @@ static void after_a_chunk(void)
         fill(in, len, k, 9);
         for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
             struct lz_matcher *other = unit_need(lz_matcher_new(lz_level(level), len));
-            const struct lz_chunk *after = lz_match_after(matcher, lz_level(level), in, len);
-            const struct lz_chunk *whole = lz_match_segment(other, lz_level(level), in, len);
+            const struct lz_chunk *after =
+                lz_match_after(matcher_of(&matchers, lz_level(level)), in, len);
+            const struct lz_chunk *whole = lz_match_segment(other, in, len);
 
             CHECK_EQ(after[0].count, 0);
             CHECK(!lz_level(level)->finder->in_parts ||
@@ -392,13 +393,14 @@ static void after_a_chunk(void)
     memcpy(in + LZ_CHUNK_SIZE, in + 100, LZ_CHUNK_SIZE - 100);
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
         const struct lz_chunk *after =
-            lz_match_after(matcher, lz_level(level), in, 2 * LZ_CHUNK_SIZE);
+            lz_match_after(matcher_of(&matchers, lz_level(level)), in, 2 * LZ_CHUNK_SIZE);
 
         CHECK(after[1].count > 0);
         CHECK(after[1].count < 200);
         CHECK(are_matches(after, in, 2 * LZ_CHUNK_SIZE));
         /* Nothing to look back at. */
-        CHECK_EQ(lz_match_after(matcher, lz_level(level), in, LZ_CHUNK_SIZE)[0].count, 0);
+        CHECK_EQ(lz_match_after(matcher_of(&matchers, lz_level(level)), in, LZ_CHUNK_SIZE)[0].count,
+                 0);
     }
     free(in);
 }
@@ -408,8 +410,7 @@ static void after_a_chunk(void)
 static void in_parts(void)
 {
     const size_t most = 14 * LZ_CHUNK_SIZE;
-    struct lz_matcher *helper = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), most));
-    struct lz_matcher *alone = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), most));
+    struct matchers helpers = {.segment_size = most}, alone = {.segment_size = most};
     uint8_t *in = unit_need(calloc(most + LZ_INPUT_PAD, 1));
     uint64_t state = 11;
 
@@ -423,7 +424,10 @@ static void in_parts(void)
             if (unit_below(&state, 50) > 0)
                 in[i] = in[i - period];
         for (int level = LZ_LEVEL_MIN; lz_level(level)->finder->in_parts; level++) {
-            const struct lz_chunk *whole = lz_match_segment(alone, lz_level(level), in, len);
+            const struct lz_level *l = lz_level(level);
+            struct lz_matcher *const m = matcher_of(&matchers, l);
+            struct lz_matcher *const helper = matcher_of(&helpers, l);
+            const struct lz_chunk *whole = lz_match_segment(matcher_of(&alone, l), in, len);
             size_t next = 0, end = LZ_CHUNKS(len);
 
             while (next < end) {
@@ -431,20 +435,20 @@ static void in_parts(void)
 
                 n = n < end - next ? n : end - next;
                 if (unit_below(&state, 3) == 0) {
-                    lz_match_chunks(matcher, lz_level(level), in, len, next, n, matcher);
+                    lz_match_chunks(m, in, len, next, n, m);
                     next += n;
                 } else {
                     end -= n;
-                    lz_match_chunks(helper, lz_level(level), in, len, end, n, matcher);
+                    lz_match_chunks(helper, in, len, end, n, m);
                 }
             }
-            if (!same_chunks(lz_chunks(matcher), whole, len))
+            if (!same_chunks(lz_chunks(m), whole, len))
                 printf("# kind %zu, level %d\n", k, level);
         }
     }
     free(in);
-    lz_matcher_free(alone);
-    lz_matcher_free(helper);
+    matchers_free(&alone);
+    matchers_free(&helpers);
 }
 
 /* What a finder does again for want of memory comes out the same. */
@@ -467,10 +471,10 @@ static void little_memory(void)
                 const size_t len = most - unit_below(&state, LZ_CHUNK_SIZE);
 
                 fill(in, len, k, 1 + (uint64_t)level);
-                if (!same_chunks(lz_match_segment(m, l, in, len),
-                                 lz_match_segment(matcher, l, in, len), len) ||
-                    !same_chunks(lz_match_after(m, l, in, len), lz_match_after(matcher, l, in, len),
-                                 len))
+                if (!same_chunks(lz_match_segment(m, in, len),
+                                 lz_match_segment(matcher_of(&matchers, l), in, len), len) ||
+                    !same_chunks(lz_match_after(m, in, len),
+                                 lz_match_after(matcher_of(&matchers, l), in, len), len))
                     printf("# %s, level %d, %u/6\n", kinds[k].name, level, share);
             }
             lz_matcher_free(m);
@@ -498,8 +502,8 @@ static void nothing_before(void)
             for (size_t i = 0; len % 8 == 1 && i < size; i++)
                 in[i] = (uint8_t)unit_below(&state, 4);
             if (len % 8 == 1)
-                lz_match_segment(m, lz_level(level), in, size - LZ_INPUT_PAD);
-            CHECK(are_matches(lz_match_segment(m, lz_level(level), in, len), in, len));
+                lz_match_segment(m, in, size - LZ_INPUT_PAD);
+            CHECK(are_matches(lz_match_segment(m, in, len), in, len));
         }
         lz_matcher_free(m);
     }
@@ -511,7 +515,7 @@ static void nothing_before(void)
 static void every_level(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
-    struct lz_matcher *other = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), sizeof(in)));
+    struct matchers others = {.segment_size = sizeof(in)};
 
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
         for (size_t k = 0; k < KINDS; k++) {
@@ -524,23 +528,24 @@ static void every_level(void)
                 fill(in, lens[i], k, (uint64_t)level);
                 copy = padded(in, lens[i], true);
                 differs = padded(in, lens[i], false);
-                chunks = lz_match_segment(matcher, lz_level(level), copy, lens[i]);
+                chunks = lz_match_segment(matcher_of(&matchers, lz_level(level)), copy, lens[i]);
                 for (size_t c = 0; c < LZ_CHUNKS(lens[i]); c++)
                     check_valid(copy, lens[i], c, &chunks[c], 32768);
-                if (!same_chunks(chunks, lz_match_segment(other, lz_level(level), differs, lens[i]),
-                                 lens[i]))
+                if (!same_chunks(
+                        chunks,
+                        lz_match_segment(matcher_of(&others, lz_level(level)), differs, lens[i]),
+                        lens[i]))
                     printf("# %s, level %d\n", kinds[k].name, level);
                 free(differs);
                 free(copy);
             }
         }
     }
-    lz_matcher_free(other);
+    matchers_free(&others);
 }
 
 int main(void)
 {
-    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     RUN(shortest);
     RUN(around_chunks);
     RUN(around_segments);
@@ -555,6 +560,6 @@ int main(void)
     RUN(little_memory);
     RUN(nothing_before);
     RUN(every_level);
-    lz_matcher_free(matcher);
+    matchers_free(&matchers);
     return unit_done();
 }

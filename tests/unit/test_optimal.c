@@ -27,8 +27,7 @@
 #define LIST 8
 #define SYMBOLS (286 + 30)
 
-/* One matcher serves all tests, so that what a segment leaves behind in it meets the next. */
-static struct lz_matcher *matcher;
+static struct matchers matchers = {.segment_size = MAX_LEN};
 
 /* --- The textbook method: matches --- */
 
@@ -451,7 +450,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
             match_group(row(r), in, begin, len - begin < GROUP ? len : begin + GROUP);
         for (size_t p = 0; p < pads; p++) {
             uint8_t *copy = padded(in, len, p == 1);
-            const struct lz_chunk *chunks = lz_match_segment(matcher, row(r), copy, len);
+            const struct lz_chunk *chunks =
+                lz_match_segment(matcher_of(&matchers, row(r)), copy, len);
 
             for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
                 if (!check_valid(in, len, c, &chunks[c], WINDOW) ||
@@ -954,8 +954,6 @@ static void two_groups(void)
 int main(void)
 {
     levels = rows_of(&lz_finder_optimal, table);
-    /* Most of this is never touched. */
-    matcher = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MAX), MAX_LEN));
     want = unit_need(malloc(LZ_CHUNKS(MAX_LEN) * sizeof(*want)));
     lists = unit_need(malloc(GROUP * sizeof(*lists)));
     list_counts = unit_need(malloc(GROUP));
@@ -985,6 +983,6 @@ int main(void)
     free(list_counts);
     free(lists);
     free(want);
-    lz_matcher_free(matcher);
+    matchers_free(&matchers);
     return unit_done();
 }

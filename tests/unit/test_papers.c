@@ -202,8 +202,8 @@ static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
 
     if (!level->finder->in_parts || chunks < 2)
         return true;
-    lz_match_chunks(m, level, in, len, 0, chunks / 2, m);
-    lz_match_chunks(helper, level, in, len, chunks / 2, chunks - chunks / 2, m);
+    lz_match_chunks(m, in, len, 0, chunks / 2, m);
+    lz_match_chunks(helper, in, len, chunks / 2, chunks - chunks / 2, m);
     return is_found(lz_chunks(m), tags, len, 0);
 }
 
@@ -220,10 +220,10 @@ static void compare(size_t p, const struct lz_level *level, const uint8_t *in, s
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         uint8_t *copy = padded(in, len, goes_on == 1);
 
-        ok = ok && is_found(lz_match_segment(m, level, copy, len), tags, len, 0);
+        ok = ok && is_found(lz_match_segment(m, copy, len), tags, len, 0);
         ok = ok && are_parts_found(m, helper, level, copy, len, tags);
         if (level->finder->in_parts && len >= LZ_CHUNK_SIZE) {
-            const struct lz_chunk *chunks = lz_match_after(m, level, copy, len);
+            const struct lz_chunk *chunks = lz_match_after(m, copy, len);
 
             ok = ok && CHECK_EQ(chunks[0].count, 0) && is_found(chunks, tags, len, 1);
         }
@@ -480,7 +480,7 @@ static void test_counts(void)
         level = *lz_level(6);
         CHECK(paper_parse(cases[i].matcher, &level, error));
         m = unit_need(lz_matcher_new(&level, len));
-        lz_match_segment(m, &level, in, len);
+        lz_match_segment(m, in, len);
         lz_take_counters(m, counts);
         for (size_t k = 0; k < LZ_COUNTERS; k++)
             if (!CHECK_EQ(counts[k], cases[i].counts[k]))
@@ -508,10 +508,10 @@ static void test_counts_in_parts(void)
             continue;
         m = unit_need(lz_matcher_new(&level, len));
         helper = unit_need(lz_matcher_new(&level, len));
-        lz_match_segment(m, &level, in, len);
+        lz_match_segment(m, in, len);
         lz_take_counters(m, whole);
-        lz_match_chunks(m, &level, in, len, 0, 1, m);
-        lz_match_chunks(helper, &level, in, len, 1, chunks - 1, m);
+        lz_match_chunks(m, in, len, 0, 1, m);
+        lz_match_chunks(helper, in, len, 1, chunks - 1, m);
         lz_take_counters(m, parts);
         lz_take_counters(helper, parts);
         lz_take_counters(helper, parts);
