@@ -8,7 +8,7 @@
 # broken may be longer:
 #
 # - all lines of tests/data, which are recorded;
-# - in Bats files, in tests/compare.bash and in bench/*.sh, code with a quotation mark: these strings
+# - in Bats files, in tests/compare.bash and in bench/*.sh, code with a quotation mark: such strings
 #   are commands and messages;
 # - a line whose last word passes column 100 with at most 20 columns before it, as an address may.
 set -u
@@ -29,7 +29,8 @@ BEGIN { quotation = "[\"\047]" }
         line = substr(line, 1, at - 1) sprintf("%" 8 - (at - 1) % 8 "s", "") substr(line, at + 1)
     if (length(line) <= 100)
         next
-    if (FILENAME ~ /\.bats$|^tests\/compare\.bash$|^bench\/.*\.sh$/ && line !~ /^ *#/ && line ~ quotation)
+    if (FILENAME ~ /\.bats$|^tests\/compare\.bash$|^bench\/.*\.sh$/ &&
+        line !~ /^ *#/ && line ~ quotation)
         next
     # Where the last word begins that has a column within the first 100.
     for (begin = 100; begin > 0 && substr(line, begin, 1) != " "; begin--)
