@@ -1,20 +1,22 @@
 #!/bin/sh
-# archive.sh - leaves global, of the names in an archive, only those that a version script lists
+# archive.sh - makes all names in an archive local, except those that a version script lists
 #
 #   archive.sh ARCHIVE MAP [COMMAND...]
 #
-# Files of the library use each other's names.  So in an archive these names are as global as the library's
-# functions, and a program that has a function of such a name cannot be linked with it.  The archive's objects
-# are linked to one, and in that, the names that MAP does not list are made local.  LD, OBJCOPY, AR and RANLIB,
-# from the environment, are the host's tools, with options if there are some.
+# The library's files call each other, so their functions are global names in the archive, as the
+# library's interface is.  A program with a function of the same name could not be linked with it.
+# This script links the archive's objects into one, and makes the names local that MAP does not
+# list.  LD, OBJCOPY, AR and RANLIB, from the environment, are the host's tools, with any options.
 #
-# COMMAND, if given, is libtool's, and is run first, to make .libs/NAME.a and NAME.la.  With --disable-static,
-# it makes no archive; and if OBJCOPY is empty, the archive stays as it is.
+# COMMAND is libtool's; it runs first and makes .libs/NAME.a and NAME.la.  With --disable-static
+# there is no archive, and the script does nothing.  An empty OBJCOPY leaves the archive as it is.
 #
-# C++'s inline functions stand in groups, and of all groups with one name a linker keeps the first.  Local
-# names in a group that it drops would be missing, hence --force-group-allocation, which makes ordinary
-# sections of them.  Names that C++ has once in a process (GNU's unique symbols) cannot be made local, but
-# weak ones can, so C++'s names become these first.  What -flto adds beside the code has the names as they were, and is left out.
+# C++'s inline functions are in section groups.  Of several groups with one name, a linker keeps the
+# first.  Local names in a dropped group would be missing, so --force-group-allocation makes
+# ordinary sections of the groups.  objcopy cannot make GNU's unique symbols local, which C++ uses
+# for objects that exist once in a process.  It can make weak symbols local, so C++'s names become
+# weak first.
+# -flto adds sections with the names as they were; objcopy removes these.
 set -eu
 
 archive=$1
@@ -29,11 +31,11 @@ names=$archive.names
 object=${archive%.a}.all.o
 library=$(dirname "$archive")/../$(basename "$archive" .a).la
 status=1
-# After an error, make has to begin again.
+# After an error, removes both files, so that make starts again.
 trap 'rm -f "$names" "$object"; [ $status -eq 0 ] || rm -f "$archive" "$library"; exit $status' EXIT
 
 sed -n '/global:/,/local:/s/^ *\([A-Za-z_0-9]*\);$/\1/p' "$map" >"$names"
-# The tools' variables are words.
+# The shell has to split the tools' variables into words.
 # shellcheck disable=SC2086
 {
     $LD -r --force-group-allocation -o "$object" --whole-archive "$archive"

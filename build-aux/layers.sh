@@ -1,19 +1,18 @@
 #!/bin/sh
-# layers.sh - what the folders of the sources may use, and whether they keep to it
+# layers.sh - checks that each folder of the sources uses only the folders that it may use
 #
-#   build-aux/layers.sh [DIR]     checks the sources in DIR, by default the tree that this script is in
-#   build-aux/layers.sh --list    prints the list, a line for each folder: its name, and what it may use
+#   build-aux/layers.sh [DIR]     checks the sources in DIR, by default this script's tree
+#   build-aux/layers.sh --list    prints a line for each folder: its name, and what it may use
 #
-# Fails, and names file and line, where
+# Fails, and prints file and line, if
 #
-# - a file includes one of a folder that its own folder may not use;
-# - files of a folder include each other in a circle, where foo.c, foo.h and foo.cu count as one;
-# - a file reads or writes what is inside a member of struct pipeline, or of struct expansion, that another
-#   file owns;
-# - a file that is neither in src/ nor in mpi/ calls what is a command's alone: to print, to read or change the environment, to
-#   set signals, to end the process.
+# - a file includes a header of a folder that its own folder may not use;
+# - files of a folder include each other in a circle; foo.c, foo.h and foo.cu count as one file;
+# - a file looks into a member of struct pipeline or struct expansion that another file owns;
+# - a file outside src/ and mpi/ prints, reads or changes the environment, sets signals, or ends the
+#   process: only commands may do this.
 #
-# Tests and benchmarks may use everything, and are not looked at.
+# Tests and benchmarks may use everything, so the script leaves them out.
 set -u
 
 # docs/architecture.md has the same list (tests/layers.bats compares them).
@@ -33,9 +32,8 @@ lib include base lzss huffman inflate compat gpu papers pipeline
 src base lzss huffman inflate compat gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
-# Members of struct pipeline and of struct expansion (in variables called p, pipeline or e), and the file
-# that alone may look into each.  (Others are pointers to
-# structs that only their file defines.)
+# Members of struct pipeline and struct expansion (variables p, pipeline or e), and the only file
+# that may look into each.  (Other members are pointers to structs that only their file defines.)
 owners='measures pipeline/crew/measures
 slots pipeline/crew/slots
 crew pipeline/crew/workers
@@ -44,7 +42,7 @@ regions pipeline/expand/regions
 in_order pipeline/expand/in_order
 pushing pipeline/expand/pushing'
 
-# Calls that are the command's alone; stdout and stderr are not even to be mentioned.
+# Functions that only commands may call.  stdout and stderr are forbidden in any use.
 commands_own='getenv secure_getenv setenv unsetenv putenv exit _exit _Exit quick_exit atexit abort
     perror printf vprintf puts putchar signal sigaction raise kill stdout stderr'
 
@@ -54,7 +52,7 @@ if [ "${1-}" = --list ]; then
 fi
 cd "${1-$(dirname "$0")/..}" || exit 2
 
-# What there is of the folders.
+# The folders that exist.
 folders=
 for folder in $(echo "$layers" | cut -d ' ' -f 1 | grep -v /); do
     [ ! -d "$folder" ] || folders="$folders $folder"
@@ -64,15 +62,15 @@ if [ -z "$folders" ]; then
     exit 2
 fi
 
-# A variable of awk is best on one line.
+# On one line each, for awk's -v.
 list=$(echo "$layers" | tr '\n' ';')
 own=$(echo "$commands_own" | tr '\n' ' ')
 owner_list=$(echo "$owners" | tr '\n' ';')
 
-# shellcheck disable=SC2016,SC2086 # the program is awk's, and the folders are words
+# shellcheck disable=SC2016,SC2086 # the program is awk's; the shell splits the folders into words
 find $folders -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort |
     xargs awk -v layers="$list" -v own="$own" -v owners="$owner_list" '
-# The folder of a path: the innermost that the list has, or else the outermost.
+# The folder of a path: the innermost folder that is in the list, or else the outermost.
 function folder_of(path,    folder)
 {
     folder = path
@@ -83,7 +81,7 @@ function folder_of(path,    folder)
     return path
 }
 
-# A path without what follows the last dot.
+# A path without its suffix.
 function module_of(path)
 {
     sub(/\.[a-z]*$/, "", path)
@@ -143,7 +141,7 @@ FNR == 1 {
 }
 
 {
-    # Without comments and strings.
+    # `code` becomes the line without comments and strings.
     code = ""
     rest = $0
     while (rest != "") {
@@ -182,7 +180,7 @@ folder ~ /^pipeline/ {
 }
 
 folder != "src" && folder != "mpi" {
-    # Words, but for members, and of calls those with a parenthesis behind them.
+    # Looks at words that are no members.  A call is a word before a parenthesis.
     before = ""
     while (match(code, /[A-Za-z_][A-Za-z_0-9]*/) > 0) {
         word = substr(code, RSTART, RLENGTH)
@@ -196,7 +194,7 @@ folder != "src" && folder != "mpi" {
     }
 }
 
-# Goes down from a module; `path` is how it was come to.
+# Visits the modules that a module uses; `path` is the way from the first module to it.
 function visit(module, path,    next_ones, n, i, at, circle)
 {
     state[module] = "open"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# links.sh - other names for what was installed, as symbolic links
+# links.sh - installs or removes symbolic links: other names for an installed file
 #
 #   links.sh install TARGET DIR NAME...     makes DIR/NAME a link to TARGET, for every NAME
 #   links.sh uninstall TARGET DIR NAME...   removes those links
 #
-# TARGET and DIR are absolute, and where things are going to be; DESTDIR, from the environment, is in
-# front of them while they are installed.  DIR may hold names that are not ours, another gzip above
-# all, so nothing but a link to a file of TARGET's name is ever replaced or removed.
+# TARGET and DIR are the final absolute paths.  During installation, both lie below DESTDIR, from
+# the environment.  DIR may hold files of others, such as another gzip, so the script replaces and
+# removes only links to a file with TARGET's name.
 set -eu
 
 action=$1
@@ -15,9 +15,9 @@ dir=$(printf '%s/\n' "$3" | tr -s /)
 dir=${dir%/}
 shift 3
 
-# What the links say: a path from DIR to TARGET, which stays right when both are moved.  If they share
-# no part of their paths, one of them may be on other ground (/opt is often a link), so the link says
-# all of it, as Debian's policy has it too.
+# link_text prints the text of the links: the path from DIR to TARGET, which stays right if both
+# move.  If their first directories differ, one may be a link (/opt often is), so the text is the
+# absolute path.  Debian's policy demands the same.
 link_text() {
     from=$dir
     up=
@@ -40,7 +40,7 @@ link_text() {
     echo "$up${target#"$from"/}"
 }
 
-# ours FILE: it is a link to a file of TARGET's name.
+# ours FILE succeeds if FILE is a link to a file with TARGET's name.
 ours() {
     [ -L "$1" ] || return 1
     to=$(readlink "$1")

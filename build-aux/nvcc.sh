@@ -1,10 +1,10 @@
 #!/bin/sh
-# nvcc.sh - nvcc as libtool calls a compiler
+# nvcc.sh - runs nvcc with a compiler's arguments from libtool
 #
 #   build-aux/nvcc.sh 'NVCC OPTION...' ARGUMENT...
 #
-# What libtool adds to the arguments for position-independent code is for the host's compiler.  It
-# takes away any -Xcompiler, but for those within the first argument.
+# libtool's options for position-independent code are for the host's compiler, so this script puts
+# -Xcompiler before them.  libtool removes each -Xcompiler outside the first argument.
 set -eu
 
 compile=$1
@@ -16,6 +16,6 @@ for argument; do
     *) set -- "$@" "$argument" ;;
     esac
 done
-# The first argument is words.
+# The shell has to split the first argument into words.
 # shellcheck disable=SC2086
 exec $compile "$@"

@@ -3,8 +3,8 @@
 #
 #   build-aux/version.sh [DIR]    checks the tree in DIR, by default the tree that this script is in
 #
-# configure.ac is authoritative.  For each file that disagrees, prints a line and fails.  To release a
-# version, see docs/releasing.md.
+# configure.ac is authoritative.  For each file that disagrees, prints a line and fails.  To release
+# a version, see docs/releasing.md.
 set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2
@@ -35,9 +35,11 @@ macro() {
 same include/gzlzss.h GZLZSS_VERSION_STRING "$(macro STRING)" "$version"
 same include/gzlzss.h GZLZSS_VERSION_MAJOR.MINOR.PATCH \
     "$(macro MAJOR).$(macro MINOR).$(macro PATCH)" "$version"
-same NEWS.md 'the first version' "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' NEWS.md | head -n 1)" "$version"
+same NEWS.md 'the first version' \
+    "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' NEWS.md | head -n 1)" "$version"
 for page in man/*.[13]; do
-    same "$page" 'the version in .Os' "$(sed -n 's/^\.Os "gzlzss \([0-9.]*\)"$/\1/p' "$page")" "$version"
+    same "$page" 'the version in .Os' \
+        "$(sed -n 's/^\.Os "gzlzss \([0-9.]*\)"$/\1/p' "$page")" "$version"
 done
 # The tarball has no debian/.
 if [ -f debian/changelog ]; then

@@ -30,7 +30,7 @@
 static void fill_symbols(struct huff_encoder *e)
 {
     for (unsigned symbol = DEFLATE_FIRST_LENGTH; symbol < DEFLATE_LITLEN_SYMBOLS; symbol++)
-        memset(e->length_symbols + deflate_least_length(symbol) - LZ_MIN_MATCH,
+        memset(e->length_symbols + (deflate_least_length(symbol) - LZ_MIN_MATCH),
                (int)(symbol - DEFLATE_FIRST_LENGTH),
                (size_t)1 << deflate_length_extra_bits(symbol));
     for (unsigned symbol = 0; symbol < DEFLATE_DISTANCE_SYMBOLS; symbol++) {

@@ -1,11 +1,13 @@
 /*
- * interval.h - an interval of a .gz, from one mark to another, decoded without what is before it
+ * interval.h - an interval of a .gz, from one mark to another, decoded by itself
  *
- * Where a segment ends there may be a mark (inflate/find.h), and what follows does not refer to what
- * is before it.  Nine bytes may be a mark by accident, or somebody's intent: so an interval counts only
- * if decoding what is before it has come to exactly its start.  What is more, it counts only if it
- * is made as gzlzss makes files, pigz -i, or cat of several: members, with headers as anybody writes
- * them, that are right, and nothing else.  All else is INTERVAL_ODD, and is for gunzip's own code.
+ * A segment of gzlzss or `pigz -i` ends with a mark (inflate/find.h), and the data behind a mark
+ * refers to nothing before it.  Nine bytes can look like a mark by chance, or on purpose.  So an
+ * interval counts only if decoding the data before it has come to exactly its start.
+ *
+ * The data must also be what gzlzss, `pigz -i`, or cat of several such files writes: good members
+ * with plain headers, and nothing else.  Anything else is INTERVAL_ODD: gunzip's own code
+ * decompresses it and has the verdict.
  */
 #ifndef GZLZSS_MPI_INTERVAL_H
 #define GZLZSS_MPI_INTERVAL_H
@@ -16,46 +18,55 @@
 
 enum interval_result {
     INTERVAL_GOOD,
-    INTERVAL_NONE, /* no mark lies in that part of the input: the interval before goes on through it */
-    INTERVAL_ODD, /* it is damaged, or not one to be decoded so */
+    /* No mark lies in that part of the input: the interval before goes on through it. */
+    INTERVAL_NONE,
+    /* The data is damaged, or not the plain kind described above. */
+    INTERVAL_ODD,
     INTERVAL_READ_ERROR,
     INTERVAL_WRITE_ERROR,
     INTERVAL_NO_MEMORY,
 };
 
 struct interval {
-    /* For the caller to set.  The interval begins at the first mark's end from byte `from` on that lies
-     * before `to`, and ends at the first from `to` on, or with the file. */
+    /* The caller sets these. */
     int fd;
-    uint64_t size; /* of the file */
+    uint64_t size; /* bytes of the file */
+    /* The interval begins behind the first mark that ends in bytes [from, to) of the file.  It ends
+     * behind the first mark that ends at `to` or later, or at the end of the file. */
     uint64_t from, to;
-    bool begins_at_from; /* a block begins at `from`, mark or not, */
-    bool was_decoded;    /* or at `start`, as it is set already */
-    /* Takes the output, a part at a time.  False, with errno set, if that fails. */
+    /* The interval begins at `from`, where a block starts, with or without a mark. */
+    bool begins_at_from;
+    /* The interval was decoded before, and `start` is set: it begins there. */
+    bool was_decoded;
+    /* Takes the output, a part at a time.  Returns false, with errno set, if that fails. */
     bool (*take)(void *ctx, const uint8_t *bytes, size_t len);
     void *ctx;
 
-    /* What came of it. */
-    int error;           /* an errno, after an error in reading or writing */
-    uint64_t start, end; /* bytes of the input */
+    /* interval_decode sets these. */
+    int error;           /* errno, after an error in reading or writing */
+    uint64_t start, end; /* bytes of the file: where the interval begins and ends */
     uint64_t out;        /* bytes of output */
     uint64_t ends;       /* members that end in the interval */
-    /* The member that the interval begins in the middle of: of its data up to its end or the interval's;
-     * and what its trailer says, if it ends here. */
-    uint32_t head_crc, stored_crc;
+    /* The member in which the interval begins: CRC-32 and bytes of its data in the interval. */
+    uint32_t head_crc;
     uint64_t head_len;
-    uint32_t stored_len;
-    /* The member that goes on behind the interval, if that is another. */
+    /* If that member ends in the interval: the CRC-32 and the length in its trailer. */
+    uint32_t stored_crc, stored_len;
+    /* The member that goes on behind the interval, if it is not the first one: CRC-32 and bytes of
+     * its data in the interval. */
     uint32_t tail_crc;
     uint64_t tail_len;
-    uint64_t last_len; /* bytes of the last member that ends here, if it is not the first */
+    /* Bytes of the last member that ends in the interval, if it is not the first one. */
+    uint64_t last_len;
 };
 
-/* What a thread needs for it, about 0.7 MB; NULL if memory is short. */
+/* A thread's memory for decoding, about 0.7 MB. interval_tools_new returns NULL if memory is short;
+ * t may be NULL for interval_tools_free. */
 struct interval_tools;
 struct interval_tools *interval_tools_new(void);
-void interval_tools_free(struct interval_tools *t); /* t may be NULL */
+void interval_tools_free(struct interval_tools *t);
 
+/* Decodes the interval, and sets the fields above. */
 enum interval_result interval_decode(struct interval_tools *t, struct interval *p);
 
 /* Whether there is a mark in bytes [from, to) of the file. */

@@ -244,6 +244,9 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     struct lzss_scratch *s = (struct lzss_scratch *)v.scratch + blockIdx.x / TILES;
     /* If there is no history, no search reads the links of the chunk before. */
     const struct lzss_scratch *before = c.history > 0 ? s - 1 : s;
+    /* Plain pointers: sums below may leave these arrays, but no access does. */
+    const uint16_t *const links_before = before->links;
+    uint32_t *const found = s->found;
     const uint32_t begin = c.history + blockIdx.x % TILES * TILE;
     const uint32_t until = min(begin + TILE, c.end);
     /* `origin` is the start of the window of the tile's first position. */
@@ -256,20 +259,20 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
         const uint32_t old = origin < c.history ? c.history - origin : 0;
 
         copy_to_shared(shared, c.data + origin / 4, until - origin + tile_behind(k));
-        copy_to_shared(links, before->links + origin, old * sizeof(*links));
+        copy_to_shared(links, links_before + origin, old * sizeof(*links));
         copy_to_shared(links + old, s->links + (origin + old - c.history),
                        (until - origin - old) * sizeof(*links));
         if (threadIdx.x == 0)
             next = reach;
         __syncthreads();
         search_tile(shared_words{(const uint32_t *)shared}, shared_links{links}, c, &next,
-                    until - origin, c.end - origin, s->found + (int32_t)(origin - c.history), k);
+                    until - origin, c.end - origin, found + (int32_t)(origin - c.history), k);
     } else {
         if (threadIdx.x == 0)
             next = begin;
         __syncthreads();
         search_tile(c.data, gpu_links{s->links, before->links}, c, &next, until, c.end,
-                    s->found - c.history, k);
+                    found - c.history, k);
     }
 }
 

@@ -46,6 +46,11 @@ mpi_ends_with() {
     [ "$status" -eq "$expected" ] || fail "exit status $status, not $expected: $*" "$(cat all)"
 }
 
+# Whether the MPI is MPICH, whose ranks keep a processor busy while they wait.
+is_mpich() {
+    ldd "$MPI" | grep -q libmpich
+}
+
 # lacks PATTERN FILE: no line of the file matches.
 lacks() {
     if grep -E "$1" "$2"; then
@@ -86,6 +91,8 @@ make_inputs() {
             "$GZLZSS" -b 32 "-$level" -c "$f" >"want-$f"
         done
         for ranks in 1 2 3 4 8; do
+            # With more ranks than processors, MPICH takes seconds a run: one level is enough.
+            ! is_mpich || [ "$ranks" -le "$(nproc)" ] || [ "$level" -eq 6 ] || continue
             mpi_ends_with 0 "$ranks" -p2 -b 32 "-$level" -k x.*
             [ ! -s stderr ] || fail "$(cat stderr)"
             for f in x.*[0-9]; do

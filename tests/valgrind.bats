@@ -31,8 +31,13 @@ checked() {
 }
 
 @test "several threads, pieces, a pipe, and files side by side" {
-    "$GEN" mixed 700001 >large
-    for options in -0 '-0 --rsyncable' '-1 -b 64' -6 '-6 --rsyncable' '-12 -b 200'; do
+    local level options=('' --rsyncable '-0 --rsyncable')
+    # Every match finder in several segments, and one segment by several threads.
+    for level in $(level_of_each_finder); do
+        options+=("-$level -b 100")
+    done
+    "$GEN" mixed 300001 >large
+    for options in "${options[@]}"; do
         # shellcheck disable=SC2086 # The command's words.
         checked --backend=cpu -p3 $options -c large >z
         "$GZLZSS" -dc <z | cmp - large

@@ -1,7 +1,7 @@
 # GZ_CHECK_CFLAG(FLAG)
 # --------------------
-# Appends FLAG to GZ_CFLAGS if the C compiler takes it without a word.  -Werror is on for the test,
-# because clang accepts options it does not know with only a warning.
+# Appends FLAG to GZ_CFLAGS if the C compiler accepts it without a warning.  The test has -Werror,
+# because clang only warns of unknown options.
 AC_DEFUN([GZ_CHECK_CFLAG],
 [AS_VAR_PUSHDEF([gz_var], [gz_cv_cflag_$1])dnl
 AC_CACHE_CHECK([whether $CC accepts $1], [gz_var],

@@ -1,9 +1,9 @@
 # GZ_CUDA
 # -------
-# Looks for nvcc and decides whether the CUDA engine is built.
+# Looks for nvcc and decides whether to build the CUDA engine.
 #
-# Without --with-cuda a toolkit that is missing or does not work gives a CPU-only build and no
-# warning; with --with-cuda it is an error.  Sets and substitutes
+# If the toolkit is missing or does not work, --with-cuda makes this an error; without the option,
+# the build is for the CPU only, and there is no warning.  Sets and substitutes
 #
 #   NVCC, NVCCFLAGS   the compiler, and the user's flags (default -O3)
 #   CUDA_GENCODE      the -gencode options for CUDA_ARCHS
@@ -60,9 +60,8 @@ gz_cuda_version=`"$NVCC" --version 2>&AS_MESSAGE_LOG_FD | sed -n 's/^.*release \
 AC_MSG_RESULT([$gz_cuda_version])
 ])
 
-# CUDA_GENCODE from CUDA_ARCHS or, where the user gave none, from what nvcc knows.  Names with a
-# letter behind the number (sm_90a) are variants that run on no other GPU, so the default leaves
-# them out; the plain ones cover the same GPUs.
+# Makes CUDA_GENCODE from CUDA_ARCHS.  If the user gave none, it takes the architectures that nvcc
+# knows, without names such as sm_90a: such code runs on one kind of GPU only, and sm_90 covers it.
 m4_define([_GZ_CUDA_ARCHS],
 [AC_MSG_CHECKING([the GPU architectures to compile for])
 gz_cuda_known=`"$NVCC" --list-gpu-code 2>&AS_MESSAGE_LOG_FD | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | sort -n`
@@ -91,13 +90,13 @@ AS_IF([test -z "$gz_cuda_sass"],
    AC_MSG_RESULT([$gz_cuda_sass, and PTX of $gz_cuda_ptx])])
 ])
 
-# CUDA_LIBS, by compiling a kernel with nvcc and linking it with the C compiler, as the Makefile
-# does.  The toolkit's own library directories are those nvcc would pass to the linker itself;
-# where it does not say, the places where toolkits keep them are tried.
+# Finds CUDA_LIBS by compiling a kernel with nvcc and linking it with the C compiler, as the
+# Makefile does.  nvcc names the toolkit's library directories; this macro also tries the usual
+# places.
 #
-# The C++ library is linked only if the compiled code asks for it, and then its static form where
-# there is one (with libgcc's unwinder, which it asks for): loading the shared ones would cost each
-# run about a millisecond, more than it takes to compress a small file.
+# It links the static C++ library if possible, which adds only what the compiled code uses, and with
+# it libgcc's unwinder.  Loading the shared libraries would cost each run about a millisecond, more
+# than compressing a small file takes.
 m4_define([_GZ_CUDA_LIBS],
 [AC_MSG_CHECKING([how to link CUDA objects with $CC])
 gz_cuda_top=`AS_DIRNAME(["$NVCC"])`/..

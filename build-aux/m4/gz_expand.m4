@@ -1,7 +1,7 @@
 # GZ_EXPAND(VARIABLE)
 # -------------------
-# Sets gz_expanded to the directory in VARIABLE without names of other directories, as in
-# ${datadir}/zsh: it is for people, as make lets them be changed.
+# Sets gz_expanded to the directory in VARIABLE, with variables such as ${datadir} replaced.  Use it
+# in messages only: make may still change these variables.
 AC_DEFUN([GZ_EXPAND],
 [gz_expanded=`
   case $prefix in NONE) prefix=$ac_default_prefix ;; esac

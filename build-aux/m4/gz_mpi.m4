@@ -1,16 +1,18 @@
 # GZ_MPI
 # ------
-# Looks for MPI if --with-mpi asks for it, and decides whether gzlzss-mpi is built.
+# With --with-mpi, looks for MPI and decides whether to build gzlzss-mpi.
 #
-# The compiler is the one for everything else: of MPI's own, which only adds options to that, the
-# options are taken.  Open MPI's and MPICH's both print them with -show.  Sets and substitutes
+# MPI's compiler is a script that adds options to a compiler.  With -show, Open MPI's and MPICH's
+# print these.  This macro takes the options and keeps the C compiler of the other files.  Sets and
+# substitutes
 #
 #   MPICC              MPI's compiler
-#   MPIRUN             what starts programs of this MPI, for the tests
-#   MPI_CPPFLAGS       where its headers are
-#   MPI_LIBS           what to link
+#   MPIRUN             the program that starts ranks, for the tests
+#   MPI_CPPFLAGS       the options for MPI's headers
+#   MPI_LIBS           the options for MPI's libraries
 #
-# and for the summary gz_mpi (yes or no) and gz_mpi_text.  Defines the Automake conditional HAVE_MPI.
+# and for the summary gz_mpi (yes or no) and gz_mpi_text.  Defines the Automake conditional
+# HAVE_MPI.
 AC_DEFUN([GZ_MPI],
 [AC_ARG_WITH([mpi],
   [AS_HELP_STRING([--with-mpi@<:@=MPICC@:>@],
@@ -46,7 +48,7 @@ AS_IF([test "$with_mpi" != no],
    AC_MSG_RESULT([$gz_mpi])
    AS_IF([test "$gz_mpi" = no],
      [AC_MSG_ERROR([--with-mpi was given, and a program of MPI 3 cannot be linked with what $MPICC -show prints (config.log says why)])])
-   # Beside mpicc stands its mpirun, also where their names end in that of the MPI.
+   # mpicc's directory has its mpirun.  A suffix of mpicc, as in mpicc.mpich, is also mpirun's.
    gz_mpirun=`AS_ECHO(["$MPICC"]) | sed 's,mpicc\([[^/]]*\)$,mpirun\1,'`
    AS_IF([test -x "$gz_mpirun" && test "$gz_mpirun" != "$MPICC"], [MPIRUN=$gz_mpirun])
    gz_mpi_text="yes ($MPICC)"])

@@ -1,8 +1,8 @@
 # GZ_PATHS
 # --------
-# Ends at once, and says why, if a path has a character that the scripts of Automake and libtool do not
-# quote.  Automake tests two of these paths as well, with fewer words, hence this stands before
-# AM_INIT_AUTOMAKE.  Directories that make is given later are tested by can-install in Makefile.am.
+# Ends configure with an error if a path has a character that the scripts of Automake and libtool do
+# not quote.  Call it before AM_INIT_AUTOMAKE, which also tests two of these paths, but says less.
+# can-install in Makefile.am tests directories that the user gives to make.
 AC_DEFUN([GZ_PATHS],
 [AC_MSG_CHECKING([whether Automake and libtool can work with all paths])
 gz_lf='
@@ -19,7 +19,7 @@ Choose another path, for the sources, for the directory to build in, or to insta
   esac
 }
 gz_path_fits "$srcdir" "the path of the sources, $srcdir,"
-# If the path to the sources is relative, this one may have blanks.
+# With a relative path to the sources, blanks are allowed in this one.
 gz_path_fits "`pwd | tr -d ' \t'`" "the path of this directory, `pwd`,"
 for gz_dir in "$prefix" "$exec_prefix" "$bindir" "$libdir"; do
   gz_path_fits "`AS_ECHO(["$gz_dir"]) | sed 's/^[[@S|@]]{[[a-z_]]*}//'`" "the path to install in, $gz_dir,"

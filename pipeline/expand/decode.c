@@ -402,8 +402,8 @@ static enum decode_end decode_task(struct decoder *d)
     }
 }
 
-/* Whether that is where the task has paused, so that the decoder and the view can go on: the task may
- * be another at the same address, and another thread may have decoded it meanwhile. */
+/* Whether that is where the task has paused, so that the decoder and the view can go on: the task
+ * may be another at the same address, and another thread may have decoded it meanwhile. */
 static bool is_paused_at(const struct paused *paused, const struct decode_task *task)
 {
     return task->count > 0 && paused->task == task && paused->bit == task->at;

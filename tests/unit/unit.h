@@ -31,7 +31,13 @@
  * rounds in a new way. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_SANITIZED true
-#else
+#elif defined(__has_feature)
+/* clang, which has no such macros. */
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNIT_SANITIZED true
+#endif
+#endif
+#ifndef UNIT_SANITIZED
 #define UNIT_SANITIZED false
 #endif
 
