@@ -260,7 +260,7 @@ cpu  big\$"
 }
 
 @test "messages are what they are without it" {
-    many 60 60000
+    many 60 200000
     touch many/30.gz
     for options in '-vk -12 -p2' '-vk -12 -p1' '-k -12 -p2'; do
         # shellcheck disable=SC2086 # The command's words.
