@@ -68,9 +68,10 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
  * allocated `out` in a context of its own, where kernels cannot write to it, all is left to the
  * CPU.  goes_on may be NULL.
  *
- * After GPU_INFLATE_DONE, all output is there and was compared with the trailers, and nothing behind
- * it was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there; otherwise
- * it is 0, and there is a reason in error.  Whatever is returned, the device has ended its work on `in` and `out`.
+ * After GPU_INFLATE_DONE, all output is there and was compared with the trailers, and nothing
+ * behind it was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there;
+ * otherwise it is 0, and there is a reason in error.  Whatever is returned, the device has ended
+ * its work on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
