@@ -6,7 +6,7 @@
 # The library's files call each other, so their functions are global names in the archive, as the
 # library's interface is.  A program with a function of the same name could not be linked with it.
 # This script links the archive's objects into one, and makes the names local that MAP does not
-# list.  LD, OBJCOPY, AR and RANLIB, from the environment, are the host's tools, with any options.
+# list.  LD, NM, OBJCOPY, AR and RANLIB, from the environment, are the host's tools, with any options.
 #
 # COMMAND is libtool's; it runs first and makes .libs/NAME.a and NAME.la.  With --disable-static
 # there is no archive, and the script does nothing.  An empty OBJCOPY leaves the archive as it is.
@@ -15,7 +15,8 @@
 # first.  Local names in a dropped group would be missing, so --force-group-allocation makes
 # ordinary sections of the groups.  objcopy cannot make GNU's unique symbols local, which C++ uses
 # for objects that exist once in a process.  It can make weak symbols local, so C++'s names become
-# weak first.
+# weak first.  Only those that are defined here do: a weak name that is not defined anywhere in a
+# program is address 0, where a strong one would be an error of the linker.
 # -flto adds sections with the names as they were; objcopy removes these.
 set -eu
 
@@ -32,14 +33,15 @@ object=${archive%.a}.all.o
 library=$(dirname "$archive")/../$(basename "$archive" .a).la
 status=1
 # After an error, removes both files, so that make starts again.
-trap 'rm -f "$names" "$object"; [ $status -eq 0 ] || rm -f "$archive" "$library"; exit $status' EXIT
+trap 'rm -f "$names" "$names.cpp" "$object"; [ $status -eq 0 ] || rm -f "$archive" "$library"; exit $status' EXIT
 
 sed -n '/global:/,/local:/s/^ *\([A-Za-z_0-9]*\);$/\1/p' "$map" >"$names"
 # The shell has to split the tools' variables into words.
 # shellcheck disable=SC2086
 {
     $LD -r --force-group-allocation -o "$object" --whole-archive "$archive"
-    $OBJCOPY -w --weaken-symbol='_Z*' "$object"
+    $NM -g --defined-only "$object" | sed -n 's/^.* \(_Z[^ ]*\)$/\1/p' >"$names.cpp"
+    $OBJCOPY --weaken-symbols="$names.cpp" "$object"
     $OBJCOPY --keep-global-symbols="$names" -R '.gnu.lto_*' -R '.gnu.debuglto_*' "$object"
     rm -f "$archive"
     $AR cr "$archive" "$object"

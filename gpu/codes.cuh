@@ -187,6 +187,8 @@ static __device__ void make_tables(const gpu_compressed &in, uint32_t header, ta
 {
     const bool is_dynamic = (gpu_bits_at(in.words, header) >> 1 & 3) == DYNAMIC;
 
+    /* All have read what the block before has left here. */
+    sync();
     if (is_dynamic && lane == 0) {
         gpu_reader r;
         gpu_header h;

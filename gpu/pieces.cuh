@@ -3,13 +3,14 @@
  *
  * A batch of compressed bytes passes through these steps (inflate.cu queues them):
  *
- *     find find.cu: candidates, the places where a block may start count count.cu: a warp decodes
- *     from each candidate to the next place where a block starts.
- *               It notes the blocks on the way, how much output they make, and a map of each.
- *     chain inflate.cu, on the host: the true candidates are those to which the ends lead from the
- *               first.  Their blocks are cut into pieces.
- *     decode symbols.cu: a team of threads makes symbols of each piece.  A symbol is a byte, or the
- *               name of a byte of the window before the piece, which is not known yet.
+ *     find      find.cu: candidates, the places where a block may start
+ *     count     count.cu: a warp decodes from each candidate to the next place where a block
+ *               starts.  It notes the blocks on the way, how much output they make, and a map of
+ *               each.
+ *     chain     inflate.cu, on the host: the true candidates are those to which the ends lead from
+ *               the first.  Their blocks are cut into pieces.
+ *     decode    symbols.cu: a team of threads makes symbols of each piece.  A symbol is a byte, or
+ *               the name of a byte of the window before the piece, which is not known yet.
  *     windows   resolve.cu: the windows between pieces, by a scan
  *     resolve   resolve.cu: symbols become bytes
  *     sum up    crc.cu: the CRC-32 of parts of the output

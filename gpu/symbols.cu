@@ -124,19 +124,18 @@ static __device__ void put_long_matches(team &m, const uint16_t *out, uint32_t m
     }
 }
 
-/* Follows the names of the window to symbols that are none, and copies these to out[0..count). */
-static __device__ void follow_names(uint16_t *window, uint16_t *out, uint32_t count)
+/* Follows the names of the window to symbols that are none, and puts these into out[0..count).  The
+ * window stays as it is, so that threads do not wait for each other. */
+static __device__ void follow_names(const uint16_t *window, uint16_t *out, uint32_t count)
 {
     for (uint32_t i = threadIdx.x; i < count; i += TEAM) {
         uint32_t symbol = window[i];
 
-        /* Other threads may have replaced a name on the way by what it leads to, which is as good.
-         * Names lead back: one that does not would mean a map of other data. */
+        /* Names lead back: one that does not would mean a map of other data. */
         for (uint32_t at = i; symbol >= NAME && symbol < GPU_UNKNOWN && symbol - NAME < at;) {
             at = symbol - NAME;
-            symbol = ((volatile uint16_t *)window)[at];
+            symbol = window[at];
         }
-        window[i] = (uint16_t)symbol;
         out[i] = (uint16_t)symbol;
     }
 }

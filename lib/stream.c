@@ -209,6 +209,12 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
     return compress_judge(&s->operation, &s->job);
 }
 
+/* The first byte that is not used.  An empty input may be NULL, to which C allows no sum. */
+static const uint8_t *unused_input(const gzlzss_in *in)
+{
+    return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
+}
+
 static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                      gzlzss_directive directive)
 {
@@ -228,8 +234,7 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
             return s->job.status == PIPELINE_OK ? GZLZSS_STREAM_END : judge(s);
         if (!s->job.has_ended && (in->used < in->size || end) &&
             atomic_load(&s->waiting) <= WAITING_MAX) {
-            pushed = pipeline_push(p, &s->job, (const uint8_t *)in->bytes + in->used,
-                                   in->size - in->used, end);
+            pushed = pipeline_push(p, &s->job, unused_input(in), in->size - in->used, end);
             in->used += pushed;
         }
         if (in->used == in->size && !end)
@@ -458,8 +463,7 @@ static void close_expansion(struct gzlzss_stream *s)
 static void push_input(struct gzlzss_stream *s, gzlzss_in *in, bool ends)
 {
     pthread_mutex_unlock(&s->lock);
-    in->used += expansion_push(s->expansion, (const uint8_t *)in->bytes + in->used,
-                               in->size - in->used, ends);
+    in->used += expansion_push(s->expansion, unused_input(in), in->size - in->used, ends);
     pthread_mutex_lock(&s->lock);
     pthread_cond_signal(&s->can_go);
 }

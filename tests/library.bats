@@ -117,6 +117,9 @@ names() {
     # nm finds the library's functions here, so it would find other names, too.
     nm -g --defined-only "$build/.libs/libgzlzss.a" | grep -q ' T gzlzss_new$'
     ! names "$build/.libs/libgzlzss.a" || fail "these are global"
+    # A weak name that no object defines would be address 0 in a program.
+    nm "$build/.libs/libgzlzss.a" >all
+    ! grep ' w _Z' all || fail "these are weak, and defined nowhere"
     # A program may define the names in its objects.  Here, they are arrays, which could not be
     # called.
     local objects words
