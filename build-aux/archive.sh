@@ -6,7 +6,8 @@
 # The library's files call each other, so their functions are global names in the archive, as the
 # library's interface is.  A program with a function of the same name could not be linked with it.
 # This script links the archive's objects into one, and makes the names local that MAP does not
-# list.  LD, NM, OBJCOPY, AR and RANLIB, from the environment, are the host's tools, with any options.
+# list.  LD, NM, OBJCOPY, AR and RANLIB, from the environment, are the host's tools, with any
+# options.
 #
 # COMMAND is libtool's; it runs first and makes .libs/NAME.a and NAME.la.  With --disable-static
 # there is no archive, and the script does nothing.  An empty OBJCOPY leaves the archive as it is.
@@ -33,7 +34,12 @@ object=${archive%.a}.all.o
 library=$(dirname "$archive")/../$(basename "$archive" .a).la
 status=1
 # After an error, removes both files, so that make starts again.
-trap 'rm -f "$names" "$names.cpp" "$object"; [ $status -eq 0 ] || rm -f "$archive" "$library"; exit $status' EXIT
+clean_up() {
+    rm -f "$names" "$names.cpp" "$object"
+    [ $status -eq 0 ] || rm -f "$archive" "$library"
+    exit $status
+}
+trap clean_up EXIT
 
 sed -n '/global:/,/local:/s/^ *\([A-Za-z_0-9]*\);$/\1/p' "$map" >"$names"
 # The shell has to split the tools' variables into words.
