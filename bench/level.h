@@ -9,8 +9,8 @@
 
 #include "papers/papers.h"
 
-/* Returns the row for text: the number of a level from LZ_LEVEL_MIN on, or a method as --matcher
- * takes it. If text is neither, prints a message and ends the program. */
+/* Returns the row of parameters that `text` names: a level's number, LZ_LEVEL_MIN or more, or a
+ * method as --matcher takes it. If `text` is neither, prints a message and ends the program. */
 static inline struct lz_level level_of(const char *text)
 {
     struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);

@@ -11,8 +11,8 @@
  * any value; buf may be NULL if it is 0. */
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
 
-/* To be called before gz_crc32 is called for `bytes` bytes in all (UINT64_MAX if unknown): loads
- * ISA-L if it is worth it for these.  Without this, each call of gz_crc32 decides by its own bytes
+/* Call this before gz_crc32 is called for `bytes` bytes in all (UINT64_MAX if unknown): it loads
+ * ISA-L if that is worth it for that many bytes.  Without this, each call of gz_crc32 decides by its own bytes
  * alone. */
 void gz_crc32_prepare(uint64_t bytes);
 

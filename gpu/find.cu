@@ -69,7 +69,7 @@ static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, ui
     const uint32_t next = 8 * (byte + 4 + length);
     uint64_t header;
 
-    if ((gpu_byte_at(in.words, byte - 1) & 0xe0) != 0 || byte + 4 + length > in.bits / 8 - 8)
+    if ((gpu_byte_at(in.words, byte - 1) & 0xe0) != 0 || byte + 12 + length > in.bits / 8)
         return false;
     header = gpu_bits_at(in.words, next);
     switch (header >> 1 & 3) {

@@ -62,10 +62,10 @@ static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &b
         return lz_hash12(a, bytes.at(pos, g, 1), bytes.at(pos, g, 2));
 }
 
-/* Makes the links of a chunk by its positions' first BYTES bytes. Links reach at most `farthest`
- * bytes back. All TABLE_THREADS threads of a block call it; `table` is shared memory of
- * LINKS_SHARED bytes. For four and seven bytes, it makes only the links of positions with an even
- * hash (half 0) or an odd one (half 1). */
+/* Links each position of a chunk to the nearest earlier position whose first BYTES bytes have the
+ * same hash, at most `farthest` bytes back.  All TABLE_THREADS threads of a block call it; `table`
+ * is shared memory of LINKS_SHARED bytes.  For four and seven bytes, it makes only the links of
+ * positions with an even hash (half 0) or an odd one (half 1). */
 template <unsigned BYTES>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest,
                                   uint32_t half = 0)

@@ -140,8 +140,8 @@ struct gpu_range {
     uint32_t is_bad; /* a match reaches back before the start of its member */
 };
 
-/* Pieces that follow each other, and are decoded at a time.  They are dealt out to chunks, of
- * `chunk` pieces each; the windows before chunks are found by a scan. */
+/* Consecutive pieces that the device decodes in one go.  Each chunk has `chunk` of them.  A scan
+ * finds the window before each chunk. */
 struct gpu_group {
     const gpu_piece *pieces;
     uint32_t count;

@@ -98,8 +98,8 @@ static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, cons
         g.windows[first + GPU_WINDOW + i] = known_as(g.windows, names[first + i]);
 }
 
-/* Makes bytes of symbols[0..length).  Returns whether one of this thread's names a byte of the
- * window before byte `unknown`. */
+/* Turns symbols[0..length) into bytes.  Returns true if a symbol of this thread names one of the
+ * first `unknown` bytes of the window. */
 static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols, uint8_t *out,
                                   uint32_t length, uint32_t unknown)
 {

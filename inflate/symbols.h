@@ -45,8 +45,8 @@ void inf_symbols_begin(uint16_t *out);
  *
  *   - INF_BAD: the data is bad;
  *   - INF_CUT: the block does not end in this input;
- *   - INF_MORE: `room` may be too small.  It is large enough with 273 symbols more than the block
- *     has.
+ *   - INF_MORE: `room` may be too small.  Room for the block's symbols and 273 more is always
+ *     enough.
  */
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,
                                   uint64_t *place, uint16_t *out, size_t *n, size_t room);

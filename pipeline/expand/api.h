@@ -61,7 +61,8 @@ void pipeline_give_back(struct pipeline *p);
 /* --- A decompression --- */
 
 /* All of this is called without the lock, by the consumer except where it says otherwise.  The
- * consumer is a thread of the crew: in a job's `begin`, or the thread that made the pipeline. */
+ * consumer is the command's main thread, a worker in a job's `begin`, or in the library the calling
+ * thread or a stream's own. */
 
 struct pipeline_expansion_stats {
     uint64_t runs;  /* runs of blocks that were decoded ahead and accepted */

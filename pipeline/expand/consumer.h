@@ -9,8 +9,7 @@
 /* What the decoder of compat/ asks at each block. */
 struct gz_ahead consumer_ahead(struct expansion *e);
 
-/* Lets workers take part, once the input is known to be large enough to be worth starting them.
- * Without the lock. */
+/* Lets workers help, once the input is known to be large.  Called without the lock. */
 void consumer_consider_help(struct expansion *e);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * A task says where decoding begins, where it pauses, and which memory its output may fill.  An
  * engine decodes a batch of tasks and adds decoded runs to each.  An engine knows no lock, no list
- * and no consumer: it reads the input and writes to its tasks.  helpers.c makes the tasks, and
- * decides what happens to one that has paused.
+ * and no consumer: it reads the input and writes to its tasks.  regions.c makes the tasks, and
+ * decides whether one that has paused goes on; helpers.c hands them to the engine.
  *
  * decode.c is the CPU engine, which takes one task at a time.  An engine for GPUs takes many:
  * nothing else in this folder has to know which one it is.

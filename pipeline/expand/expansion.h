@@ -48,7 +48,8 @@
  *   ABANDONED  -> DECODED
  *   DECODED    -> FOUND      its buffer was given up: it can be decoded again
  *
- * A rest (of a region that was full) begins as FOUND, or as SEARCHING while it is cut.
+ * A rest (of a region that was full) begins as NEW; or, if its start is known, as SEARCHING while
+ * it is cut, and then FOUND.
  */
 enum region_state {
     REGION_NEW,

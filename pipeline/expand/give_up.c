@@ -37,8 +37,9 @@ static bool is_within(const uint8_t *p, const uint8_t *part, size_t len)
     return p >= part && p < part + len;
 }
 
-/* Gives back the pages of the region's buffer, but for runs in line.  Of the run that is being
- * written, rest[0..len) stays, and what `write` gets after that. */
+/* Gives the pages of the region's buffer back to the system, except those of runs in line.  Of the
+ * run that is being written, only the bytes that `write` has not written yet stay: rest[0..len),
+ * and the bytes of its later calls. */
 static void keep_runs(const struct expansion *e, struct region *r, const uint8_t *rest, size_t len)
 {
     struct decode_task *task = &r->task;

@@ -33,8 +33,8 @@ void region_end(struct expansion *e, struct expand_tools *t, struct region *r);
 
 /* --- For the consumer --- */
 
-/* The region that has a run which starts at that bit, or that will have one; then *run is the run,
- * or NULL.  NULL: there is none. */
+/* The region that has a run which starts at that bit, or that may yet have one; *run is that run,
+ * or NULL.  Returns NULL if there is no such region. */
 struct region *regions_at(struct expansion *e, uint64_t bit, struct decoded_run **run);
 
 /* The first bit behind `bit`, where the consumer is, at which something starts or may yet be found

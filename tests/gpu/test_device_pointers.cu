@@ -717,8 +717,8 @@ __global__ void copy_slowly(uint8_t *to, const uint8_t *from, size_t len)
         to[i] = from[i];
 }
 
-/* The call waits for the work queued on its stream, and work queued later finds the output.  This
- * is tried with streams of each kind, and with an input that has other bytes until just before. */
+/* The call waits for the work queued on its stream, and work queued later finds the output.  For
+ * each kind of stream, queued work writes the input's true bytes just before the call. */
 static void check_streams(void)
 {
     static const char *const names[] = {

@@ -50,9 +50,9 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
     return false;
 }
 
-/* Makes level 6's row that of the method in its n-th variant, from 0.  First come the usual
- * values.  Then one value is replaced: by the least, the greatest, any of a few, or a word.  Then
- * comes the list above.  False: there are no more variants. */
+/* Sets *level to level 6 with the method's variant number n.  Variant 0 has the usual values.  Each
+ * of the next ones changes one parameter: to its least or greatest value, one of a few values, or a
+ * word.  The list above comes last.  False: there is no such variant. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {

@@ -345,8 +345,9 @@ static void late_ends(void)
     show_seen();
 }
 
-/* The last bits of a stream that is cut off may be several symbols or a part of one.  `before`: how
- * many bytes of literals come before; with enough, ISA-L decodes several symbols at a time. */
+/* Cuts streams off in their last bits, which hold several symbols or a part of one, and checks the
+ * results.  `before`: number of literals before these bits; with enough of them, ISA-L decodes
+ * several symbols at a time. */
 static void last_bits_after(unsigned before, bool with_distance, uint64_t *state)
 {
     struct header h = {.litlens = 258, .distances = 1, .listed = LENGTH_CODES};

@@ -20,8 +20,8 @@ static void round_trips(void)
         }
 }
 
-/* Info-ZIP's zip 3.0 made this of the text from a pipe, also in a directory.  It has the length in
- * a Zip64 field and 2^32 - 1 in the header, which is an error for GNU gzip. */
+/* A file that Info-ZIP's zip 3.0 made when it read the text from a pipe.  The length is in a Zip64
+ * field, and the header has 2^32 - 1, which is an error for GNU gzip. */
 static void made_by_zip(void)
 {
     static const char text[] = "hello hello hello hello, hello";
