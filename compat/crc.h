@@ -12,8 +12,8 @@
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
 
 /* Call this before gz_crc32 is called for `bytes` bytes in all (UINT64_MAX if unknown): it loads
- * ISA-L if that is worth it for that many bytes.  Without this, each call of gz_crc32 decides by its own bytes
- * alone. */
+ * ISA-L if that is worth it for that many bytes.  Without this, each call of gz_crc32 decides by
+ * its own bytes alone. */
 void gz_crc32_prepare(uint64_t bytes);
 
 /* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */
