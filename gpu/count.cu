@@ -188,11 +188,12 @@ struct team_group {
 };
 
 /* Counts a block whose tables are made, and writes its map, which has no entries from map_end on.
- * *reach becomes the bit up to which it may have written.  False: it is no good. */
+ * *reach becomes the bit up to which it may have written.  False: it is no good, or goes on behind
+ * bit `limit`. */
 template <typename Group>
 static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gpu_block &b,
                                    uint32_t *map, const uint32_t *map_end, const Group &g,
-                                   uint32_t &reach)
+                                   uint32_t limit, uint32_t &reach)
 {
     uint32_t place = b.data, total = 0;
 
@@ -201,7 +202,7 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
         uint32_t middle, middle_output = 0, ended;
         span s;
 
-        if (at >= in.bits)
+        if (at >= limit)
             return false;
         s = decode_span(t, in.words, g.rank == 0 ? place : min(cut, in.bits), bound, cut + GPU_STEP,
                         middle, middle_output);
@@ -289,6 +290,8 @@ static __device__ uint32_t last_start(const gpu_compressed &in, uint32_t bit)
     const uint32_t canonical = (bit + 3 + 7) / 8 * 8 - 3;
     const uint64_t bits = gpu_bits_at(in.words, bit);
 
+    if (canonical + 3 > in.bits)
+        return bit;
     return (bits & (((uint64_t)1 << (canonical + 3 - bit)) - 1)) == 0 ? canonical : bit;
 }
 
@@ -314,6 +317,12 @@ struct count_work {
     uint32_t *map;
 };
 
+/* A block of codes that goes on over this many other candidates is left to the CPU.  With more,
+ * data that is made for it keeps the device busy for long, as each candidate is counted up to the
+ * end of its block; with fewer, more good data is left to the CPU, as some candidates in a long
+ * block are none. */
+#define PASSED_MAX 64u
+
 /* Counts the unit that starts at candidate number `rank`. */
 template <typename Group>
 static __device__ void count_unit(const gpu_compressed &in, const count_work &w, uint32_t rank,
@@ -322,6 +331,7 @@ static __device__ void count_unit(const gpu_compressed &in, const count_work &w,
     const auto sync = [&] { g.sync(); };
     const uint32_t *const map_end = w.map + gpu_map_place(in.bits, w.count) + GPU_MAP_SPARE;
     uint32_t bit = w.starts[rank], *map = w.map + gpu_map_place(bit, rank);
+    const uint32_t limit = rank + PASSED_MAX < w.count ? w.starts[rank + PASSED_MAX] : in.bits;
     gpu_unit u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, 0, {}};
 
     for (;;) {
@@ -337,7 +347,7 @@ static __device__ void count_unit(const gpu_compressed &in, const count_work &w,
         } else {
             make_tables(in, bit, t, g.rank, Group::size, sync);
             b.data = t.data;
-            if (!t.is_good || !count_codes(in, t, b, map, map_end, g, u.reach))
+            if (!t.is_good || !count_codes(in, t, b, map, map_end, g, limit, u.reach))
                 break;
             map += b.steps + 1;
         }

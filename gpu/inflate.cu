@@ -72,6 +72,7 @@ struct gpu_inflate {
     int device, multiprocessors;
     size_t batch, overlap, symbols_max;
     uint32_t candidates_max, list_max;
+    bool lacks_memory;    /* a call of CUDA has failed for want of the device's memory */
     uint32_t piece_steps; /* of this batch */
     long calls;           /* of CUDA, for tests */
     cudaStream_t stream;
@@ -138,6 +139,7 @@ static bool is_good(struct gpu_inflate *g, cudaError_t result, char *error)
         result = cudaErrorInvalidValue;
     if (result != cudaSuccess)
         snprintf(error, GPU_ERROR_SIZE, "%s", cudaGetErrorString(result));
+    g->lacks_memory |= result == cudaErrorMemoryAllocation;
     return result == cudaSuccess;
 }
 
@@ -265,6 +267,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
     if (g == NULL)
         return;
     (void)gpu_use_device(g->device);
+    /* (Errors of a lost device are not to be found by the next call for another one.) */
     void *const device[] = {g->words,         g->found,         g->list,         g->map,
                             g->counters,      g->starts_device, g->which_device, g->units_device,
                             g->pieces_device, g->ranges_device, g->parts_device, g->symbols,
@@ -280,6 +283,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
             (void)cudaEventDestroy(event);
     if (g->stream != NULL)
         (void)cudaStreamDestroy(g->stream);
+    (void)cudaGetLastError();
     free(g);
 }
 
@@ -292,7 +296,9 @@ static enum gpu_inflate_result begin_call(struct call *c)
     const size_t len = c->in_len < GPU_HEADER_MAX ? c->in_len : GPU_HEADER_MAX;
     const gpu_compressed start = {header, (uint32_t)(8 * len), 0, 0, 0};
 
-    if (!from_device(c, (uint8_t *)header, c->in, len))
+    /* What an earlier call has left there is nobody's business. */
+    if (!is_good(c->g, cudaMemsetAsync(c->g->windows, 0, GPU_WINDOW, c->g->stream), c->error) ||
+        !from_device(c, (uint8_t *)header, c->in, len))
         return GPU_INFLATE_FAILED;
     c->position = 8 * (uint64_t)gpu_header_end(start, 0);
     return c->position != 0 ? GPU_INFLATE_DONE : leave(c, "it does not begin with a usual header");
@@ -396,8 +402,8 @@ static bool mend_map(struct call *c)
     uint32_t count = 0, wrong_end = 0, k = 0;
     uint32_t *again = g->which + c->chain;
 
-    for (uint32_t i = 0; i < c->count && k < c->chain; i++) {
-        if (g->which[k] != i) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (k == c->chain || g->which[k] != i) {
             /* Most of them find out before they write. */
             if (g->units[i].reach == 0)
                 continue;
@@ -450,7 +456,7 @@ static void add_pieces(struct gpu_inflate *g, struct group *group, uint32_t i)
 
     for (uint32_t k = 0; k < u.count; k++) {
         const gpu_block &b = u.blocks[k];
-        gpu_piece p = {group->length, map, 0, b.start, b.data, 0, b.length, group->known, 0};
+        gpu_piece p = {group->length, map, 0, b.start, b.data, 0, b.length, group->known, b.length};
 
         if (b.steps == 0)
             g->pieces[group->pieces++] = p;
@@ -633,8 +639,13 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
 
     *out_len = 0;
     g->times = {};
-    if (!is_good(g, gpu_use_device(g->device), error))
+    g->lacks_memory = false;
+    if (!is_good(g, gpu_use_device(g->device), error)) {
+        (void)cudaGetLastError();
         return GPU_INFLATE_FAILED;
+    }
+    /* An error that another device has left would be taken for one of this device's kernels. */
+    (void)cudaGetLastError();
     if (in_len == 0)
         result = leave(&c, "it is empty");
     else if (!is_in_reach(out))
@@ -658,7 +669,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
      * not to be found by the next one. */
     (void)cudaStreamSynchronize(g->stream);
     (void)cudaGetLastError();
-    return result;
+    return g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
 struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)

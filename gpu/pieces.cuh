@@ -130,7 +130,7 @@ struct gpu_piece {
     uint32_t first;     /* number of its first step in the block */
     uint32_t stored;    /* stored bytes */
     uint32_t known;     /* bytes before the block that belong to its member, at most GPU_WINDOW */
-    uint32_t unused;
+    uint32_t length;    /* bytes of output of the whole block: its map must not say more */
 };
 
 /* The output of a piece, counted from the group's; `decode` sets it. */

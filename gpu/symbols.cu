@@ -89,7 +89,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
         const uint32_t distance = ENTRY_VALUE(d) + gpu_take(r, ENTRY_EXTRA(d));
         const int32_t from = (int32_t)at - (int32_t)distance;
 
-        if (at + length > ROOM)
+        if (at > ROOM - length)
             return; /* a map of other data */
         if (length >= LONG_MATCH) {
             const uint32_t i = atomicAdd(&m.listed, 1u);
@@ -140,9 +140,10 @@ static __device__ void follow_names(const uint16_t *window, uint16_t *out, uint3
     }
 }
 
-/* Decodes a piece of codes.  Its tables are made. */
-static __device__ void decode_codes(const gpu_compressed &in, team &m, const gpu_piece &p,
-                                    const uint32_t *map, uint16_t *out)
+/* Decodes a piece of codes, which makes `size` symbols.  Its tables are made.  False: the map is of
+ * other data. */
+static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu_piece &p,
+                                    const uint32_t *map, uint16_t *out, uint32_t size)
 {
     uint32_t made = 0;
 
@@ -176,14 +177,17 @@ static __device__ void decode_codes(const gpu_compressed &in, team &m, const gpu
         const uint32_t length = (m.entries[low] >> GPU_MAP_BITS) - before;
 
         __syncthreads();
+        if (length > ROOM || length > size - made)
+            return false;
         if (m.listed > 0)
             put_long_matches(m, out, made);
         __syncthreads();
-        follow_names(m.window, out + made, length < ROOM ? length : ROOM);
+        follow_names(m.window, out + made, length);
         __syncthreads();
         made += length;
         step += low;
     }
+    return made == size;
 }
 
 static __global__ void __launch_bounds__(TEAM)
@@ -203,22 +207,25 @@ static __global__ void __launch_bounds__(TEAM)
         if (i >= g.count)
             return;
         const gpu_piece p = g.pieces[i];
-        const uint64_t start =
-            p.steps == 0 ? p.block_out : p.block_out + (map[p.map] >> GPU_MAP_BITS);
-        const uint32_t length =
-            p.steps == 0 ? p.stored
-                         : (map[p.map + p.steps] >> GPU_MAP_BITS) - (map[p.map] >> GPU_MAP_BITS);
-        uint16_t *const out = g.symbols + start;
+        const uint32_t first = p.steps == 0 ? 0 : map[p.map] >> GPU_MAP_BITS;
+        const uint32_t end = p.steps == 0 ? p.stored : map[p.map + p.steps] >> GPU_MAP_BITS;
+        /* Whatever the map says, nothing is written outside of the block's output. */
+        const bool is_good = first <= end && end <= p.length;
+        const uint32_t length = is_good ? end - first : 0;
+        uint16_t *const out = g.symbols + p.block_out + first;
 
         if (threadIdx.x == 0)
-            g.ranges[i] = {start, length, 0};
+            g.ranges[i] = {is_good ? p.block_out + first : p.block_out, length, !is_good};
+        if (!is_good)
+            continue;
         if (p.steps == 0) {
             for (uint32_t k = threadIdx.x; k < length; k += TEAM)
                 out[k] = gpu_byte_at(in.words, p.data / 8 + k);
             continue;
         }
         make_tables(in, p.header, m.t, threadIdx.x, TEAM, sync);
-        decode_codes(in, m, p, map, out);
+        if (!decode_codes(in, m, p, map, out, length) && threadIdx.x == 0)
+            g.ranges[i].is_bad = 1;
     }
 }
 

@@ -316,6 +316,145 @@ static void test_reaches_too_far(void)
     drop(&f);
 }
 
+/* --- A member inside of a block
+ * ------------------------------------------------------------------ */
+
+/* Bits, the first of which is the lowest of the first byte. */
+struct bit_writer {
+    uint8_t bytes[8 * KIB];
+    size_t count;
+};
+
+static void put_bits(struct bit_writer *w, uint32_t bits, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++, w->count++)
+        w->bytes[w->count / 8] |= (uint8_t)((bits >> i & 1) << (w->count % 8));
+}
+
+/* A Huffman code, whose first bit is the highest. */
+static void put_code(struct bit_writer *w, uint32_t code, unsigned n)
+{
+    while (n-- > 0)
+        put_bits(w, code >> n & 1, 1);
+}
+
+/* A literal of the outer block, where bytes have 8 bits, but 255 and the end have 9. */
+static void put_literal(struct bit_writer *w, struct file *f, uint8_t byte)
+{
+    f->data[f->len++] = byte;
+    if (byte < 255)
+        put_code(w, byte, 8);
+    else
+        put_code(w, 0x1fe, 9);
+}
+
+static uint8_t reversed(uint8_t byte)
+{
+    uint8_t result = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        result |= (uint8_t)((byte >> i & 1) << (7 - i));
+    return result;
+}
+
+/* The header of a member, and a fixed block of long matches, which stand as literals in the outer
+ * block. */
+static void make_inner(struct bit_writer *w)
+{
+    static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+
+    memset(w, 0, sizeof(*w));
+    for (size_t i = 0; i < sizeof(header); i++)
+        put_bits(w, header[i], 8);
+    put_bits(w, 2, 3);          /* not final, fixed */
+    put_code(w, 0x30 + 'a', 8); /* a literal */
+    while (w->count < 80 + 128 * 80) {
+        put_code(w, 0xc5, 8); /* length 258 */
+        put_code(w, 0, 5);    /* distance 1 */
+    }
+    put_code(w, 0, 7); /* the end */
+    put_bits(w, 6, 3); /* a block type that there is not */
+    w->count = (w->count + 7) / 8 * 8;
+}
+
+/* One final block of flat codes, in which a member seems to start.  What the device makes of that
+ * must not get into what it makes of the block. */
+static void make_outer(struct file *f)
+{
+    static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+    static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9};
+    static struct bit_writer w, inner;
+    size_t start;
+
+    memset(&w, 0, sizeof(w));
+    make_inner(&inner);
+    f->data = unit_need(calloc(1, 8 * KIB));
+    put_bits(&w, 1, 1);
+    put_bits(&w, 2, 2);
+    put_bits(&w, 0, 5 + 5);
+    put_bits(&w, 7 - 4, 4);
+    for (size_t i = 0; i < sizeof(order); i++)
+        put_bits(&w, order[i] == 17 || order[i] == 18 || order[i] == 7 ? 0 : 2, 3);
+    /* The codes of 0, 8, 9 and 16 are 00, 01, 10 and 11. */
+    put_code(&w, 1, 2);
+    for (unsigned i = 0; i < 42; i++) {
+        put_code(&w, 3, 2);
+        put_bits(&w, 3, 2);
+    }
+    put_code(&w, 1, 2);
+    put_code(&w, 1, 2);
+    put_code(&w, 2, 2);
+    put_code(&w, 2, 2);
+    put_code(&w, 0, 2);
+    while (w.count % 8 != 0)
+        put_literal(&w, f, 255);
+    while (w.count < 204 * 128 || w.count % 128 != 0)
+        put_literal(&w, f, 'a');
+    start = w.count + 80;
+    for (size_t i = 0; i < inner.count / 8; i++)
+        put_literal(&w, f, reversed(inner.bytes[i]));
+    while (w.count < start + 90 * 128)
+        put_literal(&w, f, 'b');
+    put_code(&w, 0x1ff, 9);
+    const size_t len = (w.count + 7) / 8;
+    const uint32_t trailer[] = {(uint32_t)crc32(0, f->data, (uInt)f->len), (uint32_t)f->len};
+
+    f->gz_len = sizeof(header) + len + 8;
+    f->gz = unit_need(malloc(f->gz_len));
+    memcpy(f->gz, header, sizeof(header));
+    memcpy(f->gz + sizeof(header), w.bytes, len);
+    for (unsigned i = 0; i < 8; i++)
+        f->gz[sizeof(header) + len + i] = (uint8_t)(trailer[i / 4] >> (8 * (i % 4)));
+}
+
+static void test_member_in_a_block(void)
+{
+    static const size_t longer[] = {0, 1, 2500, 5000};
+    struct file f = {0};
+    uint8_t out[8 * KIB];
+    uLongf len = sizeof(out);
+    z_stream z = {0};
+
+    make_outer(&f);
+    /* zlib takes it. */
+    CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
+    z.next_in = f.gz;
+    z.avail_in = (uInt)f.gz_len;
+    z.next_out = out;
+    z.avail_out = (uInt)len;
+    CHECK_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
+    CHECK(z.total_out == f.len && memcmp(out, f.data, f.len) == 0);
+    (void)inflateEnd(&z);
+    for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
+        struct gpu_inflate *g =
+            open_device((struct gpu_inflate_options){.symbols = 4 << 20, .longer = longer[i]});
+
+        CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
+        gpu_inflate_close(g);
+    }
+    drop(&f);
+}
+
 /* A device that fails at each call, and one that makes a wrong byte. */
 static void test_failures(void)
 {
@@ -358,6 +497,7 @@ int main(int argc, char **argv)
     RUN(test_small_files);
     RUN(test_left);
     RUN(test_reaches_too_far);
+    RUN(test_member_in_a_block);
     RUN(test_failures);
     return unit_done();
 }
