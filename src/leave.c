@@ -142,6 +142,21 @@ static int stay(void *argument)
     return 0;
 }
 
+/* Whether a batch system runs this process as part of a job: it sets one of these variables.  It counts
+ * or kills the processes that a job leaves behind. */
+static bool is_in_batch_job(void)
+{
+    static const char *const variables[] = {
+        "SLURM_JOB_ID", "PBS_JOBID",  "LSB_JOBID",      "SGE_TASK_ID",
+        "FLUX_JOB_ID",  "OAR_JOB_ID", "_CONDOR_JOB_AD", "KUBERNETES_SERVICE_HOST",
+    };
+
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+        if (getenv(variables[i]) != NULL)
+            return true;
+    return false;
+}
+
 static void leave_child(void)
 {
     /* The child uses both after this function, and this process, have ended. */
@@ -149,7 +164,7 @@ static void leave_child(void)
     static int self;
     sigset_t all;
 
-    if (count_zombies() >= ZOMBIES_MAX)
+    if (is_in_batch_job() || count_zombies() >= ZOMBIES_MAX)
         return;
     self = (int)syscall(SYS_pidfd_open, getpid(), 0);
     if (self < 0)

@@ -35,9 +35,11 @@
  * that leave_prepare saw, and leaves the working directory.  Only the files that the program was
  * loaded from stay in use.
  *
- * In two cases, there is no child, and leave does what _exit does:
+ * In three cases, there is no child, and leave does what _exit does:
  *
  * - The system does not allow one.
+ * - The process is part of a batch system's job (Slurm, PBS, LSF, Grid Engine, Flux, OAR, HTCondor,
+ *   Kubernetes), as its environment says: such a system must not find a process left behind.
  * - The children of 16 earlier runs are still there as zombies, or leave cannot see whether they
  *   are.  Zombies mean that the process that gets orphans does not wait for them.  That is process
  *   1, as in a container whose program was not made to be process 1; or an ancestor that asked for

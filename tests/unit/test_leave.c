@@ -107,6 +107,34 @@ static void test_what_stays(void)
     close(ends[1]);
 }
 
+/* The variables of batch systems' jobs.  The tests may run in one. */
+static const char *const job_variables[] = {
+    "SLURM_JOB_ID", "PBS_JOBID",  "LSB_JOBID",      "SGE_TASK_ID",
+    "FLUX_JOB_ID",  "OAR_JOB_ID", "_CONDOR_JOB_AD", "KUBERNETES_SERVICE_HOST",
+};
+enum { JOB_VARIABLES = sizeof(job_variables) / sizeof(*job_variables) };
+
+/* In a batch system's job, nothing stays. */
+static void test_batch_job(void)
+{
+    int ends[2], status = -1;
+    pid_t pid;
+
+    if (!can_stay())
+        return;
+    if (!CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) || !CHECK(pipe(ends) == 0))
+        return;
+    for (int i = 0; i < JOB_VARIABLES; i++) {
+        CHECK(setenv(job_variables[i], "1", 1) == 0);
+        CHECK_EQ(status_of_child(ends[1], &pid), 7);
+        CHECK(waitpid(-1, &status, 0) == -1 && errno == ECHILD);
+        CHECK(unsetenv(job_variables[i]) == 0);
+    }
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* All that a process 1 does which only looks after its own children: 24 of them, which leave.
  * Returns how many dead ones it has in the end, or 100 if anything is wrong. */
 static int process_one(void)
@@ -195,7 +223,10 @@ int main(void)
 {
     RUN(test_status_and_output);
 #ifdef LEAVE_HAS_CHILD
+    for (int i = 0; i < JOB_VARIABLES; i++)
+        unsetenv(job_variables[i]);
     RUN(test_what_stays);
+    RUN(test_batch_job);
     RUN(test_subreaper);
     RUN(test_no_burial);
 #endif
