@@ -142,8 +142,8 @@ static int stay(void *argument)
     return 0;
 }
 
-/* Whether a batch system runs this process as part of a job: it sets one of these variables.  It counts
- * or kills the processes that a job leaves behind. */
+/* Whether a batch system runs this process as part of a job: it sets one of these variables.  It
+ * counts or kills the processes that a job leaves behind. */
 static bool is_in_batch_job(void)
 {
     static const char *const variables[] = {
