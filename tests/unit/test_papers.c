@@ -320,7 +320,7 @@ static void test_prefixes(void)
 }
 
 /* Matches as far back as DEFLATE reaches, and a byte less or more: some, and nothing else.  Under
- * sanitizers, only those a byte farther, which need most memory. */
+ * sanitizers, only those a byte farther. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;
