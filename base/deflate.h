@@ -22,6 +22,11 @@
 #define DEFLATE_FIXED_LITLEN_SYMBOLS 288
 #define DEFLATE_FIXED_DISTANCE_SYMBOLS 32
 #define DEFLATE_PRECODE_SYMBOLS 19
+/* The precode's symbols, in the order in which a header has the lengths of their codes. */
+#define DEFLATE_PRECODE_ORDER                                            \
+    {                                                                    \
+        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 \
+    }
 
 #define DEFLATE_END_OF_BLOCK 256
 #define DEFLATE_FIRST_LENGTH 257

@@ -4,6 +4,7 @@
 #ifndef GZLZSS_GPU_BITS_CUH
 #define GZLZSS_GPU_BITS_CUH
 
+#include "base/deflate.h"
 #include "gpu/pieces.cuh"
 
 /* Bits in order.  After gpu_refill, 32 or more are in `buffer`. */
@@ -56,20 +57,6 @@ static __host__ __device__ inline uint8_t gpu_byte_at(const uint32_t *words, uin
 
 /* --- Headers of dynamic blocks (RFC 1951, 3.2.7) ---------------------------------------------- */
 
-#define GPU_LITLENS 286
-#define GPU_DISTANCES 30
-#define GPU_LENGTH_CODES 19
-#define GPU_LENGTHS_MAX (GPU_LITLENS + GPU_DISTANCES)
-
-/* The order in which the lengths of the code lengths' code come, 5 bits each. */
-static __device__ __forceinline__ uint32_t gpu_length_order(uint32_t i)
-{
-    const uint8_t order[GPU_LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                             11, 4,  12, 3, 13, 2, 14, 1, 15};
-
-    return order[i];
-}
-
 /* The two codes of a dynamic block, as its header says. */
 struct gpu_header {
     uint32_t litlens;   /* lengths of literal and length codes */
@@ -83,24 +70,25 @@ struct gpu_header {
  */
 static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)
 {
-    uint8_t own[GPU_LENGTH_CODES], table[128];
+    const uint8_t order[] = DEFLATE_PRECODE_ORDER;
+    uint8_t own[DEFLATE_PRECODE_SYMBOLS], table[1 << DEFLATE_MAX_PRECODE];
     uint32_t counts[8] = {0}, next[8], code = 0, used = 0, total;
     uint32_t litlen_used = 0, distance_used = 0, distance_codes = 0, previous = 0;
     bool has_end = false;
 
     gpu_refill(r);
-    h.litlens = gpu_take(r, 5) + 257;
+    h.litlens = gpu_take(r, 5) + DEFLATE_FIRST_LENGTH;
     h.distances = gpu_take(r, 5) + 1;
     const uint32_t listed = gpu_take(r, 4) + 4;
-    if (h.litlens > GPU_LITLENS || h.distances > GPU_DISTANCES)
+    if (h.litlens > DEFLATE_LITLEN_SYMBOLS || h.distances > DEFLATE_DISTANCE_SYMBOLS)
         return false;
-    for (uint32_t i = 0; i < GPU_LENGTH_CODES; i++)
+    for (uint32_t i = 0; i < DEFLATE_PRECODE_SYMBOLS; i++)
         own[i] = 0;
     for (uint32_t i = 0; i < listed; i++) {
         gpu_refill(r);
         const uint32_t length = gpu_take(r, 3);
 
-        own[gpu_length_order(i)] = (uint8_t)length;
+        own[order[i]] = (uint8_t)length;
         counts[length]++;
         used += (128u >> length) & 127;
     }
@@ -111,7 +99,7 @@ static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, g
         next[k] = code;
         code = (code + counts[k]) << 1;
     }
-    for (uint32_t s = 0; s < GPU_LENGTH_CODES; s++) {
+    for (uint32_t s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++) {
         const uint32_t length = own[s];
 
         if (length == 0)
@@ -145,7 +133,7 @@ static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, g
 
             if (i < h.litlens) {
                 litlen_used += share;
-                has_end |= i == 256 && length != 0;
+                has_end |= i == DEFLATE_END_OF_BLOCK && length != 0;
             } else {
                 distance_used += share;
                 distance_codes += length != 0;

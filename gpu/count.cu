@@ -80,7 +80,7 @@ static __device__ span decode_span(const tables &t, const uint32_t *words, uint3
 /* Threads that count a unit together: a warp, or a whole block of threads.  Thread number `rank` is
  * this one.  All of them call each function. */
 struct warp_group {
-    static constexpr uint32_t size = LANES;
+    static constexpr uint32_t size = WARP;
     uint32_t rank;
 
     __device__ void sync() const
@@ -91,13 +91,13 @@ struct warp_group {
     /* What the thread before has; nothing for the first. */
     __device__ uint32_t before(uint32_t value) const
     {
-        return __shfl_up_sync(ALL, value, 1);
+        return __shfl_up_sync(ALL_LANES, value, 1);
     }
 
     /* The first thread for which it is so, or `size`. */
     __device__ uint32_t first(bool is_so) const
     {
-        const uint32_t lanes = __ballot_sync(ALL, is_so);
+        const uint32_t lanes = __ballot_sync(ALL_LANES, is_so);
 
         return lanes != 0 ? (uint32_t)__ffs((int)lanes) - 1 : size;
     }
@@ -105,14 +105,14 @@ struct warp_group {
     /* What that thread has. */
     __device__ uint32_t from(uint32_t value, uint32_t other) const
     {
-        return __shfl_sync(ALL, value, (int)other);
+        return __shfl_sync(ALL_LANES, value, (int)other);
     }
 
     /* The sum of the values of this thread and those before. */
     __device__ uint32_t sum(uint32_t value) const
     {
-        for (uint32_t i = 1; i < LANES; i <<= 1) {
-            const uint32_t other = __shfl_up_sync(ALL, value, i);
+        for (uint32_t i = 1; i < WARP; i <<= 1) {
+            const uint32_t other = __shfl_up_sync(ALL_LANES, value, i);
 
             if (rank >= i)
                 value += other;
@@ -125,7 +125,7 @@ struct warp_group {
 #define LONG_TEAM 512
 
 struct team_memory {
-    uint32_t values[LONG_TEAM], sums[LONG_TEAM / LANES], first, value;
+    uint32_t values[LONG_TEAM], sums[LONG_TEAM / WARP], first, value;
 };
 
 struct team_group {
@@ -174,13 +174,13 @@ struct team_group {
 
     __device__ uint32_t sum(uint32_t value) const
     {
-        const warp_group warp = {rank % LANES};
+        const warp_group warp = {rank % WARP};
 
         value = warp.sum(value);
-        if (rank % LANES == LANES - 1)
-            m.sums[rank / LANES] = value;
+        if (rank % WARP == WARP - 1)
+            m.sums[rank / WARP] = value;
         __syncthreads();
-        for (uint32_t i = 0; i < rank / LANES; i++)
+        for (uint32_t i = 0; i < rank / WARP; i++)
             value += m.sums[i];
         __syncthreads();
         return value;
@@ -307,16 +307,6 @@ static __device__ bool count_stored(const gpu_compressed &in, gpu_block &b)
     return b.length == (~header >> 16) && b.data <= in.bits && b.end <= in.bits;
 }
 
-/* The candidates whose units are counted, and where what is counted goes. */
-struct count_work {
-    const uint32_t *starts; /* of all candidates, in ascending order */
-    uint32_t count;
-    const uint32_t *which; /* numbers of those to count; NULL: all */
-    uint32_t which_count;
-    gpu_unit *units; /* of all candidates */
-    uint32_t *map;
-};
-
 /* A block of codes that goes on over this many other candidates is left to the CPU.  With more,
  * data that is made for it keeps the device busy for long, as each candidate is counted up to the
  * end of its block; with fewer, more good data is left to the CPU, as some candidates in a long
@@ -325,7 +315,7 @@ struct count_work {
 
 /* Counts the unit that starts at candidate number `rank`. */
 template <typename Group>
-static __device__ void count_unit(const gpu_compressed &in, const count_work &w, uint32_t rank,
+static __device__ void count_unit(const gpu_compressed &in, const gpu_count_work &w, uint32_t rank,
                                   tables &t, const Group &g)
 {
     const auto sync = [&] { g.sync(); };
@@ -339,9 +329,9 @@ static __device__ void count_unit(const gpu_compressed &in, const count_work &w,
         const uint32_t type = (uint32_t)(header >> 1 & 3);
         gpu_block b = {bit, 0, 0, 0, 0};
 
-        if (bit + 10 > in.bits || type == NO_TYPE || u.count == GPU_UNIT_BLOCKS)
+        if (bit + 10 > in.bits || type > DEFLATE_DYNAMIC || u.count == GPU_UNIT_BLOCKS)
             break;
-        if (type == STORED) {
+        if (type == DEFLATE_STORED) {
             if (!count_stored(in, b))
                 break;
         } else {
@@ -373,19 +363,19 @@ static __device__ void count_unit(const gpu_compressed &in, const count_work &w,
 }
 
 /* Whether a unit is long, going by where the next candidate is. */
-static __device__ bool is_long(const gpu_compressed &in, const count_work &w, uint32_t rank)
+static __device__ bool is_long(const gpu_compressed &in, const gpu_count_work &w, uint32_t rank)
 {
     const uint32_t next = rank + 1 < w.count ? w.starts[rank + 1] : in.find_end;
 
     return next - w.starts[rank] > in.long_bits;
 }
 
-static __global__ void __launch_bounds__(WARPS *LANES)
-    count_units(gpu_compressed in, count_work w, uint32_t *next)
+/* Counts those units that are long, or are not, one after the other.  *next: how many were
+ * begun. */
+template <typename Group>
+static __device__ void count_next_units(const gpu_compressed &in, const gpu_count_work &w,
+                                        bool long_ones, uint32_t *next, tables &t, const Group &g)
 {
-    extern __shared__ uint4 shared[];
-    const warp_group g = {threadIdx.x % LANES};
-
     for (;;) {
         uint32_t i = 0;
 
@@ -396,9 +386,18 @@ static __global__ void __launch_bounds__(WARPS *LANES)
             return;
         if (w.which != NULL)
             i = w.which[i];
-        if (!is_long(in, w, i))
-            count_unit(in, w, i, ((tables *)shared)[threadIdx.x / LANES], g);
+        if (is_long(in, w, i) == long_ones)
+            count_unit(in, w, i, t, g);
     }
+}
+
+static __global__ void __launch_bounds__(WARPS *WARP)
+    count_units(gpu_compressed in, gpu_count_work w)
+{
+    extern __shared__ uint4 shared[];
+    const warp_group g = {threadIdx.x % WARP};
+
+    count_next_units(in, w, false, &w.next[0], ((tables *)shared)[threadIdx.x / WARP], g);
 }
 
 struct long_memory {
@@ -407,49 +406,29 @@ struct long_memory {
 };
 
 static __global__ void __launch_bounds__(LONG_TEAM)
-    count_long_units(gpu_compressed in, count_work w, uint32_t *next)
+    count_long_units(gpu_compressed in, gpu_count_work w)
 {
     extern __shared__ uint4 shared[];
     long_memory &memory = *(long_memory *)shared;
     const team_group g = {threadIdx.x, memory.m};
 
-    for (;;) {
-        uint32_t i = 0;
-
-        if (g.rank == 0)
-            i = atomicAdd(next, 1u);
-        i = g.from(i, 0);
-        if (i >= w.which_count)
-            return;
-        if (w.which != NULL)
-            i = w.which[i];
-        if (is_long(in, w, i))
-            count_unit(in, w, i, memory.t, g);
-    }
+    count_next_units(in, w, true, &w.next[1], memory.t, g);
 }
 
 /* --- The host's part -------------------------------------------------------------------------- */
 
-cudaError_t gpu_recount_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
-                              uint32_t count, const uint32_t *which, uint32_t which_count,
-                              uint32_t *map, uint32_t *next, uint32_t blocks, cudaStream_t stream)
-{
-    const size_t size = WARPS * sizeof(tables);
-    const count_work w = {starts, count, which, which_count, units, map};
-    cudaError_t error = allow_shared(count_units, size);
-
-    if (error != cudaSuccess || which_count == 0)
-        return error;
-    count_long_units<<<min(blocks, which_count), LONG_TEAM, sizeof(long_memory), stream>>>(in, w,
-                                                                                           next);
-    blocks = min(blocks, (which_count + WARPS - 1) / WARPS);
-    count_units<<<blocks, WARPS * LANES, size, stream>>>(in, w, next + 1);
-    return cudaGetLastError();
-}
-
-cudaError_t gpu_count_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
-                            uint32_t count, uint32_t *map, uint32_t *next, uint32_t blocks,
+cudaError_t gpu_count_units(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,
                             cudaStream_t stream)
 {
-    return gpu_recount_units(in, starts, units, count, NULL, count, map, next, blocks, stream);
+    const size_t size = WARPS * sizeof(tables);
+    const cudaError_t error = gpu_allow_shared(count_units, size);
+
+    if (error != cudaSuccess || w.which_count == 0)
+        return error;
+    const uint32_t long_blocks = min(blocks, w.which_count);
+
+    count_long_units<<<long_blocks, LONG_TEAM, sizeof(long_memory), stream>>>(in, w);
+    blocks = min(blocks, (w.which_count + WARPS - 1) / WARPS);
+    count_units<<<blocks, WARPS * WARP, size, stream>>>(in, w);
+    return cudaGetLastError();
 }

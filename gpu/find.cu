@@ -73,11 +73,11 @@ static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, ui
         return false;
     header = gpu_bits_at(in.words, next);
     switch (header >> 1 & 3) {
-    case 0:
+    case DEFLATE_STORED:
         return (header >> 8 & 0xffff) == (~header >> 24 & 0xffff);
-    case 1:
+    case DEFLATE_FIXED:
         return (header >> 3 & 0x7f) == 0;
-    case 2:
+    case DEFLATE_DYNAMIC:
         return gpu_header_is_good(in, next + 3);
     default:
         return false;

@@ -62,10 +62,20 @@ struct member {
     uint64_t length;
 };
 
-/* Moments whose time is taken: before and after the steps of a batch, and of a group. */
-enum { BEFORE_COPY, AFTER_COPY, AFTER_FIND, BEFORE_COUNT, AFTER_COUNT, EVENTS_OF_BATCH };
-enum { BEFORE_DECODE, AFTER_DECODE, AFTER_WINDOWS, AFTER_RESOLVE, AFTER_SUM };
-enum { EVENTS = EVENTS_OF_BATCH };
+/* Moments whose time is taken, before and after steps. */
+enum {
+    BEFORE_COPY,
+    AFTER_COPY,
+    AFTER_FIND,
+    BEFORE_COUNT,
+    AFTER_COUNT,
+    BEFORE_DECODE,
+    AFTER_DECODE,
+    AFTER_WINDOWS,
+    AFTER_RESOLVE,
+    AFTER_SUM,
+    EVENTS
+};
 
 struct gpu_inflate {
     gpu_inflate_options options;
@@ -96,7 +106,6 @@ struct gpu_inflate {
     gpu_piece *pieces;
     gpu_range *ranges;
     gpu_crc_part *parts;
-    uint32_t parts_max;
 };
 
 /* Counters on the device. */
@@ -194,8 +203,9 @@ static bool take_memory(struct gpu_inflate *g)
     const size_t candidates = g->candidates_max;
     const size_t entries =
         gpu_map_place((uint32_t)(8 * bytes), (uint32_t)candidates) + GPU_MAP_SPARE;
+    /* Each member that ends in a group may have one part that is not whole. */
+    const size_t parts = g->symbols_max / GPU_CRC_PART + PIECES_MAX;
 
-    g->parts_max = (uint32_t)(g->symbols_max / GPU_CRC_PART) + PIECES_MAX;
     return take(&g->words, (uint32_t **)NULL, (bytes + GPU_COMPRESSED_PAD) / 4 + 1) &&
            take(&g->found, (uint32_t **)NULL, candidates) &&
            take(&g->list, (uint32_t **)NULL, g->list_max) &&
@@ -206,7 +216,7 @@ static bool take_memory(struct gpu_inflate *g)
            take(&g->units_device, &g->units, candidates + 1) &&
            take(&g->pieces_device, &g->pieces, PIECES_MAX) &&
            take(&g->ranges_device, &g->ranges, PIECES_MAX) &&
-           take(&g->parts_device, &g->parts, g->parts_max) &&
+           take(&g->parts_device, &g->parts, parts) &&
            take(&g->symbols, (uint16_t **)NULL, g->symbols_max) &&
            take(&g->names, (uint16_t **)NULL, (size_t)2 * CHUNKS * GPU_WINDOW) &&
            take(&g->windows, (uint8_t **)NULL, (size_t)(CHUNKS + 1) * GPU_WINDOW);
@@ -267,7 +277,6 @@ void gpu_inflate_close(struct gpu_inflate *g)
     if (g == NULL)
         return;
     (void)gpu_use_device(g->device);
-    /* (Errors of a lost device are not to be found by the next call for another one.) */
     void *const device[] = {g->words,         g->found,         g->list,         g->map,
                             g->counters,      g->starts_device, g->which_device, g->units_device,
                             g->pieces_device, g->ranges_device, g->parts_device, g->symbols,
@@ -283,6 +292,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
             (void)cudaEventDestroy(event);
     if (g->stream != NULL)
         (void)cudaStreamDestroy(g->stream);
+    /* Otherwise the thread's next call, for another device, finds the errors of a lost one. */
     (void)cudaGetLastError();
     free(g);
 }
@@ -296,7 +306,8 @@ static enum gpu_inflate_result begin_call(struct call *c)
     const size_t len = c->in_len < GPU_HEADER_MAX ? c->in_len : GPU_HEADER_MAX;
     const gpu_compressed start = {header, (uint32_t)(8 * len), 0, 0, 0};
 
-    /* What an earlier call has left there is nobody's business. */
+    /* Until a bad match is found, its bytes may come from this window: they must not be those of an
+     * earlier call. */
     if (!is_good(c->g, cudaMemsetAsync(c->g->windows, 0, GPU_WINDOW, c->g->stream), c->error) ||
         !from_device(c, (uint8_t *)header, c->in, len))
         return GPU_INFLATE_FAILED;
@@ -355,18 +366,27 @@ static enum gpu_inflate_result find_candidates(struct call *c)
     return GPU_INFLATE_DONE;
 }
 
+/* Queues the counting of all units, or of those that `which` names. */
+static bool count_units(struct call *c, const uint32_t *which, uint32_t which_count, uint32_t *next)
+{
+    struct gpu_inflate *g = c->g;
+    const gpu_count_work work = {g->starts_device, c->count, which, which_count,
+                                 g->units_device,  g->map,   next};
+
+    return is_good(
+        g,
+        gpu_count_units(c->batch, work, (uint32_t)(g->multiprocessors * COUNT_BLOCKS), g->stream),
+        c->error);
+}
+
 /* Has the device count all units. */
 static bool count_all(struct call *c)
 {
     struct gpu_inflate *g = c->g;
 
     if (!to_device(c, g->starts_device, g->starts, c->count) || !mark(c, BEFORE_COUNT) ||
-        !is_good(g,
-                 gpu_count_units(c->batch, g->starts_device, g->units_device, c->count, g->map,
-                                 &g->counters[NEXT_COUNT],
-                                 (uint32_t)(g->multiprocessors * COUNT_BLOCKS), g->stream),
-                 c->error) ||
-        !mark(c, AFTER_COUNT) || !from_device(c, g->units, g->units_device, c->count))
+        !count_units(c, NULL, c->count, &g->counters[NEXT_COUNT]) || !mark(c, AFTER_COUNT) ||
+        !from_device(c, g->units, g->units_device, c->count))
         return false;
     add_time(g, &g->times.count, BEFORE_COUNT, AFTER_COUNT);
     return true;
@@ -420,11 +440,7 @@ static bool mend_map(struct call *c)
     if (count == 0)
         return true;
     return to_device(c, g->which_device, again, count) &&
-           is_good(g,
-                   gpu_recount_units(c->batch, g->starts_device, g->units_device, c->count,
-                                     g->which_device, count, g->map, &g->counters[NEXT_RECOUNT],
-                                     (uint32_t)(g->multiprocessors * COUNT_BLOCKS), g->stream),
-                   c->error);
+           count_units(c, g->which_device, count, &g->counters[NEXT_RECOUNT]);
 }
 
 /* --- Groups ----------------------------------------------------------------------------------- */
@@ -433,8 +449,8 @@ static bool mend_map(struct call *c)
 struct group {
     uint32_t pieces, parts;
     uint64_t length;
-    uint32_t
-        known; /* bytes before what is added next that belong to its member, at most a window */
+    /* Bytes before the next piece that belong to its member, at most a window. */
+    uint32_t known;
 };
 
 /* Members that end in a group. */
@@ -456,7 +472,7 @@ static void add_pieces(struct gpu_inflate *g, struct group *group, uint32_t i)
 
     for (uint32_t k = 0; k < u.count; k++) {
         const gpu_block &b = u.blocks[k];
-        gpu_piece p = {group->length, map, 0, b.start, b.data, 0, b.length, group->known, b.length};
+        gpu_piece p = {group->length, map, 0, b.start, b.data, 0, group->known, b.length};
 
         if (b.steps == 0)
             g->pieces[group->pieces++] = p;

@@ -19,6 +19,10 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 
+/* Threads of a warp, and the mask of all its lanes. */
+#define WARP 32
+#define ALL_LANES 0xffffffffu
+
 /* Where a chunk's sequences start in the batch's sequence array, and their number. */
 struct gpu_result {
     uint32_t offset;
@@ -123,6 +127,14 @@ static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, si
         return cudaErrorInvalidValue;
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 (int)v.shared_size);
+}
+
+/* The same for a kernel whose blocks always have `size` bytes. */
+template <typename Kernel> static inline cudaError_t gpu_allow_shared(Kernel *kernel, size_t size)
+{
+    if (size <= 48 << 10)
+        return cudaSuccess;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)size);
 }
 
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */

@@ -25,8 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/deflate.h"
+
 /* Bytes that a match may reach back. */
-#define GPU_WINDOW 32768u
+#define GPU_WINDOW ((uint32_t)DEFLATE_WINDOW_SIZE)
 
 /* A symbol below 256 is a byte.  GPU_UNKNOWN + i is byte i of the window before the piece. */
 #define GPU_UNKNOWN 0x8000u
@@ -128,7 +130,6 @@ struct gpu_piece {
     uint32_t header;    /* bit where the block's header starts */
     uint32_t data;      /* bit where its codes, or the stored bytes, start */
     uint32_t first;     /* number of its first step in the block */
-    uint32_t stored;    /* stored bytes */
     uint32_t known;     /* bytes before the block that belong to its member, at most GPU_WINDOW */
     uint32_t length;    /* bytes of output of the whole block: its map must not say more */
 };
@@ -172,16 +173,20 @@ struct gpu_list {
 cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, const gpu_list &maybe,
                             cudaStream_t stream);
 
-/* Queues the counting of units[0..count), which begin at starts[], in ascending order. next[0..2)
- * are 0. */
-cudaError_t gpu_count_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
-                            uint32_t count, uint32_t *map, uint32_t *next, uint32_t blocks,
-                            cudaStream_t stream);
+/* The candidates whose units are counted, and where what is counted goes. */
+struct gpu_count_work {
+    const uint32_t *starts; /* of all candidates, in ascending order */
+    uint32_t count;
+    const uint32_t *which; /* numbers of those to count; NULL: all */
+    uint32_t which_count;
+    gpu_unit *units; /* of all candidates */
+    uint32_t *map;
+    uint32_t *next; /* two counters, which are 0 */
+};
 
-/* The same for those of them that which[0..which_count) names alone. */
-cudaError_t gpu_recount_units(const gpu_compressed &in, const uint32_t *starts, gpu_unit *units,
-                              uint32_t count, const uint32_t *which, uint32_t which_count,
-                              uint32_t *map, uint32_t *next, uint32_t blocks, cudaStream_t stream);
+/* Queues the counting of units, by `blocks` blocks of threads at most. */
+cudaError_t gpu_count_units(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,
+                            cudaStream_t stream);
 
 /* Queues the decoding of a group, to g.symbols and g.ranges. */
 cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint32_t *map,

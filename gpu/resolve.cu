@@ -8,13 +8,11 @@
  *   1. A block of threads for each chunk goes through its pieces as if the window before the chunk
  *      were unknown: the window at the chunk's end has bytes, and names of bytes of the window
  *      before the chunk.
- *   2.  The windows at the ends of chunks are joined: with those of the chunk before, then of two
- *   before, of
- *      four, and so on, all chunks at the same time.  In the end each has names of bytes of the
- *      window before the group alone, which is known.
- *   3.  A block for each chunk goes through its pieces once more.  It knows the window before each,
- *   and
- *      makes bytes of all symbols.
+ *   2. The windows at the ends of chunks are joined: with those of the chunk before, then of two
+ *      before, of four, and so on, all chunks at the same time.  In the end each has names of bytes
+ *      of the window before the group alone, which is known.
+ *   3. A block for each chunk goes through its pieces once more.  It knows the window before each,
+ *      and makes bytes of all symbols.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -155,15 +153,10 @@ static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, ui
     }
 }
 
-template <typename Kernel> static cudaError_t allow(Kernel *kernel, size_t size)
-{
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)size);
-}
-
 cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream)
 {
     const size_t size = GPU_WINDOW * sizeof(uint16_t);
-    const cudaError_t error = allow(name_windows, size);
+    const cudaError_t error = gpu_allow_shared(name_windows, size);
 
     if (error != cudaSuccess)
         return error;

@@ -17,9 +17,7 @@
 /* Symbols of a team's window.  One step has at most 64 codes, of two bits or more, each with up to
  * 258 bytes, and must fit. */
 #define ROOM 16640u
-#define CODE_MAX 258u
-
-static_assert(ROOM >= GPU_STEP / 2 * CODE_MAX, "a step fits");
+static_assert(ROOM >= GPU_STEP / 2 * DEFLATE_MAX_MATCH, "a step fits");
 
 /* A symbol from NAME to below GPU_UNKNOWN is a name of symbol number - NAME of the window. */
 #define NAME 256u
@@ -48,8 +46,8 @@ struct team {
     uint16_t window[ROOM];
 };
 
-/* The name of the byte that is `distance` before window[at], or the symbol itself if it is not in
- * the window. window[0] is symbol number `made` of the piece, whose symbols are out[]. */
+/* The name of symbol number `source` of the window, or, if that is negative, the symbol itself.
+ * The window begins with symbol number `made` of the piece, whose symbols are out[]. */
 static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_t *out,
                                                    uint32_t made)
 {
@@ -114,12 +112,12 @@ static __device__ void put_long_matches(team &m, const uint16_t *out, uint32_t m
 {
     const uint32_t count = min(m.listed, LONG_MATCHES);
 
-    for (uint32_t i = threadIdx.x / LANES; i < count; i += TEAM / LANES) {
+    for (uint32_t i = threadIdx.x / WARP; i < count; i += TEAM / WARP) {
         const long_match match = m.list[i];
         const uint32_t distance = match.distance + 1u;
         const int32_t from = (int32_t)match.at - (int32_t)distance;
 
-        for (uint32_t k = threadIdx.x % LANES; k < match.length; k += LANES)
+        for (uint32_t k = threadIdx.x % WARP; k < match.length; k += WARP)
             m.window[match.at + k] = name_of(from + (int32_t)(k % distance), out, made);
     }
 }
@@ -208,7 +206,7 @@ static __global__ void __launch_bounds__(TEAM)
             return;
         const gpu_piece p = g.pieces[i];
         const uint32_t first = p.steps == 0 ? 0 : map[p.map] >> GPU_MAP_BITS;
-        const uint32_t end = p.steps == 0 ? p.stored : map[p.map + p.steps] >> GPU_MAP_BITS;
+        const uint32_t end = p.steps == 0 ? p.length : map[p.map + p.steps] >> GPU_MAP_BITS;
         /* Whatever the map says, nothing is written outside of the block's output. */
         const bool is_good = first <= end && end <= p.length;
         const uint32_t length = is_good ? end - first : 0;
@@ -234,7 +232,7 @@ static __global__ void __launch_bounds__(TEAM)
 cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint32_t *map,
                        uint32_t blocks, cudaStream_t stream)
 {
-    cudaError_t error = allow_shared(decode_pieces, sizeof(team));
+    cudaError_t error = gpu_allow_shared(decode_pieces, sizeof(team));
 
     if (error != cudaSuccess)
         return error;

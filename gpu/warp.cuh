@@ -13,9 +13,6 @@
 
 #include "gpu/internal.cuh"
 
-#define WARP 32
-#define ALL_LANES 0xffffffffu
-
 /* Returns word i of data in global memory. The data must not change while the kernel runs. */
 static __device__ __forceinline__ uint32_t word_at(const uint32_t *data, uint32_t i)
 {

@@ -28,8 +28,7 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
     [REPEAT] = 2, [ZEROS_SHORT] = 3, [ZEROS_LONG] = 7};
 
 /* The order in which the precode's lengths are sent. */
-static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                                               11, 4,  12, 3, 13, 2, 14, 1, 15};
+static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
 
 /* How a run of equal lengths is coded: as `longest` symbols 18, and `shorter` symbols 17, or 16 if
  * the lengths are not zeros.  These stand for `covered` lengths together.  Each other length is

@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include "base/deflate.h"
+
 enum {
     LENGTH_SYMBOLS = 19, /* symbols of the code in which the code lengths are written */
     LENGTH_BITS_MAX = 7, /* bits of that code's longest codes */
@@ -211,8 +213,7 @@ _Static_assert(sizeof(((struct inf_lengths *)0)->all) == LITLEN_MAX + DISTANCE_M
 /* Checks a dynamic block's header, from its counts on. */
 static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_lengths *found)
 {
-    static const uint8_t order[LENGTH_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                                  11, 4,  12, 3, 13, 2, 14, 1, 15};
+    static const uint8_t order[LENGTH_SYMBOLS] = DEFLATE_PRECODE_ORDER;
     uint8_t length_lengths[LENGTH_SYMBOLS] = {0};
     uint8_t *const lengths = found->all;
     struct step steps[1 << LENGTH_BITS_MAX];

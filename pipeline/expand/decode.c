@@ -454,4 +454,4 @@ static void resolve(struct expand_tools *tools, const struct decode_task *task,
     run->symbols_crc = gz_crc32(0, out, run->symbols);
 }
 
-const struct decode_engine decode_engine_cpu = {"cpu", 1, decode_tasks, next_window, resolve};
+const struct decode_engine decode_engine_cpu = {1, decode_tasks, next_window, resolve};

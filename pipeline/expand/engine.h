@@ -99,7 +99,6 @@ struct decode_task {
 };
 
 struct decode_engine {
-    const char *name;
     unsigned batch_max; /* tasks that one call of `decode` takes */
 
     /* Decodes tasks[0..count), each from its start or, if it has paused, from there on; `until`

@@ -56,6 +56,11 @@
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
 
+/* Where it is not known yet whether a region has a start, the consumer asks again only after this
+ * many bytes of input.  With more, it passes more of the starts that are found meanwhile; with
+ * less, short blocks take longer, as the consumer waits for the lock at each. */
+#define ASK_AGAIN ((uint64_t)4 << 10)
+
 /* --- The list ------------------------------------------------------------------------------- */
 
 static uint64_t region_size(const struct expansion *e)
@@ -360,11 +365,6 @@ struct region *regions_at(struct expansion *e, uint64_t bit, struct decoded_run 
     }
     return NULL;
 }
-
-/* Where it is not known yet whether a region has a start, the consumer asks again only after this
- * many bytes of input.  With more, it passes more of the starts that are found meanwhile; with
- * less, short blocks take longer, as the consumer waits for the lock at each. */
-#define ASK_AGAIN ((uint64_t)4 << 10)
 
 uint64_t regions_next_start(const struct expansion *e, uint64_t bit)
 {

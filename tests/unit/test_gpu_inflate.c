@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "gpu/inflate.h"
+#include "tests/unit/encoders.h"
 #include "tests/unit/inputs.h"
 
 #define KIB ((size_t)1 << 10)
@@ -102,7 +103,7 @@ static void append_kind(struct file *f, size_t len, const struct input_kind *kin
     free(data);
 }
 
-static void drop(struct file *f)
+static void drop_file(struct file *f)
 {
     free(f->gz);
     free(f->data);
@@ -175,7 +176,7 @@ static void test_levels(void)
 
         append_kind(&f, 300 * KIB + 7, level == 1 ? &tokens : &words, (uint64_t)level, &way);
         check_file(&f);
-        drop(&f);
+        drop_file(&f);
     }
 }
 
@@ -192,7 +193,7 @@ static void test_strategies(void)
 
         append_kind(&f, 90 * KIB, i % 2 == 0 ? &words : &few, i, &ways[i]);
         check_file(&f);
-        drop(&f);
+        drop_file(&f);
     }
 }
 
@@ -205,7 +206,7 @@ static void test_kinds(void)
 
         append_kind(&f, 200 * KIB, kinds[i], i, &usual);
         check_file(&f);
-        drop(&f);
+        drop_file(&f);
     }
 }
 
@@ -221,7 +222,7 @@ static void test_flushes(void)
         append_kind(&f, 150 * KIB, &words, i, &way);
         append_kind(&f, 50 * KIB, &noise, i, &way);
         check_file(&f);
-        drop(&f);
+        drop_file(&f);
     }
 }
 
@@ -236,7 +237,7 @@ static void test_members(void)
                                  : &tokens,
                     i, &usual);
     check_file(&f);
-    drop(&f);
+    drop_file(&f);
 }
 
 static void test_small_files(void)
@@ -246,7 +247,7 @@ static void test_small_files(void)
 
         append_kind(&f, len, &words, len, &usual);
         check_file(&f);
-        drop(&f);
+        drop_file(&f);
     }
 }
 
@@ -277,75 +278,62 @@ static void test_left(void)
     memset(f.gz + f.gz_len, 0, 100);
     CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len + 100, &f, f.len, 0), GPU_INFLATE_LEFT);
     gpu_inflate_close(g);
-    drop(&f);
+    drop_file(&f);
+}
+
+/* A Huffman code, whose first bit is the highest. */
+static void put_code(struct bits *b, uint32_t code, unsigned n)
+{
+    while (n-- > 0)
+        put_bits(b, code >> n & 1, 1);
 }
 
 /* A match that reaches back before its member, to where another's output happens to be right. */
 static void test_reaches_too_far(void)
 {
     struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
-    /* Two fixed blocks' worth: `abc`, and a match of 3 bytes at distance 3, alone in its member. */
-    uint8_t match[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
     const uint8_t abc[] = "abc";
+    struct bytes match = {0};
+    struct bits b = {.to = &match};
     struct file f = {0};
-    uint32_t bits = 0, n = 0;
-    const uint32_t codes[][2] = {{1, 1}, {1, 2}, {0x40, 7}, {0x08, 5}, {0, 7}};
 
-    /* Final, fixed; length 3 is code 0000001, which is 0x40 with the first bit lowest; distance 3
-     * is code 00010; then the end. */
-    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-        bits |= codes[i][0] << n;
-        n += codes[i][1];
-    }
-    match[10] = (uint8_t)bits;
-    match[11] = (uint8_t)(bits >> 8);
-    match[12] = (uint8_t)(bits >> 16);
-    const uint32_t crc = (uint32_t)crc32(0, abc, 3);
-
-    for (unsigned i = 0; i < 4; i++)
-        match[13 + i] = (uint8_t)(crc >> (8 * i));
-    match[17] = 3;
+    /* A final, fixed block: a match of 3 bytes at distance 3, and the end. */
+    add(&match, header, sizeof(header));
+    put_bits(&b, 3, 3);
+    put_code(&b, 1, 7);
+    put_code(&b, 2, 5);
+    put_code(&b, 0, 7);
+    end_bits(&b);
+    add_le(&match, crc32(0, abc, 3), 4);
+    add_le(&match, 3, 4);
     append(&f, abc, 3, &usual);
-    f.gz = unit_need(realloc(f.gz, f.gz_len + 21));
-    memcpy(f.gz + f.gz_len, match, 21);
+    f.gz = unit_need(realloc(f.gz, f.gz_len + match.len));
+    memcpy(f.gz + f.gz_len, match.data, match.len);
     f.data = unit_need(realloc(f.data, 6));
     memcpy(f.data + 3, abc, 3);
     f.len = 6;
-    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len + 21, &f, f.len, 0), GPU_INFLATE_LEFT);
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len + match.len, &f, f.len, 0), GPU_INFLATE_LEFT);
     gpu_inflate_close(g);
-    drop(&f);
+    drop(&match);
+    drop_file(&f);
 }
 
-/* --- A member inside of a block
- * ------------------------------------------------------------------ */
+/* --- A member inside of a block --------------------------------------------------------------- */
 
-/* Bits, the first of which is the lowest of the first byte. */
-struct bit_writer {
-    uint8_t bytes[8 * KIB];
-    size_t count;
-};
-
-static void put_bits(struct bit_writer *w, uint32_t bits, unsigned n)
+static size_t count_bits(const struct bits *b)
 {
-    for (unsigned i = 0; i < n; i++, w->count++)
-        w->bytes[w->count / 8] |= (uint8_t)((bits >> i & 1) << (w->count % 8));
-}
-
-/* A Huffman code, whose first bit is the highest. */
-static void put_code(struct bit_writer *w, uint32_t code, unsigned n)
-{
-    while (n-- > 0)
-        put_bits(w, code >> n & 1, 1);
+    return 8 * b->to->len + b->n;
 }
 
 /* A literal of the outer block, where bytes have 8 bits, but 255 and the end have 9. */
-static void put_literal(struct bit_writer *w, struct file *f, uint8_t byte)
+static void put_literal(struct bits *b, struct file *f, uint8_t byte)
 {
     f->data[f->len++] = byte;
     if (byte < 255)
-        put_code(w, byte, 8);
+        put_code(b, byte, 8);
     else
-        put_code(w, 0x1fe, 9);
+        put_code(b, 0x1fe, 9);
 }
 
 static uint8_t reversed(uint8_t byte)
@@ -359,22 +347,20 @@ static uint8_t reversed(uint8_t byte)
 
 /* The header of a member, and a fixed block of long matches, which stand as literals in the outer
  * block. */
-static void make_inner(struct bit_writer *w)
+static void make_inner(struct bits *b)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
 
-    memset(w, 0, sizeof(*w));
-    for (size_t i = 0; i < sizeof(header); i++)
-        put_bits(w, header[i], 8);
-    put_bits(w, 2, 3);          /* not final, fixed */
-    put_code(w, 0x30 + 'a', 8); /* a literal */
-    while (w->count < 80 + 128 * 80) {
-        put_code(w, 0xc5, 8); /* length 258 */
-        put_code(w, 0, 5);    /* distance 1 */
+    add(b->to, header, sizeof(header));
+    put_bits(b, 2, 3);          /* not final, fixed */
+    put_code(b, 0x30 + 'a', 8); /* a literal */
+    while (count_bits(b) < 80 + 128 * 80) {
+        put_code(b, 0xc5, 8); /* length 258 */
+        put_code(b, 0, 5);    /* distance 1 */
     }
-    put_code(w, 0, 7); /* the end */
-    put_bits(w, 6, 3); /* a block type that there is not */
-    w->count = (w->count + 7) / 8 * 8;
+    put_code(b, 0, 7); /* the end */
+    put_bits(b, 6, 3); /* a block type that there is not */
+    end_bits(b);
 }
 
 /* One final block of flat codes, in which a member seems to start.  What the device makes of that
@@ -383,11 +369,11 @@ static void make_outer(struct file *f)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
     static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9};
-    static struct bit_writer w, inner;
+    struct bytes raw = {0}, inner = {0};
+    struct bits w = {.to = &raw}, inner_bits = {.to = &inner};
     size_t start;
 
-    memset(&w, 0, sizeof(w));
-    make_inner(&inner);
+    make_inner(&inner_bits);
     f->data = unit_need(calloc(1, 8 * KIB));
     put_bits(&w, 1, 1);
     put_bits(&w, 2, 2);
@@ -406,25 +392,27 @@ static void make_outer(struct file *f)
     put_code(&w, 2, 2);
     put_code(&w, 2, 2);
     put_code(&w, 0, 2);
-    while (w.count % 8 != 0)
+    while (count_bits(&w) % 8 != 0)
         put_literal(&w, f, 255);
-    while (w.count < 204 * 128 || w.count % 128 != 0)
+    while (count_bits(&w) < 204 * 128 || count_bits(&w) % 128 != 0)
         put_literal(&w, f, 'a');
-    start = w.count + 80;
-    for (size_t i = 0; i < inner.count / 8; i++)
-        put_literal(&w, f, reversed(inner.bytes[i]));
-    while (w.count < start + 90 * 128)
+    start = count_bits(&w) + 80;
+    for (size_t i = 0; i < inner.len; i++)
+        put_literal(&w, f, reversed(inner.data[i]));
+    while (count_bits(&w) < start + 90 * 128)
         put_literal(&w, f, 'b');
     put_code(&w, 0x1ff, 9);
-    const size_t len = (w.count + 7) / 8;
-    const uint32_t trailer[] = {(uint32_t)crc32(0, f->data, (uInt)f->len), (uint32_t)f->len};
+    end_bits(&w);
+    struct bytes gz = {0};
 
-    f->gz_len = sizeof(header) + len + 8;
-    f->gz = unit_need(malloc(f->gz_len));
-    memcpy(f->gz, header, sizeof(header));
-    memcpy(f->gz + sizeof(header), w.bytes, len);
-    for (unsigned i = 0; i < 8; i++)
-        f->gz[sizeof(header) + len + i] = (uint8_t)(trailer[i / 4] >> (8 * (i % 4)));
+    add(&gz, header, sizeof(header));
+    add(&gz, raw.data, raw.len);
+    add_le(&gz, crc32(0, f->data, (uInt)f->len), 4);
+    add_le(&gz, f->len, 4);
+    f->gz = gz.data;
+    f->gz_len = gz.len;
+    drop(&raw);
+    drop(&inner);
 }
 
 static void test_member_in_a_block(void)
@@ -452,7 +440,7 @@ static void test_member_in_a_block(void)
         CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
         gpu_inflate_close(g);
     }
-    drop(&f);
+    drop_file(&f);
 }
 
 /* A device that fails at each call, and one that makes a wrong byte. */
@@ -478,7 +466,7 @@ static void test_failures(void)
 
     CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_LEFT);
     gpu_inflate_close(g);
-    drop(&f);
+    drop_file(&f);
 }
 
 /* With the argument `quick`, what compute-sanitizer has the patience for. */
