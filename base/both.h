@@ -1,22 +1,22 @@
 /*
- * both.h - C that both engines compile: gcc or clang for the CPU, nvcc for a GPU
+ * both.h - helpers for C that is compiled twice: by gcc or clang for the CPU, and by nvcc for a GPU
  *
- * Both engines must find the same matches.  So a decision that both make is one inline function, in
- * a header that both compilers take.
+ * The CPU and the GPU must find the same matches.  So each decision that both make is one inline
+ * function in a header that both compilers accept.
  */
 #ifndef GZLZSS_BASE_BOTH_H
 #define GZLZSS_BASE_BOTH_H
 
 #include <stdint.h>
 
-/* Stands in front of a function in a header.  With nvcc, code on the device can call it, too. */
+/* The prefix of a function in such a header.  With nvcc, code on the device can call it, too. */
 #ifdef __CUDACC__
 #define BOTH_INLINE static __host__ __device__ __forceinline__
 #else
 #define BOTH_INLINE static inline
 #endif
 
-/* The position of the highest bit set in x, which is not 0. */
+/* The position of the highest set bit of x, counted from 0; x must not be 0. */
 BOTH_INLINE uint32_t both_log2(uint32_t x)
 {
 #ifdef __CUDA_ARCH__

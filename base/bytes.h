@@ -46,8 +46,8 @@ static inline void store64(uint8_t *p, uint64_t v)
 }
 
 /*
- * Returns how many bytes at a and b agree, up to `max`.  The caller knows that the first `known`
- * bytes do.  Reads up to 15 bytes past the end of the comparison.
+ * Returns how many bytes at a and b agree, up to `max`.  The caller knows already that the first
+ * `known` bytes agree.  Reads up to 15 bytes past the end of the comparison.
  *
  * With SSE2, which every x86-64 has, and NEON, which every 64-bit ARM has, this compares 16 bytes
  * at a time: processors often mispredict a branch on whether a match is longer than 8 bytes, and
@@ -63,7 +63,7 @@ static inline size_t match_length(const uint8_t *a, const uint8_t *b, size_t kno
         const size_t step = 16, bits = 1;
 #elif defined(__AARCH64EL__) && defined(__ARM_NEON)
         const uint8x16_t same = vceqq_u8(vld1q_u8(a + known), vld1q_u8(b + known));
-        /* The middle 8 of each 16 bits: 4 bits for each byte, in order. */
+        /* Shorten each byte's result, 0x00 or 0xff, to 4 bits. */
         const uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(same), 4);
         const uint64_t diff = ~vget_lane_u64(vreinterpret_u64_u8(halves), 0);
         const size_t step = 16, bits = 4;

@@ -1,5 +1,5 @@
 /*
- * clock.h - the time, for measurements and for waits
+ * clock.h - reads the time, for measurements and for waits
  */
 #ifndef GZLZSS_BASE_CLOCK_H
 #define GZLZSS_BASE_CLOCK_H

@@ -1,5 +1,5 @@
 /*
- * cpu.h - which version of a function this processor runs
+ * cpu.h - chooses the version of a function that this processor can run
  *
  * A few loops are compiled in up to three versions, called paths:
  *
@@ -9,12 +9,13 @@
  *   - CPU_AVX512, with AVX512_PATH, for processors that have vectors of 64 bytes as well (AVX-512
  *     F, BW, CD and VBMI): Intel's servers since Ice Lake, and AMD's processors since Zen 4.
  *
- * All versions give the same results.  They are chosen in one way everywhere.  A module has a
- * struct of function pointers and a constant array of CPU_PATHS such structs, indexed by path.
- * When it makes an object, it stores in the object a pointer to the entry of cpu_path().  An entry
- * may repeat the function of a lower path; the entry of a path that is not compiled stays empty, as
- * cpu_path() never returns that path.  Each function does the work of many bytes (a block of
- * positions, a chunk's sequences), so calls through the pointer are too rare to cost time.
+ * All versions give the same results.  Every module chooses its version in the same way: it has a
+ * struct of function pointers, and a constant array of CPU_PATHS such structs, indexed by path.
+ * When the module makes an object, it stores in the object a pointer to the array's entry for
+ * cpu_path().  An entry may repeat the function of a lower path; the entry of a path that is not
+ * compiled stays empty, as cpu_path() never returns that path.  Each function processes many bytes
+ * (a block of positions, a chunk's sequences), so calls through the pointer are too rare to cost
+ * time.
  *
  * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined where the paths are compiled.  The tests compile
  * such files again with PORTABLE, which leaves out both, and with WITHOUT_AVX512.
@@ -24,7 +25,7 @@
 
 enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
 
-/* Keeps a function out of its caller, so that it has all registers. */
+/* Prevents inlining, so that the function has all registers to itself. */
 #define NOINLINE __attribute__((noinline))
 
 #if defined(__x86_64__) && !defined(PORTABLE)
@@ -39,9 +40,10 @@ enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
 #include <stdbool.h>
 
 /*
- * The compiler's __builtin_cpu_supports() asks the processor some ten times when the program
- * starts, and in a virtual machine each of these instructions (CPUID) goes to the hypervisor: 5 us
- * where this was measured.  The C library has asked already, and glibc 2.34 and later tell.
+ * __builtin_cpu_supports() makes the program execute the CPUID instruction about ten times at its
+ * start.  In a virtual machine, each CPUID goes to the hypervisor; all this took 5 us where it was
+ * measured.  The C library has executed CPUID anyway, and glibc 2.34 and later give the results in
+ * this header.
  */
 #ifdef HAVE_SYS_PLATFORM_X86_H
 #include <sys/platform/x86.h>

@@ -8,21 +8,21 @@
 
 #include "base/both.h"
 
-/* The lengths that a match may have, and the largest distance. */
+/* The shortest and the longest match, and the largest distance, in bytes. */
 #define DEFLATE_MIN_MATCH 3
 #define DEFLATE_MAX_MATCH 258
 #define DEFLATE_WINDOW_SIZE 32768
 
-/* Literals, the end of a block and match lengths share an alphabet; distances have their own.  The
- * code lengths of both are written with a third code, the precode. */
+/* Literals, the end of a block and match lengths share an alphabet; distances have their own.  A
+ * third code, the precode, encodes the code lengths of both. */
 #define DEFLATE_LITLEN_SYMBOLS 286
 #define DEFLATE_DISTANCE_SYMBOLS 30
-/* The symbols that have codes in a fixed block.  The last two of each alphabet never occur in
- * data. */
+/* The numbers of symbols that have codes in a fixed block.  The last two symbols of each alphabet
+ * have codes but never occur in data. */
 #define DEFLATE_FIXED_LITLEN_SYMBOLS 288
 #define DEFLATE_FIXED_DISTANCE_SYMBOLS 32
 #define DEFLATE_PRECODE_SYMBOLS 19
-/* The precode's symbols, in the order in which a header has the lengths of their codes. */
+/* The precode's symbols, in the order in which a block's header stores their code lengths. */
 #define DEFLATE_PRECODE_ORDER                                            \
     {                                                                    \
         16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 \
@@ -40,8 +40,9 @@
 
 enum deflate_block_type { DEFLATE_STORED, DEFLATE_FIXED, DEFLATE_DYNAMIC };
 
-/* The symbol for a match length (3 to 258).  Above length 10 every power of two of (length - 3) has
- * four symbols; 258 has one of its own. */
+/* The symbol for a match length (3 to 258).  Lengths up to 10 have a symbol each.  Above, the
+ * values of (length - 3) between two powers of two share four symbols; 258 has a symbol of its
+ * own. */
 BOTH_INLINE unsigned deflate_length_symbol(unsigned length)
 {
     unsigned x = length - DEFLATE_MIN_MATCH;
@@ -75,13 +76,14 @@ BOTH_INLINE unsigned deflate_least_length(unsigned symbol)
     return DEFLATE_MIN_MATCH + ((4 + (x & 3)) << deflate_length_extra_bits(symbol));
 }
 
-/* The value of the extra bits for a length. */
+/* The value of the `extra_bits` extra bits of a length. */
 BOTH_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
 {
     return (length - DEFLATE_MIN_MATCH) & ((1u << extra_bits) - 1);
 }
 
-/* The symbol for a distance (1 to 32768): every power of two of (distance - 1) has two symbols. */
+/* The symbol for a distance (1 to 32768): the values of (distance - 1) between two powers of two
+ * share two symbols. */
 BOTH_INLINE unsigned deflate_distance_symbol(unsigned distance)
 {
     unsigned x = distance - 1;
@@ -99,7 +101,7 @@ BOTH_INLINE unsigned deflate_distance_extra_bits(unsigned symbol)
     return symbol < 4 ? 0 : symbol / 2 - 1;
 }
 
-/* The value of the extra bits for a distance. */
+/* The value of the `extra_bits` extra bits of a distance. */
 BOTH_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
 {
     return (distance - 1) & ((1u << extra_bits) - 1);
@@ -113,7 +115,7 @@ BOTH_INLINE unsigned deflate_least_distance(unsigned symbol)
     return symbol < 4 ? symbol + 1 : 1 + ((2 + (symbol & 1)) << extra_bits);
 }
 
-/* The length, in bits, of a literal's or length's code in fixed blocks. */
+/* The length, in bits, of the code of a literal or length symbol in fixed blocks. */
 BOTH_INLINE unsigned deflate_fixed_length(unsigned symbol)
 {
     if (symbol < 144)
@@ -123,7 +125,7 @@ BOTH_INLINE unsigned deflate_fixed_length(unsigned symbol)
     return symbol < 280 ? 7 : 8;
 }
 
-/* The same for all distance codes. */
+/* The length, in bits, of every distance code in fixed blocks. */
 #define DEFLATE_FIXED_DISTANCE_LENGTH 5
 
 #endif

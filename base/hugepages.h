@@ -1,8 +1,8 @@
 /*
- * hugepages.h - memory for which the system is asked to use huge pages
+ * hugepages.h - allocates memory in huge pages, if the system has some
  *
- * The system gives the same memory faster in huge pages than in small ones.  To pin memory for a
- * GPU takes time for each page, too.
+ * Huge pages save time twice: the system provides memory faster in huge pages than in small ones,
+ * and pinning memory for a GPU takes time for each page.
  */
 #ifndef GZLZSS_BASE_HUGEPAGES_H
 #define GZLZSS_BASE_HUGEPAGES_H
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Bytes of a huge page: on x86-64, and on 64-bit ARM with small pages of 4 KiB. */
+/* Bytes of a huge page on x86-64, and on 64-bit ARM with small pages of 4 KiB. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Returns memory for at least `size` bytes, not zeroed, in huge pages if the system has some, else
- * in small ones.  The caller gives it to free().  NULL if memory is short. */
+/* Returns at least `size` bytes of memory, not zeroed: in huge pages if the system has some, else
+ * in small ones.  NULL if memory is short.  The caller frees it with free(). */
 static inline uint8_t *hugepages_alloc(size_t size)
 {
     const size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -29,7 +29,7 @@ static inline uint8_t *hugepages_alloc(size_t size)
     return memory;
 }
 
-/* The same for `count` times `size` bytes. */
+/* Allocates `count` times `size` bytes in the same way. */
 static inline uint8_t *hugepages_alloc_many(uint64_t count, size_t size)
 {
     return count > (SIZE_MAX - HUGE_PAGE) / size ? NULL : hugepages_alloc((size_t)count * size);

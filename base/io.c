@@ -1,5 +1,5 @@
 /*
- * io.c - reading and writing without their pitfalls (io.h)
+ * io.c - reads and writes all bytes, in spite of signals and non-blocking descriptors (io.h)
  */
 #include "config.h"
 
@@ -15,8 +15,8 @@ bool io_is_transient(int error)
     return error == EINTR || error == EAGAIN || error == EWOULDBLOCK;
 }
 
-/* Whether to try a call again that failed with errno.  If the call would have had to wait, waits
- * until the descriptor is ready. */
+/* Whether to repeat a call that failed with errno.  If the descriptor was not ready, first waits
+ * until it is. */
 static bool try_again(int fd, short events)
 {
     struct pollfd p = {.fd = fd, .events = events};

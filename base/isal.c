@@ -1,5 +1,5 @@
 /*
- * isal.c - ISA-L, loaded when there is enough for it to do (isal.h)
+ * isal.c - loads ISA-L when there is enough work for it (isal.h)
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ const char *isal_why_not(void)
 
 #include <stdatomic.h>
 
-/* Found out once for the process. */
+/* Whether ISA-L's inflate is right; determined once per process. */
 static _Atomic(enum isal_verdict) verdict;
 
 const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
@@ -66,15 +66,15 @@ const struct isal *isal_for(uint64_t bytes)
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Bytes of a CRC that are worth loading ISA-L.  Loading takes 70 us on an EPYC.  In that time zlib
- * 1.2.13 computes the CRC of 500 KB there, and of fewer on a slower machine.  If you lower this,
- * small files take longer; if you raise it, larger ones do. */
+/* A CRC of this many bytes or more is worth loading ISA-L.  Loading takes 70 us on an EPYC, where
+ * zlib 1.2.13 computes the CRC of 500 KB in that time; on a slower machine, zlib computes less.  If
+ * you lower this, small files take longer; if you raise it, larger ones do. */
 #define ENOUGH ((uint64_t)256 << 10)
 
 /* ISA-L's functions.  They are found once for the process; ISA-L is never unloaded. */
 static struct isal found;
 
-/* &found, once ISA-L is loaded.  NULL: not yet, or it cannot be loaded. */
+/* &found once ISA-L is loaded.  NULL before, or if it cannot be loaded. */
 static _Atomic(const struct isal *) loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

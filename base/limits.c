@@ -1,14 +1,15 @@
 /*
- * limits.c - what the system lets this process have: processors and memory (limits.h)
+ * limits.c - how many processors and how much memory this process may use (limits.h)
  *
  * A control group (cgroup) is a directory with files that hold its limits.  /proc/self/cgroup names
  * the process's own groups: one line for version 2, "0::PATH", and one for every hierarchy of
  * version 1, "ID:CONTROLLERS:PATH".  PATH is relative to the hierarchy's root.
  * /proc/self/mountinfo says where each hierarchy is mounted.  A container may see only a part of
- * the hierarchy: then "root" in mountinfo is where that part begins.
+ * the hierarchy: then the field "root" in mountinfo names the group where that part begins.
  *
- * A process has no more than each group above its own allows, so this reads the files of all groups
- * from its own up to the mount point.  See cgroups(7), and proc(5) for the fields of mountinfo.
+ * The limits of all groups above a process's own group apply to the process, too.  So this reads
+ * the files of all groups from the process's own up to the mount point.  See cgroups(7), and
+ * proc(5) for the fields of mountinfo.
  */
 #include "config.h"
 
@@ -24,11 +25,11 @@
 #include "base/io.h"
 #include "base/limits.h"
 
-/* Where there is no limit, version 1 has a number that is larger than any memory.  Numbers from
- * this one on count as no limit. */
+/* In version 1, a group without a limit has a number larger than any memory.  Numbers from this one
+ * on count as no limit. */
 #define NO_MEMORY_LIMIT (UINT64_C(1) << 60)
 
-/* Bytes of the longest path, and of the longest file of paths, that are read. */
+/* Bytes of the longest path that is read, and of the longest file of paths. */
 #define NAME_SIZE 4096
 #define FILE_SIZE (16 * NAME_SIZE)
 
@@ -38,7 +39,7 @@ struct hierarchy {
     const char *controller;
     /* The mount point.  Empty: none was found. */
     char mount[NAME_SIZE];
-    /* The group that is seen at the mount point; "/" if all groups are. */
+    /* The group whose directory is the mount point; "/" if all groups are visible. */
     char visible[NAME_SIZE];
     /* The process's group.  Empty: none was found. */
     char group[NAME_SIZE];
@@ -47,21 +48,21 @@ struct hierarchy {
 /* The hierarchies that may limit this process. */
 enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
 
-/* All large buffers.  They are not on the stack, which can be small (ulimit -s); a thread of musl's
- * has 128 KiB. */
+/* All large buffers.  They are not on the stack, which can be small: `ulimit -s` limits it, and a
+ * thread of musl's has 128 KiB. */
 struct tables {
     const char *root;
     struct hierarchy all[HIERARCHIES];
-    /* The text of a file. */
+    /* The text of the file that was read last. */
     char text[FILE_SIZE];
-    /* The directory of the group at hand. */
+    /* The directory of the group whose limits are being read. */
     char group[2 * NAME_SIZE];
-    /* The name of the file that is read. */
+    /* The name of the file being read. */
     char path[4 * NAME_SIZE];
 };
 
-/* Reads the file t->path into text[0..room), cut if it is longer, with a zero byte behind it.  With
- * `is_line`, the file has one line, and one call of read(2) is enough.  False if the file cannot be
+/* Reads the file t->path into text[0..room) as a string, cut if the file is longer.  With
+ * `is_line`, the file has one line, which a single read(2) gives.  False if the file cannot be
  * opened.  The system composes these files for each reader, so fewer calls are faster. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
@@ -81,7 +82,7 @@ static bool read_file(const struct tables *t, bool is_line, char *text, size_t r
     return true;
 }
 
-/* Whether a list, with commas between its words, has this word. */
+/* Whether a comma-separated list contains this word. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -92,7 +93,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Cuts the next word off *rest, and returns it; NULL if there is none. */
+/* Cuts the next word off *rest, and returns it; NULL if there is none.  `blanks` are the characters
+ * that separate words. */
 static char *next_word(char **rest, const char *blanks)
 {
     char *word;
@@ -103,14 +105,14 @@ static char *next_word(char **rest, const char *blanks)
     return word;
 }
 
-/* Reads the file of that name, in /proc, into t->text.  False if that fails. */
+/* Reads the file `name`, a path below t->root, into t->text.  False if that fails. */
 static bool read_text(struct tables *t, const char *name)
 {
     snprintf(t->path, sizeof(t->path), "%s%s", t->root, name);
     return read_file(t, false, t->text, sizeof(t->text));
 }
 
-/* Finds the process's groups. */
+/* Finds the process's group in each hierarchy. */
 static void find_groups(struct tables *t)
 {
     struct hierarchy *const all = t->all;
@@ -130,7 +132,7 @@ static void find_groups(struct tables *t)
     }
 }
 
-/* Finds where the hierarchies are mounted. */
+/* Finds where each hierarchy is mounted. */
 static void find_mounts(struct tables *t)
 {
     struct hierarchy *const all = t->all;
@@ -139,7 +141,8 @@ static void find_mounts(struct tables *t)
     if (!read_text(t, "/proc/self/mountinfo"))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
-        /* ID, parent, device, root, mount point, options, perhaps more, "-", type, what, options */
+        /* ID, parent, device, root, mount point, options, perhaps more, "-", type, source,
+         * options */
         char *rest = strstr(line, " - cgroup"), *at = line, *words[5], *type, *options;
         bool is_whole = rest != NULL;
 
@@ -164,8 +167,8 @@ static void find_mounts(struct tables *t)
     }
 }
 
-/* Reads up to two numbers from the file `name` of t->group.  "max", or a number that is missing, is
- * UINT64_MAX.  False if there is no such file. */
+/* Reads up to two numbers from the file `name` of t->group.  A number that is missing or "max"
+ * becomes UINT64_MAX.  False if there is no such file. */
 static bool read_numbers(struct tables *t, const char *name, uint64_t numbers[2])
 {
     char text[64], *rest = text;
@@ -176,7 +179,7 @@ static bool read_numbers(struct tables *t, const char *name, uint64_t numbers[2]
     for (int i = 0; i < 2; i++) {
         const char *word = next_word(&rest, " \n");
 
-        /* Version 1 says -1 if there is no quota. */
+        /* Version 1 has -1 if there is no quota. */
         numbers[i] =
             word == NULL || *word < '0' || *word > '9' ? UINT64_MAX : strtoull(word, NULL, 10);
     }
@@ -220,10 +223,10 @@ static void apply_memory(struct limits *l, struct tables *t, const struct hierar
     }
 }
 
-/* apply_quota or apply_memory. */
+/* Lowers a limit in *l to that of the group t->group: apply_quota or apply_memory. */
 typedef void apply_function(struct limits *l, struct tables *t, const struct hierarchy *h);
 
-/* Applies the limits of the process's group and of the groups above it. */
+/* Applies the limits of the process's group and of the visible groups above it. */
 static void apply_groups(struct limits *l, struct tables *t, const struct hierarchy *h,
                          apply_function *apply)
 {
@@ -233,7 +236,8 @@ static void apply_groups(struct limits *l, struct tables *t, const struct hierar
 
     if (h->group[0] == '\0' || h->mount[0] == '\0')
         return;
-    /* The group is out of sight: all that can be read is the group at the mount point. */
+    /* If the process's group is not below the visible one, only the group at the mount point can be
+     * read. */
     if (strncmp(h->group, h->visible, visible) != 0 ||
         (h->group[visible] != '/' && h->group[visible] != '\0'))
         visible = strlen(h->group);

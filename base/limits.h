@@ -1,5 +1,5 @@
 /*
- * limits.h - what the system lets this process have: processors and memory
+ * limits.h - how many processors and how much memory this process may use
  */
 #ifndef GZLZSS_LIMITS_H
 #define GZLZSS_LIMITS_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A set of processors, a bit for each.  Linux has up to 8192.  (The cpu_set_t of C libraries has
+/* A set of processors, one bit for each.  Linux has up to 8192.  (The cpu_set_t of C libraries has
  * 1024, and the system refuses to fill in a set that is smaller than its own.) */
 struct limits_set {
     unsigned long bits[8192 / (8 * sizeof(unsigned long))];
@@ -17,22 +17,23 @@ struct limits_set {
  * set is empty then. */
 bool limits_affinity(struct limits_set *set);
 
-/* Returns the number of these processors or, if the system does not say, of all that are online; 1
- * or more. */
+/* Returns the number of processors on which the calling thread may run, or of all that are online
+ * if the system does not say; 1 or more. */
 int limits_processors(void);
 
 struct limits {
-    /* Threads that can run at a time, 1 or more. */
+    /* Threads that can run at the same time, 1 or more. */
     int threads;
-    /* Bytes of memory that the process may fill; UINT64_MAX if unknown. */
+    /* Bytes of memory that the process may use; UINT64_MAX if unknown. */
     uint64_t memory;
-    /* Bytes that the process may have mapped, filled or not; UINT64_MAX if there is no limit. */
+    /* Bytes of memory that the process may map, whether used or not; UINT64_MAX if there is no
+     * limit. */
     uint64_t address_space;
 };
 
-/* Returns the bytes that the process may have mapped: the lower of RLIMIT_AS and RLIMIT_DATA, or
- * UINT64_MAX if there is no limit.  RLIMIT_DATA counts private memory that can be written, which is
- * nearly all that this process asks for. */
+/* Returns the bytes of memory that the process may map: the lower of RLIMIT_AS and RLIMIT_DATA, or
+ * UINT64_MAX if there is no limit.  RLIMIT_DATA counts private writable memory, which is nearly all
+ * that this process maps. */
 uint64_t limits_mapped(void);
 
 /*
@@ -43,10 +44,10 @@ uint64_t limits_mapped(void);
  *   - memory: the machine's, or the lowest limit of the control groups if that is lower;
  *   - address_space: limits_mapped().
  *
- * Control groups of versions 1 and 2 count, and the groups above them as far as this process sees
- * them.  A file that cannot be read limits nothing.
+ * This reads control groups of versions 1 and 2: the process's own groups and the groups above
+ * them, as far as the process can see them.  A file that cannot be read limits nothing.
  *
- * `root` goes in front of the names of all files that are read.  It is "" except in tests.
+ * `root` is put in front of the names of all files that are read.  It is "" except in tests.
  */
 void limits_read(struct limits *l, const char *root);
 

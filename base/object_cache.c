@@ -1,5 +1,5 @@
 /*
- * object_cache.c - objects that nobody uses, kept for the next thread that needs one
+ * object_cache.c - keeps objects that are not in use for the next thread that needs one
  * (object_cache.h)
  */
 #include "config.h"
@@ -40,7 +40,7 @@ void object_cache_free(struct object_cache *s, void (*give_back)(struct cached_o
     }
 }
 
-/* Takes the object that the shard got last; NULL if there is none. */
+/* Takes the object that was put into the shard last; NULL if there is none. */
 static struct cached_object *take_object(struct object_shard *shard)
 {
     struct cached_object *kept;

@@ -1,11 +1,11 @@
 /*
- * object_cache.h - objects that nobody uses, kept for the next thread that needs one
+ * object_cache.h - keeps objects that are not in use for the next thread that needs one
  *
  * The cache has several shards, each a list of objects.  A thread uses the shard of the processor
- * on which it runs: so it takes the object that was last used there, which may still be in that
+ * on which it runs.  So it takes the object that was last used there, which may still be in that
  * processor's cache, and threads on different processors do not wait for each other.  A thread that
- * finds its shard empty takes an object from another.  So the cache holds hardly more objects than
- * were in use at one time.
+ * finds its shard empty takes an object from another shard.  So the cache holds hardly more objects
+ * than were in use at the same time.
  */
 #ifndef GZLZSS_BASE_OBJECT_CACHE_H
 #define GZLZSS_BASE_OBJECT_CACHE_H
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* If there are more processors, several share a shard. */
+/* The number of shards.  If there are more processors, several share a shard. */
 #define OBJECT_SHARDS 64
 
 /* The first member of every object that is kept. */
@@ -22,7 +22,8 @@ struct cached_object {
     struct cached_object *next;
 };
 
-/* Bytes between data that different processors write, so that they have no cache line in common. */
+/* Bytes of padding that keep two shards, which different processors write, out of the same cache
+ * line. */
 #define OBJECT_SHARD_APART 64
 
 struct object_shard {

@@ -1,5 +1,5 @@
 /*
- * pages.h - memory that goes back to the system while its addresses stay
+ * pages.h - returns memory to the system, but keeps its addresses for later use
  */
 #ifndef GZLZSS_BASE_PAGES_H
 #define GZLZSS_BASE_PAGES_H
@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Gives the system back all whole pages between `from` and `to`, which lie in memory from malloc().
- * The memory may be used again; its bytes are then zero, or what they were. */
+/* Returns all whole pages between `from` and `to`, which lie in memory from malloc(), to the
+ * system.  The memory may be used again; each byte is then zero, or what it was. */
 static inline void pages_give_back(void *from, const void *to)
 {
 #ifdef MADV_DONTNEED

@@ -1,5 +1,5 @@
 /*
- * thread.c - starting threads that block signals (thread.h)
+ * thread.c - starts threads that block signals (thread.h)
  */
 #include "config.h"
 
@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "base/thread.h"
 
-/* Chooses the size of a stack.  With glibc the default is `ulimit -s`, which may be very small or
- * very large; with musl it is 128 KiB.  If the process may map only so much, most of a large stack
- * would be wasted. */
+/* Chooses the size of a stack.  glibc's default is `ulimit -s`, which may be very small or very
+ * large; musl's is 128 KiB.  If the memory that the process may map is limited, the stack gets no
+ * more than THREAD_STACK_SIZE, since most of a larger one would be wasted. */
 static void choose_stack(pthread_attr_t *attributes)
 {
     const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;
@@ -30,9 +30,9 @@ struct start {
     void *argument;
 };
 
-/* The signals that the thread does not block: the signals of a fault in it, since the kernel ends
- * the process without calling the handler if one of these is blocked; and SIGPROF, by which a
- * profiler looks at all threads. */
+/* Fills in the signals that the thread does not block: the signals of a fault in the thread itself,
+ * since the kernel kills the process without calling the handler if these are blocked; and SIGPROF,
+ * by which a profiler looks at all threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -53,9 +53,9 @@ static void *begin(void *argument)
     return s.body(s.argument);
 }
 
-/* Starts the thread with all signals blocked: it inherits the mask that this thread has meanwhile.
- * The new thread unblocks some itself.  (If this thread unblocked them, it might take a signal that
- * its own program had blocked.) */
+/* Starts the thread with all signals blocked: the thread inherits the mask of this one, which
+ * blocks all signals during pthread_create.  The new thread unblocks some signals itself.  (If this
+ * thread unblocked them, it might take a signal that its own program had blocked.) */
 static bool start_blocked(pthread_t *thread, const pthread_attr_t *attributes, struct start *s)
 {
     sigset_t all, before;

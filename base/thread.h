@@ -1,10 +1,10 @@
 /*
- * thread.h - starting threads that block signals
+ * thread.h - starts threads that block signals
  *
- * The program's own threads (in the command, the main thread) take the signals to the process, and
- * run their handlers.  Threads that are started here block all signals but those about themselves:
- * the signals of a fault, and SIGPROF.  A handler of one of these may interrupt any system call of
- * the thread (EINTR).
+ * Signals to the process are taken by the program's own threads (in the command, by the main
+ * thread), which run the handlers.  Threads that are started here block all signals except those
+ * about the thread itself: the signals of a fault, and SIGPROF.  A handler of one of these may
+ * interrupt any system call of the thread (EINTR).
  */
 #ifndef GZLZSS_BASE_THREAD_H
 #define GZLZSS_BASE_THREAD_H
@@ -13,16 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a stack that is large enough for any thread that is started here. */
+/* Bytes of stack that are enough for any thread that is started here, except in GPU drivers. */
 #define THREAD_STACK_SIZE ((size_t)1 << 20)
 
-/* Bytes of the largest stack.  GPUs' drivers may need more than THREAD_STACK_SIZE. */
+/* Bytes of the largest stack.  GPU drivers may need more than THREAD_STACK_SIZE. */
 #define THREAD_STACK_MAX ((size_t)8 << 20)
 
-/* Starts a thread, as pthread_create does.  It blocks signals as said above.  Its stack has the
- * system's usual size, but at least THREAD_STACK_SIZE and at most THREAD_STACK_MAX; if memory or
- * addresses are limited (RLIMIT_DATA, RLIMIT_AS), exactly THREAD_STACK_SIZE.  Returns whether the
- * thread was started. */
+/* Starts a thread, as pthread_create does, with signals blocked as described above.  Its stack has
+ * the system's usual size, but at least THREAD_STACK_SIZE and at most THREAD_STACK_MAX; if memory
+ * or addresses are limited (RLIMIT_DATA, RLIMIT_AS), exactly THREAD_STACK_SIZE.  Returns whether
+ * the thread was started. */
 bool thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
 
 #endif

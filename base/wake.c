@@ -1,5 +1,5 @@
 /*
- * wake.c - waiting for a descriptor, until another thread ends the wait (wake.h)
+ * wake.c - waits for a descriptor, until another thread ends the wait (wake.h)
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ void wake_close(const struct wake *w)
 
 void wake_call(const struct wake *w)
 {
-    /* If the pipe is full, there is a byte in it that ends waits. */
+    /* If the pipe is full, this write fails, but the bytes in the pipe end waits as well. */
     (void)!write(w->ends[1], "", 1);
 }
 

@@ -1,9 +1,9 @@
 /*
- * wake.h - waiting for a descriptor, until another thread ends the wait
+ * wake.h - waits for a descriptor, until another thread ends the wait
  *
- * A thread that waits in poll(2) cannot be reached by a condition variable.  So there is a pipe
- * that it polls, too: another thread ends the wait by writing a byte to the pipe.  The byte stays
- * there, and ends all later waits as well, until wake_clear.
+ * A condition variable cannot wake a thread that waits in poll(2).  So the thread polls a pipe,
+ * too, and another thread ends the wait by writing a byte to the pipe.  The byte stays in the pipe,
+ * and ends all later waits as well, until wake_clear.
  */
 #ifndef GZLZSS_BASE_WAKE_H
 #define GZLZSS_BASE_WAKE_H
@@ -29,22 +29,22 @@ void wake_close(const struct wake *w);
 
 bool wake_is_open(const struct wake *w);
 
-/* Ends waits.  Any thread may call it while the pipe is open; it never waits. */
+/* Ends waits.  Any thread may call this while the pipe is open; it never waits itself. */
 void wake_call(const struct wake *w);
 
-/* Forgets all calls of wake_call so far. */
+/* Empties the pipe: earlier calls of wake_call no longer end waits. */
 void wake_clear(const struct wake *w);
 
-/* What wake_wait returns, alone or together. */
+/* The result of wake_wait: one of these bits, or both. */
 enum {
     WAKE_READY = 1,  /* the descriptor is ready, or has an error */
     WAKE_CALLED = 2, /* wake_call was called */
 };
 
 /*
- * Waits until fd is ready for `events` (poll's), or wake_call was called, but for `ms` milliseconds
- * at most, without end if ms is -1.  Returns WAKE_READY, WAKE_CALLED or both; 0 after that time, or
- * sooner after a signal; -1 with errno set if poll fails.  The pipe must be open.
+ * Waits until fd is ready for `events` (as for poll), or until wake_call was called, but at most
+ * `ms` milliseconds (-1: without limit).  Returns WAKE_READY, WAKE_CALLED or both; 0 when the time
+ * is over, or earlier after a signal; -1 with errno set if poll fails.  The pipe must be open.
  */
 int wake_wait(const struct wake *w, int fd, short events, int ms);
 
