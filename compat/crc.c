@@ -2,8 +2,8 @@
  * crc.c - gzip's CRC-32 (RFC 1952, section 8), by ISA-L where it can be loaded, else by zlib
  *
  * Both libraries compute the same function; ISA-L folds with carry-less multiplication, which is
- * several times faster.  zlib joins two CRCs in either case.  This file adds lengths of 64 bits,
- * whatever types the libraries have.
+ * several times faster.  zlib joins two CRCs in either case.  The functions here take lengths of 64
+ * bits, also where zlib's own take fewer.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 #ifdef HAVE_ISAL
 #include "base/isal.h"
 
-/* Up to this many bytes are for zlib.  ISA-L's first call asks the processor what it can do, and in
- * a virtual machine that takes longer than zlib takes for these bytes. */
+/* CRCs of up to this many bytes are computed by zlib.  ISA-L's first call asks the processor what
+ * it can do, and in a virtual machine that takes longer than zlib takes for these bytes. */
 #define SMALL 1024
 #endif
 
@@ -23,7 +23,7 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
 {
     const uint8_t *p = buf;
 
-    /* zlib takes a null pointer, which may come with no bytes, for a request for the initial
+    /* If there are no bytes, buf may be NULL, by which zlib understands a request for the initial
      * value. */
     if (len == 0)
         return crc;
@@ -32,7 +32,7 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
     if (isal != NULL)
         return isal->crc32_gzip_refl(crc, p, len);
 #endif
-    /* zlib counts in unsigned int, so more than 4 GiB would lose its high bits. */
+    /* zlib's length is an unsigned int, which cannot hold 4 GiB or more. */
     const uInt step = 1u << 30;
     for (; len > step; p += step, len -= step)
         crc = (uint32_t)crc32(crc, p, step);
@@ -51,9 +51,9 @@ void gz_crc32_prepare(uint64_t bytes)
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 {
     /* Appending a byte to A multiplies its CRC by x^8 modulo the CRC's polynomial.  That polynomial
-     * is primitive: x^(2^32-1) = 1, so lengths that are equal modulo 2^32-1 do the same to the CRC.
-     * The remainder is applied in steps that fit zlib's z_off_t even where it has 32 bits: joining
-     * with a CRC of 0 only appends. */
+     * is primitive: x^(2^32-1) = 1, so lengths that are equal modulo 2^32-1 have the same effect on
+     * the CRC.  The remaining length is applied in steps, because zlib's z_off_t may have only 32
+     * bits.  A step joins with a CRC of 0, which only multiplies. */
     const uint32_t step = 1u << 30;
     uint32_t len = (uint32_t)(len_b % UINT32_MAX);
     for (; len > step; len -= step)

@@ -7,16 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CRC of data whose CRC is `crc` (0 if there is none) followed by buf[0..len).  len may have
- * any value; buf may be NULL if it is 0. */
+/* Returns the CRC of some data followed by buf[0..len).  `crc` is the CRC of that data, 0 if there
+ * is none.  len may have any value; buf may be NULL if len is 0. */
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len);
 
-/* Call this before gz_crc32 is called for `bytes` bytes in all (UINT64_MAX if unknown): it loads
- * ISA-L if that is worth it for that many bytes.  Without this, each call of gz_crc32 decides by
- * its own bytes alone. */
+/* Loads ISA-L if that is worth it for the CRC of `bytes` bytes (UINT64_MAX if unknown).  Call this
+ * before several calls of gz_crc32, with their bytes in all.  Without it, each call of gz_crc32
+ * decides by its own bytes alone. */
 void gz_crc32_prepare(uint64_t bytes);
 
-/* The CRC of A followed by B from crc_a = CRC(A), crc_b = CRC(B) and B's length in bytes. */
+/* Returns the CRC of A followed by B, from crc_a = CRC(A), crc_b = CRC(B) and B's length in
+ * bytes. */
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
 
 #endif

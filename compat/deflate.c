@@ -1,9 +1,9 @@
 /*
- * deflate.c - DEFLATE between the buffers of compat/stream.h (deflate.h)
+ * deflate.c - decodes DEFLATE from and to the buffers of compat/stream.h (deflate.h)
  *
- * inflate/steps.h has the loop.  This adds the CRC and, where other threads decode parts of the
- * input ahead, the jump over such a part: at the start of each block it asks whether one was
- * decoded from there.
+ * inflate/steps.h does the decoding.  This file adds the CRC.  If other threads decode parts of the
+ * input ahead (gz_io.ahead), it also skips the parts that they have decoded: at the start of each
+ * block, it asks whether another thread has decoded from there.
  */
 #include "config.h"
 
@@ -14,13 +14,13 @@
 
 _Static_assert(GZ_IN_SIZE <= UINT32_MAX && GZ_OUT_SIZE <= UINT32_MAX, "less than 4 GiB");
 
-/* Bytes of the window, if the data has `len` bytes so far. */
+/* Bytes of the window after `len` bytes of data. */
 static size_t window_of(uint64_t len)
 {
     return len < GZ_OUT_BACK ? (size_t)len : GZ_OUT_BACK;
 }
 
-/* Has `b` decode from and to the stream's buffers, as they are now. */
+/* Sets the input and output of `b` to the stream's buffers in their current state. */
 static void lend(const struct gz_stream *s, struct inf_buffers *b)
 {
     b->in = s->in;
@@ -30,8 +30,9 @@ static void lend(const struct gz_stream *s, struct inf_buffers *b)
     b->out_len = s->out_len;
 }
 
-/* For the start of a block, at that bit of the input.  If somebody has decoded from there ahead,
- * goes on behind what was decoded.  *ended becomes true if the data ends there. */
+/* Call this at the start of a block, which is at bit `bit` of the input.  If another thread has
+ * decoded ahead from there, writes its output and goes on after it.  *ended becomes true if the
+ * data ends there. */
 static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint64_t bit,
                                uint32_t *crc, uint64_t *len, bool *ended)
 {
@@ -64,7 +65,7 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     return GZ_OK;
 }
 
-/* Does a step, and counts what it has decoded. */
+/* Does one step of decoding, and adds its output to the CRC and the length. */
 static enum inf_step step(struct gz_stream *s, struct inf_buffers *b, uint32_t *crc, uint64_t *len)
 {
     enum inf_step step;
@@ -110,7 +111,7 @@ static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
             status = go_ahead(s, &b, b.bit, crc, len, &ended);
             if (status != GZ_OK || ended)
                 return status;
-            /* go_ahead may have gone to where there is more input. */
+            /* go_ahead may have moved to a place with more input after it. */
             b.in_ends = b.in_ends && s->in_stop != GZ_OK;
             break;
         case INF_STEP_END:

@@ -1,5 +1,5 @@
 /*
- * deflate.h - DEFLATE between the buffers of compat/stream.h
+ * deflate.h - decodes DEFLATE from and to the buffers of compat/stream.h
  */
 #ifndef GZLZSS_COMPAT_DEFLATE_H
 #define GZLZSS_COMPAT_DEFLATE_H
@@ -8,8 +8,8 @@
 
 #include "compat/stream.h"
 
-/* Decodes raw DEFLATE from the reading position to the data's end.  *crc and *len become the
- * data's; after an error, those of the data before it. */
+/* Decodes raw DEFLATE from the reading position to the data's end.  *crc and *len become the CRC
+ * and the length of the decoded data; after an error, of the data before it. */
 enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len);
 
 /* Frees what gz_read_deflate keeps in s for its next call. */

@@ -1,9 +1,9 @@
 /*
- * gunzip.c - decompression of whole streams: which format a member has, and gzip's own
+ * gunzip.c - decompresses whole streams: recognizes each member's format, and reads gzip's own
  *
- * This file tells magic numbers from each other, reads gzip's header (by gzip.c) and trailer, and
- * decides what may follow a member.  The decoders are in other files, and all work between the two
- * buffers of compat/stream.h: deflate.c, and the files in compat/older/.
+ * This file recognizes magic numbers, reads gzip's header (with gzip.c) and trailer, and decides
+ * what may follow a member.  The decoders are in deflate.c and in compat/older/.  All of them work
+ * between the two buffers of compat/stream.h.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 
 /* --- Formats -------------------------------------------------------------------------------- */
 
-/* The format whose magic number these two bytes are.  (A zip file's magic number has two more.) */
+/* Returns the format with this magic number.  (A zip file's magic number has two more bytes.) */
 static enum gz_format identify(const uint8_t magic[2])
 {
     static const struct {
@@ -40,7 +40,7 @@ static enum gz_format identify(const uint8_t magic[2])
     return GZ_FORMAT_UNKNOWN;
 }
 
-/* Parses the zero bytes behind a member, after the first of them. */
+/* Parses the zero bytes after a member; the caller has parsed the first of them. */
 static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 {
     int byte;
@@ -60,9 +60,10 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 }
 
 /*
- * Parses a magic number and finds its format.  GZ_FORMAT_NONE: the input has ended, or only zeros
- * follow a member.  Like GNU gzip, this wants two bytes, unless the first is zero: any other single
- * byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown format.)
+ * Parses a magic number and finds its format: GZ_FORMAT_NONE if the input has ended, or if only
+ * zeros follow a member.  Like GNU gzip, this needs two bytes, unless the first is zero: any other
+ * single byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown
+ * format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {
@@ -90,7 +91,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     if (*format != GZ_FORMAT_ZIP)
         return GZ_OK;
 
-    /* Only a whole input is a zip file, and its magic number has two more bytes. */
+    /* A zip file is the whole input, never a later member.  Its magic number has two more bytes. */
     while (first && s->magic_len < sizeof s->magic && (byte = gz_next_byte(s)) >= 0)
         s->magic[s->magic_len++] = (uint8_t)byte;
     if (s->magic_len < sizeof s->magic || s->magic[2] != 3 || s->magic[3] != 4)
@@ -98,7 +99,7 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_OK;
 }
 
-/* Copies the rest of the input to the output, from the magic number on that was just parsed. */
+/* Copies the magic number that was just parsed, and the rest of the input, to the output. */
 static enum gz_status copy_rest(struct gz_stream *s)
 {
     bool ok = gz_put(s, s->magic, s->magic_len);
@@ -115,12 +116,13 @@ static enum gz_status copy_rest(struct gz_stream *s)
 
 /* --- The gzip format ------------------------------------------------------------------------ */
 
-/* Sets the caller's info from a header, as far as it was parsed, and from the outcome. */
+/* Copies the fields of a header that were parsed, and facts about an error in it, to the caller's
+ * info. */
 static void tell_header(struct gz_stream *s, const struct gz_header *h, enum gz_status status)
 {
     struct gz_info *info = s->info;
 
-    /* The first member's name and time stamp are the ones that count. */
+    /* The name and the time stamp are those of the first member. */
     if (info->members == 0) {
         info->mtime = h->mtime;
         info->has_name = h->has_name;
@@ -179,7 +181,7 @@ static enum gz_status read_gzip(struct gz_stream *s)
 
 /* --- The stream ----------------------------------------------------------------------------- */
 
-/* Parses the next magic number and, of gzip and zip, the header. */
+/* Parses the next magic number and, for gzip and zip, the header. */
 static enum gz_status next_header(struct gz_stream *s)
 {
     const bool first = s->info->members == 0;
@@ -204,8 +206,8 @@ static enum gz_status next_header(struct gz_stream *s)
     return GZ_OK;
 }
 
-/* Decodes the data behind the header that next_header() has parsed.  *last becomes true if nothing
- * of interest follows. */
+/* Decodes the data after the header that next_header() has parsed.  *last becomes true if no other
+ * member can follow the data. */
 static enum gz_status read_data(struct gz_stream *s, bool *last)
 {
     *last = true;
@@ -274,7 +276,7 @@ struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info)
 
 bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info)
 {
-    /* Take the memory now: threads that decode ahead take memory, too. */
+    /* Allocate the decoder now, before the threads that decode ahead allocate their memory. */
     if (io->ahead != NULL && s->raw == NULL)
         s->raw = inf_open(false);
     if (io->ahead != NULL && s->raw == NULL)
@@ -311,8 +313,8 @@ enum gz_status gz_run(struct gz_stream *s)
     enum gz_status status = read_members(s);
     int saved_errno = status == GZ_READ_ERROR ? s->in_error : errno;
 
-    /* Write what was decoded before an error in the data.  If that fails, report the failed write
-     * instead: gzip, too, writes first.  But an error in reading stays the one that is reported. */
+    /* Write the data that was decoded before an error.  If that fails, report the failed write
+     * instead of the error, as gzip does, unless the error is a failed read. */
     if (status != GZ_WRITE_ERROR && !gz_flush(s) && status != GZ_READ_ERROR) {
         status = GZ_WRITE_ERROR;
         saved_errno = errno;

@@ -1,15 +1,17 @@
 /*
- * gunzip.h - decompression of all that GNU gunzip reads: gzip, compress, pack, lzh and zip
+ * gunzip.h - decompresses all formats that GNU gunzip reads: gzip, compress, pack, lzh and zip
  *
  * A stream is one or more members back to back.  Zero bytes from a member's end to the end of the
  * input are padding, as on tapes, and are ignored.  Anything else that does not start a member is
  * trailing garbage, which is reported but does not make the data wrong.  GNU gzip 1.12 does the
- * same, also in these cases: one single byte that is not zero is not garbage but a truncated member
- * (gz_info.lone_byte tells); a member after padding is garbage; an empty input is truncated.
+ * same.  It also agrees in these cases: one single byte that is not zero is not garbage but a
+ * truncated member (gz_info.lone_byte tells); a member after padding is garbage; an empty input is
+ * truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
- * another format is the last one.  compress's data ends with the input.  Bytes behind lzh's data,
- * or behind a zip file's first entry, are ignored, but another entry of a zip file is reported.
+ * another format is the last one: data in compress's format extends to the end of the input; bytes
+ * after lzh's data, or after a zip file's first entry, are ignored, but another entry of a zip file
+ * is reported.
  */
 #ifndef GZLZSS_COMPAT_GUNZIP_H
 #define GZLZSS_COMPAT_GUNZIP_H
@@ -43,8 +45,8 @@
  */
 struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
 
-/* Does what gz_close and gz_open do, with the same memory.  False if it needs more and memory is
- * short: then the stream is unchanged. */
+/* Closes the stream and opens it again, as gz_close and gz_open do, but with the same memory.
+ * False if it needs more memory, and memory is short: then the stream is unchanged. */
 bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info);
 
 enum gz_status gz_read_header(struct gz_stream *s);
@@ -53,7 +55,7 @@ enum gz_status gz_run(struct gz_stream *s);
 /* s may be NULL. */
 void gz_close(struct gz_stream *s);
 
-/* Decompresses in one call. */
+/* Opens a stream, decompresses it and closes it, in one call. */
 enum gz_status gz_decompress(const struct gz_io *io, struct gz_info *info);
 
 #endif

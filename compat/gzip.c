@@ -1,8 +1,9 @@
 /*
  * gzip.c - the gzip member format (RFC 1952): its header and its trailer
  *
- * gz_write_header writes, byte for byte, what GNU gzip writes, so that tools which look at headers
- * see nothing new.  The parser takes a field at a time, and each field's bytes as they come.
+ * gz_write_header writes, byte for byte, the same header as GNU gzip, so that tools which look at
+ * headers see nothing new.  The parser handles one field after the other.  It accepts a field's
+ * bytes in parts of any size.
  */
 #include "config.h"
 
@@ -50,7 +51,7 @@ void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len)
 
 /* --- Parsing -------------------------------------------------------------------------------- */
 
-/* The fields behind the magic number, in their order. */
+/* The fields after the magic number, in their order. */
 enum field {
     METHOD,
     FLAGS,
@@ -63,8 +64,8 @@ enum field {
     END
 };
 
-/* For each field: its size in bytes if that is fixed, else 0; and the flag without which it is
- * missing, 0 if it is always there. */
+/* For each field: its size in bytes, 0 if that is not fixed; and the flag in the header that says
+ * that the field is present, 0 if it is always present. */
 static const struct {
     uint8_t size, flag;
 } fields[] = {
@@ -90,7 +91,7 @@ void gz_header_begin(struct gz_header *h, const uint8_t magic[2])
         .field = METHOD, .left = fields[METHOD].size, .magic = {magic[0], magic[1]}};
 }
 
-/* Keeps the next bytes of the name, as far as there is room. */
+/* Appends the next bytes of the name to h->name, as far as there is room. */
 static void keep_name(struct gz_header *h, const uint8_t *in, size_t len)
 {
     const size_t room = h->name_room - h->name_len, n = len < room ? len : room;
@@ -102,8 +103,8 @@ static void keep_name(struct gz_header *h, const uint8_t *in, size_t len)
         h->name[h->name_room - 1] = '\0';
 }
 
-/* Takes bytes of the field from in[0..len), and returns how many.  *whole becomes true if these are
- * the field's last, else false. */
+/* Takes bytes of the current field from in[0..len), and returns their number.  *whole becomes true
+ * if they complete the field, else false. */
 static size_t take(struct gz_header *h, const uint8_t *in, size_t len, bool *whole)
 {
     const bool is_string = h->field == NAME || h->field == COMMENT;
@@ -127,7 +128,7 @@ static size_t take(struct gz_header *h, const uint8_t *in, size_t len, bool *who
     return n;
 }
 
-/* Judges the flags.  If the header has a CRC, it is computed from here on. */
+/* Checks the flags.  If they say that the header has a CRC, begins to compute it. */
 static enum gz_status judge_flags(struct gz_header *h)
 {
     const uint8_t first[] = {h->magic[0], h->magic[1], h->method, h->bytes[0]};
@@ -142,8 +143,9 @@ static enum gz_status judge_flags(struct gz_header *h)
     return GZ_OK;
 }
 
-/* Judges the field, which is whole, and goes to the next.  A field is judged before more is parsed,
- * so that a bad method is told from a short file in the same order as GNU gzip does. */
+/* Checks the current field, which is complete, and goes to the next.  A field is checked before
+ * more is parsed: then a header with a bad method that is also cut off gets the same error as from
+ * GNU gzip. */
 static enum gz_status end_field(struct gz_header *h)
 {
     enum gz_status status = GZ_OK;

@@ -1,8 +1,9 @@
 /*
- * io.h - what a decompression reads from and writes to
+ * io.h - the caller's functions, by which decompression reads and writes
  *
- * The caller of compat/gunzip.h gives functions to read and to write.  It may also give an "ahead":
- * threads that decode parts of the input before the decompression gets there (pipeline/expand/).
+ * The caller of compat/gunzip.h gives functions to read and to write.  It may also give a gz_ahead:
+ * other threads that decode parts of the input before the decompression gets there
+ * (pipeline/expand/).
  */
 #ifndef GZLZSS_COMPAT_IO_H
 #define GZLZSS_COMPAT_IO_H
@@ -12,57 +13,57 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A place in DEFLATE data where a block starts, and the data before it. */
+/* A place in DEFLATE data where a block starts, and the results of decoding up to there. */
 struct gz_place {
-    /* The bit of the whole input. */
+    /* The place, in bits from the start of the whole input. */
     uint64_t bit;
-    /* The CRC of the member's data so far, and its bytes. */
+    /* The CRC and the bytes of the member's data before the place. */
     uint32_t crc;
     uint64_t len;
-    /* The last of these bytes, INF_WINDOW at most, stand before `end`.  gz_ahead.run puts the last
-     * bytes that it has written there. */
+    /* The last bytes of that data, INF_WINDOW at most, are stored before `end`.  gz_ahead.run
+     * replaces them by the last bytes that it has written. */
     uint8_t *end;
-    /* Bytes that gz_ahead.run has written. */
+    /* Bytes that gz_ahead.run has written; it sets this. */
     uint64_t made;
-    /* The data ends here, and no block starts. */
+    /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
 };
 
-/* Decodes parts of the input ahead, in other threads.  It must hand over exactly the bytes that
- * decoding from the start gives. */
+/* Decodes parts of the input ahead, in other threads.  Its output must be exactly that of decoding
+ * from the start. */
 struct gz_ahead {
-    /* Returns whether somebody has decoded from that bit on, or is decoding.  *from becomes the
-     * first bit for which to ask again: asking at the start of each block would take longer than to
-     * decode a short one. */
+    /* Returns whether another thread has decoded from bit `bit` on, or is doing so.  *from becomes
+     * the first bit for which to ask again: asking at the start of each block would take longer
+     * than decoding a short block. */
     bool (*has)(void *ctx, uint64_t bit, uint64_t *from);
-    /* Writes all bytes that were decoded from *place on, if any, and moves *place behind them.
-     * False, with errno set, if a write failed. */
+    /* Writes all bytes that were decoded ahead from *place on, if any, and moves *place to their
+     * end.  False, with errno set, if a write failed. */
     bool (*run)(void *ctx, struct gz_place *place);
-    /* Makes gz_io.read go on at that byte of the input.  It is not before the place to which `run`
-     * came last. */
+    /* Makes gz_io.read continue at byte `byte` of the input, which is not before the place that
+     * `run` reached last. */
     void (*seek)(void *ctx, uint64_t byte);
     void *ctx;
 };
 
-/* Where bytes come from and go to. */
+/* The caller's functions and options. */
 struct gz_io {
     /* As read(2): returns 0 at the end, -1 with errno set after an error. */
     ssize_t (*read)(void *ctx, void *buf, size_t len);
     /* Writes all bytes: returns 0, or -1 with errno set. */
     int (*write)(void *ctx, const void *buf, size_t len);
-    /* Whether `read` would wait.  If so, all decoded bytes are written before it is called.  May be
-     * NULL: they wait until the buffer is full. */
+    /* Whether `read` would have to wait.  If so, all decoded bytes are written before `read` is
+     * called.  If `waits` is NULL, they are written only when the buffer is full. */
     bool (*waits)(void *ctx);
     void *ctx;
-    /* Data in an unknown format is copied to the output, also after a member, zeros included (zcat
-     * -f). */
+    /* Whether to copy data in an unknown format to the output, also after a member, zeros included
+     * (zcat -f). */
     bool copy_unknown;
-    /* Called for a gzip header with an extra field, which is ignored, with its size in bytes.  May
-     * be NULL. */
+    /* Called for a gzip header with an extra field, with the field's size in bytes.  The field
+     * itself is ignored.  May be NULL. */
     void (*extra)(void *ctx, unsigned bytes);
-    /* May be NULL. */
+    /* Decodes ahead; may be NULL. */
     const struct gz_ahead *ahead;
-    /* The input is known to have less than INF_SMALL bytes. */
+    /* Whether the input is known to have fewer than INF_SMALL bytes. */
     bool is_small;
 };
 

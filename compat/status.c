@@ -1,9 +1,9 @@
 /*
  * status.c - messages about the outcome of a decompression (status.h)
  *
- * The words are those of GNU gzip 1.12, and so is what follows from a status.  To add a status, run
- * gzip with two operands, the first of them damaged, and see whether it goes on to the second: this
- * is how `table` was made.
+ * The messages, and the effects of a status, are those of GNU gzip 1.12.  To add a status, run gzip
+ * with two operands, the first of them damaged, and see whether it goes on to the second: this is
+ * how `table` was made.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ const char *gz_format_name(enum gz_format format)
 
 /* What the program does after a status. */
 enum effect {
-    /* It goes on: no error. */
+    /* The program goes on: no error. */
     NONE,
     /* It goes on with the next operand. */
     NEXT,
@@ -51,7 +51,7 @@ enum effect {
 static const struct outcome {
     const char *message;
     enum effect effect;
-    /* An empty line comes before the message. */
+    /* Whether an empty line comes before the message. */
     bool blank;
 } table[] = {
     [GZ_OK] = {"OK", NONE, false},
@@ -118,7 +118,7 @@ bool gz_status_is_fatal(enum gz_status status, bool to_stdout, bool discard)
     return true;
 }
 
-/* A list of complaints that is being made. */
+/* The list of complaints that is being made. */
 struct composer {
     struct gz_complaint *list;
     size_t n;

@@ -33,13 +33,13 @@ enum gz_status {
     GZ_BAD_CRC,           /* the data does not have the CRC that is stored with it */
     GZ_BAD_LENGTH,        /* the data does not have the length that is stored with it */
     GZ_TOO_MANY_BITS,     /* compress: codes of more than 16 bits */
-    GZ_CORRUPT,           /* compress: a code that cannot come here */
-    GZ_CORRUPT_START,     /* compress: the first code is such a code */
+    GZ_CORRUPT,           /* compress: a code that is not in the table yet */
+    GZ_CORRUPT_START,     /* compress: the first code does not stand for a byte */
     GZ_BAD_CODE_LENGTH,   /* pack: Huffman codes of no bits, or more than 25 */
-    GZ_TOO_MANY_LEAVES,   /* pack: more codes than there can be */
-    GZ_TOO_FEW_LEAVES,    /* pack: not all codes are used */
+    GZ_TOO_MANY_LEAVES,   /* pack: more Huffman codes than the tree has leaves */
+    GZ_TOO_FEW_LEAVES,    /* pack: the Huffman codes are incomplete */
     GZ_BAD_PACK_LENGTH,   /* pack: the data does not have the length that is stored before it */
-    GZ_BAD_TABLE,         /* lzh: Huffman codes that do not fit together */
+    GZ_BAD_TABLE,         /* lzh: the Huffman codes are not valid */
     GZ_BAD_ZIP,           /* zip: the input ended inside the header */
     GZ_ZIP_METHOD,        /* zip: neither deflated nor stored */
     GZ_ZIP_ENCRYPTED,     /* zip: encrypted */
@@ -49,109 +49,111 @@ enum gz_status {
     GZ_NO_MEMORY,
 };
 
-/* Bytes of the longest name in a header that gzip -N accepts, with the zero byte behind it. */
+/* The longest name in a header that gzip -N accepts, in bytes, with the zero byte after it. */
 #define GZ_NAME_SIZE 1024
 
-/* What a decompression has found.  It is valid whatever the status.  After gz_read_header() it has
- * what the first header says (`format`, `mtime`, the name) and, after an error, what describes the
- * error. */
+/* The results of a decompression.  They are valid after any status.  After gz_read_header(), the
+ * fields about the first header (`format`, `mtime`, the name) are set and, after an error, those
+ * about the error. */
 struct gz_info {
-    /* The format of the last member that was begun; GZ_FORMAT_UNKNOWN if unknown data is copied. */
+    /* The format of the last member that was begun; GZ_FORMAT_UNKNOWN if unknown data was
+     * copied. */
     enum gz_format format;
-    /* Compressed bytes used, without trailing zeros and garbage.  After an error, about where it
-     * was found. */
+    /* Compressed bytes used, without trailing zeros and garbage.  After an error, roughly the
+     * position of the error. */
     uint64_t in_bytes;
-    /* Bytes that io->read has given, used or not. */
+    /* Bytes that io->read has returned, used or not. */
     uint64_t read_bytes;
     /* Bytes written. */
     uint64_t out_bytes;
-    /* Whole members, whose trailers were checked. */
+    /* Members that were decoded completely, with correct trailers. */
     uint64_t members;
-    /* The part of in_bytes that is in DEFLATE streams: no headers, no trailers. */
+    /* The bytes of in_bytes that are in DEFLATE streams: no headers, no trailers. */
     uint64_t deflate_bytes;
 
-    /* For `gzip -l`.  "compressed" is read_bytes; "uncompressed" is member_bytes; the ratio is 1 -
-     * (read_bytes - header_bytes) / member_bytes; "crc" is `crc`, or ffffffffffffffff without
-     * has_crc. */
+    /* `gzip -l` shows the fields below: "compressed" is read_bytes; "uncompressed" is member_bytes;
+     * the ratio is 1 - (read_bytes - header_bytes) / member_bytes; "crc" is `crc`, or
+     * ffffffffffffffff if has_crc is false. */
 
     /* Bytes decoded from the last member. */
     uint64_t member_bytes;
-    /* Bytes of a gzip member's header and trailer if it is the first member and nothing follows it,
+    /* Bytes of header and trailer of the gzip member, if it is the first and nothing follows it;
      * else 0. */
     uint64_t header_bytes;
-    /* The CRC that is stored with the last member, if has_crc: only gzip members have one. */
+    /* The CRC stored with the last member, if has_crc is true: only gzip members have one. */
     uint32_t crc;
     bool has_crc;
 
     /* The first member's time stamp, 0 if there is none. */
     uint32_t mtime;
-    /* The first member's header has a name. */
+    /* Whether the first member's header has a name. */
     bool has_name;
     /* The name is longer than GZ_NAME_SIZE - 1 bytes; `name` has its first bytes. */
     bool name_cut;
     /* The name as it is stored, directories and all.  Never trust it. */
     char name[GZ_NAME_SIZE];
 
-    /* Zero bytes follow the last member. */
+    /* Whether zero bytes follow the last member. */
     bool zeros_follow;
-    /* With GZ_TRUNCATED: all members are whole, and the input ends with one byte behind them that
-     * starts no other member. */
+    /* With GZ_TRUNCATED: all members are complete, and after them the input ends with one byte that
+     * cannot start another member. */
     bool lone_byte;
-    /* The stored length is wrong.  Also set with GZ_BAD_CRC. */
+    /* Whether the stored length is wrong.  May be true with GZ_BAD_CRC, too. */
     bool bad_length;
-    /* zip: another entry follows.  Also set with GZ_BAD_CRC and GZ_BAD_LENGTH. */
+    /* zip: whether another entry follows.  May be true with GZ_BAD_CRC and GZ_BAD_LENGTH, too. */
     bool more_entries;
-    /* With GZ_RESERVED_FLAGS: all flags.  compress: the unknown flags, for which GNU gzip has a
-     * warning. */
+    /* With GZ_RESERVED_FLAGS: all flags of the header.  compress: the unknown flags, about which
+     * GNU gzip warns. */
     uint8_t unknown_flags;
-    /* With GZ_UNKNOWN_METHOD: the method; with GZ_TOO_MANY_BITS: the bits. */
+    /* With GZ_UNKNOWN_METHOD: the method.  With GZ_TOO_MANY_BITS: the bits of the widest codes. */
     uint8_t unknown;
-    /* With GZ_BAD_HEADER_CRC: the stored CRC and the right one. */
+    /* With GZ_BAD_HEADER_CRC: the stored CRC and the correct one. */
     uint16_t header_crc[2];
-    /* With GZ_BAD_STORED_LENGTH: the sizes. */
+    /* With GZ_BAD_STORED_LENGTH: the compressed and the original size in the header. */
     uint32_t zip_packed, zip_size;
 };
 
 /* --- Messages ------------------------------------------------------------------------------- */
 
-/* How `gzip -lv` calls a format: "defla", "compr", "pack", "lzh", "store". */
+/* The name of a format in `gzip -lv`: "defla", "compr", "pack", "lzh", "store". */
 const char *gz_format_name(enum gz_format format);
 
-/* What happened, in GNU gzip's words if it has some ("unexpected end of file"), but without
+/* Describes a status, in GNU gzip's words if it has some ("unexpected end of file"), but without
  * numbers.  After GZ_READ_ERROR and GZ_WRITE_ERROR, strerror(errno) says more. */
 const char *gz_status_message(enum gz_status status);
 
-/* One message, as GNU gzip 1.12 prints it: `before`, "gzip: ", the input's name, `after`. */
+/* One message.  GNU gzip 1.12 prints `before`, "gzip: ", the input's name and `after`. */
 struct gz_complaint {
-    /* Empty, or an empty line, or for GZ_BAD_STORED_LENGTH a line and an empty line. */
+    /* Nothing, or an empty line; for GZ_BAD_STORED_LENGTH, a line of text and an empty line. */
     char before[48];
-    /* Begins with ": " or " ", and ends with a newline, for GZ_BAD_TABLE with two. */
+    /* Begins with ": " or " ", and ends with one newline, for GZ_BAD_TABLE with two. */
     char after[96];
-    /* A warning: -q suppresses it, and the exit status is 2.  Else an error: the exit status is
-     * 1. */
+    /* Whether this is a warning: -q suppresses it, and the exit status is 2.  Otherwise it is an
+     * error: the exit status is 1. */
     bool warning;
-    /* The warning is only for -v. */
+    /* Whether the warning is printed only with -v. */
     bool verbose;
 };
 
 #define GZ_COMPLAINTS_MAX 4
 
 /*
- * Puts all messages of GNU gzip into `list`, in its order; returns their number.  to_stdout: the
- * output is the standard output, or there is none (-c, -t, -l, standard input).  For the statuses
- * after which gzip prints strerror(), there is one complaint with gz_status_message() instead.
+ * Puts all messages that GNU gzip prints into `list`, in its order, and returns their number.
+ * to_stdout: the output is the standard output, or there is none (-c, -t, -l, standard input).
+ * Where gzip prints strerror() for a status, the list has one complaint with gz_status_message()
+ * instead.
  */
 size_t gz_complaints(enum gz_status status, const struct gz_info *info, bool to_stdout,
                      struct gz_complaint list[GZ_COMPLAINTS_MAX]);
 
-/* Whether to throw the output away and exit with status 1.  True for all but GZ_OK and
- * GZ_TRAILING_GARBAGE, and GZ_MORE_ENTRIES if the output is the standard output or there is
- * none. */
+/* Whether the caller must throw the output away and exit with status 1.  True for all statuses
+ * except GZ_OK, GZ_TRAILING_GARBAGE and, if the output is the standard output or there is none,
+ * GZ_MORE_ENTRIES. */
 bool gz_status_is_error(enum gz_status status, bool to_stdout);
 
-/* Whether GNU gzip ends here, with exit status 1, and ignores the operands that follow.  discard:
- * nothing is written (-t and -l); gzip then goes on after data that is complete but has the wrong
- * CRC or length. */
+/* Whether GNU gzip ends after this status, with exit status 1, and ignores the remaining operands.
+ * discard: nothing is written (-t and -l); gzip then goes on after data that is complete but has
+ * the wrong CRC or length. */
 bool gz_status_is_fatal(enum gz_status status, bool to_stdout, bool discard);
 
 #endif

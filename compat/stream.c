@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* A decoder may have taken bytes beyond the end of its data, also from the buffer before.  So the
- * last bytes of a buffer stay in front of the next. */
+/* A decoder may take bytes beyond the end of its data and give them back, even after the next
+ * buffer was read.  So the last bytes of a buffer are kept in front of the next. */
 bool gz_refill(struct gz_stream *s)
 {
     if (s->in_stop != GZ_OK)
@@ -36,7 +36,8 @@ bool gz_refill(struct gz_stream *s)
 
 void gz_seek(struct gz_stream *s, uint64_t offset)
 {
-    /* A huge number if that byte was not read yet. */
+    /* Bytes from `offset` to the end of the bytes read.  If `offset` was not read yet, this wraps
+     * to a huge number. */
     const uint64_t back = s->info->read_bytes - offset;
 
     if (back <= s->in_end - GZ_IN_BACK) {

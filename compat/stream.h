@@ -22,96 +22,98 @@
 #include "inflate/steps.h"
 
 /* Bytes of one read.  Smaller reads cost more system calls; larger ones leave the second-level
- * cache before they are decoded.  Half as much and twice as much differ by less than 2 %.  Keep it
- * at what GNU gzip asks for: where something follows the data, gz_info.read_bytes, which `gzip -l`
- * shows, is then the same. */
+ * cache before they are decoded.  Half or twice as many bytes change the time by less than 2 %.
+ * Keep the value of GNU gzip: then gz_info.read_bytes, which `gzip -l` shows, is the same as with
+ * GNU gzip even if something follows the data. */
 #ifndef GZ_IN_SIZE /* tests choose other sizes */
 #define GZ_IN_SIZE ((size_t)256 << 10)
 #endif
 
 /* Bytes decoded between two writes.  Smaller writes cost more system calls, and more copies of the
- * window, which a DEFLATE back end may make in each call; larger ones leave the second-level cache
- * between decoding and CRC.  Half as much and twice as much differ by less than 2 %. */
+ * window, since a DEFLATE back end may copy it in each call; larger ones leave the second-level
+ * cache between decoding and CRC.  Half or twice as many bytes change the time by less than 2 %. */
 #ifndef GZ_OUT_SIZE
 #define GZ_OUT_SIZE ((size_t)256 << 10)
 #endif
 
-/* Bytes behind the out buffer that a decoder may overwrite. */
+/* Bytes after the out buffer that a decoder may overwrite. */
 #define GZ_OUT_SLACK ((size_t)8)
 
-/* Bytes before the out buffer.  They hold the output before it: DEFLATE's window. */
+/* Bytes before the out buffer.  They hold the last output that was written: DEFLATE's window. */
 #define GZ_OUT_BACK INF_WINDOW
 
-/* Bytes by which the reading position may step back.  As many bytes stand behind the input; a
- * decoder may load these, but not use them. */
+/* Bytes by which the reading position may step back.  The in buffer has this many bytes after the
+ * input, too: a decoder may load them, but does not use them. */
 #define GZ_IN_BACK INF_BACK
 
-/* Bytes of the in buffer that may be left when more is read: the decoder needs what follows to
- * parse them. */
+/* The most bytes of the in buffer that may be left unparsed when more is read, since the decoder
+ * needs the bytes after them. */
 #define GZ_IN_REST INF_REST
 
 struct gz_stream {
     struct gz_io io;
     struct gz_info *info;
 
-    /* GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK bytes.  in[in_pos..in_end) is still to be
-     * parsed. */
+    /* The in buffer, GZ_IN_BACK + GZ_IN_REST + GZ_IN_SIZE + GZ_IN_BACK bytes.  Bytes
+     * in[in_pos..in_end) are still to be parsed. */
     uint8_t *in;
     size_t in_pos, in_end;
     /* The most bytes that the next read asks for; 0: GZ_IN_SIZE. */
     size_t in_most;
-    /* GZ_OK until the input has ended.  Then the status of a decoder that wants more: GZ_TRUNCATED,
-     * GZ_READ_ERROR, or GZ_WRITE_ERROR. */
+    /* GZ_OK until the input has ended.  Then the status to return if a decoder needs more input:
+     * GZ_TRUNCATED, GZ_READ_ERROR, or GZ_WRITE_ERROR. */
     enum gz_status in_stop;
-    /* The errno of GZ_READ_ERROR; a later write may change errno itself. */
+    /* The errno of a GZ_READ_ERROR, kept because a later write may change errno. */
     int in_error;
 
-    /* GZ_OUT_SIZE bytes, with GZ_OUT_BACK before them and GZ_OUT_SLACK behind them.  The first
-     * out_len wait to be written. */
+    /* The out buffer: GZ_OUT_SIZE bytes, with GZ_OUT_BACK before them and GZ_OUT_SLACK after them.
+     * The first out_len bytes are still to be written. */
     uint8_t *out;
     size_t out_len;
 
     /* The decoder of compat/deflate.c, made when it is first needed, or by gz_open with
      * io.ahead. */
     struct inf_raw *raw;
-    /* `raw` was made for small inputs. */
+    /* Whether `raw` was made for small inputs (inf_open). */
     bool raw_is_small;
-    /* io.ahead has nothing before that bit of the input. */
+    /* io.ahead has nothing that starts before this bit of the input. */
     uint64_t ahead_from;
 
-    /* The format that comes next. */
+    /* The format of the data at the reading position. */
     enum gz_format format;
-    /* The first header was parsed, with this outcome. */
+    /* Whether the first header was parsed. */
     bool header_read;
     enum gz_status header_status;
-    /* The next magic number, as far as it was parsed. */
+    /* The next magic number; its first magic_len bytes were parsed. */
     uint8_t magic[4];
     size_t magic_len;
-    /* A zip entry's CRC and sizes come behind its data.  Otherwise they are the following. */
+    /* zip: whether the entry's CRC and sizes follow its data.  If not, the fields below are those
+     * of its header. */
     bool sizes_follow;
     uint32_t zip_crc, zip_packed, zip_size;
 };
 
 /* --- compat/stream.c ------------------------------------------------------------------------ */
 
-/* Reads on.  Everything must have been parsed, or all but GZ_IN_REST bytes, which stay.  False:
- * there is nothing more, and in_stop says why. */
+/* Reads more input.  At most GZ_IN_REST bytes may be unparsed; they stay.  False if there is no
+ * more input; in_stop then says why. */
 bool gz_refill(struct gz_stream *s);
 
-/* Goes on parsing at that byte of the input, which was read or lies behind what was read.  Only
- * with io.ahead. */
+/* Continues parsing at byte `offset` of the input, whether that was read yet or not.  Only with
+ * io.ahead. */
 void gz_seek(struct gz_stream *s, uint64_t offset);
 
-/* Writes all bytes that wait in the out buffer.  False, with errno set, if that fails. */
+/* Writes all bytes that are in the out buffer.  False, with errno set, if that fails. */
 bool gz_flush(struct gz_stream *s);
 
-/* The same, and keeps the last GZ_OUT_BACK bytes of the output before the out buffer. */
+/* Like gz_flush, and copies the last GZ_OUT_BACK bytes of output to the memory before the out
+ * buffer. */
 bool gz_flush_window(struct gz_stream *s);
 
-/* Puts data[0..len) into the output.  False, with errno set, if a write fails. */
+/* Appends data[0..len) to the output.  False, with errno set, if a write fails. */
 bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len);
 
-/* The next byte, or -1 if there is none and in_stop says why. */
+/* Returns the next byte, or -1 if there is none; in_stop then says why. */
 static inline int gz_next_byte(struct gz_stream *s)
 {
     if (s->in_pos == s->in_end && !gz_refill(s))
@@ -127,8 +129,8 @@ static inline uint64_t gz_in_offset(const struct gz_stream *s)
 
 /* --- Bits, high ones first ------------------------------------------------------------------ */
 
-/* The next bits of the input, from bit 63 of `bits` down.  The first `count` of them, below 64,
- * were taken from the input.  The bits below are some of those that follow, or zeros. */
+/* The next bits of the input, from bit 63 of `bits` down.  The highest `count` bits, fewer than 64,
+ * were taken from the input.  The bits below are copies of the bits that follow, or zeros. */
 struct gz_bits {
     uint64_t bits;
     unsigned count;
@@ -148,7 +150,8 @@ static inline uint64_t gz_load_be64(const uint8_t *p)
 static inline void gz_fill_bits(struct gz_bits *b, struct gz_stream *s)
 {
     if (s->in_end - s->in_pos >= 8) {
-        /* Bits of the last byte that do not count yet are loaded again with the next. */
+        /* The lowest bits loaded may be part of a byte that does not count yet.  The next call
+         * loads that byte again. */
         b->bits |= gz_load_be64(s->in + s->in_pos) >> b->count;
         s->in_pos += (63 - b->count) / 8;
         b->count |= 56;
@@ -169,14 +172,14 @@ static inline uint32_t gz_peek_bits(const struct gz_bits *b, unsigned n)
     return (uint32_t)(b->bits >> (64 - n));
 }
 
-/* Skips n bits, n < 64.  Zeros without end follow the end of the input. */
+/* Skips n bits, n < 64.  After the end of the input, endless zeros follow. */
 static inline void gz_skip_bits(struct gz_bits *b, unsigned n)
 {
     b->bits <<= n;
     b->count -= n < b->count ? n : b->count;
 }
 
-/* Gives whole bytes back to the input that were not used. */
+/* Gives whole bytes that were not used back to the input. */
 static inline void gz_end_bits(struct gz_bits *b, struct gz_stream *s)
 {
     s->in_pos -= b->count / 8;
@@ -185,7 +188,7 @@ static inline void gz_end_bits(struct gz_bits *b, struct gz_stream *s)
 
 /* --- Checks --------------------------------------------------------------------------------- */
 
-/* A little-endian number. */
+/* Returns a little-endian number of 32 bits. */
 static inline uint32_t gz_get_u32(const uint8_t p[4])
 {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;

@@ -1,26 +1,28 @@
 /*
- * unlzh.c - decompression of files by SCO's compress -H: LZSS and Huffman codes, as in LHA's -lh5-
+ * unlzh.c - decompresses files by SCO's compress -H: LZSS and Huffman codes, as in LHA's -lh5-
  *
- * Blocks follow the magic number.  All is in bits, high bits first.  A block begins with 16 bits:
- * the number of its items, or 0 at the end of the data.  Three codes follow: T for the code lengths
- * of C, C for literals and match lengths, and P for distances.  An item is a word of C.  It stands
- * for a literal byte, or for a match of 3 to 256 bytes.  Behind a match's word come a word of P,
- * which is the number of bits of distance - 1, and these bits without the highest.  The window has
- * 8 KiB, which are zero bytes at the start.
+ * Blocks follow the magic number.  The file is a sequence of bits, high bits of each byte first.  A
+ * block begins with 16 bits that hold the number of its items; 0 marks the end of the data.  Then
+ * come three codes: T for the code lengths of C, C for literals and match lengths, and P for
+ * distances.  Then come the items.  An item begins with a code word of C, which stands for a
+ * literal byte or for a match of 3 to 256 bytes.  In a match, a word of P follows, which gives the
+ * number of bits of distance - 1, and then these bits without the highest.  The window has 8 KiB,
+ * which are zero bytes at the start.
  *
- * A code is written as the number of its symbols and the length of each symbol's word.  If that
- * number is 0, the number of one symbol follows, and this symbol takes no bits at all.  Words of
- * one length are consecutive numbers, above all shorter words.
+ * A code is stored as the number of its symbols and the length of each symbol's word.  If that
+ * number is 0, the number of the only symbol follows, and this symbol takes no bits in the data.
+ * Words of one length are consecutive numbers.  They follow the shorter words, as in every
+ * canonical code.
  *
  * Odd cases are treated as by GNU gzip 1.12:
  *
- *   - Zero bits without end follow the input.  So a file that breaks off need not be an error.
- *   - If no symbol of a code has a word, the words of the code before it are looked up, but take no
+ *   - Endless zero bits follow the input.  So a file that is cut off need not be an error.
+ *   - If no symbol of a code has a word, the words of the previous code are looked up, but take no
  *     bits.  T and P count as the same code.
- *   - Lengths of more words than there are symbols are read and forgotten.
+ *   - If more lengths are stored than there are symbols, the surplus is read and ignored.
  *
  * One case differs: if a code has one symbol, and its number is too high, that is an error here.
- * gzip goes on with what its tables hold from before.
+ * gzip goes on with the previous contents of its tables.
  */
 #include "config.h"
 
@@ -32,10 +34,10 @@ enum {
     WINDOW = 8192,
     MIN_MATCH = 3,
     C_SYMBOLS = 510,
-    C_BITS = 9, /* bits of a symbol's number */
+    C_BITS = 9, /* bits of the number of a symbol */
     T_SYMBOLS = 19,
     T_BITS = 5,
-    T_GAP = 3, /* after this many lengths of T, two bits say how many zeros follow */
+    T_GAP = 3, /* after this many lengths of T, two bits give the number of zeros that follow */
     P_SYMBOLS = 14,
     P_BITS = 4,
     MAX_WORD = 16,
@@ -44,16 +46,17 @@ enum {
 
 /* A code for decoding. */
 struct code {
-    /* For the next TABLE_BITS bits: symbol << 5 | the word's bits; 0: the word is longer. */
+    /* By the next TABLE_BITS bits: symbol << 5 | the word's length in bits; 0 if the word is longer
+     * than TABLE_BITS. */
     uint16_t table[1 << TABLE_BITS];
-    /* For each length: the lowest value of 16 bits that start with a longer word. */
+    /* For each length: the lowest 16 bits, as a number, that start with a longer word. */
     uint32_t limit[MAX_WORD + 1];
-    /* For each length: symbols[base + word], modulo 2^16, is a word's symbol. */
+    /* For each length: the symbol of a word is symbols[base + word], with the index modulo 2^16. */
     uint16_t base[MAX_WORD + 1];
     uint16_t symbols[C_SYMBOLS];
     /* The only symbol, which takes no bits, or -1. */
     int lone;
-    /* The words take no bits. */
+    /* The words take no bits: no symbol of the stored code has a word. */
     bool takes_none;
 };
 
@@ -61,7 +64,7 @@ struct lzh {
     struct code c, pt;
     struct gz_bits b;
     uint8_t window[WINDOW];
-    /* Where in the window the next byte goes. */
+    /* The position in the window where the next byte goes. */
     unsigned pos;
 };
 
@@ -78,18 +81,20 @@ static unsigned take_bits(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* Sets a code of one symbol.  This leaves the table alone: such a code may come every few bytes. */
+/* Makes a code with a single symbol.  This leaves the table alone, as such a code may come every
+ * few bytes. */
 static void set_lone(struct code *code, unsigned symbol)
 {
     code->lone = (int)symbol;
 }
 
-/* Sets a code of n symbols, from the lengths of their words.  False if there is no such code. */
+/* Makes a code of n symbols from the lengths of their words.  False if the lengths are not those of
+ * a complete code. */
 static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
 {
     unsigned count[MAX_WORD + 1] = {0};
     uint16_t next[MAX_WORD + 1];
-    /* How many of the 2^16 values of 16 bits start with the words so far. */
+    /* How many of the 2^16 values of 16 bits start with a word that was counted so far. */
     uint32_t used = 0;
     unsigned sum = 0;
 
@@ -146,8 +151,9 @@ static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct cod
     return symbol;
 }
 
-/* Reads T or P.  A length below 7 is three bits; a length from 7 on is three one bits, a one bit
- * for each above 7, and a zero bit.  `gap` is T_GAP, or 0 for P, which has none. */
+/* Reads T or P.  A length below 7 is stored in three bits.  A length of 7 or more is stored as
+ * three one bits, another one bit for each above 7, and a zero bit.  `gap` is T_GAP for T; 0 for P,
+ * which has no gap. */
 static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbols, unsigned bits,
                               unsigned gap)
 {
@@ -171,8 +177,8 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
     return set_lengths(&z->pt, lengths, symbols);
 }
 
-/* Reads C.  Its lengths are words of T: symbols 0 to 2 stand for one or more zeros, others for
- * length + 2. */
+/* Reads C.  Its lengths are stored as words of T: symbols 0 to 2 stand for one or more zeros, a
+ * higher symbol for the length symbol - 2. */
 static bool read_c(struct lzh *z, struct gz_stream *s)
 {
     uint8_t lengths[1 << C_BITS] = {0};
@@ -190,7 +196,7 @@ static bool read_c(struct lzh *z, struct gz_stream *s)
             lengths[i++] = (uint8_t)(symbol - 2);
             continue;
         }
-        /* Zeros may go beyond n, and beyond all symbols. */
+        /* A run of zeros may go beyond n, and beyond all symbols. */
         i += symbol == 0 ? 1 : symbol == 1 ? take_bits(z, s, 4) + 3 : take_bits(z, s, C_BITS) + 20;
     }
     return set_lengths(&z->c, lengths, C_SYMBOLS);
@@ -209,7 +215,7 @@ static inline bool put_byte(struct lzh *z, struct gz_stream *s, uint8_t byte)
 
 static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
 {
-    /* The number of bits of distance - 1, then distance - 1. */
+    /* First the number of bits of distance - 1, then distance - 1 itself. */
     unsigned distance = next_symbol(z, s, &z->pt);
 
     if (distance >= P_SYMBOLS)
@@ -254,7 +260,7 @@ enum gz_status gz_read_lzh(struct gz_stream *s)
     set_lone(&z->pt, 0);
     for (unsigned items; status == GZ_OK && (items = take_bits(z, s, 16)) != 0;)
         status = read_block(z, s, items);
-    /* The zeros that follow the input must not pass for data that could not be read. */
+    /* Report a read error, which the endless zeros after the input would hide. */
     if (status != GZ_WRITE_ERROR && s->in_stop == GZ_READ_ERROR)
         status = GZ_READ_ERROR;
     if (status != GZ_WRITE_ERROR && !gz_put(s, z->window, z->pos))

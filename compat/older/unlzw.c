@@ -1,23 +1,24 @@
 /*
- * unlzw.c - decompression of .Z files by compress: LZW with codes of 9 to 16 bits
+ * unlzw.c - decompresses .Z files by compress: LZW with codes of 9 to 16 bits
  *
  * A byte follows the magic number.  Its low five bits are the width of the widest codes; its
  * highest bit says whether code 256 clears the table (block mode).  Then come codes, low bits
- * first.  A code below 256 stands for a byte, others for an entry of the table: the string of an
- * older code, and one byte more.  Until the table is full, each code but the first makes an entry:
- * the string of the code before it, and the first byte of its own string.  Once an entry does not
- * fit the width of codes any more, codes become a bit wider.  Codes come in groups of eight.  When
- * the width changes, and after a clear code, the rest of a group is skipped.
+ * first.  A code below 256 stands for a byte.  Any other code stands for an entry of the table: the
+ * string of an older code, and one byte more.  Until the table is full, each code but the first
+ * makes an entry: the string of the code before it, and the first byte of its own string.  When the
+ * number of the next entry does not fit the width of codes any more, codes become one bit wider.
+ * Codes come in groups of eight.  When the width changes, and after a clear code, the rest of a
+ * group is skipped.
  *
- * To follow a string byte by byte, from its last to its first, would cost a cache miss for each
- * byte.  So an entry holds a part: the last bytes of the string, up to eight, and the code of the
- * string before them.  All parts of a string but its last have exactly eight bytes.  An entry holds
- * the string's length, too, so a string is written to its place from its end to its start, eight
- * bytes at a time.
+ * Following a string byte by byte, from its last to its first, would cost a cache miss for each
+ * byte.  So an entry holds several bytes: the last bytes of its string, up to eight, and the code
+ * of the string before them.  A string is thus a chain of parts, all of which but the last have
+ * exactly eight bytes.  An entry holds the string's length, too, so a string is written from its
+ * end to its start, eight bytes at a time.
  *
  * Odd cases are treated as by GNU gzip 1.12: a table of 2^9 entries still gets codes of 10 bits;
  * the entry that the first code after a clear code makes is never used; an incomplete code at the
- * end of the input, and so a file that breaks off, is no error.
+ * end of the input is no error, and so a file that is cut off is none either.
  */
 #include "config.h"
 
@@ -37,12 +38,12 @@ enum {
     FLAGS_BITS = 0x1f
 };
 
-/* A string.  Its last 1 to PART bytes are in `part`, the first of them in the low end.  If it has
- * more bytes, `before` is the code of the string before them. */
+/* A string.  Its last 1 to PART bytes are in `part`, the first of them in the lowest byte.  If it
+ * has more bytes, `before` is the code of the string before them. */
 struct string {
     uint64_t part;
     uint16_t before;
-    /* Bytes, at most one more than there are entries. */
+    /* The string's length in bytes, at most one more than there are entries. */
     uint16_t length;
 };
 
@@ -53,15 +54,16 @@ struct lzw {
     /* The table is full when it has this many entries. */
     uint32_t top;
 
-    /* Bits of a code, until there is an entry above `last`. */
+    /* The current bits of a code.  Codes become wider when `free`, the next entry, is above
+     * `last`. */
     unsigned width;
     uint32_t last;
-    /* The number of the entry that is made next. */
+    /* The number of the next entry. */
     uint32_t free;
-    /* Codes read of the current group, modulo 8. */
+    /* How many codes of the current group were read, modulo 8. */
     unsigned in_group;
-    /* The next bits of the input, from the low end.  The first bit_count of them were taken from
-     * it. */
+    /* The next bits of the input, the first of them lowest.  The lowest bit_count bits were taken
+     * from the input. */
     uint64_t bits;
     unsigned bit_count;
 };
@@ -98,21 +100,21 @@ static bool end_group(struct lzw *z, struct gz_stream *s)
     return true;
 }
 
-/* Codes have MIN_BITS again. */
+/* Sets the width of codes to MIN_BITS. */
 static void narrow(struct lzw *z)
 {
     z->width = MIN_BITS;
     z->last = (1u << MIN_BITS) - 1;
 }
 
-/* Codes have a bit more. */
+/* Makes codes one bit wider. */
 static void widen(struct lzw *z)
 {
     z->width++;
     z->last = z->width == z->max_bits ? z->top : (1u << z->width) - 1;
 }
 
-/* The string, whose code is `code`, with a byte more. */
+/* Returns the string of the code `code` with one byte appended. */
 static inline struct string extend(struct string string, uint32_t code, uint8_t byte)
 {
     const unsigned used = string.length % PART;
@@ -124,7 +126,7 @@ static inline struct string extend(struct string string, uint32_t code, uint8_t 
     return string;
 }
 
-/* Writes the string to `to`.  Overwrites up to PART - 1 bytes behind it with anything. */
+/* Writes the string to `to`.  May overwrite up to PART - 1 bytes after it. */
 static inline void write_string(const struct lzw *z, struct string string, uint8_t *to)
 {
     size_t left = string.length;
@@ -162,7 +164,7 @@ static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
 {
     struct string old;
     uint32_t code, old_code;
-    /* The first byte of the old string. */
+    /* The first byte of the string `old`. */
     uint8_t first;
 
     if (!next_code(z, s, &code))
@@ -184,8 +186,8 @@ static enum gz_status read_codes(struct lzw *z, struct gz_stream *s)
         }
         if (code > z->free)
             return GZ_CORRUPT;
-        /* If the code stands for the entry that it makes itself, that is the old string and the old
-         * string's first byte. */
+        /* A code may stand for the entry that it makes itself: the old string followed by the first
+         * byte of that string. */
         const struct string now = code == z->free ? extend(old, old_code, first) : z->table[code];
         if (now.length > GZ_OUT_SIZE - s->out_len && !gz_flush(s))
             return GZ_WRITE_ERROR;
@@ -218,8 +220,8 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* A full table never gets the entry of the next code, but that code is not wrong.  As the old
-     * code of the code behind it, it stands for two zero bytes. */
+    /* If the table is full, no entry is made any more, but the code of the next entry, `never`, is
+     * not an error.  For the code after it, its string is two zero bytes. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

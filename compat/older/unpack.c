@@ -1,21 +1,21 @@
 /*
- * unpack.c - decompression of .z files by System V's pack: a Huffman code of bytes
+ * unpack.c - decompresses .z files by System V's pack: a Huffman code of bytes
  *
  * The magic number is followed by the data's length modulo 2^32, high byte first, and by the code:
  *
  *   - the number of bits of its longest words;
- *   - for each length, 1, 2, ..., the number of its words; for the longest less 2, so that 256
- *     bytes and the end symbol fit in a byte;
+ *   - for each length 1, 2, ..., the number of words of that length; for the longest, that number
+ *     less 2, so that 256 bytes and the end symbol can be stored in a byte;
  *   - the bytes that these words stand for, in the same order.
  *
  * Words of one length are consecutive numbers; the inner nodes of the tree at that depth have the
  * numbers below.  The last of the longest words is the end symbol.  Then comes the data: words,
  * high bits first.
  *
- * A table gives the symbols of words of up to TABLE_BITS bits at once.  Longer words are found
- * level by level, from the number of inner nodes at each.
+ * Words of up to TABLE_BITS bits are decoded by a single table look-up.  Longer words are found
+ * level by level, from the number of inner nodes at each level.
  *
- * The errors, and the order in which they are found, are GNU gzip 1.12's.
+ * The errors, and the order in which they are found, are those of GNU gzip 1.12.
  */
 #include "config.h"
 
@@ -30,20 +30,21 @@ struct pack {
     unsigned longest;
     /* For each length: the number of words. */
     unsigned words[MAX_BITS + 1];
-    /* For each depth: the number of inner nodes of the tree, which is also the value of the first
-     * word. */
+    /* For each depth: the number of inner nodes of the tree, which is also the first word of that
+     * length. */
     uint32_t inner[MAX_BITS + 1];
-    /* For each length: where the symbols of its words start in `symbols`. */
+    /* For each length: the index in `symbols` of the symbol of the first word. */
     unsigned start[MAX_BITS + 1];
     uint16_t symbols[MAX_BYTES + 1];
-    /* For the next TABLE_BITS bits: symbol << 4 | the word's bits, or 0 if the word is longer. */
+    /* By the next TABLE_BITS bits: symbol << 4 | the word's length in bits; 0 if the word is longer
+     * than TABLE_BITS. */
     uint16_t table[1 << TABLE_BITS];
 };
 
-/* Reads how many words there are of each length. */
+/* Reads the number of words of each length. */
 static enum gz_status read_counts(struct pack *p, struct gz_stream *s)
 {
-    /* Nodes of the tree at a depth. */
+    /* The number of the tree's nodes at depth i. */
     uint32_t nodes = 1;
     unsigned sum = 0;
     int byte = gz_next_byte(s);
@@ -60,7 +61,7 @@ static enum gz_status read_counts(struct pack *p, struct gz_stream *s)
         nodes *= 2;
         p->words[i] = (unsigned)byte + (i == p->longest ? 2 : 0);
         sum += (unsigned)byte;
-        /* At least one node above the longest words is not a leaf. */
+        /* At each depth above the longest words, at least one node is not a leaf. */
         if (p->words[i] > nodes - (i != p->longest) || sum >= MAX_BYTES)
             return GZ_TOO_MANY_LEAVES;
         nodes -= p->words[i];
@@ -100,7 +101,7 @@ static void fill_table(struct pack *p)
         }
 }
 
-/* Decodes words up to the end symbol.  *len becomes the number of bytes. */
+/* Decodes words up to the end symbol.  *len becomes the number of decoded bytes. */
 static enum gz_status read_words(const struct pack *p, struct gz_stream *s, uint64_t *len)
 {
     struct gz_bits b = {0};
@@ -131,7 +132,7 @@ static enum gz_status read_words(const struct pack *p, struct gz_stream *s, uint
     return GZ_OK;
 }
 
-/* Decodes with a code that is all zeros at first. */
+/* Decodes the file after its magic number.  *p must be all zeros. */
 static enum gz_status read_pack(struct pack *p, struct gz_stream *s)
 {
     uint32_t stored = 0;

@@ -1,10 +1,11 @@
 /*
  * zip.c - the first entry of a zip file, if it is deflated or stored
  *
- * An entry is a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name and an extra field,
- * and the data.  If the header was written before the CRC and the sizes were known, a flag says so,
- * and they follow the data (section 4.3.9).  Like GNU gzip, this reads the first entry, mentions
- * the next if there is one, and never looks at the directory at the end of the file.
+ * An entry consists of a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name, an extra
+ * field, and the data.  If the header was written before the CRC and the sizes were known, a flag
+ * says so, and the CRC and the sizes follow the data (section 4.3.9).  Like GNU gzip, this reads
+ * the first entry, reports whether there is another, and never looks at the directory at the end of
+ * the file.
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@ enum {
     SIZES_SIZE = 16
 };
 
-/* Parses len bytes into `to`; NULL: skips them.  False: the input ended before. */
+/* Parses len bytes into `to`, or skips them if `to` is NULL.  False if the input ends first. */
 static bool read_bytes(struct gz_stream *s, uint8_t *to, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -86,18 +87,18 @@ static enum gz_status read_stored(struct gz_stream *s, uint32_t *crc, uint64_t *
     return GZ_OK;
 }
 
-/* Whether another entry follows: its magic number, and at least a byte more. */
+/* Whether another entry follows: its magic number, and at least one byte more. */
 static bool entry_follows(struct gz_stream *s)
 {
     uint8_t next[MAGIC_SIZE + 1];
     return read_bytes(s, next, sizeof next) && memcmp(next, "PK\3\4", MAGIC_SIZE) == 0;
 }
 
-/* Decodes the data, and compares it with its size and CRC, which stand before or behind it.  *whole
- * becomes true at the end of the entry. */
+/* Decodes the data, and compares it with the size and the CRC, which are stored before or after it.
+ * *whole becomes true if the entry was read to its end. */
 static enum gz_status read_entry(struct gz_stream *s, bool *whole)
 {
-    /* A magic number, which nobody checks, the CRC, and both sizes. */
+    /* A magic number, which is not checked, the CRC, and both sizes. */
     uint8_t sizes[SIZES_SIZE];
     uint32_t crc;
     uint64_t len;
