@@ -4,14 +4,14 @@
  * A dynamic block (RFC 1951, section 3.2.7) starts with the lengths of its codes, from which a
  * decoder makes its tables.  If the codes are too long for the number of symbols, some patterns of
  * bits have no meaning.  RFC 1951 says about such incomplete codes only that a single distance code
- * has one bit.  zlib and GNU gzip reject most of them as damage (blockheader.h lists what zlib
- * accepts).  ISA-L goes on until it meets a pattern without a meaning, so its back end
- * (inflate/raw.c) has the header checked here first.
+ * has one bit.  zlib and GNU gzip reject most of them as damage (blockheader.h lists the
+ * exceptions).  ISA-L goes on until it meets a pattern without a meaning.  So when ISA-L decodes
+ * (inflate/raw.c), the header is checked here first.
  *
  * Every block is checked, so the check must be fast.  ISA-L takes 5 us or more for a block with
- * such a header; the check takes 0.6 to 0.8 us, most of them for reading code lengths one after the
- * other.  Each look-up gives what one symbol of their code says (struct step), without branches on
- * the symbol.
+ * such a header; the check takes 0.6 to 0.8 us.  Most of this time is spent on reading the code
+ * lengths one after the other.  So one table look-up gives everything about the next symbol of the
+ * precode (struct step), and there are no branches on the symbol.
  */
 #include "config.h"
 
@@ -22,15 +22,15 @@
 #include "base/deflate.h"
 
 enum {
-    LENGTH_SYMBOLS = 19, /* symbols of the code in which the code lengths are written */
-    LENGTH_BITS_MAX = 7, /* bits of that code's longest codes */
-    COPY = 16,           /* the symbols of that code that stand for several code lengths */
+    LENGTH_SYMBOLS = 19, /* symbols of the precode, which encodes the code lengths */
+    LENGTH_BITS_MAX = 7, /* bits of the precode's longest codes */
+    COPY = 16,           /* the precode's symbols that stand for several code lengths */
     ZEROS = 17,
     MANY_ZEROS = 18,
     LITLEN_MAX = 286,  /* the most codes of literals, lengths and the end of the block */
     DISTANCE_MAX = 30, /* the most codes of distances */
     END_OF_BLOCK = 256,
-    BITS_MAX = 15, /* bits of the longest of all these codes */
+    BITS_MAX = 15, /* bits of the longest codes of literals, lengths and distances */
 };
 
 /* --- Bits, low ones first ------------------------------------------------------------------- */
@@ -81,15 +81,15 @@ static inline unsigned take_bits(struct bit_reader *r, unsigned n)
 
 enum { ALL = 1 << BITS_MAX };
 
-/* How many of ALL patterns of BITS_MAX bits start with a given code of that length; length 0 means
- * that there is no code. */
+/* Returns how many of the ALL patterns of BITS_MAX bits start with a given code of that length; 0
+ * for length 0, which means that there is no code. */
 static inline unsigned patterns_of(unsigned length)
 {
     return (unsigned)ALL >> length & (ALL - 1);
 }
 
-/* How many of ALL patterns have a meaning in a code of these lengths.  If that is more than ALL,
- * there is no such code. */
+/* Returns how many of the ALL patterns start with one of the codes of these lengths.  If that is
+ * more than ALL, no such code exists. */
 static unsigned used_patterns(const uint8_t *lengths, unsigned n)
 {
     unsigned used = 0;
@@ -100,7 +100,7 @@ static unsigned used_patterns(const uint8_t *lengths, unsigned n)
 }
 
 /* Whether zlib accepts a code of these lengths: it is complete, or has one symbol with a code of
- * one bit, or no symbol.  `used` is used_patterns of it. */
+ * one bit, or no symbol.  `used` is used_patterns(lengths, n). */
 static bool usable(const uint8_t *lengths, unsigned n, unsigned used)
 {
     unsigned symbols = 0;
@@ -114,8 +114,8 @@ static bool usable(const uint8_t *lengths, unsigned n, unsigned used)
     return symbols == 1;
 }
 
-/* A symbol of the code lengths' code.  It stands for one or more code lengths, all of which are
- * (previous code length & keep) | value. */
+/* A symbol of the precode.  It stands for one or more code lengths, each of which is (previous code
+ * length & keep) | value. */
 struct step {
     uint8_t bits;      /* bits of the symbol's code and of the repeat count after it */
     uint8_t code_bits; /* bits of the code alone */
@@ -124,8 +124,8 @@ struct step {
     uint8_t value;
 };
 
-/* Fills in the steps: by the next LENGTH_BITS_MAX bits, the symbol with which they start.  The code
- * is complete. */
+/* Fills in the table of steps.  The index is the next LENGTH_BITS_MAX bits of the input, and the
+ * entry is the symbol whose code they start with.  The precode is complete. */
 static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
                        struct step steps[1 << LENGTH_BITS_MAX])
 {
@@ -163,7 +163,8 @@ static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
         }
         for (unsigned at = code; at < 1u << LENGTH_BITS_MAX; at += 1u << l)
             steps[at] = step;
-        /* Add one to get the next code.  Its last bit, which counts one, is the highest here. */
+        /* Add one to get the next code.  In this order of bits, the lowest bit of the code is bit l
+         * - 1. */
         unsigned bit = 1u << (l - 1);
         for (; (code & bit) != 0; bit >>= 1)
             code ^= bit;
@@ -173,24 +174,24 @@ static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
 
 /* --- Dynamic blocks ------------------------------------------------------------------------- */
 
-/* The code lengths that a step writes.  It is more than the most lengths that a step may have that
- * are not zeros. */
+/* The code lengths that a step writes in any case.  A step that stands for more of them stands for
+ * zeros, which need not be written. */
 enum { STEP_MAX = 16 };
 
-/* Reads n code lengths, coded by these steps, to `lengths`, which are zeros at first.  Also writes
- * to up to STEP_MAX bytes after them.  Sets *used to used_patterns of the lengths. */
+/* Reads n code lengths, by these steps, into `lengths`, which the caller has set to zero.  Also
+ * writes to up to STEP_MAX bytes after them.  Sets *used to used_patterns of the lengths. */
 static enum inf_block_verdict read_lengths(struct bit_reader *reader, const struct step *steps,
                                            uint8_t *lengths, unsigned n, unsigned *used)
 {
     struct bit_reader r = *reader;
-    unsigned last = COPY; /* means that there is no previous code length */
+    unsigned last = COPY; /* marks that there is no previous code length */
     unsigned patterns = 0;
 
     for (unsigned i = 0; i < n;) {
         if (r.count < LENGTH_BITS_MAX + 7)
             fill_bits(&r);
-        /* At the end of the input, bits may be missing.  A code that is there as a whole is found
-         * all the same.  A repeat is checked only when its count is there. */
+        /* At the end of the input, bits may be missing.  A code that is complete is found all the
+         * same.  A repeat is checked only if its count is complete. */
         const struct step step = steps[r.bits & ((1u << LENGTH_BITS_MAX) - 1)];
         if (step.bits > r.count)
             return INF_BLOCK_CUT;
@@ -210,7 +211,7 @@ static enum inf_block_verdict read_lengths(struct bit_reader *reader, const stru
 _Static_assert(sizeof(((struct inf_lengths *)0)->all) == LITLEN_MAX + DISTANCE_MAX + STEP_MAX,
                "room for all");
 
-/* Checks a dynamic block's header, from its counts on. */
+/* Checks a dynamic block's header after the first three bits. */
 static enum inf_block_verdict check_dynamic(struct bit_reader *r, struct inf_lengths *found)
 {
     static const uint8_t order[LENGTH_SYMBOLS] = DEFLATE_PRECODE_ORDER;

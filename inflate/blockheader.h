@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most bytes of a header: 3 bits, 14 for three counts, 19 code lengths of 3 bits, and for each
- * of at most 316 code lengths at most 7 bits, the last one with 7 more for a repeat count. */
+/* The most bytes of a header: 3 bits, 14 bits for three counts, 19 precode lengths of 3 bits, and
+ * at most 316 code lengths of at most 7 bits each, the last one with 7 more bits for a repeat
+ * count. */
 #define INF_BLOCK_HEADER_MAX ((3 + 14 + 19 * 3 + 316 * 7 + 7 + 7) / 8)
 
-/* What a check of a header finds. */
+/* The verdict on a header. */
 enum inf_block_verdict {
     INF_BLOCK_GOOD,
-    INF_BLOCK_CUT, /* the input ends inside the header, and is good up to there */
+    INF_BLOCK_CUT, /* the input ends inside the header, which is good up to there */
     INF_BLOCK_BAD,
 };
 
@@ -24,7 +25,7 @@ enum inf_block_type { INF_BLOCK_STORED, INF_BLOCK_FIXED, INF_BLOCK_DYNAMIC };
 
 /* A good header. */
 struct inf_block {
-    bool final; /* it is the last block of its stream */
+    bool final; /* whether this is the last block of its stream */
     enum inf_block_type type;
     unsigned header_bits; /* bits of the header; a stored block's padding and two lengths count */
     unsigned stored_len;  /* bytes of a stored block */
@@ -32,23 +33,23 @@ struct inf_block {
 
 /* The code lengths of a dynamic block. */
 struct inf_lengths {
-    unsigned litlens;   /* how many are of literals and lengths */
-    unsigned distances; /* how many are of distances */
+    unsigned litlens;   /* the number of codes of literals and lengths */
+    unsigned distances; /* the number of codes of distances */
     uint8_t all[286 + 30 +
                 16]; /* first those of literals and lengths, then of distances; then scratch */
 };
 
 /*
- * Checks the header that starts with the low `count` bits of `bits`, count <= 64, and goes on in
- * in[0..len).  The bits before in[0] are the end of whole bytes, as in a bit buffer; a stored
- * block's padding is counted from there.  Fills in *block if the header is good.
+ * Checks a header.  Its first bits are the low `count` bits of `bits`, count <= 64; it goes on in
+ * in[0..len).  in[0] begins at a byte boundary of the data, which determines a stored block's
+ * padding.  Fills in *block if the header is good.
  *
  * The rules are those of RFC 1951 as zlib's inflate() applies them, and in its order.  So a header
  * with several errors, or with an error before it is cut off, gets the same verdict as from zlib:
  *
  *   - There is no block of type 3.  A stored block's second length is the complement of the first.
  *   - There are at most 286 literal and length codes, and 30 distance codes.
- *   - The code of the code lengths is complete.
+ *   - The precode is complete.
  *   - A repeat has a length to repeat, and does not go on after the last code length.
  *   - The end of the block has a code.
  *   - The literal and length code is complete, or has one symbol with a code of one bit.
@@ -57,7 +58,7 @@ struct inf_lengths {
 enum inf_block_verdict inf_check_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
                                        struct inf_block *block);
 
-/* The same, and fills in *lengths if the block is dynamic. */
+/* Like inf_check_block, but also fills in *lengths if the block is dynamic. */
 enum inf_block_verdict inf_read_block(uint64_t bits, unsigned count, const uint8_t *in, size_t len,
                                       struct inf_block *block, struct inf_lengths *lengths);
 

@@ -1,10 +1,10 @@
 /*
  * find.c - finds where a block of DEFLATE may start (find.h)
  *
- * A dynamic block's header may start at each bit of the data.  A table tells for the next 13 bits
- * how far away the next possible start is, which rules out most places in one look-up.  At the
- * other places, the code lengths of 3 bits that follow the counts must make a complete code; few do
- * by chance.  Only then is the whole header checked.
+ * A dynamic block's header may start at any bit of the data.  A table tells, for the next 13 bits,
+ * how many bits further the next possible start is.  This rules out most places in one look-up.  At
+ * the other places, the precode lengths of 3 bits, which follow the counts, must make a complete
+ * code; few do by chance.  Only then is the whole header checked.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "inflate/blockheader.h"
 
-/* Two bytes of memory as a uint16_t. */
+/* The number that two consecutive bytes of memory give when loaded as a uint16_t. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define PAIR(first, second) ((first) << 8 | (second))
 #else
@@ -35,12 +35,12 @@ bool inf_is_sync(const uint8_t *in)
 }
 
 /*
- * It looks only at pairs of bytes at even places, which is enough.  An empty stored block, 00 00 FF
- * FF, has the pair FF FF or, if it starts at an odd place, 00 FF in its middle.  A gzip header, 1F
- * 8B 08, has 1F 8B or, if it starts at an odd place, 8B 08.  Each of these pairs but 1F 8B lies one
- * or two bytes after the hint's start, so the pairs are read from two bytes after `at` on; a 1F 8B
- * just at `at` is looked for by itself.  The loop over the pairs has no branch, and compilers make
- * vectors of it.
+ * The search looks only at pairs of bytes at even places.  These are enough, since each hint has
+ * one of four pairs at an even place.  An empty stored block, 00 00 FF FF, has the pair FF FF or,
+ * if it starts at an odd place, 00 FF.  A gzip header, 1F 8B 08, has the pair 1F 8B or, if it
+ * starts at an odd place, 8B 08.  Each of these pairs but 1F 8B lies one or two bytes after the
+ * hint's start, so the pairs are read from two bytes after `at` on.  A pair 1F 8B at `at` itself is
+ * looked for separately.  The loop over the pairs has no branch, so compilers can vectorize it.
  */
 size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
 {
@@ -67,8 +67,8 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
 /*
  * A dynamic block's header (RFC 1951, section 3.2.7) starts with 17 bits: one for the final block,
  * two for the type, five for the number of literal and length codes less 257, five for the number
- * of distance codes less 1, and four for the number of code lengths of 3 bits less 4.  Then these
- * code lengths follow.
+ * of distance codes less 1, and four for the number of precode lengths less 4.  Then come the
+ * precode lengths, of 3 bits each.
  */
 enum {
     TYPE_DYNAMIC = 2 << 1, /* the first three bits of a block that is not the final one */
@@ -77,7 +77,7 @@ enum {
     COUNTS_BITS = 17,
 };
 
-/* Whether a header could start with these bits, of which only the lowest `known` are known. */
+/* Whether a header could start with these bits.  Only the lowest `known` of them are known. */
 static bool could_be(unsigned bits, unsigned known)
 {
     const unsigned type = bits & 7, litlens = bits >> 3 & 31, distances = bits >> 8 & 31;
@@ -104,7 +104,7 @@ void inf_finder_init(struct inf_finder *f)
     }
 }
 
-/* Whether `count` code lengths of 3 bits, at most 19, make a complete code. */
+/* Whether `count` precode lengths of 3 bits, at most 19, make a complete code. */
 static inline bool is_complete(const struct inf_finder *f, uint64_t lengths, unsigned count)
 {
     unsigned used = 0;
@@ -115,7 +115,7 @@ static inline bool is_complete(const struct inf_finder *f, uint64_t lengths, uns
     return used == 128;
 }
 
-/* The bits from bit `place` of `in` on, 57 or more of them. */
+/* Returns the bits of `in` from bit `place` on; at least 57 of them are valid. */
 static inline uint64_t bits_at(const uint8_t *in, uint64_t place)
 {
     return load64(in + place / 8) >> (place % 8);

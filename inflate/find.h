@@ -1,8 +1,8 @@
 /*
  * find.h - finds where a block of DEFLATE may start in the middle of data
  *
- * The places found are guesses, as any bits may look like a header.  What is decoded from a guess
- * must not be used before decoding from the data's start has come to the same place.
+ * The places found are guesses, as any bits may look like a header.  Data that was decoded from a
+ * guess must not be used before decoding from the data's start has reached the same place.
  */
 #ifndef GZLZSS_INFLATE_FIND_H
 #define GZLZSS_INFLATE_FIND_H
@@ -11,23 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the mark of `pigz -i`, which are the last ones of two empty stored blocks.  Data after a
+/* Bytes of the mark that `pigz -i` writes: the last bytes of two empty stored blocks.  Data after a
  * mark does not refer to data before it. */
 #define INF_MARK_SIZE ((size_t)9)
 
-/* The last bytes of an empty stored block, as zlib's Z_SYNC_FLUSH writes it: the number of them. */
+/* Bytes of the end of an empty stored block, which is a byte-aligned 00 00 FF FF.  zlib's
+ * Z_SYNC_FLUSH writes such a block. */
 #define INF_SYNC_SIZE ((size_t)4)
 
 /* Whether in[0..INF_MARK_SIZE) is a mark. */
 bool inf_is_mark(const uint8_t *in);
 
-/* Whether in[0..INF_SYNC_SIZE) are the last bytes of an empty stored block. */
+/* Whether in[0..INF_SYNC_SIZE) is the end of an empty stored block. */
 bool inf_is_sync(const uint8_t *in);
 
 /*
  * Finds the next hint in in[from..to), from <= to.  A hint is a mark, the end of an empty stored
- * block, or the first two bytes of a gzip header.  Returns a place such that no hint starts before
- * it; one may start there or in the INF_HINT_SIZE bytes from there on.  Returns `to` if there is
+ * block, or the first two bytes of a gzip header.  Returns a place up to which no hint starts.  A
+ * hint may start there, or in the INF_HINT_SIZE bytes from there on.  Returns `to` if there is
  * none.
  */
 #define INF_HINT_SIZE ((size_t)128)
@@ -37,17 +38,18 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to);
 #define INF_NOWHERE UINT64_MAX
 
 /* Bits of the input that inf_find_dynamic looks up at a time.  With more, it skips further, but the
- * table takes more of the first-level cache; 13 bits just reach the end of the second count of a
- * header. */
+ * table takes more of the first-level cache.  13 bits extend just to the end of the second count of
+ * a header. */
 #define INF_FIND_BITS 13
 
 /* Tables for inf_find_dynamic. */
 struct inf_finder {
-    /* By the next INF_FIND_BITS bits: how many bits further a header may start, 0 to
+    /* By the next INF_FIND_BITS bits: how many bits further the next header may start, 0 to
      * INF_FIND_BITS. */
     uint8_t skip[1 << INF_FIND_BITS];
 
-    /* By four code lengths of 3 bits: how many of the 128 patterns of 7 bits their codes use up. */
+    /* By four precode lengths of 3 bits: how many of the 128 patterns of 7 bits start with their
+     * codes. */
     uint16_t used[1 << 12];
 };
 
@@ -55,10 +57,10 @@ struct inf_finder {
 void inf_finder_init(struct inf_finder *f);
 
 /*
- * The first bit, from bit `from` to before bit `to` of in[0..len), where the whole header of a
- * dynamic block starts that is not the final block, and the header is good (blockheader.h); or
- * INF_NOWHERE.  A header that goes on after in[0..len) is not found.  Up to 8 bytes after
- * in[0..len) are read, but nothing depends on them.
+ * Returns the first bit, from `from` to before `to`, at which a good header (blockheader.h) starts
+ * in in[0..len).  The header must be that of a dynamic block that is not the final one, and must
+ * lie completely in in[0..len).  Returns INF_NOWHERE if there is none.  Reads up to 8 bytes after
+ * in[0..len), but the result does not depend on them.
  */
 uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
                           uint64_t to);

@@ -2,22 +2,23 @@
  * raw.c - decodes raw DEFLATE, with ISA-L if it can be loaded, else with zlib (raw.h)
  *
  * A back end turns raw DEFLATE (RFC 1951) into bytes, and does nothing else.  There are two: zlib's
- * inflate, and ISA-L's isal_inflate, which is several times faster.  Users must not see which one
- * is used, and zlib sets the standard: both accept the same data, and make the same bytes of bad
- * data before the error.  ISA-L falls short of that in three ways, in which zlib helps:
+ * inflate, and ISA-L's isal_inflate, which is several times faster.  Users must not notice which
+ * one is used, and zlib sets the standard: both accept the same data, and make the same bytes of
+ * bad data before the error.  ISA-L alone would differ from zlib in three cases:
  *
  *   - ISA-L accepts codes that are not complete.  So each block's header is checked before ISA-L
- *     sees it (inflate/blockheader.h).  ISA-L stops only at the end of a stream.  Setting the bit
- *     that says that a block is the last one makes it stop at the end of each block.  Stored blocks
- *     are copied without ISA-L, as there may be many small ones.
+ *     sees it (inflate/blockheader.h).  For this, ISA-L has to stop at the end of each block, but
+ *     it stops only at the end of a stream.  So the bit that marks the last block is set in each
+ *     block that ISA-L gets.  Stored blocks are copied without ISA-L, as there may be many small
+ *     ones.
  *   - When ISA-L finds an error, the last bytes before the error may be missing in its output, or
- *     other bytes may follow them.  So the work of that call is dropped, and zlib goes on from
- *     there.
+ *     other bytes may follow them.  So the output of that call is dropped, and zlib decodes the
+ *     same input again.
  *   - When the input ends inside a block, up to two literals that could be decoded are missing, and
- *     an error after them is not found.  Zlib goes on there, too.
+ *     an error after them is not found.  There, too, zlib decodes the rest.
  *
- * A back end may have taken bytes after the end of its data: ISA-L loads eight bytes at a time into
- * a bit buffer.  It tells how many these are, and the reading position steps back to the first byte
+ * A back end may take bytes after the end of its data: ISA-L loads eight bytes at a time into a bit
+ * buffer.  It tells how many bytes these are, and the reading position steps back to the first byte
  * after the data.
  */
 #include "config.h"
@@ -35,9 +36,9 @@
 
 struct zlib {
     z_stream z;
-    bool at_block; /* a block starts next */
-    unsigned rest; /* how many bits of the last byte of input are in that block, if at_block */
-    uint8_t bits;  /* these bits */
+    bool at_block; /* whether a block starts next */
+    unsigned rest; /* if at_block: how many bits of the last byte of input are in that block */
+    uint8_t bits;  /* if at_block: these bits */
 };
 
 static void zlib_ready(struct zlib *zlib)
@@ -78,8 +79,8 @@ static void zlib_reset(struct zlib *zlib)
     zlib_ready(zlib);
 }
 
-/* The same, and makes zlib allocate the memory for a window, which it would do only after making
- * some output. */
+/* Like zlib_open, but also makes zlib allocate its window now.  By itself, zlib would do so only
+ * after making some output. */
 static bool zlib_open_whole(struct zlib *zlib)
 {
     /* A stored block of one byte, which is not the last block. */
@@ -99,7 +100,7 @@ static bool zlib_open_whole(struct zlib *zlib)
     return false;
 }
 
-/* Gives zlib the bits of a byte above the lowest `skip`; no bits if skip is 0. */
+/* Gives zlib the bits of *byte above the lowest `skip`; gives none if skip is 0. */
 static void give_bits(struct zlib *zlib, const uint8_t *byte, unsigned skip)
 {
     zlib->rest = skip != 0 ? 8 - skip : 0;
@@ -116,7 +117,7 @@ static bool zlib_start(struct zlib *zlib, uint8_t byte, unsigned skip, const uin
     return len == 0 || inflateSetDictionary(&zlib->z, window, (uInt)len) == Z_OK;
 }
 
-/* Decodes the input up to in[end), or up to the end of a block if `stops`. */
+/* Decodes the input up to in[end) or, if `stops`, only up to the end of a block. */
 static enum inf_result zlib_call(struct zlib *zlib, struct inf_io *io, size_t end, bool stops)
 {
     z_stream *const z = &zlib->z;
@@ -126,7 +127,7 @@ static enum inf_result zlib_call(struct zlib *zlib, struct inf_io *io, size_t en
     z->next_out = io->out + io->made;
     z->avail_out = (uInt)(io->out_len - io->made);
     int ret = inflate(z, stops ? Z_BLOCK : Z_NO_FLUSH);
-    /* zlib stops after the final block, too, before it says that the data ends. */
+    /* zlib stops after the final block, too.  It says only in the next call that the data ends. */
     if (stops && ret == Z_OK && (z->data_type & (128 | 64)) == (128 | 64))
         ret = inflate(z, Z_BLOCK);
     io->used = (ptrdiff_t)(end - z->avail_in);
@@ -135,8 +136,9 @@ static enum inf_result zlib_call(struct zlib *zlib, struct inf_io *io, size_t en
     switch (ret) {
     case Z_OK:
     case Z_BUF_ERROR: /* no byte was taken or made, which is no error */
-        /* data_type: 128 "if inflate() returned immediately after decoding an end-of-block code",
-         * 64 in the last block, and the number of unused bits in the last byte taken. */
+        /* data_type has 128 if zlib has stopped "immediately after decoding an end-of-block code",
+         * 64 in the last block, and in its low bits the number of unused bits in the last byte
+         * taken. */
         if (stops && (z->data_type & (128 | 64)) == 128) {
             zlib->at_block = true;
             zlib->rest = (unsigned)z->data_type & 7;
@@ -177,14 +179,15 @@ static enum inf_result check_block(const struct inf_io *io, uint64_t bits, unsig
 /*
  * inf_run with zlib.
  *
- * zlib checks the headers of blocks itself.  But in a header without any code, it takes another bit
- * for each code length before it reports the error, and the input may not have these bits.  So a
- * header that may not be in the input as a whole is checked before zlib sees it.
+ * zlib checks the headers of blocks itself.  But if a header's precode has no code at all, zlib
+ * takes another bit for each code length before it reports the error, and the input may not have
+ * these bits.  So a header is checked before zlib sees it, unless the input is long enough for any
+ * header.
  */
 static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
 {
-    /* Up to this place, zlib may decode many blocks in one call: all their headers are in the
-     * input, and they end before stops_from. */
+    /* Before this byte of input, zlib may decode many blocks in one call, because their headers are
+     * in the input as a whole, and the blocks end before stops_from. */
     ptrdiff_t many = (ptrdiff_t)io->in_len - (ptrdiff_t)INF_BLOCK_HEADER_MAX;
     const ptrdiff_t stop = (ptrdiff_t)(io->stops_from / 8) - 1 - (ptrdiff_t)INF_BACK;
     enum inf_result result;
@@ -215,9 +218,9 @@ static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
  * output, where it looks back no further than to the start of the call.  tmp_out_buffer is filled
  * up to tmp_out_valid; the bytes before tmp_out_processed were copied to the output.  When a call
  * ends inside a block, ISA-L leaves a window in tmp_out_buffer.  When a call ends at the end of a
- * block, which ISA-L takes for the end of the data, it leaves none.
+ * block, ISA-L believes that the data has ended, and leaves no window.
  *
- * So ISA-L has to be given the window for each block, in one of three ways:
+ * So raw.c has to provide the window for each block, in one of three ways:
  *
  *   - After short blocks, which fit in tmp_out_buffer, the window is still there.
  *   - The window is copied to the start of tmp_out_buffer.
@@ -227,19 +230,19 @@ static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
  */
 enum {
     WINDOW = ISAL_DEF_HIST_SIZE,
-    /* How full tmp_out_buffer gets before the window is copied to its start.  With more, the window
-     * is copied less often after short blocks; with less, fewer short blocks are decoded in two
-     * calls. */
+    /* When tmp_out_buffer has more bytes than this, the window is copied to its start.  With a
+     * larger value, the window is copied less often after short blocks; with a smaller one, fewer
+     * short blocks are decoded in two calls. */
     FULL = WINDOW + WINDOW / 2,
     /* A block that decodes to this many bytes or more is long, and the next is expected to be
      * long. */
     LONG_BLOCK = WINDOW / 2,
 
-    /* ISA-L makes larger tables than zlib, so it takes longer than zlib for a block of fewer than
-     * SHORT_FIXED or SHORT_OTHER bytes of input.  After SHORT_RUN such blocks in a row, zlib
-     * decodes about SHORT_TURN bytes of input, and then ISA-L has its turn again.  With longer
-     * turns, ISA-L decodes fewer of many short blocks; with shorter ones, zlib decodes less where
-     * blocks become longer. */
+    /* ISA-L makes larger tables than zlib, so for a block of few bytes of input (fewer than
+     * SHORT_FIXED in a fixed block, SHORT_OTHER in another) it takes longer than zlib.  After
+     * SHORT_RUN such blocks in a row, zlib decodes about SHORT_TURN bytes of input, and then it is
+     * ISA-L's turn again.  With longer turns, ISA-L decodes fewer of many short blocks; with
+     * shorter ones, zlib decodes less when blocks become longer. */
     SHORT_FIXED = 80,
     SHORT_OTHER = 384,
     SHORT_RUN = 16,
@@ -252,20 +255,21 @@ struct inf_raw {
     const struct isal *isal;    /* NULL: zlib decodes all data, and use_zlib is always true */
     struct inflate_state state; /* ISA-L's state: 90 KB */
     struct inf_block block;     /* the current block's header */
-    bool in_block;              /* between the end of that header and the end of the block */
+    bool in_block;              /* whether the end of that header was passed, but not the end of the
+                                 * block */
     unsigned stored_left;       /* bytes of a stored block that are still to be copied */
-    size_t block_len;           /* bytes that ISA-L decoded from its last block */
+    size_t block_len;           /* bytes that ISA-L has decoded from its current or last block */
     size_t block_bits;          /* bits of input that these bytes took */
     unsigned short_run;         /* short blocks in a row, so far */
-    bool replay;                /* the next call copies the window to the output again */
+    bool replay;                /* whether the next call copies the window to the output again */
 
     /* The header of the block that ISA-L decodes, kept for zlib. */
     uint8_t header[INF_BLOCK_HEADER_MAX + 1];
-    unsigned header_skip; /* bits of its first byte that stand before the header */
+    unsigned header_skip; /* bits of the first byte that precede the header */
 
-    bool use_zlib;  /* zlib decodes the rest of the data; with is_turn, only until its turn ends */
+    bool use_zlib;  /* zlib decodes the rest of the data or, with is_turn, until its turn ends */
     bool is_turn;   /* zlib has a turn */
-    ptrdiff_t turn; /* about how many more bytes of input the turn has */
+    ptrdiff_t turn; /* about how many bytes of input remain in the turn */
     bool has_zlib;  /* zlib is open */
     struct zlib zlib;
 };
@@ -288,7 +292,7 @@ static void begin_at(struct inf_raw *raw, uint8_t byte, unsigned skip)
         raw->state.read_in = (uint64_t)byte >> skip;
         raw->state.read_in_length = 8 - (int32_t)skip;
     }
-    /* tmp_out_buffer has no window. */
+    /* Mark tmp_out_buffer as full, so that the window is copied there. */
     raw->state.tmp_out_processed = raw->state.tmp_out_valid = 2 * WINDOW;
 }
 
@@ -298,8 +302,8 @@ static void raw_close(struct inf_raw *raw)
         inflateEnd(&raw->zlib.z);
 }
 
-/* Makes zlib ready for data that goes on after a window of `window` bytes, which ends at `end`;
- * false if memory is short. */
+/* Makes zlib ready for data that follows the `window` bytes before `end`.  False if memory is
+ * short. */
 static bool open_zlib(struct inf_raw *raw, const uint8_t *end, size_t window)
 {
     if (raw->has_zlib)
@@ -316,14 +320,14 @@ void inf_reset(struct inf_raw *raw)
         zlib_reset(&raw->zlib);
         return;
     }
-    /* Many short members in a row are treated like many short blocks. */
+    /* If many short members come in a row, zlib decodes them, as it does many short blocks. */
     const ptrdiff_t turn = raw->is_turn ? raw->turn : raw->short_run >= SHORT_RUN ? SHORT_TURN : 0;
     begin(raw);
     raw->use_zlib = raw->is_turn = turn > 0 && open_zlib(raw, NULL, 0);
     raw->turn = turn;
 }
 
-/* How many bytes before the next byte of output the data may refer to. */
+/* How many bytes the data may refer back from the next byte of output. */
 static size_t window_of(const struct inf_io *io)
 {
     const size_t all = io->window + io->made;
@@ -331,24 +335,24 @@ static size_t window_of(const struct inf_io *io)
 }
 
 /* The place up to which ISA-L has decoded the input, in bits from io->in - INF_BACK on.  The bits
- * in its bit buffer are in the input, too, just before the bytes that it has not taken. */
+ * in ISA-L's bit buffer are not decoded yet; they are the last bits before io->used. */
 static size_t place_of(const struct inflate_state *state, const struct inf_io *io)
 {
     return 8 * (size_t)(io->used + (ptrdiff_t)INF_BACK) - (size_t)state->read_in_length;
 }
 
-/* Sets io->used to the first whole byte at or after the place. */
+/* Sets io->used to the first byte boundary at or after the place. */
 static void go_to(struct inf_io *io, size_t place)
 {
     io->used = (ptrdiff_t)((place + 7) / 8) - (ptrdiff_t)INF_BACK;
 }
 
 /*
- * Hands the rest of the data to zlib: the input from `place` on, which is in the block but not in
- * its header, and the output from io->made on.
+ * Hands the rest of the data to zlib: the input from `place` on, which is in a block after its
+ * header, and the output from io->made on.
  *
  * zlib cannot start inside a block.  So it gets the block's header again, and then the bits from
- * the place on instead of those after the header.
+ * `place` on instead of those that follow the header.
  */
 static enum inf_result hand_over(struct inf_raw *raw, struct inf_io *io, size_t place)
 {
@@ -379,7 +383,7 @@ static void begin_turn(struct inf_raw *raw, struct inf_io *io)
 {
     const size_t place = place_of(&raw->state, io);
 
-    raw->short_run = SHORT_RUN - 1; /* for ISA-L's next turn: one more short block ends it */
+    raw->short_run = SHORT_RUN - 1; /* so that one more short block ends ISA-L's next turn */
     raw->use_zlib = raw->is_turn = open_zlib(raw, io->out + io->made, window_of(io));
     if (!raw->use_zlib)
         return;
@@ -388,8 +392,8 @@ static void begin_turn(struct inf_raw *raw, struct inf_io *io)
     give_bits(&raw->zlib, io->in + io->used - 1, place % 8);
 }
 
-/* Decodes in zlib's turn, which ends at the end of a block.  There ISA-L goes on; after one more
- * short block, zlib gets another turn. */
+/* Decodes in zlib's turn, which ends at the end of a block.  Then it is ISA-L's turn; after one
+ * more short block, zlib gets another turn. */
 static enum inf_result run_turn(struct inf_raw *raw, struct inf_io *io)
 {
     const size_t end = 8 * (size_t)(io->used + (ptrdiff_t)INF_BACK + raw->turn);
@@ -421,7 +425,7 @@ static size_t pending(const struct inflate_state *state)
     return (size_t)(state->tmp_out_valid - state->tmp_out_processed);
 }
 
-/* Copies these bytes to the output, as far as there is room; false if some are left. */
+/* Copies the pending bytes to the output, as far as there is room.  False if some are left. */
 static bool drain(struct inflate_state *state, struct inf_io *io)
 {
     const size_t all = pending(state), room = io->out_len - io->made, n = all < room ? all : room;
@@ -441,8 +445,8 @@ static void copy_window(struct inflate_state *state, const struct inf_io *io)
     state->tmp_out_processed = state->tmp_out_valid = (int32_t)window;
 }
 
-/* Copies the window to the end of tmp_out_buffer, from where ISA-L copies it to the output again.
- * It must be a whole window. */
+/* Copies the window to the end of tmp_out_buffer, from where ISA-L will copy it to the output
+ * again.  The data so far must have a whole window. */
 static void replay_window(struct inf_raw *raw, const struct inf_io *io)
 {
     memcpy(raw->state.tmp_out_buffer + WINDOW, io->out + io->made - WINDOW, WINDOW);
@@ -488,8 +492,8 @@ static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
     return INF_MORE;
 }
 
-/* Copies as much of a stored block as the input has: to the output and, as long as it is not too
- * full, to tmp_out_buffer, so that a window there stays complete. */
+/* Copies as much of a stored block as the input has and the output has room for.  Unless
+ * tmp_out_buffer gets too full, copies it there, too, so that the window in it stays complete. */
 static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
@@ -502,7 +506,7 @@ static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
         memcpy(state->tmp_out_buffer + valid, io->in + io->used, n);
         valid += n;
     } else {
-        valid = 2 * WINDOW; /* it has no window any more */
+        valid = 2 * WINDOW; /* marks that tmp_out_buffer has no window any more */
     }
     state->tmp_out_processed = state->tmp_out_valid = (int32_t)valid;
     memcpy(io->out + io->made, io->in + io->used, n);
@@ -516,10 +520,11 @@ static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
  * Prepares tmp_out_buffer for a call of ISA-L, and returns how many new bytes the call may put out;
  * 0 if the output is full.
  *
- * Before a call decodes directly into the output, it must have put out a window.  It does so if
- * tmp_out_processed is at most WINDOW, as ISA-L leaves it at the end of a call inside a block.
- * After short blocks, tmp_out_processed may be more.  Then the call gets less room than is left in
- * tmp_out_buffer, so that it ends before it would decode into the output.
+ * Data that a call decodes directly into the output can refer back only to bytes that the same call
+ * has put out.  So the call must put out a whole window first.  It does so if tmp_out_processed is
+ * at most WINDOW, as ISA-L leaves it at the end of a call inside a block.  After short blocks,
+ * tmp_out_processed may be more.  Then the call gets less room than is left in tmp_out_buffer, so
+ * that it ends before it would decode directly into the output.
  */
 static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
 {
@@ -588,8 +593,9 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
     return drain(state, io) ? INF_END : INF_MORE;
 }
 
-/* Counts short blocks, as a block has ended.  Stored blocks of a few bytes are copied as fast here
- * as by zlib, but empty ones are not. */
+/* Updates the count of short blocks at the end of a block.  A stored block of a few bytes does not
+ * change the count, as this copies it as fast as zlib; an empty stored block counts, as this is
+ * slower. */
 static void count_short(struct inf_raw *raw)
 {
     const struct inf_block *block = &raw->block;
@@ -603,7 +609,7 @@ static void count_short(struct inf_raw *raw)
         raw->short_run += block->stored_len == 0;
 }
 
-/* inf_run with ISA-L, until zlib goes on. */
+/* inf_run with ISA-L.  Returns INF_MORE with use_zlib set if zlib has to go on. */
 static enum inf_result isal_run(struct inf_raw *raw, struct inf_io *io)
 {
     while (!raw->use_zlib) {
@@ -666,8 +672,9 @@ static bool decodes_trial(struct inf_raw *raw, uint8_t *out)
            raw->isal->crc32_gzip_refl(0, out, made) == INF_TRIAL_CRC;
 }
 
-/* Finds out whether this ISA-L does what raw.c expects.  If its state had another layout, the
- * fields that it clears would not be where raw.c looks for them. */
+/* Finds out whether this ISA-L does what raw.c expects.  First fills its state with a pattern.  If
+ * this library's state has another layout, the fields that it clears are not where raw.c looks for
+ * them. */
 static enum isal_verdict try_isal(const struct isal *isal, void *ctx)
 {
     struct inf_raw *raw = ctx;

@@ -14,7 +14,8 @@
 
 #include "inflate/blockheader.h"
 
-/* The most bytes that a decoder may step back in the input: those of the widest bit buffer. */
+/* The most bytes by which a decoder may step back in the input: the size of the widest bit
+ * buffer. */
 #define INF_BACK ((size_t)8)
 
 /* The most bytes of input that a decoder leaves because it cannot go on without the bytes after
@@ -24,10 +25,10 @@
 /* Inputs with fewer bytes than this are small; see inf_open. */
 #define INF_SMALL ((size_t)16 << 10)
 
-/* The most bytes that data may refer back. */
+/* The largest distance, in bytes, at which data may refer back. */
 #define INF_WINDOW ((size_t)32 << 10)
 
-/* What a call ends with. */
+/* The reason why a call has ended. */
 enum inf_result {
     INF_MORE,  /* all input was used, or the output is full; the data goes on */
     INF_CUT,   /* the rest of the input is an incomplete header of a block */
@@ -39,29 +40,30 @@ enum inf_result {
 
 /* A call's input and output, each of less than 4 GiB. */
 struct inf_io {
-    const uint8_t *in; /* the INF_BACK bytes before it must be those that came before */
+    const uint8_t *in; /* must be preceded by the last INF_BACK bytes of the input before it */
     size_t in_len;
     bool in_ends; /* nothing follows this input */
     uint8_t *out;
     size_t out_len; /* 1 or more */
     size_t window;  /* bytes before `out` that belong to the same data, at most INF_WINDOW */
 
-    /* Whether to return INF_BLOCK at the end of a block; otherwise it is never returned. */
+    /* Whether to return INF_BLOCK at the end of a block; otherwise INF_BLOCK is never returned. */
     bool stops;
 
-    /* With `stops`: a block's end before this place does not count.  It is given as `place` is. */
+    /* With `stops`: the ends of blocks before this place are ignored.  The unit is that of
+     * `place`. */
     size_t stops_from;
 
-    /* The caller sets the following three to 0, and inf_run sets them. */
+    /* The caller sets the fields below to 0, and inf_run sets them. */
 
-    /* Bytes of input that were taken.  After INF_END, these are the bytes up to the data's last
-     * one.  That may lie in the input of earlier calls: the number may be as low as -INF_BACK. */
+    /* Bytes of input that were taken.  After INF_END, the data ends after these bytes.  Its end may
+     * lie in the input of an earlier call: then the number is negative, at least -INF_BACK. */
     ptrdiff_t used;
 
     /* Bytes of output that were made. */
     size_t made;
 
-    /* After INF_BLOCK, where the next block starts, in bits from in - INF_BACK on. */
+    /* After INF_BLOCK, the place where the next block starts, in bits from in - INF_BACK on. */
     size_t place;
 };
 
@@ -69,19 +71,19 @@ struct inf_io {
 struct inf_raw;
 
 /* Makes a decoder that is ready for data, and needs no more memory for good data.  Returns NULL if
- * memory is short.  `is_small`: the input has fewer than INF_SMALL bytes.  Loading ISA-L would take
- * longer than zlib takes to decode such an input. */
+ * memory is short.  `is_small`: the input has fewer than INF_SMALL bytes; the decoder then does not
+ * load ISA-L, since loading takes longer than zlib takes to decode such an input. */
 struct inf_raw *inf_open(bool is_small);
 
 /* Makes the decoder ready for other data. */
 void inf_reset(struct inf_raw *raw);
 
 /*
- * Begins inside of data, at the start of a block; the decoder must be ready for other data.  The
- * block starts after the lowest `skip` bits of `byte`, 1 to 7, and goes on in the next call's
- * input.  If skip is 0, it starts with that input.  window[0..len), len at most INF_WINDOW, are the
- * bytes before the block; they must also stand before the output.  Returns false if memory is
- * short.
+ * Begins in the middle of data, at the start of a block; the decoder must be new or reset.  If
+ * `skip` is 0, the block starts with the next call's input.  If it is 1 to 7, the block starts in
+ * `byte`, after the lowest `skip` bits, and goes on in the next call's input.  window[0..len), len
+ * at most INF_WINDOW, are the bytes before the block; they must also be in memory just before the
+ * output.  Returns false if memory is short.
  */
 bool inf_start(struct inf_raw *raw, uint8_t byte, unsigned skip, const uint8_t *window, size_t len);
 

@@ -1,5 +1,5 @@
 /*
- * steps.c - DEFLATE decoded between two buffers, a step at a time (steps.h)
+ * steps.c - decodes DEFLATE between two buffers, one step at a time (steps.h)
  */
 #include "config.h"
 
@@ -14,13 +14,13 @@ bool inf_begin(struct inf_buffers *b, unsigned skip)
     return inf_start(b->raw, byte, skip, b->out + b->out_len - b->window, b->window);
 }
 
-/* The bit of the whole input from which inf_io.place counts in the next call. */
+/* The bit of the whole input that has number 0 in inf_io.place of the next call. */
 static uint64_t first_bit(const struct inf_buffers *b)
 {
     return 8 * (b->in_base + b->at - INF_BACK);
 }
 
-/* stops_from, counted from the bit `first`, as inf_run counts. */
+/* b->stops_from, counted from bit `first` on, as inf_run counts. */
 static size_t stops_from(const struct inf_buffers *b, uint64_t first)
 {
     const uint64_t from = b->stops_from > first ? b->stops_from - first : 0;
@@ -28,10 +28,10 @@ static size_t stops_from(const struct inf_buffers *b, uint64_t first)
     return from < SIZE_MAX ? (size_t)from : SIZE_MAX;
 }
 
-/* Whether the caller has something to do after INF_MORE or INF_CUT; *step says what. */
+/* Whether the caller has something to do after INF_MORE or INF_CUT; *step becomes the reason. */
 static bool needs_caller(const struct inf_buffers *b, enum inf_result result, enum inf_step *step)
 {
-    /* Full output may have more behind it, without any more input. */
+    /* Check for full output first: if it is full, more may follow without any more input. */
     if (b->out_len == b->out_size)
         *step = INF_STEP_FULL;
     else if (result == INF_CUT || b->at == b->in_len)
@@ -79,7 +79,7 @@ enum inf_step inf_step(struct inf_buffers *b)
         case INF_CUT:
             if (needs_caller(b, result, &step))
                 return step;
-            /* A decoder that is stuck, which none should be: don't hang. */
+            /* The decoder is stuck, which should never happen.  Don't hang. */
             if (io.used == 0 && io.made == 0)
                 return INF_STEP_BAD;
         }

@@ -1,8 +1,9 @@
 /*
- * steps.h - DEFLATE decoded between two buffers, a step at a time
+ * steps.h - decodes DEFLATE between two buffers, one step at a time
  *
- * A call of inf_run (inflate/raw.h) decodes some input to some output.  A caller that has more
- * refills a buffer of input again and again, and empties a buffer of output.  This is its loop:
+ * A call of inf_run (inflate/raw.h) decodes from one piece of memory to another.  A caller with
+ * more data than that has an input buffer, which it refills, and an output buffer, which it
+ * empties.  Such a caller has this loop:
  *
  *     for (;;) {
  *         const enum inf_step step = inf_step(&b);
@@ -31,14 +32,14 @@
 
 /* Why a step has ended. */
 enum inf_step {
-    /* All input was decoded but INF_REST bytes at most, and more may follow. */
+    /* All input but at most INF_REST bytes was decoded, and more may follow. */
     INF_STEP_INPUT,
-    /* The same, but in_ends is set: the data is cut off. */
+    /* Like INF_STEP_INPUT, but in_ends is set: the data is cut off. */
     INF_STEP_CUT_OFF,
     /* The output is full. */
     INF_STEP_FULL,
-    /* A block has ended that is not the data's last, at bit `bit` of the input.  The output may be
-     * full, too.  Comes only with `stops`. */
+    /* A block other than the data's last has ended, at bit `bit` of the input.  The output may be
+     * full, too.  Happens only with `stops`. */
     INF_STEP_BLOCK,
     /* The data has ended, before byte `at` of the input buffer.  The output may be full, too. */
     INF_STEP_END,
@@ -49,54 +50,56 @@ enum inf_step {
 struct inf_buffers {
     struct inf_raw *raw;
 
-    /* The input.  A step decodes in[at..in_len) and moves `at`; at the data's end perhaps back, by
-     * INF_BACK bytes at most.  The INF_BACK bytes before in[at] are those that came before.  As
-     * many bytes behind the input may be loaded, but are not used. */
+    /* The input.  A step decodes in[at..in_len) and moves `at`; at the data's end, it may move `at`
+     * back by up to INF_BACK bytes.  The INF_BACK bytes before in[at] must be those of the input
+     * before it.  A decoder may load this many bytes after the input, too, but does not use
+     * them. */
     const uint8_t *in;
     size_t at, in_len;
-    /* The position of in[0] in the whole input, in bytes.  If there is padding before the input's
-     * first byte, it may be below 0, modulo 2^64. */
+    /* The position of in[0] in the whole input, in bytes.  It is negative, modulo 2^64, if there is
+     * padding before the input's first byte. */
     uint64_t in_base;
-    /* Nothing follows in[in_len - 1]. */
+    /* Whether the input ends after in[in_len - 1]. */
     bool in_ends;
 
-    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  Both buffers have
-     * less than 4 GiB. */
+    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  Each of the two
+     * buffers has less than 4 GiB. */
     uint8_t *out;
     size_t out_len, out_size;
-    /* Bytes before out + out_len that belong to the same data, INF_WINDOW at most.  They must stand
-     * there, perhaps some of them before `out`.  A step adds what it has made. */
+    /* How many bytes before out + out_len belong to the same data, INF_WINDOW at most.  Some of
+     * them may be before `out`.  A step adds the bytes that it has made. */
     size_t window;
 
-    /* Whether a step ends at the end of a block, but not before bit stops_from of the input. */
+    /* Whether a step ends at the end of a block.  Ends before bit stops_from of the input are
+     * ignored. */
     bool stops;
     uint64_t stops_from;
 
     /* Set by each step: the bytes of output that it has made. */
     size_t made;
-    /* Set with INF_STEP_BLOCK: the bit of the whole input where the next block starts; with
-     * INF_STEP_END: the bit behind the data's last byte. */
+    /* Set with INF_STEP_BLOCK: the bit of the whole input where the next block starts.  Set with
+     * INF_STEP_END: the bit after the data's last byte. */
     uint64_t bit;
 };
 
 /*
- * Begins with other data, or somewhere else in the same: at in[at], behind its lowest `skip` bits,
- * 0 to 7.  With `skip`, in[at] must be there.  `window`, and the bytes that it counts, must be set.
- * False if memory is short.
+ * Begins with other data, or elsewhere in the same data: at in[at], after its lowest `skip` bits, 0
+ * to 7.  If skip is not 0, in[at] must be in the buffer.  The caller has set `window`, and the
+ * bytes that it counts are before out + out_len.  False if memory is short.
  */
 bool inf_begin(struct inf_buffers *b, unsigned skip);
 
 /* Decodes until the caller has something to do. */
 enum inf_step inf_step(struct inf_buffers *b);
 
-/* Copies the window that ends at out + len to before `out`: what is decoded next may go to `out`.
- * There are INF_WINDOW bytes before `out`. */
+/* Copies the last INF_WINDOW bytes before out + len to just before `out`, so that the next output
+ * may go to `out`.  The caller has INF_WINDOW bytes of memory before `out`. */
 static inline void inf_keep_window(uint8_t *out, size_t len)
 {
     memmove(out - INF_WINDOW, out + len - INF_WINDOW, INF_WINDOW);
 }
 
-/* Makes the output empty, after it was written. */
+/* Empties the output after the caller has written it. */
 static inline void inf_slide(struct inf_buffers *b)
 {
     inf_keep_window(b->out, b->out_len);

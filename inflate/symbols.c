@@ -1,10 +1,10 @@
 /*
  * symbols.c - decodes DEFLATE to symbols (symbols.h)
  *
- * It decodes as byte decoders do, with a table for the next bits; only the output is twice as wide,
- * as a match may copy symbols for unknown bytes.  While enough input and room are left, a step
- * decodes up to two literals and then another literal or a match, and checks for input and room
- * only once.
+ * Decoding works as in a decoder to bytes: a table gives the meaning of the next bits.  Only the
+ * output is twice as wide, as a match may copy symbols for unknown bytes.  While enough input and
+ * room are left, one step decodes up to two literals and then another literal or a match, and
+ * checks for input and room only once.
  */
 #include "config.h"
 
@@ -18,20 +18,20 @@
 #include "inflate/blockheader.h"
 
 /*
- * A code's table has an entry for each value of the next ROOT bits.  A code that is longer goes on
- * in a second table, for the bits after these.  With more ROOT bits, fewer codes need a second
- * table, but the table takes longer to make, and more of the cache.
+ * A code's table has an entry for each value of the next ROOT bits.  Codes of more than ROOT bits
+ * continue in a second table, which is for the bits after these.  With more ROOT bits, fewer codes
+ * need a second table, but the table takes longer to make, and more of the cache.
  *
  * An entry has, from its lowest bit on:
  *
  *   - 8 bits: the number of bits of the code and of its extra bits together; 0 if no code starts
- *     so;
+ *     with these bits;
  *   - 4 bits: the number of bits of the code alone;
  *   - 4 bits: the entry's kind (LITERAL, END, SECOND, or none of them: a length or distance);
  *   - 16 bits: the value.
  *
- * In an entry of kind SECOND, the value is the second table's place, and the four bits are the
- * number of bits of its index.
+ * In an entry of kind SECOND, the value is the index of the second table's first entry, and the
+ * four bits are the number of bits by which the second table is indexed.
  */
 enum {
     LITLEN_ROOT = 11,
@@ -48,10 +48,10 @@ enum {
 
 struct inf_symbols {
     uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
-    bool is_fixed; /* the tables are those of fixed blocks */
+    bool is_fixed; /* whether the tables are those of fixed blocks */
     struct inf_lengths lengths;
-    /* By symbol: the byte that it stands for (inf_resolve).  Entries between the two kinds of
-     * symbols are not used. */
+    /* By symbol: the byte that it stands for (inf_resolve).  Indices from 256 to INF_UNKNOWN - 1
+     * are not symbols. */
     uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
 };
 
@@ -71,7 +71,7 @@ void inf_symbols_free(struct inf_symbols *d)
 
 /* --- Tables --------------------------------------------------------------------------------- */
 
-/* A symbol's entry, without the code's bits. */
+/* Returns a symbol's entry, to which make_table adds the number of bits of the code. */
 static uint32_t litlen_entry(unsigned symbol)
 {
     if (symbol < DEFLATE_END_OF_BLOCK)
@@ -95,8 +95,8 @@ static unsigned reverse(unsigned code, unsigned bits)
     return reversed;
 }
 
-/* Makes the table of a code from its lengths, which inf_read_block found good.  Symbols from
- * `symbols` on have codes, but no meaning: their entries are 0. */
+/* Makes the table of a code from its lengths, which inf_read_block has found good.  Symbols from
+ * `symbols` on have codes but no meaning: their entries are 0. */
 static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
                        unsigned symbols, uint32_t entry_of(unsigned symbol))
 {
@@ -115,7 +115,8 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
         if (count[l] > 0)
             longest = l;
     }
-    /* If all codes are short, fill a smaller table, and copy it until the root's table is full. */
+    /* If all codes are short, fill a smaller table first, then copy it until the root's table is
+     * full. */
     const unsigned small = longest < root ? longest : root;
 
     memset(table, 0, sizeof(*table) << small);
@@ -204,20 +205,21 @@ static inline unsigned low_bits(uint64_t bits, unsigned n)
     return (unsigned)bits & ((1u << n) - 1);
 }
 
-/* The entry of the next code; of kind SECOND if the code has more than the root's bits. */
+/* Returns the next code's entry; it is of kind SECOND if the code has more than `root` bits. */
 static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
 {
     return table[low_bits(r->bits, root)];
 }
 
-/* The entry of the next code, given its entry of kind SECOND. */
+/* Returns the next code's entry in the second table that `first`, an entry of kind SECOND,
+ * gives. */
 static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
                                       uint32_t first)
 {
     return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
 }
 
-/* The value of the entry's code and the extra bits after it; skips both. */
+/* Returns the value of the entry's code plus the extra bits after it, and skips both. */
 static inline size_t take_value(struct reader *r, uint32_t entry)
 {
     const unsigned all = entry & 63;
@@ -227,7 +229,7 @@ static inline size_t take_value(struct reader *r, uint32_t entry)
     return value;
 }
 
-/* The most symbols that copy_match writes after the match's own. */
+/* The most symbols that copy_match writes after the end of the match. */
 #define BEHIND 15
 
 /* Copies a match of `length` symbols to `to`, from `distance` symbols back. */
@@ -253,8 +255,9 @@ enum {
     FAST_STEP = STEP + FAST_LITERALS,  /* the most symbols that a fast step writes */
 };
 
-/* Decodes one step of a block: a literal or a match; a fast step may begin with FAST_LITERALS
- * literals before it.  Returns INF_MORE if the block goes on, INF_BLOCK at its end, or INF_BAD. */
+/* Decodes one step of a block: a literal or a match.  If is_fast, it may decode up to FAST_LITERALS
+ * literals before that.  Returns INF_MORE if the block goes on, INF_BLOCK at its end, or
+ * INF_BAD. */
 static inline enum inf_result decode_step(const struct inf_symbols *d, struct reader *r,
                                           uint16_t *out, size_t *n, bool is_fast)
 {
@@ -292,7 +295,7 @@ static inline enum inf_result decode_step(const struct inf_symbols *d, struct re
     return INF_MORE;
 }
 
-/* Decodes a block from the end of its header up to its end. */
+/* Decodes a block after its header, up to the block's end. */
 static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *reader, size_t len,
                                     uint16_t *out, size_t *n, size_t room)
 {
@@ -306,7 +309,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
     }
     while (result == INF_MORE) {
         if (r.count < 48) {
-            /* Bits after the input's end were taken. */
+            /* More bits were used than the input has. */
             if (r.at > len && r.count < 8 * (r.at - len)) {
                 result = INF_CUT;
                 break;
@@ -370,7 +373,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
         result = decode_codes(d, &r, len, out, &made, room);
-        /* The error may come from bytes after the input. */
+        /* The bits of the error may come from after the input's end. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;
         if (result != INF_BLOCK)

@@ -1,7 +1,7 @@
 /*
  * trial.h - data on which a decoder is tried before it is used
  *
- * inflate/raw.c drives ISA-L by fields of its state, and loads any library of the right name.  This
+ * inflate/raw.c loads any library with ISA-L's name, and reads and sets fields of its state.  This
  * data shows whether the library decodes as raw.c expects; if not, zlib does the work.
  */
 #ifndef GZLZSS_INFLATE_TRIAL_H
@@ -11,8 +11,8 @@
 
 enum {
     INF_TRIAL_LEN = 291,    /* bytes of the data */
-    INF_TRIAL_CALLS = 4,    /* calls in which it is decoded */
-    INF_TRIAL_MADE = 35008, /* bytes that it decodes to */
+    INF_TRIAL_CALLS = 4,    /* calls in which the data is decoded */
+    INF_TRIAL_MADE = 35008, /* bytes that the data decodes to */
 };
 
 /* The CRC of the decoded bytes. */
@@ -21,8 +21,8 @@ enum {
 /* The data: raw DEFLATE. */
 extern const uint8_t inf_trial_data[INF_TRIAL_LEN];
 
-/* The ends of the input and of the room for output that a call gets, counted from the data's
- * start. */
+/* For each call: the ends of its input and of its room for output, in bytes from the start of the
+ * data. */
 struct inf_trial_call {
     uint16_t in, out;
 };
