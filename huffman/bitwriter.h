@@ -1,9 +1,9 @@
 /*
- * bitwriter.h - bits to bytes, least significant bit first (RFC 1951, section 3.1.1)
+ * bitwriter.h - writes bits to bytes, least significant bit first (RFC 1951, section 3.1.1)
  *
- * Bits gather in a 64-bit word.  A flush stores the whole word, and keeps the bits of the last,
- * unfinished byte.  So at most 7 bits are pending after a flush, and BITWRITER_ROOM more can be put
- * before the next one.  There are no branches, so none is predicted wrong.  The price is that a
+ * Bits gather in a 64-bit word.  A flush stores the whole word, and then keeps only the bits of the
+ * last, unfinished byte.  So at most 7 bits are pending after a flush, and BITWRITER_ROOM more can
+ * be put before the next one.  There are no branches, so none is mispredicted.  The price is that a
  * flush overwrites up to BITWRITER_SLACK bytes after the last byte that it writes; the caller's
  * buffer must have room for them.
  */

@@ -1,11 +1,11 @@
 /*
  * count.c - checks matches and counts symbols (count.h)
  *
- * Each match is compared with the input.  No branch depends on the outcome of a comparison, so that
- * none is predicted wrong: the bits that differ gather in a register, which is looked at once, at
- * the part's end.  Most matches have at most COMPARED bytes, and one masked comparison does for
- * them.  Literals are copied to one place first, and then counted in a loop of their own, eight
- * from one load.
+ * Each match is compared with the input.  No branch depends on the outcome of a comparison, so none
+ * is mispredicted: the bits that differ gather in a register, which is examined once, at the part's
+ * end.  Most matches have at most COMPARED bytes, and need only one masked comparison.  Literals
+ * are first copied into one array, and then counted in a separate loop, which loads eight at a
+ * time.
  */
 #include "config.h"
 
@@ -16,7 +16,8 @@
 
 _Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
 
-/* Bytes that are compared at once; the compiler uses the vector registers that there are. */
+/* Bytes that are compared at once.  The compiler uses whatever vector registers the processor
+ * has. */
 typedef uint64_t vector16 __attribute__((vector_size(16)));
 typedef uint64_t vector32 __attribute__((vector_size(32)));
 
@@ -58,7 +59,7 @@ LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, cons
 /* Bytes of a comparison. */
 #define COMPARED 32
 
-/* From entry COMPARED - n on, there are n bytes of ones, and then zeros. */
+/* compare_masks + COMPARED - n is a mask of n bytes of ones, followed by zeros. */
 #define ONES 255, 255, 255, 255, 255, 255, 255, 255
 static const uint8_t compare_masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
 #undef ONES
@@ -116,7 +117,8 @@ static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
         counts->extra_bits += (uint64_t)counts->distance[i] * deflate_distance_extra_bits(i);
 }
 
-/* huff_count_portable and huff_count_avx2: the latter with avx2 = true, for vectors of 32 bytes. */
+/* The loop of huff_count_portable (avx2 = false) and huff_count_avx2 (avx2 = true: with vectors of
+ * 32 bytes). */
 LOOP size_t count_loop(struct huff_encoder *e, const uint8_t *in, size_t pos, size_t chunk_end,
                        size_t enough, const struct lz_sequence *sequences, uint32_t count,
                        uint32_t *counted, struct huff_counts *counts, bool avx2)
@@ -167,7 +169,7 @@ AVX2_PATH NOINLINE size_t huff_count_avx2(struct huff_encoder *e, const uint8_t 
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* As count_loop, but stops where huff_lanes_locate stops.  If it counts no sequence, it returns
+/* Like count_loop, but stops where huff_lanes_locate stops.  If it counts no sequence, it returns
  * pos, even if that is 0. */
 AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
                                                size_t pos, size_t chunk_end, size_t enough,

@@ -8,14 +8,15 @@
 
 /*
  * Checks and counts sequences that start at in[pos], in a chunk that ends at in[chunk_end]: at most
- * `count` of them, and none that starts at in[enough] or later.  Returns the place after the last
- * one, and the number of sequences in *counted.  Returns 0 if one of them is not a match.
+ * `count` of them, and none that starts at in[enough] or later.  Sets *counted to the number of
+ * sequences counted, and returns the place after the last one.  Returns 0 if one of them is not a
+ * match.
  */
 huff_count_function huff_count_portable, huff_count_avx2, huff_count_avx512;
 
 /*
  * Checks the matches of the part that starts at *at, and counts its symbols.  A part ends after the
- * sequence with which it has `split` bytes or more, or else at the chunk's end.  Moves *at to the
+ * first sequence with which it reaches `split` bytes, or else at the chunk's end.  Moves *at to the
  * part's end.  Returns false if a sequence is not a match.
  */
 bool huff_count_part(struct huff_encoder *e, const uint8_t *in, size_t len,

@@ -23,10 +23,10 @@
 #include "huffman/state.h"
 #include "huffman/write.h"
 
-/* Fills the tables of symbols, one symbol at a time: the lengths or distances of a symbol are
- * adjacent, which saves a new process time.  Symbol 284's extra bits reach to length 285's entry,
- * which is filled after it.  Entries of distance_symbols that stand for no distance (0, 257 and
- * 258) are not set. */
+/* Fills the tables of symbols.  It sets all entries of a symbol at once, as the lengths or
+ * distances of a symbol are adjacent; this makes the start of a process faster.  Symbol 284's extra
+ * bits also reach the entry of length 258, which symbol 285 then overwrites.  Entries of
+ * distance_symbols that stand for no distance (0, 257 and 258) are not set. */
 static void fill_symbols(struct huff_encoder *e)
 {
     for (unsigned symbol = DEFLATE_FIRST_LENGTH; symbol < DEFLATE_LITLEN_SYMBOLS; symbol++)
@@ -72,10 +72,10 @@ void huff_encoder_free(struct huff_encoder *e)
 
 size_t huff_bound(size_t len)
 {
-    /* No block takes more bytes than stored blocks would: its bytes, and a header of at most 5
-     * bytes, with padding, for each 65535 bytes or less.  A block has at least one part for each
-     * such header, and each part has HUFF_SPLIT_MIN bytes or more unless it is its chunk's last
-     * one. */
+    /* No block takes more bytes than it would as stored blocks: its own bytes, and a header of at
+     * most 5 bytes, with padding, for each 65535 bytes or less.  So it is enough to add 5 bytes for
+     * each part: a block has at least one part for each such header.  Each part has HUFF_SPLIT_MIN
+     * bytes or more unless it is its chunk's last one. */
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 2 * 5 + 2 * BITWRITER_SLACK;
 }
 
@@ -123,7 +123,7 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
     if (open != NULL) {
         end_block(e, &w, in, len, chunks, open, end == HUFF_LAST);
     } else if (end == HUFF_LAST) {
-        /* An empty file becomes a fixed block with nothing but its end. */
+        /* An empty file becomes a fixed block that has only the end of the block. */
         bits_put(&w, 1 | DEFLATE_FIXED << 1, 3);
         bits_put(&w, 0, 7);
     }

@@ -6,12 +6,13 @@
  * length has a symbol of its own.  The shortest way depends on the lengths of these symbols' codes,
  * and these depend on how often each symbol is used.
  *
- * So the plan starts from a guess of the codes' lengths, codes each run in the cheapest way under
- * it, and makes the best code for the symbols used; and then does so again with that code's
- * lengths.  The better of the two results is used.  Under given costs, the way chosen for a run is
- * the cheapest: its cost depends only on how often each symbol is used, and few combinations are
- * worth trying.  (Symbol 16 could repeat zeros, too.  It is not used for that, as 17 and 18 stand
- * for more zeros in about as many bits.)
+ * So the plan takes two rounds.  The first round assumes typical lengths of the precode's codes,
+ * codes each run in the cheapest way for these lengths, and makes the best precode for the symbols
+ * used.  The second round does the same with the lengths of that precode.  The better result of the
+ * two is used.  In each round, the way chosen for a run is really the cheapest: the cost depends
+ * only on how often each symbol is used, so few combinations have to be tried.  (Symbol 16 could
+ * repeat zeros, too.  It is not used for that, as 17 and 18 stand for more zeros in about as many
+ * bits.)
  */
 #include "config.h"
 
@@ -30,21 +31,23 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
 /* The order in which the precode's lengths are sent. */
 static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
 
-/* How a run of equal lengths is coded: as `longest` symbols 18, and `shorter` symbols 17, or 16 if
- * the lengths are not zeros.  These stand for `covered` lengths together.  Each other length is
- * coded by its own symbol; these symbols come before 18 and 17, but after 16. */
+/* How a run of equal lengths is coded.  Zeros: as `longest` symbols 18 and `shorter` symbols 17.
+ * Other lengths: as `shorter` symbols 16.  These symbols stand for `covered` lengths together.
+ * Each other length of the run is coded by its own symbol; these symbols come before 18 and 17, but
+ * after 16. */
 struct run_split {
     unsigned longest, shorter, covered;
 };
 
-/* The cheapest way to code `run` zeros if symbol s costs cost[s] bits with its extra bits. */
+/* Finds the cheapest way to code `run` zeros.  cost[s] is the cost of symbol s in bits, with its
+ * extra bits. */
 static struct run_split split_zeros(unsigned run, const uint8_t *cost)
 {
     struct run_split best = {0, 0, 0};
     unsigned least = run * cost[0];
     const unsigned most_long = (run + 137) / 138;
 
-    /* Most runs need no search. */
+    /* Most runs are short, and need no search. */
     if (run < 3)
         return best;
     if (run <= 10)
@@ -59,7 +62,7 @@ static struct run_split split_zeros(unsigned run, const uint8_t *cost)
                 least = c;
                 best = (struct run_split){n_long, n_short, run - left};
             }
-            /* More would cost more. */
+            /* All zeros are covered, so more symbols would only cost more. */
             if (left == 0)
                 break;
         }
@@ -67,7 +70,7 @@ static struct run_split split_zeros(unsigned run, const uint8_t *cost)
     return best;
 }
 
-/* The cheapest way to code `run` more lengths that equal the one before them, `length`. */
+/* Finds the cheapest way to code `run` lengths that follow a length equal to them, `length`. */
 static struct run_split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
 {
     struct run_split best = {0, 0, 0};
@@ -81,7 +84,7 @@ static struct run_split split_repeats(unsigned length, unsigned run, const uint8
             least = c;
             best = (struct run_split){0, repeats, run - left};
         }
-        /* More would cost more. */
+        /* All lengths are covered, so more symbols would only cost more. */
         if (left == 0)
             break;
     }
@@ -99,14 +102,14 @@ static unsigned run_end(const struct huff_header *h, unsigned begin)
     return end;
 }
 
-/* A run that may be coded in a shorter way than each of its lengths by its own symbol. */
+/* A run that is long enough for symbol 16, 17 or 18. */
 struct length_run {
     uint8_t length;
     uint16_t count;
 };
 
-/* Writes these runs to `runs`, and to others[] how often each length occurs in all other runs.
- * Returns the number of runs written. */
+/* Writes these runs to `runs`, and writes to others[] how often each length occurs in all other
+ * runs.  Returns the number of runs written. */
 static unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
@@ -132,9 +135,9 @@ static unsigned find_runs(const struct huff_header *h, struct length_run *runs, 
     return found;
 }
 
-/* A precode, and the header that it makes. */
+/* A precode, and the header that results from it. */
 struct precode {
-    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];    /* the costs under which runs were coded */
+    uint8_t cost[DEFLATE_PRECODE_SYMBOLS];    /* the costs assumed when runs were coded */
     uint8_t lengths[DEFLATE_PRECODE_SYMBOLS]; /* the lengths of the precode's codes */
     unsigned count;                           /* how many of these lengths are sent */
     uint32_t bits;                            /* the header's size */
@@ -176,7 +179,7 @@ void huff_header_plan(struct huff_lengths_work *w,
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h)
 {
-    /* The guess: typical costs in the headers of text and programs. */
+    /* The lengths assumed in the first round: typical costs in the headers of text and programs. */
     static const struct precode guess = {
         .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
     struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
@@ -205,7 +208,7 @@ void huff_header_plan(struct huff_lengths_work *w,
         second.cost[s] = (uint8_t)(length + extra_bits[s]);
     }
     count_symbols(runs, n, others, second.cost, again);
-    /* Mostly the counts are the same, and would make the same code. */
+    /* In most cases the counts are the same, and would make the same precode. */
     if (memcmp(frequencies, again, sizeof(again)) != 0) {
         make_precode(w, &second, again);
         if (second.bits < first.bits)
@@ -217,7 +220,7 @@ void huff_header_plan(struct huff_lengths_work *w,
     h->bits = better->bits;
 }
 
-/* What writing the symbols of a precode needs. */
+/* The state of writing a precode's symbols. */
 struct precode_writer {
     struct bitwriter *bits;
     const uint8_t *lengths;

@@ -13,21 +13,22 @@
 
 /* A planned header. */
 struct huff_header {
-    uint16_t litlen_count;   /* code lengths of literals and lengths that are sent, 257 to 286 */
-    uint16_t distance_count; /* code lengths of distances that are sent, 1 to 30 */
-    uint16_t precode_count;  /* code lengths of the precode that are sent, 4 to 19 */
+    uint16_t litlen_count;   /* the number of code lengths of literals and lengths in the header,
+                              * 257 to 286 */
+    uint16_t distance_count; /* the number of code lengths of distances in the header, 1 to 30 */
+    uint16_t precode_count;  /* the number of code lengths of the precode in the header, 4 to 19 */
 
-    /* The code lengths that are sent: of literals and lengths, and then of distances. */
+    /* The code lengths in the header: first of literals and lengths, then of distances. */
     uint8_t lengths[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
 
-    /* For each symbol of the precode, the cost in bits by which runs were divided into symbols. */
+    /* By symbol of the precode: its cost in bits, by which runs were divided into symbols. */
     uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
 
     uint8_t precode_lengths[DEFLATE_PRECODE_SYMBOLS];
     uint32_t bits; /* the header's size, without the 3 bits of the block's type */
 };
 
-/* Plans a short header for these code lengths, which are as huff_lengths makes them. */
+/* Plans a short header for code lengths that huff_lengths has made. */
 void huff_header_plan(struct huff_lengths_work *w,
                       const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],

@@ -1,8 +1,8 @@
 /*
  * huffman.h - the entropy stage: turns a segment's sequences into DEFLATE blocks
  *
- * The sequences of both engines come through here.  The encoder compares each match with the input
- * before it writes anything, so a wrong sequence never becomes a wrong file.
+ * Sequences from the CPU and from a GPU are encoded in the same way.  The encoder compares each
+ * match with the input before it writes anything, so a wrong sequence never becomes a wrong file.
  */
 #ifndef GZLZSS_HUFFMAN_H
 #define GZLZSS_HUFFMAN_H
@@ -13,7 +13,7 @@
 
 #include "lzss/lzss.h"
 
-/* One thread's memory for encoding.  Nothing in it depends on earlier segments. */
+/* One thread's memory for encoding.  It keeps no state from one segment to the next. */
 struct huff_encoder;
 
 /* Makes an encoder; returns NULL if memory is short. */
@@ -29,7 +29,7 @@ void huff_encoder_free(struct huff_encoder *e);
  * ends a segment and the bit writer's slack. */
 size_t huff_bound(size_t len);
 
-/* How the output of a call ends, on a byte boundary. */
+/* How a call's output ends.  It always ends on a byte boundary. */
 enum huff_end {
     /* With the mark of `pigz -i`: two empty stored blocks, so that the bytes 00 00 FF FF 00 00 00
      * FF FF stand before the next segment, which refers to nothing before them. */
@@ -38,7 +38,8 @@ enum huff_end {
     /* With the final block, whose BFINAL bit is set. */
     HUFF_LAST,
 
-    /* With one empty stored block, as zlib's Z_SYNC_FLUSH ends.  What comes next may refer back. */
+    /* With one empty stored block, as after zlib's Z_SYNC_FLUSH.  The data after it may refer
+     * back. */
     HUFF_SYNC,
 
     /* With nothing added, as more data follows; only for huff_store. */
@@ -47,13 +48,13 @@ enum huff_end {
 
 /*
  * Encodes the segment in[0..len) as DEFLATE blocks (RFC 1951), which start and end on a byte
- * boundary, and end as `end` says.  `chunks` has LZ_CHUNKS(len) entries.  LZ_INPUT_PAD bytes after
- * the segment must be readable, and `out` must have room for huff_bound(len) bytes.
+ * boundary; `end` says how they end.  `chunks` has LZ_CHUNKS(len) entries.  LZ_INPUT_PAD bytes
+ * after the segment must be readable, and `out` must have room for huff_bound(len) bytes.
  *
- * A block may end where a chunk ends.  Within a chunk, it may end after a match, if at least
- * `split` bytes (HUFF_SPLIT_MIN or more) lie between there and the last place where it could end;
- * but not after the chunk's last match.  With a smaller split, blocks follow the data more closely,
- * and encoding takes longer.
+ * A block may end where a chunk ends.  Within a chunk, it may end after a match, except the chunk's
+ * last one, if at least `split` bytes (HUFF_SPLIT_MIN or more) lie between there and the last place
+ * where it could end.  With a smaller split, blocks follow the data more closely, and encoding
+ * takes longer.
  *
  * Returns true, with the number of bytes written in *out_len.  Returns false if a sequence is not a
  * match within this segment, within its chunk and within DEFLATE's limits; the bytes at `out` are
@@ -63,8 +64,8 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          const struct lz_chunk *chunks, size_t split, enum huff_end end,
                          uint8_t *out, size_t *out_len);
 
-/* The same, but does not encode the segment's first chunk, to which matches may refer
- * (lz_match_after).  len is at least LZ_CHUNK_SIZE. */
+/* Like huff_encode_segment, but does not encode the segment's first chunk, to which matches may
+ * refer (lz_match_after).  len is at least LZ_CHUNK_SIZE. */
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
                        const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len);

@@ -1,5 +1,5 @@
 /*
- * lanes.c - works out where sequences are, and their codes, sixteen at a time (lanes.h)
+ * lanes.c - computes the places and the codes of sixteen sequences at a time (lanes.h)
  *
  * A vector has sixteen numbers of 32 bits, one for each sequence.  Tables are looked up in
  * registers: two registers hold 32 numbers of 32 bits, and four hold 256 bytes.  Instructions that
@@ -59,7 +59,7 @@ VECTOR struct fields load_fields(const struct lz_sequence *s)
     return (struct fields){every_third(a, b, 0), every_third(a, b, 1), every_third(a, b, 2)};
 }
 
-/* Adds the mark to the numbers of special sequences. */
+/* Adds HUFF_LANES_SPECIAL to the numbers of special sequences. */
 VECTOR __m512i mark(__m512i x, __mmask16 special)
 {
     return _mm512_mask_add_epi32(x, special, x, broadcast(HUFF_LANES_SPECIAL));
@@ -96,7 +96,7 @@ VECTOR __m512i distance_symbols(__m512i distance)
     /* 2 or 3: the highest set bit, and the bit after it */
     const __m512i top = _mm512_srli_epi32(_mm512_sllv_epi32(x, zeros), 30);
 
-    /* 2 * log2 + next bit, where log2 is 31 - zeros */
+    /* 2 * log2 + the next bit, where log2 is 31 - zeros */
     return _mm512_mask_sub_epi32(x, _mm512_cmpgt_epu32_mask(x, broadcast(1)),
                                  _mm512_add_epi32(top, broadcast(60)), _mm512_slli_epi32(zeros, 1));
 }
@@ -112,7 +112,7 @@ VECTOR struct bytes256 load_bytes256(const uint8_t *p)
                               _mm512_loadu_si512(p + 128), _mm512_loadu_si512(p + 192)}};
 }
 
-/* Looks up 64 bytes: the entries whose numbers are the bytes of `index`. */
+/* Looks up 64 bytes at once.  The bytes of `index` are the numbers of the entries. */
 VECTOR __m512i look_up_bytes(const struct bytes256 *t, __m512i index)
 {
     const __m512i low = _mm512_permutex2var_epi8(t->quarters[0], index, t->quarters[1]);
@@ -218,12 +218,12 @@ void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen
             litlen[i], litlen_lengths[i], deflate_least_length(i), deflate_length_extra_bits(i));
 }
 
-/* Some bits of each of sixteen sequences, and their numbers. */
+/* For each of sixteen sequences: some bits, and the number of these bits. */
 struct codes16 {
     __m512i bits, count;
 };
 
-/* Puts b's bits above a's; together they are at most 32. */
+/* Puts b's bits above a's; both together have at most 32. */
 VECTOR struct codes16 join(struct codes16 a, struct codes16 b)
 {
     return (struct codes16){_mm512_or_si512(a.bits, _mm512_sllv_epi32(b.bits, a.count)),
@@ -246,8 +246,8 @@ VECTOR __m512i half(__m512i x, bool upper)
     return upper ? _mm512_srli_epi64(x, 32) : _mm512_and_si512(x, _mm512_set1_epi64(0xffffffff));
 }
 
-/* Joins a, b, c and d of every other sequence, of the even ones or the odd ones, to 64 bits
- * each. */
+/* Joins the bits of a, b, c and d for every other sequence, either the odd ones or the even ones.
+ * The result has 64 bits for each of these sequences. */
 VECTOR __m512i join_all(struct codes16 a, struct codes16 b, struct codes16 c, struct codes16 d,
                         bool odd)
 {
@@ -260,7 +260,8 @@ VECTOR __m512i join_all(struct codes16 a, struct codes16 b, struct codes16 c, st
                            _mm512_sllv_epi64(cd, half(_mm512_add_epi32(a.count, b.count), odd)));
 }
 
-/* Sets the places of all sequences' last literals.  Returns the place after the last match. */
+/* Stores the place of each sequence's last literals (HUFF_LANES_LITERALS of them, or fewer).
+ * Returns the place after the last match. */
 VECTOR uint32_t locate_last_literals(struct huff_encoded *e, const struct lz_sequence *sequences,
                                      uint32_t count)
 {
@@ -290,8 +291,8 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
     const struct bytes256 symbols = load_bytes256(length_symbols);
     const struct value_codes length_codes = load_value_codes(litlen->length);
     const struct value_codes distance_codes = load_value_codes(distance);
-    /* By min(literals, 4): a mask of those of the 4 bytes at a sequence's last literals that are
-     * literals.  It makes the code and the count of any other byte 0. */
+    /* By min(literals, 4): a mask for the 4 bytes at the place of a sequence's last literals.  For
+     * a byte that is not a literal, it makes the code and the count of bits 0. */
     const __m512i masks =
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m512i even = broadcast(0x00ff00ff); /* the first and the third byte */
@@ -309,8 +310,8 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
         const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
         const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
-        /* The codes of the first and the third literal, in 16 bits each, and the codes of the
-         * second and the fourth; and the numbers of their bits in the same way. */
+        /* The codes of the first and the third literal, in 16 bits each; then those of the second
+         * and the fourth.  `count` has the numbers of their bits in the same order. */
         const struct codes16 first_third = {
             _mm512_or_si512(_mm512_and_si512(low, even),
                             _mm512_slli_epi16(_mm512_and_si512(high, even), 8)),

@@ -1,8 +1,8 @@
 /*
- * lanes.h - works out where sequences are, and their codes, for sixteen sequences at a time
+ * lanes.h - computes the places and the codes of sixteen sequences at a time
  *
- * It needs AVX-512, and takes less than half of the instructions that looking up each sequence by
- * itself takes.  It fills arrays.  From these, the encoder does the steps that must go in order,
+ * This needs AVX-512.  It takes less than half of the instructions that are needed for one sequence
+ * at a time.  The results are arrays.  The encoder uses them for the steps that must go in order,
  * one sequence after the other: comparing and counting, and putting bits after bits.
  */
 #ifndef GZLZSS_HUFFMAN_LANES_H
@@ -19,20 +19,21 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* Sequences that are worked on at a time: a vector has one number of each. */
+/* Sequences that are processed at a time: a vector has one number of each. */
 #define HUFF_LANES 16
 
 /* The most sequences of a call.  With more, the arrays take more of the first-level cache; with
  * fewer, tables are loaded into registers more often. */
 #define HUFF_LANES_BATCH 128
 
-/* Added to a number of a sequence, to mark the sequence as special: more has to be done for it. */
+/* Added to one of a sequence's numbers to mark it as special: the caller has to do more for it. */
 #define HUFF_LANES_SPECIAL 256
 
-/* The most literals of a sequence whose codes are joined with the match's codes: its last ones. */
+/* The most literals of a sequence whose codes are joined with the match's codes.  These are the
+ * sequence's last literals. */
 #define HUFF_LANES_LITERALS 4
 
-/* What huff_lanes_locate finds: numbers by sequence, and where the last sequence ends. */
+/* The results of huff_lanes_locate, by sequence, and the place where the last sequence ends. */
 struct huff_located {
     _Alignas(64) uint32_t literals[HUFF_LANES_BATCH]; /* the place of the first literal */
     uint32_t match[HUFF_LANES_BATCH];                 /* the place of the match */
@@ -44,19 +45,20 @@ struct huff_located {
     uint32_t length_symbol[HUFF_LANES_BATCH];
 
     uint32_t distance_symbol[HUFF_LANES_BATCH]; /* the distance's symbol */
-    uint32_t short_of[HUFF_LANES_BATCH];        /* `limit` less the length, or 0 */
+    uint32_t short_of[HUFF_LANES_BATCH];        /* `limit` less the length, or 0 if the length is
+                                                 * greater */
     size_t end;                                 /* the place after the last match */
 };
 
 /*
- * Locates up to `count` sequences that start at byte `pos` of a segment.  Matches longer than
- * `limit`, or after more than `few` literals, make a sequence special.  length_symbols[0..256) are
+ * Locates up to `count` sequences that start at byte `pos` of a segment.  A sequence is special if
+ * its match is longer than `limit` or follows more than `few` literals.  length_symbols[0..256) are
  * the symbols of lengths, less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH.
  *
- * Stops before a group of HUFF_LANES sequences of which one starts at `enough` or later, or ends
- * after `end`, or cannot be a match: its length or distance is outside DEFLATE's limits, or it
- * refers to before the segment.  Whether the match's bytes are equal is not checked; the caller can
- * check that without reading `sequences` again.
+ * Works on groups of HUFF_LANES sequences.  Stops before a group if one of its sequences starts at
+ * `enough` or later, ends after `end`, or cannot be a match: its length or distance is outside
+ * DEFLATE's limits, or it refers to before the segment.  Whether the match's bytes are equal is not
+ * checked; the caller can check that without reading `sequences` again.
  *
  * Returns the number of sequences located, a multiple of HUFF_LANES, or 0.
  */
@@ -64,27 +66,29 @@ uint32_t huff_lanes_locate(struct huff_located *l, const struct lz_sequence *seq
                            uint32_t count, size_t pos, size_t enough, size_t end, uint32_t few,
                            uint32_t limit, const uint8_t *length_symbols);
 
-/* Codes made ready for huff_lanes_encode. */
+/* Codes in the form that huff_lanes_encode needs. */
 struct huff_lane_codes {
     _Alignas(64) uint8_t literal_low[256];           /* the low byte of each literal's code */
     uint8_t literal_high[256];                       /* the high byte of each literal's code */
-    uint8_t literal_count[256];                      /* the bits of each literal's code */
+    uint8_t literal_count[256];                      /* the number of bits of each literal's code */
     struct huff_value_code length[HUFF_VALUE_CODES]; /* by symbol less DEFLATE_FIRST_LENGTH */
 };
 
-/* Makes the codes of literals and lengths ready; litlen_lengths are their lengths in bits. */
+/* Fills in `codes` for literals and lengths.  litlen are their codes, and litlen_lengths the
+ * lengths of these codes in bits. */
 void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
                            const uint8_t *litlen_lengths);
 
-/* What huff_lanes_encode makes: numbers by sequence. */
+/* The results of huff_lanes_encode, by sequence. */
 struct huff_encoded {
-    /* The codes of its last literals and of its match; garbage if they have more than 64 bits. */
+    /* The codes of the sequence's last literals and of its match; garbage if they have more than 64
+     * bits. */
     _Alignas(64) uint64_t bits[HUFF_LANES_BATCH];
 
     /* The number of these bits; plus HUFF_LANES_SPECIAL if the sequence is special. */
     uint32_t count[HUFF_LANES_BATCH];
 
-    /* The place of its last literals, counted from the first sequence. */
+    /* The place of the sequence's last literals, in bytes from the start of the first sequence. */
     uint32_t literals[HUFF_LANES_BATCH];
 };
 

@@ -1,5 +1,5 @@
 /*
- * lengths.c - optimal code lengths, and the canonical codes that belong to them (lengths.h)
+ * lengths.c - computes optimal code lengths, and canonical codes from them (lengths.h)
  *
  * Huffman's algorithm gives the best code.  If the symbols are sorted by frequency, it takes linear
  * time: merged nodes arise in order of weight, so the lightest node is always at the head of one of
@@ -7,8 +7,8 @@
  * linear time, too, in practice.
  *
  * If that code has a length above the limit, the package-merge algorithm (Larmore and Hirschberg,
- * 1990) gives the best code within the limit.  For codes of 15 bits, that takes frequencies as
- * steep as the Fibonacci numbers.  Package-merge is far slower, so it runs only then.
+ * 1990) gives the best code within the limit.  Package-merge is far slower, so it runs only then.
+ * A limit of 15 bits is exceeded only if the frequencies are as steep as the Fibonacci numbers.
  */
 #include "config.h"
 
@@ -17,8 +17,9 @@
 
 #include "huffman/lengths.h"
 
-/* A leaf: a symbol that occurs and its frequency, called weight, in one number.  So leaves are
- * sorted by weight, and leaves of equal weight by symbol. */
+/* A leaf is a number that holds a symbol that occurs and, in its upper bits, the symbol's
+ * frequency, which is called its weight.  So sorting leaves puts them in order of weight, and
+ * leaves of equal weight in order of symbol. */
 #define LEAF(weight, symbol) ((uint64_t)(weight) << 16 | (symbol))
 #define LEAF_WEIGHT(leaf) ((leaf) >> 16)
 #define LEAF_SYMBOL(leaf) ((leaf)&0xffff)
@@ -27,7 +28,8 @@
  * of two has 32 buckets. */
 static inline unsigned bucket(uint32_t weight)
 {
-    /* Setting this bit makes the logarithm at least HUFF_BUCKET_BITS, and changes nothing else. */
+    /* Setting this bit makes the logarithm at least HUFF_BUCKET_BITS, and leaves a larger one
+     * alone. */
     unsigned shift =
         31 - HUFF_BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << HUFF_BUCKET_BITS);
 
@@ -71,13 +73,13 @@ static void sort_leaves(struct huff_lengths_work *w, unsigned n)
     }
 }
 
-/* More than the weight of any leaf or node, and than the sum of two. */
+/* A weight above that of any leaf or node, and above the sum of two. */
 #define NO_WEIGHT ((uint64_t)1 << 40)
 #define NO_LEAF LEAF(NO_WEIGHT, 0)
 
-/* A merged node's weight, as a number that can be compared with a leaf: a leaf comes before a node
- * of equal weight.  The sum of any two such numbers has the sum of the weights in its upper bits,
- * since the symbols and marks below never carry. */
+/* A merged node's weight, in a form that can be compared with a leaf: a leaf comes before a node of
+ * equal weight.  The sum of two such numbers has the sum of the weights in its upper bits, since
+ * the symbols and marks below never carry. */
 #define NODE_MARK 0x7000
 #define NODE(leaf) (((leaf) & ~(uint64_t)0xffff) | NODE_MARK)
 
@@ -90,9 +92,10 @@ _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark
  * Returns false, and sets no length, if a length exceeds the limit.  Then parents[i] is the number
  * of merged nodes of depth i, where deeper nodes count at depth limit - 1.
  *
- * It is as good as random which queue has the next node, so no branch depends on it.  Comparisons
- * choose the pair to merge among the two lightest leaves and the two lightest nodes.  All four are
- * marked as merged; the two that are not will be marked again when they are.
+ * Either queue may have the next node, practically at random, so no branch depends on it.
+ * Comparisons choose the pair to merge among the two lightest leaves and the two lightest nodes.
+ * The new node is stored as the parent of all four.  For the two that are not merged now, the right
+ * parent is stored later.
  */
 static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
                     uint64_t *total, unsigned *parents)
@@ -150,13 +153,13 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
  * Two things save time:
  *
  *   - A level's list, in order of weight, mostly begins like the list below it: the new items are
- *     packages of packages, which are heavy.  As far as the list below had the same weights as the
- *     one below that, it offers the same packages, and their places in the list stay.
- *   - A list is made only up to enough[level] items, which is at least as many as in the list
- *     below.  The items made are right, since the start of a list depends only on the starts of the
- *     lists below it.
+ *     packages of packages, which are heavy.  As long as two successive lists have equal weights,
+ *     they offer the same packages to the lists above, and these packages keep their places.
+ *   - A list is made only up to enough[level] items, which is not less than for the list below.
+ *     The items made are right, since the start of a list depends only on the starts of the lists
+ *     below.
  *
- * Returns false, with no length set, if more items were to be taken than were made.
+ * Returns false, with no length set, if more items should be taken than were made.
  */
 static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
                           const unsigned *enough, uint8_t *lengths)
@@ -166,10 +169,10 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
      * of weight; a package has two items of level + 1.  made[level] is the number of items made. */
     uint16_t(*restrict const packages)[2 * HUFF_MAX_SYMBOLS + 1] = w->in.merge.packages;
     unsigned made[HUFF_MAX_LENGTH];
-    /* `list` has the weights of the current level, and replaces those of the level below.
+    /* `list` has the weights of the current level; they replace those of the level below.
      * package_weight has the weights of the packages that are offered to it, and package_at their
-     * places in it.  NO_WEIGHT comes after the last package and the last leaf, as it is never the
-     * lightest; and after the last item, as it equals no item. */
+     * places in it.  NO_WEIGHT ends the packages and the leaves, as it is never the lighter one.
+     * It also ends the items of the level below, as it equals no item. */
     uint64_t *restrict const list = w->in.merge.list;
     uint64_t *restrict const package_weight = w->in.merge.package_weight;
     uint64_t *restrict const leaf_weight = w->in.merge.leaf_weight;
@@ -214,7 +217,9 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
             package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
-        /* Other packages, of items that were not made, may have to come after the last one. */
+        /* The level below is incomplete, so there may be more packages than were offered.  They
+         * come after the last package here, perhaps before the leaves that follow it.  So drop
+         * these leaves. */
         if (!whole_below && package == offered) {
             items = package == 0 ? 0 : package_at[package - 1] + 1u;
             same_items = same_items < items ? same_items : items;
@@ -222,9 +227,9 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
         made[level] = items;
     }
 
-    /* Take the 2n - 2 lightest items of the top level, and the items of which their packages are
-     * made.  Each level takes its leaves from the lightest on, so a leaf's depth is the number of
-     * levels that take more leaves than there are before it. */
+    /* Take the 2n - 2 lightest items of the top level, and then, at each level below, the items
+     * that make up the packages taken.  Each level takes its leaves from the lightest on, so a
+     * leaf's depth is the number of levels that take more leaves than there are before it. */
     for (unsigned level = 0; level < limit; level++) {
         unsigned taken;
 
@@ -243,10 +248,11 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
 }
 
 /*
- * Package-merge, given the number of merged nodes that Huffman's algorithm made at each depth.  A
- * leaf is taken on as many levels as it is deep.  So a level takes two items for each merged node
- * at its depth or deeper, and in the best code within the limit these are not many more than in the
- * best code.  If they are more than `enough` allows, the lists are made again in full.
+ * Package-merge with lists as short as possible.  parents[i] is the number of merged nodes that
+ * Huffman's algorithm made at depth i.  A leaf is taken on as many levels as it is deep.  So a
+ * level takes two items for each merged node at its depth or deeper.  In the best code within the
+ * limit, these are not many more than in Huffman's code.  If they are more than `enough` allows,
+ * the lists are made again in full.
  */
 static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
                     const unsigned *parents, uint8_t *lengths)
@@ -292,8 +298,8 @@ uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, 
     return sum;
 }
 
-/* The low `length` bits of a code in reverse order.  It reverses 16 bits (neighbours first, then
- * pairs, and so on), and then drops those above. */
+/* Returns the low `length` bits of a code in reverse order.  It reverses 16 bits (neighbours first,
+ * then pairs, and so on), and then drops the surplus bits. */
 static unsigned reverse(unsigned code, unsigned length)
 {
     code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
@@ -311,7 +317,7 @@ void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
     for (unsigned i = 0; i < n; i++)
         count[lengths[i]]++;
     count[0] = 0;
-    next[0] = 0; /* this counts up, too, but reverse() uses none of its bits */
+    next[0] = 0; /* for symbols without a code: counted up, too, but reverse() drops all its bits */
     for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
         code = (code + count[length - 1]) << 1;
         next[length] = code;

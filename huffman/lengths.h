@@ -1,13 +1,13 @@
 /*
- * lengths.h - optimal code lengths, and the canonical codes that go with them
+ * lengths.h - computes optimal code lengths, and canonical codes from them
  */
 #ifndef GZLZSS_LENGTHS_H
 #define GZLZSS_LENGTHS_H
 
 #include <stdint.h>
 
-/* The most symbols and the longest codes that huff_lengths takes: those of DEFLATE's literals and
- * lengths, which plan.c asserts. */
+/* The most symbols and the longest codes that huff_lengths accepts: those of DEFLATE's literals and
+ * lengths.  plan.c asserts this. */
 #define HUFF_MAX_SYMBOLS 286
 #define HUFF_MAX_LENGTH 15
 
@@ -16,8 +16,8 @@
 #define HUFF_BUCKET_BITS 5
 #define HUFF_BUCKETS ((33 - HUFF_BUCKET_BITS) << HUFF_BUCKET_BITS)
 
-/* Memory for huff_lengths, which is too much for a small stack.  Its values do not matter between
- * calls.  lengths.c describes each member where it is used. */
+/* Memory for huff_lengths: it would be too much for a small stack.  Its contents do not matter
+ * between calls.  lengths.c describes each member where it is used. */
 struct huff_lengths_work {
     uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2];
     union {

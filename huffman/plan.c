@@ -1,9 +1,10 @@
 /*
  * plan.c - estimates a block's size, and chooses its form (plan.h)
  *
- * Deciding where blocks end takes an estimate for each part, and for each join of a block and a
- * part.  These estimates are made from the entropy of the counts, without making codes.  Codes are
- * made only for blocks that are written, and the sizes of the three forms are then exact.
+ * The encoder decides where blocks end from estimated sizes of each part, and of each block joined
+ * with the next part.  These estimates are computed from the entropy of the counts, without making
+ * codes.  Codes are made only for blocks that are written, and the sizes of the three forms are
+ * then exact.
  */
 #include "config.h"
 
@@ -24,8 +25,8 @@ static uint64_t stored_bits(size_t n, unsigned offset)
     return first + 32 + more * 40 + 8 * (uint64_t)n;
 }
 
-/* The sum of counts[0..n).  It fits, as a block has no more symbols than a segment has bytes, and
- * one. */
+/* The sum of counts[0..n).  It fits in 32 bits, as a block has at most one symbol more than its
+ * segment has bytes. */
 static inline uint32_t total(const uint32_t *counts, unsigned n)
 {
     uint32_t sum = 0;
@@ -50,10 +51,11 @@ static uint64_t fixed_codes(const struct huff_counts *c)
 }
 
 /*
- * The logarithm of n to base 2, in 1/65536, within 0.001; for 0, any number.  Converting n to a
- * float gives its exponent and mantissa.  That conversion is exact, or rounded in the same way on
- * every machine, and all else is done with integers, so the result is the same everywhere.  The
- * mantissa's logarithm is a polynomial of degree 3, which is exact at powers of two.
+ * Returns the logarithm of n to base 2, in units of 1/65536, with an error of at most 0.001; for n
+ * = 0, an arbitrary number.  Converting n to a float gives its exponent and mantissa.  That
+ * conversion is exact, or rounded in the same way on every machine, and the rest is done with
+ * integers, so the result is the same everywhere.  The mantissa's logarithm is a polynomial of
+ * degree 3, which is exact at powers of two.
  */
 static inline uint32_t log2_65536(uint32_t n)
 {

@@ -20,7 +20,7 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* For a loop that is compiled once in each version of a function in struct huff_functions. */
+/* Marks a loop that is compiled anew in each version of a function in struct huff_functions. */
 #define LOOP static inline __attribute__((always_inline))
 
 /* The counts of a block.  The arrays are as large as the alphabets of fixed blocks, so that loops
@@ -69,31 +69,31 @@ struct huff_codes {
 #endif
 };
 
-/* Most matches follow at most this many literals, which counting copies in one step.  With a larger
+/* Literals that counting copies in one step; most matches follow at most this many.  With a larger
  * number, each step copies more; with a smaller one, more matches take the slow way. */
 #define FEW_LITERALS 16
 
 struct huff_encoder;
 
-/* Checks and counts a part's sequences; see huff_count_portable. */
+/* Checks and counts a part's sequences (count.h). */
 typedef size_t huff_count_function(struct huff_encoder *e, const uint8_t *in, size_t pos,
                                    size_t chunk_end, size_t enough,
                                    const struct lz_sequence *sequences, uint32_t count,
                                    uint32_t *counted, struct huff_counts *counts);
 
-/* Writes sequences; see huff_write_portable. */
+/* Writes sequences (write.h). */
 typedef const uint8_t *huff_write_function(struct huff_encoder *e, struct bitwriter *w,
                                            const uint8_t *in, const struct lz_sequence *sequences,
                                            uint32_t count);
 
-/* Estimates a block's size; see huff_estimate_portable. */
+/* Estimates a block's size (plan.h). */
 typedef void huff_estimate_function(struct huff_block *b);
 
 /*
  * The functions that have a version for each path (cpu.h).  The loops over sequences, in count.c
- * and write.c, are limited by their number of instructions: with AVX2 and BMI2, they have a tenth
- * fewer.  With AVX-512, lanes.h does most of their work, and the AVX2 versions do the last
- * sequences of a part.  The estimates in plan.c get larger vectors.  Each version is a function of
+ * and write.c, are limited by the number of instructions, of which AVX2 and BMI2 save a tenth.
+ * With AVX-512, lanes.h does most of the work of these loops, and the AVX2 versions do the last
+ * sequences of a part.  In plan.c, the estimates use larger vectors.  Each version is a function of
  * its own (NOINLINE), so that it has all registers.
  */
 struct huff_functions {
@@ -104,7 +104,7 @@ struct huff_functions {
 
 /* One thread's memory. */
 struct huff_encoder {
-    const struct huff_functions *functions; /* the processor's versions */
+    const struct huff_functions *functions; /* the versions for this processor */
     struct huff_block blocks[3];            /* the open block, the next part, and both joined */
     struct huff_plan plan;                  /* of the block that is written */
     struct huff_codes codes;                /* of the block that is written */
@@ -129,9 +129,9 @@ struct huff_encoder {
 #endif
 };
 
-/* The symbol of a distance, 1 to 32768.  Above 256, each symbol stands for a multiple of 128
- * distances, so one entry of the table serves 128 of them.  A table with an entry for each distance
- * would take cache from the data. */
+/* Returns the symbol of a distance, 1 to 32768.  Above 256, the number of distances that a symbol
+ * stands for is a multiple of 128, so the table has one entry for 128 of them.  A table with an
+ * entry for each distance would take cache from the data. */
 static inline unsigned huff_distance_symbol(const struct huff_encoder *e, unsigned distance)
 {
     return e->distance_symbols[distance <= 256 ? distance : (distance + 127 + (256 << 7)) >> 7];

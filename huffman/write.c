@@ -1,10 +1,10 @@
 /*
  * write.c - writes blocks (write.h)
  *
- * A sequence becomes bits without a branch that depends on its data, except in rare cases: the
- * codes of up to three literals and of the match after them are found in tables that have the codes
- * ready, joined to one number, and put at once.  With AVX-512, lanes.c joins the codes of 16
- * sequences at a time, and only putting them is left.
+ * Except in rare cases, a sequence becomes bits without a branch that depends on its data: the
+ * codes of up to three literals and of the match after them are looked up in tables, joined to one
+ * number, and put at once.  With AVX-512, lanes.c joins the codes of 16 sequences at a time; then
+ * these bits only have to be put.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool fi
     } while (n > 0);
 }
 
-/* Makes codes ready for writing, from the code lengths of the two alphabets. */
+/* Makes codes in the form that writing needs, from the code lengths of the two alphabets. */
 static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
                        unsigned litlen_symbols, const uint8_t *distance_lengths,
                        unsigned distance_symbols)
@@ -60,13 +60,13 @@ static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
 #endif
 }
 
-/* Puts an entry of a table of struct huff_codes. */
+/* Puts an entry of huff_codes.literal or .length. */
 static inline void put_code(struct bitwriter *w, uint32_t code)
 {
     bits_put(w, code >> 8, code & 0xff);
 }
 
-/* Puts three literals after a flush, and flushes. */
+/* Puts three literals, and flushes.  The caller must have flushed before. */
 static inline void put_three(struct bitwriter *w, const struct huff_codes *codes, const uint8_t *in)
 {
     _Static_assert(3 * DEFLATE_MAX_CODE <= BITWRITER_ROOM, "three literals between flushes");
@@ -77,7 +77,7 @@ static inline void put_three(struct bitwriter *w, const struct huff_codes *codes
     bits_flush(w);
 }
 
-/* Writes the literals in[0..n).  Expects to start after a flush, and flushes after the last one. */
+/* Writes the literals in[0..n), and flushes.  The caller must have flushed before. */
 static void write_literals(struct bitwriter *out, const struct huff_codes *codes, const uint8_t *in,
                            size_t n)
 {
@@ -97,9 +97,9 @@ struct bits {
     unsigned count;
 };
 
-/* The codes of the literals in[0..n), n being 0 to 3, without a branch on n: most matches follow at
- * most three literals, and such a branch would often be predicted wrong.  4 bytes at `in` must be
- * readable. */
+/* Returns the codes of the literals in[0..n), with n from 0 to 3, without a branch on n.  Most
+ * matches follow at most three literals, and such a branch would often be mispredicted.  4 bytes at
+ * `in` must be readable. */
 static inline struct bits few_literals(const struct huff_codes *codes, const uint8_t *in, size_t n)
 {
     static const uint32_t masks[4][4] = {
@@ -126,8 +126,8 @@ static inline struct bits match_bits(const struct huff_encoder *e, struct lz_seq
                          (length & 63) + code->count};
 }
 
-/* huff_write_portable and huff_write_avx2, which differ in the instructions that they are compiled
- * to. */
+/* The loop of huff_write_portable and huff_write_avx2, which are compiled to different
+ * instructions. */
 LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *out,
                                const uint8_t *in, const struct lz_sequence *sequences,
                                uint32_t count)
@@ -178,8 +178,8 @@ AVX2_PATH NOINLINE const uint8_t *huff_write_avx2(struct huff_encoder *e, struct
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* Puts the literals in[0..n), n being 0 to 4, after a flush, and flushes; without a branch on n.  4
- * bytes at `in` must be readable. */
+/* Puts the literals in[0..n), with n from 0 to 4, and flushes, without a branch on n.  The caller
+ * must have flushed before.  4 bytes at `in` must be readable. */
 LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uint8_t *in,
                   unsigned n)
 {
@@ -198,8 +198,8 @@ LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uin
     bits_flush(w);
 }
 
-/* Writes a sequence that huff_lanes_encode marked as special.  Its last literals are at `last`, and
- * huff_lanes_encode made `count` bits of these and of the match, `bits` if they are 64 at most. */
+/* Writes a sequence that huff_lanes_encode has marked as special.  `last` points to the sequence's
+ * last literals.  These and the match take `count` bits; `bits` has them if they are at most 64. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {
@@ -224,7 +224,7 @@ LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const
     bits_flush(w);
 }
 
-/* As write_loop, but does not write the last count % HUFF_LANES sequences. */
+/* Like write_loop, but does not write the last count % HUFF_LANES sequences. */
 AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
                                                        struct bitwriter *out, const uint8_t *in,
                                                        const struct lz_sequence *sequences,

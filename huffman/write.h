@@ -7,8 +7,9 @@
 #include "huffman/bitwriter.h"
 #include "huffman/state.h"
 
-/* Writes sequences[0..count), whose literals and matches start at `in`; returns where they end.
- * Expects to start after a flush (bitwriter.h), and flushes. */
+/* Writes sequences[0..count), whose literals and matches start at `in`, and flushes.  The caller
+ * must have flushed before (bitwriter.h).  Returns the place in the input where the sequences
+ * end. */
 huff_write_function huff_write_portable, huff_write_avx2, huff_write_avx512;
 
 /* Writes block b of the segment in[0..len), in the form that e->plan has; `final` sets BFINAL. */
