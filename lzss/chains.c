@@ -3,9 +3,9 @@
  *
  * For each chunk, it first makes the links of all positions (links.h); then the parse searches
  * positions as it comes to them.  A search takes longest where its loads miss the cache, so it
- * loads the next link before it needs it.  Two comparisons of four bytes or more reject
- * most candidates before their match is measured: of the four bytes that end just after the best
- * match so far, and of the first bytes.
+ * loads the next link before it needs it.  Before a match is measured, two comparisons reject most
+ * candidates: one of the four bytes that end just after the best match so far, and one of the first
+ * bytes.
  */
 #include "config.h"
 
@@ -48,19 +48,20 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     return s;
 }
 
-/* The chunk that is matched. */
+/* The chunk being matched. */
 struct chains_chunk {
     const uint8_t *in;          /* the chunk's first byte */
-    int32_t size;               /* its bytes */
-    uint32_t distinct;          /* lz_count_distinct of it */
-    const uint16_t *links;      /* links_at of the chains by four bytes */
-    const uint16_t *long_links; /* links_at of those by LZ_LONG bytes, or NULL */
-    const uint16_t *links3; /* links_at of those by three bytes, for this chunk alone; or NULL */
+    int32_t size;               /* its size in bytes */
+    uint32_t distinct;          /* its lz_count_distinct */
+    const uint16_t *links;      /* the links by four bytes */
+    const uint16_t *long_links; /* the links by LZ_LONG bytes, or NULL */
+    const uint16_t *links3; /* the links by three bytes, made for this chunk alone; NULL if none */
 };
 
-/* Makes the links by three bytes of the chunk in[0..size).  As such matches are near, the table is
- * not kept from chunk to chunk: the `before` bytes before the chunk that its first positions can
- * reach are entered again.  `before` is max_distance3, or 0 for a segment's first chunk. */
+/* Makes the links by three bytes of the chunk in[0..size).  Such matches are near, so the table is
+ * not kept from chunk to chunk.  Instead, the `before` bytes before the chunk are entered again,
+ * which are all that its first positions can reach: `before` is max_distance3, or 0 for a segment's
+ * first chunk. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
     uint16_t *links = links_at(l);
@@ -76,7 +77,7 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
  * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
  * the best match that has more than `length` bytes (which is 3 or more) and at most `max`, and
  * scores more than `score`; its length is 0 if there is none.  A match of `enough` bytes ends the
- * search.  Candidates whose first bytes differ in the bits of `mask` only share the hash, and are
+ * search.  A candidate whose first bytes differ in the bits of `mask` only shares the hash, and is
  * passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
@@ -129,11 +130,11 @@ static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_
 }
 
 /*
- * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns it only if
- * lz_prefers it to `least` bytes and `least_score`, else a match of length 0.  Knowing these two
- * saves work and changes no result: the search leaves out only candidates that could not be
- * preferred.  (always_inline: gcc -O2, which distributions use, would inline only some of the three
- * calls in parse, and that is 15 % slower.)
+ * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns it only if it
+ * passes lz_prefers with `least` and `least_score`; otherwise a match of length 0.  Knowing these
+ * two numbers saves work and changes no result: the search leaves out only candidates that could
+ * not be preferred.  (always_inline: gcc -O2, which distributions use, would inline only some of
+ * the three calls in parse, and that is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
 search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
@@ -154,8 +155,8 @@ search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, 
             int32_t score = LZ_SCORE_MIN;
 
             if (least > LZ_LONG) {
-                /* Start with the shortest length that counts.  A score is at most four times the
-                 * length. */
+                /* Start with the least length that can be preferred.  A score is at most four times
+                 * the length. */
                 uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
 
                 if (least_length > enough)
@@ -244,7 +245,7 @@ static void make_links(struct chains_state *s, const struct lz_level *level,
     links_make_two(s->by4, 4, s->by7, LZ_LONG, c->in, c->size);
 }
 
-/* The same for the only chunk of a segment of up to LINKS_SMALL bytes. */
+/* Like make_links, for the only chunk of a segment of up to LINKS_SMALL bytes. */
 static void make_small_links(struct chains_state *s, const struct lz_level *level,
                              const struct chains_chunk *c)
 {

@@ -1,13 +1,13 @@
 /*
- * chains.h - the hash chain match finder: what levels 2 to 9 mean
+ * chains.h - the hash chain match finder, which defines levels 2 to 9
  *
  * The idea.  For each position there is a chain of the earlier positions whose first bytes have the
  * same hash, the nearest first.  A search follows the chain, compares bytes, and keeps the best
  * match.  The more positions it looks at (`depth`), the better the matches, and the longer it
  * takes.  Lazy matching then asks whether a match one or two positions later is worth more.
  *
- * All of this is a property of the segment's bytes.  So a CPU can follow chains as it goes through
- * a chunk, while a GPU looks at all positions at once, and both find the same.
+ * The result depends only on the segment's bytes.  So a CPU can follow chains as it goes through a
+ * chunk, while a GPU looks at all positions at once, and both find the same.
  *
  * Candidates.  The candidates for position p are the nearest earlier positions with the same hash,
  * none further back than LZ_CHAINS_WINDOW.  A search looks at `depth` of them, whether they match
@@ -15,37 +15,38 @@
  * the highest lz_score, and among equal ones the nearest.  A candidate that matches `nice` bytes
  * ends the search, whether it is the best or not.
  *
- * Searches.  A position has up to three searches; each runs only if those before it found nothing:
+ * Searches.  A position has up to three searches; each runs only if the searches before it found
+ * nothing:
  *
- *   - If the level has a `long_depth`: that many candidates by the first LZ_LONG bytes, for a match
- *     of at least LZ_LONG bytes.
- *   - `depth` candidates by the first four bytes, for a match of at least four bytes.  If the level
- *     has a long_depth, the match has at most LZ_LONG - 1 bytes, as the first search would have
- *     found a longer one.  So this search can be left out wherever a match must be longer than
- *     that.
- *   - In chunks that lz_wants_length3 names: the nearest candidate by the first three bytes, if it
- *     lies within `max_distance3` bytes, for a match of three bytes.
+ *   - Only if the level has a `long_depth`: a search over `long_depth` candidates by the first
+ *     LZ_LONG bytes, for a match of at least LZ_LONG bytes.
+ *   - A search over `depth` candidates by the first four bytes, for a match of at least four bytes.
+ *     If the level has a long_depth, the match has at most LZ_LONG - 1 bytes, as the first search
+ *     would have found a longer one.  So this search is left out wherever a match must be longer
+ *     than that.
+ *   - In chunks for which lz_wants_length3 is true: the nearest candidate by the first three bytes,
+ *     if it lies within `max_distance3` bytes, for a match of three bytes.
  *
  * The parse.  It goes through a chunk from its start, and passes over matches shorter than
  * lz_least_length.
  *
- *   - With `lazy` 0, it takes each other match.
- *   - With `lazy` 1 or 2, it takes a match of `nice` bytes at once.  For any other, it searches the
- *     next position with half of the level's depths.  If the match there is no shorter, and its
- *     lz_score is higher by LZ_GAIN_NEXT or more, that match replaces the current one, and is
- *     treated in the same way.
+ *   - With `lazy` 0, it takes each match that is long enough.
+ *   - With `lazy` 1 or 2, it takes a match of `nice` bytes at once.  After finding a shorter match,
+ *     it searches the next position with half of the level's depths.  If the match there is no
+ *     shorter, and its lz_score is higher by LZ_GAIN_NEXT or more, that match replaces the current
+ *     one, and is treated in the same way.
  *   - With `lazy` 2, if the next position's match did not replace the current one, it searches the
  *     position after that with a quarter of the depths.  That match has to gain LZ_GAIN_AFTER_NEXT.
  *
  * The current match is then taken, and the parse goes on at its end.  Adjacent matches at one
  * distance are one match (lz_continues), cut as lz_pieces says.
  *
- * Sources.  Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  That
- * later searches look less deep, and that look-ahead weighs length against distance in bits, are
- * ideas of E. Biggers' libdeflate.  Three things are this project's own.  Longer prefixes have
- * chains of their own: a long match has few candidates there, and they come first.  Look-ahead from
- * a long match, where only a longer one counts, looks at no other candidates.  And length is
- * weighed against distance within a search, not only between two searches.
+ * Sources.  Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  Two
+ * ideas are those of E. Biggers' libdeflate: later searches look at fewer candidates, and
+ * look-ahead weighs length against distance in bits.  Three things are this project's own.  Longer
+ * prefixes have chains of their own: a long match has few candidates there, and they come first.
+ * Look-ahead from a long match, where only a longer one counts, looks at no other candidates.  And
+ * length is weighed against distance within a search, not only between two searches.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
@@ -106,7 +107,7 @@ LZ_INLINE struct lz_match lz_unpack(uint32_t match)
 #define LZ_GAIN_AFTER_NEXT 7
 
 /* Whether look-ahead prefers `next` to a match of `length` bytes.  `score` is that match's score
- * and the gain that `next` needs. */
+ * plus the gain that `next` needs. */
 LZ_INLINE bool lz_prefers(struct lz_match next, uint32_t length, int32_t score)
 {
     return next.length >= length && next.score >= score;

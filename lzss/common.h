@@ -1,9 +1,9 @@
 /*
- * common.h - the parts of match finding that both engines compile
+ * common.h - the parts of match finding that are compiled for the CPU and for the GPU
  *
  * Everything that decides what a match finder finds is in this file or in the finder's own header
- * (tagging.h, chains.h, optimal.h), in C that gcc, clang and nvcc all compile.  So the two engines
- * cannot come to differ.
+ * (tagging.h, chains.h, optimal.h), in C that gcc, clang and nvcc all compile.  So the CPU's
+ * results and the GPU's cannot come to differ.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
 #define GZLZSS_LZSS_COMMON_H
@@ -36,7 +36,8 @@ LZ_INLINE uint32_t lz_pieces(uint32_t length)
     return (length + LZ_MAX_MATCH - 1) / LZ_MAX_MATCH;
 }
 
-/* The length of the i-th (from 0) of these matches. */
+/* The length of match number i, counted from 0, of the matches into which one of `length` bytes is
+ * cut. */
 LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
 {
     uint32_t left = length - i * LZ_MAX_MATCH;

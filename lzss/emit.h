@@ -10,7 +10,7 @@
 
 /* Writes to `out` a sequence of `literals` literals and a match of `length` bytes, LZ_MIN_MATCH or
  * more, at `distance`.  A match longer than LZ_MAX_MATCH takes several sequences (lz_pieces).
- * Returns the end of what was written. */
+ * Returns the end of the sequences written. */
 static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t literals, size_t length,
                                           size_t distance)
 {
@@ -37,7 +37,7 @@ struct lz_pending {
     uint32_t distance;
 };
 
-/* If the match at `pos` continues p's match, adds it to p's and returns true. */
+/* If the match at `pos` continues the pending match, adds it to that match and returns true. */
 static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     if (!lz_continues((uint32_t)p->start, p->length, p->distance, (uint32_t)pos, distance))
@@ -46,7 +46,7 @@ static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, u
     return true;
 }
 
-/* Makes the match at `pos` p's match.  The old one was written already. */
+/* Makes the match at `pos` the pending match.  The caller has written or counted the old one. */
 static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     p->literals = p->start + (int32_t)p->length;
@@ -55,8 +55,8 @@ static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length
     p->distance = distance;
 }
 
-/* Writes p's match to `out`, if there is one, and makes the match at `pos` p's match.  Returns the
- * end of what was written. */
+/* Writes the pending match to `out`, if there is one, and makes the match at `pos` the pending
+ * match.  Returns the end of the sequences written. */
 static inline struct lz_sequence *lz_emit_next(struct lz_sequence *out, struct lz_pending *p,
                                                int32_t pos, uint32_t length, uint32_t distance)
 {

@@ -7,7 +7,7 @@
  * entry here, and name the finder in a row of levels.c.  The tables of the CPU's finder go into a
  * state of its own (struct lz_finder).
  *
- * Only these declarations go through the list: the engines know a finder by its level's row.
+ * The list is used only for the declarations below.  The engines get a finder from its level's row.
  */
 #ifndef GZLZSS_LZSS_FINDERS_H
 #define GZLZSS_LZSS_FINDERS_H

@@ -76,8 +76,8 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 #define LZ_LONG 7
 #define LZ_LONGEST 12
 
-/* Hashes of the first 3, 4, 7 and 12 bytes of the input, which are read as little-endian words of
- * four bytes: a, then b, then c. */
+/* Hashes of the first 3, 4, 7 and 12 bytes of the input.  The input is read as little-endian words
+ * of four bytes: a, then b, then c. */
 LZ_INLINE uint32_t lz_hash3(uint32_t a)
 {
     return ((a << 8) * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS_FEW);

@@ -36,11 +36,11 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * 7 % longer, levels 2 and 4 take 1 to 2 % longer, and level 7 no longer.  It lets level 6 reach
  * the same size of machine code with a fifth less depth.
  *
- * `core_guess` is what a core does on source code, on a machine with an H100 and 16 busy cores
+ * `core_guess` is the speed of a core on source code, on a machine with an H100 and 16 busy cores
  * (Intel Xeon).  A run uses it until its first segments have shown the real speed.  Level 1 is
  * guessed lower than the measured 310 MB/s: for 1.2 GB, the CPU alone took as long as CPU and GPU
- * together.  At level 6 that was so for 200 to 250 MB, and at level 9 for 130 to 200 MB;
- * policy_gpu_min makes of the guesses 1210, 255 and 184 MB.
+ * together.  At level 6 that was so for 200 to 250 MB, and at level 9 for 130 to 200 MB; from the
+ * guesses, policy_gpu_min computes 1210, 255 and 184 MB for these levels.
  */
 static const struct lz_level levels[] = {
     /* clang-format off */

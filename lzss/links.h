@@ -49,7 +49,7 @@ static inline int links_hash_bits(unsigned bytes)
     return bytes == 4 || bytes == LZ_LONG ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW;
 }
 
-/* Empties the table, as a segment starts. */
+/* Empties the table at the start of a segment. */
 static inline void links_start(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
@@ -63,8 +63,8 @@ static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
-    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  It is
-     * written so that compilers use vectors of 16-bit numbers. */
+    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  In this
+     * form, compilers use vectors of 16-bit numbers. */
     for (size_t i = 0; i < entries; i++) {
         int16_t entry = l->table[i];
 
@@ -120,7 +120,7 @@ links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in,
         links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i);
 }
 
-/* The same for two sets of chains at once, so that their cache misses overlap. */
+/* Like links_make, for two sets of chains at once, so that their cache misses overlap. */
 static inline __attribute__((always_inline)) void
 links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,
                unsigned b_bytes, const uint8_t *restrict in, int32_t size)
@@ -144,7 +144,7 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
 #define LINKS_SMALL (1 << LINKS_SMALL_BITS)
 
 /*
- * Makes the links that links_start and links_make make, for a segment in[0..size) of at most
+ * Makes the same links as links_start and links_make, for a segment in[0..size) of at most
  * LINKS_SMALL bytes.
  *
  * Several hashes share an entry of the small table.  The entry holds the last position of a list of
@@ -152,9 +152,10 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
  * back along the list.  The lists are kept in the memory for the previous chunk's links, as there
  * is no previous chunk.
  *
- * The time is bounded.  Say that a walk for a hash passes over a position.  The walk was started
- * for a later position with that hash, where the next walk for that hash ends.  So each position is
- * passed over at most once for each of the 7 or 15 other hashes of its entry.
+ * The time is bounded.  Suppose that the walk for some hash passes over a position.  It was started
+ * from a later position with that hash, and the next walk for that hash ends at that later
+ * position.  So each position is passed over at most once for each of the 7 or 15 other hashes of
+ * its entry.
  */
 static inline __attribute__((always_inline)) void links_make_small(struct links *l, unsigned bytes,
                                                                    const uint8_t *in, int32_t size)

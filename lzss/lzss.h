@@ -1,5 +1,6 @@
 /*
- * lzss.h - match finding: the types that both engines share, and the CPU engine
+ * lzss.h - match finding: the types that the CPU engine and the GPU engine share, and the CPU
+ * engine
  *
  * An input is cut into segments, and a segment into chunks of LZ_CHUNK_SIZE bytes; the last chunk
  * may be shorter.  A match finder turns each chunk into a list of sequences.  A sequence says: copy
@@ -88,13 +89,13 @@ struct lz_finder {
      * chunks. */
     bool in_parts;
 
-    /* Whether a core takes most of a second for a segment.  A GPU does the work of many cores
-     * then. */
+    /* Whether a core takes most of a second for a segment.  In that time, a GPU does the work of
+     * many cores. */
     bool is_slow;
 
-    /* The finder's state is the memory that it works in; each matcher has its own.  new_state makes
-     * it for a level and for segments of up to `segment_size` bytes; it returns NULL if memory is
-     * short.  state_size returns how many bytes a new state has.  free_state frees it; if
+    /* The finder works in memory that is called its state; each matcher has its own.  new_state
+     * makes it for a level and for segments of up to `segment_size` bytes; it returns NULL if
+     * memory is short.  state_size returns how many bytes a new state has.  free_state frees it; if
      * free_state is NULL, free() does.  All three are NULL in a finder without a state, or with a
      * plain one. */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
@@ -119,7 +120,7 @@ struct lz_finder {
     const char *const *counter_names;
 };
 
-/* The most parameters that a finder may have beside those with a name in struct lz_level. */
+/* The most parameters that a finder may have besides those with a name in struct lz_level. */
 #define LZ_PARAMS 8
 
 /* A row of the level table (levels.c), or a row like these for a finder of papers/.  chains.h and
@@ -127,15 +128,16 @@ struct lz_finder {
 struct lz_level {
     const struct lz_finder *finder;
     uint16_t depth;           /* the most candidates that a search by four bytes looks at */
-    uint16_t long_depth;      /* the same by seven bytes */
-    uint16_t longest_depth;   /* the same by twelve bytes */
+    uint16_t long_depth;      /* the same for a search by seven bytes */
+    uint16_t longest_depth;   /* the same for a search by twelve bytes */
     uint16_t nice;            /* a match of this length ends a search: 12 to 258 */
     uint16_t max_distance3;   /* chains: largest distance of a match of three; 0: no such match */
-    uint8_t lazy;             /* chains: positions of look-ahead: 0, 1 or 2 */
-    uint8_t passes;           /* optimal: passes over the shortest path, 1 or more */
+    uint8_t lazy;             /* chains: how many positions lazy matching looks ahead: 0, 1 or 2 */
+    uint8_t passes;           /* optimal: how often the shortest path is computed, 1 or more */
     uint16_t split;           /* bytes between two places where a block may end (huffman.h) */
     uint32_t segment_default; /* bytes of a segment without --blocksize */
-    double core_guess;        /* bytes that a core matches in a second, until that is measured */
+    double core_guess;        /* bytes per second that a core is assumed to match, until that is
+                               * measured */
     uint32_t param[LZ_PARAMS];
 };
 
@@ -164,16 +166,16 @@ static inline bool lz_is_stored(const struct lz_level *level)
  * `segment_size` bytes, 1 to LZ_SEGMENT_MAX.  Returns NULL if memory is short. */
 struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_size);
 
-/* The bytes that lz_matcher_new allocates; 0 for level 0.  The data decides how many of them are
- * ever touched. */
+/* The bytes that lz_matcher_new allocates; 0 for level 0.  Some of them may never be touched,
+ * depending on the data. */
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
 
-/* The most bytes that a matcher may allocate while it works, beside lz_matcher_size.  The data, the
- * system and lz_matcher_limit decide how many it takes.  With fewer bytes than it could use, a
- * matcher takes longer, and finds the same. */
+/* The most bytes that a matcher may allocate while it works, in addition to lz_matcher_size.  The
+ * data, the system and lz_matcher_limit decide how many it takes.  With fewer bytes than it could
+ * use, a matcher takes longer, and finds the same matches. */
 size_t lz_matcher_more(const struct lz_level *level, size_t segment_size);
 
-/* Lowers the number of lz_matcher_more to `more` for m. */
+/* Limits the bytes that m may allocate while it works (lz_matcher_more) to `more`. */
 void lz_matcher_limit(struct lz_matcher *m, size_t more);
 
 /* Frees m, which may be NULL. */
@@ -186,15 +188,15 @@ void lz_matcher_free(struct lz_matcher *m);
  */
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
-/* The same for a segment whose first chunk is a preset dictionary: matches may refer to it, and it
- * gets no sequences.  len is at least LZ_CHUNK_SIZE. */
+/* Like lz_match_segment, for a segment whose first chunk is a preset dictionary: matches may refer
+ * to it, and it gets no sequences.  len is at least LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*
  * Finds the matches of `count` chunks, 1 or more, of the segment in[0..len), from chunk `first` on.
  * LZ_INPUT_PAD bytes after the segment must be readable.  m and `to` are for the same level, whose
- * finder can match in parts (in_parts).  The results are those of lz_match_segment; they go to
- * where lz_chunks(to) has them.
+ * finder can match in parts (in_parts).  The results are those of lz_match_segment.  They are
+ * stored in `to`, and lz_chunks(to) returns them.
  *
  * If m is `to`, m keeps its tables from one call to the next.  Its calls for a segment then start
  * with chunk 0, go on in order, and leave out no chunk between the first and the last.  Any other m
@@ -206,7 +208,7 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, s
 void lz_match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t first,
                      size_t count, struct lz_matcher *to);
 
-/* Adds to `sums` what m has counted since it was made, or since the last call with it. */
+/* Adds the numbers that m has counted since it was made, or since the last call, to `sums`. */
 void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS]);
 
 /* The LZ_CHUNKS(len) chunks of the last segment, once all of them are matched; valid until the next

@@ -1,12 +1,12 @@
 /*
- * matcher.h - what a match finder of the CPU engine is given to work with; private to lzss/ and
+ * matcher.h - the data with which a match finder of the CPU engine works; private to lzss/ and
  * papers/
  *
- * lz_match_segment and its kin set the fields of struct lz_matcher and call the finder's `find`.
- * The finder matches bytes [begin, end) of the segment, and fills in to_chunks for the chunks
- * there.  It writes the sequences of chunk c from to_sequences + c * LZ_CHUNK_MAX_SEQUENCES on; for
- * all chunks but its first, it may also write them directly after those of chunk c - 1, which
- * touches less memory.  A finder that cannot match in parts is called only with `end` at the
+ * lz_match_segment and similar functions set the fields of struct lz_matcher and call the finder's
+ * `find`.  The finder matches bytes [begin, end) of the segment, and fills in to_chunks for the
+ * chunks there.  It writes the sequences of chunk c from to_sequences + c * LZ_CHUNK_MAX_SEQUENCES
+ * on; for all chunks but its first, it may also write them directly after those of chunk c - 1,
+ * which touches less memory.  A finder that cannot match in parts is called only with `end` at the
  * segment's end, and with `begin` at the start of the first or the second chunk.
  */
 #ifndef GZLZSS_LZSS_MATCHER_H
@@ -38,7 +38,7 @@ struct lz_matcher {
     /* The first position to enter into the finder's tables: `begin`, or one chunk earlier. */
     size_t enter;
 
-    /* Whether the tables hold the positions before `enter`; if not, the finder empties them
+    /* Whether the tables hold the positions before `enter`.  If not, the finder empties the tables
      * first. */
     bool goes_on;
 };

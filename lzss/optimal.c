@@ -3,12 +3,12 @@
  *
  * The matches of a group are gathered once, chunk by chunk, and kept for all passes: one position's
  * list after the other's.  The memory for them grows as the lists need it, up to a limit, and as
- * long as the system has some.  The matches of chunks that find no room are not kept: each pass
- * gathers them again, which takes longer and finds the same.
+ * long as the system has some.  If there is no room for a chunk's matches, they are not kept.  Then
+ * each pass gathers them again, which takes longer but gives the same result.
  *
  * The inner loop of the shortest path finds the least sum over the lengths of a match.  With AVX2
- * it takes eight lengths at a time, which makes the shortest path 1.5 times as fast as the portable
- * version, which takes one.
+ * it takes eight lengths at a time, and computes the shortest path 1.5 times as fast as the
+ * portable version, which takes one length at a time.
  */
 #include "config.h"
 
@@ -24,14 +24,14 @@
 #include <immintrin.h>
 #endif
 
-/* The lengths that the AVX2 version takes at a time; arrays that it loads from have this many
- * numbers more. */
+/* The number of lengths that the AVX2 version takes at a time.  Arrays from which it loads have
+ * this many numbers more. */
 #define LANES 8
 
-/* The hot loops are NOINLINE, so that each has all registers: then they have 3 % fewer instructions
- * than as parts of one large function (gcc 12, level 10). */
+/* The hot loops are NOINLINE, so that each has all registers.  As parts of one large function, they
+ * would have 3 % more instructions (gcc 12, level 10). */
 
-/* What symbols cost in one block, in the form of lz_literal_step, lz_length_step and
+/* The costs of symbols in one block, in the form of lz_literal_step, lz_length_step and
  * lz_distance_step. */
 struct optimal_costs {
     uint32_t literal[256];
@@ -46,8 +46,8 @@ struct optimal_state;
 
 /* The step that has a version for each path (cpu.h). */
 struct optimal_functions {
-    /* Finds the cheapest steps at positions [begin, end) of a chunk, which lie in one unit, from
-     * the sums of the positions after them. */
+    /* Finds the cheapest step at each position in [begin, end) of a chunk, which is in one unit.
+     * The sums of the positions after them must be known. */
     void (*find_steps)(struct optimal_state *o, const uint8_t *in, const uint32_t *starts,
                        int32_t begin, int32_t end);
 };
@@ -58,21 +58,22 @@ struct optimal_state {
     /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
     struct links by3, by4, by7, by12;
 
-    /* The lists of the group's kept chunks, one position's after the other's; after these, room for
-     * the lists of one more chunk. */
+    /* The lists of the group's kept chunks, one position's after the other's.  After these is room
+     * for the lists of one more chunk. */
     uint32_t *matches;
 
     /* The list of position p of the group is matches[starts[p]..starts[p + 1]). */
     uint32_t *starts;
 
     size_t group_size; /* bytes of a group */
-    size_t room;       /* matches that there is room for, CHUNK_MATCHES or more */
-    size_t most;       /* the most matches that there may be room for */
+    size_t room;       /* matches for which there is room, CHUNK_MATCHES or more */
+    size_t most;       /* the most matches for which room may be allocated */
     size_t kept;       /* chunks at the group's start whose lists are kept */
     size_t used;       /* matches in these lists */
 
-    uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* each unit's, of the last parse */
-    uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* each block's counts */
+    uint16_t counts[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* each unit's counts of symbols in the last
+                                                    * parse */
+    uint32_t blocks[LZ_UNITS_A_GROUP][LZ_SYMBOLS]; /* each block's counts of symbols */
     uint16_t block_of[LZ_UNITS_A_GROUP];           /* the block that each unit is in */
     struct optimal_costs costs;                    /* the costs in one block */
     unsigned costs_of;                             /* that block, or LZ_UNITS_A_GROUP for none */
@@ -80,7 +81,8 @@ struct optimal_state {
     /* For each position of the current chunk, the cost from there to the chunk's end. */
     uint32_t to_end[LZ_CHUNK_SIZE + LZ_MAX_MATCH + LANES];
 
-    /* For each of these positions, the length of the cheapest way's first step. */
+    /* For each of these positions, the length of the first step on the cheapest way to the chunk's
+     * end. */
     uint16_t steps[LZ_CHUNK_SIZE];
 };
 
@@ -132,8 +134,8 @@ static void free_state(void *state)
     free(o);
 }
 
-/* Makes sure that there is room for another chunk's matches after `used` ones; false if there is
- * not. */
+/* Makes room for another chunk's matches after the first `used` matches.  False if there is not
+ * enough. */
 static bool has_room(struct optimal_state *o, size_t used)
 {
     const size_t needed = used + CHUNK_MATCHES;
@@ -157,26 +159,27 @@ static bool has_room(struct optimal_state *o, size_t used)
 struct optimal_chunk {
     const uint8_t *in; /* the chunk's first byte */
     int32_t size;      /* bytes of the chunk */
-    uint32_t *starts;  /* the entry of its first position in the state's starts */
+    uint32_t *starts;  /* the entry of its first position in optimal_state.starts */
     size_t unit;       /* the index of its first unit in the group */
 };
 
 /* --- Matches --- */
 
-/* A list while it is gathered. */
+/* A list that is being gathered. */
 struct optimal_list {
     uint32_t *matches;
     uint32_t count;
     uint32_t best;     /* the next match must be longer than this */
     uint32_t distance; /* the distance of the last candidate looked at */
-    bool ended;        /* the last step came to the end of its chain */
+    bool ended;        /* whether the last step reached the end of its chain */
 };
 
 /*
- * A step of gathering: follows a chain over `depth` candidates, until a match has `enough` bytes;
- * see follow in chains.c.  If a candidate's bytes of `mask` agree, `known` bytes need not be
- * compared.  (Taking the next candidate is written out here and in chains.c: as one function for
- * both, it made 1.5 % more instructions at level 9, and 2.4 % more at level 10, with gcc 12.)
+ * Does one step of gathering: follows a chain over `depth` candidates, until a match has `enough`
+ * bytes.  Works like follow in chains.c.  If a candidate agrees in the bits of `mask`, its first
+ * `known` bytes need not be compared.  (Taking the next candidate is written out here and in
+ * chains.c: as one function for both, it made 1.5 % more instructions at level 9, and 2.4 % more at
+ * level 10, with gcc 12.)
  */
 static inline __attribute__((always_inline)) void
 gather(struct optimal_list *l, const uint16_t *links, const uint8_t *here, int32_t pos,
@@ -235,7 +238,7 @@ static inline void gather_three(struct optimal_list *l, const uint16_t *links, c
     }
 }
 
-/* Whether the step by `bytes` bytes follows (lz_goes_on). */
+/* Whether gathering goes on with the step by `bytes` bytes (lz_goes_on). */
 static inline bool goes_on(struct optimal_list *l, uint32_t bytes, uint32_t max)
 {
     return lz_goes_on(&l->best, &l->distance, l->ended, bytes, max);
@@ -326,7 +329,7 @@ static void count_pending(struct optimal_parse *parse)
     }
 }
 
-/* Takes the match at `pos`. */
+/* Adds the match at `pos` to the parse. */
 static inline void take_step(struct optimal_parse *parse, int32_t pos, uint32_t length,
                              uint32_t distance)
 {
@@ -384,7 +387,8 @@ static void first_parse(const struct optimal_state *o, const struct lz_level *le
 
 /* --- Costs --- */
 
-/* Sets *litlen and *distance to lz_log2_litlens and lz_log2_distances of a block's counts. */
+/* Sets *litlen and *distance to the logarithms of a block's totals (lz_log2_litlens and
+ * lz_log2_distances). */
 static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uint32_t *distance)
 {
     uint32_t litlens = 0, distances = 0;
@@ -410,7 +414,7 @@ static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost
     return size;
 }
 
-/* Joins the group's units to blocks: sets o->block_of and o->blocks. */
+/* Joins the group's units into blocks: sets o->block_of and o->blocks. */
 static void split(struct optimal_state *o, unsigned units, unsigned pass)
 {
     const uint32_t header_cost = lz_header_cost(pass);
@@ -444,7 +448,7 @@ static void split(struct optimal_state *o, unsigned units, unsigned pass)
     }
 }
 
-/* Sets the costs in a block of these counts. */
+/* Sets the costs of symbols in a block with these counts. */
 static void make_costs(struct optimal_costs *c, const uint32_t counts[LZ_SYMBOLS])
 {
     uint32_t litlen, distance;
@@ -487,9 +491,9 @@ static void find_steps_portable(struct optimal_state *o, const uint8_t *in, cons
 
 #ifdef HAVE_AVX2_PATH
 /*
- * The sums just stored one by one would have to reach memory before they could be loaded eight at a
- * time.  So the eight nearest sums, from pos + 1 on, are kept in a register, which serves the steps
- * of up to eight bytes.
+ * Sums are stored one by one.  If they were then loaded eight at a time, each load would have to
+ * wait until the last stores have reached the cache.  So the eight nearest sums, from pos + 1 on,
+ * are kept in a register, which serves the steps of up to eight bytes.
  */
 AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in,
                                       const uint32_t *starts, int32_t begin, int32_t end)
@@ -586,7 +590,7 @@ static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
     }
 }
 
-/* Takes the matches on the shortest path. */
+/* Adds the matches on the shortest path to the parse. */
 static void walk_path(const struct optimal_state *o, const struct optimal_chunk *c,
                       struct optimal_parse *parse)
 {
@@ -618,7 +622,7 @@ static struct optimal_chunk chunk_at(const struct optimal_state *o, const uint8_
     };
 }
 
-/* Makes the chains of the chunk.  `first`: it is the first one that the chains hold. */
+/* Makes the chunk's links.  `first`: the tables hold no earlier chunk. */
 static NOINLINE void link_chunk(struct optimal_state *o, const struct optimal_chunk *c, bool first)
 {
     struct links *chains[] = {&o->by3, &o->by4, &o->by7, &o->by12};
@@ -651,12 +655,12 @@ static void begin_group(struct optimal_state *o, const struct lz_level *level, c
     }
 }
 
-/* Gathers the matches of the chunk c, which starts at in[start], again.  Each pass calls it for all
- * chunks after those whose lists are kept, in order; `is_first` marks the first of them. */
+/* Gathers the matches of chunk c, which starts at in[start], again.  In each pass, this is called
+ * for all chunks whose lists are not kept, in order; `is_first` marks the first of them. */
 static void gather_again(struct optimal_state *o, const struct lz_level *level, const uint8_t *in,
                          size_t start, bool is_first, const struct optimal_chunk *c)
 {
-    /* No candidate lies before the previous chunk. */
+    /* Candidates may lie in the previous chunk, but not before it. */
     if (is_first && start > 0) {
         const struct optimal_chunk before = {.in = in + start - LZ_CHUNK_SIZE,
                                              .size = LZ_CHUNK_SIZE};

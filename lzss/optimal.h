@@ -1,13 +1,14 @@
 /*
- * optimal.h - near-optimal parsing: what the levels of this finder mean
+ * optimal.h - near-optimal parsing, which defines levels 10 to 12
  *
  * The idea.  Each position gets a list of its useful matches.  If the cost of each symbol in bits
  * were known, the best way to code a chunk would be a shortest path: positions are the nodes, and
  * literals and matches the edges.  But the costs follow from how often each symbol is used, and so
- * from the choice of matches.  Therefore a simple first parse gives the first costs, and then costs
- * and shortest path take turns.  This takes far longer than searching with look-ahead (chains.h),
- * and finds the smallest output.  Chunks can be done side by side: nothing depends on more than a
- * group of chunks, and all sums are of integers, so their order does not matter.
+ * from the choice of matches.  Therefore a simple first parse gives the first costs.  Then the
+ * shortest path for these costs is computed, then the costs from that path, and so on.  This takes
+ * far longer than searching with look-ahead (chains.h), and finds the smallest output.  Chunks can
+ * be done side by side: nothing depends on more than a group of chunks, and all sums are of
+ * integers, so their order does not matter.
  *
  * Matches.  A position's list has matches of growing length and growing distance.  It is gathered
  * by following chains as in chains.h, the nearest candidate first, and noting each match that is
@@ -20,34 +21,34 @@
  *   - `long_depth` candidates by LZ_LONG bytes, until a match has LZ_LONGEST bytes.
  *   - `longest_depth` candidates by LZ_LONGEST bytes, until a match has `nice` bytes.
  *
- * The last two steps go on from the candidate that ended the step before, if one did; otherwise
- * they start at the position.  If a step comes to the end of its chain without such a match, there
- * is no longer one, and the list ends.  Positions within a match of `nice` bytes have an empty
+ * If a candidate has ended a step, the next step goes on from that candidate; otherwise it starts
+ * at the position.  If a step reaches the end of its chain without a match of that length, no
+ * longer match exists, and the list ends.  Positions within a match of `nice` bytes have an empty
  * list: gathering goes on after the match.
  *
  * First parse.  It goes through the chunk and takes the longest match of each position, but passes
  * over a match that is shorter than lz_least_length, or that has three bytes and a distance above
  * LZ_OPTIMAL_NEAR3.  If the next position's longest match is no shorter and its lz_score is higher
- * by LZ_GAIN_NEXT or more, that match replaces the current one, whatever else it is.
+ * by LZ_GAIN_NEXT or more, that match replaces the current one, without the two checks above.
  *
  * In each parse, adjacent matches at one distance are one match (lz_continues), cut as lz_pieces
  * says.
  *
- * Costs.  A unit is LZ_UNIT_SIZE bytes.  From a parse, each unit counts its literals, and the
- * lengths and distances of the matches that start in it, each of the matches that a long one is cut
- * into.  Units are joined to blocks, from the group's start on: a unit joins the block before it if
- * both together are not estimated larger than the two apart.  A block's size is estimated by the
- * entropy of its counts, plus lz_header_cost for each symbol in use.  Its total of literals and
- * lengths includes one end-of-block symbol, which is not counted otherwise.  (A group is
- * LZ_OPTIMAL_GROUP chunks of a segment, or the rest of it.)  A symbol's cost in a unit is its
- * information content in the unit's block, in 1/16 bits, and at most 15 bits, DEFLATE's longest
+ * Costs.  A unit is LZ_UNIT_SIZE bytes.  The symbols of a parse are counted for each unit: its
+ * literals, and the lengths and distances of the matches that start in it.  A match that is cut
+ * counts as several matches.  Units are joined to blocks, from the group's start on: a unit joins
+ * the block before it if both together are not estimated larger than the two apart.  A block's size
+ * is estimated by the entropy of its counts, plus lz_header_cost for each symbol in use.  Its total
+ * of literals and lengths includes one end-of-block symbol, which is not counted otherwise.  (A
+ * group is LZ_OPTIMAL_GROUP chunks of a segment, or the rest of it.)  A symbol's cost in a unit is
+ * its information content in the unit's block, in 1/16 bits, and at most 15 bits, DEFLATE's longest
  * code.  A symbol that does not occur costs as if it occurred half a time.
  *
  * Shortest path.  For each position of the chunk, from the last to the first, the cheapest way to
  * the chunk's end starts with a literal, or with any length that a match there has.  Each length
  * goes with the distance of the first match of the list that has it.  Of equally cheap ways, the
- * one with the shortest step counts.  The way from the chunk's start is the next parse.  Costs and
- * path take turns `passes` times.
+ * one with the shortest first step is chosen.  The way from the chunk's start is the next parse.
+ * Costs and path are computed `passes` times.
  *
  * Sources.  The shortest path by bit costs, and its iteration, are ideas of zopfli (L. Vandevenne,
  * J. Alakuijala) and libdeflate (E. Biggers); costs by information content are zopfli's.
@@ -62,7 +63,7 @@
  * bytes of memory for each byte of a group, on either engine. */
 #define LZ_MAX_MATCHES 8
 
-/* Candidates by three bytes that a position looks at. */
+/* The most candidates by three bytes that are compared at a position. */
 #define LZ_OPTIMAL_DEPTH3 4
 
 /* The largest distance at which the first parse takes a match of three.  The first parse knows no
@@ -100,10 +101,10 @@ LZ_INLINE uint32_t lz_packed_symbol(uint32_t match)
 LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
 /*
- * Whether the next step of gathering, by `bytes` bytes, follows, because there can still be a match
- * of that many bytes or more.  *best is the longest match so far, and `max` the longest that there
- * can be; `ended` says that the last step came to the end of its chain.  If the list has no match
- * of `bytes` bytes yet, sets *best and *distance so that the next step looks for one, and starts at
+ * Whether gathering goes on with the step by `bytes` bytes, because there can still be a match of
+ * that many bytes or more.  *best is the longest match so far, and `max` the longest that there can
+ * be; `ended` says that the last step came to the end of its chain.  If the list has no match of
+ * `bytes` bytes yet, sets *best and *distance so that the next step looks for one, and starts at
  * the position.
  */
 LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32_t bytes,
@@ -157,25 +158,28 @@ LZ_INLINE uint32_t lz_log2_256(uint32_t x)
  * The bits that a symbol in use is estimated to add to a block's header, in 1/256 bits: 22 bits in
  * the first pass, later 5.5.  Higher numbers give fewer and larger blocks.
  *
- * The first parse knows no costs.  Costs of small blocks would keep each block at what the first
- * parse happened to choose there.  Costs that large parts of the input share lead to what is best
- * for all.  (With 5.5 bits from the first pass on, 40 MB of /usr/bin and 8 MB of a library's symbol
- * tables become 0.6 % larger; text, source and XML change by at most 0.1 %.)
+ * The first parse knows no costs.  The costs of a small block would mostly repeat the first parse's
+ * arbitrary choices in that block.  Costs that large parts of the input share lead to choices that
+ * are good for all of these parts.  (With 5.5 bits from the first pass on, 40 MB of /usr/bin and 8
+ * MB of a library's symbol tables become 0.6 % larger; text, source and XML change by at most 0.1
+ * %.)
  */
 LZ_INLINE uint32_t lz_header_cost(uint32_t pass)
 {
     return pass == 1 ? 22 * 256 : 11 * 128;
 }
 
-/* The 1/256 bits that a symbol adds to a block's size if it occurs `count` times.  log2_total is
- * lz_log2_256 of the sum of its alphabet's counts, and header_cost is from lz_header_cost. */
+/* Returns what a symbol that occurs `count` times adds to a block's size, in 1/256 bits.
+ * log2_total is lz_log2_256 of the sum of its alphabet's counts, and header_cost is from
+ * lz_header_cost. */
 LZ_INLINE uint64_t lz_symbol_size(uint32_t count, uint32_t log2_total, uint32_t header_cost)
 {
     return count == 0 ? 0 : (uint64_t)count * (log2_total - lz_log2_256(count)) + header_cost;
 }
 
-/* lz_log2_256 of a block's number of literals and lengths, to which the end-of-block symbol is
- * added; and of its number of distances, which may be 0. */
+/* lz_log2_litlens: lz_log2_256 of a block's number of literals and lengths, plus one for the
+ * end-of-block symbol.  lz_log2_distances: lz_log2_256 of its number of distances, or 0 if there
+ * are none. */
 LZ_INLINE uint32_t lz_log2_litlens(uint32_t count)
 {
     return lz_log2_256(count + 1);
@@ -202,11 +206,11 @@ LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total)
 }
 
 /*
- * The sums of the shortest path.  A sum has a cost in 1/16 bits, shifted left by LZ_STEP_BITS, and
- * the length of its first step in the low bits.  So the least of several sums is the cheapest, and
- * among equally cheap ones the one with the shortest step.  Sums fit in 32 bits: the way to the end
- * costs no more than literals at 15 bits each, and the step to its start at most 48 bits, for two
- * codes of 15 bits and 18 extra bits.
+ * The sums of the shortest path.  A sum is the cost of a way to the chunk's end, in 1/16 bits,
+ * shifted left by LZ_STEP_BITS, and the length of its first step in the low bits.  So the least of
+ * several sums is the cheapest, and among equally cheap ones the one with the shortest step.  Sums
+ * fit in 32 bits: the way to the end costs no more than literals at 15 bits each, and one more step
+ * at most 48 bits, for two codes of 15 bits and 18 extra bits.
  */
 #define LZ_STEP_BITS 9
 #define LZ_STEP_LENGTH ((1u << LZ_STEP_BITS) - 1)
@@ -215,8 +219,8 @@ LZ_STATIC_ASSERT(LZ_MAX_MATCH <= LZ_STEP_LENGTH, "lengths in the low bits");
 LZ_STATIC_ASSERT(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) < 1 << (32 - LZ_STEP_BITS),
                  "costs above them");
 
-/* What a literal, a length and a distance add to a sum.  `count` is the symbol's count in the
- * block, and log2_total as in lz_symbol_size. */
+/* These functions return what a literal, a length and a distance add to a sum.  `count` is the
+ * symbol's count in the block, and log2_total as in lz_symbol_size. */
 LZ_INLINE uint32_t lz_literal_step(uint32_t count, uint32_t log2_total)
 {
     return lz_symbol_cost(count, log2_total) << LZ_STEP_BITS | 1;

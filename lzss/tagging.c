@@ -4,16 +4,15 @@
  * It makes two passes over CHUNKS chunks at a time.
  *
  * The first pass (enter) enters each position into the hash table.  It notes the distance to the
- * position that is displaced there, and sets a bit for each position at which a match seems to
- * start.  No branch in it depends on the data.  The table entry alone tells whether four bytes
+ * position that was in that entry before, and sets a bit for each position at which a match seems
+ * to start.  No branch in it depends on the data.  The table entry alone tells whether four bytes
  * agree: it holds 16 of the 18 bits of the hash's product that are not in the bucket number.
  * Looking at the candidate's bytes instead takes 1.5 times as long with vectors of 64 bytes, which
  * can gather these bytes, and longer without.
  *
- * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  A walk is a
- * chain of loads in which each waits for the one before: the bits, then the distance, then the
- * bytes.  So four chunks are walked in turn, one sequence of each at a time, and their loads
- * overlap.
+ * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
+ * each load has to wait for the one before it: the bits, then the distance, then the bytes.  So
+ * four chunks are walked in turn, one sequence of each at a time, and their loads overlap.
  *
  * The walk writes sequences at once.  Writing a tag array first, as the GPU does, gives the same
  * sequences; tests/unit/test_matcher.c checks that.
@@ -56,20 +55,21 @@ struct tagging_state {
     /* For each chunk that is walked, the distances from its positions to their candidates. */
     uint16_t distances[CHUNKS][LZ_CHUNK_SIZE];
 
-    /* For each chunk that is walked, a bit for each position, set if a match seems to start there;
-     * one set bit for the chunk's end; and the bytes after it that a walk may read. */
+    /* For each chunk that is walked, one bit for each position, which is set if a match seems to
+     * start there.  After these come one set bit, for the chunk's end, and bytes that a walk may
+     * read. */
     uint8_t stops[CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
 };
 
-/* Positions that the first pass takes at a time.  With more, struct tagging_block takes more of the
- * first-level cache; with fewer, its three steps start more often. */
+/* Positions that the first pass processes at a time.  With more, struct tagging_block takes more of
+ * the first-level cache; with fewer, its three steps start more often. */
 #define BLOCK 256
 
 _Static_assert(BLOCK % 64 == 0 && LZ_CHUNK_SIZE % BLOCK == 0, "whole words of stops");
 _Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on");
 
 /*
- * What the first pass holds of BLOCK positions.
+ * The first pass's data about BLOCK positions.
  *
  * A table entry has a position, modulo 65536, in its lower half.  In its upper half it has the
  * lower half of the hash's product at that position.  The product's upper bits are the hash, and no
@@ -99,9 +99,9 @@ struct tagging_functions {
      * up to BLOCK.  Reads up to 31 bytes after the last position. */
     void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
 
-    /* Sets the distances, modulo 65536, from entries to those that they displace, and sets a bit
-     * for each distance that is in reach and whose four bytes seem to agree.  n is rounded up to a
-     * multiple of 64; the results from n on do not matter. */
+    /* Sets the distance, modulo 65536, from each position to that of the displaced entry.  Sets the
+     * position's bit if this distance is in reach and the four bytes seem to agree.  n is rounded
+     * up to a multiple of 64; the results from n on do not matter. */
     void (*compare)(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
@@ -140,8 +140,8 @@ static void enter(const struct tagging_functions *by, uint32_t *restrict table,
     store64(stops + size / 8 + 1, 0); /* next_stop reads these, and ignores them */
 }
 
-/* The first set bit from bit `at` on.  One load has 57 bits or more from `at` on, which is mostly
- * enough. */
+/* Returns the first set bit from bit `at` on.  The first load has at least 57 bits from `at` on,
+ * and mostly one of these is set. */
 static inline size_t next_stop(const struct tagging_walk *s, size_t at)
 {
     uint64_t stops = load64(s->stops + at / 8) >> at % 8;
@@ -188,8 +188,8 @@ static inline __attribute__((always_inline)) bool next(struct tagging_walk *s, a
     return false;
 }
 
-/* Walks through the chunks, past one match of each in turn, until one of them ends.  Then walks
- * through the rest of them one after the other. */
+/* Walks through the chunks in turn, one match of each at a time, until one of them ends.  Then
+ * walks through the rest of each chunk, one chunk after the other. */
 static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_walk *chunks,
                                                                unsigned count, agreeing *agree)
 {
@@ -234,7 +234,7 @@ static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *
             flags[j] = ((now ^ before) <= UINT16_MAX) &
                        ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
         }
-        /* The product's highest byte has the lowest bit of each of the eight bytes. */
+        /* The product's highest byte collects the lowest bits of the eight bytes. */
         for (size_t j = 0; j < 64; j += 8)
             bits |= (load64(flags + j) * UINT64_C(0x0102040810204080) >> 56) << j;
         store64(stops + k / 8, bits);
@@ -285,8 +285,8 @@ AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t 
     }
 }
 
-/* Eight distances, modulo 65536, from now[0..8) to before[0..8).  Sets the numbers of *near to ones
- * where a match seems to start, else to zeros. */
+/* Returns eight distances, modulo 65536, from now[0..8) to before[0..8).  Sets each of the eight
+ * numbers of *near to all ones if a match seems to start there, else to 0. */
 AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_t *before,
                                               __m256i *near)
 {

@@ -3,8 +3,8 @@
  *
  * After Y. Zu and B. Hua, "GLZSS: LZSS Lossless Data Compression Can Be Faster", 2014, Algorithm 2.
  *
- * A walk goes through a chunk from its start, from stop to stop.  At each stop, the hash of the
- * next four bytes gives one earlier position.  The walk compares eight bytes there with the eight
+ * A walk goes through a chunk from its start.  Wherever it stops, the hash of the next four bytes
+ * gives one earlier position, the candidate.  The walk compares eight bytes there with the eight
  * bytes here, and tags bytes with the distance:
  *
  *   - If all eight agree, it tags the first four, and goes on four bytes further at the same
@@ -18,15 +18,15 @@
  * Where this differs from the paper, and why:
  *
  *   - The table holds *every* position of the chunk so far and of the 32 KiB before the chunk, not
- *     only the stops.  That makes the output 5.5 % smaller (on the first 100 MB of linux.tar, see
- *     hashes.h), and so smaller than that of gzip -1.  The one earlier position is then a property
- *     of the input: the nearest one within 32 KiB whose four bytes have the same hash.  So the CPU
- *     can carry one table through all chunks of a segment, while a GPU looks up 32 positions at a
- *     time, and both find the same.
+ *     only those where the walk stopped.  That makes the output 5.5 % smaller (on the first 100 MB
+ *     of linux.tar, see hashes.h), and so smaller than that of gzip -1.  The candidate then depends
+ *     only on the input: it is the nearest position within 32 KiB whose four bytes have the same
+ *     hash.  So the CPU can carry one table through all chunks of a segment, while a GPU looks up
+ *     32 positions at a time, and both find the same.
  *   - In a long match, the paper enters the old position's next four bytes into the table, so that
- *     the next look-up meets that position again.  Here the walk just goes on at the same
- *     distance.  That is the same walk without writing to the table, and no older position
- *     displaces a newer one.
+ *     the next look-up meets that position again.  Here the walk just goes on at the same distance.
+ *     That is the same walk without writing to the table, and no older position displaces a newer
+ *     one.
  *   - A distance is at most 32 KiB, DEFLATE's window, and a match ends at its chunk's end.
  */
 #ifndef GZLZSS_LZSS_TAGGING_H

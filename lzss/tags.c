@@ -11,7 +11,7 @@
 /* The end of the run of tags equal to `tag` that starts at tags[i]. */
 static size_t run_end(const uint16_t *tags, size_t i, size_t len, uint16_t tag)
 {
-    /* Compare four tags at a time.  Where four differ, the loop below finds the first that does. */
+    /* Compare four tags at a time.  If one of four differs, the loop below finds it. */
     const uint64_t four = tag * 0x0001000100010001u;
     uint64_t v;
 
