@@ -23,11 +23,12 @@
 #include "pipeline/work.h"
 
 /*
- * Bytes of segments in a GPU batch, in a batch at the slow levels, and in all batches of a GPU.
- * Larger batches fill a large GPU better, which the slow levels need (level 12 on an H100: 0.60
- * GB/s with 8 batches of 16 MiB, 0.78 GB/s with 4 of 32 MiB).  More batches let reading, copies,
- * kernels and encoding overlap.  Both cost pinned memory: 2.5 bytes for each byte of a batch, and
- * 0.25 s to get a GB.  If you raise BATCHES_SIZE / BATCH_SIZE, raise GPUS_BATCHES.
+ * BATCH_SIZE is the bytes of segments in a GPU batch, BATCH_SIZE_SLOW the same at the slow levels,
+ * and BATCHES_SIZE the bytes in all batches of a GPU.  Larger batches fill a large GPU better,
+ * which the slow levels need (level 12 on an H100: 0.60 GB/s with 8 batches of 16 MiB, 0.78 GB/s
+ * with 4 of 32 MiB).  More batches let reading, copies, kernels and encoding overlap.  Both cost
+ * pinned memory: 2.5 bytes for each byte of a batch, and 0.25 s to get a GB.  If you raise
+ * BATCHES_SIZE / BATCH_SIZE, raise GPUS_BATCHES.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)
@@ -35,12 +36,12 @@
 
 _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
-/* The most workers that claim segments, if others can match parts of these.  Each of them takes 5
- * to 7 MiB of memory.  Further workers only match parts, for which they need 1 MiB. */
+/* The most workers that claim segments, if other workers can match parts of these segments.  Each
+ * of them takes 5 to 7 MiB of memory.  Further workers only match parts, for which they need 1
+ * MiB. */
 #define CLAIMERS 32
 
-/* The most segments that are encoded and wait for a segment before them.  Each takes up to 2
- * MiB. */
+/* The most encoded segments that may wait for an earlier segment.  Each takes up to 2 MiB. */
 #define WAITING_MAX 16
 
 /* Workers take at most half of the memory and of the addresses that the process may have.  The rest
@@ -48,16 +49,17 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 #define MEMORY_SHARE 2
 #define ADDRESSES_SHARE 2
 
-/* A worker's memory besides its buffers of a segment's size, as bench/memory.sh prints it: at most
- * levels, at the slow levels, and the least that the slow levels can do with, at any and at a small
- * segment size.  When a matcher takes more memory, run bench/memory.sh and raise these. */
+/* A worker's memory in bytes, besides its buffers of a segment's size, as bench/memory.sh prints
+ * it: WORKER_SIZE at most levels, WORKER_SIZE_SLOW at the slow levels.  The slow levels can do with
+ * WORKER_LEAST_SLOW, and with WORKER_LEAST_SMALL if segments are small.  When a matcher takes more
+ * memory, run bench/memory.sh and raise these. */
 #define WORKER_SIZE ((size_t)3 << 19)
 #define WORKER_SIZE_SLOW ((size_t)52 << 20)
 #define WORKER_LEAST_SLOW ((size_t)24 << 20)
 #define WORKER_LEAST_SMALL ((size_t)8 << 20)
 
-/* If memory is limited, workers plan with three quarters of it.  The rest is for what the system
- * counts besides. */
+/* If memory is limited, workers plan with three quarters of it.  The rest is for other memory that
+ * the system counts, too. */
 #define MEMORY_NEEDED(memory) ((memory) / 4 * 3)
 
 /* With less memory than this, only BACKEND_GPU brings up a GPU: its driver takes some 300 MB, the
@@ -66,7 +68,7 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /* --- A pipeline --- */
 
-/* Called by the GPU pool when a GPU has come up or failed to: workers decide anew. */
+/* The GPU pool calls this when a GPU has come up or failed to.  Workers then decide anew. */
 static void gpus_changed(void *ctx)
 {
     struct pipeline *p = ctx;
@@ -76,7 +78,7 @@ static void gpus_changed(void *ctx)
     unlock(p);
 }
 
-/* Makes the GPU pool and what feeds it; with BACKEND_GPU, brings up GPUs now.  False, with the
+/* Makes the GPU pool and the feeders' state; with BACKEND_GPU, brings up GPUs now.  False, with the
  * reason in `error`, if that fails. */
 static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
@@ -99,7 +101,7 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return gpus_state(p->gpus) == GPUS_READY;
 }
 
-/* With BACKEND_AUTO, gives up all that is there for GPUs, and goes on with the CPU alone.  False
+/* With BACKEND_AUTO, frees everything that is only for GPUs, and goes on with the CPU alone.  False
  * with BACKEND_GPU. */
 static bool do_without_gpus(struct pipeline *p)
 {
@@ -137,11 +139,11 @@ uint64_t pipeline_least_memory(const struct pipeline_config *config)
     const uint64_t small = 4 * size + WORKER_LEAST_SMALL;
     const uint64_t slow = small < WORKER_LEAST_SLOW ? small : WORKER_LEAST_SLOW;
 
-    /* The segment's bytes, and an output. */
+    /* The segment's bytes, and an output buffer. */
     return 2 * size + (pipeline_level(config)->finder->is_slow ? slow : WORKER_SIZE);
 }
 
-/* The most bytes that a matcher usually takes besides those that it takes at first. */
+/* The most bytes that a matcher usually allocates while it works. */
 static uint64_t usual_more(const struct lz_level *level, size_t size)
 {
     const uint64_t more = lz_matcher_more(level, size);
@@ -153,7 +155,8 @@ int pipeline_threads(const struct pipeline_config *config)
 {
     const struct lz_level *level = pipeline_level(config);
     const size_t size = config->segment_size;
-    /* The segment's bytes, and up to two outputs.  Data that cannot be compressed fills these. */
+    /* The segment's bytes, and up to two output buffers.  Data that cannot be compressed fills
+     * these. */
     const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
     const uint64_t mapped = lz_matcher_size(level, size) + usual_more(level, size) + size +
                             2 * huff_bound(size) + THREAD_STACK_SIZE + WORKER_SIZE;
@@ -166,7 +169,7 @@ int pipeline_threads(const struct pipeline_config *config)
     return threads > 0 ? (int)threads : 1;
 }
 
-/* The bytes that each worker's matcher may take besides those that it takes at first. */
+/* The most bytes that each worker's matcher may allocate while it works. */
 static size_t most_more(const struct pipeline *p)
 {
     const size_t most = lz_matcher_more(p->level, p->segment_size);
@@ -178,19 +181,19 @@ static size_t most_more(const struct pipeline *p)
     return share > least ? (size_t)(share - least) : 0;
 }
 
-/* Whether memory or addresses are so short that BACKEND_AUTO must not bring up a GPU. */
+/* Whether memory or addresses are too short for BACKEND_AUTO to bring up a GPU. */
 static bool is_little_for_gpu(const struct pipeline_config *config)
 {
     return (config->memory > 0 && config->memory < GPU_HOST_MEMORY) ||
            (config->address_space > 0 && config->address_space < GPU_HOST_MEMORY);
 }
 
-/* Sets all members that follow from the configuration. */
+/* Sets all members that depend only on the configuration. */
 static void configure(struct pipeline *p, const struct pipeline_config *config)
 {
     p->config = *config;
     if (config->rsyncable) {
-        /* Pieces have all sizes, which GPU batches cannot have. */
+        /* Pieces have various sizes, which GPU batches do not support. */
         p->config.backend = BACKEND_CPU;
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
@@ -217,8 +220,8 @@ static int claimers(const struct pipeline *p)
                : p->config.threads;
 }
 
-/* Bytes of the segments that workers work on, and of encoded segments that wait for one before
- * them. */
+/* The bytes of all segments on which workers work, and of encoded segments that wait for an earlier
+ * one. */
 static uint64_t workers_bytes(const struct pipeline *p)
 {
     const int claim = claimers(p), wait = claim < WAITING_MAX ? claim : WAITING_MAX;
@@ -227,7 +230,7 @@ static uint64_t workers_bytes(const struct pipeline *p)
 }
 
 /* The number of output buffers for decompression: one for each thread that decodes a region, and
- * some for regions that wait for those before them. */
+ * some for regions that wait for earlier ones. */
 static int expand_buffers(const struct pipeline_config *config)
 {
     const int wanted = config->threads + config->threads / 2 + 2;
@@ -240,8 +243,7 @@ static int expand_buffers(const struct pipeline_config *config)
     return (int)most;
 }
 
-/* Starts the first worker; false if the system has no thread.  Without a worker, no job would
- * end. */
+/* Starts the first worker.  False if the system gives no thread; then no job would ever end. */
 static bool start_first(struct pipeline *p)
 {
     bool has_started;
@@ -315,7 +317,7 @@ static void free_gpus(struct pipeline *p)
         gpu_restore_thread(&program);
 }
 
-/* Frees what a worker has beside its tools. */
+/* Frees a worker's memory other than its tools. */
 static void leave(struct worker *w)
 {
     expand_free_tools(w->expand);
@@ -347,7 +349,8 @@ bool pipeline_leave(struct pipeline *p)
 {
     if (p->gpus != NULL && !gpus_leave(p->gpus))
         return false;
-    /* Without threads, there is little to free.  So free it: then a leak checker finds nothing. */
+    /* If no thread was started, there is little to free.  So free it: then a leak checker finds
+     * nothing. */
     if (crew_is_alone(p))
         pipeline_free(p);
     return true;
@@ -376,8 +379,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     }
     if (request->begin == NULL)
         job_begin(j);
-    /* A worker that was called and does not run yet will itself call another if there is more to
-     * do.  Waking one here would take longer than submitting a small job. */
+    /* A worker that was called and does not run yet will itself call another if there is more work.
+     * Waking one here would take longer than submitting a small job. */
     if (request->begin == NULL ? !p->config.caller_works : !crew_is_called(p))
         crew_call(p);
     if (request->is_cancelled)
@@ -389,8 +392,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     return true;
 }
 
-/* Waits until is_true(ctx), which is about this job and is called with the lock held.  Code that
- * makes it true must call wake_caller. */
+/* Waits until is_true(ctx).  This condition concerns only this job, and is checked with the lock
+ * held.  Code that makes it true must call wake_caller. */
 static void wait_until(struct pipeline *p, struct pipeline_job *request, bool (*is_true)(void *ctx),
                        void *ctx)
 {
@@ -515,7 +518,7 @@ enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job)
     return job->status;
 }
 
-/* --- What is told about GPUs --- */
+/* --- Information about GPUs --- */
 
 void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE])
 {

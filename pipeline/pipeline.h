@@ -1,10 +1,9 @@
 /*
- * pipeline.h - does jobs, each from an input to an output, with one crew of threads and perhaps
- * GPUs
+ * pipeline.h - compresses and decompresses: does jobs with one crew of threads and perhaps GPUs
  *
- * A pipeline serves any number of jobs at a time.  Any thread may submit jobs and wait for them,
- * unless config.caller_works: then one thread makes all calls.  pipeline/crew/state.h tells how a
- * pipeline works.
+ * A job takes one input to one output.  A pipeline serves any number of jobs at a time.  Any thread
+ * may submit jobs and wait for them, unless config.caller_works: then one thread makes all calls.
+ * pipeline/crew/state.h tells how a pipeline works.
  */
 #ifndef GZLZSS_PIPELINE_H
 #define GZLZSS_PIPELINE_H
@@ -22,9 +21,9 @@
 struct pipeline;
 
 /*
- * Completes a configuration by what the system lets this process have (base/limits.h): the limits
- * of memory and addresses and, if no number of threads is set (0), as many threads as can run at a
- * time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
+ * Completes a configuration by the limits that the system sets for this process (base/limits.h):
+ * those of memory and addresses and, if the number of threads is 0, the number of threads that can
+ * run at the same time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
  */
 void pipeline_limit(struct pipeline_config *config);
 
@@ -32,7 +31,7 @@ void pipeline_limit(struct pipeline_config *config);
  * memory or addresses are limited. */
 int pipeline_threads(const struct pipeline_config *config);
 
-/* The least bytes of memory that compression with this configuration fills, with one thread.  With
+/* The least bytes of memory that compression with this configuration takes, with one thread.  With
  * less memory, do not try: if a control group limits memory, the system would kill the process. */
 uint64_t pipeline_least_memory(const struct pipeline_config *config);
 
@@ -55,8 +54,8 @@ bool pipeline_leave(struct pipeline *p);
  * this call fails at once. */
 bool pipeline_submit(struct pipeline *p, struct pipeline_job *job);
 
-/* Waits until this job is over.  One thread at a time for each job.  Other jobs may be over before
- * it. */
+/* Waits until this job is over.  Other jobs may be over before it.  Only one thread at a time may
+ * wait for a job. */
 void pipeline_wait(struct pipeline *p, struct pipeline_job *job);
 
 /* Whether a job is over.  Once true, the job belongs to the caller again. */
@@ -65,32 +64,32 @@ bool pipeline_is_over(const struct pipeline_job *job);
 /* Makes all jobs that are neither over nor ending fail with PIPELINE_CANCELLED. */
 void pipeline_cancel(struct pipeline *p);
 
-/* Makes one job fail with PIPELINE_CANCELLED, unless it is over or ending.  It may also be yet to
- * be submitted. */
+/* Makes one job fail with PIPELINE_CANCELLED, unless it is over or ending.  If it is not submitted
+ * yet, it fails when it is. */
 void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *job);
 
-/* Halves the number of jobs that may have begun at a time, down to 1, and returns the new number.
- * Call this if memory or descriptors are short. */
+/* Halves the number of jobs that may have begun and not ended, down to 1, and returns the new
+ * number.  Call this if memory or descriptors are short. */
 unsigned pipeline_limit_jobs(struct pipeline *p);
 
-/* Copies to *totals what the pipeline has done so far.  Any thread. */
+/* Copies the pipeline's sums so far to *totals.  Any thread may call this. */
 void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
 /* Submits a job without `begin`, waits for it, and returns its status. */
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
 
 /*
- * Gives a job its next bytes of input, as many as there is room for now, and returns how many.  The
- * job must be is_pushed and have no `begin`.  `ends`: the input ends with these bytes; then call
- * this until has_ended is set, and not afterwards.  A job that fails takes no more bytes, and is
- * over soon.  One thread at a time for each job.
+ * Gives a job its next bytes of input, as many as there is room for now, and returns their number.
+ * The job must be is_pushed and have no `begin`.  `ends`: the input ends with these bytes.  Then
+ * repeat the call until has_ended is set, and do not call this afterwards.  A job that fails takes
+ * no more bytes, and is over soon.  Only one thread at a time may push to a job.
  */
 size_t pipeline_push(struct pipeline *p, struct pipeline_job *job, const uint8_t *bytes, size_t len,
                      bool ends);
 
 /* Waits until pipeline_push has room, or the job is over, or enough(ctx) is true.  `enough` is
- * called with a lock held, so it must not call the pipeline; it is asked again after each of the
- * job's writes.  One thread at a time for each job. */
+ * called with a lock held, so it must not call the pipeline; it is called again after each of the
+ * job's writes.  Only one thread at a time may wait for a job. */
 void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *job, bool (*enough)(void *ctx),
                            void *ctx);
 
@@ -103,21 +102,21 @@ bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *j
  * job to another thread would take longer than the job. */
 bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *job);
 
-/* Copies `len` bytes between memory of CUDA device `device` and other memory.  Any thread, but a
- * thread of the calling program only between gpu_save_thread and gpu_restore_thread.  False with
- * errno set. */
+/* Copies `len` bytes between memory of CUDA device `device` and other memory.  Any thread may call
+ * this; a thread of the calling program must do so between gpu_save_thread and gpu_restore_thread.
+ * False with errno set. */
 bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len);
 
-/* Why no GPU was used for a job with these stats, if no GPU failed.  `asked` is the configuration
- * that the user asked for; the pipeline's own may differ from it. */
+/* Gives the reason why no GPU was used for a job with these stats, if no GPU failed.  `asked` is
+ * the configuration that the user asked for; the pipeline's own may differ from it. */
 void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
                          const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE]);
 
-/* The names of the GPUs if any came up, else an empty string.  Any thread. */
+/* Gives the names of the GPUs if any came up, else an empty string.  Any thread may call this. */
 void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE]);
 
-/* Why a GPU failed or could not be used, the last time that this happened, else an empty string.
- * Any thread. */
+/* Gives the latest reason why a GPU failed or could not be used, else an empty string.  Any thread
+ * may call this. */
 void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE]);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * work.c - decides what a worker does next (work.h)
  *
- * work_once is the order of urgency; the opening comment of pipeline/crew/state.h gives the
- * reasons.  To give workers something new to do, add it there, at its place, and wake workers
- * (crew_call) where it becomes possible.
+ * work_once tries the kinds of work in order of urgency; the opening comment of
+ * pipeline/crew/state.h gives the reasons.  To give workers a new kind of work, add it there, at
+ * its place, and wake workers (crew_call) where it becomes possible.
  */
 #include "config.h"
 
@@ -20,8 +20,8 @@
 
 /* --- Memory --- */
 
-/* Fails a job that has something to do: there is no memory, and no other worker to wait for.  False
- * if there is no such job. */
+/* Makes a job that has something to do fail, because there is no memory, and no other worker that
+ * could do it.  False if there is no such job. */
 static bool fail_for_memory(struct pipeline *p)
 {
     struct job *j = ready_first(p) == NULL ? jobs_to_claim(p) : ready_first(p)->job;
@@ -49,9 +49,9 @@ static bool equip(struct worker *w)
 
 /* --- What comes first --- */
 
-/* Bytes that workers must leave free.  With feeders, a whole batch: a feeder would never get that
- * much if workers took all that becomes free.  Without feeders, all but what keeps the workers
- * busy. */
+/* The bytes that workers must leave free.  With feeders, that is a whole batch: if workers took all
+ * bytes that become free, a feeder would never get that many.  Without feeders, it is all bytes but
+ * those that keep the workers busy. */
 static uint64_t reserve(const struct pipeline *p)
 {
     return feeders_at_work(p) > 0 ? p->batch_size : slots_beyond_workers(p);

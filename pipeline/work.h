@@ -6,7 +6,7 @@
 
 #include "pipeline/crew/state.h"
 
-/* Does the most urgent thing that this worker can do now.  Releases the lock meanwhile.  False:
+/* Does the most urgent work that this worker can do now.  Releases the lock meanwhile.  False if
  * there is nothing to do now, or no memory to do it. */
 bool work_once(struct worker *w);
 

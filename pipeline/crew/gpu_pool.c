@@ -19,7 +19,7 @@ struct one_gpu {
 };
 
 struct gpu_pool {
-    struct gpus_config config; /* its count may be 0 until the visible devices are counted */
+    struct gpus_config config; /* the count may be 0 until the visible devices are counted */
     const struct lz_level *level;
     size_t segment_size, batch_size;
     int batches;
@@ -30,10 +30,11 @@ struct gpu_pool {
     pthread_cond_t settled; /* signalled when `opening` becomes 0 */
     bool counted;           /* the visible devices have been counted */
     int wanted;             /* GPUs wanted in all */
-    int near;               /* the CUDA device that comes next, or -1 */
-    /* Threads started; each brings up one of config.numbers. */
+    int near;               /* the CUDA device to bring up next, or -1 */
+    /* GPUs for which a thread was started.  GPUS_MAX after a failed start: no more threads are
+     * started then. */
     int started;
-    int taken;   /* config.numbers that these threads have taken, the first ones */
+    int taken;   /* how many of config.numbers these threads have taken, the first ones */
     int opening; /* threads that are bringing up a GPU */
     /* Threads that are bringing up a GPU, or have yet to call `changed`. */
     int running;
@@ -67,7 +68,7 @@ struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_leve
     return g;
 }
 
-/* Joins all threads that bring up GPUs, also threads that these start meanwhile. */
+/* Joins all threads that bring up GPUs, and also the threads that these start meanwhile. */
 static void join_threads(struct gpu_pool *g)
 {
     for (bool is_last = false; !is_last;) {
@@ -158,8 +159,8 @@ static bool put_next(struct gpu_pool *g, int number)
     return false;
 }
 
-/* Starts threads for the GPUs that are wanted.  Until the visible GPUs are counted, one thread: it
- * counts them. */
+/* Starts threads for the GPUs that are wanted.  Before the visible GPUs are counted, starts only
+ * one thread, which counts them. */
 static void start_opening(struct gpu_pool *g)
 {
     const int most = !g->counted ? 1 : g->wanted < g->config.count ? g->wanted : g->config.count;

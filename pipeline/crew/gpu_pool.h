@@ -1,9 +1,9 @@
 /*
  * gpu_pool.h - brings up the GPUs that a pipeline may use, in the background
  *
- * Bringing up a GPU takes 0.3 s or more.  So each GPU is brought up by a thread of its own, while
- * the thread that wants it goes on.  GPUs are numbered from 0 in the order in which they come up.
- * Any thread may call any of these functions.
+ * Bringing up a GPU takes 0.3 s or more.  So each GPU is brought up by a thread of its own, and the
+ * thread that wants the GPU does not wait.  GPUs are numbered from 0 in the order in which they
+ * come up.  Any thread may call any of these functions.
  */
 #ifndef GZLZSS_GPU_POOL_H
 #define GZLZSS_GPU_POOL_H
@@ -35,33 +35,34 @@ enum gpus_state {
 };
 
 /*
- * Makes a pool.  Each of its GPUs has up to `batches` batches, at most GPUS_BATCHES, each with
- * about `batch_size` bytes of segments of segment_size bytes, to be matched at `level`.  *config is
- * copied.
+ * Makes a pool.  Each of its GPUs has up to `batches` batches, GPUS_BATCHES at most.  A batch holds
+ * about `batch_size` bytes, in segments of up to segment_size bytes, to be matched at `level`.
+ * *config is copied.
  *
- * Whenever one more GPU has come up, or failed to, a thread that holds no lock calls `changed` with
+ * Each time a GPU has come up or has failed to, a thread that holds no lock calls `changed` with
  * `ctx`.  Returns NULL if memory is short.
  */
 struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_level *level,
                           size_t segment_size, size_t batch_size, int batches,
                           void (*changed)(void *ctx), void *ctx);
 
-/* Whether there is certainly no GPU; then `why` gets the reason.  A GPU is assumed to exist if the
- * driver's device files do (in WSL, those of Windows): asking CUDA would take 0.1 s or more. */
+/* Whether there is certainly no GPU; `why` then gets the reason.  If the driver's device files
+ * exist (in WSL, those of Windows), a GPU is assumed to exist, since asking CUDA would take 0.1 s
+ * or more. */
 bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
 
-/* Waits for GPUs that are being brought up, closes all, and frees g.  No batch may be under way.  g
- * may be NULL. */
+/* Waits for GPUs that are being brought up, closes all GPUs, and frees g, which may be NULL.  No
+ * batch may be in use. */
 void gpus_free(struct gpu_pool *g);
 
-/* Whether a program that ends now may do without gpus_free: no GPU was brought up or is being
+/* Whether a program that is about to end may skip gpus_free: no GPU was brought up or is being
  * brought up.  If true, the pool's threads have ended.  If false, the driver has threads, or a
  * thread is about to start them. */
 bool gpus_leave(struct gpu_pool *g);
 
-/* Brings up GPUs in the background until `count` have been started, or there are no more.  `near`
- * is a CUDA device, or -1.  If that device may be used and is not up yet, it comes next, even if
- * `count` GPUs are up. */
+/* Brings up GPUs in the background until `count` are up or being brought up, or there are no more.
+ * `near` is a CUDA device, or -1.  If that device may be used and is not up yet, it is brought up
+ * next, even if `count` GPUs are up. */
 void gpus_want(struct gpu_pool *g, int count, int near);
 
 /* Waits until no GPU is being brought up. */
@@ -70,7 +71,7 @@ void gpus_wait(struct gpu_pool *g);
 /* The state of the pool now. */
 enum gpus_state gpus_state(struct gpu_pool *g);
 
-/* How many GPUs have come up, with those that have failed since. */
+/* The number of GPUs that have come up, including those that have failed since. */
 int gpus_count(struct gpu_pool *g);
 
 /* GPU i, below gpus_count; NULL if it has failed. */
@@ -79,16 +80,15 @@ struct gpu_engine *gpus_engine(struct gpu_pool *g, int i);
 /* The CUDA device number of GPU i. */
 int gpus_device(struct gpu_pool *g, int i);
 
-/* Batch b of GPU i; b is below GPUS_BATCHES.  The first call for it makes the batch.  One thread at
- * a time for each batch.  NULL if GPU i has no batch b, or if memory is short; if memory was
- * thought to suffice, `error` gets the reason. */
+/* Returns batch b of GPU i; b is below GPUS_BATCHES.  The first call for a batch makes it.  Only
+ * one thread at a time may call this for a batch.  Returns NULL if GPU i has fewer batches, or if
+ * the batch cannot be made; in the second case, `error` gets the reason. */
 struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ERROR_SIZE]);
 
 /* Marks GPU i as failed, for the reason `why`.  Only the first call for a GPU counts. */
 void gpus_fail(struct gpu_pool *g, int i, const char *why);
 
-/* Why a GPU failed or could not be brought up, the last time that this happened; empty if it never
- * did. */
+/* Gives the latest reason why a GPU failed or could not be brought up; empty if there was none. */
 void gpus_trouble(struct gpu_pool *g, char why[GPU_ERROR_SIZE]);
 
 /* The name of the first GPU that came up, and how many more did; empty if none did. */

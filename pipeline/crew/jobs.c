@@ -35,7 +35,7 @@ bool job_next_is_any(const struct job *j)
     return j->next_claim < j->any_order;
 }
 
-/* Whether reading lets a thread claim the job's next segment right now. */
+/* Whether a thread can claim and read the job's next segment right now. */
 static bool job_can_read(const struct job *j)
 {
     return j->state == JOB_OPEN && !job_is_claimed(j) &&
@@ -68,7 +68,7 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
     while (jobs->unclaimed != NULL && job_is_claimed(jobs->unclaimed))
         jobs->unclaimed = jobs->unclaimed->next;
     if (jobs->unclaimed == NULL) {
-        /* The policy weighs jobs that come later anew. */
+        /* The policy must judge later jobs without these numbers. */
         jobs->emptied++;
         jobs->longest = 0;
         measures_forget_pace(j->pipeline);
@@ -77,8 +77,8 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
 
 struct job *jobs_to_claim(struct pipeline *p)
 {
-    /* Jobs that are small or decompress never leave anything to claim.  So when no job is open, do
-     * not look at each of them with the lock held. */
+    /* If no job is open, do not search the list with the lock held.  It may have many jobs that
+     * leave nothing to claim: small jobs and decompressions. */
     if (p->jobs.open == 0)
         return NULL;
     for (struct job *j = p->jobs.unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
@@ -208,7 +208,7 @@ struct job *job_submit(struct pipeline *p, struct pipeline_job *request)
 
 /* --- The end -------------------------------------------------------------------------------- */
 
-/* Takes a job of which no thread has anything off the list.  *j is gone afterwards. */
+/* Removes a job from the list.  No thread may be working on it.  *j is gone afterwards. */
 static void job_remove(struct job *j)
 {
     struct jobs *jobs = &j->pipeline->jobs;
@@ -227,7 +227,7 @@ static void job_remove(struct job *j)
     jobs->begun--;
     request->own = NULL;
     wake_caller(request);
-    /* Once this is set, *request may be gone. */
+    /* Once this is set, the caller may free *request. */
     request->is_over = true;
     j->next = jobs->free;
     jobs->free = j;
@@ -267,7 +267,7 @@ bool job_settle(struct job *j)
 
 /* --- The beginning -------------------------------------------------------------------------- */
 
-/* Counts a waiting job as begun. */
+/* Counts a waiting job as begun, in state JOB_BEGINNING. */
 static void stop_waiting(struct job *j)
 {
     struct jobs *jobs = &j->pipeline->jobs;
@@ -275,7 +275,7 @@ static void stop_waiting(struct job *j)
     j->state = JOB_BEGINNING;
     jobs->waiting--;
     jobs->begun++;
-    /* Jobs without `begin` do not wait for earlier jobs, so skip all that have begun. */
+    /* Jobs without `begin` begin before earlier jobs, so skip all jobs that have begun. */
     while (jobs->next_waiting != NULL && jobs->next_waiting->state != JOB_WAITING)
         jobs->next_waiting = jobs->next_waiting->next;
 }
@@ -331,7 +331,7 @@ void job_begin(struct job *j)
 
 /* --- Cancellation --------------------------------------------------------------------------- */
 
-/* Removes a job that waits; it never begins. */
+/* Removes a waiting job, which then never begins. */
 static void drop(struct job *j)
 {
     stop_waiting(j);
@@ -339,7 +339,7 @@ static void drop(struct job *j)
     job_remove(j);
 }
 
-/* Makes a job that is not over fail.  *j may be gone afterwards. */
+/* Makes a job fail as cancelled, unless it is ending.  *j may be gone afterwards. */
 static void fail_cancelled(struct job *j)
 {
     j->request->is_cancelled = true;

@@ -1,5 +1,5 @@
 /*
- * measures.h - sums up what was done, and how fast: numbers for the policy, and for -vv
+ * measures.h - counts work and measures its speed, for the policy and for -vv
  */
 #ifndef GZLZSS_MEASURES_H
 #define GZLZSS_MEASURES_H

@@ -12,19 +12,19 @@
 /* A pipe is assumed to give, in all, 4 times what it has given so far. */
 #define PIPE_HOPE 4
 
-/* While a GPU is brought up, 1 core of 8 does not match: bringing up takes a core. */
+/* While a GPU is brought up, 1 of 8 cores does not match, since bringing up a GPU takes a core. */
 #define OPENING_SHARE 8
 
-/* If the GPUs are at least twice as fast as all workers, they match alone.  (At first they seem
- * half as fast as they are: what they matched waits until workers have finished segments of their
- * own.) */
+/* If the GPUs are at least twice as fast as all workers, they match alone.  (At first, they seem
+ * half as fast as they are, because their batches wait until workers have finished their own
+ * segments.) */
 #define GPU_IS_FASTER 2
 
 /* Workers that are busy for this share of their time count as fully busy. */
 #define BUSY 0.9
 
 /* A segment is split if one worker would need at least 5 ms to match it.  Starting helpers takes
- * some of them, so a lower number makes small inputs slower. */
+ * part of that time, so a lower number makes small inputs slower. */
 #define SPLIT_SECONDS 0.005
 
 /* The most chunks that a worker takes at a time.  A helper first has to index the chunk before its
@@ -35,14 +35,14 @@
 /* Rates are trusted once each worker, on average, has matched for 30 ms. */
 #define STEADY_SECONDS 0.03
 
-/* Seconds for a byte; 0 if nothing was measured. */
+/* Returns seconds per byte; 0 if nothing was measured. */
 static double per_byte(struct policy_work w)
 {
     return w.bytes > 0 ? w.seconds / w.bytes : 0;
 }
 
-/* Whether enough was matched to use the measured rate.  The times of a few small files say more
- * about waiting for a core than about matching. */
+/* Whether enough was matched to use the measured rate.  For a few small files, the measured times
+ * are more those of waiting for a core than of matching. */
 static bool is_measured(const struct policy_facts *f)
 {
     return f->match.bytes >= (double)f->segment_size;
@@ -50,7 +50,7 @@ static bool is_measured(const struct policy_facts *f)
 
 /* Whether enough was matched to know whether a GPU pays.  A worker's first files take several times
  * as long as later files, since the system first has to supply the worker's memory.  (Without this
- * rule, 4 threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s in place of 0.57 s.) */
+ * rule, 4 threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s instead of 0.57 s.) */
 static bool is_steady(const struct policy_facts *f)
 {
     return f->match.seconds >= STEADY_SECONDS * f->threads;
@@ -71,17 +71,18 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 {
     const uint64_t bytes = (uint64_t)(gpu_seconds(f) * f->threads * f->core_guess);
 
-    /* Any number of cores takes as long as one core takes for a segment.  If that is longer than a
-     * GPU needs to return a first batch, an input of more than one segment is worth a GPU. */
+    /* However many cores there are, an input takes at least as long as one core takes for a
+     * segment.  If that is longer than a GPU needs to return a first batch, an input of more than
+     * one segment is worth a GPU. */
     return longest > f->segment_size && f->segment_size < bytes &&
                    (double)f->segment_size / f->core_guess > GPU_BATCH_SECONDS
                ? f->segment_size
                : bytes;
 }
 
-/* Seconds that a GPU would save on `bytes` bytes if it were brought up now, at most, by the
- * measured rates: it takes over the matching of what is left when it is up.  0 if too little was
- * measured. (For small files, matching is the lesser part of the work.) */
+/* Returns the most seconds that a GPU would save on `bytes` bytes if it were brought up now, by the
+ * measured rates.  Once it is up, it would do all of the remaining matching.  Returns 0 if too
+ * little was measured.  (For small files, matching is the lesser part of the work.) */
 static double gpu_saves(const struct policy_facts *f, double bytes)
 {
     const double match = bytes * per_byte(f->match) / f->threads;
@@ -117,7 +118,8 @@ int policy_gpus(uint64_t bytes, uint64_t further, int most)
     return count < (uint64_t)most ? (int)count : most;
 }
 
-/* Seconds that a core takes for a segment of the longest input; for a pipe, a full segment. */
+/* Returns the seconds that a core takes to match a segment of the longest input; for a pipe, a full
+ * segment. */
 static double longest_segment(const struct policy_facts *f)
 {
     const bool is_short = !f->is_pipe && f->longest > 0 && f->longest < f->segment_size;
@@ -125,8 +127,7 @@ static double longest_segment(const struct policy_facts *f)
     return policy_match_seconds(f, (double)(is_short ? f->longest : f->segment_size));
 }
 
-/* Whether a core may take longer for one segment than a GPU takes to come up and return a batch of
- * them. */
+/* Whether a core may take longer for one segment than a GPU takes to come up and return a batch. */
 static bool segments_take_long(const struct policy_facts *f)
 {
     return f->is_slow && (f->longest == 0 || longest_segment(f) > GPU_BATCH_SECONDS);
@@ -156,7 +157,7 @@ bool policy_cpu_may_match(const struct policy_facts *f)
     if (f->feeding == 0)
         return !segments_take_long(f) &&
                f->matching + f->reads_ahead < f->threads - f->threads / OPENING_SHARE;
-    /* The rate will soon be known, and is likely to be high. */
+    /* The rate is not known yet.  It will be soon, and is likely to be high. */
     if (f->gpu_rate == 0)
         return false;
     if (policy_match_seconds(f, f->gpu_rate) > GPU_IS_FASTER * f->threads)
@@ -169,9 +170,9 @@ bool policy_cpu_may_match(const struct policy_facts *f)
 
 bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others, int claimers)
 {
-    /* With files, few segments are left only at the end; with a pipe, which one worker reads at a
-     * time, at any time.  While GPUs are in use or come up, workers wait for a reason: do not give
-     * them parts. */
+    /* Few segments are left at the end of files.  With a pipe, which one worker reads at a time,
+     * few may be left at any time.  While GPUs are in use or come up, workers wait on purpose: do
+     * not give them parts. */
     return f->in_parts && f->threads > 1 && f->feeding == 0 && !f->gpu_is_coming &&
            (double)len / f->core_guess >= SPLIT_SECONDS &&
            (f->threads > claimers || others < (uint64_t)f->threads);

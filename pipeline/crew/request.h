@@ -1,5 +1,5 @@
 /*
- * request.h - what a caller asks of a pipeline: its configuration, and jobs
+ * request.h - the requests of a pipeline's caller: a configuration, and jobs
  *
  * pipeline.h has the functions that take these.
  */
@@ -19,9 +19,10 @@
 #define PIPELINE_THREADS_MAX 1024
 
 struct pipeline_config {
-    /* LZ_LEVEL_STORED to LZ_LEVEL_MAX; LZ_LEVEL_STORED uses no GPU, whatever `backend` is. */
+    /* LZ_LEVEL_STORED to LZ_LEVEL_MAX.  LZ_LEVEL_STORED uses no GPU, whatever `backend` is. */
     int level;
-    /* Used in place of the level's row in the table of levels, if own_level.finder is not NULL. */
+    /* If own_level.finder is not NULL, this is used instead of the level's row in the table of
+     * levels. */
     struct lz_level own_level;
     int threads; /* 1 or more; the pipeline uses fewer if memory is short */
     /* True: one thread makes all calls, and works as the crew's first worker while it waits for a
@@ -31,16 +32,16 @@ struct pipeline_config {
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
     struct gpus_config gpus; /* the GPUs that the pipeline may use */
-    /* Limits of the process, in bytes: memory that it may fill, and addresses that it may map.  0:
+    /* Limits of the process, in bytes: memory that it may use, and addresses that it may map.  0:
      * no limit.  A low limit makes the pipeline use fewer threads. */
     uint64_t memory, address_space;
-    /* Segments are pieces: they end where the input's content says so (source.h), and segment_size
-     * is ignored.  Not with BACKEND_GPU. */
+    /* Whether segments are pieces, which end at places that the input's content determines
+     * (source.h).  segment_size is ignored then.  Not with BACKEND_GPU. */
     bool rsyncable;
     unsigned open_jobs; /* the most jobs that may have begun and not ended; 0: no limit */
-    /* For tests.  A GPU is wanted from test_gpu_min bytes on, and another GPU for each test_gpu_min
-     * bytes more.  With test_gpu_min 0, the smallest input wants GPUs, and waits for them.  A pipe
-     * gets a GPU even if the CPU keeps up with the pipe. */
+    /* is_test is for tests.  Then a GPU is wanted from test_gpu_min bytes on, and another GPU for
+     * each test_gpu_min bytes more.  If test_gpu_min is 0, even the smallest input wants GPUs, and
+     * waits for them.  A pipe gets a GPU even if the CPU keeps up with the pipe. */
     bool is_test;
     uint64_t test_gpu_min;
 };
@@ -49,7 +50,7 @@ struct pipeline_config {
  * Changing this number changes the output (tests/data/rsyncable.sha256). */
 #define PIPELINE_PIECE_MIN ((size_t)4 << 10)
 
-/* What the compression of one job did.  Times are seconds, summed over all threads. */
+/* Numbers about the compression of one job.  Times are seconds, summed over all threads. */
 struct pipeline_stats {
     uint64_t in_bytes,     /* bytes of input */
         out_bytes;         /* bytes of output, with header and trailer */
@@ -63,17 +64,17 @@ struct pipeline_stats {
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder (lzss.h) */
     /* Times of all batches, each multiplied by this job's share of the batch's bytes. */
     struct gpu_times gpu;
-    /* The input was a pipe, large enough for a GPU, but the CPU kept up with it. */
+    /* Whether the input was a pipe that was large enough for a GPU, but the CPU kept up with it. */
     bool cpu_kept_up;
     bool wanted_gpus; /* GPUs were worth bringing up at some time */
 };
 
-/* What a pipeline has done for all its jobs so far. */
+/* Sums over all jobs of a pipeline so far. */
 struct pipeline_totals {
     uint64_t jobs;         /* jobs whose input was opened */
     uint64_t cpu_segments, /* segments that the CPU engine matched */
         gpu_segments;      /* segments that the GPU engine matched */
-    /* Bytes known to come when the pipeline first wanted GPUs; 0: it never wanted any. */
+    /* The bytes known to come when the pipeline first wanted GPUs; 0 if it never wanted any. */
     uint64_t gpu_bytes;
 };
 
@@ -86,12 +87,12 @@ enum pipeline_status {
     PIPELINE_CANCELLED,
 };
 
-/* The error_number of a file that became shorter while it was read.  No errno has this value.  (An
- * errno cannot mean this, since read(2) may give any: on Lustre, ENODATA means that a file was
- * moved to tape.) */
+/* The error_number of a file that became shorter while it was read.  It is not an errno, since
+ * read(2) may set any errno for other reasons: on Lustre, ENODATA means that a file was moved to
+ * tape. */
 #define PIPELINE_SHORTER (-1)
 
-/* Which part of a gzip member a job writes. */
+/* The part of a gzip member that a job writes. */
 enum pipeline_extent {
     PIPELINE_MEMBER, /* header, DEFLATE data, trailer */
     PIPELINE_RANGE,  /* DEFLATE data that the caller continues; no trailer */
@@ -105,21 +106,21 @@ enum pipeline_extent {
  * A compression reads its input, and writes the header, the data as DEFLATE, and the trailer.  The
  * bytes written depend only on the input, the level or own_level, the segment size and `rsyncable`.
  *
- * The input is the memory `in`, which may be a GPU's; or the rest of in_fd; or what pipeline_push
- * gives.  The output goes to `put` or to out_fd.  The pipeline closes neither descriptor.  If the
- * job fails, the caller removes the partial output.
+ * The input is the memory `in`, which may be a GPU's; or the rest of in_fd; or the bytes given to
+ * pipeline_push.  The output goes to `put` or to out_fd.  The pipeline closes neither descriptor.
+ * If the job fails, the caller removes the partial output.
  */
 struct pipeline_job {
-    /* Called when the job's turn comes, earlier jobs first, by any thread.  May be NULL.  It sets
-     * the fields below.  It returns false if nothing is left to do: it failed, or did all the work
-     * itself, as decompression does. */
+    /* Called by any thread when it is the job's turn; earlier jobs come first.  May be NULL.  It
+     * sets the fields below.  It returns false if nothing is left to do: the job failed, or `begin`
+     * has done all the work itself, as decompression does. */
     bool (*begin)(struct pipeline_job *job);
-    /* Called after the last write, whether the job failed or not, if `begin` returned true.  By any
-     * thread.  May be NULL. */
+    /* Called by any thread after the last write, whether the job failed or not, unless `begin`
+     * returned false.  May be NULL. */
     void (*end)(struct pipeline_job *job);
     /* Called after each write with the bytes of input and output so far, and the engines that
-     * worked: "cpu", "gpu" or "cpu+gpu".  By any thread, but by one at a time for each job.  May be
-     * NULL. */
+     * worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but only one at a time for each
+     * job.  May be NULL. */
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
     void *ctx; /* for the caller's use in these functions */
 
@@ -133,8 +134,9 @@ struct pipeline_job {
     bool is_pushed;    /* pipeline_push gives the input */
     bool has_ended;    /* pipeline_push has given all input; set by the pipeline */
     int in_fd, out_fd;
-    /* If not NULL, writes all parts, in place of writing to out_fd.  False with errno set.  By any
-     * thread, but by one at a time. */
+    /* If not NULL, the pipeline calls this instead of writing to out_fd.  It must write all parts;
+     * it returns false with errno set if that fails.  Any thread may call it, but only one at a
+     * time. */
     bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
     enum pipeline_extent extent; /* PIPELINE_MEMBER if is_pushed */
     const uint8_t *header;       /* bytes written before the data */
@@ -157,8 +159,7 @@ struct pipeline_job {
     _Atomic bool is_over;
 };
 
-/* The level that a configuration compresses with: own_level if that has a finder, else the row of
- * `level`. */
+/* The level of a configuration: own_level if that has a finder, else the row of `level`. */
 const struct lz_level *pipeline_level(const struct pipeline_config *config);
 
 #endif

@@ -12,7 +12,7 @@ void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers)
     p->slots = (struct slots){.held_max = held_max, .held_by_workers = held_by_workers};
     if (p->config.address_space == 0 || p->config.address_space == UINT64_MAX)
         return;
-    /* Small segments need more slots than these; slot_new makes them. */
+    /* Small segments may need more slots; slot_new makes these. */
     for (uint64_t n = held_by_workers / p->segment_size; n > 0; n--) {
         struct slot *s = malloc(sizeof(*s));
 
@@ -97,8 +97,8 @@ uint8_t *slots_take_output(struct pipeline *p)
     return (uint8_t *)spare;
 }
 
-/* Puts a slot that is no longer in the job's list, and its output buffer, back for the next
- * segment. */
+/* Keeps a slot and its output buffer for later segments.  The slot must be out of the job's
+ * list. */
 static void slot_free(struct slot *s)
 {
     struct slots *slots = &s->job->pipeline->slots;

@@ -6,12 +6,12 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes p->slots.  Slots may hold held_max bytes in all; held_by_workers of them keep all workers
- * busy.  Where addresses are limited, allocates slots now for as many segments as fit in
- * held_by_workers: later, others may have taken the memory. */
+/* Makes p->slots.  Slots may hold held_max bytes in all; held_by_workers of them are enough to keep
+ * all workers busy.  If addresses are limited, allocates slots now, for as many segments as fit in
+ * held_by_workers, since other code may have taken the memory later. */
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers);
 
-/* Lowers the limit to what workers need, as there are no GPUs. */
+/* Lowers the limit to the bytes that workers need, if there are no GPUs. */
 void slots_shrink(struct pipeline *p);
 
 /* Raises the limit by `bytes` bytes. */
@@ -33,17 +33,17 @@ void slot_done(struct slot *s);
 /* Frees the job's first slot, which is done. */
 void slot_free_first(struct job *j);
 
-/* Frees those slots of a failed job that are done, and wakes the crew.  Does nothing while a writer
- * is at work: it does this when it ends. */
+/* Frees the slots of a failed job that are done, and wakes the crew.  While a thread writes the
+ * job's output, does nothing; that thread calls this when it ends. */
 void slots_drop_done(struct job *j);
 
-/* Whether a thread may claim `bytes` more and leave `reserve` bytes free for others. */
+/* Whether a thread may claim `bytes` more bytes and leave `reserve` bytes free for others. */
 bool slots_have_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve);
 
 /* Bytes that slots may hold in all. */
 uint64_t slots_most(const struct pipeline *p);
 
-/* The part of slots_most that is not needed to keep workers busy. */
+/* How many bytes of slots_most are not needed to keep workers busy. */
 uint64_t slots_beyond_workers(const struct pipeline *p);
 
 /* Takes a spare output buffer for a segment, or makes one.  NULL if memory is short. */

@@ -1,10 +1,9 @@
 /*
- * state.h - what the files of the pipeline share: how a segment moves, and who owns what
+ * state.h - the data that the pipeline's files share: how a segment moves, and who owns what
  *
- * A job takes one input to one output.  All jobs are in one list, in the order of their
- * submission.  A job first waits.  When a thread begins it, the caller opens the job's files.  From
- * then on the job's input is a row of segments, numbered from 0.  Each segment goes through four
- * steps:
+ * A job takes one input to one output.  All jobs are in one list, in the order of their submission.
+ * A job first waits.  When a thread begins it, the caller opens the job's files.  From then on the
+ * job's input is a row of segments, numbered from 0.  Each segment goes through four steps:
  *
  *     claim and read     a thread takes the segment's number and reads its bytes
  *     match              a worker finds matches on the CPU, or a GPU does
@@ -65,14 +64,14 @@
  *     output              the worker that is about to encode, then the slot, then the list of spare
  *                         buffers (slots.c).
  *
- * If the input is in the memory of the feeder's own GPU, the feeder only says where the segments
- * are.  The GPU copies them from there, to its working memory and to the batch's memory on the
- * host.  If that fails, workers read these segments (`is_away`) before any segment of the batch is
- * encoded.  If the input is in another GPU's memory, workers copy it (copiers.c).
+ * If the input is in the memory of the feeder's own GPU, the feeder only passes the segments'
+ * addresses to the GPU, which copies them from there to its working memory and to the batch's
+ * memory on the host.  If that fails, workers read these segments (`is_away`) before any segment of
+ * the batch is encoded.  If the input is in another GPU's memory, workers copy it (copiers.c).
  *
- * With --rsyncable, each segment is a piece of the input: it ends where its content says so
- * (source.h).  A piece is read together with the 32 KiB before it, as its matches may refer to
- * them.  One thread at a time reads pieces, in order, and only the CPU matches them.
+ * With --rsyncable, each segment is a piece of the input: it ends at a place that its content
+ * determines (source.h).  A piece is read together with the 32 KiB before it, as its matches may
+ * refer to them.  One thread at a time reads pieces, in order, and only the CPU matches them.
  *
  * Failure
  *
@@ -89,13 +88,13 @@
  * - Any thread may read segments that can be read in any order.  All others are read only by the
  *   thread that has set the job's `reading`.
  * - gpu_pool.c, copiers.c, small.c's object cache and input.c have locks of their own.
- * - expansion.h says what holds for decompression.
+ * - For decompression, see expansion.h.
  *
  * Adding a field
  *
  * Each member of struct pipeline has one owner, the file that is named beside it.  Only that file
  * reads or writes the fields inside; other files call its functions.  So put a new field into the
- * struct of the file that changes it, and give that file a function for all who ask.
+ * struct of the file that changes it, and give that file a function for other files.
  * build-aux/layers.sh checks this.
  *
  * The files
@@ -104,7 +103,7 @@
  *
  *   crew/      policy       decisions, from measured numbers
  *              gpu_pool     brings up GPUs
- *              measures     sums up what was done, and how fast
+ *              measures     counts work and measures its speed
  *              slots        claimed segments, and the memory that they hold
  *              workers      starts workers, lets them sleep, gives them memory
  *              jobs         the list of jobs: how they are submitted, begin, fail and end
@@ -113,7 +112,7 @@
  *              ahead        segments that wait in memory: read ahead of a pipe, or pushed
  *              compression  opens, cancels and closes a job: its source, and what it has ahead
  *              feeding      counts GPU batches; keeps the segments that wait for them
- *              facts        gathers what the policy is told
+ *              facts        gathers the facts for the policy
  *              claim        claims and reads segments
  *              push         takes input that the caller gives
  *              parts        lets several workers match one segment
@@ -124,7 +123,7 @@
  *              small        compresses small inputs in memory, in the calling thread alone
  *   expand/                 decompresses with many threads (expansion.h)
  *   work                    says what a worker does next
- *   pipeline                what others call (pipeline.h)
+ *   pipeline                the functions for other code (pipeline.h)
  */
 #ifndef GZLZSS_STATE_H
 #define GZLZSS_STATE_H
@@ -142,8 +141,9 @@
 struct slot {
     struct job *job;
     uint64_t index; /* the segment's number in the job */
-    uint8_t *in;    /* its bytes, or the place for them */
-    /* Segment that was read ahead or pushed: its bytes until they are copied to `in`; else NULL. */
+    uint8_t *in;    /* its bytes, or memory for them */
+    /* If the segment was read ahead or pushed: its bytes, until they are copied to `in`.  Else
+     * NULL. */
     struct ahead *ahead;
     bool is_away;          /* the bytes are in GPU memory, and the GPU copies them to `in` */
     size_t before;         /* bytes of `in` that come before the segment: 0 or LZ_CHUNK_SIZE */
@@ -151,8 +151,9 @@ struct slot {
     bool last;             /* the input ends with this segment */
     struct feeder *feeder; /* the feeder whose batch has `in`; NULL: a worker's buffer has it */
     unsigned place;        /* the segment's number in that batch */
-    const struct lz_chunk *chunks; /* sequences that the GPU found, or NULL */
-    uint8_t *out;                  /* output buffer: set to encode, given back once written */
+    const struct lz_chunk *chunks; /* sequences found by the GPU, or NULL */
+    uint8_t *out;                  /* output buffer; set before encoding, given back after
+                                    * writing */
     size_t out_len;
     uint32_t crc; /* CRC-32 of this segment alone */
     bool done;    /* the segment is encoded or dropped: the writer owns the slot */
@@ -260,20 +261,20 @@ struct job {
     uint64_t next_claim; /* number of the next segment to claim */
     uint64_t total;      /* number of segments; UINT64_MAX until the last was read */
     uint64_t any_order;  /* segments below this number can be claimed now, and read in any order */
-    /* This job's share of the sums of these names in struct jobs. */
+    /* This job's shares of the sums with the same names in struct jobs. */
     uint64_t left, left_begun, left_segments;
 
     struct slot *slots, *last_slot; /* claimed segments that are not written, by number */
     struct pipeline_stats stats;
 };
 
-/* What jobs.c calls to open, cancel and close a job whose input is cut into segments (compression.c
- * has the functions). */
+/* The functions by which jobs.c opens, cancels and closes a job whose input is cut into segments
+ * (in compression.c). */
 struct direction {
     /* Makes the job's state (struct compression).  Called without the lock.  False if memory is
      * short; then nothing is left to close. */
     bool (*open)(struct job *j);
-    /* Makes a thread that waits for the job's input fail. */
+    /* Ends a wait for the job's input: the waiting thread then fails. */
     void (*cancel)(struct job *j);
     /* Frees that state, and sets request->stats and ->crc.  Called without the lock. */
     void (*close)(struct job *j);
@@ -296,13 +297,13 @@ struct jobs {
     uint64_t longest;   /* bytes of the largest input submitted since `emptied` last changed */
     uint64_t submitted, /* jobs submitted so far */
         submitted_size; /* the sum of their sizes, in bytes, as far as known */
-    uint64_t expected;  /* jobs that the caller said it will still submit */
+    uint64_t expected;  /* jobs that the caller has announced but not submitted */
     uint64_t emptied;   /* goes up whenever nothing is left to claim */
 };
 
 /* --- Measures ------------------------------------------------------------------------------- */
 
-/* How many bytes were matched by GPUs, or claimed, up to some time. */
+/* A sample of progress: the bytes that were matched by GPUs, or claimed, up to a certain time. */
 struct pace {
     double time;
     uint64_t bytes;
@@ -310,7 +311,7 @@ struct pace {
 
 #define PACES 16
 
-/* What was done, and how fast (measures.c). */
+/* Counts of the work done, and its speed (measures.c). */
 struct measures {
     struct pipeline_totals totals;
     struct policy_work match, encode, read, write;
@@ -321,7 +322,7 @@ struct measures {
 
 /* --- A pipeline ----------------------------------------------------------------------------- */
 
-/* What a thread may wait for.  wake_crew signals the first three. */
+/* The events for which a thread may wait.  wake_crew signals the first three. */
 enum event {
     CAN_WORK,   /* a worker may find something to do */
     CAN_FEED,   /* a feeder may find segments for its free batch */
@@ -340,7 +341,8 @@ struct pipeline {
     size_t batch_size;       /* bytes of segments in a GPU batch; a multiple of segment_size */
     double core_guess;       /* bytes a second that a core is assumed to match (policy.h) */
     bool wait_for_gpu;       /* pipeline_submit waits until the GPUs are up */
-    uint64_t further_gpu;    /* bytes for each further GPU: POLICY_FURTHER_GPU, except in tests */
+    uint64_t further_gpu;    /* bytes of input for each further GPU: POLICY_FURTHER_GPU, except in
+                              * tests */
     double pipe_share;       /* share of busy cores: POLICY_PIPE_SHARE, except in tests */
     struct gpu_pool *gpus;   /* NULL if config.backend is BACKEND_CPU */
     struct copiers *copiers; /* copies from and to GPU memory */
@@ -393,7 +395,7 @@ static inline void wake_all(struct pipeline *p, enum event e)
     pthread_cond_broadcast(&p->events[e]);
 }
 
-/* Wakes all workers and feeders.  For a change that may let any of them go on. */
+/* Wakes all workers and feeders, after a change that may let any of them go on. */
 static inline void wake_crew(struct pipeline *p)
 {
     wake_all(p, CAN_WORK);

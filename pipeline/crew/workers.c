@@ -11,7 +11,7 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* In the library, seconds after which the pipeline tries again to start a thread.  (The command
+/* In the library, the pipeline tries again to start a thread after this many seconds.  (The command
  * does not try again: it ends soon.) */
 #define START_AGAIN 1.0
 
@@ -106,7 +106,7 @@ bool crew_is_called(const struct pipeline *p)
     return p->crew.called > 0;
 }
 
-/* Starts one more worker, if there may be one more. */
+/* Starts one more worker, unless there are as many as there may be. */
 static void start(struct pipeline *p)
 {
     struct crew *c = &p->crew;
@@ -134,7 +134,7 @@ void crew_call(struct pipeline *p)
         return;
     }
     c->called++;
-    /* A signal could wake a worker that may not claim segments, and so wake no other. */
+    /* One signal might wake only a worker that may not claim segments, so wake all. */
     if (c->threads > c->claimers)
         wake_all(p, CAN_WORK);
     else
@@ -232,7 +232,7 @@ static bool others_have_memory(const struct worker *w)
     return c->equipped - (w->tools != NULL) + c->getting + c->leaving > 0;
 }
 
-/* Gets a worker the memory that it lacks, or as much of it as there is.  Releases the lock
+/* Gets a worker the memory that it lacks, or as much of it as the system gives.  Releases the lock
  * meanwhile. */
 static void get_memory(struct worker *w)
 {
@@ -262,7 +262,8 @@ enum equipped crew_equip(struct worker *w)
     struct crew *c = &p->crew;
 
     get_memory(w);
-    /* No other worker has memory now: what others have freed may be enough for the first. */
+    /* No other worker has memory now, so try once more: the memory that they have freed may be
+     * enough for the first worker. */
     if (!crew_is_equipped(w) && w == c->workers && !others_have_memory(w))
         get_memory(w);
     w->lacks_memory = !crew_is_equipped(w);
@@ -273,7 +274,7 @@ enum equipped crew_equip(struct worker *w)
         return CREW_GO_AWAY;
     if (!others_have_memory(w))
         return CREW_NOBODY;
-    /* Workers that have memory may be asleep: they have to go on. */
+    /* Workers that have memory may be asleep.  They have to do the work, so wake them. */
     wake_all(p, CAN_WORK);
     return CREW_GO_AWAY;
 }

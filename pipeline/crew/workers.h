@@ -27,8 +27,8 @@ bool crew_ends(const struct pipeline *p);
 /* Waits for the threads that crew_end has told to end.  Called without the lock. */
 void crew_join(struct pipeline *p);
 
-/* Frees the crew's memory.  If the caller is the first worker, `leave` frees what that worker has
- * beside its tools; other workers free their own before they end.  Called without the lock. */
+/* Frees the crew's memory.  If the caller is the first worker, `leave` frees that worker's memory
+ * other than its tools; other workers free their own before they end.  Called without the lock. */
 void crew_free(struct pipeline *p, void (*leave)(struct worker *first));
 
 /* The first worker. */
@@ -43,10 +43,10 @@ int crew_claimers(const struct pipeline *p);
 /* Calls `visit` for each worker that was started. */
 void crew_visit(struct pipeline *p, void (*visit)(struct worker *w));
 
-/* Whether a worker waits. */
+/* Whether at least one worker waits. */
 bool crew_waits(const struct pipeline *p);
 
-/* Workers that wait, and workers that may still be started. */
+/* The number of workers that wait, plus the number that may still be started. */
 unsigned crew_idle(const struct pipeline *p);
 
 /* Whether exactly one worker was started. */
@@ -59,8 +59,8 @@ bool crew_is_called(const struct pipeline *p);
  * another if there may be one. */
 void crew_call(struct pipeline *p);
 
-/* Call this when there may be segments that only some workers may claim.  If there are workers that
- * may not, wakes all that wait. */
+/* Call this when there may be segments that only some of the workers may claim.  Wakes all waiting
+ * workers if there are workers that may not claim. */
 void crew_call_claimers(struct pipeline *p);
 
 /* Waits until this worker may find something to do.  Releases the lock meanwhile. */
@@ -72,7 +72,7 @@ bool crew_is_claimer(const struct worker *w);
 /* Counts a worker that begins to match a segment of its own. */
 void crew_begin_matching(struct pipeline *p);
 
-/* Counts a worker that has ended that. */
+/* Counts a worker that has finished matching its own segment. */
 void crew_end_matching(struct pipeline *p);
 
 /* Sets the policy's facts about the crew: threads and matching. */
@@ -83,14 +83,13 @@ bool crew_is_equipped(const struct worker *w);
 
 enum equipped {
     CREW_EQUIPPED,
-    /* Memory is short: the worker must end, which is no failure as long as others work; the first
-     * worker waits for them instead. */
+    /* Memory is short.  The worker must end; this is no failure as long as other workers go on.
+     * The first worker does not end, but waits for them. */
     CREW_GO_AWAY,
-    CREW_NOBODY, /* memory is short, and this is the first worker, and no other has memory */
+    CREW_NOBODY, /* memory is short, this is the first worker, and no other has memory */
 };
 
-/* Gets the worker its memory.  Releases the lock meanwhile, so look again at what there is to
- * do. */
+/* Gets the worker its memory.  Releases the lock meanwhile, so the work to do may have changed. */
 enum equipped crew_equip(struct worker *w);
 
 /* Whether the worker's last crew_equip failed. */
