@@ -10,14 +10,15 @@
 #include "pipeline/compress/ahead.h"
 
 /* A pushed segment begins with memory for 4 KiB.  When that is full, it gets 4 times as much, and
- * its bytes are copied.  With a growth of 4, fewer bytes than a segment's are copied in all; with
- * 2, more copies. */
+ * its bytes are copied.  With a growth of 4, fewer bytes are copied in all than the segment has;
+ * with a growth of 2, more are. */
 #define ROOM_FIRST ((size_t)4 << 10)
 #define ROOM_GROWTH 4
 
-/* The pipeline keeps memory for 8 MiB of whole segments, or for 2 segments if these are more.  To
- * get 2 MiB from the system takes 0.1 ms, some 2 % of what level 1 takes to compress them.  Keeping
- * more helps only a caller that pushes more than this at a time, and then waits. */
+/* The pipeline keeps memory for 8 MiB of whole segments, or for 2 segments if these are more.
+ * Getting 2 MiB from the system takes 0.1 ms, some 2 % of the time that level 1 takes to compress
+ * as many bytes.  Keeping more helps only a caller that pushes more than this at a time, and then
+ * waits. */
 #define KEPT_MAX ((size_t)8 << 20)
 #define KEPT_LEAST 2
 
@@ -119,7 +120,7 @@ struct ahead *ahead_claim(struct ahead_list *l)
     return a;
 }
 
-/* --- What is pushed ------------------------------------------------------------------------- */
+/* --- Pushed segments ------------------------------------------------------------------------ */
 
 /* Makes a segment with memory for `room` bytes; NULL if memory is short. */
 static struct ahead *make(size_t room)
@@ -136,8 +137,9 @@ static struct ahead *make(size_t room)
     return NULL;
 }
 
-/* Bytes of memory to give a segment that needs `want` bytes now.  If other segments wait already,
- * the caller is ahead of the workers and will soon fill this one, so give it all. */
+/* Returns how many bytes of memory to give a segment that needs `want` bytes now.  If other
+ * segments wait already, the caller is faster than the workers and will soon fill this segment,
+ * too, so give it all the memory at once. */
 static size_t room_for(const struct ahead_list *l, size_t want)
 {
     const size_t size = l->pipeline->segment_size;
@@ -150,7 +152,8 @@ static size_t room_for(const struct ahead_list *l, size_t want)
     return room < size ? room : size;
 }
 
-/* Takes a whole segment's memory that the pipeline keeps; NULL if it keeps none. */
+/* Takes memory for a whole segment from the memory that the pipeline keeps; NULL if it keeps
+ * none. */
 static struct ahead *take_spare(struct pipeline *p)
 {
     struct ahead *a = p->spare_segments->first;
@@ -221,7 +224,7 @@ void ahead_publish(struct ahead_list *l, size_t before, size_t len, bool last)
     l->count++;
 }
 
-/* Whether the pipeline keeps this segment's memory for the next. */
+/* Whether to keep this segment's memory for a later pushed segment. */
 static bool is_kept(const struct pipeline *p, const struct ahead *a)
 {
     const unsigned count = p->spare_segments->count;
@@ -230,7 +233,7 @@ static bool is_kept(const struct pipeline *p, const struct ahead *a)
            (count < KEPT_LEAST || (count + 1) * p->segment_size <= KEPT_MAX);
 }
 
-/* --- What is read ahead --------------------------------------------------------------------- */
+/* --- Segments read ahead -------------------------------------------------------------------- */
 
 bool ahead_reads(const struct ahead_list *l)
 {
@@ -273,7 +276,7 @@ uint8_t *ahead_take_block(struct ahead_list *l)
     return block;
 }
 
-/* --- Both ----------------------------------------------------------------------------------- */
+/* --- Both kinds ----------------------------------------------------------------------------- */
 
 void ahead_leave(struct ahead_list *l, struct ahead *a)
 {

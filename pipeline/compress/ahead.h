@@ -8,9 +8,9 @@
  * that a stream with little input costs little.  When a full segment was copied, the pipeline keeps
  * its memory for the next pushed segment of any job, up to a limit, and frees the rest.
  *
- * Segments read ahead: they lie in one block of memory, with a place for each segment that may wait
- * at a time.  (Memory for each segment by itself would be slow to get while a GPU is brought up:
- * the driver is busy with the process's memory, too.)
+ * Segments read ahead: they are in one block of memory, which has a place for each of the segments
+ * that may wait at the same time.  (While a GPU is brought up, getting memory segment by segment
+ * would be slow, since the driver is changing the process's memory, too.)
  */
 #ifndef GZLZSS_AHEAD_H
 #define GZLZSS_AHEAD_H
@@ -22,7 +22,7 @@ struct ahead {
     size_t before; /* as in struct slot */
     size_t len;
     bool last;
-    bool is_used; /* it is a place in the block that holds a segment */
+    bool is_used; /* whether this is a place in the block that holds a segment */
     size_t room;  /* bytes that `bytes` has memory for */
     uint8_t *bytes;
 };
@@ -59,7 +59,7 @@ uint64_t ahead_count(const struct ahead_list *l);
 /* The most segments that may wait. */
 uint64_t ahead_most(const struct ahead_list *l);
 
-/* --- What is pushed --- */
+/* --- Pushed segments --- */
 
 /* Gives the segment that is being filled memory for at least `want` bytes in all; begins a segment
  * if there is none.  May release the lock meanwhile.  False: memory is short. */
@@ -68,7 +68,7 @@ bool ahead_make_room(struct ahead_list *l, size_t want);
 /* Bytes in the segment that is being filled. */
 size_t ahead_filled(const struct ahead_list *l);
 
-/* Where the segment's next byte goes.  Call ahead_make_room first. */
+/* The address of the segment's next byte.  Call ahead_make_room first. */
 uint8_t *ahead_end(const struct ahead_list *l);
 
 /* Counts `len` bytes that the caller has put at ahead_end. */
@@ -77,7 +77,7 @@ void ahead_fill(struct ahead_list *l, size_t len);
 /* Puts the segment that was filled into the list, so that it can be claimed. */
 void ahead_publish(struct ahead_list *l, size_t before, size_t len, bool last);
 
-/* --- What is read ahead --- */
+/* --- Segments read ahead --- */
 
 /* Whether segment `index`, the next one, may be read ahead: its place in the block is free. */
 bool ahead_may_read(const struct ahead_list *l, uint64_t index);
@@ -85,18 +85,18 @@ bool ahead_may_read(const struct ahead_list *l, uint64_t index);
 /* Whether segments of this job may be read ahead at all. */
 bool ahead_reads(const struct ahead_list *l);
 
-/* Takes the place for segment `index`, and counts the segment from now on.  NULL if memory is
- * short; then nothing more is read ahead. */
+/* Takes the place in the block for segment `index`; ahead_count includes the segment from now on.
+ * NULL if memory is short; then nothing more is read ahead. */
 struct ahead *ahead_take_place(struct ahead_list *l, uint64_t index);
 
-/* Call this when a segment was read to its place: puts it into the list, so that it can be
+/* Call this after reading a segment to its place: puts it into the list, so that it can be
  * claimed. */
 void ahead_was_read(struct ahead_list *l, struct ahead *a);
 
 /* If the block holds no segment, takes its memory, for the caller to free.  NULL otherwise. */
 uint8_t *ahead_take_block(struct ahead_list *l);
 
-/* --- Both --- */
+/* --- Both kinds --- */
 
 /* Claims the first segment that is not claimed.  There must be one.  It stays in the list until
  * ahead_leave. */

@@ -16,7 +16,7 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Releases the lock to read; returns the time. */
+/* Releases the lock, so that the caller can read; returns the time. */
 static double begin_reading(struct job *j)
 {
     unlock(j->pipeline);
@@ -31,8 +31,8 @@ void count_read(struct job *j, double seconds, uint64_t bytes, bool ok, int erro
         job_fail(j, PIPELINE_READ_ERROR, error);
 }
 
-/* Takes the lock again and counts what was read since `began`.  If that failed (not ok, with errno
- * set), the job fails. */
+/* Takes the lock again, and counts the bytes that were read since `began`.  If reading failed (ok
+ * is false, and errno is set), the job fails. */
 static void end_reading(struct job *j, double began, bool ok, uint64_t bytes)
 {
     const int error = errno;
@@ -42,8 +42,8 @@ static void end_reading(struct job *j, double began, bool ok, uint64_t bytes)
     count_read(j, seconds, bytes, ok, error);
 }
 
-/* Zeros the LZ_INPUT_PAD bytes behind in[0..len).  No result depends on them; with zeros, each run
- * reads the same there. */
+/* Zeros the LZ_INPUT_PAD bytes after in[0..len).  No result depends on them, but with zeros, every
+ * run reads the same bytes. */
 static void pad(uint8_t *in, size_t len)
 {
     memset(in + len, 0, LZ_INPUT_PAD);
@@ -73,11 +73,11 @@ struct slot *claim_any(struct job *j, uint8_t *buf)
     return s;
 }
 
-/* Copies a segment that waited in memory to the slot's place. */
+/* Copies a segment that waited in memory to the slot's buffer. */
 static void copy_ahead(struct slot *s)
 {
     memcpy(s->in, s->ahead->bytes, s->before + s->len);
-    /* In a batch, another segment may follow at once. */
+    /* In a batch, another segment may follow directly. */
     if (s->feeder == NULL)
         pad(s->in, s->before + s->len);
 }

@@ -12,10 +12,10 @@
 struct slot *claim_one(struct job *j, uint8_t *buf);
 
 /* Claims the job's next segment if that can be read in any order (job_next_is_any).  The slot's
- * place is buf; call read_segment to read the segment there.  NULL if memory is short. */
+ * buffer is buf; call read_segment to read the segment to it.  NULL if memory is short. */
 struct slot *claim_any(struct job *j, uint8_t *buf);
 
-/* Reads a segment from claim_any to the slot's place.  Releases the lock meanwhile.  If reading
+/* Reads a segment from claim_any to the slot's buffer.  Releases the lock meanwhile.  If reading
  * fails, the job fails. */
 void read_segment(struct slot *s);
 
@@ -24,8 +24,8 @@ void read_segment(struct slot *s);
  * drop the slot (slot_done). */
 struct slot *claim_in_order(struct job *j, uint8_t *buf);
 
-/* Reads the segment that is next in order to the slot's place.  Called without the lock, by the one
- * thread that reads the job's input in order.  False with errno set. */
+/* Reads the segment that is next in order to the slot's buffer.  Called without the lock, by the
+ * one thread that reads the job's input in order.  False with errno set. */
 bool read_in_order(struct slot *s);
 
 /* Counts `bytes` bytes that were read in `seconds` seconds.  If not ok, the job fails with the
@@ -42,8 +42,8 @@ struct job *job_to_read_ahead(struct pipeline *p);
 /* Reads the job's next segment ahead.  Releases the lock meanwhile; *j may be gone afterwards. */
 void read_ahead(struct job *j);
 
-/* Frees the first job's block of memory for reading ahead if no segment is left in it and no more
- * will come.  True if it did; then it released the lock meanwhile, as freeing may take long. */
+/* Frees the first job's block of memory for reading ahead, if no segment is in it and no more will
+ * come.  Returns whether it did; then the lock was released meanwhile, as freeing may take long. */
 bool leave_ahead(struct pipeline *p);
 
 #endif

@@ -9,14 +9,14 @@
 #include "pipeline/compress/compression.h"
 #include "pipeline/crew/workers.h"
 
-/* The most bytes of a pipe that are read ahead while a GPU is brought up: what a fast pipe gives in
- * that time. */
+/* The most bytes of a pipe that are read ahead while a GPU is brought up: about as many as a fast
+ * pipe gives in that time. */
 #ifndef AHEAD_SIZE
 #define AHEAD_SIZE ((size_t)512 << 20)
 #endif
 
-/* Where there may be GPUs, the most bytes of pushed segments that wait for them, besides those for
- * workers: as many as a GPU's batches hold (BATCHES_SIZE in pipeline.c). */
+/* If there may be GPUs, the most bytes of pushed segments that wait for them, in addition to those
+ * for workers.  All batches of a GPU together hold this many bytes (BATCHES_SIZE in pipeline.c). */
 #define PUSH_FOR_GPUS ((uint64_t)128 << 20)
 
 /* With 8 threads or more, a pipe_reader reads a pipe.  With fewer, workers do not wait for reading,
@@ -25,8 +25,8 @@
 #define PIPE_READER_FROM 8
 #endif
 
-/* The most segments that may wait: pushed segments, as many as keep all workers and GPUs busy;
- * segments read ahead, AHEAD_SIZE bytes. */
+/* The most segments that may wait.  Of pushed segments, as many as keep all workers and GPUs busy;
+ * of segments read ahead, AHEAD_SIZE bytes. */
 static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
@@ -37,7 +37,7 @@ static uint64_t most_ahead(const struct job *j)
                : AHEAD_SIZE / p->segment_size;
 }
 
-/* Readies the source for the job's kind of input.  False if memory is short; then the source is
+/* Prepares the source for the job's kind of input.  False if memory is short; then the source is
  * freed. */
 static bool open_source(const struct job *j, struct source *source)
 {

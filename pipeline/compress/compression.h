@@ -8,8 +8,8 @@
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/state.h"
 
-/* Places for pushed segments, beside one for each worker that claims.  With fewer, a worker that is
- * done may find nothing pushed. */
+/* Pushed segments that may wait, in addition to one for each worker that claims.  With fewer, a
+ * worker that is done may find none waiting. */
 #define PUSH_SPARE 2
 
 struct compression {
@@ -22,11 +22,11 @@ struct compression {
     struct pace claimed[2];
 
     uint64_t written; /* segments written so far; only the writer changes it */
-    /* CRC-32 of these; only the writer changes it, and the byte counts in the job's stats. */
+    /* CRC-32 of the input in these segments; only the writer changes it. */
     uint32_t crc;
 };
 
-/* How jobs.c opens, cancels and closes a job that is compressed. */
+/* The functions by which jobs.c opens, cancels and closes a job that is compressed. */
 extern const struct direction compression;
 
 #endif

@@ -47,7 +47,7 @@ void copiers_free(struct copiers *c)
     free(c);
 }
 
-/* Takes a copier of this device that no thread uses, or makes one.  NULL with errno set. */
+/* Takes an idle copier of this device, or makes one.  NULL with errno set. */
 static struct idle_copier *take_idle_copier(struct copiers *c, int device)
 {
     char error[GPU_ERROR_SIZE];

@@ -24,8 +24,8 @@ bool copiers_are_used(const struct copiers *c);
 /* Frees all copiers.  c may be NULL.  No thread may be copying. */
 void copiers_free(struct copiers *c);
 
-/* Copies `len` bytes between memory of CUDA device `device` and other memory.  Any thread.  False
- * with errno set: EIO if the device failed or no copier could be made, ENOMEM. */
+/* Copies `len` bytes between memory of CUDA device `device` and other memory.  Any thread may call
+ * this.  False with errno set: EIO if the device failed or no copier could be made, or ENOMEM. */
 bool copiers_copy(struct copiers *c, int device, void *to, const void *from, size_t len);
 
 #endif

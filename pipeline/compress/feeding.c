@@ -1,5 +1,5 @@
 /*
- * feeding.c - counts GPU batches at work, and keeps the segments that wait for them (feeding.h)
+ * feeding.c - counts GPU batches in use, and keeps the segments that wait for them (feeding.h)
  */
 #include "config.h"
 
@@ -11,12 +11,13 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/slots.h"
 
-/* Seconds after which GPUs are weighed again even if what is left has not grown by a batch's
- * bytes.  Shorter costs time under the lock, as workers come by every few microseconds; longer
- * starts a GPU later. */
+/* After this many seconds, the policy decides about GPUs again, even if the bytes left have not
+ * grown by a batch's bytes.  If this is shorter, deciding takes more time under the lock, as
+ * workers call it every few microseconds; if it is longer, a GPU starts later. */
 #define WEIGHING_PAUSE 0.001
 
-/* While other batches are in use, an eighth of a batch's bytes or chunks is worth another batch. */
+/* While other batches are in use, another batch is worth filling with an eighth of its bytes or
+ * chunks. */
 #define BATCH_SHARE 8
 
 /* A queue of slots, in order of their arrival. */
@@ -25,11 +26,11 @@ struct queue {
 };
 
 struct feeding {
-    bool is_on;             /* GPUs get part of what is left, if on_since is still jobs_emptied */
+    bool is_on;             /* GPUs get part of the work left, if on_since is still jobs_emptied */
     uint64_t on_since;      /* jobs_emptied when feeding began */
-    uint64_t weighed_left;  /* jobs_left when that was last weighed */
-    uint64_t weighed_since; /* jobs_emptied when that was last weighed */
-    double weighed_at;      /* the time when that was last weighed */
+    uint64_t weighed_left;  /* jobs_left at the last decision about GPUs */
+    uint64_t weighed_since; /* jobs_emptied at the last decision about GPUs */
+    double weighed_at;      /* the time of the last decision about GPUs */
     int gpus;               /* GPUs for which starting a feeder was tried, the first ones */
     int started[GPUS_MAX];  /* feeders started for each GPU */
     int alive;              /* feeders that have not ended */
@@ -69,13 +70,13 @@ void feeding_free(struct pipeline *p)
     free(p->feeding);
 }
 
-/* --- Whether GPUs are fed ------------------------------------------------------------------- */
+/* --- Whether GPUs get work ------------------------------------------------------------------ */
 
 bool feeding_is_on(const struct pipeline *p)
 {
     const struct feeding *f = p->feeding;
 
-    /* Jobs that came after nothing was left have to be weighed anew. */
+    /* When nothing is left, the decision ends: it has to be made anew for later jobs. */
     return f != NULL && f->is_on && f->on_since == jobs_emptied(p);
 }
 
@@ -169,9 +170,9 @@ void feeder_wait(const struct feeder *f)
     f->pipeline->feeding->idle--;
 }
 
-/* Whether what can be claimed is worth a batch.  If no other batch is being filled or matched, or
- * no more jobs come, any amount is.  Otherwise small jobs wait until they are many: a batch costs
- * 100 us or more, however little is in it. */
+/* Whether the segments that can be claimed are worth a batch.  If no other batch is being filled or
+ * matched, or no more jobs come, any number is.  Otherwise small jobs wait until there are many of
+ * them: a batch costs 100 us or more, however little is in it. */
 static bool is_batch(const struct pipeline *p)
 {
     const struct job *j = jobs_to_weigh(p);
@@ -195,7 +196,7 @@ void feeders_call(struct pipeline *p)
         wake_one(p, CAN_FEED);
 }
 
-/* --- Segments that wait --------------------------------------------------------------------- */
+/* --- Waiting segments ----------------------------------------------------------------------- */
 
 static void append(struct queue *q, struct slot *s)
 {

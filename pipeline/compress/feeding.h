@@ -1,5 +1,5 @@
 /*
- * feeding.h - counts GPU batches at work, and keeps the segments that wait for them
+ * feeding.h - counts GPU batches in use, and keeps the segments that wait for them
  *
  * gpu_feed.c fills the batches.  If there are no GPUs, p->feeding is NULL: no feeder exists, and
  * both queues are empty.
@@ -31,23 +31,23 @@ void feeding_join(struct pipeline *p);
 /* Frees p->feeding, which may be NULL. */
 void feeding_free(struct pipeline *p);
 
-/* --- Whether GPUs are fed --- */
+/* --- Whether GPUs get work --- */
 
-/* Whether GPUs get part of what is left now. */
+/* Whether GPUs now get part of the work that is left. */
 bool feeding_is_on(const struct pipeline *p);
 
-/* From now on, GPUs get part of what is left, until nothing is left. */
+/* From now on, GPUs get part of the work that is left, until nothing is left. */
 void feeding_begin(struct pipeline *p);
 
-/* Whether it is time to weigh again whether GPUs are worth it: what is left has grown by a batch's
- * bytes since this last returned true, or that was WEIGHING_PAUSE ago. */
+/* Whether it is time to decide again whether GPUs are worth using: since this last returned true,
+ * the bytes left have grown by a batch's bytes, or WEIGHING_PAUSE has passed. */
 bool feeding_has_grown(struct pipeline *p);
 
 /* Whether there will be more feeders: a GPU is being brought up, or is up and has no feeder yet. */
 bool feeding_gpu_comes(const struct pipeline *p);
 
-/* The number of the next GPU that is up and has no feeder; from now on it counts as having one.  -1
- * if there is none. */
+/* Returns the number of the next GPU that is up and has no feeder, and counts it as having one from
+ * now on.  Returns -1 if there is none. */
 int feeding_next_gpu(struct pipeline *p);
 
 /* --- Feeders --- */
@@ -65,17 +65,17 @@ void feeder_ended(const struct feeder *f);
 /* Feeders that have not ended. */
 int feeders_alive(const struct pipeline *p);
 
-/* Feeders that have not ended, if GPUs get part of what is left now; else 0. */
+/* Feeders that have not ended, if GPUs now get part of the work that is left; else 0. */
 int feeders_at_work(const struct pipeline *p);
 
 /* Counts a feeder that begins to fill its batch and have it matched. */
 void feeder_is_busy(const struct feeder *f);
 
-/* Counts a feeder that has ended that. */
+/* Counts a feeder whose batch was filled and matched. */
 void feeder_is_done(const struct feeder *f);
 
-/* Call this when a segment of the feeder's batch was encoded or dropped.  The last one frees the
- * batch. */
+/* Call this when a segment of the feeder's batch was encoded or dropped.  After the last segment,
+ * the batch is free. */
 void feeder_release(struct feeder *f);
 
 /* Waits until there may be segments for the feeder's batch, which is free.  Releases the lock
@@ -89,7 +89,7 @@ bool feeders_may_fill(struct pipeline *p);
  * there is more to claim, or more room. */
 void feeders_call(struct pipeline *p);
 
-/* --- Segments that wait --- */
+/* --- Waiting segments --- */
 
 /* Queues a slot for a worker to read for its feeder. */
 void unread_put(struct slot *s);
@@ -107,13 +107,13 @@ void unread_is_read(struct pipeline *p);
 /* Workers between unread_take and unread_is_read. */
 int unread_readers(const struct pipeline *p);
 
-/* Queues a slot, with which a feeder is done, for a worker to encode. */
+/* Queues a slot for a worker to encode, when the feeder is done with it. */
 void ready_put(struct slot *s);
 
 /* The first slot that waits to be encoded, or NULL.  It stays in the queue. */
 struct slot *ready_first(const struct pipeline *p);
 
-/* Takes that slot from the queue; NULL if there is none. */
+/* Takes the first slot that waits to be encoded from the queue; NULL if there is none. */
 struct slot *ready_take(struct pipeline *p);
 
 #endif

@@ -28,9 +28,9 @@
  * the limit; with fewer, a GPU may have to wait. */
 #define READING_SHARE 4
 
-/* --- Whether, and how many --- */
+/* --- Whether to use GPUs, and how many --- */
 
-/* Whether a job's pipe is worth GPUs, by how much of it was claimed lately. */
+/* Whether a job's pipe is worth GPUs, from the number of its bytes that were claimed lately. */
 static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t least)
 {
     const struct pipeline *p = j->pipeline;
@@ -71,12 +71,12 @@ static void start_feeders(struct pipeline *p)
     }
 }
 
-/* Whether it is time to weigh again whether the work to do is worth GPUs.  With small files,
- * workers ask every few microseconds, and wait for each other's lock meanwhile. */
+/* Whether it is time to decide again whether the work left is worth GPUs.  With small files,
+ * workers ask every few microseconds, and each decision makes other workers wait for the lock. */
 static bool is_time_to_weigh(struct pipeline *p, const struct job *j)
 {
-    /* If GPUs are waited for, nothing may be matched before they are up.  At the slow levels, the
-     * next segment may take a worker half a second. */
+    /* If the pipeline waits for GPUs, nothing may be matched before they are up.  At the slow
+     * levels, the next segment may take a worker half a second. */
     return p->wait_for_gpu || p->level->finder->is_slow ||
            (j->state == JOB_OPEN && !source_is_file(&j->compression->source)) ||
            feeding_has_grown(p);
@@ -117,7 +117,8 @@ bool read_for_feeder(struct pipeline *p)
     struct slot *s;
     struct feeder *f;
 
-    /* While segments wait to be encoded, not all workers may read, as a reader may have to wait. */
+    /* While segments wait to be encoded, not all workers may read, as a reader may have to wait for
+     * input. */
     if (unread_is_empty(p) ||
         (ready_first(p) != NULL && READING_SHARE * unread_readers(p) >= crew_threads(p)))
         return false;
@@ -154,7 +155,8 @@ static bool is_near(const struct feeder *f, const struct job *j)
 }
 
 /* Claims one segment of any job for the feeder's batch, or begins a job.  Releases the lock if it
- * reads a segment in order or begins a job.  False: there is neither now, or no room. */
+ * reads a segment in order or begins a job.  False if there is nothing to claim or to begin now, or
+ * no room. */
 static bool claim_for_batch(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -201,7 +203,7 @@ static bool claim_for_batch(struct feeder *f)
     return true;
 }
 
-/* Has workers read the feeder's segments that are in `unread`, and waits until they have. */
+/* Makes workers read the feeder's segments in `unread`, and waits until they have done so. */
 static void wait_read(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -214,8 +216,9 @@ static void wait_read(struct feeder *f)
         await(p, CAN_FREE);
 }
 
-/* The GPU has failed to copy segments from its memory: has workers read them.  Do this before any
- * segment of the batch is encoded, as the encoder may look at the bytes behind a segment. */
+/* Makes workers read the segments that the GPU should have copied from its own memory, because it
+ * has failed.  Do this before any segment of the batch is encoded, as the encoder may look at the
+ * bytes after a segment. */
 static void read_away(struct feeder *f)
 {
     for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)
@@ -226,7 +229,7 @@ static void read_away(struct feeder *f)
     wait_read(f);
 }
 
-/* Claims segments for the feeder's batch and has them read. */
+/* Claims segments for the feeder's batch, and waits until they are read. */
 static void fill_batch(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -242,7 +245,7 @@ static void fill_batch(struct feeder *f)
 
 /* --- Matching --- */
 
-/* Adds a job's share of a batch's times to the job's. */
+/* Adds a job's share of a batch's times to the job's own times. */
 static void add_times(struct gpu_times *to, const struct gpu_times *of_batch, double share)
 {
     to->copy_in += share * of_batch->copy_in;

@@ -6,13 +6,13 @@
 
 #include "pipeline/compress/feeding.h"
 
-/* Weighs whether the work to do is worth GPUs; if so, brings GPUs up in the background, and starts
- * feeders for those that are up.  Call it often: it returns at once if it is too early to weigh
+/* Decides whether the work left is worth GPUs.  If so, brings GPUs up in the background, and starts
+ * feeders for those that are up.  Call it often: it returns at once if it is too early to decide
  * again. */
 void consider_gpus(struct pipeline *p);
 
-/* Reads a segment for a feeder, and returns true.  False: no segment waits for that, or enough
- * workers read already.  Releases the lock meanwhile. */
+/* Reads a segment for a feeder, and returns true.  Releases the lock meanwhile.  Returns false if
+ * no segment waits for that, or if enough workers read already. */
 bool read_for_feeder(struct pipeline *p);
 
 /* The function of a feeder's thread. */

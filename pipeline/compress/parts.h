@@ -20,8 +20,8 @@ void parts_free(struct pipeline *p);
 /* A segment with chunks that no worker has taken, or NULL. */
 struct match_split *parts_to_match(const struct pipeline *p);
 
-/* Shares the segment that the worker has claimed with others, if that is worth it.  finish_parts
- * has to follow. */
+/* Offers the segment that the worker has claimed to helpers, if that is worth it.  The worker has
+ * to call finish_parts later. */
 void offer_parts(struct worker *w, const struct slot *s);
 
 /* Takes some of the segment's chunks that no worker has taken (there must be at least one), and
@@ -29,7 +29,7 @@ void offer_parts(struct worker *w, const struct slot *s);
  * takes the last ones.  Releases the lock meanwhile. */
 void match_some(struct worker *w, struct match_split *p);
 
-/* Matches those chunks of the worker's shared segment that no worker has taken, and waits for
+/* Matches the chunks of the worker's shared segment that no worker has taken, and waits for
  * helpers.  Called without the lock. */
 void finish_parts(struct worker *w);
 

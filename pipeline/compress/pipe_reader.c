@@ -20,16 +20,17 @@
 #define PIPE_READER_WORTH (64 << 10)
 #endif
 
-/* Bytes that our own pipe holds, and so the most that is read at a time.  Four times as many (what
- * Linux allows every user by default) are no faster; half as many are slower. */
+/* Bytes that the reader's own pipe holds, and so the most that is read at a time.  Four times as
+ * many (the most that Linux allows every user by default) are no faster; half as many are
+ * slower. */
 #define PIPE_SIZE (256 << 10)
 
 struct pipe_reader {
     int fd;
-    bool is_useless; /* it has failed: use read() from now on */
-    bool is_open;    /* the descriptors below are open */
+    bool is_useless; /* whether it has failed, and read() is used from now on */
+    bool is_open;    /* whether the descriptors below are open */
     int pipe[2];
-    int null; /* /dev/null, which receives the dropped bytes */
+    int null; /* /dev/null, to which bytes are dropped */
 };
 
 struct pipe_reader *pipe_reader_new(int fd)
@@ -70,8 +71,8 @@ static int open_null(void)
     return -1;
 }
 
-/* Opens the reader's own pipe and /dev/null.  False if there can be no pipe, or only a small one,
- * as if the user has many pipes. */
+/* Opens the reader's own pipe and /dev/null.  False if the system gives no pipe, or only a small
+ * one, as to a user with many pipes. */
 static bool open_reader(struct pipe_reader *r)
 {
     r->null = open_null();
@@ -89,7 +90,7 @@ static bool open_reader(struct pipe_reader *r)
     return false;
 }
 
-/* Reads `len` bytes, which are in the pipe, from it.  False with errno set. */
+/* Reads `len` bytes from a pipe that has them.  False with errno set. */
 static bool copy(int fd, uint8_t *to, size_t len)
 {
     while (len > 0) {
@@ -105,7 +106,7 @@ static bool copy(int fd, uint8_t *to, size_t len)
     return true;
 }
 
-/* Drops `len` bytes, which are in the pipe, from it.  Returns how many it could drop. */
+/* Drops `len` bytes from the pipe, which has them.  Returns how many it could drop. */
 static size_t drop(const struct pipe_reader *r, size_t len)
 {
     size_t dropped = 0;
@@ -150,8 +151,8 @@ ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len)
     }
     dropped = drop(r, (size_t)n);
     r->is_useless = dropped < (size_t)n;
-    /* The bytes that could not be dropped are the bytes that were copied: read them again over
-     * these. */
+    /* The bytes that could not be dropped are the last ones that were copied.  Read them again, to
+     * the same place. */
     return copy(r->fd, buf + dropped, (size_t)n - dropped) ? n : -1;
 }
 

@@ -18,14 +18,14 @@
 
 struct pipe_reader;
 
-/* Makes a reader of the pipe fd.  No one else may read the pipe meanwhile.  NULL if memory is
- * short. */
+/* Makes a reader of the pipe fd.  Nobody else may read the pipe until the reader is freed.  NULL if
+ * memory is short. */
 struct pipe_reader *pipe_reader_new(int fd);
 
 /* Frees the reader.  r may be NULL. */
 void pipe_reader_free(struct pipe_reader *r);
 
-/* Reads as io_read does (base/io.h).  One thread at a time. */
+/* Reads as io_read does (base/io.h).  Only one thread at a time may call this. */
 ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len);
 
 #endif

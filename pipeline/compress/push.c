@@ -1,5 +1,5 @@
 /*
- * push.c - makes segments of input that the caller gives (push.h)
+ * push.c - makes segments from input that the caller gives (push.h)
  *
  * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
  * segment waits there for one more byte, or for the end: only then is it known whether it is the
@@ -15,8 +15,8 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/workers.h"
 
-/* How many segments may wait: enough to keep all workers and GPUs busy; while a GPU is brought up,
- * as many as there are places. */
+/* The number of segments that may wait: enough to keep all workers and GPUs busy; while a GPU is
+ * brought up, as many as there are places. */
 static uint64_t most_waiting(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
@@ -43,7 +43,7 @@ bool job_can_be_pushed(const struct job *j)
            (j->compression->source.held != NULL && source_has_room(&j->compression->source));
 }
 
-/* Makes the segment that was being filled one that can be claimed. */
+/* Publishes the segment that was being filled: from now on, it can be claimed. */
 static void publish(struct job *j, size_t before, size_t len, bool last)
 {
     struct pipeline *p = j->pipeline;

@@ -1,12 +1,12 @@
 /*
- * push.h - makes segments of input that the caller gives (ahead.h has their memory)
+ * push.h - makes segments from input that the caller gives (ahead.h has their memory)
  */
 #ifndef GZLZSS_PUSH_H
 #define GZLZSS_PUSH_H
 
 #include "pipeline/crew/state.h"
 
-/* Whether job_push would take any byte now. */
+/* Whether job_push would take at least one byte now. */
 bool job_can_be_pushed(const struct job *j);
 
 /* Takes as many bytes as there is room for, and returns their number; pipeline_push says more.

@@ -23,15 +23,16 @@
 
 /* The result of matching and encoding a segment. */
 struct result {
-    /* False: the CPU's matches did not pass the encoder's check, which is a bug. */
+    /* Whether the matches passed the encoder's check.  If those of the CPU did not, that is a
+     * bug. */
     bool ok;
     bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
     double match, encode;           /* seconds, summed over all threads */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
 
-/* How a segment's DEFLATE data ends.  Pieces of --rsyncable refer to bytes before them, so they end
- * without the mark that lets a reader start behind it. */
+/* How a segment's DEFLATE data ends.  The pieces of --rsyncable refer to bytes before them, so they
+ * do not end with the mark, after which a reader may start. */
 static enum huff_end end_of(const struct slot *s)
 {
     return s->last && s->job->request->extent != PIPELINE_RANGE ? HUFF_LAST
@@ -39,8 +40,8 @@ static enum huff_end end_of(const struct slot *s)
                                                                 : HUFF_MARK;
 }
 
-/* Matches the segment, unless it was matched in parts, and encodes it.  *matched becomes the time
- * between the two.  False if the matches do not pass the encoder's check. */
+/* Matches the segment, unless it was matched in parts, and encodes it.  Sets *matched to the time
+ * when matching ended.  False if the matches do not pass the encoder's check. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
     const struct lz_level *level = w->pipeline->level;
@@ -62,8 +63,8 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
                              &s->out_len);
 }
 
-/* Matches the segment, unless a GPU has, and encodes it; at level 0, stores it.  Called without the
- * lock, by the slot's owner. */
+/* Encodes the segment, after matching it unless a GPU has done so; at level 0, stores it.  Called
+ * without the lock, by the slot's owner. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     const bool in_parts = w->split.matcher != NULL;
@@ -76,7 +77,7 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
         r->encode = clock_seconds() - start;
         return;
     }
-    /* Do this before anything that can fail: helpers still read the segment. */
+    /* Do this before anything that can fail, since helpers still read the segment. */
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
@@ -171,7 +172,7 @@ void do_small(struct worker *w, struct job *j)
     s->out = w->tools->out;
     crew_begin_matching(p);
     is_prepared = job_prepare(j);
-    /* The file may have grown since its size was given. */
+    /* The file may have grown to several segments since its size was given. */
     is_one = is_prepared && !job_next_is_any(j);
     if (is_one) {
         read = -clock_seconds();
@@ -179,7 +180,7 @@ void do_small(struct worker *w, struct job *j)
         error = errno;
         read += clock_seconds();
     }
-    /* Here, too: it may have grown to more than one segment. */
+    /* It may also have grown while it was read.  Then this segment is not the last one. */
     if (was_read && s->last) {
         encode(w, s, &r);
         if (r.ok)

@@ -1,8 +1,8 @@
 /*
  * small.c - compresses small inputs in memory, in the calling thread alone (small.h)
  *
- * An input of 4 KB takes some 50 us.  To hand it to another thread, and to wait for that, would
- * take as long.
+ * An input of 4 KB takes some 50 us.  Handing it to another thread, and waiting for the result,
+ * would take as long again.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
            request->begin == NULL && !p->config.rsyncable && !p->wait_for_gpu;
 }
 
-/* Takes tools that no thread uses, or makes some; NULL if memory is short. */
+/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
 static struct worker_tools *take_tools(struct pipeline *p)
 {
     struct worker_tools *t = (struct worker_tools *)object_cache_take(p->small);

@@ -45,7 +45,7 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
         return; /* source_read_next reports why */
     if (!S_ISREG(st.st_mode)) {
         enlarge_pipe(fd);
-        /* Without `wake`, a wait ends only when the other end writes or closes. */
+        /* If there is no `wake`, a wait ends only when the other end writes or closes. */
         (void)wake_open(&s->wake);
         if (fast && S_ISFIFO(st.st_mode))
             s->reader = pipe_reader_new(fd);
@@ -91,8 +91,9 @@ void source_init_pushed(struct source *s, size_t segment_size)
         .fd = -1, .is_pushed = true, .wake = wake_none(), .segment_size = segment_size};
 }
 
-/* Waits until there is something to read, or the end.  False with errno set if the wait was
- * cancelled or failed; do not read then, as reading might wait and could not be cancelled. */
+/* Waits until there is something to read, or the end of the input.  False with errno set if the
+ * wait was cancelled or failed.  Then do not read, as that might wait again and could not be
+ * cancelled. */
 static bool wait_readable(const struct source *s)
 {
     int found = 0;
@@ -116,8 +117,8 @@ static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 }
 
 /* Reads up to `len` bytes to buf, fewer only at the end of the input.  Memory and large files are
- * read from `offset` on; all others from where they stand, which is `offset`.  Returns the number
- * of bytes, or -1 with errno set. */
+ * read from `offset` on.  Other inputs are read from their current position, which is `offset`.
+ * Returns the number of bytes, or -1 with errno set. */
 static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len)
 {
     size_t have = 0;
@@ -187,28 +188,29 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
     return true;
 }
 
-/* --- Pieces that end where their content says so --- */
+/* --- Pieces, whose ends depend on the input's content --- */
 
 /*
- * A piece ends behind a byte at which a hash of the last 64 bytes begins with PIECE_BITS zeros, but
- * not before PIPELINE_PIECE_MIN bytes.  Smaller pieces mean that less has to be sent again after a
- * change, and that more bytes go into their headers and ends.  With these numbers, pieces have 8
- * KiB on average, and level 6 makes of 12 MB of C headers 2.4 % more than without pieces; with 13
- * bits, 12 KiB on average, 1.6 % more.  If you change the bits, the output changes: make
- * tests/data/rsyncable.sha256 anew.
+ * A piece ends after the first byte at which a hash of the last 64 bytes begins with PIECE_BITS
+ * zeros, but has at least PIPELINE_PIECE_MIN bytes.  With smaller pieces, less has to be sent again
+ * after a change, but more bytes go into their headers and ends.  With these numbers, pieces have 8
+ * KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 % larger than without
+ * pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 % larger.  If you
+ * change the bits, the output changes: make tests/data/rsyncable.sha256 anew.
  */
 #define PIECE_BITS 12
 
-/* Bytes that the hash depends on: its 64 bits have shifted older ones out. */
+/* Bytes on which the hash depends: older bytes were shifted out of its 64 bits. */
 #define HASH_BYTES 64
 
-/* Bytes held at a time: the window, and many pieces.  Where input is pushed, there is room for
- * HELD_FIRST bytes at first, and for twice as many each time that they are full. */
+/* Bytes held at a time: the window, and many pieces.  If input is pushed, there is room for
+ * HELD_FIRST bytes at first; when it is full, it is doubled. */
 #define HELD_SIZE ((size_t)1 << 20)
 #define HELD_FIRST ((size_t)4 << 10)
 
-/* A 64-bit number without a pattern for each value of a byte, by S.  Vigna's generator splitmix64.
- * The hash made of these numbers is that of "gear" chunking (W.  Xia and others, 2014). */
+/* Returns a number of 64 bits for each value of a byte, without a visible pattern (the generator
+ * splitmix64 of S. Vigna).  The hash made of these numbers is that of "gear" chunking (W. Xia and
+ * others, 2014). */
 static uint64_t gear(uint8_t byte)
 {
     uint64_t z = (byte + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -218,8 +220,8 @@ static uint64_t gear(uint8_t byte)
     return z ^ z >> 31;
 }
 
-/* The length of the piece that in[0..len) starts with.  If no byte ends a piece, all `len` bytes,
- * or SOURCE_PIECE_MAX. */
+/* Returns the length of the piece with which in[0..len) starts.  If no byte ends a piece, that is
+ * `len`, but SOURCE_PIECE_MAX at most. */
 static size_t piece_length(const uint8_t *in, size_t len)
 {
     const size_t most = len < SOURCE_PIECE_MAX ? len : SOURCE_PIECE_MAX;
@@ -237,7 +239,7 @@ static size_t piece_length(const uint8_t *in, size_t len)
 
 bool source_begin_pieces(struct source *s)
 {
-    /* Pieces are read in order: where a piece starts is known only once the piece before was
+    /* Pieces are read in order: the start of a piece is known only once the piece before it was
      * read. */
     s->random_access = 0;
     s->held_room = s->is_pushed ? HELD_FIRST : HELD_SIZE;
@@ -245,7 +247,7 @@ bool source_begin_pieces(struct source *s)
     return s->held != NULL;
 }
 
-/* Makes room in `held`: of all before the next piece, keeps only the window. */
+/* Makes room in `held`.  Of the bytes before the next piece, keeps only the window. */
 static void forget_pieces(struct source *s)
 {
     const size_t window = s->next < LZ_CHUNK_SIZE ? s->next : LZ_CHUNK_SIZE;
@@ -332,7 +334,7 @@ void source_finish(const struct source *s)
     pipe_reader_free(s->reader);
     free(s->held);
     wake_close(&s->wake);
-    /* If this fails, nothing is lost that was promised. */
+    /* lseek has worked on this file in source_init, so this should not fail. */
     if (s->memory == NULL && s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);
 }

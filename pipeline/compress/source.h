@@ -1,16 +1,16 @@
 /*
  * source.h - cuts the input of a compression into segments and reads them
  *
- * Segments of memory, and those segments of a regular file that certainly have another byte after
- * them, can be read in any order, by several threads at a time.  All other segments, up to and
- * including the last, are read one after another, since only reading on tells which is the last.
- * If a file grows meanwhile, it is read up to its new end.
+ * Segments of memory and of regular files can be read in any order, by several threads at a time,
+ * if they certainly have another byte after them.  All other segments, up to and including the
+ * last, are read one after another, since a segment is known to be the last only when reading has
+ * reached the end.  If a file grows meanwhile, it is read up to its new end.
  *
  * The memory may be a GPU's.  Then reading copies it to the host.
  *
- * For --rsyncable, segments are pieces.  A piece ends where the bytes before its end say so, at any
- * place in the input.  So two inputs with a part in common soon have the same pieces there.  Pieces
- * are read one after another.
+ * For --rsyncable, segments are pieces.  A piece may end anywhere in the input: its last bytes
+ * determine that it ends there.  So if two inputs have a part in common, they soon have the same
+ * pieces there.  Pieces are read one after another.
  */
 #ifndef GZLZSS_SOURCE_H
 #define GZLZSS_SOURCE_H
@@ -35,7 +35,7 @@ struct source {
     bool is_file;            /* the input is a regular file, or memory */
     /* The input is pushed: by source_push, or as whole segments (push.c). */
     bool is_pushed;
-    /* Ends a wait for fd; not open if there is none, as for a regular file. */
+    /* Ends a wait for fd.  Not open if nothing waits for fd, as with a regular file. */
     struct wake wake;
     struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
@@ -46,36 +46,37 @@ struct source {
     /* For reading in order: */
     uint64_t in_order; /* segments read in order so far */
     bool have_peeked;  /* `peeked` is valid */
-    uint8_t peeked;    /* the first byte of the next segment, which was read already */
+    uint8_t peeked;    /* the first byte of the next segment, already read */
     uint64_t end;      /* bytes of the whole input; set when the last segment was read */
 
     /* For reading in pieces: */
-    /* The window before the next piece, and the bytes after it; NULL: no pieces. */
+    /* The window before the next piece, and the bytes after that window.  NULL: no pieces. */
     uint8_t *held;
-    size_t held_room; /* bytes that `held` has memory for; grows if input is pushed */
+    size_t held_room; /* bytes of memory of `held`; this grows if input is pushed */
     size_t next;      /* where the next piece starts in `held` */
     size_t filled;    /* bytes of input in `held`, with the window */
     uint64_t read;    /* bytes read so far, in all */
     bool no_more;     /* the input ends at held[filled] */
 };
 
-/* Readies the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
- * pipe_reader reads it (pipe_reader.h).  Call source_finish at the end, also for the next three. */
+/* Prepares the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
+ * pipe_reader reads it (pipe_reader.h).  After this function and the next three, call source_finish
+ * at the end. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
-/* Readies the source for the input in[0..len), which must not change until source_finish. */
+/* Prepares the source for the input in[0..len), which must not change until source_finish. */
 void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size);
 
-/* Readies the source for in[0..len) in the memory of CUDA device `device`, which `copiers` copies
+/* Prepares the source for in[0..len) in the memory of CUDA device `device`, which `copiers` copies
  * (copiers.h). */
 void source_init_gpu_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size,
                             struct copiers *copiers, int device);
 
-/* Where segment `index` is in a GPU's memory; NULL if the input is elsewhere.  `index` is below
- * random_access. */
+/* The address of segment `index` in a GPU's memory; NULL if the input is elsewhere.  `index` is
+ * below random_access. */
 const uint8_t *source_on_gpu(const struct source *s, uint64_t index);
 
-/* Readies the source for an input that the caller pushes: as whole segments (push.c), or by
+/* Prepares the source for an input that the caller pushes: as whole segments (push.c), or by
  * source_push. */
 void source_init_pushed(struct source *s, size_t segment_size);
 
@@ -83,44 +84,45 @@ void source_init_pushed(struct source *s, size_t segment_size);
  * is a file that grows. */
 bool source_is_file(const struct source *s);
 
-/* Reads the whole segment `index`, which is below random_access, to buf.  Any thread.  False with
- * errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
+/* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call this.
+ * False with errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
-/* Reads the next segment after the random_access ones to buf: *len bytes, fewer than segment_size
- * only if it is the last, 0 only if the input is empty.  *last becomes true with the last segment:
- * do not call this again then.  One thread at a time.  False with errno set. */
+/* Reads the next segment after the random_access ones to buf: *len bytes, which is less than
+ * segment_size only for the last one, and 0 only if the input is empty.  *last becomes true with
+ * the last segment: then do not call this again.  Only one thread at a time may call this.  False
+ * with errno set. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
-/* Wakes a thread that waits for a pipe's other end in source_read_next or source_next_piece.  That
- * call fails with ECANCELED.  Any thread. */
+/* If a thread waits for a pipe's other end in source_read_next or source_next_piece, makes that
+ * call fail with ECANCELED.  Any thread may call this. */
 void source_cancel(const struct source *s);
 
 /*
- * Makes the source one of pieces, to be read by source_next_piece in place of source_read_next.  It
- * was readied by one of the functions above, with segments of LZ_SEGMENT_MAX bytes.  False if
- * memory is short.
+ * Switches the source to pieces, which are read by source_next_piece instead of source_read_next.
+ * Call it after one of the functions above was called with segments of LZ_SEGMENT_MAX bytes.  False
+ * if memory is short.
  */
 bool source_begin_pieces(struct source *s);
 
-/* Reads the next piece.  buf, of LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes, gets the window before the
- * piece, *before bytes: LZ_CHUNK_SIZE, or 0 near the start of the input.  Behind the window, buf
- * gets the piece, *len bytes: 0 only if the input is empty.  *last becomes true with the last
- * piece.  One thread at a time.  False with errno set. */
+/* Reads the next piece to buf, which has LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes.  First buf gets
+ * the window before the piece, *before bytes: LZ_CHUNK_SIZE, or 0 near the start of the input.
+ * After the window, buf gets the piece, *len bytes: 0 only if the input is empty.  *last becomes
+ * true with the last piece.  Only one thread at a time may call this.  False with errno set. */
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 
 /* Pushes input for pieces: takes as many bytes as there is room for, and sets *taken to their
  * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
 
-/* Whether source_push would take any byte, or the end. */
+/* Whether source_push would take at least one byte, or the end. */
 bool source_has_room(const struct source *s);
 
 /* Whether source_next_piece has all the input that it needs for a piece. */
 bool source_has_piece(const struct source *s);
 
-/* Frees what the source has, and leaves the file positioned after the bytes that were read, as
- * reading from front to back would have. */
+/* Frees the source's memory.  Leaves the file's position after the bytes that were read, as if the
+ * file had been read from front to back. */
 void source_finish(const struct source *s);
 
 #endif

@@ -2,7 +2,7 @@
  * write.c - writes a job's output, in order (write.h)
  *
  * The writer owns `written` and `crc` in struct compression, and in_bytes and out_bytes in the
- * job's stats: only it changes them, and others read them only with the lock held.
+ * job's stats.  Only the writer changes them, and other threads read them only with the lock held.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Finds the finished segments that are next in the output, WRITE_MOST at most.  Together they hold
- * at most half of the bytes that slots may hold, so that other threads can go on meanwhile (one
- * segment is always taken).  Returns how many. */
+/* Finds the finished segments that come next in the output, WRITE_MOST at most, and returns their
+ * number.  Together they hold at most half of the bytes that slots may hold, so that other threads
+ * can go on meanwhile.  (The first segment is always taken.) */
 static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST])
 {
     uint64_t weight = 0;

@@ -7,11 +7,11 @@
 #include "pipeline/crew/state.h"
 
 /* The most segments written at a time.  Many threads want the lock, so taking it after each segment
- * would take longer than writing one.  With the header and the trailer, this makes 16 parts, which
- * every system's writev() takes (POSIX's least IOV_MAX); larger may fail. */
+ * would take longer than writing one.  With the header and the trailer, this makes 16 parts, the
+ * least number that POSIX requires writev() to accept (IOV_MAX).  A larger number may fail. */
 #define WRITE_MOST 14
 
-/* What a call of write_segments wrote, and how long it took. */
+/* The results of write_segments. */
 struct written {
     uint64_t in_bytes, /* bytes of input in these segments */
         out_bytes;     /* bytes written, with header and trailer */
@@ -20,13 +20,13 @@ struct written {
     int error; /* an errno, unless ok */
 };
 
-/* Writes `count` parts to a job's output.  False with errno set.  Any thread that has the output to
- * itself. */
+/* Writes `count` parts to a job's output.  False with errno set.  Only one thread at a time may
+ * write a job's output. */
 bool write_parts(struct pipeline_job *request, struct iovec *parts, int count);
 
 /* Writes `count` segments, 1 to WRITE_MOST, which are next in the job's output; writes the header
- * before the job's first segment and the trailer after its last.  Then calls the request's `wrote`,
- * which is told the `engine` that worked.  Called without the lock, by the writer. */
+ * before the job's first segment and the trailer after its last.  Then calls the request's `wrote`
+ * with `engine`.  Called without the lock, by the writer. */
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w);
 
