@@ -117,9 +117,9 @@ typedef enum gzlzss_backend {
 } gzlzss_backend;
 
 /* Initialize with GZLZSS_OPTIONS_INIT, then set the members that you want to change.  Later
- * versions may add members at the end; `size` tells the library which members the program has.  A
- * program that was compiled with a later header must leave at zero the members that this library
- * lacks, or gzlzss_new returns GZLZSS_ERROR_ARGUMENT. */
+ * versions may add members at the end; `size` tells the library which members the program has.  If
+ * a program was compiled with a later header, it must leave the members that this library lacks at
+ * zero; otherwise gzlzss_new returns GZLZSS_ERROR_ARGUMENT. */
 typedef struct gzlzss_options {
     size_t size; /* sizeof(gzlzss_options): set by GZLZSS_OPTIONS_INIT */
     int level;   /* GZLZSS_LEVEL_STORED, or GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX */
@@ -337,8 +337,8 @@ void gzlzss_stream_free(gzlzss_stream *s);
 /* --- Ranges: one member from many processes ------------------------------------------------- */
 
 /*
- * Several processes can each compress some segments of one input.  The bytes that gzlzss_compress
- * makes of the whole input are these, one after another:
+ * Several processes can each compress some segments of one input.  The following outputs, one after
+ * another, are the same bytes as the output of gzlzss_compress for the whole input:
  *
  *     gzlzss_header, gzlzss_compress_range for each range in order, gzlzss_trailer
  *

@@ -18,10 +18,10 @@
  * cudaStreamPerThread is the calling thread's.  A stream that is being captured gives
  * GZLZSS_ERROR_ARGUMENT; the capture goes on.
  *
- * Compression.  A GPU finds matches in its own memory without waiting for the copy to the host,
- * which the encoder reads.  Segments that the CPU or another GPU matches are copied first.  GPUs
+ * Compression.  A GPU finds matches in its own memory.  Meanwhile, the input is copied to the host,
+ * where the encoder reads it.  Segments that the CPU or another GPU matches are copied first.  GPUs
  * start in the background once that is worth it, and the object keeps them; `devices` and `backend`
- * (gzlzss.h) limit which.  The bytes are those of gzlzss_compress in any case.
+ * (gzlzss.h) say which GPUs may be used.  The bytes are those of gzlzss_compress in any case.
  *
  * Decompression.  The GPU that has the output does all of the work: see gzlzss_cuda_decompress.
  *
@@ -66,17 +66,16 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
  * `backend` is GZLZSS_CPU or `devices` leaves the GPU out.  `in` may be in its memory, in another
  * GPU's or in the host's.  The GPU decodes one member, or many, of any program in parallel, and
  * compares the output with each member's CRC-32 and length.  It leaves some data to the CPU: data
- * that is damaged, does not fit in `out`, has other bytes behind its members, is in an older
- * format, or would be slow to decode on a GPU.  Then the CPU decompresses all of it again, so
- * output and status are always those of gzlzss_decompress.  `progress` never gets smaller numbers
- * than before.
+ * that is damaged, does not fit in `out`, has other bytes after its members, is in an older format,
+ * or would be slow to decode on a GPU.  Then the CPU decompresses all of it again, so output and
+ * status are always those of gzlzss_decompress.  `progress` never gets smaller numbers than before.
  *
  * The CPU does the work in all other cases; data in a GPU's memory is copied, 1 MiB at a time.
  *
- * The first such call for a GPU takes 1.3 GB of that GPU's memory and some pinned memory of
- * the host; the object keeps both for later calls until gzlzss_free.  If so much memory is not
- * free, the CPU does the work, and calls about a second later try again.  If the GPU fails, the CPU
- * does all such work from then on.  gzlzss_no_gpu says why.
+ * The first such call for a GPU takes 1.3 GB of that GPU's memory and some pinned memory of the
+ * host; the object keeps both for later calls until gzlzss_free.  If that much memory is not free,
+ * the CPU does the work, and calls try again after about a second.  If the GPU fails, the CPU does
+ * all such work from then on.  gzlzss_no_gpu says why.
  *
  * Calls from several threads take turns on one GPU, in the order in which they came; gzlzss_cancel
  * also ends waiting for a turn.  For calls side by side on one GPU, make more objects.
