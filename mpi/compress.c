@@ -1,5 +1,5 @@
 /*
- * compress.c - compresses one file by some ranks (compress.h)
+ * compress.c - compresses one file with several ranks (compress.h)
  *
  * The input is cut into waves, and each wave into a run of segments for each rank.  In every wave:
  *
@@ -14,8 +14,8 @@
  *
  * The ranks can compute the CRC-32 of the input in any order.  A rank takes a run's CRC and appends
  * zeros for all the bytes that follow the run (by combining it with a CRC of 0).  The whole input's
- * CRC is the exclusive or of these.  So each rank adds up its own, and MPI_Reduce adds up the
- * ranks'.
+ * CRC is the exclusive or of these.  So each rank combines the CRCs of its own runs, and MPI_Reduce
+ * combines the results of all ranks.
  */
 #include "config.h"
 
@@ -35,9 +35,9 @@
  * it reads, and for each other at the end of every run. */
 #define PRODUCERS 2
 
-/* The buffers for output, and so the waves by which a rank may be ahead of the slowest one.  Each
- * buffer takes the memory of a run, as far as it is filled.  With large runs, there are fewer
- * buffers, so that all together take about OUTPUTS_MEMORY. */
+/* The number of buffers for output, which is also the number of waves by which a rank may be ahead
+ * of the slowest one.  Each buffer takes the memory of a run, as far as it is filled.  With large
+ * runs, there are fewer buffers, so that all together take about OUTPUTS_MEMORY. */
 #define OUTPUTS_MIN (PRODUCERS + 1)
 #define OUTPUTS_MAX 6
 #define OUTPUTS_MEMORY ((size_t)145 << 20)
@@ -45,8 +45,8 @@
 /* With fewer waves than this, reading, compressing and writing hardly overlap. */
 #define WAVES_MIN ((uint64_t)4)
 
-/* The fewest segments of a run for each thread.  Rather than give a thread less, there are fewer
- * than WAVES_MIN waves. */
+/* A run has at least this many segments for each thread.  If that is impossible with WAVES_MIN
+ * waves, there are fewer waves. */
 #define THREAD_SEGMENTS ((uint64_t)1)
 
 /* A buffer for this rank's output of a wave. */
@@ -60,8 +60,8 @@ struct wave_output {
 struct wave_compression {
     struct together *c;
     size_t segment;           /* bytes of a segment */
-    uint64_t segments, waves; /* how many there are */
-    size_t run_max;           /* the most bytes of input of a run */
+    uint64_t segments, waves; /* numbers of segments and of waves */
+    size_t run_max;           /* the most bytes of input in a run */
 
     pthread_mutex_t lock;   /* protects the fields below */
     pthread_cond_t changed; /* signalled when any of them changes */
@@ -76,23 +76,24 @@ struct wave_compression {
 
 /* --- Waves ---------------------------------------------------------------------------------- */
 
-/* How many waves, from the first on, have one segment more than the others. */
+/* Returns how many waves, from the first on, have one segment more than the others. */
 static uint64_t larger_waves(const struct wave_compression *k)
 {
     return k->segments % k->waves;
 }
 
-/* How many numbers in [from, from + count) are below `end`. */
+/* Returns how many numbers in [from, from + count) are below `end`. */
 static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
 {
     return end <= from ? 0 : end - from < count ? end - from : count;
 }
 
 /*
- * The first segment of rank `rank`'s run in a wave.  For rank `count`, the end of the wave.
+ * Returns the first segment of rank `rank`'s run in a wave.  For rank `count`, returns the end of
+ * the wave.
  *
- * In a wave, some ranks may have one segment more than the others.  In the next wave, these are the
- * ranks after them (after the last rank, the first again).  So in the end, too, no rank has more
+ * In a wave, some ranks may have one segment more than the others.  In the next wave, the ranks
+ * after these have one more (after the last rank comes the first).  So at the end, no rank has more
  * than one segment more than another.
  */
 static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, int rank)
@@ -101,7 +102,8 @@ static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, in
     const uint64_t larger = wave < larger_waves(k) ? wave : larger_waves(k);
     const uint64_t segments = least + (wave < larger_waves(k));
     const uint64_t more = segments % ranks;
-    /* The rank after the last that got one more in the waves before. */
+    /* The first rank that has one more in this wave, after those that had one more in earlier
+     * waves. */
     const uint64_t turn =
         (larger * ((least + 1) % ranks) + (wave - larger) * (least % ranks)) % ranks;
     const uint64_t before = (uint64_t)rank;
@@ -113,7 +115,7 @@ static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, in
            numbers_below(before, turn, more - wrapped) + numbers_below(before, 0, wrapped);
 }
 
-/* The most segments of a run. */
+/* The most segments in a run. */
 static uint64_t run_segments(const struct wave_compression *k)
 {
     const uint64_t ranks = (uint64_t)k->c->r->count;
@@ -130,9 +132,9 @@ static uint64_t waves_of(const struct wave_compression *k, uint64_t run)
     return (k->segments + wave - 1) / wave;
 }
 
-/* Chooses the number of waves: as few as the memory allows.  If these are fewer than WAVES_MIN,
- * WAVES_MIN, or as many as leave each thread enough segments.  (The rank with the most threads
- * counts.) */
+/* Chooses the number of waves: as few as the memory allows, but at least WAVES_MIN.  For a small
+ * input, there are fewer waves, so that each thread of the rank with the most threads gets enough
+ * segments. */
 static void plan_waves(struct wave_compression *k)
 {
     const uint64_t most = k->c->t->wave / k->segment > 0 ? k->c->t->wave / k->segment : 1;
@@ -162,7 +164,7 @@ static void fail(struct wave_compression *k, gzlzss_status status, int error)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* Used in place of an errno: the file has become shorter. */
+/* Stands for an errno: the file has become shorter. */
 #define SHORTER (-1)
 
 /* Reads `len` bytes of the input from `offset` on.  Returns 0, an errno or SHORTER. */
@@ -173,8 +175,8 @@ static int read_run(const struct wave_compression *k, uint8_t *bytes, uint64_t o
     return n < 0 ? errno : (size_t)n < len ? SHORTER : 0;
 }
 
-/* The bytes that go before this rank's data in this wave: the header, before the file's first
- * run. */
+/* The bytes before this rank's data in this wave: those of the header before the file's first run,
+ * else 0. */
 static size_t header_before(const struct wave_compression *k, uint64_t wave)
 {
     return wave == 0 && k->c->r->rank == 0 ? k->c->f->header_len : 0;
@@ -329,7 +331,7 @@ static bool write_waves(struct wave_compression *k)
     return true;
 }
 
-/* Adds up the CRC of all ranks.  The last rank writes the trailer. */
+/* Combines the CRCs of all ranks.  The last rank writes the trailer. */
 static void write_trailer(struct wave_compression *k)
 {
     const struct ranks *r = k->c->r;
@@ -347,7 +349,7 @@ static void write_trailer(struct wave_compression *k)
         fail(k, GZLZSS_ERROR_WRITE, error);
 }
 
-/* Prints what went wrong on this rank, if anything did. */
+/* Prints this rank's error, if there is one. */
 static void report(const struct wave_compression *k)
 {
     struct file *f = k->c->f;
@@ -387,7 +389,7 @@ bool compress_together(struct together *c)
     while (ok && count < PRODUCERS && (uint64_t)count < k.waves &&
            thread_start(&producers[count], producer_main, &k))
         count++;
-    /* No thread could be started, which pthread_create reports as EAGAIN. */
+    /* If no thread could be started, report EAGAIN, as pthread_create does. */
     if (count == 0)
         fail(&k, ok ? GZLZSS_ERROR_READ : GZLZSS_ERROR_MEMORY, EAGAIN);
     ok = ranks_agree(c->r, count > 0) && write_waves(&k);
@@ -395,7 +397,7 @@ bool compress_together(struct together *c)
     k.stops = true;
     pthread_cond_broadcast(&k.changed);
     pthread_mutex_unlock(&k.lock);
-    /* After a rank has failed, what others still compress is useless. */
+    /* After a rank has failed, all further work is useless. */
     if (!ok)
         gzlzss_cancel(c->t->z, NULL);
     for (int i = 0; i < count; i++)

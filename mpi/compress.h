@@ -1,5 +1,5 @@
 /*
- * compress.h - compresses one file by some ranks
+ * compress.h - compresses one file with several ranks
  */
 #ifndef GZLZSS_MPI_COMPRESS_H
 #define GZLZSS_MPI_COMPRESS_H
@@ -9,7 +9,7 @@
 /*
  * Compresses c->f and writes the whole member to c->out.  All ranks of c->r must call it, with the
  * file and the output open; rank 0 must have the header in c->f.  Returns whether this rank did its
- * part.  If a rank fails, all return soon.  c->f has a message about what went wrong on this rank.
+ * part; if not, c->f has a message about this rank's error.  If a rank fails, all return soon.
  */
 bool compress_together(struct together *c);
 

@@ -10,8 +10,8 @@
 
 #include "mpi/deal.h"
 
-/* Opening a file takes time, too: as long as working on this many bytes.  More spreads small files
- * more evenly by number, less by bytes. */
+/* Opening a file takes time, too: as much as working on this many bytes.  With a larger number,
+ * small files are spread more evenly by their number; with a smaller one, by their bytes. */
 #define FILE_COST ((uint64_t)65536)
 
 struct weighed {
@@ -24,7 +24,7 @@ struct load {
     int rank;
 };
 
-/* The order for qsort: the largest first, and files of the same size in their order. */
+/* The order for qsort: larger files first; files of the same size in the order of the operands. */
 static int compare(const void *a, const void *b)
 {
     const struct weighed *x = a, *y = b;
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Whether rank a gets a file before rank b. */
+/* Whether rank a gets the next file before rank b. */
 static bool comes_before(const struct load *a, const struct load *b)
 {
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->rank < b->rank;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place of a rank's number: all ranks work on the file together. */
+/* Stands for a rank's number: all ranks work on the file together. */
 #define DEAL_TO_ALL (-1)
 
 /*
@@ -17,7 +17,8 @@
  *
  * All ranks work on a file together if it has more than an even share of all bytes, or is the only
  * file; with all_together, on every file.  The other files are dealt out, the largest first, each
- * to the rank that has the least bytes so far, or the first of these.
+ * to the rank with the fewest bytes so far.  If several ranks have the fewest, the first of them
+ * gets it.
  *
  * The result depends only on the arguments, so all ranks compute the same.  The time grows as count
  * x log(count x ranks).  False if memory is short.

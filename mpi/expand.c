@@ -1,16 +1,16 @@
 /*
- * expand.c - decompresses one .gz with marks by some ranks (expand.h)
+ * expand.c - decompresses one .gz with marks with several ranks (expand.h)
  *
  * The file is cut into waves, and each wave into a region for each thread of each rank.  Every
- * thread decodes the interval (interval.h) that begins in its region.  Where an interval begins is
+ * thread decodes the interval (interval.h) that begins in its region.  The start of an interval is
  * a guess, until it is known that the interval before it ends exactly there.  In every wave:
  *
  *     the threads      decode their intervals, and keep the output up to a limit.
- *     the main thread  meets the other ranks.  By MPI_Exscan it learns what the intervals of the
- *                      ranks before add up to: where they end, how much output there is, and the
- *                      CRC-32 and length of the member in which this rank begins.  It compares
- *                      these with where its own intervals begin, and with the trailers.  It lets
- *                      the threads begin with the next wave, and writes.
+ *     the main thread  waits for them, and starts them on the next wave.  Then it meets the other
+ *                      ranks.  From MPI_Exscan, it gets the sum of the intervals of the ranks
+ *                      before: where they end, how much output there is, and the CRC-32 and length
+ *                      of the member in which this rank begins.  It compares these with the starts
+ *                      of its own intervals, and with the trailers.  Then it writes.
  *
  * If an interval has more output than may be kept, the rest is decoded once more while it is
  * written.
@@ -32,21 +32,21 @@
 #include "mpi/interval.h"
 #include "src/testing.h"
 
-/* There are two sets of intervals: one is decoded while the other is written. */
+/* The number of sets of intervals.  There are two: one is decoded while the other is written. */
 #define SETS 2
 
-/* All threads of a rank together keep as much output as KEPT_WAVES waves of compression have input,
- * but at most KEPT_MAX: about the memory that compression takes. */
+/* The threads of a rank keep, in all, as many bytes of output as KEPT_WAVES waves of compression
+ * have of input, but at most KEPT_MAX.  That takes about as much memory as compression. */
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
 
-/* The least output of an interval that a thread keeps: a segment's, and half of the next one's.
- * With less, more is decoded twice. */
+/* A thread keeps at least this many bytes of an interval's output, if it has as many.  With less,
+ * more is decoded twice. */
 #define KEEP_MIN ((size_t)8 << 20)
 
-/* Bytes of input in a region: while the ratio is not known yet, and the least and the most.  A
- * compressed segment of gzlzss has 0.3 to 1 MB; with shorter regions, some threads find no start,
- * and have nothing to do. */
+/* Bytes of input in a region: REGION_FIRST while the ratio is not known yet; REGION_MIN and
+ * REGION_MAX are the least and the most.  A compressed segment of gzlzss has 0.3 to 1 MB; with
+ * shorter regions, some threads find no start, and have nothing to do. */
 #define REGION_FIRST ((uint64_t)2 << 20)
 #define REGION_MIN ((uint64_t)1 << 20)
 #define REGION_MAX ((uint64_t)32 << 20)
@@ -54,7 +54,7 @@
 /* Bytes of the file that are searched for a mark. */
 #define LOOK_MAX ((uint64_t)40 << 20)
 
-/* What one thread has for one set. */
+/* One thread's data for one set. */
 struct lane {
     struct wave_expansion *e;
     struct interval_tools *tools;
@@ -66,15 +66,15 @@ struct lane {
     size_t len;
 };
 
-/* The sum of some intervals in a row.  All fields of the neutral element are 0. */
+/* The sum of several successive intervals.  An empty sum has 0 in all fields. */
 struct chain {
     uint64_t out;  /* bytes of output */
     uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
     uint64_t ends; /* members that end in these intervals */
-    /* If a member ends in them: bytes of data up to the end of the first such member, and in the
-     * last such member. */
+    /* If a member ends in these intervals.  head_len: bytes of data up to the first such end.
+     * last_len: bytes of data in the last member that ends here. */
     uint64_t head_len, last_len;
-    /* Bytes of data after the last member's end, or all data if no member ends; and their
+    /* The data after the last end of a member, or all data if no member ends: its bytes and its
      * CRC-32. */
     uint64_t tail_len;
     uint64_t tail_crc;
@@ -96,7 +96,7 @@ struct wave_expansion {
 
 /* --- Chains --------------------------------------------------------------------------------- */
 
-/* Adds two chains: *b becomes the sum of *a and, after it, *b. */
+/* Appends the chain *b to the chain *a, and stores the sum in *b. */
 static void join(const struct chain *a, struct chain *b)
 {
     struct chain c = {.out = a->out + b->out, .end = b->end != 0 ? b->end : a->end};
@@ -118,7 +118,7 @@ static void join(const struct chain *a, struct chain *b)
     *b = c;
 }
 
-/* Adds chains for MPI: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
+/* The same for MPI: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
 static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -205,7 +205,7 @@ static void wait_for(struct wave_expansion *x, struct lane *lanes)
     }
 }
 
-/* Turns the result of an interval into that of the file.  Prints a message about an error. */
+/* Returns the file's result, given that of an interval.  Prints a message about an error. */
 static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;
@@ -231,8 +231,8 @@ static enum expand_result judge(struct wave_expansion *x, enum interval_result r
 
 /* --- The main thread ------------------------------------------------------------------------ */
 
-/* The worst result of all ranks, which is the result of all.  EXPAND_FAILED is worse than
- * EXPAND_NOT_HERE. */
+/* Returns the worst result of all ranks, so that all ranks go on in the same way.  EXPAND_FAILED is
+ * worse than EXPAND_NOT_HERE. */
 static enum expand_result worst(const struct ranks *r, enum expand_result mine)
 {
     int result = mine == EXPAND_FAILED ? 2 : mine == EXPAND_NOT_HERE ? 1 : 0, all;
@@ -286,7 +286,7 @@ static enum expand_result check_wave(struct wave_expansion *x, struct lane *lane
 struct rest {
     struct together *e;
     uint64_t at;   /* where the next byte goes in the output */
-    uint64_t skip; /* bytes at the start that were kept, and so are written already */
+    uint64_t skip; /* bytes at the start that were kept and so are already written */
 };
 
 /* Writes output of an interval that was not kept. */
@@ -317,7 +317,7 @@ static enum expand_result decode_again(struct wave_expansion *x, struct lane *l,
     result = interval_decode(tools, &again);
     if (result != INTERVAL_GOOD)
         return judge(x, result, again.error);
-    /* The file has changed meanwhile. */
+    /* If any of these differs, the file has changed meanwhile. */
     if (again.end != l->interval.end || again.out != l->interval.out ||
         again.ends != l->interval.ends || again.head_crc != l->interval.head_crc ||
         again.tail_crc != l->interval.tail_crc)
@@ -349,8 +349,9 @@ static enum expand_result write_wave(struct wave_expansion *x, struct lane *lane
     return result;
 }
 
-/* Chooses the size of the next wave's regions, from the ratio so far: three quarters of the output
- * that is kept, within REGION_MIN and REGION_MAX.  All ranks choose the same. */
+/* Chooses the size of the next wave's regions from the ratio so far, such that the output of a
+ * region fills three quarters of the memory that keeps it; REGION_MIN to REGION_MAX.  All ranks
+ * choose the same size. */
 static void choose_region(struct wave_expansion *x, const struct chain *total)
 {
     uint64_t region = REGION_FIRST;
@@ -404,8 +405,8 @@ static enum expand_result run(struct wave_expansion *x, struct interval_tools *t
     return all;
 }
 
-/* Numbers the lanes of all ranks, and chooses how much output each keeps.  Ranks with more threads
- * could keep less in each lane: the least of all ranks counts for all. */
+/* Numbers the lanes of all ranks, and chooses how much output each keeps.  On a rank with more
+ * threads, each lane could keep less; all ranks use the least number of all. */
 static void number_lanes(struct wave_expansion *x)
 {
     const struct ranks *r = x->e->r;

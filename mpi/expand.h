@@ -1,18 +1,20 @@
 /*
- * expand.h - decompresses one .gz with marks by some ranks
+ * expand.h - decompresses one .gz with marks with several ranks
  */
 #ifndef GZLZSS_MPI_EXPAND_H
 #define GZLZSS_MPI_EXPAND_H
 
 #include "mpi/work.h"
 
-/* Whether the file seems to have marks, so that ranks can share the work.  One rank calls it. */
+/* Whether the file seems to have marks, so that ranks can share the work.  Only one rank calls
+ * this. */
 bool expand_has_marks(const struct together *e, uint64_t header_len);
 
 enum expand_result {
     EXPAND_DONE,     /* all is well */
     EXPAND_FAILED,   /* on at least one rank, a message in e->f says why */
-    EXPAND_NOT_HERE, /* the file needs gunzip's own code; no message was printed */
+    EXPAND_NOT_HERE, /* one rank must decompress the file with gunzip's own code; no message was
+                      * printed */
 };
 
 /*

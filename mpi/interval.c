@@ -1,5 +1,5 @@
 /*
- * interval.c - an interval of a .gz, from one mark to another (interval.h)
+ * interval.c - decodes an interval of a .gz, from one mark to another (interval.h)
  */
 #include "config.h"
 
@@ -20,17 +20,18 @@
 #define IN_SIZE ((size_t)256 << 10)
 #define OUT_SIZE ((size_t)256 << 10)
 
-/* Bytes before the reading position that are kept: a mark, and what a decoder may step back. */
+/* Bytes that are kept before the reading position: a mark, and the bytes by which a decoder may
+ * step back. */
 #define BACK ((size_t)32)
 
-/* Bytes behind the input and the output that a decoder may load or overwrite. */
+/* Bytes after the input and the output that a decoder may load or overwrite. */
 #define SLACK ((size_t)64)
 
-/* The longest header that is taken, names and all. */
+/* The longest header that is accepted, names and all. */
 #define HEADER_MAX ((size_t)4096)
 
-/* No segment has more compressed bytes (-b goes up to 32 MiB): so far behind its end, an interval
- * of a file that has marks has met one. */
+/* No compressed segment has more bytes than this (-b goes up to 32 MiB).  So if an interval goes on
+ * this far after `to`, the file has no marks there. */
 #define OVERRUN_MAX ((uint64_t)40 << 20)
 
 _Static_assert(BACK >= INF_MARK_SIZE + 2 * INF_BACK, "what is kept is enough");
@@ -42,7 +43,7 @@ struct interval_tools {
     uint8_t *in;
     /* INF_WINDOW + OUT_SIZE + SLACK bytes: the window comes first, then output. */
     uint8_t *out;
-    /* Decodes from the one to the other.  b.in_base counts bytes of the file. */
+    /* Decodes from `in` to `out`.  b.in_base counts bytes of the file. */
     struct inf_buffers b;
 };
 
@@ -73,7 +74,7 @@ void interval_tools_free(struct interval_tools *t)
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* The byte of the file that is looked at next. */
+/* The position in the file of the next byte to look at. */
 static uint64_t position(const struct interval_tools *t)
 {
     return t->b.in_base + t->b.at;
@@ -91,15 +92,16 @@ static bool has_rest(const struct interval_tools *t, const struct interval *p)
     return t->b.in_base + t->b.in_len >= p->size;
 }
 
-/* Reads the bytes around the position, from BACK bytes before.  False if that fails; p->error is 0
- * then if the file is shorter than it was. */
+/* Reads the bytes around the position, from BACK bytes before it on.  False if that fails; then
+ * p->error is an errno, or 0 if the file is shorter than it was. */
 static bool read_around(struct interval_tools *t, struct interval *p)
 {
     const uint64_t at = position(t);
     const size_t back = at < BACK ? (size_t)at : BACK;
     const uint64_t left = p->size > at ? p->size - at : 0;
     const size_t expected = back + (left < IN_SIZE ? (size_t)left : IN_SIZE);
-    /* Where the file begins there is nothing before; decoders look there all the same. */
+    /* Near the start of the file, there are fewer bytes before the position.  Decoders look at the
+     * missing ones all the same. */
     const size_t missing = BACK - back;
     ssize_t n;
 
@@ -110,7 +112,7 @@ static bool read_around(struct interval_tools *t, struct interval *p)
         p->error = n < 0 ? errno : 0;
         return false;
     }
-    t->b.in_base = at - BACK; /* may be before 0, where nothing is looked at */
+    t->b.in_base = at - BACK; /* may be below 0, modulo 2^64 */
     t->b.at = BACK;
     t->b.in_len = missing + (size_t)n;
     t->b.in_ends = has_rest(t, p);
@@ -118,8 +120,8 @@ static bool read_around(struct interval_tools *t, struct interval *p)
     return true;
 }
 
-/* The bytes from the position on, and how many there are: `least`, or as many as the file still
- * has.  NULL if that fails, as read_around does. */
+/* Returns the bytes from the position on, and sets *len to their number: `least` or more, or as
+ * many as the file still has.  NULL if reading them fails, as read_around does. */
 static const uint8_t *look(struct interval_tools *t, struct interval *p, size_t least, size_t *len)
 {
     const bool has_all = t->b.at >= INF_BACK && (t->b.in_len - t->b.at >= least || has_rest(t, p));
@@ -130,20 +132,20 @@ static const uint8_t *look(struct interval_tools *t, struct interval *p, size_t 
     return t->in + t->b.at;
 }
 
-/* What it comes to that `look` has failed: gunzip's own code has the words for a file that is cut
- * off. */
+/* The result if `look` has failed.  A file that is cut off is INTERVAL_ODD, as gunzip's own code
+ * has the messages for it. */
 static enum interval_result unreadable(const struct interval *p)
 {
     return p->error != 0 ? INTERVAL_READ_ERROR : INTERVAL_ODD;
 }
 
-/* The first mark's end in bytes [from, to) of the file; `to` if there is none; UINT64_MAX if
- * reading failed. */
+/* Returns the end of the first mark that ends in bytes [from, to) of the file; `to` if there is
+ * none; UINT64_MAX if reading failed. */
 static uint64_t find_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to)
 {
     go_to(t, 0);
     for (uint64_t at = from < INF_MARK_SIZE ? INF_MARK_SIZE : from; at < to;) {
-        /* Marks that end from `at` on begin at `begin` or behind. */
+        /* Marks that end at `at` or later begin at `begin` or later. */
         const uint64_t begin = at - INF_MARK_SIZE;
         const uint64_t left = to - 1 - begin;
         const ssize_t n = io_read_at(fd, t->in, left < IN_SIZE ? (size_t)left : IN_SIZE, begin);
@@ -170,8 +172,9 @@ bool interval_has_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t
 
 /* --- Headers -------------------------------------------------------------------------------- */
 
-/* The bytes of a gzip header that in[0..len) begins with; 0 if the header is wrong, or has an extra
- * field or a CRC: gunzip's own code has words about these two. */
+/* Returns the size in bytes of the gzip header with which in[0..len) begins.  Returns 0 if the
+ * header is wrong, or if it has an extra field or a CRC, for which gunzip's own code has
+ * messages. */
 static size_t header_size(const uint8_t *in, size_t len)
 {
     if (len < GZ_HEADER_SIZE || (in[GZ_FLAGS_AT] & (GZ_FLAG_EXTRA | GZ_FLAG_HEADER_CRC)) != 0)
@@ -186,7 +189,8 @@ static uint32_t get_u32(const uint8_t *in)
     return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* The CRC and the bytes of the current member, as far as they were decoded in this interval. */
+/* The CRC and the number of those bytes of the current member that were decoded in this
+ * interval. */
 struct member {
     uint32_t crc;
     uint64_t len;
@@ -210,7 +214,8 @@ static bool put_output(struct interval_tools *t, struct interval *p, struct memb
     return true;
 }
 
-/* Takes a trailer, and the header of the next member.  *ends: the file ends instead. */
+/* Reads a trailer, and the header of the next member.  *ends becomes true if the file ends after
+ * the trailer, else false. */
 static enum interval_result next_member(struct interval_tools *t, struct interval *p,
                                         struct member *m, bool *ends)
 {
@@ -243,7 +248,7 @@ static enum interval_result next_member(struct interval_tools *t, struct interva
     return INTERVAL_GOOD;
 }
 
-/* Whether the interval ends at that bit of the file, where a block starts. */
+/* Whether the interval ends at bit `bit` of the file, where a block starts. */
 static bool ends_at(const struct interval_tools *t, const struct interval *p, uint64_t bit)
 {
     const uint64_t at = bit / 8;

@@ -1,13 +1,13 @@
 /*
- * interval.h - an interval of a .gz, from one mark to another, decoded by itself
+ * interval.h - decodes an interval of a .gz, from one mark to another, by itself
  *
- * A segment of gzlzss or `pigz -i` ends with a mark (inflate/find.h), and the data behind a mark
- * refers to nothing before it.  Nine bytes can look like a mark by chance, or on purpose.  So an
- * interval counts only if decoding the data before it has come to exactly its start.
+ * A segment of gzlzss or `pigz -i` ends with a mark (inflate/find.h), and the data after a mark
+ * refers to nothing before it.  Nine bytes can look like a mark by chance, or on purpose.  So the
+ * result of an interval is valid only if decoding the data before it ends at exactly its start.
  *
  * The data must also be what gzlzss, `pigz -i`, or cat of several such files writes: good members
- * with plain headers, and nothing else.  Anything else is INTERVAL_ODD: gunzip's own code
- * decompresses it and has the verdict.
+ * with plain headers, and nothing else.  Anything else is INTERVAL_ODD: gunzip's own code then
+ * decompresses it and reports what is wrong.
  */
 #ifndef GZLZSS_MPI_INTERVAL_H
 #define GZLZSS_MPI_INTERVAL_H
@@ -18,7 +18,7 @@
 
 enum interval_result {
     INTERVAL_GOOD,
-    /* No mark lies in that part of the input: the interval before goes on through it. */
+    /* No mark ends in [from, to): the interval before this one goes on through it. */
     INTERVAL_NONE,
     /* The data is damaged, or not the plain kind described above. */
     INTERVAL_ODD,
@@ -28,32 +28,33 @@ enum interval_result {
 };
 
 struct interval {
-    /* The caller sets these. */
+    /* The caller sets the fields below. */
     int fd;
     uint64_t size; /* bytes of the file */
-    /* The interval begins behind the first mark that ends in bytes [from, to) of the file.  It ends
-     * behind the first mark that ends at `to` or later, or at the end of the file. */
+    /* The interval begins after the first mark that ends in bytes [from, to) of the file.  It ends
+     * after the first mark that ends at `to` or later, or at the end of the file. */
     uint64_t from, to;
-    /* The interval begins at `from`, where a block starts, with or without a mark. */
+    /* Whether the interval begins at `from`, where a block starts, with or without a mark. */
     bool begins_at_from;
-    /* The interval was decoded before, and `start` is set: it begins there. */
+    /* Whether the interval was decoded before, and so begins at `start`, which is set. */
     bool was_decoded;
     /* Takes the output, a part at a time.  Returns false, with errno set, if that fails. */
     bool (*take)(void *ctx, const uint8_t *bytes, size_t len);
     void *ctx;
 
-    /* interval_decode sets these. */
+    /* interval_decode sets the fields below. */
     int error;           /* errno, after an error in reading or writing */
     uint64_t start, end; /* bytes of the file: where the interval begins and ends */
     uint64_t out;        /* bytes of output */
     uint64_t ends;       /* members that end in the interval */
-    /* The member in which the interval begins: CRC-32 and bytes of its data in the interval. */
+    /* About the member in which the interval begins: the CRC-32 and the number of its bytes of data
+     * in the interval. */
     uint32_t head_crc;
     uint64_t head_len;
     /* If that member ends in the interval: the CRC-32 and the length in its trailer. */
     uint32_t stored_crc, stored_len;
-    /* The member that goes on behind the interval, if it is not the first one: CRC-32 and bytes of
-     * its data in the interval. */
+    /* About the member that goes on after the interval, if it is not the first one: the CRC-32 and
+     * the number of its bytes of data in the interval. */
     uint32_t tail_crc;
     uint64_t tail_len;
     /* Bytes of the last member that ends in the interval, if it is not the first one. */

@@ -16,8 +16,8 @@
 #include "mpi/ranks.h"
 #include "src/cleanup.h"
 
-/* Makes standard input empty.  No rank can ask the user: standard input, if there is any, belongs
- * to rank 0 alone. */
+/* Makes standard input empty.  No rank can ask the user a question: standard input, if there is
+ * any, belongs to rank 0 alone. */
 static void close_stdin(void)
 {
     const int fd = open("/dev/null", O_RDONLY);
@@ -28,7 +28,7 @@ static void close_stdin(void)
     }
 }
 
-/* Does what the options say. */
+/* Performs the action of the options. */
 static void run(struct options *o, struct messages *m, bool prints)
 {
     switch (o->action) {

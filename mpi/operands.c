@@ -36,13 +36,14 @@
 /* The most bytes of input that a rank compresses in a wave: WAVE_THREAD for each thread, at least
  * WAVE_MIN, at most WAVE_MAX.  For each rank there are two buffers of this size for input, and
  * three to six for output (OUTPUTS_MEMORY in compress.c).  With smaller waves, two runs are too
- * little to keep all threads at work.  With larger ones, input that takes long to compress is more
- * often one rank's: with twice as much, eight ranks took 4 % longer. */
+ * little to keep all threads at work.  With larger ones, it happens more often that one rank gets
+ * all the input that takes long to compress: with waves twice as large, eight ranks took 4 %
+ * longer. */
 #define WAVE_THREAD ((size_t)4 << 20)
 #define WAVE_MIN ((size_t)12 << 20)
 #define WAVE_MAX ((size_t)48 << 20)
 
-/* The same if a GPU may be used: it is fast only with much input at a time. */
+/* As WAVE_MAX, if a GPU may be used: it is fast only with much input at a time. */
 #define WAVE_GPU ((size_t)192 << 20)
 
 /* With fewer bytes of input for each rank, --backend=auto looks for no GPU. */
@@ -82,7 +83,7 @@ static struct file new_file(const struct mpi_run *w, const char *operand)
 
 /* --- A file of several ranks ---------------------------------------------------------------- */
 
-/* How other ranks recognize the input that rank 0 has opened. */
+/* The data by which other ranks recognize the input that rank 0 has opened. */
 struct input_identity {
     uint64_t size;
     int64_t mtime;
@@ -116,8 +117,8 @@ static void disarm(struct borrowed *b)
     cleanup_release(&before);
 }
 
-/* Opens the file that rank 0 has opened.  False, with a message, if this machine has another file
- * there, or none. */
+/* Opens the file that rank 0 has opened.  False, with a message, if its name leads to another file
+ * on this machine, or to none. */
 static bool open_input(struct file *f, const struct input_identity *input)
 {
     struct stat st;
@@ -134,7 +135,7 @@ static bool open_input(struct file *f, const struct input_identity *input)
     return false;
 }
 
-/* Lets the other ranks open what rank 0 has opened: the input, and the output if there is one.
+/* Makes the other ranks open the same files as rank 0: the input, and the output if there is one.
  * True if all ranks have opened both. */
 static bool share_file(struct together *c, struct borrowed *b)
 {
@@ -168,8 +169,8 @@ static bool share_file(struct together *c, struct borrowed *b)
     return ranks_agree(c->r, ok);
 }
 
-/* Closes the output.  True if all ranks are well (`ok`) and have written all of theirs.  If the
- * input will be removed, syncs the output to the disk first, so that a crash of a machine loses
+/* Closes the output.  True if `ok` is true on all ranks, and all have written their parts.  If the
+ * input will be removed, first syncs the output to the disk, so that a crash of a machine loses
  * nothing. */
 static bool close_output(struct together *c, bool ok)
 {
@@ -181,7 +182,7 @@ static bool close_output(struct together *c, bool ok)
     return ranks_agree(c->r, ok && error == 0);
 }
 
-/* Frees what share_file has made. */
+/* Undoes share_file. */
 static void end_sharing(struct together *c, struct borrowed *b)
 {
     if (c->r->rank != 0) {
@@ -313,8 +314,8 @@ static void peek_extra(void *ctx, unsigned bytes)
     p->has_extra = true;
 }
 
-/* Whether ranks can share the decompression of a file: it is a .gz, and seems to have marks.  *info
- * becomes what its header says. */
+/* Whether ranks can share the decompression of a file: it is a .gz, and seems to have marks.  Fills
+ * in *info from its header. */
 static bool may_share(struct together *e, struct gz_info *info)
 {
     struct peek peek = {.fd = e->f->in_fd};
@@ -406,7 +407,7 @@ static void expand(struct mpi_run *w, const char *operand, struct messages *m)
     *m = f.m;
 }
 
-/* --- All of them ---------------------------------------------------------------------------- */
+/* --- All operands --------------------------------------------------------------------------- */
 
 /* Sets sizes[i] to the size of each operand, as rank 0 sees it; 0 if it is not a regular file. */
 static void look_at_sizes(struct mpi_run *w, uint64_t *sizes)
@@ -522,7 +523,7 @@ static void agree_on_status(struct mpi_run *w)
 }
 
 /* Makes `wave` and `most_threads` the same on all ranks, since each rank has to compute where the
- * others' runs begin.  The least wave counts, as machines may differ in processors or in having a
+ * others' runs begin.  All use the least wave, as machines may differ in processors or in having a
  * GPU. */
 static void agree_on_tools(struct mpi_run *w)
 {

@@ -8,7 +8,7 @@
 
 #include "mpi/options.h"
 
-/* Prints which option does not go with ranks, and returns false. */
+/* Prints that an option cannot be used with MPI, and what to use instead.  Returns false. */
 static bool refuse(struct messages *m, const char *what, const char *instead)
 {
     msg_error(m, "%s does not go with MPI: %s", what, instead);

@@ -6,11 +6,11 @@
 
 #include "src/options.h"
 
-/* Whether ranks can do what the options say.  If not, prints why.  Sets the options that ranks
- * always use. */
+/* Whether ranks can do what the options ask for.  If not, prints the reason.  Sets the options that
+ * ranks always use. */
 bool mpi_options_check(struct options *o, struct messages *m);
 
-/* Prints what --help prints. */
+/* Prints the text of --help. */
 void mpi_options_help(const char *program);
 
 #endif

@@ -15,15 +15,15 @@
 #include "base/limits.h"
 #include "mpi/ranks.h"
 
-/* The sleep of ranks_meet between two looks at whether all ranks are there: it doubles from the
- * first to the last.  With a longer last sleep, ranks that have arrived wait longer in MPI, which
- * does not sleep, for those that still sleep; with a shorter one, the looks take more of a
- * processor. */
+/* How long ranks_meet sleeps between two checks whether all ranks have arrived: the time doubles
+ * from the first to the last.  With a longer last sleep, ranks that have woken up wait longer,
+ * without sleeping, for ranks that still sleep; with a shorter one, the checks take more processor
+ * time. */
 #define SLEEP_FIRST_NS 20000L
 #define SLEEP_LAST_NS 160000L
 
-/* The time for which ranks_meet looks without sleeping.  At the start, ranks meet a dozen times and
- * are there at once. */
+/* For this time, ranks_meet checks without sleeping.  At the start of a run, ranks meet a dozen
+ * times, and all arrive at once. */
 #define LOOK_SECONDS 100e-6
 
 /* The most bytes of one MPI call: MPI counts in int. */
@@ -148,7 +148,7 @@ bool ranks_agree(const struct ranks *r, bool is_well)
     return all != 0;
 }
 
-/* How many of the `len` bytes that are left go into the next call of MPI. */
+/* Returns how many of the `len` bytes that are left go into the next call of MPI. */
 static int some_of(size_t len)
 {
     return (int)(len < AT_ONCE ? len : AT_ONCE);

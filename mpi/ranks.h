@@ -2,9 +2,9 @@
  * ranks.h - the ranks: how they wait for each other, agree, and share a machine
  *
  * MPI waits by asking again and again, which takes a processor from the threads that compress.  So
- * the ranks meet first: ranks_meet sleeps between two looks.  They talk to each other only once all
- * have met; then that takes microseconds.  So put ranks_meet before each new call of MPI in which
- * ranks wait for each other.
+ * the ranks meet first, by ranks_meet, which sleeps between two checks.  They exchange data only
+ * when all have arrived, which then takes microseconds.  So put ranks_meet before each new call of
+ * MPI in which ranks wait for each other.
  *
  * No rank can report an error in the communication itself to the others.  So the rank prints a
  * message and ends by SIGTERM, whose handler removes outputs that are not final; mpirun then ends
@@ -67,20 +67,20 @@ void ranks_share_variable(const struct ranks *r, const char *name);
 /* Whether all ranks have the same texts[0..count). */
 bool ranks_have_same(const struct ranks *r, char *const *texts, int count);
 
-/* Leaves rank 0 alone with messages.  If the status of some ranks is not STATUS_OK, rank 0 gets the
- * messages of the first such rank, behind its own (unless it is that rank itself), and all ranks
- * get that rank's status. */
+/* Moves messages to rank 0, so that only rank 0 has any.  If the status of some ranks is not
+ * STATUS_OK, rank 0 gets the messages of the first such rank, after its own (unless it is that rank
+ * itself), and all ranks get that rank's status. */
 void ranks_tell(const struct ranks *r, struct messages *m);
 
-/* Moves the messages of rank `from` to rank 0, behind its own.  Other ranks do nothing. */
+/* Moves the messages of rank `from` to rank 0, after its own.  Other ranks do nothing. */
 void ranks_hand_over(const struct ranks *r, struct messages *m, int from);
 
-/* This rank's number, from 0, among the ranks on this machine.  All ranks must call it. */
+/* Returns this rank's number, from 0, among the ranks on this machine.  All ranks must call it. */
 int ranks_local(void);
 
-/* This rank's share of the processors that it may use, by its affinity mask and the CPU quotas of
- * its control groups; 1 or more.  Ranks on this machine with the same mask have equal shares.  All
- * ranks must call it. */
+/* Returns this rank's share of the processors that it may use, by its affinity mask and the CPU
+ * quotas of its control groups; 1 or more.  Ranks on this machine with the same mask have equal
+ * shares.  All ranks must call it. */
 int ranks_threads(void);
 
 #endif

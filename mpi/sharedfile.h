@@ -10,8 +10,8 @@
  * ends by a segmentation fault, and MPICH 4.0 never says that the write is done (both as in Debian
  * 12).  The threads that compress or decode go on meanwhile in any case.
  *
- * Errors are returned as errnos.  MPI only knows classes of errors: if a class says nothing, the
- * file system is asked whether it is full.
+ * Errors are returned as errnos.  MPI has only classes of errors.  If the class is a general one,
+ * this asks the file system whether it is full.
  */
 #ifndef GZLZSS_MPI_SHAREDFILE_H
 #define GZLZSS_MPI_SHAREDFILE_H

@@ -1,5 +1,5 @@
 /*
- * work.h - what a rank has for all its files, and what several ranks share for one
+ * work.h - a rank's data for all its files, and the data about a file that several ranks share
  */
 #ifndef GZLZSS_MPI_WORK_H
 #define GZLZSS_MPI_WORK_H
@@ -15,7 +15,7 @@
 
 struct pipeline;
 
-struct rank_tools { /* What a rank has for all its files. */
+struct rank_tools { /* A rank's data for all its files. */
     const struct options *o;
     gzlzss *z;          /* for compression: the library's object; else NULL */
     struct pipeline *p; /* for decompression by one rank alone: the command's pipeline; else NULL */
@@ -25,8 +25,8 @@ struct rank_tools { /* What a rank has for all its files. */
     size_t wave;
 };
 
-/* A file that some ranks work on together.  Rank 0 of these has the file as the command would have
- * it; the others have its name, its size, and a descriptor. */
+/* A file on which several ranks work together.  Rank 0 of these ranks has the file as the command
+ * would have it; the others have its name, its size, and a descriptor. */
 struct together {
     const struct rank_tools *t;
     const struct ranks *r; /* the ranks that work on the file */
