@@ -27,8 +27,8 @@ static void process_alone(struct run *r, struct file *f)
     }
 }
 
-/* Whether a file that file_open opened needs the pipeline: compression always does, decompression
- * if several threads can help.  minor: run_is_minor is true of the file. */
+/* Whether the file, which file_open has opened, needs the pipeline.  Compression always needs it;
+ * decompression needs it if several threads can help.  minor: the result of run_is_minor. */
 static bool needs_crew(const struct run *r, const struct file *f, bool minor)
 {
     return r->o->action == ACTION_COMPRESS ||

@@ -6,9 +6,9 @@
 
 #include "src/run.h"
 
-/* Works on the file that the operand names, in `directory`, and makes it final.  Returns -1.  But
- * if the operand is a directory to go through (--recursive), returns a descriptor of the directory,
- * for the caller to close, and does nothing else. */
+/* Works on the file `operand`, which is in `directory`, makes it final, and returns -1.  If the
+ * operand is a directory and --recursive is given, only opens it, and returns its descriptor, which
+ * the caller must close. */
 int alone_do(struct run *r, const char *operand, struct directory *directory);
 
 #endif

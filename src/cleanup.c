@@ -12,25 +12,25 @@
 
 #include "src/cleanup.h"
 
-/* The signals that end the program from outside.  Signals of a bug, as SIGSEGV, are left alone. */
+/* The signals that end the program from outside.  SIGSEGV and other signals that show a bug keep
+ * their default action. */
 static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 
-/* A signal handler can only reach global variables, and must not lock a mutex.  So threads count
- * themselves while they are between cleanup_hold and cleanup_release, and the handler, which runs
- * on the main thread when that is not between them, waits until the count is 0. */
+/* The number of threads between cleanup_hold and cleanup_release.  The signal handler waits until
+ * it is 0.  (A handler must not lock a mutex.  It runs on the main thread, but never while that
+ * thread itself is between the two calls, since these block the signals.) */
 static atomic_uint inside;
-static atomic_bool is_ending; /* the handler runs: no thread may enter any more */
+static atomic_bool is_ending; /* the handler runs: cleanup_hold lets no more threads in */
 
-/* All armed outputs.  Threads between cleanup_hold and cleanup_release change the list under
- * `lock`.  They hold it for a moment only, so a thread that finds it taken tries again rather than
- * sleeps. */
+/* All armed outputs.  Threads between cleanup_hold and cleanup_release change the list while they
+ * hold the spin lock `lock`, which they do only for a moment. */
 static struct cleanup_output *armed;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static bool is_foreground;
 
-/* The longest sleep of the handler between two looks at the count, in milliseconds.  A longer one
- * delays the program's end, a shorter one takes more of a processor. */
+/* The handler sleeps at most this many milliseconds between two looks at `inside`.  A longer sleep
+ * may delay the program's end; a shorter one uses more processor time. */
 #define SLEEP_MAX 10
 
 static void take_lock(void)
@@ -66,7 +66,8 @@ static void on_signal(int signal_number)
     wait_until_all_are_out();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
         unlinkat(o->directory, o->name, 0);
-    /* Die by the same signal, as its sender expects.  It comes when the handler returns. */
+    /* Die by the same signal, as its sender expects.  The signal is delivered when the handler
+     * returns. */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }

@@ -9,9 +9,10 @@
  *
  * Creating a file and arming it must happen together, and so must removing an input and disarming
  * its output.  A thread does each pair between cleanup_hold and cleanup_release.  The handler waits
- * until no thread is between these two, and lets no other in.  It cannot interrupt the main thread
- * there, as cleanup_hold blocks signals.  Any number of threads may be there at a time: if only one
- * could create a file at a time, 16 threads would wait for that.
+ * until no thread is between these two calls, and makes cleanup_hold stop all threads that come
+ * later.  It cannot interrupt the main thread between the calls, since cleanup_hold blocks signals.
+ * Any number of threads may be between them at a time: with a lock instead, 16 threads that create
+ * files would wait for each other.
  */
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
@@ -31,11 +32,12 @@ struct cleanup_output {
 void cleanup_init(void);
 
 /* Whether the keyboard can interrupt the program.  (A shell makes background programs ignore
- * that.)  Call cleanup_init first. */
+ * SIGINT.)  Call cleanup_init first. */
 bool cleanup_is_foreground(void);
 
-/* From here to cleanup_release, no signal removes anything.  *before gets the signals that were
- * blocked.  Do not nest.  If a signal is about to end the program, this does not return. */
+/* From here to cleanup_release, no signal removes anything.  *before becomes the signals that were
+ * blocked before the call.  Do not nest.  If a signal is about to end the program, this does not
+ * return. */
 void cleanup_hold(sigset_t *before);
 
 /* Ends what cleanup_hold began; `before` is what cleanup_hold set. */

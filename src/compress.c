@@ -31,7 +31,7 @@ static void report_counters(struct file *f, const struct pipeline_stats *s)
  * threads. */
 static void report_work(struct file *f, struct pipeline *p, const struct pipeline_stats *s)
 {
-    /* Tenths of a second are enough; -vvv gives milliseconds, for calculating. */
+    /* Print tenths of a second; milliseconds with -vvv, or if the whole took less than 1 s. */
     const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
     const unsigned long long segments = s->cpu_segments + s->gpu_segments;
     char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
@@ -77,7 +77,7 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* Prints what became of the job.  True if all is well. */
+/* Prints how the job ended.  True if it succeeded. */
 static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
     const struct pipeline_stats *stats = &job->stats;
@@ -147,7 +147,8 @@ bool compress_begin(struct file *f, struct pipeline_job *job)
 
 void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engine)
 {
-    /* While several files are under way, the line shows no engine: each may have another. */
+    /* While several files are under way, the progress line shows no engine, since each file may be
+     * on another one. */
     progress_update(f->progress, &f->shown, in, out, f->m.collect ? "" : engine);
 }
 

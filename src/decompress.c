@@ -22,7 +22,7 @@
 struct file_reader {
     struct file *f;
     struct expansion *expansion; /* NULL if one thread does all the work */
-    bool is_announced;           /* the line with the file's name was begun */
+    bool is_announced;           /* file_announce was called */
     bool has_told_extra;         /* note_extra has printed its message */
     uint64_t in, out;            /* bytes read and written so far */
 };
@@ -151,8 +151,8 @@ static void list(struct file *f, const struct gz_info *info)
     list_print(f->list, &e);
 }
 
-/* Prints that a header, of any member, has an extra field.  gzip prints this for each member; we
- * print it once for a file: in BGZF, every 64 KiB are a member with such a field. */
+/* Prints that a member's header has an extra field.  gzip prints this for every member, gzlzss once
+ * for a file: in BGZF, every 64 KiB of data is a member with such a field. */
 static void note_extra(void *ctx, unsigned bytes)
 {
     struct file_reader *r = ctx;
@@ -165,14 +165,14 @@ static void note_extra(void *ctx, unsigned bytes)
     msg_note(&r->f->m, "%s: extra field of %u bytes ignored", r->f->name, bytes);
 }
 
-/* Whether the error is in the header of a member that follows good ones. */
+/* Whether the error is in a member's header, and at least one good member comes before it. */
 static bool is_next_member_bad(enum gz_status status, const struct gz_info *info)
 {
     return info->members > 0 && (status == GZ_UNKNOWN_METHOD || status == GZ_ENCRYPTED ||
                                  status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
 }
 
-/* Prints how much several threads did, for -vv. */
+/* Prints, for -vv, how much of the output several threads have made. */
 static void report_expansion(struct file *f, const struct pipeline_expansion_stats *stats)
 {
     if (f->o->verbose < 2)
@@ -184,8 +184,8 @@ static void report_expansion(struct file *f, const struct pipeline_expansion_sta
                  stats->runs, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
-/* Prints, for -vv, that zlib was used in place of ISA-L, and what that costs.  For small files, the
- * cost does not show. */
+/* Prints, for -vv, that zlib was used in place of ISA-L, and how much slower that is.  Prints
+ * nothing about small files, where the difference is too small to notice. */
 static void report_inflate(struct file *f, enum gz_format format)
 {
     const char *why;
@@ -199,7 +199,8 @@ static void report_inflate(struct file *f, enum gz_format format)
                  why);
 }
 
-/* Whether several threads may decompress the file.  (The size of standard input says little.) */
+/* Whether several threads may decompress the file.  (Standard input may be at any offset, so its
+ * size tells little.) */
 static bool may_expand(const struct file *f)
 {
     return f->o->action != ACTION_LIST &&
@@ -207,16 +208,17 @@ static bool may_expand(const struct file *f)
             (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_region() > 0);
 }
 
-/* Whether the file is the only one, and so small that loading ISA-L would take longer than the
- * file. */
+/* Whether the file is the only one, and so small that loading ISA-L would take longer than
+ * decompressing the file. */
 static bool is_small(const struct file *f)
 {
     return options_name_one(f->o) && S_ISREG(f->in_stat.st_mode) &&
            (uint64_t)f->in_stat.st_size < INF_SMALL && testing_region() == 0;
 }
 
-/* Opens a stream, with an expansion if there can be one.  If memory is short, gives back what the
- * pipeline keeps, and lets one thread do the work.  NULL if that does not help. */
+/* Opens a stream.  If several threads can help, opens an expansion, too, which lets them.  If
+ * memory is short, does without the expansion, then also frees the memory that the pipeline keeps
+ * for later.  NULL if memory is still short. */
 static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, struct gz_info *info,
                                      struct pipeline *p)
 {
@@ -264,7 +266,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     }
     status = gz_read_header(s);
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
-        status = GZ_NOT_GZIP; /* such a file would be copied, were it not for -l */
+        status = GZ_NOT_GZIP; /* without -l, -f would copy such a file */
     if (status != GZ_OK) {
         ok = judge(f, status, &info);
     } else if (!decompress_restore_name(f, &info) || !file_open_output(f)) {
@@ -275,15 +277,15 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP)
             expansion_begin(reader.expansion);
         status = gz_run(s);
-        /* A worker may have written, and workers block SIGPIPE. */
+        /* The failed write may have been on a worker thread, which blocks SIGPIPE. */
         if (status == GZ_WRITE_ERROR && !f->m.collect)
             cleanup_signal_for(errno);
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
         ok = judge(f, status, &info) && file_is_unchanged(f);
-        /* gzip lists only a file that ends where its data ends, and for standard input prints no
-         * more. */
+        /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
+         * the file's list line; for standard input, it prints neither totals nor the -v report. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
         if (ok && f->o->action == ACTION_LIST && ends)
             list(f, &info);

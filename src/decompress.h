@@ -7,11 +7,11 @@
 #include "compat/status.h"
 #include "src/files.h"
 
-/* Works on a file (files.h), for ACTION_DECOMPRESS, ACTION_TEST and ACTION_LIST.  The crew of
- * pipeline p helps; if p is NULL, the calling thread works alone. */
+/* Does ACTION_DECOMPRESS, ACTION_TEST or ACTION_LIST to a file (files.h).  The threads of pipeline
+ * p help; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
-/* Gives the output the name and the time that are in the header, as far as the options say so.
+/* Gives the output the name and the time that the header has, unless the options forbid either.
  * Call it before the output is opened.  False, with a message, if that fails. */
 bool decompress_restore_name(struct file *f, const struct gz_info *info);
 

@@ -61,7 +61,8 @@ bool directory_is_same(const struct directory *a, const struct directory *b)
 struct directory *directory_of(struct last_directory *last, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
-    /* A name that ends with a slash can only be a directory, and is used as a whole. */
+    /* An operand that ends with a slash names a directory.  It is opened by its whole path, so its
+     * parent need not be. */
     const bool is_whole = operand[length] == '\0' || strcmp(operand, "-") == 0;
     int fd = -1;
 

@@ -2,7 +2,7 @@
  * directories.h - directories that files are reached through, open as long as they have users
  *
  * A file is reached through its directory's descriptor.  So the file that is removed is the file
- * that was read, even if names above it change meanwhile.
+ * that was read, even if a directory above it is renamed or replaced meanwhile.
  */
 #ifndef GZLZSS_DIRECTORIES_H
 #define GZLZSS_DIRECTORIES_H

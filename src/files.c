@@ -26,8 +26,9 @@
 /* Notes whether the error may go away when no other file is under way. */
 static void note_retry(struct file *f, int error)
 {
-    /* A file that hits the limit on file sizes (EFBIG) ends the program by a signal.  If the file
-     * is one of several under way, leave that for when its turn comes. */
+    /* A file that hits the limit on file sizes (EFBIG) ends the program by a signal.  If several
+     * files are under way, try the file again in its turn, so that earlier files are finished
+     * first. */
     if (error == ENOSPC || error == EDQUOT || (error == EFBIG && f->m.collect))
         f->retry = RETRY_ROOM;
     else if (error == ENOMEM || error == EMFILE || error == ENFILE)
@@ -44,7 +45,7 @@ static void name_error(struct file *f, const char *name, int error)
         msg_error(&f->m, "%s: %s", name, strerror(error));
 }
 
-/* An error in reading or writing `name`. */
+/* Prints an error in reading or writing `name`, and sets f->m.stop. */
 static void io_error(struct file *f, const char *name, int error)
 {
     note_retry(f, error);
@@ -80,8 +81,8 @@ const char *file_output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* A file's name relative to f's directory, for system calls.  It can contain a slash if the suffix,
- * which the user chose, does. */
+/* A file's name relative to f's directory, for system calls.  (The result contains a slash only if
+ * the user's suffix contains one.) */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
@@ -140,7 +141,7 @@ static bool open_stdin(struct file *f)
     return true;
 }
 
-/* Makes the operand with a suffix behind it the input's name.  False, with a message, if memory is
+/* Sets the input's name to the operand followed by a suffix.  False, with a message, if memory is
  * short. */
 static bool append_suffix(struct file *f, const char *suffix)
 {
@@ -155,8 +156,8 @@ static bool append_suffix(struct file *f, const char *suffix)
     return true;
 }
 
-/* With --recursive, a FIFO without a writer counts as empty, as in gzip: there may never be a
- * writer. */
+/* With --recursive, treats a FIFO without a writer as empty, as gzip does: waiting for a writer
+ * could take for ever. */
 static void skip_idle_fifo(struct file *f)
 {
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
@@ -171,13 +172,13 @@ static void skip_idle_fifo(struct file *f)
     }
 }
 
-/* Opens the operand.  If it does not exist, tries its name with suffixes, which users of gunzip
- * leave out. */
+/* Opens the operand.  If it does not exist and the action is not compression, tries the operand
+ * with suffixes: users of gunzip may leave these out. */
 static bool open_by_name(struct file *f)
 {
     const struct options *o = f->o;
-    /* Only a regular file may be removed.  Until the file is known to be regular, opening it must
-     * not wait for the other end of a FIFO (O_NONBLOCK).  Only -f follows links. */
+    /* An input that will be removed must be a regular file.  O_NONBLOCK: if it is a FIFO instead,
+     * opening it must not wait for the other end.  O_NOFOLLOW: only -f follows symbolic links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC |
                       (f->to_stdout && !o->recursive ? 0 : O_NONBLOCK) |
                       (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
@@ -197,14 +198,14 @@ static bool open_by_name(struct file *f)
             f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
             error = errno;
         }
-        /* If no name exists, the message has the first suffix that was tried. */
+        /* If none of these files exists, the message names the first that was tried. */
         if (f->in_fd < 0 && error == ENOENT && !append_suffix(f, o->suffix))
             return false;
     }
     if (f->in_fd >= 0 && fstat(f->in_fd, &f->in_stat) == 0) {
         skip_idle_fifo(f);
-        /* A file that waits for others is closed meanwhile.  If it may be removed, its id tells
-         * later whether it is still the same. */
+        /* While the file waits for earlier files, it is closed.  Before it is removed, its id tells
+         * whether its name still means the same file. */
         if (f->m.collect && !o->keep && !f->to_stdout)
             get_id(&f->in_id, f->in_fd, "", AT_EMPTY_PATH);
         return true;
@@ -213,7 +214,8 @@ static bool open_by_name(struct file *f)
     return false;
 }
 
-/* Whether the input is a file that its output may replace.  If not, prints why. */
+/* Whether the input is a file that may be removed once its output is complete.  If not, prints
+ * why. */
 static bool may_be_replaced(struct file *f)
 {
     const struct stat *st = &f->in_stat;
@@ -242,8 +244,8 @@ static bool name_output(struct file *f)
 {
     const struct options *o = f->o;
     const char *suffix = names_suffix(f->name, o->suffix);
-    /* With --recursive, thousands of files may be passed over: they get no message and no
-     * status. */
+    /* With --recursive, thousands of files may be skipped here: print no message about them, and do
+     * not change the exit status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
 
     if (o->action == ACTION_COMPRESS) {
@@ -286,13 +288,15 @@ bool file_open(struct file *f)
     }
     if (!f->to_stdout && !may_be_replaced(f))
         return false;
-    /* -c takes any name.  For -t and -l, the name matters only with --recursive. */
+    /* With -c, the suffix does not matter.  With -t and -l, it matters only if --recursive is given
+     * (name_output). */
     return (f->to_stdout && action != ACTION_TEST && action != ACTION_LIST) || name_output(f);
 }
 
 /* --- The output --- */
 
-/* Asks whether an existing output may be overwritten.  Only a person at a terminal can say yes. */
+/* Whether an existing output may be overwritten: true with -f; otherwise asks the user, if there is
+ * a terminal, and prints that the file stays if the answer is not yes. */
 static bool may_overwrite(struct file *f)
 {
     const bool asks = cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO));
@@ -301,8 +305,8 @@ static bool may_overwrite(struct file *f)
 
     if (f->o->force)
         return true;
-    /* The output did not exist when the file was submitted.  Ask when the file's turn comes:
-     * questions about earlier files come first. */
+    /* Other files are under way (has_output in operands.c found no output before).  Ask when this
+     * file's turn comes, so that questions about earlier files come first. */
     if (asks && f->m.collect) {
         f->retry = RETRY_CHANGED;
         return false;
@@ -323,8 +327,9 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Whether the file that has the output's name is the input itself: by its own name, which a header
- * can hold, or through a link. */
+/* Whether the existing file `old`, which has the output's name, is the input itself.  That is so if
+ * both names are equal (a header may store any name), or if the input's name is a symbolic link to
+ * it. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;
@@ -336,8 +341,8 @@ static bool is_input(const struct file *f, const struct stat *old)
              S_ISLNK(operand.st_mode)));
 }
 
-/* Removes the file that has the output's name, or arranges for the output to replace it.  False,
- * with a message, if it must stay. */
+/* Removes the file that has the output's name; with --atomic, lets output_commit replace it.
+ * False, with a message, if the file must stay. */
 static bool replace_old_output(struct file *f)
 {
     const char *output = name_within(f, f->output_name);
@@ -402,9 +407,9 @@ static void ignore_failure(int result)
 
 /*
  * Copies the input's times, group, mode and owner to the output, in this order.  The group comes
- * before the mode, since the mode gives rights to the group.  The owner comes last: a program may
- * have the right to give files away (CAP_CHOWN) and no other right of root's; it cannot change a
- * file that it gave away.
+ * before the mode, since the mode gives rights to the group.  The owner comes last: a process with
+ * CAP_CHOWN, but without root's other rights, can give a file to another owner, and cannot change
+ * the file after that.
  */
 static void copy_attributes(struct file *f)
 {
@@ -419,12 +424,12 @@ static void copy_attributes(struct file *f)
     ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
     if (fchmod(f->out_fd, mode) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
-    /* The output belongs to this program's user already. */
+    /* A new file belongs to the process's user, so often there is nothing to do. */
     if (f->in_stat.st_uid != geteuid())
         ignore_failure(fchown(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
 }
 
-/* Writes the names in the output's directory to the disk.  Returns 0 or an errno. */
+/* Writes the entries of the output's directory to the disk.  Returns 0 or an errno. */
 static int synchronize_directory(const struct file *f)
 {
     const int fd = openat(f->directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -438,7 +443,8 @@ static int synchronize_directory(const struct file *f)
     return error;
 }
 
-/* Writes the output to the disk, and its name if it has its final one.  Returns 0 or an errno. */
+/* Writes the output's data to the disk.  If it has its final name already, writes that, too.
+ * Returns 0 or an errno. */
 static int synchronize(const struct file *f)
 {
     if (fsync(f->out_fd) != 0 && errno != EINVAL)
@@ -446,7 +452,8 @@ static int synchronize(const struct file *f)
     return f->output.kind == OUTPUT_NAMED ? synchronize_directory(f) : 0;
 }
 
-/* Completes the output.  False, with a message, if it may not be whole on the disk. */
+/* Sets the output's attributes and closes it.  False, with a message, if its data may be incomplete
+ * on the disk. */
 static bool finish_output(struct file *f)
 {
     int error, close_error;
@@ -463,7 +470,7 @@ static bool finish_output(struct file *f)
     return error == 0;
 }
 
-/* --- Whether the input is still what was read --- */
+/* --- Whether the input has changed --- */
 
 /* Whether the commit removes the input. */
 static bool removes_input(const struct file *f)
@@ -476,11 +483,12 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* What the input's name stands for now.  With INPUT_UNKNOWN, errno says why it cannot be told. */
+/* What the input's name means now: the file as it was read; that file, changed since; another file;
+ * no file; or not known, with the reason in errno. */
 enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE, INPUT_UNKNOWN };
 
-/* Looks at the file that the input's name names now, and sets *st.  INPUT_AS_READ only means that
- * it is the same file; is_as_read tells whether it was written to. */
+/* Looks up the input's name again, and sets *st to the attributes of the file that it names.  Here,
+ * INPUT_AS_READ only means that it is the same file; is_as_read tells whether its data changed. */
 static enum input look_at_name(const struct file *f, struct stat *st)
 {
     const char *name = name_within(f, f->name);
@@ -501,11 +509,11 @@ static enum input look_at_name(const struct file *f, struct stat *st)
                : INPUT_REPLACED;
 }
 
-/* Whether the input, which has the attributes *st now, was not written to since it was opened.
+/* Whether the input's data is unchanged since it was opened.  *st: the input's attributes now.
  *
- * A program that writes to it can set st_mtim back, but not st_ctim.  But st_ctim also changes with
- * the mode, the owner and the number of names.  If one of these differs, it explains the change,
- * and the input counts as not written to. */
+ * A program that writes to the file can set st_mtim back, but not st_ctim.  However, st_ctim also
+ * changes with the mode, the owner, the group and the number of links.  If one of these differs, it
+ * explains a new st_ctim, and the data counts as unchanged. */
 static bool is_as_read(const struct file *f, const struct stat *st)
 {
     const struct stat *read = &f->in_stat;
@@ -546,7 +554,7 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
         msg_print(&f->m, " OK\n");
         return;
     }
-    /* gzip has set the time by now, and prints this here. */
+    /* gzip sets the output's time before it prints the report, so this line comes first. */
     if (f->output.kind != OUTPUT_NONE && f->o->verbose > 1 && f->stored_time != 0 &&
         (f->in_stat.st_mtim.tv_sec != (time_t)f->stored_time || f->in_stat.st_mtim.tv_nsec != 0))
         msg_print(&f->m, "%s: timestamp restored\n", f->output_name);
@@ -600,14 +608,14 @@ void file_finish(struct file *f, bool ok)
 {
     if (!ok || !finish_output(f))
         output_discard(&f->output);
-    /* While the input is open, no other file gets its inode number.  But do not keep inputs open if
-     * their ids are known: where many files wait, removing open ones takes a quarter more time in
-     * all (16 cores, tmpfs, 20,000 files of 4 KiB). */
+    /* An input that will be removed stays open, so that no other file gets its inode number.  If
+     * its id is known, that is not needed, and closing it saves time: removing files that are open
+     * made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
     if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }
 
-/* Closes and frees all that the file still has. */
+/* Closes and frees everything that the file still has. */
 static void end(struct file *f)
 {
     output_discard(&f->output);
@@ -619,7 +627,8 @@ static void end(struct file *f)
     f->header = NULL;
 }
 
-/* Looks at the input before it is removed.  *error becomes the errno of INPUT_UNKNOWN, or 0. */
+/* Finds out whether the input may be removed.  *error becomes the errno for INPUT_UNKNOWN,
+ * otherwise 0. */
 static enum input look_at_input(const struct file *f, int *error)
 {
     struct stat st;
@@ -629,8 +638,8 @@ static enum input look_at_input(const struct file *f, int *error)
     return input == INPUT_AS_READ && !is_as_read(f, &st) ? INPUT_CHANGED : input;
 }
 
-/* Removes the input, but only if `input` says that it is what was read: later data exists nowhere
- * else.  `error` is the errno of INPUT_UNKNOWN. */
+/* Removes the input if `input` says that it is unchanged; otherwise prints why not, since the
+ * output lacks the newer data.  error: the errno for INPUT_UNKNOWN. */
 static void remove_input(struct file *f, enum input input, int error)
 {
     if (input == INPUT_CHANGED)
@@ -646,7 +655,8 @@ static void remove_input(struct file *f, enum input input, int error)
 /* Makes the output final.  False, with a message, if that fails. */
 static bool commit_output(struct file *f)
 {
-    /* If the output had its name from the start, finish_output has synchronized that. */
+    /* If the output had its final name from the start, finish_output has written the name to the
+     * disk. */
     const bool synchronize_name = f->o->synchronous && f->output.kind != OUTPUT_NAMED;
     int error = output_commit(&f->output);
 
@@ -659,8 +669,9 @@ static bool commit_output(struct file *f)
     return error == 0;
 }
 
-/* Commits the file.  may_change: goes on even if the input is no longer what was read, but does not
- * remove it then.  Without may_change, does nothing in that case and returns false. */
+/* Makes the output final and removes the input.  If the input has changed since it was read: with
+ * may_change, makes the output final and keeps the input; without, does nothing and returns
+ * false. */
 static bool commit(struct file *f, bool may_change)
 {
     const bool collect = f->m.collect;
@@ -671,8 +682,8 @@ static bool commit(struct file *f, bool may_change)
     if (f->output.kind == OUTPUT_NONE)
         return true;
     cleanup_hold(&before);
-    /* Collect messages, and print them only after cleanup_release: a stopped terminal would make
-     * the program wait where it can take no signal. */
+    /* Collect messages here, and print them after cleanup_release.  Printing to a stopped terminal
+     * waits, and the program must not wait where it takes no signals. */
     f->m.collect = true;
     if (!f->o->keep)
         input = look_at_input(f, &error);

@@ -9,13 +9,13 @@
  *    The output is then complete, but a signal still removes it.
  * 3. file_commit makes the output final and removes the input.
  *
- * Many files can be in the first two steps at a time, in any threads.  file_commit takes one file
- * after another, in the order given: so whenever the program ends, the first files are done and the
- * others untouched.
+ * Many files can be in the first two steps at a time, on any threads.  The main thread calls
+ * file_commit for one file after another, in the order given.  So if the program is interrupted,
+ * the first files are done and all others are untouched.
  *
- * An input may change between its opening and its commit, which may be seconds apart if files wait
- * for each other.  Only a file that is still what was read may be removed: file_commit compares the
- * input's times and size first.
+ * An input may change between file_open and file_commit, which may be seconds apart if files wait
+ * for each other.  So before file_commit removes an input, it compares the input's times and size
+ * with those that file_open saw.
  */
 #ifndef GZLZSS_FILES_H
 #define GZLZSS_FILES_H
@@ -35,10 +35,10 @@ struct list;
 /* The most bytes of a file handle: Linux's MAX_HANDLE_SZ. */
 #define FILE_HANDLE_MAX 128
 
-/* Tells a file from all others of its file system, also from later ones with the same inode number:
- * the handle from name_to_handle_at(2).  Some file systems have none. */
+/* The file handle from name_to_handle_at(2).  It identifies a file within its file system, even if
+ * a later file gets the same inode number.  Some file systems have no handles. */
 struct file_id {
-    bool is_known; /* the file system has handles, and this is the file's */
+    bool is_known; /* false: the file system has no handles */
     unsigned size; /* bytes of the handle */
     int type;      /* the handle's type */
     unsigned char handle[FILE_HANDLE_MAX];
@@ -49,27 +49,28 @@ enum file_retry {
     RETRY_NO,
     RETRY_CHANGED, /* the input changed while it was read */
     RETRY_ROOM,    /* the disk was full */
-    RETRY_MEMORY,  /* there was no memory, or no descriptor */
+    RETRY_MEMORY,  /* memory or descriptors were short */
 };
 
 struct file {
-    /* The caller sets these and zeros all others.  What the pointers point to must stay. */
+    /* The caller sets these fields and zeros all others.  The objects that they point to must
+     * stay. */
     const struct options *o;
-    const char *operand;              /* the file's whole name; "-" is standard input */
-    struct directory *directory;      /* the directory that it is in */
-    struct messages m;                /* messages and status, of all steps */
+    const char *operand;              /* the name as the user gave it; "-" is standard input */
+    struct directory *directory;      /* the directory that contains the file */
+    struct messages m;                /* collects the messages and the status of all steps */
     struct list *list;                /* for ACTION_LIST */
-    const _Atomic bool *is_cancelled; /* NULL, or becomes true when the work should fail soon */
+    const _Atomic bool *is_cancelled; /* becomes true when the work should stop; or NULL */
     struct progress *progress;        /* updated during the work; NULL: none */
 
     /* After file_open: */
     bool is_directory; /* the operand is a directory; in_fd is open */
-    int in_fd;         /* the input, or -1; a caller that takes it sets -1 here, and closes it */
+    int in_fd;         /* the input, or -1; a caller may take it: set -1 here, then close it */
 
     /* After the work: */
     uint64_t in_bytes, out_bytes; /* bytes read and written; 0 if the work failed */
     enum file_retry retry;        /* whether a file that failed may be tried again, and why */
-    struct progress_part shown;   /* what `progress` counts of this file so far */
+    struct progress_part shown;   /* the share of this file in `progress` so far */
 
     /* Only files.c, compress.c and decompress.c (and mpi/) use the rest; others may read in_stat
      * after file_open. */
@@ -82,7 +83,7 @@ struct file {
     int out_fd;           /* a descriptor to write to, or -1 */
     bool made_temporary;  /* after the work: the output had a temporary name (output.h) */
     uint32_t stored_time; /* the time from the header, for the output; 0: none */
-    struct stat in_stat;  /* the input's data before anything was read */
+    struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */
     struct file_id in_id;
     uint8_t *header; /* header[0..header_len): the gzip header to write; to be freed */
@@ -90,21 +91,22 @@ struct file {
     struct output output; /* unused if the output is standard output, or there is no output */
 };
 
-/* Opens the input.  False if there is nothing to do: a message says why, or the input is a
- * directory to go through.  f->m has the messages and the status, also of the functions below. */
+/* Opens the input.  False if there is nothing to do: a message says why, or f->is_directory is
+ * true, and the caller may go through the directory.  Like all functions below, this leaves
+ * messages and status in f->m. */
 bool file_open(struct file *f);
 
-/* Makes the output final and removes the input; if that fails, a message says so.  Frees what the
- * file has, but not f itself, nor the messages in f->m.  Call this or file_discard for every file,
- * whichever step it got to. */
+/* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
+ * that f holds, except the messages in f->m.  Call this or file_discard once for every file, even
+ * if an earlier step failed. */
 void file_commit(struct file *f);
 
-/* Removes the output, and frees what file_commit frees. */
+/* Removes the output, keeps the input, and frees what file_commit frees. */
 void file_discard(struct file *f);
 
-/* Does what file_commit does; but if the input is no longer what was read, does nothing and returns
- * false.  errno is 0 then, or says why the input could not be looked at.  After file_discard, the
- * file may be worked on again. */
+/* Like file_commit; but if the input has changed since it was read, does nothing and returns false.
+ * Then errno is 0, or says why the input could not be examined.  The caller may call file_discard
+ * and work on the file again. */
 bool file_try_commit(struct file *f);
 
 /* The input's size in bytes, as file_open saw it; 0 if it is not a regular file. */
@@ -112,31 +114,33 @@ uint64_t file_regular_size(const struct file *f);
 
 /* --- For compress.c and decompress.c --- */
 
-/* The work follows a file_open that returned true, and ends with file_finish.  A function that
+/* Call these functions after file_open has returned true; call file_finish last.  A function that
  * fails has printed a message. */
 
 /* Creates the output that f->output_name names.  f->out_fd becomes a descriptor to write to, or -1
  * for ACTION_TEST and ACTION_LIST. */
 bool file_open_output(struct file *f);
 
-/* Begins the -v line about the file, and its progress.  Call this just before the file is read. */
+/* Begins the -v line about the file, and the file's part of the progress line.  Call this just
+ * before the file is read. */
 void file_announce(struct file *f);
 
-/* Begins the -v line again if the progress line has taken its place.  Leaves errno as it is. */
+/* Prints the beginning of the -v line again if the progress line has overwritten it.  Leaves errno
+ * as it is. */
 void file_announce_again(struct file *f);
 
-/* Call this once all was read.  False if the input was written to meanwhile: the output may then be
- * neither the old data nor the new.  If the file waits for others, this returns true, and
- * file_try_commit looks at the input when the file's turn comes. */
+/* Call this when the whole input was read.  False, with a message, if the input changed meanwhile:
+ * the output may then be a mixture of old and new data.  If the file waits for others, returns
+ * true; file_try_commit checks the input when the file's turn comes. */
 bool file_is_unchanged(struct file *f);
 
 /* Prints the rest of the -v line about the file.  `deflated`: bytes of DEFLATE data; `original`:
  * bytes of the data itself. */
 void file_report(struct file *f, uint64_t deflated, uint64_t original);
 
-/* Ends the work.  ok: it went well; then this completes the output.  If not, or if that fails,
- * removes the output.  If the file waits for file_commit, its input may stay open, and with
- * --atomic its output. */
+/* Ends the work.  If ok (the work succeeded), sets the output's attributes and closes it; if not
+ * ok, or if that fails, removes the output.  Until file_commit, the input may stay open; with
+ * --atomic, the output may, too. */
 void file_finish(struct file *f, bool ok);
 
 /* The output's name in messages. */

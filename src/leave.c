@@ -1,5 +1,5 @@
 /*
- * leave.c - ends a program that has used a GPU, without a wait for the driver (leave.h)
+ * leave.c - ends a program that has used a GPU, without waiting for the driver (leave.h)
  */
 #include "config.h"
 
@@ -38,17 +38,17 @@ void leave_prepare(void)
         inherited[fd] = (descriptors[fd].revents & POLLNVAL) == 0;
 }
 
-/* The number of zombies from which leave starts no child.  Some processes wait for their children
- * only now and then, so a few zombies mean nothing. */
+/* leave starts no child if there are this many zombies of earlier runs.  A few zombies are
+ * harmless: some processes collect their dead children only now and then. */
 #define ZOMBIES_MAX 16
 
-/* The most processes to look at for zombies.  1000 take some 10 ms. */
+/* Look at no more than this many processes to count zombies.  1000 of them take about 10 ms. */
 #define LOOKS_MAX 1000
 
 #ifdef LEAVE_HAS_CHILD
 
-/* Reads /proc/PID/stat, "PID (NAME) STATE PARENT ...".  *rest points to the part from ") STATE"
- * on. */
+/* Reads /proc/PID/stat, which is "PID (NAME) STATE PARENT ...".  *rest becomes a pointer to ")
+ * STATE PARENT ...". */
 static bool read_stat(pid_t pid, char line[256], const char **rest)
 {
     char path[32];
@@ -63,8 +63,8 @@ static bool read_stat(pid_t pid, char line[256], const char **rest)
     return *rest != NULL;
 }
 
-/* The number of zombies that are children of the process and were called `name`.  ZOMBIES_MAX if
- * that cannot be seen, or takes more looks than *looks. */
+/* Counts the zombies called `name` among the children of a process.  Returns ZOMBIES_MAX if /proc
+ * does not tell, or if there are more than *looks children; each child lowers *looks by one. */
 static int count_dead_children(pid_t pid, const char *name, int *looks)
 {
     char path[64], line[256], dead[24];
@@ -72,7 +72,7 @@ static int count_dead_children(pid_t pid, const char *name, int *looks)
     FILE *children;
     int child, count = 0;
 
-    /* An orphan becomes a child of the process's first thread, as long as that lives. */
+    /* The system gives orphans to the process's first thread, as long as that thread lives. */
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
     children = fopen(path, "re");
     if (children == NULL)
@@ -88,14 +88,16 @@ static int count_dead_children(pid_t pid, const char *name, int *looks)
     return count;
 }
 
-/* The parent of a process; 0 if the parent is in another PID namespace, -1 if it cannot be told. */
+/* Returns the parent of a process; 0 if the parent is in another PID namespace, -1 if it is
+ * unknown. */
 static pid_t parent_of(pid_t pid)
 {
     char line[256], state;
     const char *rest;
     int parent;
 
-    /* If a process's first thread has ended, another thread gets the orphans. */
+    /* If the process's first thread has ended (state Z), another thread gets its orphans, which
+     * count_dead_children would not see. */
     if (!read_stat(pid, line, &rest) || sscanf(rest, ") %c %d", &state, &parent) != 2 ||
         state == 'Z')
         return -1;
@@ -103,10 +105,10 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * The number of zombies from earlier runs; ZOMBIES_MAX if that cannot be seen.  An orphan goes to
- * the nearest ancestor that has asked for orphans (PR_SET_CHILD_SUBREAPER), or else to process 1.
- * Nothing tells which ancestors have asked.  So the result is the largest number that any ancestor
- * has.
+ * Estimates how many zombies earlier runs have left; ZOMBIES_MAX if it cannot.  The system gives an
+ * orphan to the nearest ancestor that has asked for orphans (PR_SET_CHILD_SUBREAPER), otherwise to
+ * process 1.  There is no way to find out which ancestors have asked.  So this counts the zombies
+ * of each ancestor, and returns the largest count.
  */
 static int count_zombies(void)
 {
@@ -115,7 +117,7 @@ static int count_zombies(void)
     pid_t pid = getpid();
 
     prctl(PR_GET_NAME, name);
-    /* /proc may belong to another namespace, where the same numbers mean other processes. */
+    /* /proc may show another PID namespace, where the same numbers mean other processes. */
     if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || atoi(self) != pid)
         return ZOMBIES_MAX;
     for (pid = getppid(); most < ZOMBIES_MAX; pid = parent_of(pid)) {
@@ -132,8 +134,9 @@ static int count_zombies(void)
     return most;
 }
 
-/* Waits until the process of the pidfd *argument ends.  The child shares thread-local data with a
- * thread of the parent that may still run: so do nothing here but a system call. */
+/* The child's work: waits until the parent, whose pidfd is *argument, has ended.  The child shares
+ * thread-local data with a thread of the parent that may still run.  So this may make system calls
+ * only. */
 static int stay(void *argument)
 {
     struct pollfd parent = {.fd = *(int *)argument, .events = POLLIN};
@@ -142,8 +145,8 @@ static int stay(void *argument)
     return 0;
 }
 
-/* Whether a batch system runs this process as part of a job: it sets one of these variables.  It
- * counts or kills the processes that a job leaves behind. */
+/* Whether this process is part of a batch system's job: batch systems set these variables.  They
+ * count or kill the processes that a job leaves behind. */
 static bool is_in_batch_job(void)
 {
     static const char *const variables[] = {
@@ -159,7 +162,7 @@ static bool is_in_batch_job(void)
 
 static void leave_child(void)
 {
-    /* The child uses both after this function, and this process, have ended. */
+    /* Static, because the child uses both after this function has returned. */
     static _Alignas(64) unsigned char stack[16384];
     static int self;
     sigset_t all;
@@ -171,7 +174,7 @@ static void leave_child(void)
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
-    /* The child sends no signal when it ends: only a process that has adopted it notices. */
+    /* The flags name no signal, so the child sends none to this process when it ends. */
     (void)clone(stay, stack + sizeof(stack), CLONE_VM | CLONE_FILES, &self);
 }
 

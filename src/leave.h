@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #endif
 
-/* Defined if leave may start a child process.  (Not with ThreadSanitizer: it takes any clone for a
- * fork, which does not share memory.) */
+/* Defined if leave may start a child process.  (Not with ThreadSanitizer, which treats clone as
+ * fork, and so expects that the child does not share memory.) */
 #if defined(__linux__) && defined(SYS_pidfd_open) && defined(SYS_ppoll)
 #define LEAVE_HAS_CHILD
 #endif
@@ -25,25 +25,26 @@
 /*
  * Ends the process with this exit status, as _exit does, but sooner.
  *
- * The system takes back the memory and the GPUs that a process has used, for which the driver needs
- * 0.1 s or more.  With _exit, the parent waits for that.  So leave starts a child process that
- * shares the memory and the descriptors.  The child keeps both in use until the process has ended.
- * Then the child ends, too, and the system takes everything back.  The child does nothing else, and
- * takes no signals.  (The linker mold, by R.  Ueyama, has a child for the same purpose.)
+ * When a process ends, the driver needs 0.1 s or more to release its GPU memory.  With _exit, the
+ * parent waits for that.  So leave starts a child process that shares this process's memory and
+ * descriptors, and keeps them in use until this process has ended.  The parent then goes on, while
+ * the child ends and the driver releases everything.  The child does nothing else, and takes no
+ * signals.  (The linker mold uses a child in the same way.)
  *
- * The child must keep nothing in use that others may wait for.  So leave closes the descriptors
- * that leave_prepare saw, and leaves the working directory.  Only the files that the program was
- * loaded from stay in use.
+ * Other processes may wait for something that this process has in use: the reader of a pipe waits
+ * until all its writers have closed it.  So leave closes the inherited descriptors (leave_prepare),
+ * and changes the working directory to the root.  The child keeps only the program's own files in
+ * use.
  *
  * In three cases, there is no child, and leave does what _exit does:
  *
- * - The system does not allow one.
+ * - The system cannot start one.
  * - The process is part of a batch system's job (Slurm, PBS, LSF, Grid Engine, Flux, OAR, HTCondor,
- *   Kubernetes), as its environment says: such a system must not find a process left behind.
- * - The children of 16 earlier runs are still there as zombies, or leave cannot see whether they
- *   are.  Zombies mean that the process that gets orphans does not wait for them.  That is process
- *   1, as in a container whose program was not made to be process 1; or an ancestor that asked for
- *   orphans (PR_SET_CHILD_SUBREAPER).
+ *   Kubernetes), as its environment says.  Such a system would count or kill a process left behind.
+ * - The children of 16 earlier runs are still there as zombies, or leave cannot find out.  These
+ *   children are orphans; the system gives them to process 1, or to an ancestor that has asked for
+ *   orphans (PR_SET_CHILD_SUBREAPER).  That process should wait for them, but may not: in a
+ *   container, process 1 is often a program that was not made for it.
  */
 _Noreturn void leave(int status);
 

@@ -13,14 +13,15 @@
 #include "src/line.h"
 #include "src/names.h"
 
-/* The most files under way for each thread, and the same at the slow levels, where a GPU takes 10
- * ms or more for a batch, however little is in it.  With more files, others get further ahead of a
- * file that takes long, but a signal undoes more outputs. */
+/* At most this many files are under way for each thread; FILES_PER_THREAD_SLOW at the slow levels,
+ * where a GPU takes at least 10 ms for a batch, even for a small one.  With more, one large file
+ * holds up the others less, but a signal undoes more outputs. */
 #define FILES_PER_THREAD 64
 #define FILES_PER_THREAD_SLOW 256
 
-/* Counts of files under way are kept by the hash of their name and of their directory, modulo
- * these.  Smaller tables make has_relative and line_is_busy search the line more often. */
+/* Sizes of two tables that count the files under way, one by the hash of the name, one by the hash
+ * of the directory.  With smaller tables, more hashes share a count, so has_relative and
+ * line_is_busy search the whole line more often. */
 #define NAMES (1 << 14)
 #define DIRECTORIES (1 << 10)
 
@@ -30,7 +31,7 @@ struct counts {
 
 /* A file that is under way, or that will be worked on again. */
 struct entry {
-    struct file file; /* the entry is a user of file.directory */
+    struct file file; /* this entry counts as a user of file.directory */
     struct pipeline_job job;
     struct line *line;
     struct entry *next; /* the next in its list: files under way, or files to work on again */
@@ -49,7 +50,7 @@ void line_free(struct line *l)
     free(l->counts);
 }
 
-/* The callbacks of these jobs (struct pipeline_job).  Any thread calls them. */
+/* The callbacks of the jobs (struct pipeline_job).  Any thread may call them. */
 
 static bool begin_beside(struct pipeline_job *job)
 {
@@ -83,7 +84,7 @@ static void free_entry(struct entry *e)
     free(e);
 }
 
-/* Undoes what was done to a file. */
+/* Removes the file's output, its messages and its part of the progress. */
 static void undo(struct entry *e)
 {
     progress_update(e->file.progress, &e->file.shown, 0, 0, "");
@@ -91,10 +92,11 @@ static void undo(struct entry *e)
     msg_discard(&e->file.m);
 }
 
-/* Undoes what was done to the file, and puts it in line to be worked on again. */
+/* Undoes the work on the file, and adds the file to those that will be worked on again. */
 static void put_in_line(struct line *l, struct entry *e)
 {
-    /* Later files cannot be made final before this one: cancel those that are not done yet. */
+    /* Later files must not be made final before this one, so their work would be wasted: cancel the
+     * jobs that are not done yet. */
     if (l->again == NULL)
         pipeline_cancel(l->run->pipeline);
     undo(e);
@@ -103,13 +105,13 @@ static void put_in_line(struct line *l, struct entry *e)
     l->again_end = &e->next;
 }
 
-/* The count of files under way whose names have this hash. */
+/* The count of files under way whose names have this hash (modulo NAMES). */
 static unsigned *count_of_name(const struct line *l, uint64_t hash)
 {
     return &l->counts->names[hash % NAMES];
 }
 
-/* The count of files under way in directories with this hash. */
+/* The count of files under way in directories with d's hash (modulo DIRECTORIES). */
 static unsigned *count_of_directory(const struct line *l, const struct directory *d)
 {
     return &l->counts->directories[(d->inode ^ d->device) % DIRECTORIES];
@@ -148,9 +150,9 @@ static void do_again(struct line *l, const struct entry *e)
         close(fd);
 }
 
-/* Works on the files in line, one after the other.  No file is under way.  The first in line is the
- * one that failed.  If the disk was full, no files are worked on side by side from now on; if
- * memory or descriptors were short, half as many. */
+/* Works again on the files in l->again, one after the other; no file may be under way.  The first
+ * of them is the one that failed.  If the disk was full, works on all later files alone, too.  If
+ * memory or descriptors were short, works on half as many files at a time from now on. */
 static void again(struct line *l)
 {
     struct entry *e = l->again;
@@ -178,7 +180,8 @@ void line_drain(struct line *l)
     again(l);
 }
 
-/* Whether one of two files may be the other's output, by their names, in the same directory. */
+/* Whether one of the two files may be the other's output: they are in one directory, and their
+ * names have the same hash. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash && directory_is_same(a->file.directory, b->file.directory);

@@ -1,12 +1,13 @@
 /*
  * line.h - files that are worked on side by side, and made final in the order given
  *
- * Each file is a job of the run's pipeline, whose threads work on several jobs at a time.  The main
- * thread makes files final, and prints their messages, in order (file_try_commit).
+ * A file is final when its output is complete and named, and its input is removed.  Each file is a
+ * job of the run's pipeline, whose threads work on several jobs at a time.  The main thread makes
+ * the files final, and prints their messages, in the order given (file_try_commit).
  *
- * A file is worked on again, alone, if it failed for want of disk space, memory or descriptors, or
- * if its input changed while it waited.  Before that, all earlier files are made final, and all
- * later files are undone.
+ * If a file fails because disk space, memory or descriptors are short, or if its input changes
+ * while it waits, it is worked on again, alone.  Before that, all earlier files are made final, and
+ * the work on all later files is undone.
  */
 #ifndef GZLZSS_LINE_H
 #define GZLZSS_LINE_H
@@ -19,23 +20,23 @@ struct line {
     struct run *run;
     struct entry *first, *last; /* files under way, in order */
     size_t count,               /* how many files are under way */
-        most;                   /* the most that may be; 0: not known yet */
-    /* Counts by hash of the files under way; NULL until there may be some. */
+        most;                   /* the most files that may be under way; 0: not known yet */
+    /* Counts the files under way by hash; NULL before the first file. */
     struct counts *counts;
     struct entry *again;      /* files that have to be worked on again, in order */
     struct entry **again_end; /* where the next such file goes */
-    /* An upper bound of the directories that files under way keep open. */
+    /* The files under way keep at most this many directories open. */
     long directories;
 };
 
 /* Makes a line without files. */
 void line_init(struct line *l, struct run *r);
 
-/* Frees what the line has.  No file may be under way. */
+/* Frees the line's memory.  No file may be under way. */
 void line_free(struct line *l);
 
-/* Submits the file `name` in `directory`, of `size` bytes.  to_come: files that may follow.  May
- * make the first files under way final.  False: the file must be worked on alone. */
+/* Submits the file `name`, of `size` bytes, in `directory`.  to_come: how many more files may
+ * follow.  May also make earlier files final.  False: the caller must work on the file alone. */
 bool line_submit(struct line *l, const char *name, struct directory *directory, uint64_t size,
                  uint64_t to_come);
 

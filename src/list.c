@@ -8,7 +8,7 @@
 
 #include "src/list.h"
 
-/* Characters of a size, and the part of the heading that only -v shows. */
+/* The width of a size, in characters, and the part of the heading that only -v prints. */
 #define COLUMN 19
 #define DETAILS "method  crc     date  time  "
 
@@ -17,7 +17,8 @@ void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole)
     snprintf(text, LIST_RATIO_SIZE, "%5.1f%%", whole == 0 ? 0.0 : 100.0 * saved / whole);
 }
 
-/* Prints sizes, ratio and a name.  `overhead` is left out of the ratio. */
+/* Prints sizes, ratio and a name.  The ratio does not count the `overhead` bytes of header and
+ * trailer. */
 static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name,
                         bool with_sizes)
 {
@@ -47,7 +48,7 @@ void list_print(struct list *l, const struct list_entry *e)
 
         if (localtime_r(&e->time, &tm) != NULL)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
-        /* gzip, too, prints a long with all bits set where there is no CRC. */
+        /* Where there is no CRC, gzip prints a long with all bits set; so does this. */
         printf("%-5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
     print_sizes(e->packed, e->original, e->overhead, e->name, true);
@@ -62,7 +63,7 @@ void list_print_totals(struct list *l)
         return;
     if (l->verbose)
         printf("%*s", (int)sizeof(DETAILS) - 1, "");
-    /* gzip, too, leaves out only the last file's header and trailer. */
+    /* Like gzip, leave only the last file's header and trailer out of the ratio. */
     print_sizes(l->packed, l->original, l->overhead, "(totals)", l->verbose || !l->quiet);
 }
 

@@ -14,9 +14,9 @@ struct list_entry {
     uint32_t crc;
     bool has_crc;
     time_t time;
-    uint64_t packed,   /* bytes of the whole file */
-        original;      /* bytes of the data in it */
-    uint64_t overhead; /* of `packed`, the bytes of header and trailer */
+    uint64_t packed,   /* bytes of the compressed file */
+        original;      /* bytes of the uncompressed data */
+    uint64_t overhead; /* how many of the `packed` bytes are header and trailer */
     const char *name;  /* the name that the file decompresses to */
 };
 
@@ -24,24 +24,23 @@ struct list_entry {
 struct list {
     bool verbose;      /* -v: with method, CRC and time */
     bool quiet;        /* -q: without a heading */
-    bool has_heading;  /* the heading was printed, or left out */
-    uint64_t packed,   /* bytes of all files so far */
-        original;      /* bytes of the data in them */
+    bool has_heading;  /* the heading was printed, or -q left it out */
+    uint64_t packed,   /* bytes of all compressed files so far */
+        original;      /* bytes of their uncompressed data */
     uint64_t overhead; /* bytes of the last file's header and trailer */
 };
 
 /* Prints a file's line on standard output; before the first line, prints the heading. */
 void list_print(struct list *l, const struct list_entry *e);
 
-/* Prints the line of totals, unless one of them is 0. */
+/* Prints the line of totals, unless a total is 0. */
 void list_print_totals(struct list *l);
 
-/* Prints the totals so far, as gzip does in place of a line for a file whose data is followed by
- * something else. */
+/* Prints the totals so far.  gzip does this in place of a file's line if the file has something
+ * after its compressed data. */
 void list_break_off(struct list *l);
 
-/* Formats as "74.9%" how much smaller `whole` bytes become if `saved` of them are saved; 0 if
- * `whole` is 0. */
+/* Formats `saved` as a percentage of `whole`, as in "74.9%"; 0 if `whole` is 0. */
 #define LIST_RATIO_SIZE 16
 void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole);
 

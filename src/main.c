@@ -28,10 +28,10 @@ static void print_line(void *ctx, const char *text)
     puts(text);
 }
 
-/* Makes sure that descriptors 0 to 2 are in use.  A file opened in the place of one would get what
- * is meant for the terminal.  Each that is closed is opened on the root directory, which always
- * exists; reading and writing it fails, as it would if it were closed.  False if that cannot be
- * opened. */
+/* Makes sure that descriptors 0 to 2 are open.  If one were closed, the next file that is opened
+ * would get its number, and messages could be written into that file.  So this opens a closed one
+ * on the root directory, which always exists; reading or writing it fails, as with a closed
+ * descriptor.  False if that fails. */
 static bool take_standard_descriptors(bool *stdin_is_closed)
 {
 #ifdef O_PATH
@@ -47,8 +47,8 @@ static bool take_standard_descriptors(bool *stdin_is_closed)
     return true;
 }
 
-/* Tells the GPU's driver how many queues to make, unless the user does.  Call it before any thread
- * runs, as others read the environment. */
+/* Tells the GPU's driver, by an environment variable, how many queues to make.  A value set by the
+ * user stays.  Call it before any thread starts, since other threads may read the environment. */
 static void choose_queues(const struct lz_level *level)
 {
     const int queues = gpu_queues(level);
@@ -60,11 +60,11 @@ static void choose_queues(const struct lz_level *level)
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", text, 0);
 }
 
-/* Closes standard output, and reports errors: some file systems only now report that the disk is
- * full. */
+/* Closes standard output, and prints an error if that fails: some file systems report only here
+ * that the disk is full. */
 static void close_stdout(const struct options *o, struct messages *m)
 {
-    /* An earlier error has left no errno. */
+    /* An error in an earlier write is noted in the stream, but its errno is lost: call it EIO. */
     int error = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
 
     if (error == 0 && o->synchronous && o->to_stdout && fsync(STDOUT_FILENO) != 0)
@@ -126,8 +126,8 @@ static int run(int argc, char **argv)
 
 /* --- Where the stack is small --- */
 
-/* With a smaller stack than this, the work is done in a thread with a stack of its own.  The loader
- * and ISA-L take some 8 KiB each. */
+/* If the stack is smaller than this many bytes, the work is done on a thread with its own stack.
+ * (The loader and ISA-L alone take about 8 KiB each.) */
 #define STACK_MIN ((rlim_t)128 << 10)
 
 /* The arguments and the result of that thread. */
@@ -147,8 +147,8 @@ static void *run_call(void *argument)
     return NULL;
 }
 
-/* Runs the command in a thread and waits for it.  Only that thread takes signals meanwhile.  False
- * if no thread can be started. */
+/* Runs the command on a new thread and waits for it.  Meanwhile, only the new thread takes signals.
+ * False if no thread can be started. */
 static bool run_in_thread(struct call *c)
 {
     pthread_t thread;

@@ -12,8 +12,8 @@
 #include "src/messages.h"
 #include "src/progress.h"
 
-/* The longest message that is put together on the stack, which may be small.  Only names make
- * messages longer. */
+/* Messages of up to this many bytes are formatted on the stack, which may be small.  Only a long
+ * file name makes a message longer. */
 #define MESSAGE_MAX 1000
 
 /* Prints the text, or adds it to the collected messages.  If memory is short, prints it at once:
@@ -39,8 +39,8 @@ static void append(struct messages *m, const char *text, size_t length)
     }
 }
 
-/* Prints line[0..start), the formatted text, and `after`, in one piece.  If `line` has no room for
- * all, allocates memory; if that is short, cuts the text. */
+/* Prints line[0..start), the formatted text, and `after`, in one write.  If `line` is too small,
+ * allocates memory; if memory is short, cuts the text. */
 static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, const char *after,
                      const char *format, va_list args)
 {
@@ -68,8 +68,9 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         free(text);
 }
 
-/* Prints `before`, the program's name, the source, the formatted text, and the line's end, in one
- * piece.  Standard error has no buffer: separate pieces could mix with another process's output. */
+/* Prints `before`, the program's name, the source, the formatted text, and a newline, in one write.
+ * Standard error has no buffer: with several writes, another process's output could come
+ * between. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];

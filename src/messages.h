@@ -1,7 +1,8 @@
 /*
  * messages.h - prints everything that the command says on standard error; keeps the exit status
  *
- * Messages are GNU gzip's, word for word, after the name by which the program was called.
+ * Messages begin with the name by which the program was called.  The rest is GNU gzip's, word for
+ * word.
  *
  * When several files are under way, each file's messages are collected.  They are printed when the
  * file's turn comes, so that the text reads as if one file had been done after the other.
@@ -17,14 +18,16 @@ struct progress;
 /* gzip's exit statuses. */
 enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 
-/* The command has one, and each file has one.  Zero all fields but `program` at first. */
+/* The command has one such struct, and each file has one.  Zero all fields but `program` at
+ * first. */
 struct messages {
     const char *program; /* the name by which the command was called, without directories */
-    /* Printed before messages: the variable that an option comes from; NULL: none. */
+    /* The environment variable that the option under discussion comes from, printed before the
+     * message; NULL: none. */
     const char *source;
-    bool quiet;         /* prints no warnings; they still count for the status */
+    bool quiet;         /* print no warnings; they still change the status */
     enum status status; /* the exit status so far */
-    bool stop;          /* set by callers: gzip would end here, and leave out the other operands */
+    bool stop; /* set by callers where gzip would end, without looking at the other operands */
 
     struct progress *progress; /* its line is removed before anything is printed; may be NULL */
 
@@ -37,15 +40,15 @@ struct messages {
  * to STATUS_ERROR. */
 void msg_error(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints a warning, as msg_error prints an error, but nothing if m->quiet.  Sets the status to
- * STATUS_WARNING if it was STATUS_OK. */
+/* Prints a warning in the form of msg_error, unless m->quiet.  Sets the status to STATUS_WARNING if
+ * it was STATUS_OK. */
 void msg_warning(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints a note, as msg_error prints an error.  The status stays. */
+/* Prints a note in the form of msg_error.  The status stays. */
 void msg_note(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints an error in the data, or in reading or writing it.  As in gzip, a new line comes before
- * it.  Sets the status to STATUS_ERROR. */
+/* Prints an error in the data, or in reading or writing it.  As in gzip, a newline comes before the
+ * message.  Sets the status to STATUS_ERROR. */
 void msg_data_error(struct messages *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

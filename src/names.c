@@ -23,7 +23,8 @@ static bool has_suffix(const char *name, size_t length, const char *suffix)
     return length > n && strncasecmp(name + length - n, suffix, n) == 0;
 }
 
-/* Whether a known suffix ends in the user's own, as ".gz" ends in "gz"; here letter case counts. */
+/* Whether the user's suffix `own` is the end of a known suffix, as "gz" is the end of ".gz".
+ * Letter case counts. */
 static bool is_tail_of_known(const char *own)
 {
     const size_t n = strlen(own);
@@ -40,8 +41,8 @@ static bool is_tail_of_known(const char *own)
 /* The suffix that name[0..length) ends in, or NULL. */
 static const char *find_suffix(const char *name, size_t length, const char *own)
 {
-    /* With -S gz, "f.gz" is the output of "f", not of "f.": so a known suffix goes before a suffix
-     * that is its end. */
+    /* With -S gz, "f.gz" should count as "f" with the suffix ".gz", not as "f." with "gz".  So if
+     * `own` is the end of a known suffix, try the known ones first. */
     const bool own_last = is_tail_of_known(own);
 
     if (!own_last && has_suffix(name, length, own))
@@ -103,7 +104,8 @@ bool names_shorten(char *name, const char *own)
 
     if (end == NULL || end == base)
         return false;
-    /* With -S gz, "f." became "f.gz".  gzip keeps only the "gz" of that. */
+    /* names_suffix may have found a longer suffix than `own`: with -S gz, it finds ".gz" in "f.gz".
+     * gzip keeps only `own`. */
     if (own != NULL && strlen(own) < strlen(end))
         strcpy(end, own);
     suffix = strlen(end);
@@ -124,7 +126,7 @@ bool names_shorten(char *name, const char *own)
                 break;
         }
     }
-    /* All parts have one byte, or there is no suffix to keep. */
+    /* No part has a byte to spare, or there is no suffix to keep. */
     base = end - 1;
     while (suffix > 0 && base > names_base(name) && *base != '.')
         base--;

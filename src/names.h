@@ -11,14 +11,14 @@
 #define NAMES_SUFFIX_DEFAULT ".gz"
 #define NAMES_SUFFIX_MAX 30 /* most bytes of a suffix given by the user, as in gzip */
 
-/* Returns where the suffix of a compressed file starts in `name`: the user's suffix `own`, or one
- * that gzip knows; in upper or lower case.  `own` is tried first, unless it is the end of a known
- * suffix, as "gz" is: then the known ones are tried first.  NULL if the name has no suffix, or is
+/* Returns where the suffix of a compressed file starts in `name`.  The suffix is the user's, `own`,
+ * or one that gzip knows, in upper or lower case.  Tries `own` first, unless it is the end of a
+ * known suffix, as "gz" is: then tries the known ones first.  NULL if the name has no suffix, or is
  * only a suffix. */
 const char *names_suffix(const char *name, const char *own);
 
-/* The i-th suffix, from 0, to try at the end of a name that does not exist, for decompression; NULL
- * after the last. */
+/* For decompression: if a file does not exist, its name with a suffix may.  Returns the i-th suffix
+ * to try, counted from 0; NULL after the last. */
 const char *names_guess(int i, const char *own);
 
 /* Returns first[0..length) followed by `second`, for the caller to free.  NULL if memory is
@@ -33,22 +33,24 @@ char *names_decompressed(const char *name, const char *suffix);
 const char *names_base(const char *name);
 
 /*
- * Shortens a name that is too long for the file system, by one step, as gzip does.  False if
- * nothing is left.
+ * Shortens a name that is too long for the file system, by one step, as gzip does.  False if the
+ * name cannot be made shorter.
  *
  * With `own`, the name is a compressed file's, and its suffix stays.  If ".tar" comes before the
- * suffix, both become ".tgz".  Otherwise one byte is taken from the last of the parts between dots
- * that has more than three bytes; if no part has, more than two; or else more than one.  If all
- * parts have one byte, everything from the last dot before the suffix on is taken away.
+ * suffix, both become ".tgz".  Otherwise, dots divide the name into parts.  The last part with more
+ * than three bytes loses one byte; if there is no such part, the last with more than two bytes
+ * does, or else the last with more than one.  If all parts have one byte, the last part and its dot
+ * are removed.
  *
- * With NULL, the last byte is taken away.
+ * With `own` NULL, the last byte is removed.
  */
 bool names_shorten(char *name, const char *own);
 
-/* Returns a hash that is equal for two names in a directory if one may be the output of the other,
- * or both may have the same output: suffixes, letter case and ".tar" do not count.  `base` has no
- * directory.  `own` must start with a dot and have no other dot: with the suffix "gz", "f." becomes
- * "f.gz", and these two have different hashes. */
+/* Returns a hash of the name `base`, which has no directory.  Two files in a directory have the
+ * same hash if one may be the output of the other, or if both may have the same output: suffixes,
+ * ".tar" and letter case do not count.  This holds only if the user's suffix `own` starts with a
+ * dot and has no other dot.  (With the suffix "gz", the output of "f." is "f.gz", which has another
+ * hash.) */
 uint64_t names_hash(const char *base, const char *own);
 
 #endif

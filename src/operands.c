@@ -2,18 +2,17 @@
  * operands.c - works on one operand after another, through directories, and files side by side
  *
  * All files of a run are jobs of one pipeline, whose threads, and perhaps GPUs, work on several
- * files at a time.  That does not change what is written.  It must not change anything else either:
+ * files at a time.  The result must be the same as if one file were done after the other.  So:
  *
  * - The main thread makes files final, and prints their messages, in order (file_commit).  If gzip
- *   would have ended at a file, all later files are undone.
- * - A file waits for each file under way that may be its output, or another name of it.
- * - Files about which the user may be asked, and all that are not regular files, are worked on
- *   alone.
- * - A file may change after it was read, while it waits for others.  gzip would not have read it so
- *   early.  So it is worked on again when its turn comes.
+ *   would have ended at a file, the work on all later files is undone.
+ * - A file that may be the output of a file under way, or may have the same output, waits for it.
+ * - Files about which the user may be asked, and files that are not regular, are worked on alone.
+ * - A file may change after it was read, while it waits for earlier files.  gzip would not have
+ *   read it so early.  So such a file is worked on again when its turn comes.
  * - Several files at a time need more disk space, more memory and more descriptors.  A file that
- *   fails for want of these is worked on again, alone (`again` in line.c).  Before that, all
- *   earlier files are made final, and all later files are undone.
+ *   fails because these are short is worked on again, alone (`again` in line.c).  Before that, all
+ *   earlier files are made final, and the work on all later files is undone.
  *
  * When you add an option that makes files depend on each other, look at may_be_side_by_side,
  * is_plain and has_output.
@@ -35,17 +34,18 @@
 #include "src/operands.h"
 #include "src/walk.h"
 
-/* A run, and how far it is. */
+/* The state of a run. */
 struct operands {
     struct run run;
     struct line line;
     struct walk walk;
     struct last_directory last;
-    bool may_ask;     /* with files side by side: the user is asked before one is overwritten */
+    /* Files are worked on side by side, and the user may be asked whether to overwrite one. */
+    bool may_ask;
     uint64_t to_come; /* files that were found and not worked on yet */
 };
 
-/* Ends the run for want of memory, after all files under way. */
+/* Finishes the files under way, then ends the run with the error that memory is short. */
 static void out_of_memory(struct operands *w)
 {
     line_drain(&w->line);
@@ -59,13 +59,14 @@ static void out_of_memory(struct operands *w)
 static bool is_plain(const struct operands *w, const struct stat *st)
 {
     return w->run.side_by_side && S_ISREG(st->st_mode) &&
-           /* A file with several hard links would be worked on under each name. */
+           /* With -f, a file with several hard links may be found, and worked on, under each of its
+            * names. */
            (st->st_nlink == 1 || !w->run.o->force);
 }
 
-/* Whether the output exists already, so that -f removes it, or the user is asked.  Such a file must
- * be worked on alone.  Otherwise its output would be removed even if the program then ends at an
- * earlier file, and the question could come before questions about earlier files. */
+/* Whether the output exists already, so that -f removes it or the user is asked.  Such a file must
+ * be worked on alone.  Beside others, -f would remove the old output even if the program then ends
+ * at an earlier file, and the question could come before questions about earlier files. */
 static bool has_output(const struct operands *w, const char *name,
                        const struct directory *directory)
 {
@@ -76,7 +77,7 @@ static bool has_output(const struct operands *w, const char *name,
 
     if (w->run.o->action == ACTION_TEST)
         return false;
-    /* A name that is shortened may become the name of another output. */
+    /* The name will be shortened, and may then be equal to another output's. */
     if (strlen(base) + strlen(w->run.o->suffix) > NAME_MAX)
         return true;
     if (!w->may_ask && (!w->run.o->force || w->run.o->atomic))
@@ -92,15 +93,16 @@ static bool has_output(const struct operands *w, const char *name,
 
 /* --- Directories ---------------------------------------------------------------------------- */
 
-/* Whether files in the directory that this operand names, in `directory`, are reached by whole
- * paths.  This is so if the operand is a link: the system counts the links in a path, so that a
- * link to a directory above does not go on for ever. */
+/* Whether files in the directory `operand`, which is in `directory`, must be opened by whole paths.
+ * True if the operand is a symbolic link.  If it leads to a directory above, the walk finds it
+ * again and again, each time with one more link in the path; the system limits the links in a path,
+ * so the walk ends. */
 static bool is_by_path(const char *operand, const struct directory *directory)
 {
     const char *base = names_base(operand);
     struct stat st;
 
-    /* The name ends with a slash: it is an operand, not found in a directory. */
+    /* The name ends with a slash, so the user gave it: names found in directories do not. */
     if (base[0] == '\0')
         return false;
     return !directory->is_open ||
@@ -120,7 +122,8 @@ static void enter(struct operands *w, int fd, bool by_path)
         error = copy < 0 ? errno : 0;
     }
     d = directory_new(copy);
-    /* A directory may be named twice.  Partial outputs in it must not be taken for inputs. */
+    /* The user may name a directory twice.  If files in it are still under way, the walk would take
+     * their partial outputs for inputs. */
     if (d != NULL && line_is_busy(&w->line, d))
         line_drain(&w->line);
     if (d == NULL || error != 0) {
@@ -140,8 +143,8 @@ static void enter(struct operands *w, int fd, bool by_path)
     }
 }
 
-/* Decides how an operand, or a file found in a directory, is worked on, and does it.  `name` is
- * w->walk.path. */
+/* Works on an operand, or on a file found in a directory: in the line, alone, or, if it is a
+ * directory, by entering it.  `name` is w->walk.path. */
 static void do_file(struct operands *w, const char *name, struct directory *directory)
 {
     const bool is_known =
@@ -153,7 +156,7 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
     if (w->run.m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* Each entry of the line copies its name, so limit names, which could take too much
+        /* Each entry of the line has a copy of the name.  The limit keeps them from taking too much
          * memory. */
         if (is_plain(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
             line_submit(&w->line, name, directory, (uint64_t)st.st_size, w->to_come))
@@ -222,9 +225,10 @@ static bool may_be_side_by_side(const struct options *o)
 {
     const bool one_file = options_name_one(o);
     const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
-    /* A stored name may be any name: it cannot be known whether one file is another's output. */
+    /* A header may store any name, so names do not tell whether one file is another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
-    /* A suffix must not be a part of others (with -S z, a.g becomes a.gz), or of ".tar". */
+    /* names_hash needs a suffix that starts with a dot and has no other: with -S z, a.g becomes
+     * a.gz. */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && !one_file && !in_order && !restores_names && plain_suffix;
@@ -286,7 +290,7 @@ bool operands_process(const struct options *o, struct messages *m)
         run->config.backend = BACKEND_CPU;
     if (o->action != ACTION_COMPRESS && !options_name_one(o))
         run_keep_memory();
-    /* If a GPU is asked for and there is none, say so before anything is done. */
+    /* If the user asks for a GPU and there is none, fail before any file is touched. */
     if (run->config.backend == BACKEND_GPU) {
         if (!run_need_limits(run) || !run_need_pipeline(run, 0))
             return true;

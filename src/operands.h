@@ -1,5 +1,6 @@
 /*
- * operands.h - works on one operand after another, through directories, and files side by side
+ * operands.h - works on all operands, and on the files in directories, several at a time where
+ * possible
  */
 #ifndef GZLZSS_OPERANDS_H
 #define GZLZSS_OPERANDS_H

@@ -1,9 +1,9 @@
 /*
  * options.c - reads the options (options.h)
  *
- * All options are in one table, `rows`.  The parser's arguments, the effects of options, and
- * --help, also that of gzlzss-mpi, are made from it.  To add an option, add a row: its effects say
- * what the option sets.  Only if no effect can say it, add a case to apply_odd.
+ * All options are in one table, `rows`.  The tables for getopt_long, the effects of options, and
+ * --help (also that of gzlzss-mpi) are made from it.  To add an option, add a row; the row's
+ * effects say which fields the option sets.  Only if no effect fits, add a case to apply_odd.
  */
 #include "config.h"
 
@@ -34,8 +34,7 @@ enum {
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
     OPTION_SYNCHRONOUS,
-    /* And up: a long option of the program by whose name this one is called, by its number in
-     * that program's list. */
+    /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
 };
 
@@ -44,16 +43,17 @@ enum {
 
 #define DEVICE_MAX 1023
 
-/* Options seen so far that decide, together, what to do; as in gzip, one may imply another. */
+/* Options seen so far whose meaning depends on other options; conclude combines them, as gzip
+ * does. */
 struct wishes {
     bool ascii, decompress, test, list;
     int no_name, no_time;       /* -1: the default of the action */
-    const char *suffix_source;  /* where -S came from, as `source` in struct messages */
-    const char *matcher_source; /* where --matcher came from, likewise */
+    const char *suffix_source;  /* the source of -S (`source` in struct messages) */
+    const char *matcher_source; /* the source of --matcher */
 };
 
-/* The structs with the members that options set.  The macros below make these names from the
- * structs' names. */
+/* The structs whose members options can set.  The names end in the structs' names, since MEMBER
+ * makes them from those. */
 enum holder { HOLDER_options, HOLDER_wishes, HOLDER_messages, HOLDERS };
 
 enum effect_kind {
@@ -61,8 +61,8 @@ enum effect_kind {
     SET_BOOL, /* a bool becomes `value` */
     SET_INT,  /* an int, or an enumeration, becomes `value` */
     COUNT,    /* an int grows by one */
-    NUMBER,   /* an int becomes the argument, a number from `value` to `most` */
-    WORD,     /* an enumeration becomes the argument's place in `words` */
+    NUMBER,   /* an int becomes the argument, which must be a number from `value` to `most` */
+    WORD,     /* an enumeration becomes the index of the argument in `words` */
     TEXT,     /* a const char * becomes the argument */
     SOURCE,   /* a const char * becomes the option's source, as `source` in struct messages */
     ODD,      /* apply_odd has a case for the option */
@@ -80,23 +80,23 @@ struct effect {
     int value,                /* see enum effect_kind */
         most;                 /* NUMBER: the largest number */
     const char *what;         /* NUMBER and WORD: the argument's name in messages */
-    const char *unit;         /* NUMBER: text behind the range in messages */
+    const char *unit;         /* NUMBER: text after the range in messages */
     const char *const *words; /* WORD: the words, ended by NULL */
 };
 
-/* Whether the environment variable GZIP may hold the option: it may hold the options of gzip that
- * do not change what happens to files.  IN_GZIP_BY_NAME: only the long name, as gzip has no such
- * letter. */
+/* Whether the environment variable GZIP may hold the option.  As in gzip, it may hold only options
+ * that do not change what happens to files.  IN_GZIP_BY_NAME: only by the long name; gzip has no
+ * option with this letter. */
 enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 
 struct option_row {
-    /* The option's letter, or a number from above or from peers.h; 0: a heading. */
+    /* The option's letter, or an OPTION_ or PEER_ number; 0: the row is a heading of --help. */
     int id;
     const char *name;         /* the long name; NULL: there is only a letter */
     const char *argument;     /* the argument's name in --help; NULL: no argument */
     const char *help;         /* text in --help; NULL: not listed */
-    struct effect effects[2]; /* set in the first of all rows with the same id */
-    enum in_gzip in_gzip;     /* set in that row, too */
+    struct effect effects[2]; /* if several rows have the same id, the first one's count */
+    enum in_gzip in_gzip;     /* likewise */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
 
@@ -104,7 +104,8 @@ struct option_row {
 
 /* clang-format off */
 
-/* A member, for an effect.  Compiles only if the member has this type. */
+/* Sets `holder` and `offset` of an effect for a member.  Compiles only if the member has this
+ * type. */
 #define MEMBER(type, s, member) \
     .holder = HOLDER_##s, \
     .offset = _Generic(((struct s *)NULL)->member, type: offsetof(struct s, member))
@@ -132,11 +133,11 @@ struct option_row {
     TAKES_NUMBER(options, pipeline.threads, 0, PIPELINE_THREADS_MAX, "number of threads", \
                  " (0: all cores)")
 
-/* Whole rows: */
+/* Complete rows: */
 #define SYNONYM(of, also) {.id = (of), .name = (also)}
 #define DIGIT(n) {.id = '0' + (n), DOES(LEVEL(n)), .in_gzip = IN_GZIP}
 
-/* A number's macro as text. */
+/* The value of a macro that is a number, as a string. */
 #define DIGITS(number) DIGITS_OF(number)
 #define DIGITS_OF(number) #number
 
@@ -218,10 +219,10 @@ static const struct option_row rows[] = {
     {'V', "version", NULL, "display the version number", DOES(ACTS(ACTION_VERSION)),
      .in_mpi = SAME},
 
-    /* --help does not list the following.  First, gzip's long names, and some abbreviations of
-     * them: */
+    /* --help does not list the rows from here on.  First, gzip's other long names, and
+     * abbreviations that would otherwise be ambiguous: */
     {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* not --atomic */
-    SYNONYM('a', "ascii"), /* only means something where lines do not end in one character */
+    SYNONYM('a', "ascii"), /* for systems whose lines do not end in "\n" */
     SYNONYM('c', "to-stdout"),
     SYNONYM('d', "uncompress"),
     SYNONYM('d', "d"), /* not --device */
@@ -233,11 +234,11 @@ static const struct option_row rows[] = {
     {'Z', "lzw", NULL, NULL, DOES(IS_ODD)},
     {OPTION_PRESUME_INPUT_TTY, "-presume-input-tty", NULL, NULL,
      DOES(SETS(options, presume_input_tty))},
-    /* Letters of gzip without long names; -m and -M are the part of -n and -N about the time: */
+    /* Letters of gzip without long names.  -m and -M are like -n and -N, but for the time only: */
     {'H', NULL, NULL, NULL, DOES(ACTS(ACTION_HELP))},
     {'m', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 1))},
     {'M', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 0))},
-    /* Digits, which are levels or digits of levels: */
+    /* Digits: levels, or the second digit of a level from 10 on: */
     DIGIT(2),
     DIGIT(3),
     DIGIT(4),
@@ -245,7 +246,7 @@ static const struct option_row rows[] = {
     DIGIT(6),
     DIGIT(7),
     DIGIT(8),
-    /* Meanings that only options of other programs have: */
+    /* Options that only other programs have (peers.h): */
     {PEER_COMPRESS, NULL, NULL, NULL, DOES(CLEARS(wishes, decompress))},
     {PEER_REMOVE, NULL, NULL, NULL, DOES(CLEARS(options, keep))},
     {PEER_SYNCHRONOUS, NULL, NULL, NULL, DOES(SETS(options, synchronous))},
@@ -280,7 +281,7 @@ static bool try_help(struct messages *m)
     return false;
 }
 
-/* Reads a list of different device numbers. */
+/* Reads device numbers with commas between them.  False if two are equal. */
 static bool parse_devices(const char *text, struct gpus_config *gpus)
 {
     char number[16];
@@ -306,7 +307,7 @@ static bool parse_devices(const char *text, struct gpus_config *gpus)
     }
 }
 
-/* Reads a number of KiB from min to max, which may also be given in MiB. */
+/* Reads a size from min to max KiB.  The text may also give it in MiB. */
 static bool parse_kib(const char *text, long min, long max, long *kib)
 {
     char *end;
@@ -326,8 +327,8 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
     return *kib >= min && *kib <= max;
 }
 
-/* Whether the program is called by its own name.  If it is called by one of gzip's names, users may
- * know gzip's messages, even for an option that means something else here. */
+/* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
+ * messages, even for an option that means something else to gzlzss. */
 static bool has_own_name(const struct messages *m)
 {
     return strstr(m->program, PACKAGE_NAME) != NULL;
@@ -356,7 +357,7 @@ static bool apply_number(const struct effect *e, const char *argument, int *to, 
     return true;
 }
 
-/* Reads one of e->words, of which there must be at least two. */
+/* Sets *to to the index of the argument in e->words, which must have at least two words. */
 static bool apply_word(const struct effect *e, const char *argument, int *to, struct messages *m)
 {
     char all[64] = "";
@@ -466,7 +467,7 @@ static const struct option_row *find_row(int id)
     return row;
 }
 
-/* The default for threads: one for each core that this process may run on. */
+/* The default number of threads: one for each core that this process may run on. */
 static int default_threads(void)
 {
     const int n = limits_processors();
@@ -486,10 +487,11 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
     char *end = letters;
     int n = 0;
 
-    /* Let getopt_long return operands in their places ('-').  Then optind stays the same while it
-     * goes through the letters of one argument, which parse needs for -12. */
+    /* With '-', getopt_long returns operands where they stand, and does not reorder argv.  Then
+     * optind is the same for all letters of one argument; parse needs that to read -12 as a
+     * level. */
     *end++ = '-';
-    /* If a letter comes twice, getopt_long takes the first: so the peer's options come first. */
+    /* If a letter is there twice, getopt_long uses the first, so put the peer's options first. */
     for (size_t i = 0; peer != NULL && i < peer->count; i++) {
         const struct peer_option *p = &peer->options[i];
 
@@ -526,18 +528,18 @@ static bool is_gzip_variable(const struct source_of_options *from)
            (from->peer == NULL || from->peer->variable == NULL);
 }
 
-/* Prints what is wrong with the option in the argument `word`, after getopt_long has set optopt.
- * The texts are those of glibc's getopt_long, and so gzip's; musl's differ. */
+/* Prints what is wrong with the option in the argument `word`; getopt_long has set optopt.  The
+ * messages are those of glibc's getopt_long, as gzip prints them; musl's are different. */
 static void say_wrong_option(const char *word, const char *letters,
                              const struct option *long_options, struct messages *m)
 {
     const size_t length = strcspn(word + 2, "=");
     const char *letter = strchr(letters, optopt), *found = NULL;
     const struct option *first = NULL;
-    char possible[16 * ROWS] = ""; /* twice the length of all names */
+    char possible[16 * ROWS] = ""; /* about twice the length of all names together */
 
     if (optopt == '?')
-        return; /* -? is wrong, but gets no message */
+        return; /* gzip, too, prints no message for -? */
     if (strncmp(word, "--", 2) != 0) {
         msg_error(m,
                   letter != NULL && letter[1] == ':' ? "option requires an argument -- '%c'"
@@ -567,8 +569,8 @@ static void say_wrong_option(const char *word, const char *letters,
         msg_error(m, "option '--%s' requires an argument", found);
 }
 
-/* The peer's option that getopt_long has found, by its long name or, if `name` is NULL, by its
- * letter.  NULL if the option is one of ours. */
+/* The peer's option that getopt_long has found: by its long name `name`, or, if that is NULL, by
+ * its letter `id`.  NULL if it is an option of gzlzss. */
 static const struct peer_option *found_of_peer(const struct source_of_options *from, int id,
                                                const char *name)
 {
@@ -577,8 +579,7 @@ static const struct peer_option *found_of_peer(const struct source_of_options *f
     return id >= OPTION_OF_PEER ? &from->peer->options[id - OPTION_OF_PEER] : NULL;
 }
 
-/* Prints that an option means something to the program by whose name this one is called, and that
- * gzlzss does not do it. */
+/* Prints that gzlzss does not support this option of the program by whose name it is called. */
 static bool refuse_of_peer(const struct peer_option *p, const char *name, struct messages *m)
 {
     if (name != NULL)
@@ -617,29 +618,29 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     return try_help(m);
 }
 
-/* Goes through one source of options.  Moves the operands to the front of its argv, behind
- * argv[0], and sets argc to their number and 1.  False, with a message printed, if something
- * makes no sense. */
+/* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
+ * number plus 1.  False, with a message printed, if an argument is wrong. */
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
     struct option long_options[LONG_OPTIONS + 1] = {{0}};
     char letters[LETTERS];
-    bool after_one = false;     /* the last letter of this argument was 1 */
-    const char *operand = NULL; /* the first operand in a variable, which may have none */
+    bool after_one = false; /* the last letter of this argument was 1 */
+    /* The first operand in an environment variable, where an operand is an error. */
+    const char *operand = NULL;
     int names = 0;
 
     make_tables(from->peer, long_options, letters);
     opterr = 0; /* say_wrong_option prints errors */
-    optind = 0; /* makes getopt_long start anew */
+    optind = 0; /* makes getopt_long start from the beginning */
     for (;;) {
         const int argument = optind > 0 ? optind : 1;
         int row = -1;
         int id = getopt_long(from->argc, from->argv, letters, long_options, &row);
 
         if (id == -1 && optind == argument && optind < from->argc) {
-            /* musl ends the options at an operand "-", as at "--". */
+            /* musl's getopt_long treats an operand "-" like "--", as the end of the options. */
             optarg = from->argv[optind++];
             id = OPERAND;
         }
@@ -668,9 +669,9 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         if (!apply_found(o, w, from, id, row >= 0 ? long_options[row].name : NULL, m))
             return false;
         if (o->action != ACTION_COMPRESS)
-            return true; /* --help and the like act at once, whatever follows */
+            return true; /* --help and similar options act at once, whatever follows */
     }
-    /* Operands can stand behind "--", which GZIP must not contain. */
+    /* Arguments after "--" are operands, too.  (GZIP must not contain "--"; see below.) */
     if (operand == NULL && from->variable != NULL && !is_gzip_variable(from) && optind < from->argc)
         operand = from->argv[optind];
     if (operand != NULL) {
@@ -688,19 +689,19 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
     return true;
 }
 
-/* Splits the text of an environment variable into words, as argv[1] and so on.  The words stay in
- * *copy, which has to be freed, as has from->argv.  False if memory is short. */
+/* Splits the text of an environment variable into words, as argv[1] and so on.  The words are in
+ * *copy.  The caller frees *copy and from->argv.  False if memory is short. */
 static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
-    /* To gzip, a newline is not a blank. */
+    /* gzip does not count a newline as a blank. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
 
     from->argc = 1;
     if (value == NULL)
         return true;
-    /* There are at most half as many words as bytes, rounded up; add argv[0] and the NULL at the
-     * end. */
+    /* There are at most half as many words as bytes, rounded up.  Two more are argv[0] and the
+     * final NULL. */
     from->argv = calloc(strlen(value) / 2 + 3, sizeof(*from->argv));
     *copy = strdup(value);
     if (from->argv == NULL || *copy == NULL)
@@ -719,7 +720,8 @@ static bool is_cat(const char *program)
            (program[0] != '\0' && strcmp(program + 1, "cat") == 0);
 }
 
-/* Whether the program is called as gunzip, gunzlzss or the like, or as is_cat says. */
+/* Whether the program is called by a name for decompression: gunzip, gunzlzss or the like, or one
+ * for which is_cat is true. */
 static bool decompresses(const char *program)
 {
     return is_cat(program) || strncmp(program, "un", 2) == 0 || strncmp(program, "gun", 3) == 0;
@@ -740,8 +742,8 @@ static bool apply_program_name(struct options *o, struct wishes *w, const struct
     return peer->differs == NULL;
 }
 
-/* Replaces the level's match finder by the one that --matcher asks for.  False, with a message
- * printed, if there is none. */
+/* Replaces the level's match finder by the one that --matcher names.  False, with a message
+ * printed, if the name or its parameters are wrong. */
 static bool choose_matcher(struct options *o, const char *source, struct messages *m)
 {
     struct lz_level level = *lz_level(o->pipeline.level);
@@ -762,8 +764,8 @@ static bool choose_matcher(struct options *o, const char *source, struct message
     return true;
 }
 
-/* Sets what follows from all options together.  False, with a message printed, if they do not go
- * together. */
+/* Sets the fields that depend on several options.  False, with a message printed, if the options
+ * contradict each other. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
 {
     size_t suffix = strlen(o->suffix);
@@ -793,8 +795,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     return true;
 }
 
-/* Goes through the environment variables that hold options.  False, with a message printed, if
- * something makes no sense or memory is short. */
+/* Reads the environment variables that hold options.  False, with a message printed, if an option
+ * is wrong or memory is short. */
 static bool parse_variables(struct options *o, struct wishes *w, const struct peer *peer,
                             struct messages *m)
 {
@@ -895,7 +897,7 @@ static void print_purpose(const char *program, const struct peer *peer)
             peer != NULL && peer->keeps ? "keep" : "remove");
 }
 
-/* Prints the options that have the peer's meaning, and the letters that are refused. */
+/* Prints the options that mean what they mean to the peer, and the options that gzlzss refuses. */
 static void print_options_of_peer(const struct peer *peer)
 {
     bool has_any = false;

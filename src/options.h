@@ -15,7 +15,7 @@ enum action {
     ACTION_DECOMPRESS,
     ACTION_TEST,
     ACTION_LIST,
-    /* From here on: print something, and look at no operand. */
+    /* The actions from here on only print something; operands are ignored. */
     ACTION_LIST_DEVICES,
     ACTION_LIST_MATCHERS,
     ACTION_HELP,
@@ -23,13 +23,14 @@ enum action {
     ACTION_LICENSE,
 };
 
-/* The most environment variables that may hold options: GZIP, the one of the program by whose name
- * this one is called (peers.h), and GZLZSS. */
+/* At most this many environment variables hold options: GZIP, GZLZSS, and perhaps that of the
+ * program by whose name gzlzss is called (peers.h). */
 #define OPTIONS_VARIABLES 3
 
 struct options {
     enum action action;
-    /* -c, or called as zcat or the like; output of standard input always goes there. */
+    /* -c, or the program is called as zcat or the like.  (If the input is standard input, the
+     * output goes to standard output in any case.) */
     bool to_stdout;
     bool keep;
     bool force;
@@ -45,9 +46,10 @@ struct options {
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher;    /* the argument of --matcher (papers/papers.h), or NULL */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
-    /* An option gave the threads; if not, they are as many as the affinity mask allows. */
+    /* An option gave the number of threads; if not, it is the number of cores in the affinity
+     * mask. */
     bool threads_given;
-    char **names; /* the operands, in argv; "-" is standard input, as is an empty list */
+    char **names; /* the operands; "-", or an empty list, means standard input */
     int name_count;
     /* Copies of the environment variables that hold options, or NULL.  Other fields may point into
      * them. */
@@ -56,12 +58,12 @@ struct options {
 
 /*
  * Reads the environment variables GZIP and GZLZSS, then the command line.  The name by which the
- * program was called (m->program) counts, too: there may be another variable, and options may mean
- * what they mean to another program (peers.h).
+ * program was called (m->program) counts, too: if it is another program's, options mean what they
+ * mean to that program, and that program's variable is read (peers.h).
  *
- * -q and -v set m->quiet.  False, with a message printed, if something makes no sense or memory is
- * short.  The order of argv may change, and argv must stay.  Call options_free afterwards, whatever
- * this returns.
+ * -q and -v set m->quiet.  False, with a message printed, if an option is wrong or memory is short.
+ * This may reorder argv; argv must stay valid as long as *o.  Call options_free afterwards,
+ * whatever this returns.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 

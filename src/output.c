@@ -15,15 +15,16 @@
 #include "src/names.h"
 #include "src/output.h"
 
-/* Until the output has its attributes, only its owner may read it. */
+/* The mode of a new output.  Until it gets the input's attributes, only its owner may read it. */
 #define MODE (S_IRUSR | S_IWUSR)
 #define FLAGS (O_WRONLY | O_CLOEXEC)
 
-/* The beginning of a temporary name, and the bytes of the whole name with its final zero byte. */
+/* How a temporary name begins, and the size of the whole name in bytes, including the final
+ * zero. */
 #define TEMPORARY_PREFIX ".gzlzss-"
 #define TEMPORARY_SIZE (sizeof(TEMPORARY_PREFIX) + 16)
 
-/* Attempts to find a free temporary name.  One is almost always enough. */
+/* The most random names to try for a temporary file.  The first is almost always free. */
 #define ATTEMPTS 100
 
 /* Room for "/proc/self/fd/N". */
@@ -78,7 +79,7 @@ static int create_as(struct output *o, const char *name, enum output_kind kind)
     return error;
 }
 
-/* Creates the file without a name.  False if that does not work here. */
+/* Creates the file without a name.  False if the system cannot do that here. */
 static bool create_unnamed(struct output *o)
 {
 #ifdef O_TMPFILE
@@ -143,8 +144,8 @@ int output_create(struct output *o, int directory, const char *name, bool atomic
 
 int output_finish(struct output *o)
 {
-    /* An unnamed file can be named only while it is open, but file systems report errors when a
-     * descriptor is closed.  So close a copy of the descriptor now. */
+    /* An unnamed file must stay open until it gets its name.  But some file systems report write
+     * errors only when a descriptor is closed.  So close a copy of the descriptor now. */
     int fd = o->kind == OUTPUT_UNNAMED ? dup(o->fd) : o->fd;
 
     if (o->kind != OUTPUT_UNNAMED)
@@ -152,9 +153,9 @@ int output_finish(struct output *o)
     return fd >= 0 && close(fd) == 0 ? 0 : errno;
 }
 
-/* Names an unnamed file.  Returns 0 or an errno.  If the file was given to another owner, the
- * system may allow the link only to its owner (fs.protected_hardlinks, see proc(5)): take the file
- * back meanwhile. */
+/* Gives an unnamed file a name.  Returns 0 or an errno.  If the file already has another owner
+ * (copy_attributes), the system may let only that owner link it (fs.protected_hardlinks, see
+ * proc(5)).  Then this makes the file its own, links it, and gives it back. */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];

@@ -1,8 +1,8 @@
 /*
  * peers.c - other programs by whose names gzlzss may be called (peers.h)
  *
- * To add a program, add a row to `peers`.  Compare with the program itself: what it does without
- * options, each of its letters and long names, and the environment variables that it reads.
+ * To add a program, add a row to `peers`.  Compare it with the program itself: what it does without
+ * options, what each of its letters and long names does, and which environment variables it reads.
  */
 #include "config.h"
 

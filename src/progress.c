@@ -1,5 +1,5 @@
 /*
- * progress.c - one line on standard error that tells how far the work is (progress.h)
+ * progress.c - one line on standard error that shows how far the work is (progress.h)
  */
 #include "config.h"
 
@@ -14,26 +14,29 @@
 #include "base/clock.h"
 #include "src/progress.h"
 
-/* Seconds between two drawings of the line; the same after a message, which took the place of the
- * line; and before the first drawing if --progress did not ask for it. */
+/* Times in seconds.  INTERVAL: between two drawings of the line.  INTERVAL_AFTER_MESSAGE: the same,
+ * if a message has replaced the line.  PATIENCE: before the first drawing with -v; with --progress,
+ * it comes after INTERVAL. */
 #define INTERVAL 0.2
 #define INTERVAL_AFTER_MESSAGE 0.05
 #define PATIENCE 2.0
 
-/* Milliseconds that progress_end waits for a stopped terminal, to remove the line. */
+/* progress_end waits up to this many milliseconds for a stopped terminal before it gives up
+ * removing the line. */
 #define PATIENCE_AT_END 100
 
-/* Columns if the terminal does not tell, and the most columns of a line. */
+/* The line's width in columns if the terminal does not tell its own, and the largest width. */
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
 
 /* The longest time left that is shown: a thousand hours. */
 #define SECONDS_MAX 3600000u
 
-/* The least columns of a name.  If there are fewer, the end of the line is cut instead. */
+/* A name gets at least this many columns.  If the line is then too long, its end is cut. */
 #define NAME_MIN 12
 
-/* The most bytes of a character, of the figures (all but the name), and of a line. */
+/* The most bytes of a UTF-8 character, of the figures (the whole line but the name), and of a
+ * line. */
 #define CHARACTER_MAX 4
 #define FIGURES_MAX 256
 #define LINE_MAX_BYTES (CHARACTER_MAX * WIDTH_MAX + FIGURES_MAX + 8)
@@ -53,9 +56,9 @@ static void format_size(char text[32], double bytes)
 
 /* --- Names --- */
 
-/* Whether a terminal may give the character two columns, as it does to East Asian scripts and
- * pictures.  A few symbols in these ranges get one column.  But a name that is cut too early does
- * less harm than a line that is too long. */
+/* Whether a terminal may give the character two columns, as for East Asian scripts and pictures.
+ * The ranges include a few symbols that get one column: a name that is cut too early does less harm
+ * than a line that is too long. */
 static bool is_wide(uint32_t c)
 {
     return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2300 && c <= 0xa4cf) ||
@@ -65,8 +68,8 @@ static bool is_wide(uint32_t c)
            (c >= 0x20000 && c <= 0x3fffd);
 }
 
-/* The bytes of the UTF-8 character that s starts with; 1 if it is not UTF-8.  *columns becomes the
- * columns that it takes: 0 if it cannot be printed; 1 if it combines with another. */
+/* Returns the length in bytes of the UTF-8 character at s; 1 if it is not UTF-8.  *columns becomes
+ * its width in columns: 0 if it cannot be printed.  (Combining characters count as 1.) */
 static size_t read_character(const char *s, size_t *columns)
 {
     const unsigned char first = (unsigned char)*s;
@@ -82,9 +85,9 @@ static size_t read_character(const char *s, size_t *columns)
     return i < length ? 1 : length;
 }
 
-/* Puts the name into `text`, which has CHARACTER_MAX * WIDTH_MAX + 1 bytes.  If it has more than
- * `most` columns, only its end.  A question mark replaces each character that cannot be printed.
- * Returns the columns. */
+/* Copies the name into `text`, which has CHARACTER_MAX * WIDTH_MAX + 1 bytes.  If the name is wider
+ * than `most` columns, copies dots and its end.  A question mark replaces each character that
+ * cannot be printed.  Returns the width in columns. */
 static size_t fit_name(char *text, const char *name, size_t most)
 {
     size_t columns = 0, of_one;
@@ -120,8 +123,8 @@ static size_t fit_name(char *text, const char *name, size_t most)
 
 /* --- The line --- */
 
-/* Columns that a line may fill.  The last column stays free, so that no terminal moves to the next
- * line. */
+/* How many columns a line may fill.  The last column stays free, since some terminals move to the
+ * next line once it is filled. */
 static size_t terminal_columns(void)
 {
     struct winsize size;
@@ -132,8 +135,8 @@ static size_t terminal_columns(void)
     return (width < WIDTH_MAX ? width : WIDTH_MAX) - 1;
 }
 
-/* Formats all but the name, `elapsed` seconds after the start.  is_short: without ratio and
- * engine. */
+/* Formats the line without the name, `elapsed` seconds after the start.  is_short: leaves out the
+ * ratio and the engine. */
 static void format_figures(char text[FIGURES_MAX], const struct progress *p, double elapsed,
                            const char *engine, bool is_short)
 {
@@ -163,8 +166,8 @@ static void format_figures(char text[FIGURES_MAX], const struct progress *p, dou
              is_short || engine[0] == '\0' ? "" : "  ", is_short ? "" : engine);
 }
 
-/* Makes the line, `elapsed` seconds after the start.  Called with p->lock held.  Returns its
- * columns. */
+/* Formats the line, `elapsed` seconds after the start.  Called with p->lock held.  Returns the
+ * line's width in columns. */
 static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, double elapsed,
                       const char *engine)
 {
@@ -186,7 +189,8 @@ static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, doubl
         snprintf(line, LINE_MAX_BYTES, "%s:%s", name, figures);
     else
         snprintf(line, LINE_MAX_BYTES, "%s%s%s", figures, of_name > 0 ? "  " : "", name);
-    /* Only figures can be too long, and each of their bytes takes one column. */
+    /* Cut the end of a line that is too long.  There are only figures, whose bytes take one column
+     * each. */
     width = of_name + strlen(line) - strlen(name);
     if (width > room) {
         line[strlen(line) - (width - room)] = '\0';
@@ -198,8 +202,8 @@ static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, doubl
 /* --- The terminal --- */
 
 /* Opens standard error once more, for writing without waiting.  (O_NONBLOCK on descriptor 2 itself
- * would affect all processes that share it, as those of the same shell.)  Returns descriptor 2 if
- * standard error is neither a terminal nor a pipe, or cannot be opened. */
+ * would affect all processes that share it, such as others of the same shell.)  Returns descriptor
+ * 2 if standard error is neither a terminal nor a pipe, or cannot be opened. */
 static int open_again(void)
 {
     struct stat st;
@@ -210,8 +214,8 @@ static int open_again(void)
     return fd >= 0 ? fd : STDERR_FILENO;
 }
 
-/* Writes as much of the text as there is room for, after waiting up to `milliseconds` for room.
- * Returns the bytes written; less than 1 if there is no room. */
+/* Waits up to `milliseconds` until the terminal takes data, then writes as much of the text as it
+ * takes.  Returns the bytes written; less than 1 if there is no room. */
 static ssize_t write_at_once(const struct progress *p, const char *text, int milliseconds)
 {
     struct pollfd terminal = {.fd = p->fd, .events = POLLOUT};
@@ -219,7 +223,7 @@ static ssize_t write_at_once(const struct progress *p, const char *text, int mil
     return poll(&terminal, 1, milliseconds) > 0 ? write(p->fd, text, strlen(text)) : 0;
 }
 
-/* Draws the line, if its time has come and no other thread prints. */
+/* Draws the line if enough time has passed and no other thread prints. */
 static void draw(struct progress *p, const char *engine)
 {
     char line[LINE_MAX_BYTES], text[LINE_MAX_BYTES + WIDTH_MAX + 1];
@@ -289,7 +293,7 @@ void progress_resume(struct progress *p)
         pthread_mutex_unlock(&p->line_lock);
 }
 
-/* --- What it is about --- */
+/* --- What is shown --- */
 
 /* The bytes of all operands; 0: not known. */
 static uint64_t operands_total(const struct progress_run *run)
@@ -298,7 +302,8 @@ static uint64_t operands_total(const struct progress_run *run)
     struct stat st;
 
     for (int i = 0; i < run->name_count; i++) {
-        /* A file that does not exist may exist with a suffix. */
+        /* If this operand does not exist, a file with its name and a suffix may; its size is not
+         * known. */
         if (stat(run->names[i], &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
             (S_ISDIR(st.st_mode) && run->recursive))
             return 0;
@@ -313,7 +318,7 @@ void progress_start(struct progress *p, const struct progress_run *run)
     *p = (struct progress){0};
     if (!run->asked && (!run->verbose || !isatty(STDERR_FILENO)))
         return;
-    /* The output and the line would be on the same screen. */
+    /* Output that goes to a terminal must not mix with the line. */
     if (run->to_stdout && isatty(STDOUT_FILENO))
         return;
     *p = (struct progress){

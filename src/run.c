@@ -18,19 +18,19 @@
 
 /* --- Limits --------------------------------------------------------------------------------- */
 
-/* For a single file of up to this size, one segment, limits do not matter.  It takes a few MB of
- * memory, and 1 MB for each thread that takes a part (of 64 KiB or more), and less processor time
- * than a quota gives at once.  To look at the limits takes 0.5 ms, a tenth of the time for 2 MB at
- * level 1. */
+/* Do not look up the system's limits for a single file of up to this many bytes.  Such a file needs
+ * little: a few MB of memory, 1 MB more for each thread that takes a part (of 64 KiB or more), and
+ * less processor time than a CPU quota grants at once.  Looking up the limits takes 0.5 ms, a tenth
+ * of the time for 2 MB at level 1. */
 #define LIMITS_MIN ((off_t)2 << 20)
 
-/* The same for the slow levels, which take more memory. */
+/* The same for the slow levels, which need more memory. */
 #define LIMITS_MIN_SLOW ((off_t)128 << 10)
 
 #define MIB ((uint64_t)1 << 20)
 
-/* A pipe whose other end is closed holds all the bytes that there will be, so its size counts,
- * too. */
+/* If the other end of a pipe is closed, no more bytes will come, so the bytes in the pipe count as
+ * its size. */
 bool run_is_minor(const struct run *r, const struct file *f)
 {
     const bool is_slow =
@@ -47,7 +47,7 @@ bool run_is_minor(const struct run *r, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= most;
 }
 
-/* Makes malloc use fewer addresses: its default is 64 MiB for each thread. */
+/* Makes malloc reserve less address space: by default, it reserves 64 MiB for each thread. */
 static void save_addresses(void)
 {
 #ifdef __GLIBC__
@@ -55,8 +55,9 @@ static void save_addresses(void)
 #endif
 }
 
-/* Decompressing a file takes 0.7 MB.  Without this, malloc gives them back to the system after each
- * file and gets them again, page by page: a quarter of the time that a small file takes. */
+/* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns it to the system after
+ * each file, and gets it again, page by page, for the next: a quarter of the time for a small
+ * file. */
 void run_keep_memory(void)
 {
 #ifdef __GLIBC__
@@ -65,11 +66,12 @@ void run_keep_memory(void)
 #endif
 }
 
-/* The descriptors to ask for: enough for a few thousand small files side by side. */
+/* How many descriptors to ask the system for: enough for a few thousand small files side by
+ * side. */
 #define DESCRIPTORS_WANTED 16384
 
-/* Raises the limit on descriptors to DESCRIPTORS_WANTED, or as far as allowed, and returns it.  (It
- * is usually 1024, only for the sake of programs that use select().) */
+/* Raises the limit on descriptors to DESCRIPTORS_WANTED, or as far as allowed, and returns it.
+ * (The limit is usually 1024, but only because programs that use select() need it so low.) */
 static long most_descriptors(void)
 {
     struct rlimit limit;
@@ -87,7 +89,7 @@ static long most_descriptors(void)
     return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
 }
 
-/* Whether compression has the least memory that it needs.  If not, prints so. */
+/* Whether there is enough memory for compression.  If not, prints an error. */
 static bool has_memory(const struct run *r)
 {
     const uint64_t least = pipeline_least_memory(&r->config);
@@ -137,10 +139,10 @@ bool run_need_pipeline(struct run *r, uint64_t size)
 
     if (r->pipeline != NULL)
         return true;
-    /* A single file of up to LZ_SEGMENT_MIN bytes has the same output with any segment size.  So
-     * take the smallest: memory for larger segments takes a new process 30 us to map and to give
-     * back.  (If the file grows before it is read, the output is right, but up to a tenth larger.
-     * Size 0 tells nothing: files of /proc have it.) */
+    /* The output for a single file of up to LZ_SEGMENT_MIN bytes is the same with any segment size.
+     * So use the smallest: mapping and freeing memory for larger ones takes 30 us.  (If the file
+     * grows before it is read, the output is still right, but up to a tenth larger.  Do not trust
+     * size 0: files in /proc have it, whatever they contain.) */
     if (options_name_one(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
         r->o->action == ACTION_COMPRESS)
         r->config.segment_size = LZ_SEGMENT_MIN;

@@ -1,5 +1,6 @@
 /*
- * run.h - what all files of a run share: options, limits, and a pipeline once it is needed
+ * run.h - what all files of a run share: options, limits, and the pipeline, made when it is first
+ * needed
  */
 #ifndef GZLZSS_RUN_H
 #define GZLZSS_RUN_H
@@ -8,9 +9,9 @@
 #include "src/files.h"
 #include "src/list.h"
 
-/* A quarter of all descriptors is for directories, a quarter for files that wait to be made final,
- * and a quarter for files that are worked on, each with an input and an output.  The rest is for
- * everything else. */
+/* One in this many descriptors is for directories; as many for files that wait to be made final;
+ * and as many for files that are worked on, each with an input and an output.  The last quarter is
+ * for everything else. */
 #define RUN_DESCRIPTORS_SHARE 4
 
 struct run {
@@ -23,22 +24,23 @@ struct run {
     bool knows_limits;             /* run_need_limits was called */
     bool side_by_side;             /* files may be worked on side by side */
     long descriptors;              /* the most descriptors; set by run_need_limits */
-    bool told_temporary;           /* a note has said that outputs have temporary names */
+    bool told_temporary;           /* the note was printed that outputs have temporary names */
 };
 
 /* Lets malloc keep the memory that decompressing a file takes, for the next file. */
 void run_keep_memory(void);
 
-/* Whether the file, which is open, is the only one, and so small that no limits matter. */
+/* Whether the file, which must be open, is the only one, and so small that the system's limits do
+ * not matter (LIMITS_MIN). */
 bool run_is_minor(const struct run *r, const struct file *f);
 
 /* Finds out how many threads and how much memory the system allows.  Call it before the first
- * pipeline is made.  False, with a message, if that is too little. */
+ * pipeline is made.  False, with a message, if the memory is too little. */
 bool run_need_limits(struct run *r);
 
-/* Makes the pipeline if there is none yet.  False, with a message, if that fails; but decompression
- * goes on without a pipeline, and gets true.  `size`: bytes of the regular file for which the
- * pipeline is needed; 0 if it is needed for something else. */
+/* Makes the pipeline if there is none yet.  False, with a message, if that fails.  Decompression
+ * does not need a pipeline: then this returns true, and r->pipeline stays NULL. size: the bytes of
+ * the regular file for which the pipeline is needed; 0 if it is needed for something else. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
 /* Adds a finished file's status to the run's, and its bytes to the progress. */

@@ -1,5 +1,5 @@
 /*
- * testing.h - reads the environment variables by which tests ask something of the command
+ * testing.h - reads the environment variables by which tests change what the command does
  * (docs/testing.md lists them)
  */
 #ifndef GZLZSS_TESTING_H
@@ -7,8 +7,8 @@
 
 #include "pipeline/pipeline.h"
 
-/* Sets in *config what the variables GZLZSS_TEST_GPU_MIN, _MEMORY, _SHARED and _FAULT ask for.
- * Clears the fields of variables that are not set. */
+/* Sets the fields of *config that belong to the variables GZLZSS_TEST_GPU_MIN, _MEMORY, _SHARED and
+ * _FAULT; 0 for a variable that is not set. */
 void testing_configure(struct pipeline_config *config);
 
 /* The bytes of input in each region of a decompression (GZLZSS_TEST_REGION); 0: not set. */

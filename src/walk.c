@@ -14,19 +14,19 @@
 #include "src/names.h"
 #include "src/walk.h"
 
-/* The most directories of a walk that are open at a time, besides the first.  More save opening
- * them again in deep trees, but cost descriptors. */
+/* A walk keeps at most this many directories open, besides the first.  With more, a deep tree needs
+ * fewer directories opened again, but takes more descriptors. */
 #define LEVELS_OPEN_MAX 16
 
-/* A directory on the way from the first to the deepest. */
+/* A directory on the path from the first one to the deepest one. */
 struct level {
     struct directory *directory; /* NULL while it is closed */
-    bool by_path;                /* its files are reached by whole paths, and it is never closed */
-    /* With `inode`, identifies the directory when it is opened again. */
+    bool by_path;                /* its files are opened by whole paths, and it is never closed */
+    /* device and inode identify the directory, to check it when it is opened again. */
     dev_t device;
     ino_t inode;      /* see `device` */
     size_t name, end; /* its path is w->path[0..end); its own name starts at path[name] */
-    char *names;      /* the names in it, as read_names returns them */
+    char *names;      /* the names in the directory, as read_names returns them */
     const char *next; /* the first name that walk_next has not returned */
 };
 
@@ -64,8 +64,8 @@ bool walk_begin(struct walk *w, const char *operand)
 
 /* --- Entering ------------------------------------------------------------------------------- */
 
-/* Returns all names in a directory but . and .., one after the other; an empty name follows the
- * last.  NULL with errno set. */
+/* Returns all names in a directory but "." and "..", one after the other, each with its zero byte;
+ * an empty name follows the last.  NULL, with errno set, if that fails. */
 static char *read_names(DIR *dir)
 {
     char *names = malloc(1);
@@ -117,7 +117,7 @@ static long count_names(const char *names)
     return count;
 }
 
-/* The number of levels that may be open, besides the first. */
+/* How many levels may be open, besides the first. */
 static size_t levels_open(void)
 {
     const long most = sysconf(_SC_OPEN_MAX); /* -1: no limit */
@@ -150,7 +150,7 @@ static bool add_level(struct walk *w, const struct level *l)
     w->levels[w->depth++] = *l;
     if (w->depth > keep + 1) {
         above = &w->levels[w->depth - 1 - keep];
-        /* Files under way in this directory keep it open as long as they need it. */
+        /* The directory stays open while files under way use it. */
         if (!above->by_path)
             close_level(above);
     }
@@ -185,7 +185,8 @@ long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path)
 
 /* --- On the way back ------------------------------------------------------------------------ */
 
-/* Opens `name` in the directory fd if it is the level's directory; -1 with errno set if not. */
+/* Opens `name` in the directory fd; -1, with errno set, if that fails or it is not the level's
+ * directory any more. */
 static int open_again(int fd, const char *name, const struct level *l)
 {
     struct stat st;
@@ -248,7 +249,7 @@ void walk_leave(struct walk *w)
     if (w->depth > 0 && l[-1].directory == NULL && l->directory != NULL && l->directory->is_open) {
         const int fd = open_again(l->directory->fd, "..", &l[-1]);
 
-        /* If this fails, walk_next tries again (reopen), if there are entries left. */
+        /* If this fails, walk_next tries again by `reopen`, if entries are left. */
         if (fd >= 0)
             l[-1].directory = directory_new(fd);
     }

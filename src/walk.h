@@ -2,10 +2,10 @@
  * walk.h - goes through directories, one entry after another
  *
  * Files are reached through their directory's descriptor, never by a path, so there may be any
- * number of levels.  Neither the stack nor the number of descriptors limits them: levels are in an
- * array, and only the first and the last few are open.  A level that was closed is opened again on
- * the way back, as ".." of the level below, or else by its name in the levels above.  It must be
- * the same directory.
+ * number of levels.  Neither the stack nor the number of descriptors limits them: the levels are in
+ * an array, and only the first and the last few are open.  On the way back, a closed level is
+ * opened again as ".." of the level below, or else by its path from the first level.  Device and
+ * inode must be the same as before.
  */
 #ifndef GZLZSS_WALK_H
 #define GZLZSS_WALK_H
@@ -18,7 +18,7 @@
 struct level;
 
 struct walk {
-    char *path; /* the path of the entry, or the operand; in `path_room` bytes */
+    char *path; /* the path of the current entry, or the operand; in `path_room` bytes */
     size_t path_room;
     struct level *levels; /* levels[0..depth): the directories from the first to the deepest */
     size_t depth, level_room;
@@ -31,20 +31,21 @@ void walk_free(struct walk *w);
 bool walk_begin(struct walk *w, const char *operand);
 
 /* Enters the directory d, whose path is w->path, and reads its names through the descriptor fd.
- * The walk owns both from now on.  by_path: files in d are reached by whole paths, and d stays
- * open.  Returns the number of names; -1 with errno set if nothing was entered. */
+ * The walk owns d and fd from now on, even if this fails.  by_path: files in d are opened by whole
+ * paths, so d, which is not open, is never closed and opened again.  Returns the number of names;
+ * -1 with errno set if nothing was entered. */
 long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path);
 
 enum walk_step {
     WALK_ENTRY, /* w->path is the path of the next entry */
     WALK_END,   /* there are no more entries */
-    /* The deepest directory, whose path is w->path, cannot be opened again: errno says why.
-     * Another call of walk_next tries again; or call walk_leave. */
+    /* The deepest directory, whose path is w->path, cannot be opened again; errno says why.  Call
+     * walk_next to try again, or walk_leave to give it up. */
     WALK_LOST,
     WALK_NO_MEMORY, /* there is no memory for the entry's path; the entry is left out */
 };
 
-/* Goes to the next entry.  *d becomes the directory that it is in. */
+/* Goes to the next entry.  *d becomes the directory that contains it. */
 enum walk_step walk_next(struct walk *w, struct directory **d);
 
 /* Leaves the deepest directory, whether all its entries were visited or not.  There must be one. */
