@@ -1,34 +1,38 @@
 /*
- * culzss.c - CULZSS: the longest match in a small window, found by comparing with all of it
+ * culzss.c - CULZSS: the longest match in a small window, found by trying every distance
  *
  * After A. Ozsoy and M. Swamy, "CULZSS: LZSS Lossless Data Compression on CUDA", IEEE CLUSTER 2011,
  * as the GLZSS paper (its section 2.3) and the gpuLZ paper (2.3, 2.4) describe it.
  *
- * The input is cut into independent chunks of 4 KiB. Each thread has one position, and compares the
- * bytes there with every place in the window, the 128 bytes before. The longest match wins, if it
- * has three bytes or more. A walk from the chunk's start then selects matches: it takes the match
- * at its position, and goes on after it. A match repeats only bytes of the window, so it is never
- * longer than its distance. Positions do not depend on each other, which suits a GPU; the time for
- * a position grows with the window.
+ * The input is cut into independent chunks of 4 KiB. Each thread has one position. It compares the
+ * bytes there with the bytes at every place in the window, which is the 128 bytes before the
+ * position. The longest match wins if it has at least three bytes. A match repeats only bytes of
+ * the window, so it is never longer than its distance. A walk from the chunk's start then selects
+ * matches: it takes the match at its position, and goes on after the match's end. The search at one
+ * position does not depend on other positions, which suits a GPU. Its time grows with the window.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
- * The sizes of window and packet and the longest match (128 bytes in the authors' code) are keys.
+ * The sizes of window and packet, and the greatest length of a match (128 bytes in the authors'
+ * code), are keys.
  *
- * Differences from the paper, and their reasons (measured on 32 MiB of the dictionary and of the
- * kernel source that bench/papers.sh takes):
+ * Differences from the paper, and their reasons (percentages: for 32 MiB of the dictionary and 32
+ * MiB of the kernel source, as bench/papers.sh takes them):
  *
- * - DEFLATE replaces the paper's coding (a flag bit, then a byte, or a byte each for offset and
- *   length). Adjacent matches at one distance are therefore joined (lzss/common.h). To get the
- *   paper's pairs back, cut each match, from its start, every min(distance, longest match) bytes.
+ * - DEFLATE replaces the paper's coding: a flag bit, then a literal byte, or one byte for the
+ *   offset and one for the length. Since DEFLATE allows longer matches, adjacent matches at the
+ *   same distance are joined (lzss/common.h). To get the paper's pairs back, cut each match, from
+ *   its start, after every min(distance, greatest length) bytes.
  *
- * - Of matches of equal length, the nearest wins; the descriptions leave this open. DEFLATE codes
- *   short distances in fewer bits: with the farthest, the .gz is 0.16 and 0.19 % larger.
+ * - Of equally long matches, the nearest wins; the descriptions leave this open. DEFLATE codes
+ *   short distances in fewer bits: if the farthest won, the .gz file would be 0.16 and 0.19 %
+ *   larger.
  *
  * - The window is empty at a packet's start. The authors' code fills it with blanks first, but a
  *   DEFLATE match cannot reach before a file's first byte.
  *
- * - The GPU walks, one warp for each packet. In the paper the CPU does; it would need the matches
- *   of all positions, which are twice the size of the input.
+ * - The GPU does the walk, with one warp for each packet. In the paper, the CPU does it. For that,
+ *   the matches of all positions would have to be copied to the CPU, twice as many bytes as the
+ *   input has.
  */
 #include "config.h"
 

@@ -3,12 +3,12 @@
  *
  * Two kernels:
  *
- * - longest: one block for each TILE positions of a chunk. The block first copies the bytes that
- *   these positions compare into shared memory. From one place in the window to the next, a thread
- *   reads one more byte and shifts it into the bytes that it has. Only if three bytes are equal
- *   does it compare more.
+ * - longest: one block for each TILE positions of a chunk. The block first copies the bytes of
+ *   these positions and of their windows into shared memory. Each thread then goes through the
+ *   window of its position. At each place, it reads one new byte and shifts it into a word with the
+ *   bytes read before. Only if three bytes are equal does it compare more.
  *
- * - walk: one warp for each packet.
+ * - walk: selects matches, with one warp for each packet.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -16,13 +16,14 @@
 #include "papers/greedy.cuh"
 #include "papers/papers.h"
 
-/* THREADS: threads of a block; each has TILE / THREADS positions. A larger TILE copies the window
- * less often, but makes fewer blocks, which need more shared memory. */
+/* THREADS: threads of a block; each has TILE / THREADS positions. With a larger TILE, windows are
+ * copied less often, but there are fewer blocks, and each needs more shared memory. */
 #define THREADS 256
 #define TILE 1024
 #define TILES (LZ_CHUNK_SIZE / TILE)
 
-/* Loads of whole words read up to this many bytes after the last byte that counts. */
+/* Whole words are loaded, so a load may read up to this many bytes after the last byte that is
+ * used. */
 #define BEHIND 8
 
 static_assert(TILE + LZ_MAX_MATCH + BEHIND + sizeof(uint32_t) <= GPU_INPUT_PAD,
@@ -33,7 +34,7 @@ struct culzss_numbers {
     uint32_t window, packet, length;
 };
 
-/* Returns how many bytes at `here` are equal to those `distance` back, up to `limit`. The first
+/* Returns how many bytes at `here` equal the bytes `distance` before, up to `limit`. The first
  * three bytes are known to be equal. */
 static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t here,
                                                   uint32_t distance, uint32_t limit)
@@ -48,8 +49,8 @@ static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t he
     return limit;
 }
 
-/* Stores the length of each position's match, or 0, in the scratch memory, and its distance in the
- * tags. */
+/* Finds each position's longest match. Stores its length, or 0, in the scratch memory, and its
+ * distance in the tags. */
 static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_numbers k)
 {
     extern __shared__ uint4 shared[];
@@ -98,7 +99,7 @@ static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_num
     }
 }
 
-/* Replaces the distances by tags. */
+/* Selects matches, and replaces the distances in the tags by the final tags (greedy.cuh). */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v, uint32_t packet)
 {
     const uint32_t packets = LZ_CHUNK_SIZE / packet;

@@ -1,44 +1,45 @@
 /*
- * dklzss.c - DKLZSS: the longest match in all of a chunk so far, found by a growing failure table
+ * dklzss.c - DKLZSS: the longest match anywhere before in the chunk, found with a failure table
  *
  * After V. Tulsyan et al., "DKLZSS - A Dynamic KMP String Matching Method for Parallel LZSS
  * Compression on GPGPUs", which has no date and references up to 2014.
  *
  * The input is cut into independent chunks (section 6). A walk goes through each chunk (5.3,
- * Algorithm 3). At each of its positions, the bytes from there on are the pattern, and the chunk
- * before is the text. The search is that of Knuth, Morris and Pratt (5.4, Algorithm 2): when a
- * match fails, the failure table says how much of the match's end may be the start of another
- * match, so no byte of the text is read twice. The table is dynamic: an entry is computed when a
- * match of that length or more fails for the first time (5.1, Algorithm 1). The longest match wins,
- * if it has three bytes or more; of equal ones, the first in the text, which is the farthest. A
- * match ends before the position, so it is never longer than its distance. The time for a position
- * grows with the text, but not with the number of partial matches in it.
+ * Algorithm 3). At each position of the walk, the pattern is the bytes from the position on, and
+ * the text is the chunk's bytes before it. The search is that of Knuth, Morris and Pratt (5.4,
+ * Algorithm 2): when a match cannot be extended, the failure table says how many of its last bytes
+ * may be the start of another match, so no byte of the text is read twice. The table is dynamic:
+ * its entry for a length is computed when a match of at least that length fails for the first time
+ * (5.1, Algorithm 1). The longest match wins if it has at least three bytes; of equally long ones,
+ * the first in the text, which is the farthest. A match ends before the position, so it is never
+ * longer than its distance. The time for a position grows with the text, but not with the number of
+ * partial matches in it.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
  *
- * The paper gives neither the widths of pointers and flags nor compressed sizes. In the usual
- * coding (a flag bit, then a byte, or log2(packet) bits each for a distance and a length), the size
- * follows from the sequences. A sequence without literals at the distance of the one before belongs
- * to the same match. A match of n bytes at distance d is n / d matches of the paper, rounded up:
- * adjacent matches at one distance are joined here (lzss/common.h), and all but the last of them
- * are as long as their distance. With the key `lookahead`, the paper's matches also end at that
- * length.
+ * The paper gives neither the widths of pointers and flags nor compressed sizes. The size in the
+ * usual coding (a flag bit, then a byte, or log2(packet) bits each for a distance and a length) can
+ * be computed from this program's sequences. First, join a sequence without literals to the one
+ * before if both have the same distance. Then count a match of n bytes at distance d as n / d
+ * matches of the paper, rounded up: this program has joined them (lzss/common.h), and all but the
+ * last were as long as their distance. With the key `lookahead`, the paper's matches also end at
+ * that length.
  *
  * Differences from the paper, and their reasons:
  *
  * - DEFLATE replaces the paper's coding.
  *
- * - Algorithm 1, as printed, computes an entry from itself. The table of Knuth, Morris and Pratt
- *   must be meant, where each entry follows from those before it. So the entries before are
- *   computed first.
+ * - Algorithm 1, as printed, computes an entry from itself. The authors must mean the table of
+ *   Knuth, Morris and Pratt, in which each entry is computed from earlier entries. So here, missing
+ *   earlier entries are computed first.
  *
- * - Algorithm 2 reads past the end of the data. Here, a match ends with its packet.
+ * - Algorithm 2 reads past the end of the data. Here, no match crosses the end of its packet.
  *
  * - The paper names no size for its chunks. 4 KiB is the size in CULZSS, to which the paper
  *   compares itself.
  *
- * - The keys `window` and `lookahead` are not in the paper, which has no limits. By default there
- *   are none here either.
+ * - The keys `window` and `lookahead` limit distances and lengths. The paper has no such limits; by
+ *   default, there are none here either.
  *
  * - After a complete mismatch, memchr looks for the pattern's first byte, and a search ends when no
  *   longer match is possible. Both only save time.
@@ -61,13 +62,13 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     const uint32_t most =
         left < level->param[DKLZSS_LOOKAHEAD] ? left : level->param[DKLZSS_LOOKAHEAD];
     const uint8_t *const pattern = in + pos;
-    /* The start of the current match. */
+    /* Where the current match starts in the text; `match` is its length so far. */
     const uint8_t *at = pattern - (before < window ? before : window);
     struct paper_match best = {0, 0};
     uint16_t *const failures = state;
     uint32_t known = 0, match = 0;
 
-    /* The current match is never longer than the best one. */
+    /* At the top of the loop, the current match is never longer than the best one. */
     while (best.length < most && at + best.length < pattern) {
         if (at[match] == pattern[match]) {
             match++;

@@ -2,16 +2,18 @@
  * dklzss.cu - DKLZSS on the GPU (dklzss.c defines what it finds)
  *
  * One kernel, with one warp for each packet, whose bytes are in shared memory. The warp walks
- * through the packet. At each position of the walk, the text before is divided among the lanes:
- * each lane looks for matches that start in its own share. It looks at four places at a time for
- * the pattern's first three bytes. From there on it uses a failure table of its own.
+ * through the packet. At each position of the walk, the lanes divide the text before it among them:
+ * each lane looks for matches that start in its own share. It first looks for the pattern's first
+ * three bytes, at four places at a time. From such a place on, it searches with its own failure
+ * table.
  *
- * A lane's table covers only the pattern's first ENTRIES bytes. If more bytes matched, the lane
- * goes on as if ENTRIES had. It then skips fewer places than it could, which costs time, but misses
- * nothing: at each place that it skips, fewer bytes match than did here.
+ * A lane's table covers only the pattern's first ENTRIES bytes. If a longer match fails, the lane
+ * goes on as if only ENTRIES bytes had matched. It then skips fewer places than it could, which
+ * costs time. It misses nothing, since at a skipped place, fewer bytes match than at the place that
+ * failed.
  *
- * A share is an odd number of words. The lanes go through their shares side by side, and an odd
- * number puts them into different banks of the shared memory.
+ * A share has an odd number of words. The lanes go through their shares side by side; because the
+ * number is odd, they access different banks of the shared memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -21,8 +23,8 @@
 static_assert(sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(DKLZSS_PACKET_MAX <= 1 << 16, "lengths and places have 16 bits");
 
-/* Entries 1 to ENTRIES of a lane's failure table. With more, a lane skips more after long matches,
- * but a block needs more shared memory: 64 bytes for each entry. */
+/* A lane's failure table has the entries 1 to ENTRIES. With more, a lane skips more places after
+ * long matches, but a block needs more shared memory: 64 bytes for each entry. */
 #define ENTRIES 32u
 #define TABLES_SIZE ((ENTRIES + 1) * WARP * sizeof(uint16_t))
 
@@ -34,8 +36,8 @@ struct dklzss_numbers {
     uint32_t window, lookahead, packet;
 };
 
-/* A match in 32 bits. The better of two matches is the smaller number: the longer one, or the first
- * in the text of equally long ones. */
+/* A match is packed into 32 bits so that the smaller number is the better match: the longer one, or
+ * of equally long ones, the first in the text. */
 #define LONGEST 0xffffu
 #define NO_MATCH (LONGEST << 16)
 
@@ -49,7 +51,7 @@ static __device__ __forceinline__ uint32_t length_of(uint32_t packed)
     return LONGEST - (packed >> 16);
 }
 
-/* Returns the best match of all lanes. */
+/* Returns the best packed match of all lanes. */
 static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
 {
 #pragma unroll
@@ -58,8 +60,8 @@ static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
     return packed;
 }
 
-/* Returns the first place in [at, end) with the first three bytes of `want`; if there is none, end
- * or more. */
+/* Returns the first place in [at, end) where the three bytes equal the first three of `want`; if
+ * there is none, returns `end` or more. */
 static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uint32_t at,
                                                       uint32_t end, uint32_t want)
 {
@@ -82,8 +84,8 @@ static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uin
 }
 
 /* Returns this lane's best match for the pattern at `pos`, packed, with at most `most` bytes. The
- * match starts in bytes[begin..end), and ends before pos. The lane's failure table is every WARP-th
- * number of `failures`. */
+ * match starts in bytes[begin..end), and ends before pos. The lane's failure table consists of
+ * every WARP-th element of `failures`. */
 static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_t *failures,
                                                   uint32_t begin, uint32_t end, uint32_t pos,
                                                   uint32_t most)
@@ -92,7 +94,8 @@ static __device__ __forceinline__ uint32_t search(const uint32_t *words, uint16_
     const uint32_t want = load32(shared_words{words}, pos);
     uint32_t at = begin, match = 0, length = LZ_MIN_MATCH - 1, place = 0, known = 0;
 
-    /* A match that starts at pos - length or later is no longer than the best one. */
+    /* A match that starts at pos - length or later ends before `pos`, so it cannot be longer than
+     * the best one. */
     while (at < min(end, pos - min(pos, length)) && length < most) {
         if (match == 0) {
             at = find_three(words, at, min(end, pos - length), want);
@@ -129,7 +132,7 @@ static __global__ void __launch_bounds__(WARP) match(gpu_view v, dklzss_numbers 
 
     if (size == 0)
         return;
-    /* This reads up to 16 bytes after the packet, which do not change the result. */
+    /* This reads up to 16 bytes after the packet; they do not change the result. */
     for (uint32_t i = lane; i < size / sizeof(uint4) + 1; i += WARP)
         shared[i] = __ldg(input + i);
     __syncwarp();
@@ -166,7 +169,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     return cudaGetLastError();
 }
 
-/* The first kernel has done the walks already. */
+/* Does nothing: the first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;

@@ -15,15 +15,16 @@ enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 #define DKLZSS_PACKET_MIN 512
 #define DKLZSS_PACKET_MAX 16384
 
-/* The longest match: it repeats bytes before it in the same packet. */
+/* The greatest length of a match: half a packet, since a match repeats only bytes before it in the
+ * packet. */
 #define DKLZSS_LENGTH_MAX (DKLZSS_PACKET_MAX / 2)
 
 /*
- * Algorithm 1: adds entry known + 1 to a failure table that has entries 1 to `known`. Entry n is at
- * table[n * stride].
+ * Algorithm 1: computes entry known + 1 of a failure table that has the entries 1 to `known`. Entry
+ * n is at table[n * stride].
  *
- * Entry n is about the pattern's first n bytes: the length, below n, of the longest string that
- * they both start and end with.
+ * Entry n belongs to the pattern's first n bytes. It is the length of the longest string, shorter
+ * than n, that is both a prefix and a suffix of these bytes.
  */
 BOTH_INLINE void dklzss_add_failure(uint16_t *table, uint32_t stride, uint32_t known,
                                     const uint8_t *pattern)

@@ -1,29 +1,30 @@
 /*
  * glzss.cuh - the walk of the GLZSS methods on the GPU, the twin of glzss_find.h
  *
- * A warp has a packet, whose table is in shared memory. A stop's candidate depends on all stops
- * before it, as only stops are in the table. Taking one stop at a time would wait for memory at
- * each of them. So the warp looks at 32 consecutive positions at a time, a window:
+ * glzss_basic.c defines walk, stop, entry and candidate. A warp works on one packet, whose hash
+ * table is in shared memory. The candidate at a stop depends on all stops before it, because only
+ * stops are entered into the table. A warp that took one stop at a time would wait for memory at
+ * every stop. So it looks at 32 consecutive positions (a "window") at a time:
  *
- * - Each lane reads the entry of its position, and the bytes at the candidate, as if no other
- *   position of the window were a stop.
+ * - Each lane reads the table's entry for its position, and the bytes at the candidate, as if no
+ *   other position of the window were a stop.
  *
- * - The warp then takes a run of stops: from the walk's position, every position is a stop up to
- *   the first that has a match.
+ * - The warp then takes a run of stops: each position is a stop, from the walk's position up to the
+ *   first one that has a match.
  *
- * - If a lane of the run uses an entry that an earlier stop of the run would write (or seems to,
- *   see glzss_clashes), the run ends just before that lane. So all stops of a run have read the
- *   right entries.
+ * - If a lane of the run has read an entry that an earlier stop of the run will write, the run ends
+ *   just before that lane. (glzss_clashes finds such lanes, and sometimes a few others.) So all
+ *   stops of a run have read the right entries.
  *
- * - The run's stops are entered into the table. If the run got to the match, the whole warp
- *   measures it.
+ * - The run's stops are entered into the table. If the run ends with a match, the whole warp
+ *   measures the match's length.
  *
- * - The next run reads the entries again. A lane whose entry has changed loads the bytes at its new
- *   candidate.
+ * - For the next run, the lanes read the entries again. A lane whose entry has changed loads the
+ *   bytes at its new candidate.
  *
- * A window takes one run for each of its two or three matches, and one for each time that stops
- * meet at an entry. The warp waits for the candidates' bytes only once for each window, and they
- * are loaded while it works on the window before.
+ * A window takes one run for each match in it, of which there are two or three, and one more
+ * whenever two stops share an entry. The candidates' bytes are loaded while the warp works on the
+ * window before, so the warp waits for them at most once for each window.
  */
 #ifndef GZLZSS_PAPERS_GLZSS_CUH
 #define GZLZSS_PAPERS_GLZSS_CUH
@@ -32,12 +33,12 @@
 #include "gpu/warp.cuh"
 #include "papers/glzss.h"
 
-/* The bytes of a window are loaded while the warp works on the second window before it. */
+/* The bytes of a window are loaded two windows ahead. */
 static_assert(3 * WARP + 8 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LZ_CHUNK_SIZE % WARP == 0, "a window lies in one chunk");
 
-/* Returns the latest end of a match at position `at` of a packet of `size` bytes. No match crosses
- * the end of a chunk. */
+/* Returns where a match at position `at` of a packet of `size` bytes must end at the latest: at the
+ * end of the packet or of the chunk, which no match may cross. */
 static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
 {
     const uint32_t end = (at | (LZ_CHUNK_SIZE - 1)) + 1;
@@ -45,7 +46,7 @@ static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
     return end < size ? end : size;
 }
 
-/* A packet; the same for all lanes. */
+/* The packet that a warp works on; the same for all lanes. */
 struct glzss_packet {
     const uint32_t *data;
     uint16_t *table;
@@ -53,12 +54,14 @@ struct glzss_packet {
     uint32_t bits;
 };
 
-/* Words after the table, a power of two. With fewer, more stops seem to share entries, so runs are
- * shorter. With more, fewer packets' tables fit on the device at a time. */
+/* The number of marks, words of shared memory after the table; a power of two. With fewer, stops
+ * with different entries share a mark more often, so runs are shorter. With more, fewer packets fit
+ * on the device at a time. */
 #define GLZSS_MARKS 1024
 
-/* The words that hold the eight bytes at a position. Bytes that are loaded a window ahead stay in
- * this form until they are used: joining them would wait for the load. */
+/* The three aligned words that contain the eight bytes at a position. Words that are loaded a
+ * window ahead stay in this form until they are used: combining them earlier would wait for the
+ * load. */
 struct glzss_words {
     uint32_t a, b, c;
 };
@@ -68,7 +71,7 @@ static __device__ __forceinline__ glzss_words glzss_load(const uint32_t *data, u
     return {word_at(data, at / 4), word_at(data, at / 4 + 1), word_at(data, at / 4 + 2)};
 }
 
-/* Eight bytes: the first four, and the others. */
+/* Eight bytes: `low` is the first four, `high` the last four. */
 struct glzss_bytes {
     uint32_t low, high;
 };
@@ -78,7 +81,8 @@ static __device__ __forceinline__ glzss_bytes glzss_join(glzss_words words, uint
     return {__funnelshift_r(words.a, words.b, at * 8), __funnelshift_r(words.b, words.c, at * 8)};
 }
 
-/* A lane's position of a window: its bytes, its entry, the candidate in it, and the words there. */
+/* A lane's position in a window: the bytes there, the entry for its hash, the candidate in that
+ * entry, and the words at the candidate. */
 struct glzss_stop {
     glzss_bytes here;
     uint32_t hash, pre;
@@ -97,8 +101,8 @@ static __device__ __forceinline__ glzss_stop glzss_look_up(const glzss_packet &p
     return s;
 }
 
-/* Returns the length of a match whose first 8 bytes are equal, `distance` back, up to `end`. All
- * lanes call it. */
+/* Returns the length of the match at `at`, `distance` back, that ends at `end` at the latest. The
+ * first 8 bytes are known to be equal. All lanes call it with the same arguments. */
 static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, uint32_t at,
                                                         uint32_t distance, uint32_t end)
 {
@@ -121,15 +125,16 @@ static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, ui
 }
 
 /*
- * Returns the lanes of `lanes` that share an entry with a lane of a lower number; it may return a
- * few more. All lanes call it. A lane's entries are `hash` and, with SIDES, `also`, which may be
- * the same.
+ * Returns the lanes of `lanes` that share an entry with a lower lane, and perhaps a few others. All
+ * lanes call it. A lane's entries are `hash` and, with SIDES, also `also`, which may equal `hash`.
  *
- * Each lane leaves its number at the marks of its entries, where the lowest number stays. Entries
- * that share a mark seem to be one entry.
+ * Each lane writes its number to the marks of its entries, where the lowest number stays. A lane
+ * that then finds a lower number shares the mark with a lower lane. Different entries may have the
+ * same mark, so lanes without a shared entry may be returned, too.
  *
- * `number` must differ between lanes, and be lower than in all calls before. Otherwise more lanes
- * seem to share entries, even the first of a run, and the walk would not advance.
+ * `number` is the lane's number for this. It must differ between lanes, and be lower than all
+ * numbers of earlier calls, which are still in the marks. Otherwise a run's first lane might seem
+ * to share its entry, and the walk would not advance.
  */
 template <bool SIDES>
 static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &packet, uint32_t lanes,
@@ -152,10 +157,10 @@ static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &pac
     return __ballot_sync(ALL_LANES, lowest < number) & lanes;
 }
 
-/* For glzss-tagging: enters the stops inside a match, except the first, and then the position after
- * the last one's candidate. `pre` is the match's candidate, and `after` the second four bytes
- * there. `number` is as for glzss_clashes. A long match uses it several times, which does no harm
- * here. */
+/* For glzss-tagging: enters the stops inside a match, except the first, and then the position four
+ * bytes after the last stop's candidate. pre: the match's candidate. after: bytes 4 to 7 at the
+ * candidate. number: as for glzss_clashes; for a long match it is used several times, which does no
+ * harm here. */
 static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &packet, uint32_t at,
                                                          uint32_t length, uint32_t pre,
                                                          uint32_t after, uint32_t number)
@@ -171,8 +176,8 @@ static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &pac
         const uint32_t hash = glzss_hash(bytes, packet.bits);
         uint32_t same = 1u << lane;
 
-        /* If several steps have one entry, the last one stays. __match_any_sync finds it, but takes
-         * ten times as long as glzss_clashes takes to see that there are none. */
+        /* If several steps share an entry, the last one must stay. __match_any_sync finds these,
+         * but is slow: glzss_clashes finds out in a tenth of the time whether there are any. */
         if (first < last) {
             const uint32_t steps = __ballot_sync(ALL_LANES, has);
 
@@ -188,7 +193,7 @@ static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &pac
     __syncwarp();
 }
 
-/* Returns the lanes from lane `from` (0 to 31) on. */
+/* Returns a mask of the lanes from lane `from` (0 to 31) on. */
 static __device__ __forceinline__ uint32_t glzss_lanes_from(uint32_t from)
 {
     return ALL_LANES << from;
@@ -228,7 +233,7 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
             is_match = s.here.low == there.low && glzss_is_near(at - s.pre);
             length = min(4 + common_bytes(s.here.high, there.high), end - at);
             matches = __ballot_sync(ALL_LANES, is_match) & left;
-            /* Without matches, the number of no lane. */
+            /* The first lane with a match; if there is none, a number that no lane has. */
             first = (uint32_t)__ffs((int)matches) - 1;
             run = matches != 0 ? left & (2 * (matches & (0 - matches)) - 1) : left;
 
@@ -241,7 +246,7 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
             if (ahead != 0)
                 run &= (ahead & (0 - ahead)) - 1;
 
-            /* The stops of the run have different entries, so they can be entered at once. */
+            /* The stops of the run have different entries, so all can be entered at once. */
             if ((run & 1u << lane) != 0)
                 packet.table[s.hash] = (uint16_t)at;
             if (has_side && (run & 1u << lane) != 0)
@@ -274,22 +279,23 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
     }
 }
 
-/* If a packet starts with chunk `c` of the batch, returns the packet's bytes, of two chunks at
- * most; else returns 0. For packets of two chunks; all lanes call it. */
+/* For packets of two chunks: if a packet starts with chunk `c` of the batch, returns the packet's
+ * size in bytes, at most that of two chunks; otherwise returns 0. All lanes call it. */
 static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v, uint32_t c)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const gpu_span span = gpu_chunk_span(v, c);
     uint32_t size = span.end - span.start;
 
-    /* Find the nearest chunk, back from c, that starts a segment. */
+    /* Find the chunk that starts the segment of chunk c: the nearest one, back from c, without
+     * history. */
     for (uint32_t back = 0;; back += WARP) {
         const bool is_first = back + lane <= c && gpu_chunk_span(v, c - back - lane).history == 0;
         const uint32_t starts = __ballot_sync(ALL_LANES, is_first);
 
         if (starts != 0) {
-            /* WARP is even, so `back` does not change whether the chunk's number in its segment is
-             * odd. */
+            /* Packets start at even chunks of a segment. WARP is even, so `back` does not
+             * matter. */
             if (((uint32_t)__ffs((int)starts) - 1) % 2 != 0)
                 return 0;
             break;
@@ -304,8 +310,8 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     return size;
 }
 
-/* Stores the tags of one packet. A block is one warp; `table` has space for 2^bits entries and the
- * marks. If packets have two chunks, every other block has no packet. */
+/* Stores the tags of one packet. A block is one warp. `table` has space for 2^bits entries and the
+ * marks. If packets have two chunks, only every other block has a packet. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table, uint32_t bits,
                                                  uint32_t packet)
@@ -332,14 +338,14 @@ static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table
         v.tags + (size_t)chunk * LZ_CHUNK_SIZE + begin, size);
 }
 
-/* The finders' scratch(). */
+/* The `scratch` of both finders (struct gpu_finder). */
 static size_t glzss_scratch(const struct lz_level *level)
 {
     (void)level;
     return 0;
 }
 
-/* The launch of a kernel that calls glzss_tag. */
+/* How to launch a kernel that calls glzss_tag. */
 struct glzss_launch {
     uint32_t blocks, bits, packet;
     size_t shared_size;

@@ -13,7 +13,7 @@
 /* Indexes of the keys in struct lz_level's param. */
 enum { GLZSS_TABLE, GLZSS_CHUNK };
 
-/* The bytes that are hashed. No match is shorter. */
+/* How many bytes are hashed. No match is shorter. */
 #define GLZSS_MIN_MATCH 4
 
 /* Limits of the keys, all powers of two: entries of the table, and bytes of a packet. */
@@ -24,7 +24,8 @@ enum { GLZSS_TABLE, GLZSS_CHUNK };
 
 LZ_STATIC_ASSERT(GLZSS_PACKET_MAX <= 2 * LZ_CHUNK_SIZE, "a packet has two chunks at most");
 
-/* Returns the entry for four bytes, read as a little-endian number, in a table of 2^bits. */
+/* Returns the index of the entry for four bytes, read as a little-endian number, in a table of
+ * 2^bits entries. */
 BOTH_INLINE uint32_t glzss_hash(uint32_t four_bytes, uint32_t bits)
 {
     return (four_bytes * 2654435761u) >> (32 - bits);
@@ -36,15 +37,16 @@ BOTH_INLINE bool glzss_is_near(uint32_t distance)
     return distance <= LZ_WINDOW_SIZE;
 }
 
-/* Returns how many of a match's bytes come before the last step of glzss-tagging in it. Steps have
- * four bytes as long as eight are equal; the last has four to seven. */
+/* For glzss-tagging, which goes through a match in steps: returns how many of the match's bytes
+ * come before the last step. All steps have four bytes, except the last, which has four to
+ * seven. */
 BOTH_INLINE uint32_t glzss_before_last_step(uint32_t length)
 {
     return (length - GLZSS_MIN_MATCH) & ~3u;
 }
 
-/* Whether glzss-tagging enters position `side` from a stop without a match: only if the walk has
- * passed it when it leaves the stop. */
+/* For glzss-tagging: whether a stop without a match enters position `side`. It does so only if the
+ * walk, which then goes on by one byte, has passed that position. */
 BOTH_INLINE bool glzss_is_passed(uint32_t side, uint32_t stop)
 {
     return side <= stop;

@@ -5,42 +5,43 @@
  * section 4 and Algorithm 1.
  *
  * The input is cut into independent chunks of 64 KiB. A walk goes through each chunk from its
- * second byte on. Each position of the walk is a stop. The hash of the four bytes at a stop selects
- * an entry of a table. The position in the entry is the candidate, and the stop replaces it. If the
- * four bytes there are equal, the match is as long as bytes are equal, and the walk goes on after
- * it. If not, the walk goes on by one byte. So the table holds stops only, and each stop displaces
- * all earlier ones of its hash. Entries start as 0, the chunk's first position: until a stop is
- * entered, this position is each hash's candidate. There is one comparison for each stop, which
- * makes the method fast.
+ * second byte on. Each position that it visits is a "stop". The hash of the four bytes at a stop
+ * selects an entry of a table. The position in that entry is the stop's candidate; the stop then
+ * replaces it in the entry. If the four bytes at the candidate equal those at the stop, there is a
+ * match, as long as the bytes are equal, and the walk goes on after it. If not, the walk goes on by
+ * one byte. So the table holds stops only, and for each hash only the last one. At first, all
+ * entries are 0, so the chunk's first position is the candidate for each hash. A stop compares with
+ * one candidate only, which makes the method fast.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
  * The sizes of the table (4096 entries in section 6.4) and of a packet are keys.
  *
  * Differences from the paper, and their reasons (measured on the first 200 MB of linux-source-6.1's
- * tar file; the paper's Algorithm 1 has 88.3 % of its bytes in matches):
+ * tar file, where matches cover 88.3 % of the bytes with Algorithm 1 as in the paper):
  *
  * - DEFLATE replaces the paper's coding.
  *
- * - A candidate more than 32 KiB back is rejected, and the walk goes on by one byte. The paper
- *   reaches as far as its chunk, but DEFLATE does not. That leaves 87.8 % in matches.
+ * - A candidate more than 32 KiB back is rejected, and the walk goes on by one byte. In the paper,
+ *   a match may reach back to the start of its chunk; DEFLATE does not allow that. With this limit,
+ *   matches cover 87.8 % of the bytes.
  *
- * - A match ends with the chunk of this program, so it may be cut in the middle of a packet of 64
- *   KiB; that happens in about half of the packets. There are no stops where a chunk or a packet
- *   has fewer than four bytes left; Algorithm 1 does not say which bytes it reads there.
+ * - A match ends with the chunk of this program, 32 KiB, so the middle of a packet of 64 KiB cuts
+ *   the match there; about half of the packets have one. There are no stops in the last three bytes
+ *   of a chunk or packet; Algorithm 1 does not say which bytes it reads there.
  *
  * - The paper names no hash function. This one is level 1's (lzss/hashes.h).
  *
  * As in the paper, a match's length has no limit; lz_emit cuts matches that are too long for
- * DEFLATE. In the paper, all threads of a warp are at one stop, so there is no race for an entry:
- * stops are entered in the order of the walk. On the GPU, this program takes several stops at a
- * time, and still keeps their order (glzss.cuh).
+ * DEFLATE. In the paper, all threads of a warp work on one stop at a time, so stops are entered in
+ * the order of the walk, without a race. On the GPU, this program takes several stops at a time,
+ * but the result is the same (glzss.cuh).
  *
- * The size in the paper's own coding follows from the sequences. Each run of literals is a pair of
- * its length and its bytes, each match is a pair of an offset of 16 bits and its length, and each
- * packet has a header of 8 bytes (section 6.5). A sequence without literals, at the distance of the
- * one before, continues that match. The paper gives neither the width of a length nor the mark that
- * tells the two kinds of pairs apart. With three bytes for a match and one for a run, the file
- * above is 2.60 times as large as its pairs; the paper has 2.55 for linux-2.4.5.
+ * The size in the paper's own coding can be computed from this program's sequences. Each run of
+ * literals is coded as its length and its bytes, each match as an offset of 16 bits and its length,
+ * and each packet has a header of 8 bytes (section 6.5). A sequence without literals, at the same
+ * distance as the one before, continues that match. The paper gives neither the width of a length
+ * nor how the decoder tells the two kinds apart. With three bytes for a match and one for a run's
+ * length, the compression ratio for the file above is 2.60; the paper reports 2.55 for linux-2.4.5.
  */
 #include "config.h"
 

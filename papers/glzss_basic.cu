@@ -11,8 +11,8 @@ static __global__ void __launch_bounds__(WARP) tag(gpu_view v, uint32_t bits, ui
     glzss_tag<false>(v, shared, bits, packet);
 }
 
-/* Queues the walk. If a block of the device cannot have the table and the marks in shared memory,
- * this fails, and the CPU does the work. They take 132 KiB at most. */
+/* Queues the walk. The table and the marks take up to 132 KiB of shared memory. If the device does
+ * not allow a block that much, this fails, and the CPU does the work. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     const glzss_launch launch = glzss_launch_for(v, level);

@@ -26,7 +26,7 @@ static const struct paper_key glzss_keys[] = {
     {.name = NULL},
 };
 
-/* Bytes of the state: the hash table of the largest size. */
+/* Bytes of the finder's state: a hash table of the largest size. */
 #define GLZSS_STATE_SIZE (GLZSS_TABLE_MAX * sizeof(uint16_t))
 
 /* A packet of the input, and its hash table. */
@@ -41,8 +41,8 @@ static inline uint16_t *glzss_entry(const struct glzss_packet *packet, uint32_t 
     return &packet->table[glzss_hash(load32(packet->bytes + at), packet->bits)];
 }
 
-/* Enters the further positions of glzss-tagging after the stop `at`, whose candidate is `pre` and
- * whose match has `length` bytes (0: none). */
+/* For glzss-tagging: enters the positions that it adds to those of GLZSS-basic, after the stop
+ * `at`. pre: the stop's candidate. length: the length of its match; 0: none. */
 static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t at, uint32_t pre,
                                     uint32_t length)
 {
@@ -91,10 +91,10 @@ static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, 
 }
 
 /*
- * A finder's `find`. A packet may have two chunks, and a part of a segment may begin with the
- * second. Then the first chunk is walked only to fill the table: its sequences are written where
- * the second chunk's will overwrite them. This is not needed if the table holds the first chunk
- * already (goes_on), because a walk ends with its chunk.
+ * A finder's `find`. A packet may have two chunks, and a call may begin with the second. Then this
+ * first walks through the first chunk, only to fill the table: its sequences are written where
+ * those of the second chunk will overwrite them. If the call before ended with the first chunk
+ * (goes_on), the table is filled already.
  */
 static inline void glzss_find(const struct lz_matcher *m, const struct lz_level *level,
                               const uint8_t *in, size_t len, bool is_tagging)

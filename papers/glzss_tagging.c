@@ -5,41 +5,43 @@
  * section 5 and Algorithm 2.
  *
  * As in GLZSS-basic (glzss_basic.c), a walk goes through a chunk from stop to stop, and a table has
- * a candidate for each hash of four bytes, at first the chunk's first position. But here a stop
- * compares eight bytes. If all are equal, the first four are tagged with the distance, and the walk
- * goes on after them. If four to seven are equal, these are tagged, and the walk goes on after
- * them. If fewer are, one byte is tagged as a literal. Adjacent bytes with one tag are one match.
- * So that a long match finds its source again at the next step, each stop also enters the position
- * four bytes after its candidate, after it has entered itself.
+ * a candidate for each hash of four bytes, at first the chunk's first position. But here, a stop
+ * compares only eight bytes. If all eight are equal, the first four are tagged with the distance,
+ * and the walk goes on after these four. If four to seven are equal, these are tagged, and the walk
+ * goes on after them. If fewer than four are equal, one byte is tagged as a literal. Adjacent bytes
+ * with the same tag form one match. Each stop enters itself into the table, and then also the
+ * position four bytes after its candidate. So within a long match, the next stop finds the place
+ * where its source goes on.
  *
- * In effect, a match is as long as in GLZSS-basic with the same candidate, but fills more of the
- * table: every fourth of its positions with at least four bytes left in it, and the position four
- * bytes after the last candidate. GLZSS-basic enters only the match's first position.
+ * The effect: with the same candidate, a match is as long as in GLZSS-basic, but more positions are
+ * entered. GLZSS-basic enters only the match's first position. This method enters every fourth
+ * position that has at least four of the match's bytes left, and the position four bytes after the
+ * last candidate.
  *
  * Packets and keys are as in glzss_basic.c.
  *
  * Differences from the paper, and their reasons (measured as in glzss_basic.c):
  *
- * - The position after the candidate is entered only if the walk has passed it when it leaves the
- *   stop. This excludes some positions of stops without a match whose candidate is less than four
- *   bytes back. Algorithm 2 enters these, too (line 8), so a stop may find a position ahead of it,
- *   or itself. A stop that finds itself is tagged as four literals, as its offset is 0, and makes
- *   the next stop find itself. As printed, most chunks are literals from their fifth byte on: at
- *   the stops 1 to 3 the candidate is 0, so position 4 is entered before it is a stop. That would
- *   leave 1.3 % of the bytes in matches; here, 87.9 % are.
+ * - A stop enters the position four bytes after its candidate only if the walk has passed that
+ *   position when it leaves the stop. (It has not if there is no match and the candidate is less
+ *   than four bytes back.) Algorithm 2 enters such a position, too (line 8), so a later stop may
+ *   find itself in the table. A stop that finds itself is tagged as four literals, since its offset
+ *   is 0, and makes the next stop find itself. In Algorithm 2 as printed, most chunks are literals
+ *   from their fifth byte on: the candidate of the stops 1 to 3 is 0, so position 4 is entered
+ *   before it is a stop. Matches would then cover 1.3 % of the bytes; here, they cover 87.9 %.
  *
- * - The walk starts at a chunk's second byte, as in Algorithm 1. Algorithm 2 leaves this open; from
- *   the first byte on, the stop would find itself.
+ * - The walk starts at a chunk's second byte, as in Algorithm 1. Algorithm 2 leaves this open. A
+ *   stop at the first byte would find itself.
  *
  * - The coding, the limit on distances, the end of a match and the hash function differ from the
  *   paper as in GLZSS-basic. A candidate that is too far back counts as one with fewer than four
  *   equal bytes.
  *
- * In the paper, four threads have a chunk and its table to themselves and share the reading and
- * writing of a stop's bytes. So there is no race for an entry, and the order is that of the walk.
- * On the GPU, this program takes several stops at a time, and still keeps their order (glzss.cuh).
+ * In the paper, four threads work on a chunk and its table, and divide the reading and writing of a
+ * stop's bytes among them. So stops are entered in the order of the walk, without a race. On the
+ * GPU, this program takes several stops at a time, but the result is the same (glzss.cuh).
  *
- * The size in the paper's own coding follows from the sequences as in glzss_basic.c.
+ * The size in the paper's own coding can be computed as in glzss_basic.c.
  */
 #include "config.h"
 

@@ -6,47 +6,49 @@
  *
  * The input is cut into independent chunks of 2 KiB (section 3.3.1), and is read as symbols of S
  * bytes (3.2.3), so lengths and distances are multiples of S. For each symbol, a pointer goes
- * through the window, the W symbols before, beginning with the farthest (3.3.2, Listing 1). While
- * the symbols there equal those at the position, a run grows. The first different symbol ends it,
- * and the next run is searched for after that symbol. So no symbol of the window is looked at
- * twice. But the match found is not always the longest: a run that starts inside another one is
- * missed. Of the runs found, the longest wins, and the farthest of equal ones. A run ends at the
- * position, so a match is never longer than its distance, and both fit in a byte. A walk from the
- * chunk's start then selects matches.
+ * through the window, the W symbols before it, beginning with the farthest (3.3.2, Listing 1). A
+ * run grows while the symbols in the window equal the symbols at the position. The first different
+ * symbol ends the run, and the next run starts after that symbol. So each symbol of the window is
+ * looked at only once; but the method misses a run that starts inside another one, so it does not
+ * always find the longest match. Of the runs found, the longest wins; of equally long ones, the
+ * farthest. A run ends before the position, so a match is never longer than its distance, and both
+ * fit in a byte. A walk from the chunk's start then selects matches.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
- * Their size is in bytes, as the combinations missing from the paper's Table 1 show.
+ * Their size is counted in bytes, not in symbols; the combinations that the paper's Table 1 leaves
+ * out show this.
  *
- * `symbol=auto` chooses the width as the paper does (3.2.3): where wide symbols make data less than
- * 1.5 times smaller, symbols have one byte.
+ * `symbol=auto` chooses the width of symbols as the paper does (3.2.3): it takes one byte unless
+ * wider symbols give a compression ratio of at least 1.5.
  *
- * The paper's coding takes a flag bit, and S bytes for a literal symbol or two bytes for a match;
- * and for each chunk two numbers: the places of its flags, in whole bytes, and of its codes
- * (3.3.3). Its size follows from the sequences. A sequence without literals at the distance of the
- * one before belongs to the same match. A match of n bytes at distance d is n / d matches of the
- * paper, rounded up: adjacent matches at one distance are joined here (lzss/common.h), and all but
- * the last of them are as long as their distance. All other bytes are literals, S bytes each.
+ * The paper's coding has a flag bit, then S bytes for a literal symbol or two bytes for a match.
+ * For each chunk, there are also two numbers: where its flags (padded to whole bytes) and its codes
+ * begin (3.3.3). The size in this coding can be computed from this program's sequences. First, join
+ * a sequence without literals to the one before if both have the same distance. Then count a match
+ * of n bytes at distance d as n / d matches of the paper, rounded up: this program has joined them
+ * (lzss/common.h), and all but the last were as long as their distance. All other bytes are
+ * literals, S bytes each.
  *
  * Differences from the paper, and their reasons:
  *
- * - DEFLATE replaces the paper's coding, and the CPU does it. The kernel that matches, selects and
- *   encodes writes tags instead of codes, and the local prefix sum counts only runs of tags
- *   (gpu/compact.cu). The global prefix sum becomes an addition that gives each chunk its space, in
- *   any order.
+ * - DEFLATE replaces the paper's coding, and the CPU does it. In the paper, one kernel matches,
+ *   selects and encodes; here, it writes tags instead of codes. The paper's prefix sum within a
+ *   chunk counts only runs of tags here (gpu/compact.cu). In place of the paper's prefix sum over
+ *   all chunks, an atomic addition gives each chunk its space, in any order.
  *
- * - With symbols of one byte, a match has at least three; with symbols of two bytes, at least two.
- *   The authors' code takes two and one, but DEFLATE has no matches of two bytes. In the paper's
- *   coding, these would save one bit and none.
+ * - A match has at least three symbols of one byte, or at least two symbols of two bytes. The
+ *   authors' code has two and one, but DEFLATE has no matches of two bytes. In the paper's coding,
+ *   such a match saves one bit, or none, respectively.
  *
- * - The paper knows the type of its data, and thereby the width of symbols; it watches the ratio
- *   from one field of the data to the next to see whether wide symbols pay. The type of a file's
- *   data is not known. So `auto` matches the first 2 KiB of every 32 KiB with each width. The width
- *   with the smallest coding is taken for the type's.
+ * - The paper knows the type of its data, which gives the width of symbols; it compares the ratios
+ *   of successive data fields to see whether wide symbols pay. This program does not know the type
+ *   of a file's data. So `auto` matches the first 2 KiB of every 32 KiB with each width, and takes
+ *   the width with the smallest size in the paper's coding for that of the type.
  *
- * - A packet may have up to 32 KiB. The paper stops at 16 KiB, up to which its arrays fit in shared
- *   memory.
+ * - A packet may have up to 32 KiB. In the paper, it has at most 16 KiB, so that its arrays fit in
+ *   shared memory.
  *
- * - If less than a symbol is left at a segment's end, it becomes literal bytes.
+ * - At a segment's end, fewer bytes than a symbol may be left; they become literals.
  */
 #include "config.h"
 
@@ -61,22 +63,22 @@ struct gpulz_packet {
     uint32_t window; /* the greatest distance of a match, symbols */
 };
 
-/* Returns how many symbols at p come before the first one that equals the symbol at `here`. Looks
- * at the symbols in eight bytes. */
+/* Looks at the symbols in the eight bytes at p. Returns how many of them come before the first one
+ * that equals the symbol at `here`. */
 static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint32_t width)
 {
     const uint64_t ones = UINT64_MAX / (UINT64_MAX >> (64 - 8 * width));
     const uint64_t symbol = load64(here) & UINT64_MAX >> (64 - 8 * width);
     const uint64_t diff = load64(p) ^ symbol * ones;
-    /* The lowest bit that is set here is the highest bit of the first equal symbol. Bits above may
-     * be wrong. */
+    /* The lowest bit that is set in `same` is the highest bit of the first equal symbol. Higher
+     * bits may be wrong. */
     const uint64_t same = (diff - ones) & ~diff & ones << (8 * width - 1);
 
     return same == 0 ? 8 / width : (uint32_t)__builtin_ctzll(same) / (8 * width);
 }
 
-/* Returns the match at position `at` of the packet, in symbols. The compiler knows `width` as a
- * constant. */
+/* Returns the match at position `at` of the packet, all in symbols. Calls are inlined, so that
+ * `width` is a constant. */
 static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t at, uint32_t width)
 {
     const uint8_t *const here = p->in + at * width;
@@ -84,7 +86,8 @@ static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t
     struct paper_match best = {0, 0};
     uint32_t distance = at < p->window ? at : p->window;
 
-    /* A run at this distance has at most `distance` symbols, since it ends at the position. */
+    /* A run that starts `distance` symbols back has at most that many symbols, since it ends before
+     * the position. */
     while (distance > best.length && best.length < left) {
         const uint8_t *const there = here - distance * width;
         const uint32_t others = other_symbols(there, here, width);
@@ -109,7 +112,7 @@ static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t
 struct gpulz_output {
     struct lz_sequence *sequences; /* where the next sequence goes; NULL: only count */
     struct lz_pending pending;
-    uint32_t literals, matches; /* numbers in the paper's coding */
+    uint32_t literals, matches; /* how many, in the paper's coding */
 };
 
 /* Walks through a packet that starts at byte `start` of its chunk. */
@@ -193,7 +196,7 @@ static const struct lz_finder finder = {
     .find = find_matches,
 };
 
-/* In the order of GPULZ_AUTO, GPULZ_1, GPULZ_2 and GPULZ_4. */
+/* The key's words, in the order of GPULZ_AUTO, GPULZ_1, GPULZ_2 and GPULZ_4. */
 static const char *const symbols[] = {"auto", "1", "2", "4", NULL};
 
 static const struct paper_key keys[] = {

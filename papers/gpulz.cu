@@ -5,16 +5,16 @@
  * before it, with one block for each chunk's sample. A packet is processed in tiles of TILE
  * symbols, in three steps:
  *
- * - Match: the block copies the bytes that the tile's positions compare into shared memory. Each
- *   thread takes one position at a time. It goes through the window, and compares the symbol at
- *   each place with the one that would continue its run. All lanes take the same steps, whatever
- *   the data are. Each warp then finds, for its 32 positions (a group), where a walk from each of
- *   them leads. The steps that it knows double each time: a lane knows the positions of a walk of
- *   one step, and asks the lane where that ends for the next step; then it knows two steps, then
- *   four, and so on.
+ * - Match: the block copies the bytes of the tile and of its window into shared memory. Each thread
+ *   takes one position at a time. It goes through the window, and compares the symbol at each place
+ *   with the one that would continue its run. All lanes take the same steps, whatever the data. The
+ *   32 positions of a warp are a "group". Each warp then finds where a walk from each position of
+ *   its group leaves the group, by doubling: at first, each lane knows one step of the walk from
+ *   its position. It asks the lane where that step ends for that lane's step, and so knows two
+ *   steps; next time four, and so on.
  *
- * - Walk: one thread goes from group to group. At each, it looks up where a walk from its position
- *   leads.
+ * - Walk: one thread goes from group to group. In each, it looks up where the walk from its
+ *   position leaves the group.
  *
  * - Write: all threads write the tags of their positions.
  */
@@ -23,18 +23,19 @@
 #include "papers/gpulz.h"
 #include "papers/papers.h"
 
-/* THREADS: threads of a block. TILE: symbols of a tile. A larger tile copies the window less often,
- * but a block needs more shared memory: 10 bytes for each position, and its bytes. */
+/* THREADS: threads of a block. TILE: symbols of a tile. With a larger tile, the window is copied
+ * less often, but a block needs more shared memory: 10 bytes for each symbol, besides the symbol
+ * itself. */
 #define THREADS 256
 #define TILE 1024
 #define TILE_GROUPS (TILE / WARP)
 
-/* A walk through a group has at most 2^DOUBLINGS steps, since it has 32 positions. */
+/* A walk through a group has at most 2^DOUBLINGS steps, since a group has 32 positions. */
 #define DOUBLINGS 5
 
-/* Places in the window between two tests of whether a longer match is still possible. With more,
- * tests are rarer, but a search goes on longer for nothing. Where fewer than STRIDE symbols are
- * left, find_match tests at each place. */
+/* find_match tests after every STRIDE places of the window whether a longer match is still
+ * possible. With a larger stride, it tests less often, but goes on longer in vain. Where fewer than
+ * STRIDE symbols of the window are left, it tests at each place. */
 #define STRIDE 8
 
 static_assert(1 << DOUBLINGS == WARP, "as many steps as positions");
@@ -48,18 +49,19 @@ struct gpulz_numbers {
     uint32_t symbol, window, packet;
 };
 
-/* A block's shared memory. The tile's bytes come after it. Some numbers hold two values: the first
- * is in the low bits, 16 of them in `exits`, and 8 in all others. */
+/* A block's shared memory; the tile's bytes come after it. Some of these numbers hold two values.
+ * The value named first is in the low bits: 16 bits of `exits`, 8 bits of all others. */
 struct alignas(16) block_memory {
-    /* The positions of its group that a walk from this position meets, one bit for each. */
+    /* A bit mask of the positions in the group that a walk from this position visits. */
     uint32_t visited[TILE];
-    /* The position in the tile at which that walk leaves the group, and the distance of its last
-     * match; 0: it ends with a literal. */
+    /* The position in the tile where that walk leaves the group; and the distance of the walk's
+     * last match (0: the walk ends with a literal). */
     uint32_t exits[TILE];
     /* The position's match: distance and length; 0: none. */
     uint16_t found[TILE];
-    /* The lane where the walk from the packet's start enters each group (WARP if a match passes
-     * over the group), and the distance of the match that covers the positions before; 0: none. */
+    /* For each group, the lane at which the walk from the packet's start enters it (WARP if a match
+     * covers the whole group); and the distance of the match that covers the positions before that
+     * lane (0: none). */
     uint16_t entries[TILE_GROUPS];
     /* A sample's literals and matches; unused otherwise. */
     uint32_t literals, matches;
@@ -68,12 +70,12 @@ struct alignas(16) block_memory {
 /*
  * Returns the match at x[0], packed; 0: none. x[0..left) is the rest of the packet.
  *
- * Runs are packed in the same way. The better of two runs is the larger number: the longer one, or
- * the farther of equally long ones.
+ * Runs are packed in the same way, so that the larger number is the better run: the longer one, or
+ * of equally long ones, the farther one.
  *
- * A run may go on past the packet's end, for fewer than STRIDE symbols: then the test stops the
- * search. No other run gets as long before that. A match that is too long in this way does no harm,
- * because the walk ends there, too.
+ * Between two tests, a run may go past the packet's end, by fewer than STRIDE symbols. The next
+ * test then ends the search, and no other run can get as long before. A match that is too long in
+ * this way does no harm, because the walk ends at the packet's end anyway.
  */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t reach,
@@ -91,7 +93,7 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
         compare(*(x - distance), distance - 1);
         distance--;
     }
-    /* Until the best run reaches the packet's end, or no run can become longer. */
+    /* Go on until the best run reaches the packet's end, or no run can become longer than it. */
     while (distance > 0 && best >> 8 < left && best >> 8 < (run >> 8) + distance) {
         const Symbol *there = x - distance;
 
@@ -103,7 +105,7 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
     return best >> 8 < gpulz_least(sizeof(Symbol)) ? 0 : best;
 }
 
-/* Finds where walks from the positions of a group lead. All lanes of the warp call it. */
+/* Sets `visited` and `exits` for the positions of a group. All lanes of the warp call it. */
 static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at, uint32_t found)
 {
     const uint32_t lane = threadIdx.x % WARP, length = found >> 8;
@@ -127,9 +129,9 @@ static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at
 
 /*
  * Matches the packet of `size` symbols at `in`, which is 16-byte aligned. All threads of the block
- * call it. Calls put(at, distance, begins) for each position, by whole warps: `distance` is that of
- * the match that covers the position, or 0, and `begins` says whether that match, or a literal,
- * begins there. It also calls put for the positions after the packet's end, up to the next multiple
+ * call it. Calls put(at, distance, begins) for each position, by whole warps. distance: that of the
+ * match that covers the position, or 0. begins: whether that match, or a literal, begins at the
+ * position. It also calls `put` for the positions after the packet's end, up to the next multiple
  * of WARP.
  */
 template <typename Symbol, typename Put>
@@ -139,7 +141,8 @@ static __device__ __forceinline__ void match_packet(block_memory *b, const uint8
     const uint32_t lane = threadIdx.x % WARP;
     const uint4 *input = (const uint4 *)in;
     uint4 *data = (uint4 *)(b + 1);
-    /* Thread 0 only: the end of the last match, counted from the tile, and its distance. */
+    /* Used by thread 0 only: where the last match ends, counted from the tile's start, and its
+     * distance. */
     uint32_t covered = 0, distance = 0;
 
     for (uint32_t tile = 0; tile < size; tile += TILE) {
@@ -238,7 +241,7 @@ static __global__ void __launch_bounds__(THREADS) match(gpu_view v, gpulz_number
         write_tags<uint32_t>(b, in, bytes, k.window, tags);
 }
 
-/* Returns the size of a chunk's sample in the paper's coding, in bits, to all threads. */
+/* Returns the size, in bits, of a chunk's sample in the paper's coding. All threads get it. */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uint8_t *in,
                                                       uint32_t sample, gpulz_numbers k)
@@ -301,7 +304,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     return cudaGetLastError();
 }
 
-/* The first kernel has done the walks already. */
+/* Does nothing: the first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;

@@ -13,25 +13,27 @@ enum { GPULZ_SYMBOL, GPULZ_WINDOW, GPULZ_CHUNK };
 enum { GPULZ_AUTO, GPULZ_1, GPULZ_2, GPULZ_4 };
 
 /* Limits of the keys: symbols of the window, and bytes of a packet. A packet is what the paper
- * calls a chunk; its size is a power of two. Lengths and distances have eight bits, hence the
- * window's limit. */
+ * calls a chunk; its size is a power of two. The window's limit comes from the paper's coding,
+ * which has eight bits for a length or a distance. */
 #define GPULZ_WINDOW_MIN 32
 #define GPULZ_WINDOW_MAX 255
 #define GPULZ_PACKET_MIN 512
 
-/* Bytes at a chunk's start that decide the width of its symbols. With more, the choice fits the
- * chunk better, but takes more time: a sample is matched with each of three widths. */
+/* The first bytes of a chunk that are used as a sample to choose the width of its symbols. With
+ * more, the choice fits the chunk better, but takes more time, since the sample is matched with
+ * each of the three widths. */
 #define GPULZ_SAMPLE 2048
 
 LZ_STATIC_ASSERT(GPULZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
 
-/* Returns the bytes of a symbol, for each value of the key but GPULZ_AUTO. */
+/* Returns the bytes of a symbol for a value of the key, which must not be GPULZ_AUTO. */
 BOTH_INLINE uint32_t gpulz_width(uint32_t symbol)
 {
     return 1U << (symbol - GPULZ_1);
 }
 
-/* Returns the fewest symbols of a match: DEFLATE's matches have three bytes or more. */
+/* Returns the least number of symbols in a match, so that it has DEFLATE's least length of three
+ * bytes. */
 BOTH_INLINE uint32_t gpulz_least(uint32_t width)
 {
     return (LZ_MIN_MATCH + width - 1) / width;
@@ -44,9 +46,9 @@ BOTH_INLINE uint32_t gpulz_bits(uint32_t literals, uint32_t matches, uint32_t wi
     return literals * (1 + 8 * width) + matches * (1 + 8 + 8);
 }
 
-/* Chooses the width for a chunk. Its sample of `size` bytes takes bits1, bits2 and bits4 bits in
- * symbols of one, two and four bytes. Returns the width with the fewest bits, the widest of equal
- * ones; but one byte if the sample becomes less than 1.5 times smaller. */
+/* Chooses the width for a chunk. bits1, bits2 and bits4: the size in bits of its sample of `size`
+ * bytes, coded in symbols of one, two and four bytes. Returns the width with the fewest bits, and
+ * of equal ones the widest; but returns one byte if the sample's compression ratio is below 1.5. */
 BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2, uint32_t bits4)
 {
     const uint32_t wide = bits4 <= bits2 ? bits4 : bits2;
@@ -60,7 +62,8 @@ BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2,
 extern "C" {
 #endif
 
-/* Returns the bytes of a symbol in the chunk in[0..size): the level's, or what `auto` chooses. */
+/* Returns the bytes of a symbol for the chunk in[0..size): as the key says, or as `auto`
+ * chooses. */
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size);
 
 #ifdef __cplusplus

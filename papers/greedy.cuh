@@ -9,18 +9,18 @@
 /*
  * Selects matches greedily at a chunk's positions [begin, end), and replaces `tags` by the result.
  * All lanes of the warp call it. No match may cross `end`. matches[i] is the length of the match at
- * position i, or 0, and tags[i] its distance. The bits of matches[i] from SKIPPED on are the number
- * of bytes between position i and the match's start.
+ * position i, or 0, and tags[i] its distance. A match may start after its position: the bits of
+ * matches[i] from bit SKIPPED on are the number of bytes between position i and the match's start.
  *
- * The walk goes from match to match. Its state is the same in all lanes, so nothing diverges. It
- * waits for memory once for every WARP_STEP positions.
+ * The walk goes from match to match. Its state is the same in all lanes, so no branch diverges. The
+ * warp waits for memory once for every WARP_STEP positions.
  */
 template <int SKIPPED = 16>
 static __device__ __forceinline__ void paper_walk_greedily(const uint16_t *matches, uint16_t *tags,
                                                            uint32_t begin, uint32_t end)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    /* The start and the end of the last match, and its distance. */
+    /* Where the last match starts and ends, and its distance. */
     uint32_t start = begin, covered = begin, covered_tag = 0;
 
     for (uint32_t step = begin; step < end; step += WARP_STEP) {

@@ -4,50 +4,53 @@
  *
  * After M. Mathur, "Analysis of Parallel Lempel-Ziv Compression Using CUDA", Delhi Technological
  * University, 2013, chapters 8 (LZ4) and 10 (CuLZ4). The input is cut into chunks of 1 MiB, which
- * are compressed side by side; one thread walks along each as LZ4 does. The dissertation says
- * little about the search; this is the search of LZ4 itself (Y. Collet).
+ * are compressed side by side; one thread goes through each chunk as LZ4 does. The dissertation
+ * says little about the search, so this is the search of LZ4 itself (Y. Collet).
  *
- * A hash table holds, for each hash of four bytes, the last position that the walk met. At each
- * position, the walk looks up the entry, and replaces it by the position. If the four bytes are
- * equal, the match is extended: first backwards, over literals, then forwards. The walk goes on
- * after it, and also enters the position two bytes before the match's end. If the four bytes
- * differ, the walk goes one step ahead. Steps are of one byte at first, then of `acceleration`
- * bytes, and grow by a byte with every 2^skip misses. A match resets them. The growing steps make
- * LZ4 fast on data that does not compress.
+ * A hash table holds, for each hash of four bytes, the last position with that hash that the walk
+ * visited. At each position, the walk looks up the entry, and replaces it by the position. If the
+ * four bytes at the entry's position equal those here, they form a match, which is extended: first
+ * backwards, over literals, then forwards. The walk then enters the position two bytes before the
+ * match's end, and goes on after the match. If the four bytes differ (a miss), the walk goes one
+ * step ahead. The first two steps after a match have one byte. The next ones have `acceleration`
+ * bytes, and one byte more after every 2^skip misses. These growing steps make LZ4 fast on data
+ * that does not compress.
  *
- * A match may lie 32 KiB back. The paper's chunk is a segment here: `-b 1024` gives it the same
- * size. The key `chunk` makes smaller, independent ones instead. They are called packets here,
- * since "chunk" means something else in this program.
+ * A match may lie 32 KiB back. The paper's chunk is this program's segment; `-b 1024` makes
+ * segments as large as in the paper. With the key `chunk`, the input is cut into smaller
+ * independent chunks instead. They are called packets here, since "chunk" means something else in
+ * this program.
  *
- * Differences from the paper and from LZ4, and their reasons. All of them together: 32 MiB of the
- * dictionary and of the kernel source that bench/papers.sh takes are 17.75 and 11.39 MB in LZ4's
- * coding, and 17.83 and 11.08 MB by `lz4 -1 -B7 -BD` (1.9.4).
+ * Differences from the paper and from LZ4, and their reasons. Together, they change sizes little:
+ * 32 MiB of the dictionary and 32 MiB of the kernel source (as bench/papers.sh takes them) become
+ * 17.75 and 11.39 MB in LZ4's coding; `lz4 -1 -B7 -BD` (1.9.4) makes 17.83 and 11.08 MB of them.
  *
  * - LZ4's window is 64 KiB, DEFLATE's is half of that.
  *
- * - DEFLATE replaces LZ4's coding (a byte for the numbers of literals and of repeated bytes, two
- *   for the distance, more bytes for large numbers). The size in LZ4's coding follows from the
- *   sequences. Join sequences without literals at the distance of the one before: they were cut at
- *   258 bytes, and LZ4 never has two such matches side by side. A sequence of L literals and a
- *   match of M bytes then takes 1 + more(L) + L + 2 + more(M - 4) bytes, where more(n) is 0 below
- *   15, else (n - 15) / 255 + 1, rounded down. The literals at the end take 1 + more(L) + L.
+ * - DEFLATE replaces LZ4's coding (one byte for the number of literals and the length of a match,
+ *   two bytes for the distance, and more bytes for large numbers). The size in LZ4's coding can be
+ *   computed from this program's sequences. First, join a sequence without literals to the one
+ *   before if both have the same distance: this program cuts matches after 258 bytes, and LZ4 never
+ *   has two such matches side by side. A sequence of L literals and a match of M bytes then takes 1
+ *   + more(L) + L + 2 + more(M - 4) bytes, where more(n) is 0 if n < 15, otherwise (n - 15) / 255 +
+ *   1, rounded down. The literals at the end take 1 + more(L) + L bytes.
  *
- * - LZ4's blocks end with five literals, and no match starts in their last twelve bytes: its
- *   decoders need that. Here, matches reach up to the end. The dissertation's first 13 bytes are
- *   always literals, which seems to be its form of that rule.
+ * - LZ4's decoders need blocks that end with five literals, and in whose last twelve bytes no match
+ *   starts. Here, matches may reach up to the end. In the dissertation, the first 13 bytes are
+ *   always literals, perhaps as its version of that rule.
  *
  * - Matches end with this program's chunks of 32 KiB, which a GPU matches side by side. At a
- *   chunk's start, the table has every third position of the 32 KiB before, as LZ4 enters a
- *   dictionary, and not the positions that a walk would have met there.
+ *   chunk's start, the table is filled with every third position of the 32 KiB before, in the way
+ *   that LZ4 enters a dictionary, and not with the positions that a walk would have visited there.
  *
  * - LZ4 enters a chunk's first byte and goes on; this method also looks it up.
  *
- * - The dissertation's appendix hashes three bytes by MurmurHash3, enters every position, and keeps
- *   several for each hash, of which the longest match wins. That is its LZSS with LZ4's coding, and
- *   has no skipping. Both chapters describe LZ4, so this method does as LZ4 does: its hash is a
- *   multiplication.
+ * - The code in the dissertation's appendix hashes three bytes by MurmurHash3, enters every
+ *   position, keeps several positions for each hash, and takes the longest match. That is the
+ *   dissertation's LZSS with LZ4's coding, without growing steps. But both chapters describe LZ4,
+ *   so this method follows LZ4, whose hash is a multiplication.
  *
- * - The table has the size that LZ4 uses for inputs below 64 KiB. There, positions have 16 bits, as
+ * - The table has the size that LZ4 uses for inputs below 64 KiB, where positions take 16 bits, as
  *   here.
  */
 #include "config.h"
@@ -62,14 +65,15 @@ struct lz4_state {
     uint16_t table[LZ4_TABLE_MAX];
 };
 
-/* A walk. Positions are counted from `base`. */
+/* The constant state of a walk. Positions are counted from `base`. */
 struct lz4_walk {
     const uint8_t *base;
     uint16_t *table;
     uint32_t bits;         /* the table has 2^bits entries */
-    uint32_t acceleration; /* the key's value, like the next one */
+    uint32_t acceleration; /* the value of the key `acceleration` */
     uint32_t skip;
-    /* The first byte that a match may repeat; also the value of entries that were never written. */
+    /* The first position that a match may repeat. Entries that were never written have this
+     * value. */
     uint32_t first;
 };
 
@@ -88,11 +92,12 @@ static void fill_table(const struct lz4_walk *w, uint32_t begin)
 }
 
 /*
- * Walks along the packet [begin, end) and writes its sequences. `chunk` is where the chunk starts;
- * p is the chunk's last match so far.
+ * Walks along the packet [begin, end) and writes its sequences. chunk: where the chunk starts. p:
+ * the chunk's last match so far.
  *
- * An entry that was never written names the first byte. It never gives a match, because the first
- * byte's four bytes are entered before all others.
+ * An entry that was never written holds the first position. It never gives a match. The first
+ * position is entered before all others; so if the bytes there were equal to those at the walk's
+ * position, their entry would have been written.
  */
 static struct lz_sequence *walk_along(const struct lz4_walk *w, uint32_t begin, uint32_t end,
                                       uint32_t chunk, struct lz_pending *p, struct lz_sequence *out)

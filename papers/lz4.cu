@@ -2,20 +2,20 @@
  * lz4.cu - LZ4 on the GPU (lz4.c defines what it finds)
  *
  * LZ4's search is sequential, since each lookup changes the table for the next one. So one warp
- * walks along a packet, with the table in shared memory, and many packets run side by side. The
- * warp does several things at once:
+ * walks through each packet, with the table in shared memory, and many packets run side by side.
+ * Within a packet, the warp's lanes work in parallel where they can:
  *
- * - Up to the next match, the positions that the walk meets are known in advance. The warp looks up
- *   32 of them at once. If a lane's hash equals that of a lane before it, the lane takes that
- *   lane's position instead of the table's. The first lane with a match wins, and only positions up
- *   to its own are entered: the table becomes as if they had been looked up one by one.
+ * - Up to the next match, the positions that the walk visits are known in advance. The warp looks
+ *   up 32 of them at once. If a lower lane has the same hash, a lane takes that lane's position
+ *   instead of the one in the table. The first lane with a match wins, and only the positions up to
+ *   its own are entered. So the table is the same as if they had been looked up one by one.
  *
  * - The warp extends a match 128 bytes at a time forwards, and 32 bytes at a time backwards.
  *
  * - The lanes share the writing of a match's tags.
  *
- * After a match, the position two bytes before its end must be entered. The first lane of the next
- * 32 does that, and looks nothing up. So a match waits for memory once more, and not twice.
+ * After a match, the position two bytes before its end must be entered. Lane 0 of the next 32
+ * positions does that, and looks up nothing. So entering it takes no extra wait for memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -26,8 +26,9 @@ static_assert(sizeof(uint16_t) * LZ4_TABLE_MAX <= 48 << 10, "more has to be aske
 static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
               "reads behind a batch");
 
-/* The method's parameters. Types of kernel arguments need names that no other file uses: kernels
- * are templates for C++, and templates with arguments of one name would be taken for the same. */
+/* The method's parameters. The type's name must differ from those in all other files: nvcc turns
+ * kernels into C++ templates, and two templates whose arguments have the same type names would be
+ * taken for one. */
 struct lz4_numbers {
     uint32_t bits, acceleration, skip, packet;
     bool has_history;
@@ -38,7 +39,8 @@ struct lz4_walk {
     const uint32_t *data;
     uint16_t *table;
     uint32_t bits;
-    uint32_t first, begin, end; /* the first byte that a match may repeat; the packet's bytes */
+    /* `first` is the first position that a match may repeat. The packet is [begin, end). */
+    uint32_t first, begin, end;
 };
 
 /* Returns the lanes below this one. */
@@ -47,8 +49,9 @@ static __device__ __forceinline__ uint32_t lanes_below(void)
     return (1u << threadIdx.x) - 1;
 }
 
-/* Enters the positions of all lanes with has_one. If several have one entry, the highest lane's
- * position stays. same: the lanes with this lane's entry, including itself. */
+/* Enters the position of each lane that has `has_one` set. If several lanes share an entry, the
+ * position of the highest lane stays. same: the lanes that share this lane's entry, including
+ * itself. */
 static __device__ __forceinline__ void enter(const lz4_walk &k, bool has_one, uint32_t same,
                                              uint32_t entry, uint32_t pos)
 {
@@ -74,7 +77,7 @@ static __device__ __forceinline__ void fill_table(const lz4_walk &k)
     }
 }
 
-/* Returns how many bytes from `pos` on equal those `distance` back, up to `limit`. */
+/* Returns how many bytes from `pos` on equal the bytes `distance` before, up to `limit`. */
 static __device__ __forceinline__ uint32_t same_behind(const lz4_walk &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {
@@ -95,7 +98,8 @@ static __device__ __forceinline__ uint32_t same_behind(const lz4_walk &k, uint32
     }
 }
 
-/* Returns how many bytes before `pos` equal those `distance` back, up to `limit`. */
+/* Returns how many bytes just before `pos` equal the bytes `distance` before them, up to
+ * `limit`. */
 static __device__ __forceinline__ uint32_t same_before(const lz4_walk &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {
@@ -112,14 +116,15 @@ static __device__ __forceinline__ uint32_t same_before(const lz4_walk &k, uint32
     }
 }
 
-/* Walks along the packet. tags[0] is the tag of position 0; the packet's tags are 0 before. */
+/* Walks through the packet. tags[0] is the tag of position 0. The packet's tags must be 0 before
+ * the call. */
 static __device__ __forceinline__ void walk_along(const lz4_walk &k, const lz4_numbers &by,
                                                   uint16_t *tags)
 {
     const uint32_t lane = threadIdx.x;
     uint32_t behind = k.begin; /* end of the last match */
-    /* Misses before lane 0's position; -1: lane 0 only enters the position before the match's
-     * end. */
+    /* Misses since the last match, before lane 0's position. -1: a match was just found, and lane 0
+     * only enters the position two bytes before its end. */
     int32_t misses = 0;
 
     for (;;) {

@@ -1,61 +1,63 @@
 /*
- * lzss.c - LZSS with hash chains: the longest match in a window, and the best of the next few
+ * lzss.c - LZSS with hash chains: the longest match in a window, or a better one at the next few
+ * positions
  *
  * After M. Mathur, "Analysis of Parallel Lempel-Ziv Compression Using CUDA", M.Tech. dissertation,
  * Delhi Technological University 2013: LZSS (section 6), with the DJB2 hash (6.2) or with Murmur3
  * (7), which the dissertation proposes.
  *
- * A hash table has all positions of the window, the 4 KiB before a position, by their first three
- * bytes. The positions of a bucket form a chain. A search follows the chain, and takes the longest
- * match of 3 to 18 bytes. If it finds one, the matches at the next 8 positions are compared with
- * it, and the best is taken (the pseudocode of section 6). The bytes before it become literals. The
- * walk goes on after the match.
+ * A hash table holds all positions of the window, which is the 4 KiB before a position, by the hash
+ * of their first three bytes. The positions in a bucket form a chain. A search follows the chain,
+ * and takes the longest match of 3 to 18 bytes. If the search at the walk's position finds a match,
+ * the matches at the next 8 positions are compared with it, and the best of all is taken (the
+ * pseudocode of section 6). The bytes before that match become literals. The walk goes on after the
+ * match.
  *
- * The CPU counts two things: probes, the positions in chains that searches looked at; and
- * collisions, the probes whose three bytes differ from the search's. The dissertation compares the
- * two hashes by collisions (11.1.5, 12.1.5), in its serial programs. A position is searched at most
- * once, and only if the walk meets it or compares it.
+ * The CPU counts two things for -vv. Probes are the positions in chains that searches look at;
+ * collisions are the probes whose three bytes differ from those at the search's position. The
+ * dissertation compares the two hashes by the collisions in its serial programs (11.1.5, 12.1.5). A
+ * position is searched at most once, and only if the walk visits it or looks ahead to it.
  *
  * Differences from the paper, and their reasons:
  *
  * - DEFLATE replaces the paper's coding. Adjacent matches at one distance are therefore joined
  *   (lzss/common.h).
  *
- * - The parallel version (10) cuts the input into chunks, of 1 MiB in its code (16.1), each of
- *   which starts with an empty window. These are this program's segments. In addition, no match
- *   crosses the end of one of this program's chunks of 32 KiB, which are matched side by side.
+ * - The parallel version (section 10) cuts the input into chunks, of 1 MiB in its code (16.1), and
+ *   starts each with an empty window. These are this program's segments. In addition, no match here
+ *   crosses the end of a chunk of 32 KiB, since these chunks are matched side by side.
  *
- * - A search ahead sees all positions of the window before its own position. In the pseudocode, it
- *   sees those before the walk's position. Then the result would depend on the walk, and a GPU
- *   could not search all positions at a time.
+ * - A search at a position ahead of the walk sees the whole window before its own position. In the
+ *   pseudocode, it sees only positions before the walk's. Then the result of a search would depend
+ *   on the walk, and a GPU could not search all positions at the same time.
  *
  * - The paper does not define the best match. By default, the longest is the best. With
- *   choice=saving, it is the one that saves most in the paper's coding for each byte that the walk
- *   advances. The first of equals wins. In the paper's coding, 4 MiB of source code become 1.88 MB
- *   by the former, 1.68 MB by the latter, and 1.60 MB with ahead=0: skipped bytes cost more than
- *   longer matches gain.
+ *   choice=saving, the best match is the one that saves the most bits, in the paper's coding, for
+ *   each byte that the walk advances. Of equally good ones, the first wins. In the paper's coding,
+ *   4 MiB of source code become 1.88 MB by default, 1.68 MB with choice=saving, and 1.60 MB with
+ *   ahead=0: the literals before a match ahead cost more than its length gains.
  *
- * - Of matches of equal length, the nearest wins; the paper leaves this open.
+ * - Of equally long matches, the nearest wins; the paper leaves this open.
  *
- * - The paper does not give the table's size. A quarter of the window is the size in M.
- *   Dipperstein's LZSS, to which the paper refers [4].
+ * - The paper does not give the table's size. By default, the table has a quarter as many buckets
+ *   as the window has bytes, as in M. Dipperstein's LZSS, to which the paper refers [4].
  *
- * - Chains have no limit by default, as in section 6. The code in 16.1, for LZ4, has buckets with a
- *   fixed number of places, which it does not give, and drops positions that find none. The key
- *   `chain` limits the nearest positions of a chain that a search looks at instead.
+ * - By default, chains have no limit, as in section 6. In the code for LZ4 (16.1), a bucket has a
+ *   fixed number of places, not given, and drops positions when it is full. Instead of that, the
+ *   key `chain` limits how many positions of a chain a search looks at, beginning with the nearest.
  *
- * - The code of DJB2 (16.2) takes four bytes; its comment and the text say three. Here it takes
- *   three: with four, most matches of three bytes would be missed.
+ * - The code of DJB2 (16.2) hashes four bytes; its comment and the text say three. Here, it hashes
+ *   three: with four, most matches of three bytes would not be found.
  *
- * - The walk begins with the first byte, and a match may begin with the second: a match may repeat
- *   bytes of itself, as window and look-ahead are one buffer in the paper's code, too. The
- *   pseudocode writes three bytes before it looks for matches.
+ * - The walk begins with the first byte, so a match may start at the second byte. (A match may
+ *   repeat bytes of itself; so it may in the paper's code, where window and look-ahead are one
+ *   buffer.) The pseudocode writes three literals before it looks for matches.
  *
- * The size in the paper's coding: a literal takes 9 bits, and a pair 17, with 12 bits for the
- * distance and 4 for the length (figure 4). So the size is 9 bits for each literal, and 17 bits for
- * every 18 bytes, or part of that, of each match together with the sequences that continue it at
- * the same distance. The latter holds with unlimited chains: then a match ends before its greatest
- * length only where bytes differ, or at a chunk's end.
+ * The size in the paper's coding can be computed from this program's sequences. First, join a
+ * sequence without literals to the one before if both have the same distance. Each literal takes 9
+ * bits. A pair takes 17 bits, with 12 bits for the distance and 4 for the length (figure 4), so a
+ * match takes 17 bits for every 18 bytes or part of 18 bytes. This holds if chains are unlimited:
+ * then a match that is shorter than 18 bytes ends where bytes differ, or at a chunk's end.
  */
 #include "config.h"
 
@@ -65,23 +67,23 @@
 #include "papers/lzss.h"
 #include "papers/method.h"
 
-/* Matches that are remembered, at the low bits of their positions. A power of two above
- * LZSS_AHEAD_MAX. */
+/* How many matches are remembered. The match at a position is at index (position % REMEMBERED). A
+ * power of two above LZSS_AHEAD_MAX. */
 #define REMEMBERED 32
 
 _Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
 
-/* The finder's memory. Positions are counted from the start of the history, so that 16 bits hold
- * them. */
+/* The finder's memory. Positions are counted from the start of the history, so that they fit in 16
+ * bits. */
 struct lzss_state {
     uint16_t table[LZSS_BUCKETS_MAX]; /* the last position in each bucket */
-    /* The distance to the position before in the same bucket; 0: none. */
+    /* The distance from each position to the one before it in the same bucket; 0: none. */
     uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE];
     struct paper_match found[REMEMBERED];
 };
 
-/* The entry of an empty bucket. As a position, it is the last possible one, so no link leads to
- * it. */
+/* The entry of an empty bucket. It would be the last possible position, which no other position can
+ * follow, so no link leads to it. */
 #define NOWHERE 0xffff
 
 /* The state of a chunk's searches. */
@@ -90,7 +92,8 @@ struct lzss_search {
     const uint32_t *param;
     const uint8_t *base; /* position 0 */
     uint32_t end;
-    /* The matches at positions below this one are remembered, from the walk's position on. */
+    /* Matches are remembered for the positions from the walk's own up to, not including, this
+     * one. */
     uint32_t known;
     uint64_t probes, collisions;
 };
@@ -135,7 +138,7 @@ static struct paper_match search_at(struct lzss_search *s, uint32_t pos)
             s->collisions++;
             continue;
         }
-        /* Only a longer match counts. */
+        /* Skip a candidate that cannot give a longer match. */
         if (here[best.length] != s->base[there + best.length])
             continue;
         n = (uint32_t)match_length(here, s->base + there, LZ_MIN_MATCH, most);
@@ -145,7 +148,8 @@ static struct paper_match search_at(struct lzss_search *s, uint32_t pos)
     return best;
 }
 
-/* Returns the match at a position, remembered or searched. Positions must be asked for in order. */
+/* Returns the match at a position: remembered, or else found by a search. Call it for positions in
+ * order, without leaving one out. */
 static struct paper_match match_at(struct lzss_search *s, uint32_t pos)
 {
     struct paper_match *const found = &s->state->found[pos % REMEMBERED];
@@ -157,8 +161,8 @@ static struct paper_match match_at(struct lzss_search *s, uint32_t pos)
     return *found;
 }
 
-/* Returns the best match from `pos` on, if there is one at `pos`. Sets *skipped to the bytes before
- * it. */
+/* If there is a match at `pos`, returns the best match at `pos` or a few positions ahead, and sets
+ * *skipped to the number of bytes between `pos` and that match. */
 static struct paper_match choose(struct lzss_search *s, uint32_t pos, uint32_t *skipped)
 {
     const uint32_t choice = s->param[LZSS_CHOICE];
@@ -169,7 +173,7 @@ static struct paper_match choose(struct lzss_search *s, uint32_t pos, uint32_t *
     if (best.length == 0)
         return best;
     score = lzss_score(best.length, 0, choice);
-    /* Stop where even a match of the greatest length would not be better. */
+    /* Stop where even a match of the greatest length would not be better than the best so far. */
     for (uint32_t k = 1; k <= s->param[LZSS_AHEAD] && pos + k < s->end &&
                          lzss_score(s->param[LZSS_LENGTH], k, choice) > score;
          k++) {

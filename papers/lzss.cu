@@ -3,17 +3,19 @@
  *
  * Four kernels:
  *
- * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position, it
- *   finds the one before it in the same bucket.
+ * - link: one block for each chunk, which goes on by a step of positions at a time (warp.cuh). For
+ *   each position, it finds the one before it in the same bucket.
  *
  * - search: one block for each TILE positions of a chunk. The block first copies the bytes and
- *   links of the tile, and of the window before it, into shared memory; if a block cannot have that
- *   much, they stay in global memory. Some chains are a hundred times as long as others. So a lane
- *   that is done does not wait for its neighbours, but gets another position.
+ *   links of the tile, and of the window before it, into shared memory; if the device does not
+ *   allow a block that much, they stay in global memory. Some chains are a hundred times as long as
+ *   others. So a lane that has finished its search gets another position, and does not wait for the
+ *   other lanes.
  *
- * - choose: one thread for each position. If there is a match, it finds the best of those ahead.
+ * - choose: one thread for each position. If the position has a match, the thread finds the best of
+ *   that match and those ahead.
  *
- * - walk: one warp for each chunk.
+ * - walk: goes from choice to choice and writes the tags, with one warp for each chunk.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -22,23 +24,25 @@
 #include "papers/lzss.h"
 #include "papers/papers.h"
 
-/* SEARCH_THREADS: threads of a search block. TILE: positions of a tile. A larger tile copies the
- * window less often, but a block needs more shared memory: three bytes for each position. */
+/* SEARCH_THREADS: threads of a search block. TILE: positions of a tile. With a larger tile, the
+ * window is copied less often, but a block needs more shared memory: three bytes for each
+ * position. */
 #define SEARCH_THREADS 256
 #define TILE 8192
 #define TILES (LZ_CHUNK_SIZE / TILE)
 
-/* A warp gives new positions to its idle lanes when at least REFILL are idle. A lower number makes
- * lanes wait less, but hands out positions more often. Each lane follows up to FOLLOWED links
- * before the warp looks for idle lanes again. */
+/* A warp gives new positions to its idle lanes when at least REFILL are idle. With a lower REFILL,
+ * lanes are idle for less time, but positions are handed out more often. Each lane follows up to
+ * FOLLOWED links before the warp looks for idle lanes again. */
 #define REFILL 8
 #define FOLLOWED 4
 
-/* Positions that a warp takes for its lanes at a time. With more, there are fewer atomic
- * operations, but the warps finish less evenly. */
+/* A warp takes this many positions at a time, for all its lanes. With more, there are fewer atomic
+ * operations, but some warps finish later than others. */
 #define TAKEN 64
 
-/* Loads of whole words read up to this many bytes after the last byte that counts. */
+/* Whole words are loaded, so a load may read up to this many bytes after the last byte that is
+ * used. */
 #define BEHIND 8
 
 /* Threads of a choose block, one for each position. It must divide LZ_CHUNK_SIZE. */
@@ -47,7 +51,8 @@
 static_assert(LZ_MAX_MATCH + BEHIND + sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LINKS_SHARED == LZSS_BUCKETS_MAX * sizeof(uint16_t), "memory for link");
 
-/* A choice in 16 bits: the match's length in the low bits, the bytes to skip before it above. */
+/* A choice is packed into 16 bits: the match's length is in the low bits; from bit SKIPPED_SHIFT on
+ * is the number of literals before the match. */
 #define SKIPPED_SHIFT 9
 
 static_assert(LZ_MAX_MATCH < 1 << SKIPPED_SHIFT, "a length");
@@ -56,14 +61,14 @@ static_assert(LZSS_AHEAD_MAX < 1 << (16 - SKIPPED_SHIFT), "what is skipped");
 /* A chunk's scratch memory. */
 struct alignas(16) lzss_scratch {
     uint32_t found[LZ_CHUNK_SIZE]; /* longest matches: length << 16 | distance; 0: none */
-    /* Distance to the position before in the same bucket, or LINKS_NONE. `choose` replaces it by
-     * the position's choice (SKIPPED_SHIFT), or 0 for none; the distance of the choice is in the
-     * tags. */
+    /* The distance from each position to the one before it in the same bucket, or LINKS_NONE. The
+     * kernel `choose` replaces it by the position's choice (SKIPPED_SHIFT); 0: none. The distance
+     * of the chosen match is in the tags. */
     uint16_t links[LZ_CHUNK_SIZE];
 };
 
-/* The method's parameters. Types of kernel arguments need names that no other file uses
- * (lz4.cu). */
+/* The method's parameters. The type's name must differ from those in all other files (see
+ * lz4.cu). */
 struct lzss_numbers {
     uint32_t window, length, hash, buckets, chain, ahead, choice;
 };
@@ -86,7 +91,8 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++)
             bucket[g] = lzss_hash(bytes.at(pos, g, 0), k.hash, k.buckets);
-        /* In the last round, this reads bytes after the chunk (GPU_INPUT_PAD) that nothing uses. */
+        /* In the last round, this reads bytes after the chunk, which are not used
+         * (GPU_INPUT_PAD). */
         bytes.load(c.data, pos + STEP);
         replace(table, bucket, pos, before);
         if (step < c.history)
@@ -104,10 +110,10 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 
 /* A lane's search. */
 struct lzss_search {
-    uint32_t pos, there; /* the position; the position in its chain that the search is at */
-    uint32_t lowest;     /* the lowest position that a match may repeat */
-    uint32_t most, left; /* bytes of the longest possible match; positions left to look at */
-    /* The bytes that a longer match must have at `offset`, under `mask`. */
+    uint32_t pos, there; /* the position; where the search is in the position's chain */
+    uint32_t lowest;     /* the first position that a match may repeat */
+    uint32_t most, left; /* the greatest length; how many more positions to look at */
+    /* A longer match must have, at `offset`, the bytes `tail` where `mask` has ones. */
     uint32_t offset, tail, mask;
     uint32_t length, distance; /* the best match so far */
 };
@@ -138,7 +144,8 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     for (int i = 0; i < FOLLOWED; i++) {
         const uint32_t distance = link_at(links, c, s.there);
 
-        /* LINKS_NONE is longer than any way, so it ends the search here, too. */
+        /* The chain leaves the window. (LINKS_NONE, the chain's end, is larger than any
+         * distance.) */
         if (distance > s.there - s.lowest)
             return false;
         s.there -= distance;
@@ -153,7 +160,8 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     if (n > s.length && n >= LZ_MIN_MATCH) {
         s.length = n;
         s.distance = s.pos - s.there;
-        /* The last four bytes of a match that is one byte longer. */
+        /* A longer match must also have these four bytes equal: the last of this match, and one
+         * more. */
         s.offset = n - 3;
         s.tail = load32(data, s.pos + s.offset);
         s.mask = ~0u;
@@ -162,15 +170,15 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
 }
 
 /* Searches at the positions from *next to `until`, counted from the start of data and links. All
- * threads of the block call it. `end` is the chunk's end, and found[pos] the place of the match at
- * pos. */
+ * threads of the block call it. `end` is the chunk's end. The match at `pos` is stored in
+ * found[pos]. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void
 search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, uint32_t until,
             uint32_t end, uint32_t *found, const lzss_numbers &k)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    uint32_t from = 0, to = 0; /* positions that the warp took and no lane has yet */
+    uint32_t from = 0, to = 0; /* positions that the warp has taken and not given to lanes yet */
     bool more = true, busy = false, has_result = false;
     lzss_search s = {};
 
@@ -222,8 +230,8 @@ static __device__ __forceinline__ void copy_to_shared(void *to, const void *from
         ((uint4 *)to)[i] = __ldg((const uint4 *)from + i);
 }
 
-/* Bytes in shared memory before and after a tile, multiples of 16: the window before it, and the
- * bytes that matches of its last positions read. */
+/* Bytes in shared memory before and after a tile, rounded up to a multiple of 16. Before: the
+ * window. After: the bytes that matches at the tile's last positions read. */
 static __host__ __device__ __forceinline__ uint32_t tile_reach(const lzss_numbers &k)
 {
     return (k.window + 15) / 16 * 16;
@@ -242,14 +250,15 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     __shared__ uint32_t next;
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x / TILES);
     struct lzss_scratch *s = (struct lzss_scratch *)v.scratch + blockIdx.x / TILES;
-    /* If there is no history, no search reads the links of the chunk before. */
+    /* Without history, no search reads links of the chunk before; any pointer will do. */
     const struct lzss_scratch *before = c.history > 0 ? s - 1 : s;
-    /* Plain pointers: sums below may leave these arrays, but no access does. */
+    /* Plain pointers instead of arrays: the address sums below may lie outside the arrays, but all
+     * accesses are inside. */
     const uint16_t *const links_before = before->links;
     uint32_t *const found = s->found;
     const uint32_t begin = c.history + blockIdx.x % TILES * TILE;
     const uint32_t until = min(begin + TILE, c.end);
-    /* `origin` is the start of the window of the tile's first position. */
+    /* origin: where the window of the tile's first position starts. */
     const uint32_t reach = min(begin, tile_reach(k)), origin = begin - reach;
 
     if (begin >= c.end)
@@ -276,7 +285,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     }
 }
 
-/* Replaces each position's link by its choice, and stores the choice's distance in the tags. */
+/* Replaces each position's link by its choice, and stores the distance of the chosen match in the
+ * tags. */
 static __global__ void __launch_bounds__(CHOOSE_THREADS) choose(gpu_view v, lzss_numbers k)
 {
     const uint32_t blocks = LZ_CHUNK_SIZE / CHOOSE_THREADS;
@@ -306,7 +316,7 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS) choose(gpu_view v, lzss
     v.tags[(size_t)chunk * LZ_CHUNK_SIZE + at] = (uint16_t)best;
 }
 
-/* Replaces the distances by tags. */
+/* Goes from choice to choice, and replaces the distances in the tags by the final tags. */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
 {
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
@@ -330,7 +340,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct lzss_scratch);
 }
 
-/* Queues the search kernel that uses as much of the device's shared memory as possible. */
+/* Queues the search kernel: the variant with bytes and links in shared memory if the device has
+ * enough. */
 static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
     void (*kernel)(gpu_view, lzss_numbers) = search_tiles<true>;
@@ -353,8 +364,8 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
-    /* gpu_allow_shared would allow too much: replace needs some static shared memory for its
-     * marks. */
+    /* Do not use gpu_allow_shared, which would allow all of the shared memory as dynamic memory:
+     * `replace` needs some static shared memory for its marks. */
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 

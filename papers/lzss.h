@@ -21,8 +21,8 @@ enum {
 enum { LZSS_DJB2, LZSS_MURMUR3 };
 enum { LZSS_LONGEST, LZSS_SAVING };
 
-/* Limits of the number of buckets, a power of two. With the most, the GPU's table takes 64 KiB of
- * shared memory. */
+/* Limits of the number of buckets, which is a power of two. With LZSS_BUCKETS_MAX, the GPU's table
+ * takes 64 KiB of shared memory. */
 #define LZSS_BUCKETS_MIN 16
 #define LZSS_BUCKETS_MAX 32768
 
@@ -32,9 +32,10 @@ enum { LZSS_LONGEST, LZSS_SAVING };
  * Returns the bucket of a position's first three bytes, which are the low ones of a little-endian
  * word (section 16).
  *
- * DJB2 takes one byte after another. The paper's code takes the remainder by the number of buckets
- * after each byte; with a power of two, once at the end gives the same. Murmur3 treats the three
- * bytes as the rest of a key without whole words, with the first byte as the highest.
+ * DJB2 adds one byte after another. The paper's code takes the hash modulo the number of buckets
+ * after each byte; since that number is a power of two, once at the end gives the same result. For
+ * Murmur3, the three bytes are the tail of a key without whole words; the first byte is the
+ * highest.
  */
 LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
 {
@@ -61,9 +62,10 @@ LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
 #define LZSS_MATCH_BITS 17
 
 /*
- * Returns how good it is to take a match of `length` bytes, at least LZ_MIN_MATCH, after `skipped`
- * literals. Of equally good matches, the first is taken. The score is the length (LZSS_LONGEST), or
- * the bits saved for each byte that the walk advances, in 1/1024 (LZSS_SAVING).
+ * Returns a score for a match of `length` bytes, at least LZ_MIN_MATCH, after `skipped` literals;
+ * the match with the highest score is chosen, and of equal ones the first. With LZSS_LONGEST, the
+ * score is the length. With LZSS_SAVING, it is the number of bits saved for each byte that the walk
+ * advances, times 1024.
  */
 LZ_INLINE uint32_t lzss_score(uint32_t length, uint32_t skipped, uint32_t choice)
 {

@@ -8,7 +8,8 @@
 #include "lzss/matcher.h"
 #include "papers/papers.h"
 
-/* A match: length 0 (none), or LZ_MIN_MATCH and more, `distance` bytes back. */
+/* A match: `length` bytes that are equal to those `distance` bytes before. length is 0 (no match),
+ * or at least LZ_MIN_MATCH. */
 struct paper_match {
     uint32_t length, distance;
 };
@@ -22,8 +23,8 @@ typedef struct paper_match paper_match_at(const struct lz_level *level, void *st
 /*
  * A finder's `find`, for methods with independent chunks and greedy selection: from the chunk's
  * start on, take the match at a position, if there is one, and go on after it. Adjacent matches at
- * one distance become one (lz_continues). For a method that looks ahead, write a walk of its own,
- * as lzss.c does.
+ * one distance become one (lz_continues). A method that looks ahead needs its own walk; lzss.c has
+ * one.
  */
 static inline void paper_find_greedily(const struct lz_matcher *m, const struct lz_level *level,
                                        const uint8_t *in, size_t len, paper_match_at *match_at)

@@ -5,7 +5,7 @@
 
 #include "papers/papers.h"
 
-/* Without CUDA, no code looks into a twin. */
+/* Without CUDA, no code uses the contents of a twin. */
 struct gpu_finder {
     char nothing;
 };

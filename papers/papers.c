@@ -45,7 +45,7 @@ static const struct paper_method *method_called(const char *text, size_t len)
     return NULL;
 }
 
-/* Reads a decimal number. Returns false if text[0..len) is empty, has another character than a
+/* Reads a decimal number. Returns false if text[0..len) is empty, has a character that is not a
  * digit, or is above UINT32_MAX. */
 static bool parse_number(const char *text, size_t len, uint32_t *value)
 {
@@ -60,8 +60,8 @@ static bool parse_number(const char *text, size_t len, uint32_t *value)
     return len > 0 && number <= UINT32_MAX;
 }
 
-/* Reads a key's value. If text[0..len) is none, returns false; error then says which values there
- * are. */
+/* Reads a key's value from text[0..len). If the key cannot have this value, returns false, and sets
+ * `error` to a message with the possible values. */
 static bool parse_value(const struct paper_key *key, const char *text, size_t len, uint32_t *value,
                         char error[PAPER_ERROR_SIZE])
 {

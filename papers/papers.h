@@ -1,9 +1,10 @@
 /*
- * papers.h - the match finders of published papers (methods), which can replace a level's
+ * papers.h - match finders from published papers ("methods"), which can replace that of a level
  *
- * A method finds what its paper describes, on both engines: papers/NAME.c and papers/NAME.cu are
- * twins. NAME.c opens with the paper's idea, and lists every difference from it. The rest of the
- * program knows no method by name: it uses this list, and the text that a user writes.
+ * A method finds the matches that its paper describes, and the same ones on both engines:
+ * papers/NAME.c (CPU) and papers/NAME.cu (GPU) are twins. NAME.c opens with the paper's idea, and
+ * lists every difference from the paper. No other part of the program knows a method by name:
+ * --matcher looks the name up in this list.
  *
  * docs/adding.md, "A method of a paper", says how to add one.
  */
@@ -32,12 +33,13 @@ extern "C" {
 /* A parameter of a method. Its value is either a number or a word. */
 struct paper_key {
     const char *name; /* NULL ends the list of keys */
-    const char *help; /* what the value means, in a few words */
-    uint32_t usual;   /* the value if the user gives none: the paper's */
-    /* A number: it lies in this range, and is a power of two if is_power. */
+    const char *help; /* the meaning of the value, in a few words */
+    uint32_t usual;   /* the value if the user gives none; where possible, the paper's */
+    /* If the value is a number: its range; is_power: it must be a power of two. */
     uint32_t least, most;
     bool is_power;
-    /* A word: one of these, ended by NULL; the value is its index. NULL: the value is a number. */
+    /* If the value is a word: the possible words, ended by NULL; the value is the word's index.
+     * NULL: the value is a number. */
     const char *const *words;
 };
 
@@ -47,29 +49,30 @@ struct paper_method {
     const char *source;  /* the paper */
     const struct lz_finder *finder;
     /* Bytes that a core matches in a second, with the usual values (struct lz_level). For a new
-     * method, take level 6's number, and divide it by the ratio of the matching times that -vv
-     * prints for the method and for level 6. */
+     * method: multiply level 6's number by the matching time that -vv prints for level 6, and
+     * divide it by the time that it prints for the method. */
     double core_guess;
-    const struct paper_key *keys; /* keys[i]'s value becomes param[i]; at most LZ_PARAMS */
+    const struct paper_key *keys; /* keys[i]'s value becomes param[i]; at most LZ_PARAMS keys */
 };
 
-/* All methods in the order of the list, ended by NULL. A build without them has none. */
+/* All methods in the order of PAPER_METHODS, ended by NULL. Empty in a build without the
+ * methods. */
 extern const struct paper_method *const paper_methods[];
 
-/* Puts the method with its usual values into the level's row. The row's numbers for encoding
- * (split, segment_default) stay. */
+/* Makes the method, with its usual values, the match finder of the level. The level's fields for
+ * encoding (split, segment_default) stay. */
 void paper_use(const struct paper_method *method, struct lz_level *level);
 
 /* Size of the buffer for a message, in bytes. */
 #define PAPER_ERROR_SIZE 256
 
-/* Reads KEY=VALUE[,KEY=VALUE]... for the method in the level's row. If the text is wrong, returns
- * false with a message in error; some values may be set then. */
+/* Sets parameters of the level's method from the text KEY=VALUE[,KEY=VALUE].... If the text is
+ * wrong, returns false with a message in `error`; some of the values may have been set by then. */
 bool paper_set(const struct paper_method *method, const char *text, struct lz_level *level,
                char error[PAPER_ERROR_SIZE]);
 
-/* Puts the method NAME[,KEY=VALUE]... into the level's row. If the text is wrong, returns false
- * with a message in error, and leaves the row as it was. */
+/* Makes the method NAME[,KEY=VALUE]... the match finder of the level. If the text is wrong, returns
+ * false with a message in `error`, and leaves the level as it was. */
 bool paper_parse(const char *text, struct lz_level *level, char error[PAPER_ERROR_SIZE]);
 
 /* The methods and their GPU twins. */

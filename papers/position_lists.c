@@ -1,45 +1,46 @@
 /*
- * position_lists.c - parallel LZMA's dictionary stage: the longest match among the last positions
- * of the same bytes, if it saves space
+ * position_lists.c - the dictionary stage of a parallel LZMA: the longest match among the last
+ * positions with the same first bytes, if it saves space
  *
  * After "Parallel Data Compression Using LZMA", International Journal of Advanced Computational
  * Engineering and Networking, 2013, section III, A to C.
  *
- * The input is cut into blocks of one size, which are compressed side by side. The first two bytes
- * at a position are hashed. Each hash has a list of its positions, the last one first. The list's
- * length is bounded: "more elements, more compression", and more time. All positions in the list
- * are compared with the current one, and the longest match wins. A pair of distance and length
- * takes eight bytes. So if the match has eight bytes or more, a pair replaces it, and the search
- * goes on after it. If not, the byte there stays a literal. All positions are entered into the
- * lists.
+ * The input is cut into blocks of equal size, which are compressed side by side. The first two
+ * bytes at a position are hashed. Each hash has a list of positions, the last one first. The list's
+ * length is limited: "more elements, more compression", but also more time. The bytes at the
+ * current position are compared with those at all positions in the list, and the longest match
+ * wins. A pair of distance and length takes eight bytes. So if the match has at least eight bytes,
+ * a pair replaces it, and the search goes on after it. If not, the byte at the position stays a
+ * literal. All positions are entered into the lists.
  *
  * The paper's blocks are called packets here, since "block" means something else in this program.
- * The paper says that three or four bytes may be hashed, and gives neither a list's length nor a
- * block's size. These numbers, and the eight bytes, are keys.
+ * The paper says that three or four bytes may be hashed instead of two, and gives neither a list's
+ * length nor a block's size. These three numbers, and the eight bytes, are keys.
  *
- * Differences from the paper, and their reasons (measured on 32 MiB of the dictionary and of the
- * kernel source that bench/papers.sh takes):
+ * Differences from the paper, and their reasons (percentages: for 32 MiB of the dictionary and 32
+ * MiB of the kernel source, as bench/papers.sh takes them):
  *
  * - DEFLATE's Huffman codes replace the paper's arithmetic coder, whose model is the frequency of
  *   each byte (III, D and E; the paper also calls it a range encoder). The size in the paper's
- *   coding before that stage follows from the sequences, if those without literals at the distance
- *   of the one before are joined. A literal is a byte, a match is a pair of eight bytes, and each
- *   row of pairs without literals between them has an entry in an index: the row's place and its
- *   number of pairs, two of the paper's integers, eight bytes. The arithmetic coder brings these
- *   bytes to their entropy, byte by byte.
+ *   coding, before its arithmetic coder, can be computed from this program's sequences. First, join
+ *   a sequence without literals to the one before if both have the same distance. A literal takes
+ *   one byte, and a match a pair of eight bytes. Each row of pairs without literals between them
+ *   also takes an index entry of eight bytes: two integers, the row's place and its number of
+ *   pairs. The arithmetic coder then brings these bytes down to their entropy, each byte by itself.
  *
- * - A packet is at most 32 KiB, this program's chunk. The paper's positions have 32 bits. The gain
- *   of larger packets is not measured; packets of 8 KiB make the .gz 5 and 13 % larger.
+ * - A packet has at most 32 KiB, this program's chunk. The paper's positions have 32 bits, so its
+ *   blocks can be larger. How much that gains is not measured; packets of 8 KiB make the .gz file 5
+ *   and 13 % larger than those of 32 KiB.
  *
- * - A match has at most 258 bytes, as in DEFLATE. Without a bound, a GPU, which searches all
+ * - A match has at most 258 bytes, as in DEFLATE. Without a limit, a GPU, which searches at all
  *   positions, would compare most bytes of long matches thousands of times.
  *
- * - Of matches of equal length, the nearest wins; the paper leaves this open. With the farthest,
- *   the .gz is 0.6 and 0.8 % larger.
+ * - Of equally long matches, the nearest wins; the paper leaves this open. If the farthest won, the
+ *   .gz file would be 0.6 and 0.8 % larger.
  *
- * - In the paper, different bytes have different hashes. Tables for three and four bytes would be
- *   too large for that, so bytes may share an entry here. Lists still hold positions of equal bytes
- *   only: a search passes over others, and does not count them.
+ * - In the paper, different bytes have different hashes. For three or four bytes, such a table
+ *   would be too large, so different bytes may share an entry here. The result is the same: a
+ *   search passes over positions with other bytes, and does not count them as elements of the list.
  */
 #include "config.h"
 
@@ -50,13 +51,13 @@
 #include "papers/position_lists.h"
 
 /* The CPU's table has 2^TABLE_BITS entries. With fewer, searches pass over more positions with
- * other bytes. The matches are the same with any number. */
+ * other bytes, which takes time. The matches are the same with any number. */
 #define TABLE_BITS 15
 
 /* A packet's lists. Positions are counted from its start. */
 struct position_lists_state {
     uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
-    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the one before it with the same entry */
+    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the one before it in the same entry */
 };
 
 static void make_lists(struct position_lists_state *s, const uint8_t *packet, uint32_t size,
@@ -133,8 +134,8 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                     pos++;
                     continue;
                 }
-                /* Adjacent matches at one distance need no joining: the first has 258 bytes, and
-                 * would be cut there anyway. */
+                /* Adjacent matches at the same distance need not be joined: the first one has 258
+                 * bytes, so a joined match would be cut there anyway. */
                 out = lz_emit_next(out, &p, at, match.length, match.distance);
                 pos += match.length;
             }

@@ -1,17 +1,19 @@
 /*
- * position_lists.cu - parallel LZMA's lists of positions on the GPU (position_lists.c defines what
- * it finds)
+ * position_lists.cu - the lists of positions of a parallel LZMA on the GPU (position_lists.c
+ * defines what it finds)
  *
  * Three kernels:
  *
  * - make_lists: TABLE_WARPS warps for each packet, with a table in shared memory (warp.cuh). For
- *   each position, it finds the one before it with the same entry. A list is a chain of these.
+ *   each position, it finds the one before it in the same entry of the table. So each list is a
+ *   chain of positions.
  *
- * - search: one block for each packet, one thread for each position. No search depends on where the
- *   walk will stop. The packet's bytes are in shared memory, since searches read them many times
- *   over, in no order. So are the chains, if a block can have that much.
+ * - search: one block for each packet, one thread for each position. It searches at all positions,
+ *   since it does not know which of them the walk will visit. The packet's bytes are in shared
+ *   memory, since searches read them many times, at random places. The chains are there, too, if
+ *   the device allows a block that much.
  *
- * - walk: one warp for each packet.
+ * - walk: selects matches, with one warp for each packet.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -19,13 +21,13 @@
 #include "papers/papers.h"
 #include "papers/position_lists.h"
 
-/* TABLE_BITS: bits of the table's index. The matches are the same with any number; with more,
- * searches pass over fewer positions with other bytes, but fewer blocks fit on a multiprocessor.
- * SEARCH_THREADS: threads of a search block. */
+/* TABLE_BITS: the table has 2^TABLE_BITS entries. With more, searches pass over fewer positions
+ * with other bytes, but fewer blocks fit on a multiprocessor. The matches are the same with any
+ * number. SEARCH_THREADS: threads of a search block. */
 #define TABLE_BITS 14
 #define SEARCH_THREADS 1024
 
-/* Loads of whole words read up to this many bytes after the packet. */
+/* Whole words are loaded, so a load may read up to this many bytes after the packet. */
 #define BEHIND 16
 
 static_assert(POSITION_LISTS_PACKET_MIN % STEP == 0, "a packet is whole steps");
@@ -48,7 +50,7 @@ struct alignas(16) position_lists_scratch {
 /* The packet of a block. */
 struct position_lists_packet {
     const uint32_t *data;
-    uint32_t chunk, begin; /* its chunk, and where it starts in the chunk */
+    uint32_t chunk, begin; /* the number of its chunk, and where the packet begins in it */
     uint32_t size;         /* bytes; 0: this block has no packet */
 };
 
@@ -62,8 +64,8 @@ static __device__ __forceinline__ position_lists_packet packet_at(const gpu_view
     return {(const uint32_t *)(v.input + span.start + begin), chunk, begin, min(left, size)};
 }
 
-/* Stores, for each position of a packet, the position before it with the same entry. Bytes after
- * the packet change only the hashes of its last positions, which no search uses. */
+/* Stores, for each position of a packet, the position before it in the same entry. At the last
+ * positions, hashes include bytes after the packet; no search uses them. */
 static __global__ void __launch_bounds__(TABLE_THREADS)
     make_lists(gpu_view v, position_lists_numbers k)
 {
@@ -106,8 +108,8 @@ static __device__ __forceinline__ uint32_t same_bytes(shared_words data, uint32_
     return most;
 }
 
-/* Stores the length of each position's match, or 0, in the scratch memory, and its distance in the
- * tags. With LINKS, the chains are in shared memory. */
+/* Finds each position's match. Stores its length, or 0, in the scratch memory, and its distance in
+ * the tags. LINKS: the chains are in shared memory. */
 template <bool LINKS>
 static __global__ void __launch_bounds__(SEARCH_THREADS)
     search(gpu_view v, position_lists_numbers k)
@@ -162,7 +164,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     }
 }
 
-/* Replaces the distances by tags. */
+/* Selects matches, and replaces the distances in the tags by the final tags (greedy.cuh). */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v, position_lists_numbers k)
 {
     const position_lists_packet p = packet_at(v, k.packet);

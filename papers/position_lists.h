@@ -19,24 +19,25 @@ enum {
  * power of two. */
 #define POSITION_LISTS_PACKET_MIN 4096
 
-/* The end of a list: no position of a packet. */
+/* The end of a list; not a position of a packet. */
 #define POSITION_LISTS_NONE 0xffffu
 
-/* Returns a mask for the first `hash` bytes (1 to 4) of a little-endian word. */
+/* Returns a mask for the first `hash` bytes (2 to 4) of a little-endian word. */
 BOTH_INLINE uint32_t position_lists_mask(uint32_t hash)
 {
     return 0xffffffffu >> (32 - 8 * hash);
 }
 
-/* Returns the entry for the first `hash` bytes of a little-endian word, in a table of 2^bits.
- * Different bytes may share an entry; a search passes over positions with other bytes. */
+/* Returns the index of the entry for the first `hash` bytes of a little-endian word, in a table of
+ * 2^bits entries. Different bytes may share an entry; a search passes over positions with other
+ * bytes. */
 BOTH_INLINE uint32_t position_lists_entry(uint32_t four_bytes, uint32_t hash, uint32_t bits)
 {
     return ((four_bytes << (32 - 8 * hash)) * 2654435761u) >> (32 - bits);
 }
 
-/* Returns the length of the longest possible match, where `left` bytes of the packet are left; 0 if
- * no match can be long enough. */
+/* Returns the greatest possible length of a match where `left` bytes of the packet are left; 0 if
+ * no match there can be long enough. */
 BOTH_INLINE uint32_t position_lists_most(uint32_t left, uint32_t hash, uint32_t threshold)
 {
     const uint32_t most = left < LZ_MAX_MATCH ? left : LZ_MAX_MATCH;
