@@ -1,8 +1,7 @@
 /*
- * blocks.h - random DEFLATE blocks, with everything that RFC 1951 allows and some things that it
- * does not
+ * blocks.h - random DEFLATE blocks, with everything that RFC 1951 allows, and some errors
  *
- * No compressor writes most of these.  zlib defines what they decode to.
+ * No compressor writes most of these blocks.  zlib's inflate defines their decoded data.
  */
 #ifndef GZLZSS_BLOCKS_H
 #define GZLZSS_BLOCKS_H
@@ -11,17 +10,18 @@
 
 enum { LENGTH_CODES = 19, LITLEN_CODES = 288, DISTANCE_CODES = 32, END_OF_BLOCK = 256 };
 
-/* A header's fields and, in order, the symbols that give the code lengths. */
+/* A dynamic block's header: its fields, and the symbols that give the code lengths, in order. */
 struct header {
     unsigned litlens, distances, listed;
-    uint8_t length_lengths[LENGTH_CODES]; /* of the code lengths' code */
+    /* Lengths of the code in which the code lengths are written. */
+    uint8_t length_lengths[LENGTH_CODES];
     struct {
-        uint8_t symbol, more; /* 0 to 18, and the repeat count if it is above 15 */
+        uint8_t symbol, more; /* symbol: 0 to 18; more: the extra bits for 16 to 18 */
     } steps[LITLEN_CODES + DISTANCE_CODES];
     unsigned n;
 };
 
-/* The codes of a block. */
+/* The code lengths of a block's two codes. */
 struct codes {
     uint8_t litlen[LITLEN_CODES], distance[DISTANCE_CODES];
 };
@@ -41,7 +41,7 @@ static inline bool one_in(uint64_t *state, unsigned n)
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
-/* The code of a symbol, the first bit of which is the highest. */
+/* Writes the code of a symbol, highest bit first. */
 static inline void put_code(struct bits *out, const uint32_t *code, const uint8_t *lengths,
                             unsigned symbol)
 {
@@ -49,7 +49,7 @@ static inline void put_code(struct bits *out, const uint32_t *code, const uint8_
         put_bits(out, code[symbol] >> (i - 1), 1);
 }
 
-/* A dynamic block's header. */
+/* Writes the header of a dynamic block. */
 static inline void put_header(struct bits *out, bool final, const struct header *h)
 {
     uint32_t code[LENGTH_CODES] = {0};
@@ -78,7 +78,7 @@ static inline void add_step(struct header *h, unsigned symbol, unsigned more)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Returns n bits of in[0..len), from that bit on.  Bits past the end are zeros. */
+/* Returns n bits of in[0..len), starting at bit number `bit`.  Bits past the end are zeros. */
 static inline unsigned get_bits(const uint8_t *in, size_t len, uint64_t bit, unsigned n)
 {
     unsigned value = 0;
@@ -89,10 +89,10 @@ static inline unsigned get_bits(const uint8_t *in, size_t len, uint64_t bit, uns
     return value;
 }
 
-/* True if a dynamic block starts at that bit of in[0..len), its code lengths are written in a code
- * of no symbols, and all of that code is there.  GNU gzip and inf_check_block reject such a block
- * at once.  zlib first reads one bit for each code length, and reports a cut-off input if there are
- * fewer. */
+/* True if a dynamic block starts at bit number `bit` of in[0..len), and the code for its code
+ * lengths is complete in the input but has no symbols.  GNU gzip and inf_check_block reject such a
+ * block at once.  zlib first reads one bit for each code length, and reports truncated input if too
+ * few bits are left. */
 static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bit)
 {
     const unsigned litlens = 257 + get_bits(in, len, bit + 3, 5);
@@ -108,15 +108,15 @@ static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bi
 
 /* --- Codes at random ------------------------------------------------------------------------ */
 
-/* Makes a complete code, of up to `longest` bits, for `symbols` of n symbols; for one symbol, of
- * one bit. */
+/* Makes a complete code for `symbols` of the n symbols, with lengths of up to `longest` bits.  A
+ * single symbol gets one bit. */
 static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, unsigned longest,
                                uint64_t *state)
 {
     uint8_t depth[LITLEN_CODES] = {0};
     const bool deep = one_in(state, 3);
 
-    /* Split leaves of a tree until there are enough. */
+    /* Split leaves of a tree until there are enough leaves. */
     for (unsigned leaves = 1; leaves < symbols; leaves++) {
         unsigned at = deep && !one_in(state, 8) ? leaves - 1 : below(state, leaves);
         while (depth[at] == longest)
@@ -153,25 +153,25 @@ static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, ui
     } while (!one_in(state, 2));
 }
 
-/* Makes codes for a block; good ones, unless `spoil`. */
+/* Makes codes for a block.  If `spoil`, they may be wrong. */
 static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
 {
     memset(c, 0, sizeof *c);
     switch (below(state, 12)) {
-    case 0: /* of the end of the block alone */
+    case 0: /* a code for the end of the block only */
         c->litlen[END_OF_BLOCK] = 1;
         break;
-    case 1: /* without lengths */
+    case 1: /* a code without length symbols */
         random_code(c->litlen, 257, 2 + below(state, 255), 15, state);
         break;
-    case 2: /* of few symbols */
+    case 2: /* a code for few symbols */
         random_code(c->litlen, 286, 2 + below(state, 8), 4 + below(state, 4), state);
         break;
     default:
         random_code(c->litlen, 286, 2 + below(state, 285), 9 + below(state, 7), state);
     }
     if (c->litlen[END_OF_BLOCK] == 0 && !(spoil && one_in(state, 4))) {
-        /* It takes another's place. */
+        /* The end of the block takes the place of another symbol. */
         unsigned at = below(state, 286);
         while (c->litlen[at] == 0)
             at = (at + 1) % 286;
@@ -193,7 +193,8 @@ static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
         spoil_code(c->distance, 30, 15, state);
 }
 
-/* Makes steps for n code lengths, with all possible repeats, some, or none. */
+/* Makes the header's symbols for n code lengths: uses repeats wherever possible, sometimes, or
+ * never. */
 static inline void random_steps(struct header *h, const uint8_t *lengths, unsigned n,
                                 uint64_t *state)
 {
@@ -222,7 +223,7 @@ static inline void random_steps(struct header *h, const uint8_t *lengths, unsign
     }
 }
 
-/* Makes a code of the steps' symbols and perhaps others. */
+/* Makes a code for the symbols in the steps, and perhaps for others. */
 static inline void random_length_code(struct header *h, uint64_t *state)
 {
     bool used[LENGTH_CODES] = {false};
@@ -289,7 +290,8 @@ static inline void random_header(struct header *h, const struct codes *c, bool s
 
 /* --- Blocks at random ----------------------------------------------------------------------- */
 
-/* RFC 1951, section 3.2.5: a symbol's extra bits, and the smallest length or distance. */
+/* RFC 1951, section 3.2.5: the number of a symbol's extra bits, and its smallest length or
+ * distance. */
 static inline unsigned length_bits(unsigned symbol)
 {
     return symbol < 265 || symbol >= 285 ? 0 : (symbol - 261) / 4;
@@ -315,8 +317,8 @@ static inline unsigned distance_base(unsigned symbol)
 /* The stream that is being made. */
 struct stream {
     struct bits bits;
-    uint64_t made;    /* bytes it decodes to so far, or a few less */
-    bool spoil;       /* some things are wrong */
+    uint64_t made;    /* decoded bytes so far, or a few less */
+    bool spoil;       /* put in some errors */
     uint64_t *random; /* the state of unit_rand() */
 };
 
@@ -346,7 +348,7 @@ static inline void put_symbols(struct stream *s, const struct codes *c, unsigned
                        bits = distance_bits(d);
         uint64_t more = unit_below(s->random, UINT64_C(1) << bits);
         if (symbol > 285 || d >= 30 || distance_base(d) + more > s->made) {
-            /* This is wrong, but a shorter distance may be right. */
+            /* With these extra bits, the distance is wrong; with none, it may be right. */
             more = 0;
             if ((symbol > 285 || d >= 30 || distance_base(d) > s->made) &&
                 !(s->spoil && one_in(s->random, 100)))
@@ -398,7 +400,7 @@ static inline void put_dynamic(struct stream *s, bool final, unsigned symbols)
     put_symbols(s, &c, symbols);
 }
 
-/* Writes a block of up to that many symbols. */
+/* Writes a block of up to `symbols` symbols. */
 static inline void put_block(struct stream *s, bool final, unsigned symbols)
 {
     symbols = below(s->random, symbols + 1);

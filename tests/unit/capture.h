@@ -17,7 +17,7 @@
 enum { CAPTURE_MAX = 100000 };
 
 static struct {
-    int saved; /* standard error as it was */
+    int saved; /* a copy of the original standard error */
     char text[CAPTURE_MAX + 1];
     size_t length;
 } capture;
@@ -48,7 +48,8 @@ static inline void capture_end(void)
     capture.text[n] = '\0';
 }
 
-/* Restores standard error.  True if exactly this was written; else prints what was. */
+/* Restores standard error.  True if exactly `want` was written; otherwise prints what was
+ * written. */
 static inline bool captured(const char *want)
 {
     capture_end();

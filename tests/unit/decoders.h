@@ -1,6 +1,6 @@
 /*
- * decoders.h - shared by the tests of the decoders: a file in many reads, cut off, damaged, and
- * with reads and writes that fail
+ * decoders.h - shared by the tests of the decoders: reads a file in small pieces, truncated,
+ * damaged, and with failing reads and writes
  */
 #ifndef GZLZSS_DECODERS_H
 #define GZLZSS_DECODERS_H
@@ -9,14 +9,15 @@
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"
 
-/* The sizes of reads that each file is tried with; 0: all at once. */
+/* Each file is tried with reads of these sizes; 0: one read for the whole file. */
 static const size_t decoder_reads[] = {0, 1, 2, 3, 7, 4096};
 #define DECODER_READS (sizeof decoder_reads / sizeof decoder_reads[0])
 
-/* Only the last bytes of a large file are read in small pieces, as each read has a price. */
+/* Of a large file, only this many bytes at its end are read in small pieces, since each read takes
+ * time. */
 #define SMALL_READS_MAX ((size_t)20000)
 
-/* Checks that the file holds exactly this data, in this format. */
+/* Checks that the file decodes to exactly this data, and that its format is recognized. */
 static inline void check_decodes(const struct bytes *file, const struct bytes *data,
                                  enum gz_format format)
 {
@@ -35,8 +36,8 @@ static inline void check_decodes(const struct bytes *file, const struct bytes *d
     }
 }
 
-/* Checks that the outcome does not depend on the size of reads.  Only the amount of wrong data may
- * differ, with a DEFLATE back end. */
+/* Checks that the result does not depend on the size of reads.  With DEFLATE, only the amount of
+ * output before an error may differ. */
 static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
 {
     struct job whole = {0};
@@ -58,13 +59,13 @@ static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
     return status;
 }
 
-/* Checks each truncation of the file.  It gives the start of the data, or anything if `zeros`, and
- * `status`, or GZ_OK if `quiet`. */
+/* Checks each truncation of the file.  The output must be a prefix of the data; with `zeros`, it
+ * may be anything.  The result must be `status`; with `quiet`, it may also be GZ_OK. */
 static inline void check_truncations(const struct bytes *file, const struct bytes *data,
                                      enum gz_status status, bool quiet, bool zeros)
 {
     for (size_t n = 0; n < file->len; n++) {
-        /* In memory of this size, a sanitizer sees reads past the end. */
+        /* Memory of exactly this size lets a sanitizer see reads past the end. */
         uint8_t *copy = unit_need(malloc(n == 0 ? 1 : n));
         struct job job = {0};
         memcpy(copy, file->data, n);
@@ -80,7 +81,7 @@ static inline void check_truncations(const struct bytes *file, const struct byte
     }
 }
 
-/* Checks that damaged copies do no harm.  Returns in how many the damage was noticed. */
+/* Checks that damaged copies do no harm.  Returns for how many the decoder noticed the damage. */
 static inline unsigned check_damage(const struct bytes *file, unsigned count, uint64_t seed)
 {
     unsigned noticed = 0;
@@ -95,7 +96,7 @@ static inline unsigned check_damage(const struct bytes *file, unsigned count, ui
     return noticed;
 }
 
-/* Lets a read fail at each place of the file, and a write at each place of the output. */
+/* Makes a read fail at each position of the file, and a write at each position of the output. */
 static inline void check_failures(const struct bytes *file, const struct bytes *data)
 {
     for (size_t n = 0; n < file->len; n += 1 + n / 50) {
@@ -112,7 +113,7 @@ static inline void check_failures(const struct bytes *file, const struct bytes *
     }
 }
 
-/* Gives data of several kinds and sizes; false when there is no more. */
+/* Sets *data to the next of several kinds and sizes; false after the last. */
 static inline bool next_data(struct bytes *data, unsigned *state)
 {
     static const size_t sizes[] = {1, 2, 3, 255, 5000, 600000};

@@ -1,8 +1,9 @@
 /*
- * encoders.h - small encoders of the formats that gunzip reads besides gzip's, to test the decoders
+ * encoders.h - small encoders for the formats other than gzip's that gunzip reads, to test the
+ * decoders
  *
- * They are written from descriptions of the formats and share nothing with the decoders in
- * compat/.  They aim at using everything that a format can express, not at compressing well.
+ * They are written from descriptions of the formats and share nothing with the decoders in compat/.
+ * They should use everything that a format can express; they need not compress well.
  */
 #ifndef GZLZSS_ENCODERS_H
 #define GZLZSS_ENCODERS_H
@@ -26,7 +27,7 @@ static inline void add_le(struct bytes *b, uint64_t value, unsigned n)
         add_byte(b, value >> 8 * i & 0xff);
 }
 
-/* Collects bits in bytes, which are filled from the low end (.Z) or the high end. */
+/* Collects bits in bytes.  Each byte is filled from the low end (.Z) or from the high end. */
 struct bits {
     struct bytes *to;
     bool from_high;
@@ -54,15 +55,16 @@ static inline void end_bits(struct bits *b)
 
 /* --- compress (.Z) -------------------------------------------------------------------------- */
 
-/* How to make a .Z.  The header's third byte is `max_bits`, plus 0x80 for block mode.  In block
- * mode, a CLEAR comes after each `clear_after` codes (0: never). */
+/* How to make a .Z file.  The header's third byte is `max_bits`, plus 0x80 for block mode.  In
+ * block mode, a CLEAR code comes after every `clear_after` codes (0: never). */
 struct lzw_options {
     unsigned max_bits;
     bool block;
     unsigned clear_after;
 };
 
-/* Fills up a group of eight codes with zero bits, as widths change only between groups. */
+/* Fills up the current group of eight codes with zero bits, since the width changes only between
+ * groups. */
 static inline void lzw_align(struct bits *out, unsigned width, unsigned *in_group)
 {
     for (; *in_group % 8 != 0; ++*in_group)
@@ -78,7 +80,7 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
     const unsigned first = o->block ? 257 : 256;
     const unsigned top = 1u << o->max_bits;
     unsigned width = 9, in_group = 0, codes = 0;
-    unsigned their_free = first - 1; /* the decoder's next code: it is one entry behind */
+    unsigned their_free = first - 1; /* the next code in the decoder, which is one entry behind */
     unsigned our_free = first;
     uint32_t *keys = unit_need(calloc(SLOTS, sizeof *keys)); /* 1 + (prefix << 8 | byte) */
     uint32_t *values = unit_need(calloc(SLOTS, sizeof *values));
@@ -181,8 +183,8 @@ static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned l
 
 /* --- pack (.z) ------------------------------------------------------------------------------ */
 
-/* Codes of one length count up in the order of the symbols.  Shorter codes are above the tree's
- * inner nodes.  The end symbol is the last of the longest. */
+/* Codes of the same length are numbered in the order of the symbols.  On each level of the tree,
+ * the leaves come after the inner nodes.  The end symbol has the last of the longest codes. */
 static inline void encode_pack(struct bytes *z, const uint8_t *data, size_t len, unsigned limit)
 {
     enum { END = 256, SYMBOLS };
@@ -196,7 +198,8 @@ static inline void encode_pack(struct bytes *z, const uint8_t *data, size_t len,
     huffman_lengths(count, SYMBOLS, limit, lengths);
     for (unsigned i = 0; i < SYMBOLS; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
-    /* The end symbol is the rarest, but another symbol may have the last of the longest codes. */
+    /* The end symbol is the rarest, so its code should be among the longest.  If it is not, swap it
+     * with a symbol whose code is. */
     for (unsigned i = 0; i < END && lengths[END] != longest; i++)
         if (lengths[i] == longest) {
             lengths[i] = lengths[END];
@@ -238,12 +241,14 @@ enum {
     LZH_LENGTHS = 19
 };
 
-/* A literal, or 256 + length - LZH_MIN and then distance - 1. */
+/* A literal (code below 256), or a match: code is 256 + length - LZH_MIN, and distance is the
+ * distance - 1. */
 struct lzh_item {
     uint16_t code, distance;
 };
 
-/* Codes of one length count up in the order of the symbols, after the shorter codes. */
+/* Makes canonical codes: codes of the same length are numbered in the order of the symbols, after
+ * all shorter codes. */
 static inline void canonical_codes(const uint8_t *lengths, unsigned n, uint32_t *code)
 {
     uint32_t next = 0;
@@ -253,7 +258,8 @@ static inline void canonical_codes(const uint8_t *lengths, unsigned n, uint32_t 
                 code[i] = next++;
 }
 
-/* A symbol of the code lengths' code: 0 to 2 are runs of zeros, others a length + 2. */
+/* Returns the next symbol of the code in which code lengths are written: 0 to 2 stand for runs of
+ * zeros, other symbols for a length, plus 2. */
 static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, unsigned *run)
 {
     *run = 1;
@@ -273,9 +279,9 @@ static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, uns
     return 2;
 }
 
-/* Writes the lengths of a small code: their number in `bits` bits, then 3 bits for each or, from 7
- * on, one more bit for each further unit.  With `special`, 2 bits after the third length give the
- * number of zeros that follow. */
+/* Writes the lengths of a small code.  First comes their number, in `bits` bits.  A length below 7
+ * takes 3 bits; a length of 7 or more takes one more bit for each unit above 6.  With `special`, 2
+ * bits after the third length give the number of zeros that follow. */
 static inline void lzh_put_small(struct bits *out, const uint8_t *lengths, unsigned n,
                                  unsigned bits, bool special)
 {
@@ -305,7 +311,8 @@ static inline unsigned bit_width(unsigned v)
     return n;
 }
 
-/* Returns the only symbol of a code: it has no lengths, just that symbol's number. */
+/* If only one symbol occurs, returns it: its code is written as the symbol's number, without
+ * lengths. */
 static inline int lone_symbol(const uint32_t *count, unsigned n)
 {
     int lone = -2;
@@ -380,7 +387,7 @@ static inline void lzh_put_block(struct bits *out, const struct lzh_item *items,
     }
 }
 
-/* `block` is the number of items in a block, 1 to 65535. */
+/* Makes a file in the format of compress -H.  block: the number of items in a block, 1 to 65535. */
 static inline void encode_lzh(struct bytes *z, const uint8_t *data, size_t len, unsigned block)
 {
     enum { SLOTS = 1 << 14 };
@@ -422,7 +429,7 @@ static inline void encode_lzh(struct bytes *z, const uint8_t *data, size_t len, 
 
 /* --- zip ------------------------------------------------------------------------------------ */
 
-/* Raw DEFLATE, by zlib. */
+/* Appends in[0..len) as raw DEFLATE, made by zlib. */
 static inline void add_deflate(struct bytes *b, const void *data, size_t len, int level,
                                int strategy)
 {
@@ -442,8 +449,8 @@ static inline void add_deflate(struct bytes *b, const void *data, size_t len, in
     deflateEnd(&z);
 }
 
-/* Writes an entry of a zip file, without the directory at the end, which gunzip ignores.  With flag
- * 8, the sizes and the CRC come after the data. */
+/* Writes an entry of a zip file.  The directory at the end is left out, since gunzip ignores it.
+ * With flag 8, the sizes and the CRC come after the data. */
 static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, unsigned method,
                               unsigned flags)
 {
@@ -477,8 +484,9 @@ static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, 
 
 /* --- Damage --------------------------------------------------------------------------------- */
 
-/* Cuts the data off, flips a bit, sets some bytes, or writes noise from some place on; after the
- * first two bytes, and in half of all cases near the start, where headers are. */
+/* Damages the data at a random place after its first two bytes: truncates it, flips a bit, sets
+ * some bytes, or writes noise from there on.  In half of all cases, the place is near the start,
+ * where headers are. */
 static inline void damage(struct bytes *b, uint64_t *state)
 {
     const size_t near[] = {8, 16, 40, 80};

@@ -1,15 +1,15 @@
 /*
- * hand_overs.h - counts how often inflate/raw.c lets zlib go on inside a block
+ * hand_overs.h - counts how often inflate/raw.c switches from ISA-L to zlib inside a block
  *
- * For a test that is compiled, with inflate/raw.c, with -DinflatePrime=test_prime.
+ * The test and inflate/raw.c must be compiled with -DinflatePrime=test_prime.
  */
 #ifndef GZLZSS_HAND_OVERS_H
 #define GZLZSS_HAND_OVERS_H
 
 #include <zlib.h>
 
-/* With ISA-L as the back end, inflate/raw.c takes bits back from zlib when it lets zlib go on
- * inside a block: it calls inflatePrime with a negative number. */
+/* When inflate/raw.c lets zlib go on inside a block that ISA-L began, it calls inflatePrime with a
+ * negative number, to drop bits.  No other code does that. */
 static unsigned long hand_overs;
 
 #undef inflatePrime

@@ -9,8 +9,9 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
-/* Copies in[0..len) to memory that ends with the pad, so that a sanitizer sees reads past it.  The
- * pad continues the data's end, or differs from it at once. */
+/* Copies in[0..len) to memory that ends right after the pad, so that a sanitizer sees reads past
+ * the pad.  goes_on: the pad continues a match at the data's end; otherwise, it differs from the
+ * first byte on. */
 static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
 {
     uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
@@ -21,9 +22,9 @@ static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
     return copy;
 }
 
-/* Matchers for segments of up to `segment_size` bytes, one for each row of a level table that was
- * asked for.  A matcher serves all segments of its row, so that the memory that one segment leaves
- * behind meets the next. */
+/* Matchers for segments of up to `segment_size` bytes, one for each row of a level table that a
+ * test uses.  A matcher matches all segments of its row, so that a test sees if one segment's
+ * leftovers in memory affect the next. */
 struct matchers {
     size_t segment_size;
     size_t count;
@@ -54,18 +55,18 @@ static inline void matchers_free(struct matchers *all)
     all->count = 0;
 }
 
-/* A kind of data that can be made. */
+/* A kind of test data. */
 struct input_kind {
     const char *name;
     enum { ZEROS, PERIOD, RANDOM, FEW_VALUES, TOKENS, WORDS } kind;
-    unsigned parameter; /* the period, or how many different values */
+    unsigned parameter; /* depends on the kind: the period, or the number of different values */
 };
 
 #define LONGEST_TOKEN 16
 
-/* Tokens are strings of 2 to `longest` values (at most LONGEST_TOKEN), some more frequent than
- * others, and single values between them.  All values are in use, and no others, in each 4096 bytes
- * from the first on. */
+/* Fills out[0..len) with tokens and single values between them.  A token is a string of 2 to
+ * `longest` values (at most LONGEST_TOKEN); some tokens are more frequent than others.  Each
+ * aligned 4096 bytes have exactly the `values` different values. */
 static inline void fill_tokens(uint8_t *out, size_t len, unsigned values, unsigned longest,
                                uint64_t *state)
 {
@@ -88,7 +89,8 @@ static inline void fill_tokens(uint8_t *out, size_t len, unsigned values, unsign
     }
 }
 
-/* Words of 1 to 11 letters, some more frequent than others, with blanks between them. */
+/* Fills out[0..len) with words of 1 to 11 letters and blanks between them.  Some words are more
+ * frequent than others. */
 static inline void fill_words(uint8_t *out, size_t len, uint64_t *state)
 {
     uint8_t words[256][12];
@@ -106,7 +108,7 @@ static inline void fill_words(uint8_t *out, size_t len, uint64_t *state)
     }
 }
 
-/* Fills out[0..len) with data of kind k; `longest` is for tokens. */
+/* Fills out[0..len) with data of kind k.  longest: the longest token, for kinds with tokens. */
 static inline void fill_kind(uint8_t *out, size_t len, const struct input_kind *k, unsigned longest,
                              uint64_t seed)
 {
@@ -132,7 +134,7 @@ static inline void fill_kind(uint8_t *out, size_t len, const struct input_kind *
     }
 }
 
-/* The symbol of a match length, and how many extra bits go with it (RFC 1951, section 3.2.5). */
+/* Returns the symbol of a match length, and its number of extra bits (RFC 1951, section 3.2.5). */
 static inline unsigned length_symbol(size_t length, unsigned *extra_bits)
 {
     static const uint16_t base[] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,

@@ -1,5 +1,6 @@
 /*
- * kernels.h - shared by the tests of kernels: batches that the GPU engine and the CPU engine match
+ * kernels.h - shared by the tests of kernels: lets the GPU engine and the CPU engine match batches,
+ * and compares
  */
 #ifndef GZLZSS_KERNELS_H
 #define GZLZSS_KERNELS_H
@@ -23,16 +24,19 @@ static inline bool is_given_up(const struct lz_chunk *c)
     return c->count == 1 && c->sequences[0].length == 0;
 }
 
-/* A segment to be matched. */
+/* A segment to match. */
 struct segment {
     const uint8_t *in;
     size_t len;
-    size_t added; /* bytes that it is added with, if more: then it turns out shorter */
-    bool is_away; /* the engine reads it in place, not in the batch */
+    /* If larger than its length: the size with which it is added to the batch, before it turns out
+     * shorter. */
+    size_t added;
+    bool is_away; /* the engine reads it in place, without a copy in the batch */
 };
 
-/* Lets the batch match these segments.  Returns how many of their chunks differ from the CPU
- * engine's, without those that the engine gave up; their number goes to *given_up. */
+/* Matches these segments as one batch.  Returns how many of their chunks differ from the CPU
+ * engine's result, not counting chunks that the GPU engine gave up.  Sets *given_up to the number
+ * of these. */
 static inline size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
                                     const struct segment *segments, unsigned count,
                                     const struct lz_level *level, size_t segment_size,
@@ -86,7 +90,7 @@ static inline size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
     return wrong;
 }
 
-/* The same for in[0..len), cut into segments of `segment_size` bytes. */
+/* Does the same for in[0..len), cut into segments of `segment_size` bytes. */
 static inline size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
                            const struct lz_level *level, size_t segment_size, size_t *given_up)
 {
@@ -99,10 +103,10 @@ static inline size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint
     return match_segments(g, b, segments, count, level, segment_size, given_up);
 }
 
-/* The options for engines. */
+/* The options with which tests open engines. */
 static struct gpu_options options;
 
-/* An engine, and a batch for `len` bytes. */
+/* Opens an engine, and allocates a batch for `len` bytes. */
 static inline struct gpu_engine *open_engine(const struct lz_level *level, size_t len,
                                              size_t segment_size, struct gpu_batch **b)
 {
@@ -119,8 +123,8 @@ static inline struct gpu_engine *open_engine(const struct lz_level *level, size_
     return g;
 }
 
-/* Matches in[0..len) at the level, in segments of `segment_size` bytes: by the engine, in one
- * batch, and by the CPU engine.  False if they differ. */
+/* Matches in[0..len) at the level, in segments of `segment_size` bytes, by the GPU engine (in one
+ * batch) and by the CPU engine.  False if the results differ. */
 static inline bool compare(const uint8_t *in, size_t len, const struct lz_level *level,
                            size_t segment_size)
 {
@@ -156,17 +160,17 @@ static const struct input_kind words = {"words", WORDS, 0};
 
 /* --- Segments of all lengths in one batch --- */
 
-/* The engine's segment size: three chunks, the last a short one. */
+/* The largest segment: three chunks, of which the last is short. */
 #define MIXED_SEGMENT (80 * KIB)
 
-/* Fills all of a batch's memory, so that these bytes lie between the segments. */
+/* Fills all of a batch's memory with data of kind k, which is then found between the segments. */
 static inline void fill_gaps(struct gpu_batch *b, const struct input_kind *k)
 {
     fill_kind(b->input, b->capacity + LZ_INPUT_PAD, k, LONGEST_TOKEN, 7);
 }
 
-/* Lets the batch match segments of these lengths, of all kinds of data, with `gaps` between
- * them. */
+/* Compares the engines on a batch of segments with these lengths and all kinds of data.  Data of
+ * kind `gaps` lies between the segments. */
 static inline void compare_mixed(struct gpu_engine *g, struct gpu_batch *b,
                                  const struct lz_level *level, const size_t *lengths,
                                  unsigned count, const struct input_kind *gaps, bool are_shorter)

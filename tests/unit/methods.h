@@ -1,6 +1,6 @@
 /*
- * methods.h - shared by the tests of the papers' match finders: each method with all kinds of
- * values
+ * methods.h - shared by the tests of the papers' match finders: variants of each method, and data
+ * for them
  */
 #ifndef GZLZSS_METHODS_H
 #define GZLZSS_METHODS_H
@@ -8,7 +8,7 @@
 #include "papers/papers.h"
 #include "tests/unit/inputs.h"
 
-/* True if a key has so few values that the tests try all. */
+/* True if a key has few values, all of which the tests try. */
 static inline bool has_few_values(const struct paper_key *key)
 {
     return key->words == NULL && !key->is_power && key->most - key->least < 4;
@@ -36,7 +36,8 @@ static const char *const more_variants[] = {
     NULL,
 };
 
-/* Returns the method's n-th of them, from 0. */
+/* Sets *level to the method's n-th variant of more_variants, counted from 0.  False: there is
+ * none. */
 static inline bool make_more(const struct paper_method *method, unsigned n, struct lz_level *level)
 {
     char error[PAPER_ERROR_SIZE];
@@ -51,8 +52,9 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
 }
 
 /* Sets *level to level 6 with the method's variant number n.  Variant 0 has the usual values.  Each
- * of the next ones changes one parameter: to its least or greatest value, one of a few values, or a
- * word.  The list above comes last.  False: there is no such variant. */
+ * of the following variants changes one parameter: to its least or greatest value, to each of its
+ * values if they are few, or to each word.  The variants of more_variants come last.  False: there
+ * is no such variant. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
@@ -84,8 +86,8 @@ static inline void print_variant(const struct paper_method *method, const struct
     printf("\n");
 }
 
-/* Returns a length or distance at which something changes for a method: a key's value or one of
- * DEFLATE's limits, or one less or more, in bytes or in symbols of two or four bytes.  At most
+/* Returns a length or distance near which the method's behaviour may change: a key's value or one
+ * of DEFLATE's limits, or one less or more, in bytes or in symbols of two or four bytes.  At most
  * `most`. */
 static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
                              size_t most, uint64_t *state)
@@ -103,9 +105,9 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     return edge > most ? most : edge;
 }
 
-/* Fills out[0..len) with noise and, in every 4 KiB, one long text several times.  Before each comes
- * a part of it that ends as the text begins.  A search that skips the bytes it has matched must not
- * skip that. */
+/* Fills out[0..len) with noise and, in each 4 KiB, with several copies of one long text.  Before
+ * each copy comes a part of the text that overlaps its beginning: the part's end equals the text's
+ * start.  A search that skips bytes which it has matched must not skip the copy. */
 static inline void fill_prefixes(uint8_t *out, size_t len)
 {
     uint64_t state = 11;
@@ -116,7 +118,8 @@ static inline void fill_prefixes(uint8_t *out, size_t len)
         uint8_t text[80], part[48];
         const size_t run = 24 + unit_below(&state, 17);
 
-        /* A run, other bytes, a shorter run, and noise; then the same without the noise. */
+        /* The text: a run, other bytes, a shorter run, and noise.  The part: the same without the
+         * noise. */
         memset(text, 0, sizeof(text));
         text[run] = 1;
         for (size_t i = run + 9; i < sizeof(text); i++)
@@ -130,8 +133,8 @@ static inline void fill_prefixes(uint8_t *out, size_t len)
     }
 }
 
-/* Fills out[0..len) with noise and copies of earlier bytes, with lengths and distances at which
- * something changes. */
+/* Fills out[0..len) with noise and copies of earlier bytes, with lengths and distances from
+ * edge_of. */
 static inline void fill_edges(uint8_t *out, size_t len, const struct paper_method *method,
                               const struct lz_level *level, uint64_t seed)
 {
@@ -148,7 +151,7 @@ static inline void fill_edges(uint8_t *out, size_t len, const struct paper_metho
     }
 }
 
-/* Fills out[0..len) with noise that repeats after `distance` bytes, 1 or more. */
+/* Fills out[0..len) with `distance` bytes (at least 1) of noise, again and again. */
 static inline void fill_period(uint8_t *out, size_t len, size_t distance)
 {
     uint64_t state = distance;
@@ -157,8 +160,8 @@ static inline void fill_period(uint8_t *out, size_t len, size_t distance)
         out[i] = i < distance ? (uint8_t)unit_rand(&state) : out[i - distance];
 }
 
-/* Fills out[0..len) with zeros and, at every multiple of `distance`, the same 64 bytes of noise:
- * every method still remembers these when they come again. */
+/* Fills out[0..len) with zeros and, at every multiple of `distance`, the same 64 bytes of noise.
+ * Zeros need few table entries, so every method still remembers the noise when it comes again. */
 static inline void fill_far(uint8_t *out, size_t len, size_t distance)
 {
     uint64_t state = distance;

@@ -1,5 +1,5 @@
 /*
- * no_isal.c - in place of base/isal.c: ISA-L that cannot be loaded
+ * no_isal.c - replaces base/isal.c in tests: ISA-L can never be loaded
  */
 #include "config.h"
 
@@ -35,6 +35,6 @@ const struct isal *isal_for(uint64_t bytes)
 
 #else
 
-typedef int isal_is_not_used; /* C wants a declaration in each file */
+typedef int isal_is_not_used; /* C requires a declaration in each file */
 
 #endif

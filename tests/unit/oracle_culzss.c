@@ -15,7 +15,7 @@ void oracle_culzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_
         for (size_t pos = start; pos < end;) {
             size_t length = 0, distance = 0;
 
-            /* All of the window, the nearest place first. */
+            /* Try the whole window, the nearest place first. */
             for (size_t back = 1; back <= window && back <= pos - start; back++) {
                 size_t n = 0;
 

@@ -15,7 +15,7 @@ void oracle_dklzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_
         for (size_t k = start; k < end;) {
             size_t longest = 0, distance = 0;
 
-            /* All of the text, from its start on. */
+            /* Try the whole text, from its start on. */
             for (size_t index = k - start < window ? start : k - window; index < k; index++) {
                 size_t match = 0;
 

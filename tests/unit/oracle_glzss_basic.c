@@ -5,7 +5,7 @@
 
 #include "tests/unit/oracles.h"
 
-/* The paper's hash of the four bytes at p, for a table with that many entries. */
+/* The paper's hash of the four bytes at p, for a table with `entries` entries. */
 static size_t hash(const uint8_t *p, size_t entries)
 {
     const uint64_t number = p[0] + 256u * p[1] + 65536u * p[2] + 16777216u * p[3];

@@ -5,7 +5,7 @@
 
 #include "tests/unit/oracles.h"
 
-/* The paper's hash of the four bytes at p, for a table with that many entries. */
+/* The paper's hash of the four bytes at p, for a table with `entries` entries. */
 static size_t hash(const uint8_t *p, size_t entries)
 {
     const uint64_t number = p[0] + 256u * p[1] + 65536u * p[2] + 16777216u * p[3];
@@ -40,7 +40,8 @@ void oracle_glzss_tagging(const uint8_t *in, size_t len, const uint32_t *param, 
                 length++;
             off = length < 4 || cur - pre > 32768 ? 0 : cur - pre;
             length = off == 0 ? 1 : length == 8 ? 4 : length;
-            /* Where the segment ends first, no stop is left to look for it. */
+            /* Near the segment's end, its four bytes would reach past the end; no later stop could
+             * find it anyway. */
             if (pre + 4 < cur + length && pre + 8 <= len)
                 table[hash(in + pre + 4, entries)] = pre + 4;
             for (; length > 0; length--)

@@ -12,7 +12,7 @@ static bool differ(const uint8_t *in, size_t a, size_t b, size_t symbol)
     return memcmp(in + a * symbol, in + b * symbol, symbol) != 0;
 }
 
-/* Listing 1 for the symbol at `start` of a chunk of `size` symbols. */
+/* Listing 1 of the paper, for the symbol at `start` of a chunk of `size` symbols. */
 static size_t find_match(const uint8_t *in, size_t start, size_t size, size_t symbol, size_t window,
                          size_t *distance)
 {
@@ -36,7 +36,7 @@ static size_t find_match(const uint8_t *in, size_t start, size_t size, size_t sy
     return longest;
 }
 
-/* Makes the tags of in[0..len), and returns the bits of the paper's coding. */
+/* Makes the tags of in[0..len).  Returns the size in the paper's coding, in bits. */
 static size_t compress(const uint8_t *in, size_t len, size_t symbol, const uint32_t *param,
                        uint16_t *tags)
 {

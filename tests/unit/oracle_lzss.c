@@ -6,7 +6,7 @@
 #include "tests/unit/oracles.h"
 #include "tests/unit/unit.h"
 
-/* The two hashes of the paper's appendix, of three bytes. */
+/* The two hashes of three bytes in the paper's appendix. */
 static uint32_t djb2(const uint8_t *bytes, uint32_t size)
 {
     uint32_t key = 5381;
@@ -35,8 +35,8 @@ static uint32_t murmur3(const uint8_t *bytes, uint32_t size)
     return hash % size;
 }
 
-/* The value of a match: its length; or, in whole 1024ths of a bit, what it saves in the paper's
- * coding per byte covered, with the literals before it. */
+/* The value of a match: its length; or the number of bits that it saves in the paper's coding for
+ * each byte that it and the literals before it cover, times 1024, rounded down. */
 static size_t value(size_t length, size_t skipped, uint32_t choice)
 {
     const size_t plain = 9 * (skipped + length), coded = 9 * skipped + 17;
@@ -52,8 +52,8 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
     size_t *length = unit_need(calloc(len + 1, sizeof(*length)));
     size_t *distance = unit_need(calloc(len + 1, sizeof(*distance)));
 
-    /* Finds the longest match at each position, of equal ones the nearest.  Chains count positions
-     * from 1; 0 ends a chain. */
+    /* Find the longest match at each position; of equally long ones, the nearest.  In chains,
+     * positions are counted from 1, and 0 ends a chain. */
     for (uint32_t i = 0; i < param[3]; i++)
         last[i] = 0;
     for (size_t pos = 0; pos + 3 <= len; pos++) {
@@ -81,7 +81,8 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
         const size_t start = pos - pos % LZ_CHUNK_SIZE;
         size_t best = pos;
 
-        /* If there is a match here, take the best of those that start here or a little later. */
+        /* If there is a match here, take the best of the matches that start here or up to `ahead`
+         * bytes later. */
         for (size_t at = pos; length[pos] > 0 && at <= pos + ahead && at < len; at++)
             if (at < start + LZ_CHUNK_SIZE &&
                 value(length[at], at - pos, param[6]) > value(length[best], best - pos, param[6]))

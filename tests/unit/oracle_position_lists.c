@@ -1,5 +1,5 @@
 /*
- * oracle_position_lists.c - the dictionary stage of parallel LZMA as its paper describes it
+ * oracle_position_lists.c - the dictionary stage of a parallel LZMA as its paper describes it
  * (oracles.h)
  */
 #include "config.h"
@@ -17,7 +17,8 @@ void oracle_position_lists(const uint8_t *in, size_t len, const uint32_t *param,
 
     for (size_t start = 0; start < len; start += block) {
         const size_t end = len - start < block ? len : start + block;
-        /* For every two bytes, the last position that had them, and the one before each, plus 1. */
+        /* Chains of positions with the same two bytes: the last position for each pair of bytes,
+         * and for each position the one before it.  Both are stored plus 1; 0: none. */
         static size_t first[65536], next[32768];
         size_t covered = start;
 

@@ -1,10 +1,11 @@
 /*
- * oracles.h - the methods of papers/ once more, as plainly as the papers describe them, and slowly
+ * oracles.h - second implementations of the methods of papers/, as plain as the papers'
+ * descriptions, and slow
  *
- * oracle_NAME is in oracle_NAME.c.  For each byte of the segment in[0..len), it sets in tags the
- * distance of the match that covers the byte, or 0 if none does (lzss/tags.h).  No match crosses
- * the end of a chunk.  `param` has the keys' values.  Only the order of the keys is shared with
- * papers/.
+ * oracle_NAME is in oracle_NAME.c.  It makes the tags of the segment in[0..len): for each byte, the
+ * distance of the match that covers the byte, or 0 (lzss/tags.h).  No match crosses the end of a
+ * chunk.  `param` has the keys' values, in the order of the keys in papers/; nothing else is shared
+ * with papers/.
  */
 #ifndef GZLZSS_ORACLES_H
 #define GZLZSS_ORACLES_H

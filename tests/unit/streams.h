@@ -1,5 +1,5 @@
 /*
- * streams.h - bytes in memory as the input and output of decompression
+ * streams.h - decompression with input and output in memory
  */
 #ifndef GZLZSS_STREAMS_H
 #define GZLZSS_STREAMS_H
@@ -39,22 +39,22 @@ static inline bool same(const struct bytes *a, const struct bytes *b)
     return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* One decompression: how its input is read, and the outcome. */
+/* One decompression: how its input is read, and the result. */
 struct job {
     const uint8_t *in;
     size_t in_len, in_pos;
-    size_t read_max;   /* bytes a read gives at most; 0: no limit */
-    size_t max_from;   /* the position from which read_max counts */
-    uint64_t *random;  /* if not NULL, a read gives fewer at random */
+    size_t read_max;   /* the most bytes that a read returns; 0: no limit */
+    size_t max_from;   /* the position from which read_max applies */
+    uint64_t *random;  /* if not NULL, a read may return fewer bytes, at random */
     size_t read_fail;  /* 1 + the position at which reading fails with EIO, or 0 */
     size_t write_fail; /* 1 + the output length at which writing fails with ENOSPC, or 0 */
-    int after_end;     /* reads after the end or after an error */
-    int extras;        /* extra fields that were reported, */
-    unsigned extra;    /* and the size of the last */
+    int after_end;     /* how many reads came after the end or an error */
+    int extras;        /* how many extra fields were reported */
+    unsigned extra;    /* the size of the last one */
     bool ended;
     struct bytes out;
     struct gz_info info;
-    int error; /* errno afterwards */
+    int error; /* errno after the decompression */
 };
 
 static inline ssize_t job_read(void *ctx, void *buf, size_t len)

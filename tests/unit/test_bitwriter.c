@@ -1,8 +1,8 @@
 /*
- * test_bitwriter.c - the bit writer writes the same as a writer of single bits
+ * test_bitwriter.c - the bit writer writes the same bytes as a simple one that writes single bits
  *
- * The reference keeps every bit as a byte.  Both get random puts, as wide as allowed, with flushes
- * as rare as allowed, or more often.
+ * The reference keeps every bit as a byte.  Both get the same random values, of all allowed widths,
+ * with flushes as rarely as allowed or more often.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #define MAX_BYTES 4096
 #define CANARY 0xa5
 
-/* One bit an entry. */
+/* The bits written so far, one in each element. */
 struct reference {
     uint8_t bits[8 * MAX_BYTES];
     size_t count;
@@ -39,8 +39,8 @@ static void put(struct bitwriter *w, uint64_t value, unsigned count)
         ref.bits[ref.count++] = value >> i & 1;
 }
 
-/* After a flush, all whole bytes are written, the rest is pending, and nothing past the slack has
- * changed. */
+/* Checks the state after a flush: all whole bytes are written, the other bits are pending, and no
+ * byte past the slack has changed. */
 static void check_flushed(const struct bitwriter *w)
 {
     size_t bytes = ref.count / 8;
@@ -123,7 +123,7 @@ static void random_puts(void)
     }
 }
 
-/* With any number of pending bits, every width from 0 to the largest allowed, at once. */
+/* Puts every allowed width, from 0 on, after any number of pending bits. */
 static void every_width(void)
 {
     for (unsigned pending = 0; pending < 8; pending++) {
@@ -144,7 +144,7 @@ static void every_width(void)
     }
 }
 
-/* Aligning flushes, too, so it must work after as many bits as may be put before it. */
+/* Aligning also flushes, so it must work after as many bits as may be put before a flush. */
 static void align_every_width(void)
 {
     for (unsigned pending = 0; pending < 8; pending++) {
@@ -162,7 +162,7 @@ static void align_every_width(void)
     }
 }
 
-/* Flushing or aligning twice, or with nothing pending, adds nothing. */
+/* Flushing or aligning twice, or with no pending bits, adds nothing. */
 static void nothing_pending(void)
 {
     struct bitwriter w;

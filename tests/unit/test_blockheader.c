@@ -1,6 +1,6 @@
 /*
- * test_blockheader.c - headers of DEFLATE blocks, good and bad, get zlib's verdict; those that
- * has_no_length_code (blocks.h) names get GNU gzip's
+ * test_blockheader.c - inf_check_block() judges the headers of DEFLATE blocks, good and bad, as
+ * zlib does; where has_no_length_code (blocks.h) is true, as GNU gzip does
  */
 #include "config.h"
 
@@ -54,14 +54,15 @@ static enum inf_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8
     return INF_BLOCK_GOOD;
 }
 
-/* Compares both on in[0..len), after `skip` bits that were loaded from it before. */
+/* Compares zlib's verdict with that of inf_check_block() for the block that starts at bit `skip` of
+ * in[0..len).  `count` of its bits are loaded before. */
 static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned count,
                        enum inf_block_verdict *verdict)
 {
     struct inf_block block;
     unsigned header_bits = 0;
     uint64_t bits = 0;
-    /* In memory of just this size. */
+    /* Memory of exactly this size lets a sanitizer see reads past the end. */
     const unsigned loaded = (skip + count) / 8;
     for (unsigned i = 0; i < count; i++)
         bits |= (uint64_t)(in[(skip + i) / 8] >> (skip + i) % 8 & 1) << i;
@@ -82,7 +83,7 @@ static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned co
     return ok;
 }
 
-/* Compares both on a header and on each beginning of it. */
+/* Compares both verdicts on a header, and on each beginning of it. */
 static enum inf_block_verdict compare(const struct bytes *b)
 {
     enum inf_block_verdict verdict = INF_BLOCK_CUT, cut;
@@ -101,7 +102,7 @@ static enum inf_block_verdict compare(const struct bytes *b)
 
 /* --- Headers -------------------------------------------------------------------------------- */
 
-/* Each of the symbols 0 to 15 has 4 bits. */
+/* Makes a code for code lengths in which each of the symbols 0 to 15 has 4 bits. */
 static void plain_lengths(struct header *h)
 {
     memset(h->length_lengths, 0, sizeof h->length_lengths);
@@ -109,7 +110,7 @@ static void plain_lengths(struct header *h)
     h->listed = LENGTH_CODES;
 }
 
-/* A header for codes, each length as it is. */
+/* Returns the verdict on a header that gives each code length by itself, without repeats. */
 static enum inf_block_verdict verdict_of(const struct codes *c, unsigned litlens,
                                          unsigned distances)
 {
@@ -150,7 +151,7 @@ static void types(void)
     } cases[] = {
         {"", 0, INF_BLOCK_CUT},
         {"\0\0\0\xff\xff", 5, INF_BLOCK_GOOD},
-        {"\xf9\1\0\xfe\xff", 5, INF_BLOCK_GOOD}, /* padding need not be zeros */
+        {"\xf9\1\0\xfe\xff", 5, INF_BLOCK_GOOD}, /* padding bits need not be zeros */
         {"\0\0\0\xff", 4, INF_BLOCK_CUT},
         {"\0\0\0\xff\xfe", 5, INF_BLOCK_BAD},
         {"\0\0\0\0\0", 5, INF_BLOCK_BAD},
@@ -181,7 +182,8 @@ static void types(void)
     CHECK_EQ(block.header_bits, 3);
 }
 
-/* Bits that were loaded before count from the end of their bytes. */
+/* If bits are loaded before, the stored block's padding is counted from the end of the bytes that
+ * were loaded. */
 static void stored_after_bits(void)
 {
     struct bytes b = {0};
@@ -206,17 +208,18 @@ static void literal_codes(void)
 {
     struct codes c = {.distance = {1, 1}};
 
-    CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD); /* no end of the block */
+    CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD); /* no code for the end of the block */
     for (unsigned l = 1; l <= 15; l++) {
         memset(c.litlen, 0, sizeof c.litlen);
         c.litlen[256] = (uint8_t)l;
         CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
-        c.litlen[0] = 1; /* complete if the other has 1, too */
+        c.litlen[0] = 1; /* complete if the other symbol has 1 bit, too */
         CHECK_EQ(verdict_of(&c, 257, 2), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
-        c.litlen[1] = 1; /* one more than fits */
+        c.litlen[1] = 1; /* one code more than fits */
         CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD);
     }
-    /* One of 1, one of 2, ... two of 15: complete, and with one of them longer, shorter or gone. */
+    /* One code of 1 bit, one of 2, ...  and two of 15 bits are complete.  Then make one of them
+     * longer or shorter, or remove it. */
     memset(c.litlen, 0, sizeof c.litlen);
     for (unsigned i = 0; i < 15; i++)
         c.litlen[i] = (uint8_t)(i + 1);
@@ -230,10 +233,10 @@ static void literal_codes(void)
         }
         c.litlen[i] = length;
     }
-    c.litlen[256] = 0; /* all but the end of the block: one of 15 is missing */
+    c.litlen[256] = 0; /* without the end of the block, a code of 15 bits is missing */
     CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD);
     c.litlen[256] = 15;
-    c.litlen[285] = 15; /* and one is too many */
+    c.litlen[285] = 15; /* now there is one code too many */
     CHECK_EQ(verdict_of(&c, 286, 2), INF_BLOCK_BAD);
     CHECK_EQ(verdict_of(&c, 285, 2), INF_BLOCK_GOOD);
 }
@@ -242,11 +245,11 @@ static void distance_codes(void)
 {
     struct codes c = {.litlen = {[0] = 1, [256] = 1}};
 
-    CHECK_EQ(verdict_of(&c, 257, 1), INF_BLOCK_GOOD); /* none at all */
+    CHECK_EQ(verdict_of(&c, 257, 1), INF_BLOCK_GOOD); /* no distance codes at all */
     CHECK_EQ(verdict_of(&c, 257, 30), INF_BLOCK_GOOD);
     for (unsigned l = 1; l <= 15; l++)
         for (unsigned at = 0; at < 30; at += 29) {
-            c.distance[at] = (uint8_t)l; /* a single one */
+            c.distance[at] = (uint8_t)l; /* a single distance code */
             CHECK_EQ(verdict_of(&c, 257, 30), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             for (unsigned k = 1; k <= 15; k++) {
                 c.distance[15] = (uint8_t)k; /* two */
@@ -260,16 +263,16 @@ static void distance_codes(void)
     c.distance[5] = 2;
     CHECK_EQ(verdict_of(&c, 257, 6), INF_BLOCK_GOOD);
     c.distance[6] = 15;
-    CHECK_EQ(verdict_of(&c, 257, 6), INF_BLOCK_GOOD); /* not counted */
+    CHECK_EQ(verdict_of(&c, 257, 6), INF_BLOCK_GOOD); /* the header does not list the seventh */
     CHECK_EQ(verdict_of(&c, 257, 7), INF_BLOCK_BAD);
 }
 
-/* The code that the code lengths are written in. */
+/* The code in which the code lengths are written. */
 static void length_codes(void)
 {
     struct header h = {.litlens = 257, .distances = 1, .listed = LENGTH_CODES};
 
-    /* 256 zeros, 1, 0: the end of the block. */
+    /* The code lengths: 256 zeros, then 1 for the end of the block, then 0 for the one distance. */
     add_step(&h, 18, 138 - 11);
     add_step(&h, 18, 118 - 11);
     add_step(&h, 1, 0);
@@ -278,7 +281,7 @@ static void length_codes(void)
     h.length_lengths[1] = 2;
     h.length_lengths[0] = 2;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
-    h.length_lengths[2] = 7; /* too many */
+    h.length_lengths[2] = 7; /* too many codes */
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     h.length_lengths[2] = 0;
     h.length_lengths[0] = 3; /* incomplete */
@@ -292,16 +295,18 @@ static void length_codes(void)
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     h.length_lengths[9] = 7;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
-    h.listed = 4; /* 16, 17, 18 and 0 alone */
+    h.listed = 4; /* only the lengths for 16, 17, 18 and 0 */
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
-    /* One symbol of one bit: incomplete, and here that is no exception. */
+    /* A single code of one bit is incomplete.  Distances may have such a code; code lengths may
+     * not. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
     h.length_lengths[1] = 1;
     h.listed = LENGTH_CODES;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
-    /* None at all: that is bad as soon as it is known, be there more or not. */
+    /* No symbols at all: the verdict is "bad" as soon as this code was read, whether or not more
+     * bits follow. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
     for (unsigned n = 0; n < 40; n++) {
         struct bytes b = {0};
@@ -323,10 +328,11 @@ static void repeats(void)
     h.listed = LENGTH_CODES;
     h.length_lengths[0] = h.length_lengths[1] = h.length_lengths[8] = h.length_lengths[15] = 3;
     h.length_lengths[16] = h.length_lengths[17] = h.length_lengths[18] = h.length_lengths[9] = 3;
-    /* Nothing to repeat. */
+    /* Symbol 16 repeats the length before, and there is none. */
     add_step(&h, 16, 0);
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
-    /* 255 zeros; two of 1; the distance's length is repeated from the end of the block's. */
+    /* 255 zeros and two lengths of 1.  The length of the distance repeats that of the end of the
+     * block. */
     h.n = 0;
     add_step(&h, 18, 138 - 11);
     add_step(&h, 18, 117 - 11);
@@ -335,15 +341,16 @@ static void repeats(void)
     h.distances = 4;
     add_step(&h, 16, 0);
     add_step(&h, 0, 0);
-    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* three distances of 1 */
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* three distance codes of 1 bit */
     h.n -= 2;
     add_step(&h, 0, 0);
     add_step(&h, 16, 0);
-    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD); /* 0 is repeated as well */
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD); /* now the repeated length is 0 */
     h.distances = 3;
-    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* one too many */
+    CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* one code too many */
 
-    /* Repeats up to the last code length and beyond, of both alphabets or the second alone. */
+    /* Repeats that end with the last code length, or go beyond it.  They start in the first
+     * alphabet or in the second. */
     for (unsigned symbol = 16; symbol <= 18; symbol++)
         for (unsigned before = 0; before < 30; before++)
             for (unsigned more = 0; more < (symbol == 16   ? 4u
@@ -363,13 +370,13 @@ static void repeats(void)
                     add_step(&h, 0, 0);
                 add_step(&h, symbol, more);
                 const unsigned n = (symbol == 16 && before == 0) + before + times;
-                /* If the header is short, the bits after it may count as its rest. */
+                /* If the header is too short, the bits after it may be taken for the rest of it. */
                 const enum inf_block_verdict verdict = verdict_of_header(&h);
                 CHECK(n < 30 ? verdict != INF_BLOCK_BAD
                              : verdict == (n == 30 ? INF_BLOCK_GOOD : INF_BLOCK_BAD));
             }
 
-    /* From one alphabet into the other. */
+    /* A repeat that begins in one alphabet and ends in the other. */
     h.n = 0;
     h.litlens = 270;
     h.distances = 30;
@@ -380,14 +387,15 @@ static void repeats(void)
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
 }
 
-/* The longest there can be: its length is bounded. */
+/* The longest possible header. */
 static void longest(void)
 {
     struct codes c = {0};
     struct header h = {.litlens = 286, .distances = 30, .listed = LENGTH_CODES};
 
-    /* 226 literals of 8 bits and 60 of 9, all distances of 5 and two of 4; 8, 9, 5 and 4 are among
-     * the eight symbols that have 7 bits. */
+    /* 226 literals have codes of 8 bits and 60 of 9; the distances have 5 bits, but two of them 4.
+     * The symbols for these lengths (8, 9, 5 and 4) are among the eight that have codes of 7
+     * bits. */
     for (unsigned i = 0; i < 286; i++)
         c.litlen[i] = i < 226 ? 8 : 9;
     for (unsigned i = 0; i < 30; i++)
@@ -408,7 +416,7 @@ static void longest(void)
 
 /* --- At random ------------------------------------------------------------------------------ */
 
-/* Headers that are good, spoiled or noise, with any number of bits loaded before. */
+/* Good headers, spoiled ones and noise, with any number of bits loaded before. */
 static void at_random(void)
 {
     const char *seconds = getenv("FUZZ_SECONDS");

@@ -1,6 +1,5 @@
 /*
- * test_bytes.c - loads, stores and match lengths, which different processors implement in different
- * ways
+ * test_bytes.c - loads, stores and match lengths, whose code differs from processor to processor
  */
 #include "config.h"
 
@@ -9,7 +8,7 @@
 #include "base/bytes.h"
 #include "tests/unit/unit.h"
 
-/* The longest comparison, and how far it may read beyond its end. */
+/* The longest comparison, in bytes, and how many bytes after its end it may read. */
 #define MOST 70
 #define BEYOND 15
 
@@ -31,8 +30,8 @@ static void loads_and_stores(void)
     }
 }
 
-/* The first difference is any bit, at any place of a comparison that starts anywhere.  Bytes past
- * the end do not count. */
+/* Comparisons at all addresses, with the first difference in any bit of any byte.  Bytes after the
+ * end do not count. */
 static void lengths(void)
 {
     uint64_t random = 1;
@@ -46,7 +45,7 @@ static void lengths(void)
                 memset(a, (int)(r >> 16 & 0xff), sizeof(a));
                 memset(b, (int)(r >> 16 & 0xff), sizeof(b));
                 b[other + first] ^= (uint8_t)(1 << (r >> 24 & 7));
-                /* Later ones are hidden by the first. */
+                /* Differences after the first one must not matter. */
                 for (size_t i = first + 1; i < max + BEYOND; i++)
                     b[other + i] ^= (uint8_t)(unit_rand(&random) & 1);
                 if (!CHECK_EQ(match_length(a + at, b + other, known, max),

@@ -1,8 +1,8 @@
 /*
  * test_caller.c - how gpu/caller.cu asks a driver about a program's pointers, streams and contexts
  *
- * The driver is this test's own and keeps to CUDA's documentation.  It checks that each call comes
- * in the right context, and that the thread afterwards has the context that it had before.
+ * The driver here is a fake that follows CUDA's documentation.  It checks that each call comes in
+ * the right context.  The tests check that the thread has the same context after a call as before.
  * tests/gpu/test_device_pointers.cu tests the real driver.
  */
 #include "config.h"
@@ -25,21 +25,22 @@ struct CUctx_st {
 struct CUstream_st {
     CUcontext context;
     CUstreamCaptureStatus capture;
-    int left;        /* times that an event on it is not ready yet; */
-    CUresult result; /* the result is this then */
+    int left;        /* an event on the stream is "not ready" this many times */
+    CUresult result; /* the event's result after that */
 };
 
 struct CUevent_st {
     CUcontext context;
-    struct CUstream_st *stream; /* that it was recorded on, or NULL */
+    struct CUstream_st *stream; /* the stream that the event was recorded on, or NULL */
 };
 
 static struct {
-    bool is_there;                         /* the process has loaded it, */
-    bool is_ready;                         /* and initialized it */
-    const char *lacks;                     /* a function that it does not have */
-    CUresult pointers;                     /* the result of questions about pointers */
-    int opened, retained[DEVICES], events; /* that were not closed, released, destroyed */
+    bool is_there;     /* the process has loaded the driver */
+    bool is_ready;     /* the process has initialized the driver */
+    const char *lacks; /* the name of a function that this driver lacks */
+    CUresult pointers; /* the result of questions about pointers */
+    /* Libraries not closed, contexts not released, events not destroyed. */
+    int opened, retained[DEVICES], events;
     int most_retained;
 } driver;
 
@@ -116,7 +117,8 @@ static CUresult primary_get_state(CUdevice device, unsigned *flags, int *active)
     return driver.is_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-/* Memory: a device's, managed, and the host's by another address. */
+/* Memory: a device's, managed memory, the host's at another address in the device, and ordinary
+ * memory. */
 static uint8_t on_device[100], managed[100], mapped[100], mapped_at[100], plain[100];
 
 static bool is_in(CUdeviceptr p, const uint8_t *memory)
@@ -147,7 +149,7 @@ static CUresult pointer_get_attributes(unsigned count, CUpointer_attribute *attr
                                                     : NULL;
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            /* Memory that the driver does not know has no device. */
+            /* Memory that the driver does not know belongs to no device (-2). */
             *(int *)data[i] = is_in(p, on_device) ? 2 : is_in(p, managed) ? 1 : -2;
             break;
         }
@@ -159,7 +161,7 @@ static bool is_handle(CUstream stream)
     return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-/* The stream, which has to be of the current context. */
+/* Checks that the stream belongs to the current context, and returns it. */
 static struct CUstream_st *in_context(CUstream stream)
 {
     const CUcontext context = top();
@@ -299,7 +301,7 @@ static void be_ready(void)
     capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-/* Nothing of a call is left. */
+/* Checks that a call has left nothing behind. */
 static void check_tidy(void)
 {
     CHECK_EQ(driver.opened, 0);
@@ -346,12 +348,12 @@ static void test_pointers(void)
     CHECK(!gpu_find_memory(on_device, &m, error));
     CHECK(strstr(error, "launch failed") != NULL);
     check_tidy();
-    /* Without a driver, or before it is initialized, all memory is the host's. */
+    /* Without a driver, or before it is initialized, all memory counts as the host's. */
     driver.is_ready = false;
     check_host(on_device, on_device);
     driver.is_there = false;
     check_host(on_device, on_device);
-    /* A driver that is too old cannot tell. */
+    /* A driver that lacks a function is too old to ask. */
     be_ready();
     driver.lacks = "cuStreamIsCapturing";
     CHECK(!gpu_find_memory(on_device, &m, error));
@@ -372,7 +374,7 @@ static void test_active(void)
     check_tidy();
 }
 
-/* How often a call asked whether to go on, and at which question it has to stop. */
+/* How often a call has asked whether to go on, and at which question the answer is no. */
 static int asked, stops_at;
 
 static bool goes_on(void *ctx)
@@ -397,7 +399,7 @@ static enum gpu_wait wait_for(CUstream stream, int device, char error[GPU_ERROR_
     return result;
 }
 
-/* A stream of the program, with any context current. */
+/* A stream that the program made, with any context current. */
 static void test_stream(void)
 {
     struct CUstream_st stream = {.context = &another};
@@ -433,7 +435,8 @@ static void test_stream(void)
     }
 }
 
-/* Default streams are the current context's, or else those of the device where the memory is. */
+/* The default streams are those of the current context; without one, those of the device where the
+ * memory is. */
 static void test_default_streams(void)
 {
     char error[GPU_ERROR_SIZE];
@@ -459,12 +462,12 @@ static void test_default_streams(void)
     CHECK_EQ(wait_for(CU_STREAM_PER_THREAD, 2, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 2);
     CHECK_EQ(wait_for(NULL, DEVICES, error), GPU_WAIT_FAILED);
-    /* A device without a context has no streams, and gets no context. */
+    /* A device without a context has no streams.  It must not get a context. */
     be_ready();
     CHECK_EQ(wait_for(NULL, 0, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 0);
     CHECK_EQ(driver.most_retained, 0);
-    /* Nothing is on a device, and nothing current: then nothing was queued. */
+    /* If no memory is on a device and no context is current, no work can have been queued. */
     CHECK_EQ(wait_for(NULL, -1, error), GPU_WAIT_DONE);
     driver.is_ready = false;
     CHECK_EQ(wait_for(NULL, -1, error), GPU_WAIT_DONE);
@@ -485,7 +488,7 @@ static void test_thread(void)
         gpu_save_thread(&t);
         CHECK_EQ(capture_mode, CU_STREAM_CAPTURE_MODE_RELAXED);
         CHECK(top() == (has_one != 0 ? &another : NULL));
-        /* As a runtime does. */
+        /* Make a context current, as CUDA's runtime does. */
         CHECK_EQ(ctx_set_current(&primary[0]), CUDA_SUCCESS);
         gpu_restore_thread(&t);
         CHECK_EQ(stack.count, has_one);
@@ -493,7 +496,7 @@ static void test_thread(void)
         CHECK(context == (has_one != 0 ? &another : NULL));
         check_tidy();
     }
-    /* A call that initializes CUDA in between leaves nothing either. */
+    /* If CUDA is initialized between save and restore, nothing is left behind either. */
     be_ready();
     driver.is_ready = driver.is_there = false;
     gpu_save_thread(&t);

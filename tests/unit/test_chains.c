@@ -1,12 +1,12 @@
 /*
- * test_chains.c - the levels of the chains finder find what lzss/chains.h defines
+ * test_chains.c - the levels with the chains finder find the matches that lzss/chains.h defines
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
  * chunk, follows links between them, and skips candidates that cannot be better than the best so
  * far. The textbook method below does none of that.  It sorts all positions of the segment by hash,
- * so every position has the list of earlier ones under its hash, compares it with each of these
- * from the first byte on, and then judges the results.  Its numbers are its own, except for the
- * rows of the level table and the hash functions.  Both must give exactly the same sequences.
+ * so that each position has a list of the earlier positions with the same hash.  It compares the
+ * position with each of these from the first byte on, and then chooses.  It shares only the level
+ * table and the hash functions with the finder.  Both must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -28,16 +28,17 @@ static struct matchers matchers = {.segment_size = MAX_LEN};
 
 /* --- The textbook method --- */
 
-/* The positions of a segment in the order of their hashes, and of their own within a hash. */
+/* The positions of a segment, sorted by hash; positions with the same hash are in rising order. */
 struct order {
-    size_t starts[(1 << LZ_CHAINS_HASH_BITS) + 1]; /* of each hash's positions in `positions` */
+    /* For each hash, where its positions start in `positions`. */
+    size_t starts[(1 << LZ_CHAINS_HASH_BITS) + 1];
     size_t positions[MAX_LEN];
-    size_t places[MAX_LEN]; /* of each position in `positions` */
+    size_t places[MAX_LEN]; /* for each position, its index in `positions` */
 };
 
 static struct order *by_three, *by_four, *by_seven;
 
-/* Sorts the positions of in[0..len) that have `bytes` bytes before the segment's end. */
+/* Sorts all positions of in[0..len) that have at least `bytes` bytes before the segment's end. */
 TEXTBOOK void sort_positions(struct order *o, const uint8_t *in, size_t len, unsigned bytes)
 {
     memset(o->starts, 0, sizeof(o->starts));
@@ -45,7 +46,7 @@ TEXTBOOK void sort_positions(struct order *o, const uint8_t *in, size_t len, uns
         o->starts[hash_at(in + pos, bytes) + 1]++;
     for (size_t hash = 0; hash < 1 << LZ_CHAINS_HASH_BITS; hash++)
         o->starts[hash + 1] += o->starts[hash];
-    /* Each start moves on to the start of the next hash. */
+    /* After this loop, each start has moved to the start of the next hash. */
     for (size_t pos = 0; pos + bytes <= len; pos++) {
         size_t place = o->starts[hash_at(in + pos, bytes)]++;
 
@@ -56,7 +57,7 @@ TEXTBOOK void sort_positions(struct order *o, const uint8_t *in, size_t len, uns
     o->starts[0] = 0;
 }
 
-/* Where chunk `c` of a segment of `len` bytes ends. */
+/* Returns where chunk `c` of a segment of `len` bytes ends. */
 TEXTBOOK size_t chunk_end(size_t len, size_t c)
 {
     return c + 1 < LZ_CHUNKS(len) ? (c + 1) * LZ_CHUNK_SIZE : len;
@@ -67,31 +68,31 @@ struct match {
     size_t distance;
 };
 
-/* A match that the parse takes. */
+/* A match that was chosen. */
 struct taken {
     size_t pos;
     struct match match;
 };
 
-/* What the textbook method knows about its chunk, which ends at `end`. */
+/* The textbook method's data about the current chunk, which ends at `end`. */
 struct task {
     const uint8_t *in;
     size_t len, end;
     const struct lz_level *level;
     bool threes;  /* look for matches of three bytes */
-    size_t least; /* length worth taking */
+    size_t least; /* the shortest match that is worth taking */
 };
 
-/* The value of a match: four bits a byte, minus the cost of its distance. */
+/* Returns the value of a match: four for each byte, minus the cost of its distance in bits. */
 TEXTBOOK int worth(struct match match)
 {
     return 4 * (int)match.length - magnitude(match.distance);
 }
 
 /*
- * The match at `pos` that is worth most, the nearest of several such, among the `depth` nearest
- * candidates by the first `bytes` bytes, in which it has to agree at least; no more than `most`
- * bytes of it count.  One that agrees in `nice` bytes ends the search.
+ * Returns the match at `pos` that is worth most; of equal ones, the nearest.  The candidates are
+ * the `depth` nearest positions with the same hash of the first `bytes` bytes.  At least these
+ * bytes must be equal, and at most `most` bytes count.  A match of `nice` bytes ends the search.
  */
 TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_t bytes,
                               size_t most, size_t pos, size_t depth)
@@ -120,8 +121,8 @@ TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_
     return best;
 }
 
-/* Returns the match that the searches at `pos`, `ahead` positions after the match in hand, find, if
- * it has at least `least` bytes. */
+/* Searches at `pos`, which is `ahead` positions after the start of the match in hand.  Returns the
+ * match if it has at least `least` bytes. */
 TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
 {
     const size_t depth = t->level->depth >> ahead, long_depth = t->level->long_depth >> ahead;
@@ -139,8 +140,9 @@ TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, si
     return best.length >= least ? best : (struct match){0, 0};
 }
 
-/* How far ahead of `pos` there is a match to be preferred to *match, which it then replaces; 0 if
- * there is none.  It is not shorter: only its distance may be in its favour. */
+/* Looks for a match shortly after `pos` that is better than *match.  If there is one, sets *match
+ * to it and returns how far ahead it starts; otherwise returns 0.  A better match is not shorter,
+ * but may be worth more only because its distance is smaller. */
 TEXTBOOK size_t look_ahead(const struct task *t, size_t pos, struct match *match)
 {
     static const int pays[] = {0, 3, 7};
@@ -159,18 +161,19 @@ TEXTBOOK size_t look_ahead(const struct task *t, size_t pos, struct match *match
 }
 
 /* Finds the matches of chunk `c` of the segment in[0..len), whose positions are sorted.  Returns
- * their number. */
+ * the number of sequences. */
 TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, size_t len, size_t c,
                             struct lz_sequence *out)
 {
     size_t start = c * LZ_CHUNK_SIZE, end = chunk_end(len, c);
     struct task t = {.in = in, .len = len, .end = end, .level = level};
-    static struct taken taken[LZ_CHUNK_SIZE / 3]; /* side by side at one distance, two are one */
+    /* Adjacent matches at the same distance are joined. */
+    static struct taken taken[LZ_CHUNK_SIZE / 3];
     size_t taken_count = 0, count = 0, literals = start;
     const unsigned distinct = sample_values(in + start, end - start);
 
     t.least = least_taken(distinct, level->depth);
-    t.threes = distinct >= 80; /* max_distance3 0 is too near for any */
+    t.threes = distinct >= 80; /* with max_distance3 0, every distance is too far */
     for (size_t pos = start; pos < end;) {
         struct match match = best_at(&t, pos, t.least, 0);
 
@@ -223,8 +226,8 @@ static const struct lz_level strange[] = {
 #define STRANGE (sizeof(strange) / sizeof(*strange))
 #define ROWS (levels + STRANGE)
 
-/* How deep the rows that a segment is checked at may be, where the data has a long chain for
- * everything, or there is much of it. */
+/* Rows with a greater depth are left out for data with long chains everywhere (CHEAP), or for much
+ * of it (CHEAPER), since the textbook method is slow there. */
 #define CHEAP 13
 #define CHEAPER 9
 #define ALL SIZE_MAX
@@ -238,12 +241,12 @@ static const struct lz_level *row(size_t r)
     return r < levels ? table[r] : &strange[r - levels];
 }
 
-/* Checks the segment in[0..len) with the rows of up to `deep` candidates.  `what` names it in a
- * failure. */
+/* Checks the segment in[0..len) with all rows of a depth up to `deep`.  `what` names the segment in
+ * a failure. */
 static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
 {
     static struct lz_sequence want[LZ_CHUNK_MAX_SEQUENCES * LZ_CHUNKS(MAX_LEN)];
-    static size_t ends[LZ_CHUNKS(MAX_LEN) + 1]; /* of the chunks before, in `want` */
+    static size_t ends[LZ_CHUNKS(MAX_LEN) + 1]; /* where each chunk's sequences end in `want` */
     size_t pads = len > 2 * LZ_CHUNK_SIZE + 4 ? 1 : 2;
 
     sort_positions(by_three, in, len, 3);
@@ -307,7 +310,7 @@ static const struct input_kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-#define TOKEN 9 /* bytes, at most */
+#define TOKEN 9 /* the most bytes of a token */
 
 static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
 {
@@ -326,8 +329,9 @@ static void shortest(void)
 }
 
 /*
- * Lengths around one and two chunks: matches that end with the chunk, or could go on.  Only around
- * the chunks' ends is the data other than zeros, which cost the textbook method little.
+ * Segments of about one and two chunks, with matches that end with the chunk, or could go on after
+ * it.  The data is zeros, which take the textbook method little time, except near the ends of
+ * chunks.
  */
 static void around_chunks(void)
 {
@@ -349,7 +353,7 @@ static void around_chunks(void)
     }
 }
 
-/* Matches everywhere, through several chunks. */
+/* Data with matches everywhere, in several chunks. */
 static void several_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 1000];
@@ -364,7 +368,8 @@ static void several_chunks(void)
     }
 }
 
-/* Positions past 65536, whose low 16 bits occur several times; in one kind of data, many times. */
+/* Segments with positions above 65535, so that several positions have the same low 16 bits; in one
+ * kind of data, many positions. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -403,7 +408,7 @@ static void small_tables(void)
     }
 }
 
-/* Files that exist wherever this is built: this executable and gzlzss' own sources, in one
+/* Files that exist wherever this test is built: its executable and gzlzss's sources, in one
  * segment. */
 static void real_files(void)
 {
@@ -446,10 +451,10 @@ static bool found(const struct lz_chunk *chunks, size_t pos, size_t length, size
 }
 
 /*
- * Bytes that differ from all else, `size` (3, 4 or 7) of them, at `first` and again `distance`
- * further, each time between other bytes, in zeros.  Zeros share one hash, so that nothing hides
- * the first from the second: it is found exactly if it is in reach.  Further on, every chunk has
- * all values.
+ * A marker of `size` (3, 4 or 7) bytes, which occur nowhere else, is at `first` and again
+ * `distance` bytes later, between different neighbours.  The rest is zeros, which all have the same
+ * hash, so that they displace no marker from the table.  So the first marker must be found from the
+ * second exactly if it is near enough.  Later in each chunk, all byte values occur.
  */
 static void repeat_marker(size_t size, size_t first, size_t distance)
 {
@@ -469,8 +474,8 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
         memcpy(in + at, marker, size);
         in[at + size] = turn == 0 ? 171 : 242;
     }
-    /* First the segment that ends with the second three bytes, so that their link is not known
-     * yet. */
+    /* Also check a segment that ends right after the second marker of three bytes, when its link is
+     * not known yet. */
     if (size == 3)
         check_segment("marker at the end", in, second + size, CHEAPER);
     check_segment("marker", in, len, CHEAPER);
@@ -506,7 +511,7 @@ static void window_ends(void)
                 repeat_marker(size, firsts[f], distance);
 }
 
-/* Positions 65536 or 131072 bytes and a few more back have the low 16 bits of near positions. */
+/* Positions about 65536 or 131072 bytes back have the same low 16 bits as near positions. */
 static void stale_positions(void)
 {
     static const size_t nearby[] = {7, 8, 9, 300, 32766, 32767, 32768};
@@ -521,7 +526,7 @@ static void stale_positions(void)
     }
 }
 
-/* Random data repeats as a whole at exactly, or just beyond, the window's size. */
+/* Random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
     static uint8_t in[4 * LZ_CHUNK_SIZE];
@@ -535,8 +540,9 @@ static void repeated_windows(void)
 }
 
 /*
- * A match of `size` bytes that lies `back` candidates back, by the first `bytes`; what leads up to
- * it is found nearer, at once, so that the long one is `lead` positions ahead of a short one.
+ * Checks a match of `size` bytes whose source is the candidate number `back` for its first `bytes`
+ * bytes.  `lead` bytes before it, a short match starts whose source is the nearest candidate.  So
+ * the long match is found by looking `lead` positions ahead of the short one.
  */
 static void check_depth(size_t bytes, size_t size, size_t back, size_t lead, uint64_t *state)
 {
@@ -561,7 +567,8 @@ static void check_depth(size_t bytes, size_t size, size_t back, size_t lead, uin
     check_segment("depths", in, len, ALL);
 }
 
-/* Such a match just looked at, and just not, with all the depth, half of it, and a quarter. */
+/* Such a match as the last candidate within the depth, and as the next one after it, for the full
+ * depth, half of it, and a quarter. */
 static void depths(void)
 {
     static const struct {
@@ -589,7 +596,7 @@ static void depths(void)
     }
 }
 
-/* A match of just about `nice` bytes, and a longer one behind it. */
+/* A match of about `nice` bytes, and a longer one farther back. */
 static void nices(void)
 {
     static uint8_t in[2000];
@@ -604,7 +611,7 @@ static void nices(void)
             memcpy(in + 400, in, n);
             in[400 + n] = (uint8_t)~in[n];
             memcpy(in + 401 + n, in, 400);
-            /* The longer one may also be one or two positions ahead. */
+            /* The longer match may also start one or two positions ahead. */
             memcpy(in + 801 + n, in, n);
             memcpy(in + 801 + 2 * n, in + n - 4, 24);
             check_segment("nices", in, 825 + 2 * n, ALL);
@@ -613,9 +620,9 @@ static void nices(void)
 }
 
 /*
- * From a match of one byte less than `nice` at distance 1, look-ahead comes, two positions later,
- * to one of just about `nice` bytes, which does not win, and ends the search if it has as many,
- * before a longer one, further away, that would win.
+ * The first match has nice - 1 bytes, at distance 1.  Two positions later, look-ahead finds a match
+ * of about `nice` bytes, which is not better.  If it has `nice` bytes or more, it must still end
+ * the search, before a longer match, farther back, that would be better.
  */
 static void ends_without_winning(void)
 {
@@ -643,7 +650,7 @@ static void ends_without_winning(void)
     }
 }
 
-/* Just the first 4096 bytes tell how many values a chunk is written in. */
+/* Only the first 4096 bytes of a chunk decide how many different values it counts as having. */
 static void samples(void)
 {
     static uint8_t in[LZ_CHUNK_SIZE + 6000];
@@ -661,7 +668,8 @@ static void samples(void)
     }
 }
 
-/* Random lengths of mixed data, so that matches of one kind end in another at any place. */
+/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
+ * in another. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];

@@ -1,6 +1,6 @@
 /*
- * test_cleanup.c - a signal waits for a thread that creates or removes a file, and uses no
- * processor meanwhile
+ * test_cleanup.c - the signal handler waits for a thread that creates or removes a file, and uses
+ * no processor time meanwhile
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 #include "src/cleanup.h"
 #include "tests/unit/unit.h"
 
-/* By `inside`, the child says that its thread is between hold and release.  The thread stays there
- * until `leave` has something to read. */
+/* Two pipes.  The child writes to `inside` when its thread is between hold and release.  The thread
+ * stays there until it can read from `leave`. */
 static int inside[2], leave[2];
 
 static void *hold_and_wait(void *argument)
@@ -33,7 +33,7 @@ static void *hold_and_wait(void *argument)
     return NULL;
 }
 
-/* The child: its thread is inside when the signal comes. */
+/* The child process: its thread is between hold and release when the signal comes. */
 static _Noreturn void run_child(char *name)
 {
     pthread_t thread;
@@ -46,7 +46,7 @@ static _Noreturn void run_child(char *name)
         pause();
 }
 
-/* Seconds of processor time that the process has taken. */
+/* Returns the seconds of processor time that a process has used. */
 static double cpu_seconds(pid_t pid)
 {
     struct timespec t = {0};

@@ -1,6 +1,6 @@
 /*
- * test_codings.c - the sizes in the papers' own codings are those worked out by hand from the
- * papers
+ * test_codings.c - the sizes in the papers' own codings equal sizes that were computed by hand from
+ * the papers
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include "papers/papers.h"
 #include "tests/unit/unit.h"
 
-/* The bits that this text takes, which is a segment. */
+/* Returns the size, in bits, of a segment with this text in the method's coding. */
 static uint64_t bits_of(const char *matcher, const void *text, size_t len)
 {
     uint8_t *in = unit_need(calloc(1, len + LZ_INPUT_PAD));
@@ -38,7 +38,7 @@ static uint64_t bits(const char *matcher, const char *text)
     return bits_of(matcher, text, strlen(text));
 }
 
-/* A literal takes 9 bits, a match 17; none is longer than its distance. */
+/* A literal takes 9 bits, a match 17 bits.  No match is longer than its distance. */
 static void test_culzss(void)
 {
     CHECK_EQ(bits("culzss", "abcde"), 5 * 9);
@@ -48,7 +48,7 @@ static void test_culzss(void)
     CHECK_EQ(bits("culzss,length=3", "abcdefabcdef"), 6 * 9 + 2 * 17);
 }
 
-/* A literal takes 9 bits, a match 25, a chunk 64. */
+/* A literal takes 9 bits, a match 25 bits, a chunk 64 bits more. */
 static void test_glzss(void)
 {
     static const char *const both[] = {"glzss-basic", "glzss-tagging"};
@@ -58,16 +58,17 @@ static void test_glzss(void)
         char text[8192];
 
         CHECK_EQ(bits(both[i], "abcdefg"), 7 * 9 + 64);
-        /* All entries are the chunk's first position at first. */
+        /* At first, all entries are the chunk's first position. */
         CHECK_EQ(bits(both[i], "abcdabcdabcd"), 4 * 9 + 25 + 64);
         memset(text, 'a', sizeof(text));
         snprintf(matcher, sizeof(matcher), "%s,chunk=4096", both[i]);
-        /* A literal and a match of 4095 bytes, which is 16 of up to 259, twice. */
+        /* Twice, a literal and a match of 4095 bytes, which counts as 16 matches of up to 259
+         * bytes. */
         CHECK_EQ(bits_of(matcher, text, sizeof(text)), 2 * (9 + 16 * 25 + 64));
     }
 }
 
-/* A literal takes 9 bits, a match of up to 18 bytes 17. */
+/* A literal takes 9 bits, a match of up to 18 bytes 17 bits. */
 static void test_lzss(void)
 {
     CHECK_EQ(bits("lzss", "abcdefg"), 7 * 9);
@@ -75,8 +76,8 @@ static void test_lzss(void)
     CHECK_EQ(bits("lzss", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 9 + 3 * 17);
 }
 
-/* A token with up to 14 literals and matches of up to 18 bytes, more bytes for more, two for the
- * distance; literals at the end have a token, too. */
+/* One byte gives the numbers of up to 14 literals and of up to 18 bytes of a match; larger numbers
+ * take more bytes, and the distance takes two.  Literals at the end have such a byte, too. */
 static void test_lz4(void)
 {
     char text[600];
@@ -85,11 +86,11 @@ static void test_lz4(void)
     CHECK_EQ(bits("lz4", "abcdefghijklmno"), (1 + 1 + 15) * 8);
     CHECK_EQ(bits("lz4", "abcdefabcdef"), (1 + 6 + 2 + 1) * 8);
     memset(text, 'a', sizeof(text));
-    /* A literal, and 599 bytes: 4 + 15 + 255 + 255 + 70. */
+    /* A literal, and a match of 599 bytes: 4 + 15 + 255 + 255 + 70. */
     CHECK_EQ(bits_of("lz4", text, sizeof(text)), (1 + 1 + 2 + 3 + 1) * 8);
 }
 
-/* A literal takes a byte, a match eight, and eight more if the one before was a literal. */
+/* A literal takes one byte, a match eight bytes, and eight more if a literal is before it. */
 static void test_position_lists(void)
 {
     CHECK_EQ(bits("position-lists", "abcdefg"), 7 * 8);
@@ -97,8 +98,8 @@ static void test_position_lists(void)
     CHECK_EQ(bits("position-lists", "abcdefghijklmnopijklmnopabcdefgh"), 16 * 8 + 64 + 2 * 64);
 }
 
-/* A literal takes a bit and a symbol, a match 17 bits.  The flag bits fill up a byte, and each
- * chunk takes 64 bits more. */
+/* A literal takes a flag bit and a symbol, a match 17 bits.  A chunk's flag bits are padded to
+ * whole bytes, and each chunk takes 64 bits more. */
 static void test_gpulz(void)
 {
     char text[8192];
@@ -108,13 +109,14 @@ static void test_gpulz(void)
     CHECK_EQ(bits("gpulz,symbol=2", "abcdabcd"), 2 * 17 + 17 + 5 + 64);
     CHECK_EQ(bits("gpulz,symbol=4", "abcdabcd"), 33 + 17 + 6 + 64);
     CHECK_EQ(bits("gpulz,symbol=4", "abcdabcdabcdx"), 33 + 2 * 17 + 9 + 4 + 64);
-    /* In each chunk of 2048 bytes, a symbol and one match for each of the other 511. */
+    /* Each chunk of 2048 bytes has one literal symbol, and one match for each of the other 511
+     * symbols. */
     memset(text, 'a', sizeof(text));
     CHECK_EQ(bits_of("gpulz,symbol=4,window=32", text, 2048),
              33 + 17 * (5 + 15) + 64 + (8 - (1 + 5 + 15) % 8));
 }
 
-/* A literal takes 9 bits, a match 25, and is never longer than its distance. */
+/* A literal takes 9 bits, a match 25 bits.  No match is longer than its distance. */
 static void test_dklzss(void)
 {
     CHECK_EQ(bits("dklzss", "abcdefg"), 7 * 9);
@@ -123,7 +125,7 @@ static void test_dklzss(void)
     CHECK_EQ(bits("dklzss,chunk=512", "abcdabcd"), 4 * 9 + 19);
 }
 
-/* There is a coding for every method. */
+/* Every method has a coding. */
 static void test_all(void)
 {
     for (size_t i = 0; paper_methods[i] != NULL; i++)

@@ -1,5 +1,5 @@
 /*
- * test_crc.c - CRC-32 against known values and against a bit-by-bit computation; joining CRCs
+ * test_crc.c - CRC-32 has known values and equals a bit-by-bit computation; two CRCs can be joined
  */
 #include "config.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* RFC 1952, section 8, one bit at a time: slow, and too short to be wrong in the same way. */
+/* RFC 1952, section 8, one bit at a time: slow, but so short that it is easy to check. */
 static uint32_t crc_by_bits(uint32_t crc, const uint8_t *p, size_t len)
 {
     crc = ~crc;
@@ -104,10 +104,10 @@ static uint32_t crc_of_zeros(uint64_t n)
     return crc;
 }
 
-/* Lengths that do not fit 31, 32 or 63 bits. */
+/* Lengths that do not fit in 31, 32 or 63 bits. */
 static void combine_long(void)
 {
-    /* As in the trailers GNU gzip writes for as many zeros: 1 MiB, 1 GiB and 5 GiB. */
+    /* The CRCs that GNU gzip writes for 1 MiB, 1 GiB and 5 GiB of zeros. */
     CHECK_EQ(crc_of_zeros((uint64_t)1 << 20), 0xa738ea1c);
     CHECK_EQ(crc_of_zeros((uint64_t)1 << 30), 0x5b64c2b0);
     CHECK_EQ(crc_of_zeros((uint64_t)5 << 30), 0x193838c3);
@@ -132,7 +132,7 @@ int main(void)
     RUN(continued);
     RUN(combine_splits);
     RUN(combine_long);
-    /* So far, where ISA-L is not linked with, by zlib. */
+    /* Until here, a build that loads ISA-L at run time has used zlib's CRC. */
     gz_crc32_prepare(UINT64_MAX);
     RUN(by_bits);
     RUN(continued);

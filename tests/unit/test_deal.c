@@ -1,5 +1,6 @@
 /*
- * test_deal.c - which rank works on which file: the result of always taking the rank that has least
+ * test_deal.c - which rank works on which file: each file goes to the rank that has the least so
+ * far
  */
 #include "config.h"
 
@@ -17,7 +18,8 @@ static uint64_t any(uint64_t limit)
     return (state >> 20) % limit;
 }
 
-/* The same by its definition, which takes count x (count + ranks) steps. */
+/* Does the same as deal_files, directly by the definition, which takes count x (count + ranks)
+ * steps. */
 static void deal_slowly(int *owner, const uint64_t *sizes, size_t count, int ranks)
 {
     uint64_t *loads = unit_need(calloc((size_t)ranks, sizeof(*loads))), total = 0;
@@ -55,7 +57,7 @@ static void test_as_by_definition(void)
     for (int round = 0; round < 300; round++) {
         const size_t count = 1 + (size_t)any(MOST);
         const int ranks = 1 + (int)any(40);
-        /* Many of the same size, or hardly any; and a few that are all ranks'. */
+        /* Many files of equal size, or hardly any; and a few files that all ranks share. */
         const uint64_t limit = round % 3 == 0 ? 4 : round % 3 == 1 ? 1000000 : UINT64_C(1) << 40;
 
         for (size_t i = 0; i < count; i++)
@@ -73,14 +75,14 @@ static void test_all_together(void)
 
     CHECK(deal_files(owner, sizes, 3, 4, true));
     CHECK(owner[0] == DEAL_TO_ALL && owner[1] == DEAL_TO_ALL && owner[2] == DEAL_TO_ALL);
-    /* One rank has no other to share with. */
+    /* A single rank has no other rank to share files with. */
     CHECK(deal_files(owner, sizes, 3, 1, true));
     CHECK(owner[0] == 0 && owner[1] == 0 && owner[2] == 0);
     CHECK(deal_files(owner, sizes, 1, 4, false));
     CHECK_EQ(owner[0], DEAL_TO_ALL);
 }
 
-/* 100,000 files for 10,000 ranks: by definition 10^9 steps. */
+/* 100,000 files for 10,000 ranks, which would take 1.1 x 10^10 steps by the definition. */
 static void test_many(void)
 {
     enum { FILES = 100000, RANKS = 10000 };
@@ -98,7 +100,7 @@ static void test_many(void)
         if (most < loads[owner[i]])
             most = loads[owner[i]];
     }
-    /* The most that a rank has is within a twentieth of the mean, which is 5 MiB. */
+    /* No rank has more than a twentieth above the mean, which is 5 MiB. */
     CHECK(most < total / RANKS + total / RANKS / 20);
     free(sizes);
     free(loads);

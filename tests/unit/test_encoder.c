@@ -1,6 +1,6 @@
 /*
- * test_encoder.c - the encoder's output decodes to its input, in blocks that end at the right
- * places and are as small as they can be; the encoder refuses a sequence that is not a match
+ * test_encoder.c - the encoder's output decodes to its input; its blocks end at the right places
+ * and are as small as possible; the encoder refuses a sequence that is not a match
  *
  * zlib's inflate decodes everything, block by block, so each block's type, size and place are
  * known.  The right size of a block is computed from the sequences with the tables of RFC 1951,
@@ -30,8 +30,8 @@ static struct huff_lengths_work work;
 
 enum { STORED, FIXED, DYNAMIC };
 
-/* Bytes between places where a block may end within a chunk: so many that there is no such place,
- * the least, and the levels' numbers. */
+/* The values of the encoder's `split` to test: a block may end within a chunk after this many
+ * bytes.  With WHOLE_CHUNKS, which is more than a chunk, there is no such place. */
 #define WHOLE_CHUNKS ((size_t)1 << 20)
 static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 16384, 65535, WHOLE_CHUNKS};
 #define SPLITS (sizeof(splits) / sizeof(*splits))
@@ -55,8 +55,8 @@ static size_t chunk_end(const struct segment *s, size_t chunk)
     return end < s->len ? end : s->len;
 }
 
-/* Makes room for a segment.  Its input ends with the pad, so that a sanitizer sees reads past it.
- * At first, all chunks are literals. */
+/* Allocates a segment.  Its input ends right after the pad, so that a sanitizer sees reads past the
+ * pad.  At first, all chunks are literals. */
 static void segment_new(struct segment *s, size_t len)
 {
     size_t most = LZ_CHUNKS(len) * LZ_CHUNK_MAX_SEQUENCES;
@@ -78,7 +78,7 @@ static void segment_free(struct segment *s)
     free(s->sequences);
 }
 
-/* Takes the sequences that the CPU engine finds at a level. */
+/* Sets the segment's sequences to those that the CPU engine finds at a level. */
 static void find_matches_of(struct segment *s, int level)
 {
     const struct lz_chunk *found =
@@ -100,10 +100,11 @@ static void find_matches(struct segment *s)
 
 /* The style of add_random. */
 struct style {
-    unsigned first, values; /* the literals' values: so many, all as likely; or, if this is 0, each
-                               half as likely as the one before */
-    unsigned most_literals; /* before a match */
-    unsigned most_length;   /* of a match; below 3 there are no matches */
+    /* Literals have `values` equally likely values, from `first` on.  If `values` is 0, each value is
+     * half as likely as the one before. */
+    unsigned first, values;
+    unsigned most_literals; /* the most literals before a match */
+    unsigned most_length;   /* the greatest length of a match; below 3: no matches */
     unsigned most_distance;
 };
 
@@ -116,9 +117,9 @@ static uint8_t random_literal(const struct style *style, uint64_t *state)
 }
 
 /*
- * Makes random sequences for one chunk, from *pos, where earlier ones end, to `end` or close to it,
- * and their data.  Every length and distance can occur; a match finder, which looks for long
- * matches nearby, would not give them all.  Chunks have to be made in order.
+ * Makes random sequences for a chunk, and their data, from *pos, where the earlier ones end, to
+ * `end` or just before it.  All lengths and distances can occur; a match finder, which looks for
+ * long matches nearby, would not find them all.  Make the chunks in order.
  */
 static void add_random_until(struct segment *s, size_t chunk, size_t *pos, size_t end,
                              const struct style *style, uint64_t *state)
@@ -157,7 +158,7 @@ static void add_random(struct segment *s, size_t chunk, const struct style *styl
     add_random_until(s, chunk, &pos, chunk_end(s, chunk), style, state);
 }
 
-/* A style of any kind: of few or many literals, long or short matches, or none. */
+/* Returns a random style: with few or many literals, and with long matches, short ones or none. */
 static struct style random_style(uint64_t *state)
 {
     struct style style;
@@ -170,7 +171,7 @@ static struct style random_style(uint64_t *state)
     return style;
 }
 
-/* Makes up one chunk in a style that changes now and then. */
+/* Makes one chunk at random, in a style that changes now and then. */
 static void add_changing(struct segment *s, size_t chunk, struct style *style, uint64_t *state)
 {
     size_t pos = chunk * LZ_CHUNK_SIZE, end = pos, last = chunk_end(s, chunk);
@@ -185,16 +186,18 @@ static void add_changing(struct segment *s, size_t chunk, struct style *style, u
     }
 }
 
-/* --- The size that blocks ought to have --- */
+/* --- The size that blocks should have --- */
 
-/* Counts the symbols of a block, without its end, and the extra bits. */
+/* How often each symbol occurs in a block, without the end of the block, and the number of extra
+ * bits. */
 struct tally {
     uint32_t litlen[286], distance[30];
     uint64_t extra;
     size_t bytes;
 };
 
-/* Sizes in bits of one block, by type; stored as it is if it starts on a byte boundary. */
+/* The sizes, in bits, that one block has with each type.  A stored block is assumed to start at a
+ * byte boundary. */
 struct sizes {
     uint64_t bits[3];
     uint64_t least;
@@ -231,7 +234,8 @@ static struct sizes sizes_of(const struct tally *t)
     return sizes;
 }
 
-/* Bits of n symbols' codes at best, and how many of the symbols are in use. */
+/* Returns the entropy, in bits, of symbols that occur counts[0..n) times.  *used becomes the number
+ * of symbols that occur. */
 static double entropy(const uint32_t *counts, unsigned n, unsigned *used)
 {
     double sum = 0, bits = 0;
@@ -247,7 +251,8 @@ static double entropy(const uint32_t *counts, unsigned n, unsigned *used)
     return bits;
 }
 
-/* The encoder's estimate of a block's size, by which it decides where blocks end (encoder.c). */
+/* Returns the encoder's estimate of a block's size, by which it decides where blocks end
+ * (encoder.c). */
 static double estimate_of(const struct tally *t)
 {
     const struct sizes sizes = sizes_of(t);
@@ -263,7 +268,7 @@ static double estimate_of(const struct tally *t)
     return fmin(bits, (double)sizes.bits[STORED]);
 }
 
-/* *sum is the symbols of *a and those of *b. */
+/* Sets *sum to the symbols of *a and *b together. */
 static void add_tallies(const struct tally *a, const struct tally *b, struct tally *sum)
 {
     for (unsigned i = 0; i < 286; i++)
@@ -274,7 +279,7 @@ static void add_tallies(const struct tally *a, const struct tally *b, struct tal
     sum->bytes = a->bytes + b->bytes;
 }
 
-/* A segment's parts, between the places where a block may end. */
+/* The parts of a segment.  A block may end only at the end of a part. */
 struct part {
     size_t end;
     struct tally tally;
@@ -282,8 +287,8 @@ struct part {
 static struct part parts[MAX_PARTS];
 static size_t part_count;
 
-/* Cuts the segment: where a chunk ends, and where a sequence ends `split` or more bytes after the
- * last cut, unless it is its chunk's last. */
+/* Cuts the segment into parts.  A part ends with its chunk, or with the first sequence that ends at
+ * least `split` bytes after the last cut, unless that is the chunk's last sequence. */
 static void cut(const struct segment *s, size_t split)
 {
     part_count = 0;
@@ -318,7 +323,7 @@ static void cut(const struct segment *s, size_t split)
     }
 }
 
-/* The sizes of a block of the chunks from `first` up to but not including `end`. */
+/* The sizes of a block that consists of the parts from `first` up to, not including, `end`. */
 static struct sizes block_sizes(const struct segment *s, size_t first, size_t end)
 {
     struct tally all;
@@ -335,14 +340,14 @@ static struct sizes block_sizes(const struct segment *s, size_t first, size_t en
 struct block {
     unsigned type;
     bool final;
-    uint64_t at, bits; /* place and size of its code */
-    size_t start, end; /* of its data */
+    uint64_t at, bits; /* where its code starts, and the code's size, in bits */
+    size_t start, end; /* where its data starts and ends */
 };
 
 struct blocks {
     size_t count;
     struct block block[MAX_BLOCKS];
-    uint64_t bits; /* of all */
+    uint64_t bits; /* the size of all blocks, in bits */
 };
 
 static unsigned bits_at(const uint8_t *data, uint64_t at, unsigned count)
@@ -354,8 +359,8 @@ static unsigned bits_at(const uint8_t *data, uint64_t at, unsigned count)
     return value;
 }
 
-/* Inflates data[0..size) and notes its blocks.  Returns whether that gave want[0..len), ended at
- * the last byte, and ended with a final block or not as `last` says. */
+/* Inflates data[0..size) and notes its blocks.  Returns whether the output is want[0..len), the
+ * last byte was used, and the last block is final exactly if `last`. */
 static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t len, bool last,
                    struct blocks *blocks)
 {
@@ -382,8 +387,8 @@ static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t
         if (!b.final || last)
             b.type = bits_at(data, b.at + 1, 2);
         status = inflate(&z, Z_BLOCK);
-        /* 128: it stopped after a block; 64: that was the final one; below: bits it has not used of
-         * the last byte it took. */
+        /* zlib's data_type.  128: it stopped after a block.  64: that was the final block.  The
+         * lower bits: how many bits of the last byte it has not used. */
         if (status == Z_OK && z.data_type & 128) {
             blocks->bits = 8 * (uint64_t)z.total_in - (z.data_type & 63);
             b.end = z.total_out;
@@ -402,8 +407,8 @@ static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t
     return same;
 }
 
-/* Checks one block, or where it is stored the several that it takes, from *b on, against the
- * symbols it has to have; returns the block after it. */
+/* Checks that the block at *b has the symbols in *tally, and the best type.  (If it is stored,
+ * several stored blocks may form it.)  Returns the block after it. */
 static const struct block *check_block(const struct block *b, const struct block *end, size_t from,
                                        const struct tally *tally)
 {
@@ -443,9 +448,9 @@ static bool one_ends_at(const struct block *b, const struct block *end, size_t p
 }
 
 /*
- * Whether the blocks are those, and as small, as they ought to be: parts join the block before them
- * where that is estimated to be no larger than keeping apart.  The encoder's logarithms are off by
- * up to 0.001, so where that can make the difference, either is right.
+ * Checks that blocks end where they should, and are as small as they should be.  A part joins the
+ * block before it if the estimate for both together is no larger than for two blocks.  The
+ * encoder's logarithms are off by up to 0.001; if that can tip the balance, both results are right.
  */
 static void check_sizes(const struct segment *s, size_t split, bool last,
                         const struct blocks *blocks)
@@ -476,10 +481,11 @@ static void check_sizes(const struct segment *s, size_t split, bool last,
     }
     if (s->len > 0 && CHECK(b < end))
         b = check_block(b, end, from, &open);
-    CHECK_EQ(end - b, last ? s->len == 0 : 2); /* the mark of the segment's end */
+    CHECK_EQ(end - b, last ? s->len == 0 : 2); /* two empty blocks mark the segment's end */
 }
 
-/* A segment that ends with one empty stored block differs only by the second one, of five bytes. */
+/* Checks that a segment that ends with only one empty stored block has the same bytes, without the
+ * second one, which takes five bytes. */
 static void check_sync(const struct segment *s, size_t split, const uint8_t *marked, size_t size)
 {
     const size_t bound = huff_bound(s->len);
@@ -493,7 +499,7 @@ static void check_sync(const struct segment *s, size_t split, const uint8_t *mar
     free(out);
 }
 
-/* Encodes a segment and checks all of the above; returns the size in bytes. */
+/* Encodes a segment with this split, and checks everything.  Returns the size in bytes. */
 static size_t check_split(const struct segment *s, size_t split, bool last, struct blocks *blocks)
 {
     size_t bound = huff_bound(s->len), size = 0;
@@ -518,7 +524,7 @@ static size_t check_split(const struct segment *s, size_t split, bool last, stru
     return size;
 }
 
-/* The same, with parts that are chunks. */
+/* The same, with whole chunks as parts. */
 static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
 {
     return check_split(s, WHOLE_CHUNKS, last, blocks);
@@ -543,7 +549,8 @@ static void empty(void)
     segment_free(&s);
 }
 
-/* check_segment knows the exact size of one chunk in each form; these say which form it must be. */
+/* Returns the type of the block for a segment of one chunk.  (check_segment checks that its size is
+ * the best.) */
 static unsigned only_type(const struct segment *s)
 {
     check_segment(s, false, &blocks);
@@ -554,7 +561,7 @@ static unsigned only_type(const struct segment *s)
 
 static void few_bytes(void)
 {
-    uint8_t scattered[40]; /* so that the lengths of their codes would take many bits */
+    uint8_t scattered[40]; /* values far apart, so that a dynamic block's header takes many bits */
     uint64_t state = 12;
 
     for (size_t i = 0; i < sizeof(scattered); i++)
@@ -565,10 +572,12 @@ static void few_bytes(void)
         segment_new(&s, len);
         for (size_t i = 0; i < len; i++)
             s.in[i] = (uint8_t)(scattered[i] % 144);
-        CHECK_EQ(only_type(&s), FIXED); /* 8 bits each, as stored, which has a longer header */
+        /* 8 bits for each, as in a stored block, whose header is longer. */
+        CHECK_EQ(only_type(&s), FIXED);
         for (size_t i = 0; i < len; i++)
             s.in[i] = (uint8_t)(144 + scattered[i] % 112);
-        /* 9 bits each and 10 more, against 8 each and 40; fixed where they are equal. */
+        /* Fixed codes take 9 bits for each literal, and 10 bits; a stored block takes 8 for each,
+         * and 40.  At 30 literals they are equal; then fixed codes are used. */
         CHECK_EQ(only_type(&s), len <= 30 ? FIXED : STORED);
         segment_free(&s);
     }
@@ -585,7 +594,8 @@ static void each_type_when_smallest(void)
     CHECK_EQ(only_type(&s), STORED);
     CHECK_EQ(blocks.bits, 8 * (LZ_CHUNK_SIZE + 5));
 
-    /* A literal and a run of 127 matches of 258 and one of 1, which takes two from the one before.
+    /* A literal, then a run for 127 matches of 258 bytes with one byte left.  The last match takes
+     * two bytes from the one before it.
      */
     memset(s.in, 0, s.len);
     find_matches(&s);
@@ -621,7 +631,7 @@ static void random_chunks(void)
     printf("# %u stored, %u fixed, %u dynamic\n", types[STORED], types[FIXED], types[DYNAMIC]);
 }
 
-/* Chunks of different styles, some repeated so that they are worth joining. */
+/* Chunks of different styles; some styles are repeated, so that joining the chunks pays. */
 static void random_segments(void)
 {
     uint64_t state = 3;
@@ -643,7 +653,7 @@ static void random_segments(void)
     }
 }
 
-/* Every length with a distance at both ends of every distance symbol. */
+/* Every length, with the smallest and the largest distance of every distance symbol. */
 static void every_symbol(void)
 {
     uint64_t state = 4;
@@ -667,7 +677,8 @@ static void every_symbol(void)
                 s.in[pos] = s.in[pos - distance];
             out++;
             length = length == LZ_MAX_MATCH ? 3 : length + 1;
-            /* 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, ...: the symbols' first and last. */
+            /* 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, ...: each symbol's smallest and largest
+             * distance. */
             if (distance < 5 || distance % 2 == 0)
                 distance++;
             else
@@ -683,7 +694,8 @@ static void every_symbol(void)
     segment_free(&s);
 }
 
-/* Makes the bytes from pos + literals on a match, and returns where it ends. */
+/* Adds a sequence to chunk c at `pos`, copies the match's bytes, and returns where the match
+ * ends. */
 static size_t add_match(struct segment *s, size_t c, size_t pos, size_t literals, size_t length,
                         size_t distance)
 {
@@ -697,9 +709,9 @@ static size_t add_match(struct segment *s, size_t c, size_t pos, size_t literals
     return pos;
 }
 
-/* Every number of literals up to more than are gathered or written at a time, before matches
- * about as long as are compared at a time.  The chunks end with a match or with any number of
- * literals. */
+/* The encoder gathers and writes several literals at a time, and compares several bytes of a match
+ * at a time.  So try every number of literals up to more than that, before matches of about that
+ * length.  Chunks end with a match, or with any number of literals. */
 static void literals_and_lengths(void)
 {
     static const size_t lengths[] = {3, 4, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 66, 258};
@@ -726,8 +738,8 @@ static void literals_and_lengths(void)
     }
 }
 
-/* Three literals and a match with long codes and the most extra bits do not fit between flushes, as
- * others do. */
+/* Three literals and a match fit between two flushes, except if they have long codes and the most
+ * extra bits. */
 static void long_codes(void)
 {
     uint64_t state = 13;
@@ -752,7 +764,7 @@ static void long_codes(void)
     check_split(&s, WHOLE_CHUNKS, true, &blocks);
     CHECK_EQ(blocks.count, 2);
 
-    /* The distance adds 14 bits at least, the length 5 and its code's. */
+    /* The distance takes at least 14 bits more; the length takes 5 extra bits and its code. */
     cut(&s, WHOLE_CHUNKS);
     parts[1].tally.litlen[256] = 1;
     huff_lengths(&work, parts[1].tally.litlen, 286, 15, lengths);
@@ -762,7 +774,7 @@ static void long_codes(void)
     segment_free(&s);
 }
 
-/* Segments, each decodable alone, make one stream when put after one another. */
+/* Segments can be decoded one by one; put one after another, they make one stream. */
 static void concatenated(void)
 {
     static const size_t lens[] = {100000, 0, 1, LZ_CHUNK_SIZE, 77777, 3};
@@ -797,7 +809,7 @@ static void concatenated(void)
     free(code);
 }
 
-/* Data that cannot be made smaller grows by 0.01 % and a few bytes. */
+/* Data that does not compress grows by at most 0.01 % and a few bytes. */
 static void incompressible(void)
 {
     static const size_t lens[] = {1,       1000,   LZ_CHUNK_SIZE - 1, LZ_CHUNK_SIZE, 65535,
@@ -823,7 +835,8 @@ static void incompressible(void)
     }
 }
 
-/* Appends the block that huff_store should write, by the RFC, to `out`.  Returns its end. */
+/* Appends to `out` a stored block as the RFC defines it, as huff_store should write it.  Returns
+ * the block's end. */
 static uint8_t *put_stored(uint8_t *out, const uint8_t *in, size_t len, bool final)
 {
     const uint8_t header[] = {final, len & 0xff, len >> 8, ~len & 0xff, ~len >> 8 & 0xff};
@@ -864,17 +877,17 @@ static void stored(void)
     free(want);
 }
 
-/* If every second chunk cannot be made smaller, and the others hardly or not at all, they stay
- * separate and need the most headers. */
+/* Every second chunk does not compress, and the others hardly or not at all.  They stay in separate
+ * blocks, so this needs the most headers. */
 static void worst_mixtures(void)
 {
     static const struct style others[] = {
         {0, 1, 0, 0, 1},           /* zeros */
-        {128, 128, 0, 0, 1},       /* 7 bits each */
-        {0, 250, 0, 0, 1},         /* nearly 8 */
+        {128, 128, 0, 0, 1},       /* 7 bits for each literal */
+        {0, 250, 0, 0, 1},         /* nearly 8 bits for each literal */
         {0, 256, 1, 3, 32768},     /* far matches that cost as much as literals */
-        {0, 256, 2000, 3, 32768},  /* few of them */
-        {0, 256, 30000, 258, 100}, /* all but random */
+        {0, 256, 2000, 3, 32768},  /* the same, but few matches */
+        {0, 256, 30000, 258, 100}, /* almost random */
     };
     static const struct style flat = {0, 256, 0, 0, 1};
     uint64_t state = 7;
@@ -892,7 +905,8 @@ static void worst_mixtures(void)
 
 /* --- Chunks that share a block --- */
 
-/* Encodes chunks of two styles in turn, `each` of one after another, and returns the blocks. */
+/* Encodes chunks of two styles in turn, with `each` chunks of one style before the next.  Returns
+ * the number of blocks. */
 static size_t count_blocks(const struct style *a, const struct style *b, size_t chunks, size_t each)
 {
     uint64_t state = 8;
@@ -902,7 +916,7 @@ static size_t count_blocks(const struct style *a, const struct style *b, size_t 
     for (size_t c = 0; c < chunks; c++)
         add_random(&s, c, c / each % 2 ? b : a, &state);
     check_segment(&s, false, &blocks);
-    /* Not the one that marks the segment's end. */
+    /* Do not count the block that marks the segment's end. */
     CHECK(blocks.count > 0 && blocks.block[blocks.count - 1].start == s.len);
     check_segment(&s, true, &blocks);
     segment_free(&s);
@@ -911,29 +925,30 @@ static size_t count_blocks(const struct style *a, const struct style *b, size_t 
 
 static void sharing(void)
 {
-    /* Were all literals as likely, a chunk's own code could gain more from chance than a header
-     * costs; with these probabilities no code is better than the one that all such chunks have. */
+    /* With equally likely literals, a chunk's own code could gain more by chance than its header
+     * costs.  With these probabilities, the same code is the best for all such chunks. */
     static const struct style low = {'a', 0, 0, 0, 1}, high = {200, 0, 0, 0, 1};
     static const struct style matches = {'a', 16, 20, 20, 5000}, zeros = {0, 1, 0, 0, 1};
     static const struct style flat = {0, 256, 0, 0, 1};
 
     CHECK_EQ(count_blocks(&low, &low, 2, 1), 1);
     CHECK_EQ(count_blocks(&low, &low, 32, 1), 1);
-    /* The first chunk has fewer distances to choose from. */
+    /* Up to two, since the first chunk has fewer possible distances. */
     CHECK(count_blocks(&matches, &matches, 32, 1) <= 2);
     CHECK_EQ(count_blocks(&zeros, &zeros, 32, 1), 1);
-    /* 2 bits a byte apart, 3 together. */
+    /* Apart, the styles take 2 bits for each byte; together, 3. */
     CHECK_EQ(count_blocks(&low, &high, 2, 1), 2);
     CHECK_EQ(count_blocks(&low, &high, 32, 1), 32);
     CHECK_EQ(count_blocks(&low, &high, 32, 4), 8);
     CHECK_EQ(count_blocks(&low, &high, 32, 16), 2);
     CHECK_EQ(count_blocks(&low, &matches, 32, 8), 4);
-    /* 65535 bytes is the most that DEFLATE has in a stored block; 1 MiB less 100 takes 16. */
+    /* A stored block has at most 65535 bytes, so 1 MiB less 100 bytes takes 16 blocks. */
     CHECK_EQ(count_blocks(&flat, &flat, 32, 1), 16);
     CHECK_EQ(count_blocks(&zeros, &flat, 2, 1), 2);
 }
 
-/* Two chunks are one block or two: the smaller by exact sizes, or, in a close call, nearly so. */
+/* The encoder decides by an estimate whether two chunks become one block or two.  The result must
+ * be the smaller one, by exact sizes, or only a little larger. */
 static void sharing_is_about_exact(void)
 {
     uint64_t state = 9;
@@ -944,7 +959,7 @@ static void sharing_is_about_exact(void)
         struct segment s;
         uint64_t one, two;
 
-        /* A small difference, so that it is a close call. */
+        /* Make the styles similar, so that the two results have nearly the same size. */
         b.values = 1 + (unsigned)((b.values + unit_below(&state, 3)) % 256);
         if (b.first + b.values > 256)
             b.first = 256 - b.values;
@@ -964,8 +979,8 @@ static void sharing_is_about_exact(void)
     printf("# %u together, %u apart\n", together, apart);
 }
 
-/* A chunk that is best stored and a few bytes that are not: were they to share a block, all of it
- * would be stored. */
+/* A chunk that is best stored, and a few bytes that are not: if they shared a block, both would be
+ * stored. */
 static void short_tail(void)
 {
     static const struct style flat = {0, 256, 0, 0, 1};
@@ -986,8 +1001,8 @@ static void short_tail(void)
 
 /* --- Blocks that end within chunks --- */
 
-/* Adds a sequence, at distance 1, to chunk `c`, whose sequences end at `pos` and whose literals are
- * in place.  Returns its end. */
+/* Adds a sequence with distance 1 to chunk `c`, whose sequences end at `pos` so far.  The literals
+ * must be in place.  Returns where the sequence ends. */
 static size_t add_sequence(struct segment *s, size_t c, size_t pos, size_t literals, size_t length)
 {
     struct lz_sequence *out = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES;
@@ -999,7 +1014,7 @@ static size_t add_sequence(struct segment *s, size_t c, size_t pos, size_t liter
     return pos + length;
 }
 
-/* Encodes with a split of 8192 and finds where the blocks end; returns how many. */
+/* Where the blocks of find_ends end. */
 static size_t ends[MAX_BLOCKS];
 
 static size_t find_ends(const struct segment *s)
@@ -1012,14 +1027,15 @@ static size_t find_ends(const struct segment *s)
     return count;
 }
 
-/* Literals of `values` values from `first` on, each as often as the others. */
+/* Fills out[0..len) with random literals: `values` equally likely values from `first` on. */
 static void fill_values(uint8_t *out, size_t len, unsigned first, unsigned values, uint64_t *state)
 {
     for (size_t i = 0; i < len; i++)
         out[i] = (uint8_t)(first + unit_below(state, values));
 }
 
-/* Just where a block may end: data that changes there, and a match that ends there or close by. */
+/* The data changes at a place, and a match ends there or nearby.  Tests exactly where a block may
+ * end. */
 static void cuts(void)
 {
     uint64_t state = 14;
@@ -1028,7 +1044,7 @@ static void cuts(void)
         struct segment s;
         size_t pos, count;
 
-        /* A match that ends at `at`, and one a bit further; the rest is literals. */
+        /* A match that ends at `at`, and one that ends a bit later.  The rest is literals. */
         segment_new(&s, 2 * LZ_CHUNK_SIZE);
         fill_values(s.in, at, 0, 4, &state);
         fill_values(s.in + at, s.len - at, 128, 4, &state);
@@ -1040,8 +1056,8 @@ static void cuts(void)
         CHECK_EQ(count, 2);
         CHECK_EQ(ends[0], at >= 8192 ? at : at + 520);
 
-        /* Without a later sequence in the chunk, it could end no block: the rest of a chunk belongs
-         * to its last part. */
+        /* Without a later sequence in the chunk, the match can end no block: the rest of a chunk
+         * belongs to its last part. */
         s.chunks[0].count = 1;
         fill_values(s.in + at, LZ_CHUNK_SIZE - at, 0, 4, &state);
         count = find_ends(&s);
@@ -1054,8 +1070,8 @@ static void cuts(void)
         struct segment s;
         size_t pos = 0, count;
 
-        /* The first sequence has more literals than a part need have; the second, if there is one,
-         * ends with the chunk, and so does a part. */
+        /* The first sequence has more literals than a part needs.  The second, if there is one,
+         * ends with the chunk, where a part ends in any case. */
         segment_new(&s, LZ_CHUNK_SIZE + 20000);
         fill_values(s.in, 20000, 0, 4, &state);
         fill_values(s.in + 20000, LZ_CHUNK_SIZE - 20000, 100, 3, &state);
@@ -1069,7 +1085,7 @@ static void cuts(void)
         CHECK_EQ(ends[0], before > 1 ? 20000 : LZ_CHUNK_SIZE);
         CHECK_EQ(ends[count - 1], s.len);
 
-        /* Also in the next chunk, whose sequences end with the segment. */
+        /* The same in the next chunk, which ends with the segment. */
         pos = add_sequence(&s, 1, LZ_CHUNK_SIZE, 10000, 258);
         fill_values(s.in + pos, s.len - pos, 0, 2, &state);
         pos = add_sequence(&s, 1, pos, s.len - pos - 3, 3);
@@ -1081,8 +1097,8 @@ static void cuts(void)
     }
 }
 
-/* A block that starts within a chunk, goes through two others, of literals alone one of them, and
- * ends within the last. */
+/* A block that starts within a chunk, covers two whole chunks, one of which has only literals, and
+ * ends within the last chunk. */
 static void spanning(void)
 {
     uint64_t state = 15;
@@ -1102,13 +1118,13 @@ static void spanning(void)
     }
     count = find_ends(&s);
     CHECK_EQ(count, 3);
-    CHECK_EQ(ends[0], 10000); /* the fifth match to end is the first past 8192 */
+    CHECK_EQ(ends[0], 10000); /* the fifth match is the first to end after 8192 bytes */
     CHECK_EQ(ends[1], 3 * LZ_CHUNK_SIZE + 10000);
     segment_free(&s);
 }
 
-/* Chunks whose style changes anywhere within them, and segments of any size, some of whose chunks
- * have no sequences. */
+/* Chunks whose style changes at any place, in segments of any size; some chunks have no
+ * sequences. */
 static void cuts_are_exact(void)
 {
     uint64_t state = 16;
@@ -1141,9 +1157,9 @@ static void cuts_are_exact(void)
 }
 
 /*
- * Every few KiB, as soon as a part may end, the data changes between bytes that cannot be made
- * smaller and bytes that can, or hardly can.  That gives the most headers possible.  Stored blocks
- * between others are each aligned again.
+ * Every few KiB, as soon as a part may end, the data changes between bytes that do not compress and
+ * bytes that do, or hardly do.  That gives the largest number of headers.  Each stored block
+ * between others is aligned again.
  */
 static void hostile_parts(void)
 {
@@ -1171,7 +1187,7 @@ static void hostile_parts(void)
                 fill_values(s.in + pos, chunk_end(&s, c) - pos, 0, 256, &state);
             }
             size = check_split(&s, splits[i], o % 2 == 0, &blocks);
-            /* Half of it at least is random, but for the matches. */
+            /* At least half of the data is random, except for the matches. */
             CHECK(size > s.len / 2 - s.len / HUFF_SPLIT_MIN * 3);
             if (o == 4)
                 CHECK(size <= s.len + s.len / 10000 + 13);
@@ -1180,8 +1196,9 @@ static void hostile_parts(void)
     }
 }
 
-/* Fills a part of HUFF_SPLIT_MIN bytes from `pos` on that, for the encoder, is only a little
- * smaller as a block of its own: the values that it leaves out just pay for the header. */
+/* Fills HUFF_SPLIT_MIN bytes from `pos` on with a part that is only a little smaller as a block of
+ * its own, by the encoder's estimate: not using some values saves just a bit more than the header
+ * costs. */
 static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
 {
     for (unsigned values = 256; values > 128; values--) {
@@ -1200,8 +1217,8 @@ static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
     }
 }
 
-/* As many blocks as there can be: every other part is stored, and those between save a few bits
- * each, so that they are not. */
+/* As many blocks as possible: every other part is stored, and each part between them saves a few
+ * bits, so that it is not stored. */
 static void most_blocks(void)
 {
     const size_t pairs = 96;
@@ -1222,7 +1239,7 @@ static void most_blocks(void)
     segment_free(&s);
 }
 
-/* What every level finds, with every split. */
+/* The sequences that every level finds, with every split. */
 static void every_level_and_split(void)
 {
     uint64_t state = 18;
@@ -1249,15 +1266,15 @@ static void every_level_and_split(void)
 
 /* --- Wrong sequences --- */
 
-/* True if the encoder takes the segment.  What it takes must decode, even if other things are
- * wrong. */
+/* True if the encoder accepts the segment.  If so, also checks that the output decodes to the
+ * input. */
 static bool accepts(const struct segment *s)
 {
     uint8_t *out = unit_need(malloc(huff_bound(s->len)));
     size_t size = 0;
     bool ok;
 
-    /* Whether a sequence is a match does not depend on where blocks end. */
+    /* The split must not change whether the encoder accepts the segment. */
     ok = huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_SPLIT_MIN, HUFF_LAST, out,
                              &size);
     CHECK_EQ(
@@ -1271,8 +1288,8 @@ static bool accepts(const struct segment *s)
 }
 
 /*
- * True if the encoder takes one sequence in a segment of zeros, with zeros before and after it.  By
- * the bytes, every match is one, so a refusal is for the sequence's numbers.
+ * True if the encoder accepts one sequence in a segment of zeros.  In zeros, the bytes of any match
+ * are right, so a refusal must be because of the sequence's numbers.
  */
 static bool accepts_zeros(size_t len, size_t chunk, unsigned literals, unsigned length,
                           unsigned distance)
@@ -1296,7 +1313,7 @@ static void numbers_out_of_range(void)
     CHECK(!accepts_zeros(len, 0, 1, 65535, 1));
     CHECK(!accepts_zeros(len, 0, 1, 32768, 1));
 
-    /* Distances: none, before the segment, beyond the window. */
+    /* Distances: zero, to before the segment's start, and beyond the window. */
     for (unsigned literals = 0; literals <= 20; literals++)
         for (unsigned distance = 0; distance <= 22; distance++)
             CHECK_EQ(accepts_zeros(len, 0, literals, 3, distance),
@@ -1312,7 +1329,7 @@ static void numbers_out_of_range(void)
     CHECK(!accepts_zeros(len, 2, 50, 3, 65535));
     CHECK(!accepts_zeros(len, 2, 50, 3, 0));
 
-    /* Ends: of a chunk that another follows, and of the segment. */
+    /* Matches across the end of a chunk, and across the end of the segment. */
     for (unsigned length = 3; length <= 258; length += 17) {
         for (unsigned over = 0; over <= 3; over++) {
             CHECK_EQ(accepts_zeros(len, 0, LZ_CHUNK_SIZE - length + over, length, 1), over == 0);
@@ -1328,8 +1345,8 @@ static void numbers_out_of_range(void)
     CHECK(accepts_zeros(4, 0, 1, 3, 1));
 }
 
-/* For every length, a match with one wrong bit in one byte, and one that is right up to its last
- * byte and no further. */
+/* For every length: a match with one wrong bit in one byte, and a match that is right only up to
+ * its last byte. */
 static void bytes_that_differ(void)
 {
     uint64_t state = 10;
@@ -1363,7 +1380,7 @@ static void bytes_that_differ(void)
     segment_free(&s);
 }
 
-/* The least length and distance of a symbol have that symbol; one less does not. */
+/* The least length or distance of a symbol has that symbol; one less has another. */
 static void least_values(void)
 {
     for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {
@@ -1381,8 +1398,8 @@ static void least_values(void)
 }
 
 /* One number of one sequence in a large segment is changed, as by a broken engine.  The encoder
- * refuses the segment, or, if the sequence happens to be right, the output decodes to the input.
- * After any number of refusals, the encoder works as before. */
+ * must refuse the segment; or, if the sequence is still a match by chance, the output must decode
+ * to the input.  After refusals, the encoder must work as before. */
 static void damaged_lists(void)
 {
     static const struct style style = {'a', 4, 30, 60, 32768};
@@ -1412,8 +1429,8 @@ static void damaged_lists(void)
             q->distance = value;
             break;
         default:
-            /* A list that stops early is right: the rest is literals.  A chunk with another's list
-             * hardly ever is. */
+            /* A list that ends early is still right, since the rest becomes literals.  A chunk with
+             * another chunk's list hardly ever is. */
             if (round % 8 == 3)
                 chunk->count = (uint32_t)unit_below(&state, chunk->count);
             else

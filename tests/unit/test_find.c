@@ -1,7 +1,8 @@
 /*
- * test_find.c - places where a block may start, compared with the simplest search
+ * test_find.c - the search for places where a block may start finds the same places as the simplest
+ * search
  *
- * FUZZ_SECONDS=N in the environment: runs N seconds, with other headers in noise each time.
+ * FUZZ_SECONDS=N in the environment: runs N seconds, with new random headers in noise on each run.
  */
 #include "config.h"
 
@@ -36,7 +37,7 @@ static void marks(void)
         }
 }
 
-/* Whether one of the patterns starts there, and in[0..size) has all of it. */
+/* Whether one of the patterns starts at in[at], and in[0..size) contains it completely. */
 static bool starts_at(const uint8_t *in, size_t size, size_t at)
 {
     return (at + sizeof sync_bytes <= size &&
@@ -44,7 +45,7 @@ static bool starts_at(const uint8_t *in, size_t size, size_t at)
            (at + sizeof gzip_bytes <= size && memcmp(in + at, gzip_bytes, sizeof gzip_bytes) == 0);
 }
 
-/* Checks what inf_find_hint finds in in[from..to); the rest up to `size` comes after it. */
+/* Checks the result of inf_find_hint for in[from..to).  The input goes on up to `size`. */
 static bool check_hint(const uint8_t *in, size_t size, size_t from, size_t to)
 {
     const size_t hint = inf_find_hint(in, from, to);
@@ -57,7 +58,7 @@ static bool check_hint(const uint8_t *in, size_t size, size_t from, size_t to)
     return ok;
 }
 
-/* Goes from hint to hint, as their users do, and counts the patterns. */
+/* Goes from hint to hint, as the callers of inf_find_hint do, and counts the patterns. */
 static size_t count_by_hints(const uint8_t *in, size_t size, size_t to)
 {
     size_t found = 0;
@@ -88,7 +89,7 @@ static void planted_hints(void)
                     for (size_t to = SIZE - 300; to <= SIZE; to += to < 320 ? 1 : 17)
                         if (!check_hint(in, SIZE, from, to))
                             return;
-                /* It is near the hint, and the hint near it. */
+                /* A hint must be near the pattern. */
                 const size_t hint = inf_find_hint(in, 0, SIZE);
                 if (filling == 0)
                     CHECK(hint <= at && at <= hint + INF_HINT_SIZE);
@@ -100,7 +101,7 @@ static void planted_hints(void)
             }
 }
 
-/* The input is skipped where there is nothing in it, but for its very end. */
+/* Input without patterns must be skipped, except its last bytes. */
 static void no_hints(void)
 {
     uint8_t in[2000];
@@ -130,7 +131,7 @@ static void hints_in_noise(void)
         for (unsigned k = below(&state, 4); k != 0; k--)
             memcpy(in + below(&state, sizeof in - 9), mark_bytes, sizeof mark_bytes);
         const size_t to = below(&state, sizeof in + 1), from = below(&state, (unsigned)to + 1);
-        /* In memory of this size, no byte past the end may be read. */
+        /* Memory of exactly this size lets a sanitizer see reads past the end. */
         uint8_t *copy = unit_need(malloc(to + 1));
         memcpy(copy, in, to);
         copy = unit_need(realloc(copy, to != 0 ? to : 1));
@@ -155,7 +156,7 @@ static unsigned bit_of(const uint8_t *in, uint64_t place)
     return in[place / 8] >> place % 8 & 1;
 }
 
-/* Whether the header of a dynamic block that is not the final one starts there. */
+/* Whether the header of a dynamic block, not a final one, starts at bit `place`. */
 static bool is_start(const uint8_t *in, size_t len, uint64_t place)
 {
     struct inf_block block;
@@ -168,7 +169,7 @@ static bool is_start(const uint8_t *in, size_t len, uint64_t place)
                            len - (size_t)(rest - in), &block) == INF_BLOCK_GOOD;
 }
 
-/* The same as inf_find_dynamic(). */
+/* Does the same as inf_find_dynamic(), by trying each bit. */
 static uint64_t by_trying(const uint8_t *in, size_t len, uint64_t from, uint64_t to)
 {
     for (; from < to && from < 8 * (uint64_t)len; from++)
@@ -177,7 +178,8 @@ static uint64_t by_trying(const uint8_t *in, size_t len, uint64_t from, uint64_t
     return INF_NOWHERE;
 }
 
-/* inf_find_dynamic() on input in memory of just its size and the 8 bytes that may be read. */
+/* Calls inf_find_dynamic() on a copy of the input in memory of exactly its size and the 8 bytes
+ * after it that may be read. */
 static uint64_t find(const uint8_t *in, size_t len, uint64_t from, uint64_t to)
 {
     static unsigned filling;
@@ -202,7 +204,7 @@ static bool compare(const uint8_t *in, size_t len, uint64_t from, uint64_t to)
     return ok;
 }
 
-/* Compares all places that are found one after the other.  Returns how many there are. */
+/* Compares all places that both searches find, one after the other.  Returns how many there are. */
 static size_t compare_all(const uint8_t *in, size_t len)
 {
     const uint64_t end = 8 * (uint64_t)len;
@@ -221,7 +223,7 @@ static size_t compare_all(const uint8_t *in, size_t len)
     return found;
 }
 
-/* Text of a few words. */
+/* Appends text made of a few words. */
 static void add_text(struct bytes *b, size_t len, uint64_t *state)
 {
     while (b->len < len) {
@@ -277,10 +279,10 @@ static void other_data(void)
     }
 }
 
-/* A header that is good, or spoiled, in noise. */
+/* A header, good or spoiled, with noise around it. */
 struct planted {
     struct bytes b;
-    uint64_t place, end; /* of the header */
+    uint64_t place, end; /* where the header starts and ends, in bits */
 };
 
 static struct planted plant(bool spoil, uint64_t *state)
@@ -303,7 +305,8 @@ static struct planted plant(bool spoil, uint64_t *state)
     return p;
 }
 
-/* Searches from and up to each bit around a header, and in each beginning of the input. */
+/* Searches from each bit near a header, up to each bit near it, and in each beginning of the
+ * input. */
 static void around_a_header(void)
 {
     uint64_t state = 24;

@@ -1,10 +1,10 @@
 /*
- * test_gpus.c - the pipeline with GPUs, without any
+ * test_gpus.c - the pipeline with emulated GPUs, on a machine without any
  *
- * gpu/gpu.h says what the GPU engine does and how it may fail; it finds what the CPU engine finds.
- * So here is an engine by that header that asks the CPU engine.  It can have several devices, and
- * can be slow, short of memory, wrong, or broken.  Work is shared as with real GPUs, and the output
- * must be the same. tests/gpu/check.sh tests real GPUs.
+ * gpu/gpu.h says what the GPU engine does and how it may fail.  This file has another engine with
+ * that interface, which lets the CPU engine find the matches.  It can have several devices, and can
+ * be slow, short of memory, wrong, or broken.  The pipeline shares work as with real GPUs, and the
+ * output must always be the same.  tests/gpu/check.sh tests real GPUs.
  */
 #include "config.h"
 
@@ -30,8 +30,8 @@
 
 /* --- Memory --- */
 
-/* Whether there is none for another worker.  (The name that the pipeline calls is changed; here it
- * is the real one.) */
+/* True: no memory for another worker.  (The pipeline is compiled to call the function below instead
+ * of the real one.) */
 static atomic_bool is_short;
 
 #undef huff_encoder_new
@@ -44,16 +44,18 @@ struct huff_encoder *test_encoder_new(void)
 
 /* --- The engine --- */
 
-/* How the engine should be. */
+/* How the engine should behave. */
 static struct {
     int devices;
-    int broken_devices; /* the last ones of these cannot be opened */
-    int open_ms; /* the first takes so long to come up, each other twice as long as one before */
-    size_t capacity;   /* segments in a batch, */
-    int batches;       /* the most batches that can be asked for, */
-    int batches_got;   /* and how many get memory */
+    int broken_devices; /* how many of the devices, from the last on, cannot be opened */
+    /* Milliseconds until the first device is up; each later one takes twice as long as the one
+     * before. */
+    int open_ms;
+    size_t capacity;   /* segments in a batch */
+    int batches;       /* the most batches that the pipeline may allocate */
+    int batches_got;   /* how many batches get memory */
     long good_batches; /* after this number, submissions fail; -1: never */
-    bool fails_late;   /* or these fail only when waited for */
+    bool fails_late;   /* submissions do not fail at once, but when their result is collected */
     bool is_wrong;
     long good_copies;    /* after this number, copies from a GPU's memory fail; -1: never */
     bool waits_for_pipe; /* a GPU comes up only once `pipe` has at most `left` bytes */
@@ -61,9 +63,9 @@ static struct {
     int pipe;            /* as waits_for_pipe says */
 } told;
 
-/* What the engine did. */
+/* Counts of what the engine did. */
 static atomic_long tried, opened, submitted, copied;
-static atomic_uint opened_devices; /* a bit for each */
+static atomic_uint opened_devices; /* bit n: device n was opened */
 
 /* Engines that were not closed yet. */
 static atomic_long open_engines;
@@ -92,7 +94,7 @@ struct gpu_engine {
     atomic_int open_batches;
 };
 
-/* A batch's own. */
+/* What a batch of this engine has besides struct gpu_batch. */
 struct own {
     struct lz_matcher *matcher;
     struct lz_sequence *sequences;
@@ -105,8 +107,8 @@ static void pause_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits until no thread writes into the pipe any more and it has at most `left` bytes; then checks
- * for a while that it keeps them. */
+/* Waits until the pipe has at most `left` bytes and nothing more is written to it.  Then checks for
+ * a while that these bytes stay in it. */
 static void wait_for_pipe(int fd, int left)
 {
     struct pollfd p = {.fd = fd};
@@ -123,8 +125,8 @@ static void wait_for_pipe(int fd, int left)
     CHECK_EQ(bytes, left);
 }
 
-/* Waits until that many GPUs were brought up, or failed to be, in the background.  After that, no
- * thread reads the engine's settings. */
+/* Waits until `count` GPUs were brought up in the background, or have failed to come up.  After
+ * that, no thread reads the engine's settings. */
 static void wait_tried(long count)
 {
     for (int ms = 0; ms < 20000 && atomic_load(&tried) < count; ms++)
@@ -170,8 +172,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return g;
 }
 
-/* A pipeline's GPUs are freed by a thread of the program.  The current context is saved
- * meanwhile. */
+/* True while the thread's current context is saved: a pipeline's GPUs are freed on a thread of the
+ * program, so its context must be saved and restored. */
 static _Thread_local bool is_saved;
 
 void gpu_close(struct gpu_engine *g)
@@ -236,7 +238,8 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
 
 /* --- Its memory --- */
 
-/* A GPU's memory is masked here, so that code that reads it without a copy gets other bytes. */
+/* Bytes in a GPU's memory are masked here, so that code that reads them directly, without a copy,
+ * gets wrong bytes. */
 #define MASK 0x5a
 
 static void unmask(uint8_t *to, const uint8_t *from, size_t len)
@@ -250,7 +253,7 @@ struct gpu_copier {
     atomic_bool is_in_use;
 };
 
-/* Those that are not freed yet. */
+/* Copiers that are not freed yet. */
 static atomic_long copiers;
 
 struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
@@ -305,7 +308,7 @@ void gpu_restore_thread(const struct gpu_thread *t)
 
 /* --- Its batches --- */
 
-/* Whether this submission is one too many. */
+/* Whether this submission should fail (good_batches). */
 static bool is_broken(char error[GPU_ERROR_SIZE])
 {
     if (told.good_batches < 0 || atomic_load(&submitted) <= told.good_batches)
@@ -354,21 +357,21 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
 /* --- The tests --- */
 
-/* From how many bytes on a GPU is wanted, if a test says so. */
+/* If a test sets this: how many bytes of input make a GPU worth using. */
 #define NO_MINIMUM UINT64_MAX
 static uint64_t gpu_min = NO_MINIMUM;
 
-/* The level, and the size of segments. */
+/* The level and the segment size of the tests. */
 static int level = 1;
 static size_t segment_size = SEGMENT;
 
-/* The input, and what one CPU thread alone makes of it. */
+/* The input, and the output that one CPU thread makes of it. */
 static uint8_t *input;
 static size_t input_size;
 static uint8_t *expected;
 static size_t expected_size;
 
-/* Segments that several threads were to match, since that was set to 0. */
+/* How many segments were matched by several threads, since this was set to 0. */
 static uint64_t split_segments;
 
 static struct pipeline_config config(enum backend backend, int threads)
@@ -384,7 +387,7 @@ static struct pipeline_config config(enum backend backend, int threads)
     return c;
 }
 
-/* A file with the input's first `size` bytes, read from its start. */
+/* Returns a file with the input's first `size` bytes; its offset is at the start. */
 static FILE *file_with(size_t size)
 {
     FILE *file = unit_need(tmpfile());
@@ -398,10 +401,10 @@ static FILE *file_with(size_t size)
 /* How a pipe is filled. */
 enum filling {
     NO_PIPE,
-    FILL,           /* as it is read; */
-    FILL_KEEP_OPEN, /* and not closed: the reader expects more; */
-    FILL_FAST,      /* before it is read, if it can hold that much; */
-    FILL_LATE,      /* after a while; */
+    FILL,           /* while it is read */
+    FILL_KEEP_OPEN, /* like FILL, but the pipe stays open, so the reader expects more */
+    FILL_FAST,      /* before it is read, if the pipe can hold that much */
+    FILL_LATE,      /* after a while */
     FILL_SLOW       /* so that the reader mostly waits */
 };
 
@@ -421,7 +424,7 @@ static off_t size_of(int fd)
     return st.st_size;
 }
 
-/* Waits until a file is larger than it was, and then for five times as long. */
+/* Waits until a file is larger than `size`, and then five times as long again. */
 static void wait_long(int out, off_t size)
 {
     const double began = clock_seconds();
@@ -438,8 +441,8 @@ static void *fill(void *argument)
     if (f->way == FILL_LATE)
         pause_ms(300);
     for (size_t done = 0; done < f->size;) {
-        /* A byte more than a segment: without it, the segment may be the last, which no thread
-         * takes yet. */
+        /* Write a byte more than a segment: without it, the segment may be the last, and no thread
+         * may take it yet. */
         const size_t most = f->way != FILL_SLOW ? f->size : done == 0 ? SEGMENT + 1 : SEGMENT;
         const off_t before = f->way == FILL_SLOW ? size_of(f->out) : 0;
         ssize_t n = write(f->fd, input + done, f->size - done < most ? f->size - done : most);
@@ -455,7 +458,7 @@ static void *fill(void *argument)
     return NULL;
 }
 
-/* Starts filling a pipe; returns where to read it. */
+/* Starts filling a pipe.  Returns the descriptor to read from. */
 static int start_filling(struct filler *f, pthread_t *thread)
 {
     int ends[2];
@@ -478,7 +481,7 @@ static int start_filling(struct filler *f, pthread_t *thread)
     return ends[0];
 }
 
-/* Runs a job alone. */
+/* Runs one job, without others beside it. */
 static enum pipeline_status run(struct pipeline *p, int in, int out, const uint8_t *header,
                                 size_t header_len, struct pipeline_stats *stats, int *error)
 {
@@ -536,7 +539,7 @@ static void check_input(struct pipeline *p, enum filling way, struct pipeline_st
     free(written);
 }
 
-/* A pipeline, which must come about. */
+/* Makes a pipeline; ends the test if that fails. */
 static struct pipeline *new_pipeline(const struct pipeline_config *c)
 {
     struct pipeline_config in_test = *c;
@@ -547,7 +550,7 @@ static struct pipeline *new_pipeline(const struct pipeline_config *c)
     return unit_need(pipeline_new(&in_test, error));
 }
 
-/* Frees a pipeline.  Its GPUs are freed, too, also one that was still coming up. */
+/* Frees a pipeline.  Checks that all its GPUs are freed, too, even one that was still coming up. */
 static void free_pipeline(struct pipeline *p)
 {
     pipeline_free(p);
@@ -555,8 +558,8 @@ static void free_pipeline(struct pipeline *p)
     CHECK_EQ(atomic_load(&copiers), 0);
 }
 
-/* The input with every number of threads, engine and way to be read; returns segments by GPU, and
- * those redone in *redone. */
+/* Compresses the input with every number of threads, every engine and every way to read it.
+ * Returns the number of segments that a GPU matched; *redone becomes how many were redone. */
 static uint64_t check_all_ways(uint64_t *redone)
 {
     uint64_t by_gpu = 0;
@@ -621,7 +624,7 @@ static void test_short_memory(void)
     be_good(1);
     told.batches_got = 1;
     CHECK(check_all_ways(&redone) > 0);
-    /* Not even one: the CPU does it all. */
+    /* No batch gets memory: the CPU does everything. */
     be_good(1);
     told.batches_got = 0;
     CHECK_EQ(check_all_ways(&redone), 0);
@@ -665,8 +668,9 @@ static void expect(void)
     free_pipeline(p);
 }
 
-/* Segments that take long enough for several threads to match one: they do where there is no GPU,
- * or none any more; and where there are two that come late and are wrong, it makes no difference.
+/* Segments that take long enough for several threads to match one.  The threads do that without a
+ * GPU, and after all GPUs have failed.  With two GPUs that come late and are wrong, the output is
+ * the same.
  */
 static void test_parts(void)
 {
@@ -676,7 +680,7 @@ static void test_parts(void)
     uint64_t redone;
 
     level = 9;
-    segment_size = 7 * SEGMENT; /* 5.6 ms at that level; and no more than AHEAD_SIZE */
+    segment_size = 7 * SEGMENT; /* takes 5.6 ms at that level, and is at most AHEAD_SIZE */
     expect();
     be_good(0);
     c = config(BACKEND_CPU, 4);
@@ -714,9 +718,9 @@ enum failure { CUT, FULL, CLOSED };
 /* Makes a job fail. */
 struct spoiler {
     enum failure failure; /* CUT or CLOSED */
-    int fd;               /* the file to cut, or the one to read the output from */
-    size_t size;          /* the rest of the file, or how much to read */
-    long ns;              /* to wait before that */
+    int fd;               /* CUT: the file to truncate; CLOSED: the pipe with the output */
+    size_t size;          /* CUT: the file's new size; CLOSED: bytes to read before closing */
+    long ns;              /* nanoseconds to wait before */
 };
 
 static void *spoil(void *argument)
@@ -737,8 +741,8 @@ static void *spoil(void *argument)
     return NULL;
 }
 
-/* Compresses the input but for its start, so that it is another one, and lets that fail; returns
- * whether it did: a file may be cut too early or too late. */
+/* Compresses the input without its start, so that the data differs, and makes that fail.  Returns
+ * whether it failed: a file may be truncated too early or too late. */
 static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, uint64_t *state)
 {
     uint8_t start[1000];
@@ -757,7 +761,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
         if (pipe(out) != 0)
             abort();
 #ifdef F_SETPIPE_SZ
-        /* Where pages are large, it might hold all of the output otherwise. */
+        /* Make the pipe small: with large pages, it might hold all of the output. */
         (void)fcntl(out[1], F_SETPIPE_SZ, 1 << 16);
 #endif
         spoiler.fd = out[0];
@@ -772,7 +776,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     if (failure != FULL)
         pthread_join(spoiling, NULL);
     if (from_pipe) {
-        /* Now the rest has no reader, and the filler ends. */
+        /* Now the pipe has no reader, so the filler ends. */
         close(in);
         pthread_join(filling, NULL);
     }
@@ -788,7 +792,8 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
     return true;
 }
 
-/* Reading or writing fails while feeders are at work; then the pipeline is as good as new. */
+/* Reading or writing fails while feeders are at work.  After that, the pipeline must work as if it
+ * were new. */
 static void test_io_failures(void)
 {
     static const int threads[] = {1, 3, 5, 9};
@@ -798,13 +803,14 @@ static void test_io_failures(void)
 
     signal(SIGPIPE, SIG_IGN);
     for (int round = 0; round < 4 * 3; round++) {
-        /* Every number of threads, and for each, a GPU that is good, fails at once, and late. */
+        /* Every number of threads, each with a GPU that is good, one that fails at once, and one
+         * that fails late. */
         const struct pipeline_config c =
             config(round / 2 % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, threads[round % 4]);
         const int fault = round % 3;
         struct pipeline *p;
 
-        /* With few batches, reading goes on for as long as the job does. */
+        /* With few batches, reading takes as long as the whole job. */
         be_good(1 + round % 2);
         told.batches_got = 1 + round / 4;
         told.good_batches = fault == 0 ? -1 : (long)unit_below(&state, 40);
@@ -846,7 +852,7 @@ static void test_not_there(void)
     CHECK(pipeline_new(&c, error) == NULL);
     CHECK(strcmp(error, "there is no CUDA device 2: the last is 1") == 0);
 
-    /* A job that does not require a GPU does without. */
+    /* A job that does not require a GPU works without one. */
     c.backend = BACKEND_AUTO;
     p = new_pipeline(&c);
     check_input(p, NO_PIPE, &stats);
@@ -857,7 +863,7 @@ static void test_not_there(void)
     CHECK(strcmp(error, "") == 0);
     free_pipeline(p);
 
-    /* One of two will do. */
+    /* One good GPU of two is enough. */
     be_good(2);
     told.broken_devices = 1;
     c = config(BACKEND_GPU, 2);
@@ -869,19 +875,19 @@ static void test_not_there(void)
     free_pipeline(p);
 }
 
-/* Returns how many of `size` bytes stay in the pipe when the first segment was claimed and
- * everything allowed is read ahead. */
+/* Returns how many of `size` bytes stay in the pipe after the first segment was claimed and as much
+ * as allowed was read ahead. */
 static int left_by_read_ahead(size_t size, int threads)
 {
     const size_t read = SEGMENT + (threads > 1 ? AHEAD_SIZE : 0);
 
-    /* It takes the next byte to know that a segment is not the last. */
+    /* One byte more is read, to know that the segment before it is not the last. */
     return size <= read ? 0 : (int)(size - read - 1);
 }
 
 /* Compresses `size` bytes from a pipe at level 12, where workers match nothing while a GPU comes
- * up.  The GPU comes up only when everything allowed is read ahead.  Returns the segments matched
- * by GPU. */
+ * up.  The GPU comes up only after as much as allowed was read ahead.  Returns the number of
+ * segments that the GPU matched. */
 static uint64_t check_read_ahead(size_t size, int threads)
 {
     struct pipeline_config c = config(BACKEND_CPU, threads);
@@ -911,13 +917,14 @@ static uint64_t check_read_ahead(size_t size, int threads)
 
 static void test_read_ahead(void)
 {
-    /* The rest in the pipe always fits there. */
+    /* Sizes at which the bytes that are not read ahead fit in the pipe. */
     static const size_t sizes[] = {5 * SEGMENT - 1, 6 * SEGMENT, 7 * SEGMENT, 7 * SEGMENT + 1,
                                    7 * SEGMENT + 4000};
 
-    /* After one segment, the GPU is wanted, and takes at least a batch of what is read ahead. */
+    /* After one segment, the GPU is wanted.  It takes at least one batch of the segments that were
+     * read ahead. */
     gpu_min = 1;
-    /* A single worker reads nothing ahead. */
+    /* If there is only one worker, nothing is read ahead. */
     be_good(1);
     CHECK_EQ(check_read_ahead(SEGMENT + 4000, 1), 1);
     for (int threads = 2; threads <= 9; threads += 7) {
@@ -938,9 +945,9 @@ static void test_read_ahead(void)
             told.fails_late = way == 3;
             CHECK_EQ(check_read_ahead(7 * SEGMENT + 4000, threads), 0);
         }
-        /* A pipe may give many times what it gave so far, so the GPU is wanted after three
-         * segments. Then the pipe proves to be shorter, but the GPU has to do the segments that
-         * wait for it. */
+        /* The pipeline expects that a pipe gives several times as much as so far, so it wants the
+         * GPU after three segments.  Then the pipe ends early, but the GPU must still match the
+         * segments that wait for it. */
         gpu_min = 327680;
         be_good(1);
         CHECK_EQ(check_read_ahead(5 * SEGMENT, threads), 2);
@@ -949,7 +956,8 @@ static void test_read_ahead(void)
     gpu_min = 0;
 }
 
-/* Workers also match segments that others read ahead, again and again in the same memory. */
+/* Workers also match segments that other threads have read ahead.  The same memory is used again
+ * and again. */
 static void test_match_what_is_read_ahead(void)
 {
     gpu_min = 1;
@@ -969,9 +977,9 @@ static void test_match_what_is_read_ahead(void)
     gpu_min = 0;
 }
 
-/* Closes a full pipe once all bytes of another, which stays open, were read. */
+/* Closes a full pipe after all bytes of another pipe, which stays open, were read. */
 struct closer {
-    pthread_t filling; /* this other one */
+    pthread_t filling; /* fills the other pipe */
     int in, out;
 };
 
@@ -990,8 +998,8 @@ static void *close_when_drained(void *argument)
     return NULL;
 }
 
-/* A write fails while a worker waits for more bytes of the pipe, to read ahead.  The bytes read so
- * far wait, as no thread matches them yet at level 12. */
+/* A write fails while a worker waits for more bytes of the pipe, to read them ahead.  At level 12,
+ * no thread matches the bytes read so far yet. */
 static void test_failure_while_reading_ahead(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1034,10 +1042,10 @@ static void test_failure_while_reading_ahead(void)
     gpu_min = 0;
 }
 
-/* From a pipe that the CPU keeps up with, a GPU would be of no use; that may change. */
+/* If the CPU keeps up with a pipe, no GPU is used; if it no longer does, one is. */
 static void test_pipe_is_limit(void)
 {
-    /* A single thread, at the slowest level: so the input is large enough. */
+    /* One thread, at the slowest level, so that the input is large enough for a GPU. */
     struct pipeline_config c = config(BACKEND_AUTO, 1);
 
     c.level = 12;
@@ -1081,7 +1089,8 @@ static bool wants_gpu(int at_level, off_t size)
     return stats.wanted_gpus;
 }
 
-/* Where a segment takes a core long, a segment and a byte are enough; else it takes more. */
+/* At a slow level, a GPU is wanted from a segment and a byte on; at a fast level, only from a
+ * larger size on. */
 static void test_least_size(void)
 {
     gpu_min = NO_MINIMUM;
@@ -1118,7 +1127,7 @@ static void test_many_inputs(void)
                     continue;
                 be_good(4);
                 told.open_ms = open_ms;
-                /* With this, GPUs come up one by one, beside the work. */
+                /* With this, GPUs come up one by one while the CPU works. */
                 if (threads == 1)
                     gpu_min = 500000;
                 c = config(backend, threads);
@@ -1133,7 +1142,7 @@ static void test_many_inputs(void)
                     free(written);
                     check_input(p, i % 2 == 0 ? FILL : NO_PIPE, &stats);
                 }
-                /* One for every 500000 bytes, or all. */
+                /* One GPU for every 500000 bytes, or all GPUs. */
                 wait_tried(backend == BACKEND_CPU ? 0 : threads == 1 ? 2 : 4);
                 free_pipeline(p);
                 gpu_min = 0;
@@ -1142,8 +1151,8 @@ static void test_many_inputs(void)
         free(alone[i]);
 }
 
-/* Without memory for a single worker a job fails, also if a GPU has matched some of it; and with
- * memory, the next does not. */
+/* If there is no memory for even one worker, a job fails, even if a GPU has matched some of it.
+ * The next job, with memory, succeeds. */
 static void test_no_memory(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1173,13 +1182,13 @@ static void test_no_memory(void)
 
 enum { JOBS = 24 };
 
-/* One of them. */
+/* One of the jobs. */
 struct one {
     struct pipeline_job job;
     FILE *in, *out;
-    size_t size;      /* the number of the input's bytes, from the first, to compress */
-    bool is_nothing;  /* begin says so */
-    bool ended;       /* end was called */
+    size_t size;      /* compress the first `size` bytes of the input */
+    bool is_nothing;  /* the job has nothing to do: `begin` returns false */
+    bool ended;       /* `end` was called */
     uint64_t written; /* the last number passed to `wrote` */
 };
 
@@ -1213,10 +1222,10 @@ static void end_one(struct pipeline_job *job)
     o->ended = true;
 }
 
-/* True if GPUs alone have to match, and can. */
+/* True if only GPUs may match, and they work. */
 static bool is_gpu_alone;
 
-/* Checks that the job's output is that of its input alone. */
+/* Checks that the job's output is the same as when its input is compressed alone. */
 static void check_one(const struct one *o, const uint8_t *alone, size_t alone_size)
 {
     uint8_t *written = unit_need(malloc(alone_size + 1));
@@ -1232,7 +1241,7 @@ static void check_one(const struct one *o, const uint8_t *alone, size_t alone_si
     free(written);
 }
 
-/* Sizes of inputs, and the output of each alone. */
+/* The sizes of the jobs' inputs. */
 static const size_t job_sizes[] = {0,           1,       3,           100,         4096,
                                    SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT, 3 * SEGMENT + 5,
                                    9 * SEGMENT, 500001};
@@ -1241,10 +1250,10 @@ enum { JOB_SIZES = sizeof(job_sizes) / sizeof(job_sizes[0]) };
 /* What goes wrong in a round of jobs. */
 enum trouble { NO_TROUBLE, BAD_FILES, CANCEL };
 
-/* With BAD_FILES, a job's output is on a full disk, and another's input cannot be read. */
+/* With BAD_FILES, one job's output is on a full disk, and another job's input cannot be read. */
 enum file { GOOD_FILE, FULL_DISK, UNREADABLE };
 
-/* Submits JOBS jobs of those sizes and waits for them in their order. */
+/* Submits JOBS jobs of these sizes, and waits for them in order. */
 static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const alone[JOB_SIZES],
                      const size_t alone_size[JOB_SIZES], uint64_t *state)
 {
@@ -1265,7 +1274,7 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
             .end = end_one,
             .wrote = wrote_one,
             .ctx = o,
-            /* It may have changed, from or to a small one. */
+            /* The size that was announced may be wrong: a file may have grown or shrunk. */
             .size = unit_below(state, 4) > 0 ? o->size : job_sizes[unit_below(state, JOB_SIZES)],
             .more = JOBS - 1 - i};
         CHECK(pipeline_submit(p, &o->job));
@@ -1297,8 +1306,9 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
     }
 }
 
-/* Jobs of all sizes at a time.  Each output is that of its input alone, whichever threads and
- * engines work on it.  A job that fails or is cancelled harms no other. */
+/* Many jobs of all sizes at a time.  Each output must be the same as when the input is compressed
+ * alone, whichever threads and engines work on it.  A job that fails or is cancelled harms no
+ * other. */
 static void test_many_jobs(void)
 {
     static const int threads[] = {1, 2, 4, 13};
@@ -1313,8 +1323,8 @@ static void test_many_jobs(void)
     for (int i = 0; i < JOB_SIZES; i++)
         alone[i] = compress(p, job_sizes[i], NO_PIPE, &alone_size[i], &stats);
     free_pipeline(p);
-    /* With a step of 5, each number of threads, backend and fault comes up with some of the
-     * others. */
+    /* With a step of 5, each number of threads, each backend and each fault still occurs, but not
+     * all combinations. */
     for (int round = 0; round < 4 * 3 * 4; round += UNIT_SANITIZED ? 5 : 1) {
         const int fault = round / 12;
 
@@ -1386,8 +1396,8 @@ static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
     fclose(out);
 }
 
-/* GPUs take pushed segments as they take those of a pipe: a GPU that comes up late, one that fails,
- * or none. */
+/* GPUs take pushed segments like those of a pipe.  Tests a GPU that comes up late, one that fails,
+ * and no GPU. */
 static void test_pushed(void)
 {
     for (int fault = 0; fault < 4; fault++) {
@@ -1414,7 +1424,7 @@ static void test_pushed(void)
 
 /* --- Input in a GPU's memory ---------------------------------------------------------------- */
 
-/* The input there, masked. */
+/* The input in a GPU's memory, masked. */
 static uint8_t *on_gpu;
 
 /* A job whose input is the first `size` bytes of a GPU's memory, and its output. */
@@ -1443,7 +1453,7 @@ static void submit_on_gpu(struct pipeline *p, struct gpu_job *g, size_t size, in
     CHECK(pipeline_submit(p, &g->job));
 }
 
-/* Waits for it, and checks that its output is alone[0..alone_size). */
+/* Waits for the job, and checks that its output is alone[0..alone_size). */
 static void check_on_gpu(struct pipeline *p, struct gpu_job *g, const uint8_t *alone,
                          size_t alone_size)
 {
@@ -1483,7 +1493,7 @@ static void test_gpu_memory(void)
         told.good_batches = fault == 2 || fault == 3 ? round % 4 : -1;
         told.fails_late = fault == 3;
         told.open_ms = fault == 4 ? 5 : 0;
-        /* With 4, the GPU comes up beside the work. */
+        /* With fault 4, the GPU comes up while the CPU works. */
         gpu_min = fault == 4 ? 200000 : 0;
         c = config((enum backend)(round / 3 % 3), threads[round % 3]);
         c.caller_works = round % 2 == 0;
@@ -1500,7 +1510,7 @@ static void test_gpu_memory(void)
                 if (fault == 0 && c.backend == BACKEND_GPU && job_sizes[i] > 0)
                     CHECK_EQ(jobs[i].job.stats.cpu_segments, 0);
             }
-            /* One that is not there. */
+            /* Between these jobs, one whose input is not in a GPU's memory. */
             if (c.caller_works)
                 check_input(p, again == 0 ? NO_PIPE : FILL, &stats);
         }
@@ -1512,7 +1522,7 @@ static void test_gpu_memory(void)
         free(alone[i]);
 }
 
-/* A GPU takes the segments from its memory itself, but for the last. */
+/* A GPU takes the segments in its own memory without a copy by a worker, except the last one. */
 static void test_gpu_memory_is_not_read(void)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
@@ -1530,7 +1540,7 @@ static void test_gpu_memory_is_not_read(void)
     }
 }
 
-/* A GPU does not read another GPU's memory: the worker that reads for it copies. */
+/* A GPU does not read another GPU's memory: the worker that submits the batch copies the bytes. */
 static void test_memory_of_another_gpu(void)
 {
     struct pipeline_config c = config(BACKEND_GPU, 3);
@@ -1551,7 +1561,7 @@ static void test_memory_of_another_gpu(void)
     }
 }
 
-/* Memory that cannot be read is an error; the next job works as usual. */
+/* GPU memory that cannot be read is an error.  The next job must work as usual. */
 static void test_unreadable_gpu_memory(void)
 {
     for (int round = 0; round < 12; round++) {
@@ -1559,7 +1569,7 @@ static void test_unreadable_gpu_memory(void)
         struct gpu_job jobs[2];
         struct pipeline *p;
 
-        /* The GPU's batches fail as well, or they would need no copies. */
+        /* Make the GPU's batches fail, too: otherwise no copies would be needed. */
         be_good(1);
         told.good_batches = 0;
         told.fails_late = round % 2 == 0;
@@ -1578,7 +1588,7 @@ static void test_unreadable_gpu_memory(void)
         atomic_store(&copied, -1000);
         submit_on_gpu(p, &jobs[0], input_size, 0);
         check_on_gpu(p, &jobs[0], expected, expected_size);
-        /* There is no such device. */
+        /* A device that does not exist. */
         submit_on_gpu(p, &jobs[0], SEGMENT, 7);
         pipeline_wait(p, &jobs[0].job);
         CHECK_EQ(jobs[0].job.status, PIPELINE_READ_ERROR);
@@ -1587,7 +1597,8 @@ static void test_unreadable_gpu_memory(void)
     }
 }
 
-/* The GPU that has the memory comes up first, or as a second one; if it may be used. */
+/* The GPU that has the input in its memory comes up first, or, after another one, second; but only
+ * if it may be used. */
 static void test_gpu_near_memory(void)
 {
     struct pipeline_config c = config(BACKEND_AUTO, 2);

@@ -1,5 +1,6 @@
 /*
- * test_gunzip.c - decompression of streams: good, odd, cut off, damaged, and in small reads
+ * test_gunzip.c - decompression of gzip streams that are good, odd, truncated or damaged, also with
+ * small reads
  *
  * Members are made from zlib's raw deflate and the tests' own headers and trailers.  The expected
  * results for odd members were observed with GNU gzip 1.12, where a comment says so.
@@ -36,7 +37,7 @@ static void add_member(struct bytes *b, const void *data, size_t len, int level)
     add_trailer(b, data, len);
 }
 
-/* Data that compresses: words out of a few, with some noise. */
+/* Appends data that compresses: a few words again and again, with some noise. */
 static void add_text(struct bytes *b, size_t len, uint64_t seed)
 {
     static const char *const words[] = {"literal ", "match ", "distance ", "window ",
@@ -53,7 +54,7 @@ static void add_text(struct bytes *b, size_t len, uint64_t seed)
     b->len = end;
 }
 
-/* Makes three small members, and in *data their contents. */
+/* Makes three small members; *data becomes their uncompressed data. */
 static void three_members(struct bytes *gz, struct bytes *data)
 {
     add(data, "hello", 5);
@@ -141,7 +142,7 @@ static void as_gnu_gzip(void)
     }
 }
 
-/* All sizes around the buffers', levels, strategies, block types. */
+/* Sizes around those of the buffers, with all levels, strategies and block types. */
 static void round_trips(void)
 {
     static const size_t sizes[] = {0,      1,      2,      255,    32767,  32768,
@@ -184,8 +185,8 @@ static void round_trips(void)
     drop(&data);
 }
 
-/* Many members of all sizes, back to back.  A back end that reads ahead must give back exactly what
- * it did not use, across reads of every size. */
+/* Many members of all sizes, one after another.  A back end that reads ahead must give back exactly
+ * the bytes that it did not use, with reads of every size. */
 static void many_members(void)
 {
     struct bytes gz = {0}, data = {0};
@@ -214,7 +215,8 @@ static void many_members(void)
 }
 
 /* Members whose data ends exactly at the output buffer's end, or a few bytes before or after it,
- * then a small member.  The end is found in input that was already read, without any output. */
+ * then a small member.  The decoder finds the member's end in input that was read already, and it
+ * makes no output there. */
 static void members_end_with_buffer(void)
 {
     struct bytes data = {0};
@@ -240,7 +242,8 @@ static void members_end_with_buffer(void)
     drop(&data);
 }
 
-/* Cut anywhere except between members, a file is truncated; its output is a prefix of the data. */
+/* A file that is cut off anywhere except between members is reported as truncated.  Its output is a
+ * prefix of the data. */
 static void every_truncation(void)
 {
     struct bytes gz = {0}, data = {0}, ends = {0};
@@ -292,7 +295,7 @@ static void header_fields(void)
         struct bytes gz = {0};
         uint8_t extra[1000], crc[2];
         const uint8_t fixed[] = {0x1f, 0x8b, 8, (uint8_t)flags, 0x78, 0x56, 0x34, 0x12, 0, 3};
-        memset(extra, 0, sizeof extra); /* the length counts, not the zeros */
+        memset(extra, 0, sizeof extra); /* zeros in the extra field do not end it */
         add(&gz, fixed, sizeof fixed);
         if ((flags & 4) != 0) {
             const uint8_t size[2] = {sizeof extra & 0xff, sizeof extra >> 8};
@@ -328,9 +331,11 @@ static void header_fields(void)
             CHECK_EQ(job.out.len, 0);
         }
         if ((flags & 2) != 0) {
-            /* A change to the time stamp, or to the bytes after it, is noticed. */
+            /* With a header CRC, a change to the time stamp, or to the bytes after it, must be
+             * noticed. */
             for (size_t i = 4; i < header; i++) {
-                /* Not the extra field's length or a zero: then the fields would be others. */
+                /* Do not change the extra field's length, or a final zero: that would move the
+                 * later fields. */
                 if (i >= GZ_HEADER_SIZE && i < header - 2 &&
                     (gz.data[i] == 0 || ((flags & 4) != 0 && i < GZ_HEADER_SIZE + 2)))
                     continue;
@@ -345,7 +350,8 @@ static void header_fields(void)
     }
 }
 
-/* Fields that are longer than the buffer, or end where it does; right, and wrong in one bit. */
+/* Fields that are longer than the buffer, or end where it ends; unchanged, and with one bit
+ * changed. */
 static void long_header_fields(void)
 {
     static const size_t sizes[] = {1,      2,      100000, 262123, 262131, 262132, 262133,
@@ -386,7 +392,7 @@ static void long_header_fields(void)
         for (int k = 0; k < 10; k++) {
             const size_t at = 12 + (size_t)unit_below(&seed, header - 12);
             struct job job = {0}, cut = {0};
-            if (gz.data[at] == 0) /* then a field would end elsewhere */
+            if (gz.data[at] == 0) /* changing a zero would move a field's end */
                 continue;
             gz.data[at] ^= 4;
             CHECK_EQ(run(&job, gz.data, gz.len), GZ_BAD_HEADER_CRC);
@@ -426,7 +432,7 @@ static void read_errors(void)
             drop(&job.out);
         }
     }
-    /* The first error is reported, not a later one in writing the rest. */
+    /* The read error is reported, not the later error in writing the rest. */
     struct job job = {.read_fail = gz.len, .write_fail = 1};
     CHECK_EQ(run(&job, gz.data, gz.len), GZ_READ_ERROR);
     CHECK_EQ(job.error, EIO);
@@ -446,7 +452,8 @@ static void write_errors(void)
         CHECK(job.out.len <= at);
         drop(&job.out);
     }
-    /* With so little output that it is only written at the end; and in spite of garbage. */
+    /* An error in writing output that is so short that it is written only at the end; also with
+     * garbage after it. */
     struct job small = {.write_fail = 1};
     CHECK_EQ(run(&small, HELLO, sizeof HELLO - 1), GZ_WRITE_ERROR);
     CHECK_EQ(small.error, ENOSPC);
@@ -464,7 +471,8 @@ static bool always(void *ctx)
     return true;
 }
 
-/* A decoder that was used before, with reads that all wait, gives the same. */
+/* Checks that a used decoder gives the same result, with an input that always says that reading
+ * would wait. */
 static void check_again(struct gz_stream **s, const struct bytes *in, const struct job *job,
                         enum gz_status expected)
 {
@@ -495,7 +503,8 @@ static void random_damage(void)
     int passed = 0;
     for (int i = 0; i < 6000; i++) {
         struct bytes bad = {0};
-        /* Half of the time only the first, small members, so that every byte of them is hit. */
+        /* In half of the rounds, use only the first, small members, so that every byte of theirs
+         * gets damaged. */
         add(&bad, gz.data, i % 2 == 0 ? gz.len : 200);
         for (uint64_t n = 1 + unit_below(&seed, 4); n > 0; n--)
             bad.data[unit_below(&seed, bad.len)] ^= (uint8_t)(1u << unit_below(&seed, 8));
@@ -503,7 +512,8 @@ static void random_damage(void)
         enum gz_status status = run(&job, bad.data, bad.len);
         CHECK(*gz_status_message(status) != '\0');
         if (status == GZ_OK) {
-            /* Only bytes that say nothing about the data were hit, or one bit twice. */
+            /* The damage is only in bytes that do not affect the data, or one bit was flipped
+             * twice. */
             CHECK(same(&job.out, &data));
             passed++;
         }
@@ -518,7 +528,7 @@ static void random_damage(void)
     drop(&gz);
 }
 
-/* Streams of random bytes behind a right header reach the back end's own checks. */
+/* Random bytes after a good header test the back end's own checks. */
 static void random_deflate(void)
 {
     uint64_t seed = 11;
@@ -535,7 +545,7 @@ static void random_deflate(void)
     }
 }
 
-/* The steps of a decompression: the header is known, and nothing is written yet. */
+/* After gz_read_header, the header is known, and nothing is written yet. */
 static void header_first(void)
 {
     struct bytes file = {0};
@@ -565,7 +575,8 @@ static void header_first(void)
     gz_close(NULL);
 }
 
-/* A wrong header is found before anything is written, and reported both times. */
+/* An error in the header is found before anything is written.  gz_read_header and gz_run both
+ * report it. */
 static void header_is_wrong(void)
 {
     static const struct {
@@ -596,7 +607,7 @@ static void header_is_wrong(void)
     }
 }
 
-/* Names in headers: of the first member alone, and cut where they are too long. */
+/* The name in the header: only the first member's counts, and a name that is too long is cut. */
 static void names(void)
 {
     for (size_t len = 0; len < 3 * GZ_NAME_SIZE;
@@ -626,7 +637,8 @@ static void names(void)
     drop(&job.out);
 }
 
-/* Every format behind gzip's and pack's, and none behind the others'. */
+/* Every format may follow a member of gzip's or pack's format; nothing may follow the other
+ * formats. */
 static void mixed_formats(void)
 {
     struct bytes parts[5] = {{0}};
@@ -677,9 +689,9 @@ static void messages(void)
 
 /* --- A member of more than 4 GiB ------------------------------------------------------------ */
 
-/* Its data is `times` copies of a piece of 30000 random bytes repeated; each copy but the first
- * reaches back into the one before.  The compressed copies are equal, so that little has to be
- * stored. */
+/* The member's data is TIMES copies of a piece, which is a period of 30000 random bytes, repeated.
+ * Each copy but the first begins with a match to the copy before.  So all compressed copies after
+ * the first are equal, and are stored only once. */
 enum { PERIOD = 30000, PIECE = 2000 * PERIOD, TIMES = 80 };
 
 struct big {

@@ -1,6 +1,6 @@
 /*
- * test_gzip.c - member headers and trailers are, byte for byte, those of GNU gzip 1.12; headers are
- * parsed in parts of any size
+ * test_gzip.c - member headers and trailers are the same, byte for byte, as GNU gzip 1.12's;
+ * headers can be parsed in parts of any size
  */
 #include "config.h"
 
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* What `gzip -LEVEL -c h.txt` writes before the data, for a file with the time stamp 981173106, and
- * what `gzip -n -LEVEL` writes.  The name is 5 characters and a zero. */
+/* The headers that `gzip -LEVEL -c h.txt` writes for a file with the time stamp 981173106, and that
+ * `gzip -n -LEVEL` writes.  The name takes 5 characters and a zero. */
 static const struct {
     int level;
     uint8_t xfl;
@@ -45,8 +45,8 @@ static void without_name(void)
     }
 }
 
-/* Levels that GNU gzip lacks: slower ones are still "slowest", and storing is "fastest", as for
- * zlib. */
+/* Levels that GNU gzip does not have: in the header, slower ones count as "slowest", and storing as
+ * "fastest", as in zlib. */
 static void other_levels(void)
 {
     uint8_t got[GZ_HEADER_SIZE];
@@ -80,11 +80,11 @@ static void trailers(void)
 {
     uint8_t got[GZ_TRAILER_SIZE];
 
-    gz_write_trailer(got, 0x3610a686, 5); /* of "hello" */
+    gz_write_trailer(got, 0x3610a686, 5); /* for "hello" */
     CHECK(memcmp(got, "\x86\xa6\x10\x36\5\0\0\0", sizeof got) == 0);
     gz_write_trailer(got, 0, 0);
     CHECK(memcmp(got, "\0\0\0\0\0\0\0\0", sizeof got) == 0);
-    /* GNU gzip's for 5 GiB of zeros: the length is taken modulo 2^32. */
+    /* GNU gzip's trailer for 5 GiB of zeros: the length is stored modulo 2^32. */
     gz_write_trailer(got, 0x193838c3, (uint64_t)5 << 30);
     CHECK(memcmp(got, "\xc3\x38\x38\x19\0\0\0\x40", sizeof got) == 0);
     gz_write_trailer(got, 0xffffffff, 0xfedcba98765432ff);
@@ -93,7 +93,7 @@ static void trailers(void)
 
 /* --- Parsing --- */
 
-/* A header with all fields, its magic number included; the CRC at its end is set by full_header. */
+/* A header with all fields, including its magic number.  full_header sets the CRC at its end. */
 #define FULL                       \
     "\x1f\x8b\x08\x1f\1\2\3\4\0\3" \
     "\3\0abc"                      \
@@ -115,8 +115,8 @@ static void count_extra(void *ctx, unsigned bytes)
     *(unsigned *)ctx += 1000 + bytes;
 }
 
-/* Parses in[2..len) in parts of `step` bytes; *used becomes how many bytes were taken, the two of
- * the magic number included. */
+/* Parses in[2..len) in parts of `step` bytes.  *used becomes the number of bytes used, including
+ * the two of the magic number. */
 static enum gz_status parse(struct gz_header *h, const uint8_t *in, size_t len, size_t step,
                             size_t *used)
 {
@@ -159,7 +159,7 @@ static void parses_all_fields(void)
     }
 }
 
-/* What was parsed of a header that is cut off counts. */
+/* The fields that come before the end of a truncated header are known. */
 static void parses_what_there_is(void)
 {
     uint8_t in[FULL_SIZE];
@@ -199,7 +199,7 @@ static void cuts_names(void)
         }
 }
 
-/* A header that is wrong is so with the first field that is. */
+/* A wrong header is rejected as soon as its first wrong field was parsed. */
 static void finds_wrong_headers(void)
 {
     static const struct {
@@ -234,7 +234,7 @@ static void finds_wrong_headers(void)
         }
 }
 
-/* A header in memory counts if all of it is there and a block follows. */
+/* gz_member_header accepts a header if it is complete and a block follows it. */
 static void finds_members(void)
 {
     uint8_t in[FULL_SIZE + 2 + 8] = {0};
@@ -244,7 +244,7 @@ static void finds_members(void)
     for (size_t len = 0; len <= FULL_SIZE; len++)
         CHECK_EQ(gz_member_header(in, len), 0);
     CHECK_EQ(gz_member_header(in, FULL_SIZE + 2), FULL_SIZE);
-    in[FULL_SIZE] = 7; /* there are no such blocks */
+    in[FULL_SIZE] = 7; /* no block has this type */
     CHECK_EQ(gz_member_header(in, FULL_SIZE + 2), 0);
     in[FULL_SIZE] = 3;
     in[1] = 0x9e;

@@ -1,9 +1,9 @@
 /*
- * test_header.c - the header of a dynamic block gives back the code lengths, and is short
+ * test_header.c - the header of a dynamic block contains the right code lengths, and is short
  *
- * A small parser, made from RFC 1951, section 3.2.7, alone, reads each written header.  It must
- * give the lengths back, and the header must have the announced size.  The size is compared with
- * that of zlib's header, which repeats as much as it can at every step.
+ * A small parser, written from RFC 1951, section 3.2.7, reads each header.  It must find the same
+ * lengths, and the header must have the announced size.  The size is compared with that of zlib's
+ * header, which uses the longest possible repeat at every step.
  */
 #include "config.h"
 
@@ -15,9 +15,9 @@
 
 static struct huff_lengths_work work;
 
-/* By how many bits a header may be longer than zlib's.  The choice of symbols rests on a guess of
- * their cost, so that one header in a hundred is longer, by 1 to 3 bits as a rule.  The largest
- * seen here is 8; a choice that goes wrong, rather than by a little, costs more. */
+/* A header may be longer than zlib's by at most this many bits.  Symbols are chosen by an estimate
+ * of their cost, so one header in a hundred is longer than zlib's, mostly by 1 to 3 bits.  The
+ * largest difference seen here is 8 bits; a real error in the choice costs more. */
 #define MAX_LONGER 8
 
 /* The lengths of both alphabets' codes. */
@@ -26,8 +26,8 @@ struct lengths {
     uint8_t distance[DEFLATE_DISTANCE_SYMBOLS];
 };
 
-/* Over all headers checked so far: the sizes of the headers of gzlzss and zlib, and how many of the
- * former are longer. */
+/* Totals over all headers checked so far: the sizes of gzlzss's and zlib's headers in bits, the
+ * number of headers, and how many of gzlzss's were longer. */
 static uint64_t our_bits, zlib_bits;
 static unsigned headers, longer;
 
@@ -35,7 +35,7 @@ static unsigned headers, longer;
 
 struct reader {
     const uint8_t *data;
-    size_t pos, end; /* in bits */
+    size_t pos, end; /* position and end, in bits */
 };
 
 static unsigned get(struct reader *r, unsigned count)
@@ -48,7 +48,8 @@ static unsigned get(struct reader *r, unsigned count)
     return value;
 }
 
-/* Reads a symbol of the canonical code that has these lengths, bit by bit; 19 if there is none. */
+/* Reads a symbol of the canonical code with these lengths, bit by bit; 19 if the bits are no
+ * code. */
 static unsigned get_symbol(struct reader *r, const uint8_t *lengths)
 {
     unsigned code = 0, first = 0;
@@ -81,7 +82,7 @@ static bool parse(struct reader *r, struct lengths *out)
         precode[order[i]] = (uint8_t)get(r, 3);
         kraft += precode[order[i]] > 0 ? 128u >> precode[order[i]] : 0;
     }
-    /* Some decoders take no other code than a complete one. */
+    /* Some decoders accept only a complete code. */
     if (!CHECK_EQ(kraft, 128))
         return false;
     while (n < hlit + hdist) {
@@ -111,7 +112,7 @@ static bool parse(struct reader *r, struct lengths *out)
 
 /* --- zlib's header --- */
 
-/* Counts the symbols zlib takes to say lengths[0..n), and their extra bits. */
+/* Counts the symbols that zlib uses for lengths[0..n).  Returns the number of extra bits. */
 static unsigned zlib_symbols(const uint8_t *lengths, unsigned n, uint32_t *frequencies)
 {
     unsigned extra = 0, end;
@@ -144,8 +145,9 @@ static unsigned zlib_symbols(const uint8_t *lengths, unsigned n, uint32_t *frequ
     return extra;
 }
 
-/* The size of zlib's header; its code is huff_lengths', which test_lengths.c holds to be the best
- * (zlib's own is not always).  The alphabets do not share runs. */
+/* Returns the size of zlib's header in bits.  The code is made by huff_lengths, which is optimal
+ * (test_lengths.c checks that); zlib's own code is not always.  In zlib, a run does not go from one
+ * alphabet into the other. */
 static unsigned zlib_header_bits(const struct lengths *l)
 {
     static const uint8_t order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -170,8 +172,8 @@ static unsigned zlib_header_bits(const struct lengths *l)
 
 /* --- Tests --- */
 
-/* Writes the header for `l`, starting at any bit of a byte, and checks everything that is
- * promised. */
+/* Writes the header for `l`, starting at any bit of a byte, and checks everything that header.h
+ * promises. */
 static void check_header(const struct lengths *l)
 {
     static unsigned offset;
@@ -192,7 +194,7 @@ static void check_header(const struct lengths *l)
     longer += h.bits > zlib;
     CHECK(h.bits <= zlib + MAX_LONGER);
 
-    /* In memory of the promised size, a sanitizer sees writes past it. */
+    /* Memory of exactly the promised size lets a sanitizer see writes past it. */
     size = (offset + h.bits + 7) / 8;
     out = malloc(size + BITWRITER_SLACK);
     if (out == NULL)
@@ -217,13 +219,13 @@ static void check_header(const struct lengths *l)
     free(out);
 }
 
-/* The shortest codes there can be, and the fewest that can be said of either alphabet. */
+/* The shortest possible codes, and the smallest number of lengths in each alphabet. */
 static void fewest(void)
 {
     struct lengths l = {0};
 
     l.litlen[0] = l.litlen[256] = 1;
-    check_header(&l); /* no distance at all still sends one length */
+    check_header(&l); /* without distances, one length is sent nevertheless */
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++) {
         l.distance[i] = 1;
         check_header(&l);
@@ -233,8 +235,8 @@ static void fewest(void)
     check_header(&l);
 }
 
-/* The most lengths, all equal or all zero but the last, so that runs are as long as can be and go
- * across from one alphabet to the other. */
+/* The most lengths, all equal, or all zero except the last.  So runs are as long as possible, and
+ * go from one alphabet into the other. */
 static void longest_runs(void)
 {
     struct lengths l;
@@ -253,8 +255,8 @@ static void longest_runs(void)
     }
 }
 
-/* One run of each length that fits, of zeros or of a length, among others or at an end: all the
- * ways to make up a number of 3 to 6, 3 to 10 and 11 to 138. */
+/* A run of each possible number of zeros or of one length, among other lengths or at an end.  This
+ * tests all ways to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
 static void every_run(void)
 {
     for (unsigned run = 1; run <= DEFLATE_LITLEN_SYMBOLS; run++) {
@@ -269,7 +271,8 @@ static void every_run(void)
                 memset(l.litlen + start, in_run, run);
                 check_header(&l);
 
-                /* The same where it makes up the whole header, so that its symbols are frequent. */
+                /* The same run with nothing else in the header, so that its symbols are
+                 * frequent. */
                 memset(&l, 8 - in_run, sizeof(l));
                 memset(l.litlen + start, in_run, run);
                 check_header(&l);
@@ -278,7 +281,7 @@ static void every_run(void)
     }
 }
 
-/* The last run of one alphabet goes on as the first of the other. */
+/* A run goes from the end of one alphabet into the other. */
 static void runs_across(void)
 {
     for (unsigned before = 0; before <= 29; before++) {
@@ -299,7 +302,7 @@ static void runs_across(void)
     }
 }
 
-/* Lengths as blocks have them: the best codes for random histograms. */
+/* Lengths that real blocks have: the best codes for random histograms. */
 static void random_codes(void)
 {
     uint64_t state = 1;
@@ -310,7 +313,8 @@ static void random_codes(void)
         unsigned low = (unsigned)unit_below(&state, 256), symbols = 1 + round % 256;
         struct lengths l;
 
-        /* Literals of a part of the alphabet, the sum of two numbers so that some are frequent. */
+        /* Literals from a part of the alphabet; each is the sum of two random numbers, so that some
+         * are frequent. */
         for (unsigned i = 0; i < draws; i++) {
             unsigned literal =
                 (unsigned)(unit_below(&state, symbols) + unit_below(&state, symbols));
@@ -328,7 +332,7 @@ static void random_codes(void)
     }
 }
 
-/* Lengths as no code would have them: runs of any length, of few or of all values. */
+/* Lengths that no code would have: runs of any number of equal lengths, with few or many values. */
 static void random_lengths(void)
 {
     uint64_t state = 2;
@@ -355,8 +359,8 @@ static void random_lengths(void)
     }
 }
 
-/* Choosing pays: over all headers above, those of gzlzss are clearly shorter, and few are
- * longer. */
+/* Checks that choosing symbols pays: over all headers above, gzlzss's are clearly shorter than
+ * zlib's, and few are longer. */
 static void shorter_than_zlib(void)
 {
     CHECK(our_bits < zlib_bits - zlib_bits / 100);

@@ -1649,7 +1649,7 @@ static void end_draining(struct drain *d, const uint8_t *bytes, size_t len)
 }
 
 /* Without a GPU: wrong arguments give an error in any build.  Without CUDA, nothing else can be
- * known; with it, all memory is the host's. tests/gpu/test_device_pointers.cu tests a GPU's. */
+ * known; with it, all memory is the host's.  tests/gpu/test_device_pointers.cu tests a GPU's. */
 static void test_cuda(void)
 {
     static const size_t sizes[] = {0, 1, SEGMENT, 4 * SEGMENT + 1, 40 * SEGMENT + 1234};
