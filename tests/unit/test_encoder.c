@@ -100,8 +100,8 @@ static void find_matches(struct segment *s)
 
 /* The style of add_random. */
 struct style {
-    /* Literals have `values` equally likely values, from `first` on.  If `values` is 0, each value is
-     * half as likely as the one before. */
+    /* Literals have `values` equally likely values, from `first` on.  If `values` is 0, each value
+     * is half as likely as the one before. */
     unsigned first, values;
     unsigned most_literals; /* the most literals before a match */
     unsigned most_length;   /* the greatest length of a match; below 3: no matches */

@@ -3,28 +3,29 @@
  *
  * tests/unit/test_kernels runs the kernels on an emulated device (tests/emulation/cuda_runtime.h),
  * and tests/gpu/test_kernels, which `make check-gpu` builds from the same source, on a real one.
- * The emulation is slow, so inputs are few and small, one for each case in the kernels.
- * tests/gpu/check.sh has larger ones.
+ * The emulation is slow, so there are only a few small inputs, one for each case in the kernels.
+ * tests/gpu/check.sh has larger inputs.
  */
 #include "config.h"
 
 #include "tests/unit/kernels.h"
 
-/* Two segments: a whole one, of several chunks, and one that is short, as is its last chunk. */
+/* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */
 static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
         compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level), 64 * KIB);
 }
 
-/* A segment with positions of more than 16 bits. */
+/* A segment with positions that need more than 16 bits. */
 static void test_long_segment(void)
 {
     for (int level = 1; level <= 2; level++)
         compare_kind(300 * KIB, &tokens, lz_level(level), 512 * KIB);
 }
 
-/* Nothing is left of the batch's memory, and a segment is no whole number of chunks. */
+/* The segments fill the batch's memory completely, and a segment is not a whole number of
+ * chunks. */
 static void test_full_batch(void)
 {
     static const int some_levels[] = {1, 6, 9, 12};
@@ -60,7 +61,8 @@ static void test_short_inputs(void)
             compare_kind(lengths[i], &zeros, lz_level(some_levels[l]), 32 * KIB);
 }
 
-/* Matches that reach beyond a chunk, and that are as far as they may be, and further. */
+/* Matches that go on after a chunk's end, and matches at the greatest distance and just beyond
+ * it. */
 static void test_edges(void)
 {
     static const struct {
@@ -79,7 +81,8 @@ static void test_edges(void)
     free(in);
 }
 
-/* Where a block has less shared memory, searches read links, and then also the bytes, elsewhere. */
+/* With less shared memory for a block, searches read the links, and with still less also the bytes,
+ * from global memory. */
 static void test_less_shared_memory(void)
 {
     static const size_t sizes[] = {100000, 1000};
@@ -94,15 +97,14 @@ static void test_less_shared_memory(void)
 
 /* --- Segments of all lengths in one batch --- */
 
-/* Each segment gets the sequences that it gets alone, with any neighbours and any earlier contents
- * of the batch. */
+/* A segment's sequences do not depend on its neighbours or on earlier contents of the batch. */
 static void test_mixed_lengths(void)
 {
     static const size_t first[] = {4, 32 * KIB + 1, 1, 4 * KIB, 32 * KIB - 1, 2, 100, 32 * KIB, 3};
     static const size_t large[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
     static const size_t second[] = {100, 33, 4 * KIB, 3, 32 * KIB + 1, 1, 4095, 0, 2};
 
-    /* Two of each finder: one with large segments, and one without. */
+    /* Two levels of each finder: one with large segments, one with small ones. */
     static const int some_levels[] = {1, 2, 6, 10, 12};
 
     for (size_t i = 0; i < sizeof(some_levels) / sizeof(some_levels[0]); i++) {
@@ -120,8 +122,8 @@ static void test_mixed_lengths(void)
     }
 }
 
-/* Blocks of one segment have nothing of the next, though this one has whole chunks and data that
- * they would go well with. */
+/* A block of one segment must not contain data of the next, even if all segments are whole chunks
+ * and have similar data. */
 static void test_neighbours(void)
 {
     uint8_t *in = unit_need(malloc(160 * KIB));
@@ -152,7 +154,7 @@ static void test_room(void)
     CHECK_EQ(b->capacity, 3 * 33 * KIB);
     CHECK_EQ(b->count, 0);
     CHECK_EQ(b->length, 0);
-    /* Whole segments lie one after another. */
+    /* Whole segments lie one after another, without gaps. */
     before = gpu_batch_add(b, 33 * KIB, &index);
     CHECK_EQ(index, 0);
     CHECK(gpu_batch_add(b, 33 * KIB, &index) == before + 33 * KIB);
@@ -162,7 +164,8 @@ static void test_room(void)
     CHECK(!gpu_batch_fits(b, 1));
     CHECK(gpu_batch_add(b, 1, &index) == NULL);
     CHECK_EQ(b->count, 3);
-    /* A single byte takes a chunk, and the next segment goes to the next multiple of 16. */
+    /* A segment of one byte counts as a chunk, and the next segment starts at the next multiple of
+     * 16. */
     gpu_batch_clear(b);
     CHECK_EQ(b->count, 0);
     CHECK(gpu_batch_add(b, 1, &index) == before);
@@ -171,7 +174,7 @@ static void test_room(void)
         CHECK(gpu_batch_add(b, 16 + i % 2, &index) == before + 16 + (i - 1) * 16 + i / 2 * 16);
     CHECK_EQ(index, 5);
     CHECK(!gpu_batch_fits(b, 1));
-    /* Nothing, in no segment and in two. */
+    /* No data: in no segment, and in two empty ones. */
     gpu_batch_clear(b);
     CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
     for (unsigned i = 0; i < 2; i++) {
@@ -184,7 +187,7 @@ static void test_room(void)
     gpu_close(g);
 }
 
-/* A batch that is used again, for less. */
+/* A batch that is used a second time, with less data. */
 static void test_second_use(void)
 {
     const size_t len = 70 * KIB;
@@ -202,8 +205,8 @@ static void test_second_use(void)
     free(in);
 }
 
-/* A batch lacks room for a sequence in every three bytes: the engine gives up the chunks that do
- * not fit. */
+/* A batch has no room for a sequence in every three bytes, so the engine gives up the chunks that
+ * do not fit. */
 static void test_no_room(void)
 {
     const size_t len = 64 * KIB;
@@ -227,9 +230,9 @@ static void test_no_room(void)
 
 /* --- Segments in memory of their own --- */
 
-/* Segments that the engine reads in place, at any address, among some that are in the batch. Both
- * are matched, and no byte past them is read.  (On a device, this is host memory, which a copy
- * reads as well.) */
+/* Segments that the engine reads in place, at any address, among others that are in the batch.  All
+ * are matched, and no byte after a segment is read.  (On a real device, the segments are in host
+ * memory, which a copy can read, too.) */
 static void test_sources(void)
 {
     static const size_t lengths[] = {
@@ -237,10 +240,11 @@ static void test_sources(void)
     enum { COUNT = sizeof(lengths) / sizeof(lengths[0]) };
     static const int some_levels[] = {1, 6, 10};
 
-    /* How segments come does not depend on the level: each way with another one. */
+    /* The level does not affect how segments are read, so each round uses another level. */
     for (unsigned round = 0; round < 3; round++) {
         const int level = some_levels[round];
-        /* One after another in one place, or each in its own; all of them, or some. */
+        /* The segments read in place lie one after another, or apart; and they are all segments, or
+         * some. */
         const bool are_together = round == 0, is_every = round < 2;
         const size_t shift = round * 3 + 1;
         struct segment segments[COUNT];
@@ -268,7 +272,7 @@ static void test_sources(void)
                 match_segments(g, b, segments, COUNT, lz_level(level), MIXED_SEGMENT, &given_up),
                 0);
             CHECK_EQ(given_up, 0);
-            /* And now none: the batch remembers nothing. */
+            /* Now none is read in place: the batch must not remember the earlier addresses. */
             for (unsigned i = 0; i < COUNT; i++)
                 segments[i].is_away = false;
         }
@@ -304,7 +308,7 @@ static bool always(void *ctx)
     return true;
 }
 
-/* What a program gives without a GPU's memory, and perhaps without a driver. */
+/* Pointers to host memory, with or without a driver. */
 static void test_host_memory(void)
 {
     char error[GPU_ERROR_SIZE] = "";

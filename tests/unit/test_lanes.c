@@ -1,8 +1,9 @@
 /*
- * test_lanes.c - sequences located and encoded sixteen at a time give what they give one by one
+ * test_lanes.c - locating and encoding sixteen sequences at a time gives the same result as one by
+ * one
  *
- * Each number of lanes.c is compared with the rules of RFC 1951, applied sequence by sequence: the
- * symbols and extra bits of deflate.h, and the codes of huff_codes.
+ * Each number from lanes.c is compared with the one that the rules of RFC 1951 give for each
+ * sequence: with the symbols and extra bits of deflate.h, and the codes of huff_codes.
  */
 #include "config.h"
 
@@ -29,7 +30,7 @@ static void make_length_symbols(void)
             (uint8_t)(deflate_length_symbol(LZ_MIN_MATCH + i) - DEFLATE_FIRST_LENGTH);
 }
 
-/* Most often short, as in real data, but any number below n can occur. */
+/* Returns a random number below n, mostly a small one, as in real data. */
 static unsigned skewed(uint64_t *state, unsigned n)
 {
     return (unsigned)unit_below(state, 1 + unit_below(state, unit_below(state, 4) == 0 ? n : 5));
@@ -44,7 +45,7 @@ static struct lz_sequence random_sequence(uint64_t *state)
                                 (uint16_t)(1 + unit_below(state, power))};
 }
 
-/* Every length and every distance has the symbol that it ought to have. */
+/* Every length and every distance has the right symbol. */
 static void symbols(void)
 {
     static struct lz_sequence sequences[HUFF_LANES_BATCH];
@@ -67,8 +68,8 @@ static void symbols(void)
     }
 }
 
-/* Checks what is located for sequences that start at `pos`: it is right and complete, with nothing
- * more. */
+/* Checks that locating sequences, the first of which starts at `pos`, gives the right result for
+ * all of them, and for no others. */
 static void check_located(const struct lz_sequence *sequences, uint32_t count, size_t pos,
                           size_t enough, size_t end, uint32_t few, uint32_t limit)
 {
@@ -119,11 +120,12 @@ static void located(void)
                 end += sequences[i].literals + sequences[i].length;
         }
         check_located(sequences, count, pos, FAR, end, 16, 32);
-        /* They end a byte too late, or one starts late enough, or there is no data before. */
+        /* The sequences end one byte too late; or one of them starts late enough to stop; or there
+         * is no data before them. */
         check_located(sequences, count, pos, FAR, end - 1, 0, 3);
         check_located(sequences, count, pos, pos + unit_below(&state, end - pos + 2), end, 3, 258);
         check_located(sequences, count, unit_below(&state, 2000), FAR, FAR, 16, 32);
-        /* One has a number that it cannot have. */
+        /* One sequence has a number that is not allowed. */
         if (count > 0) {
             struct lz_sequence *s = &sequences[unit_below(&state, count)];
 
@@ -151,7 +153,8 @@ static void located(void)
     }
 }
 
-/* Random codes for alphabet of n symbols, all in use; the more skewed, the longer some are. */
+/* Makes random codes for an alphabet of n symbols, all of which are used.  The more skewed the
+ * frequencies, the longer the longest codes. */
 static void random_codes(uint64_t *state, unsigned n, uint16_t *codes, uint8_t *lengths)
 {
     uint32_t counts[DEFLATE_LITLEN_SYMBOLS];
@@ -163,7 +166,7 @@ static void random_codes(uint64_t *state, unsigned n, uint16_t *codes, uint8_t *
     huff_codes(lengths, n, codes);
 }
 
-/* Up to 128 bits, put together one by one. */
+/* Up to 128 bits, to which codes are appended one by one. */
 struct long_bits {
     uint64_t low;
     unsigned count;

@@ -1,5 +1,5 @@
 /*
- * test_leave.c - the end of a program that has used a GPU: its parent learns of it at once, and
+ * test_leave.c - the end of a program that has used a GPU: the parent notices it at once, and
  * nothing stays behind
  */
 #include "config.h"
@@ -28,8 +28,8 @@ static void *wait_forever(void *argument)
     return NULL;
 }
 
-/* The exit status of a child that leaves with 7, in a process with several threads and some memory
- * to be taken back, after it has written to `fd` as its standard output.  *pid is its process. */
+/* Starts a child process with several threads and some memory, which writes to `fd` as its standard
+ * output and calls leave(7).  Returns the child's exit status.  *pid becomes its number. */
 static int status_of_child(int fd, pid_t *pid)
 {
     int status = -1;
@@ -66,15 +66,15 @@ static void test_status_and_output(void)
     CHECK_EQ(status_of_child(ends[1], &pid), 7);
     close(ends[1]);
     CHECK_EQ(read(ends[0], text, sizeof(text)), 4);
-    /* The process that stays keeps no descriptor open: neither the output nor others. */
+    /* The process that stays behind keeps no descriptor open, neither the output's nor others. */
     CHECK_EQ(read(ends[0], text, sizeof(text)), 0);
     close(ends[0]);
 }
 
 #ifdef LEAVE_HAS_CHILD
 
-/* True if a process can stay.  An emulator of processors (qemu-user) knows neither this prctl nor
- * the clone that leave() needs. */
+/* True if a process can stay behind.  (qemu-user, an emulator of processors, supports neither this
+ * prctl nor the clone that leave() needs.) */
 static bool can_stay(void)
 {
     const long pidfd = syscall(SYS_pidfd_open, getpid(), 0);
@@ -85,7 +85,8 @@ static bool can_stay(void)
            access("/proc/1/task/1/children", R_OK) == 0;
 }
 
-/* The process that stays gets the parent that takes over orphans: this test. */
+/* The process that stays behind becomes a child of the process that takes over orphans: this
+ * test. */
 static void test_what_stays(void)
 {
     int ends[2], status = -1;
@@ -107,14 +108,15 @@ static void test_what_stays(void)
     close(ends[1]);
 }
 
-/* The variables of batch systems' jobs.  The tests may run in one. */
+/* The variables that batch systems set in their jobs.  The tests may themselves run in such a
+ * job. */
 static const char *const job_variables[] = {
     "SLURM_JOB_ID", "PBS_JOBID",  "LSB_JOBID",      "SGE_TASK_ID",
     "FLUX_JOB_ID",  "OAR_JOB_ID", "_CONDOR_JOB_AD", "KUBERNETES_SERVICE_HOST",
 };
 enum { JOB_VARIABLES = sizeof(job_variables) / sizeof(*job_variables) };
 
-/* In a batch system's job, nothing stays. */
+/* In a batch system's job, no process stays behind. */
 static void test_batch_job(void)
 {
     int ends[2], status = -1;
@@ -135,8 +137,8 @@ static void test_batch_job(void)
     close(ends[1]);
 }
 
-/* All that a process 1 does which only looks after its own children: 24 of them, which leave.
- * Returns how many dead ones it has in the end, or 100 if anything is wrong. */
+/* The work of a process 1 that waits only for its own children: it starts 24 programs that call
+ * leave().  Returns how many zombies it has at the end, or 100 on an error. */
 static int process_one(void)
 {
     int ends[2], dead = 0;
@@ -155,9 +157,9 @@ static int process_one(void)
     return dead;
 }
 
-/* A process that asks for orphans but does not wait for them.  24 runs leave, as its children or,
- * with `between`, as those of a child that ends.  Returns how many dead ones there are in the end,
- * or 100 on an error. */
+/* A process that asks for orphans but does not wait for them.  24 programs that call leave() run as
+ * its children or, with `between`, as children of a child that ends.  Returns how many zombies
+ * there are at the end, or 100 on an error. */
 static int subreaper(bool between)
 {
     int ends[2], dead = 0, status = -1;
@@ -179,7 +181,7 @@ static int subreaper(bool between)
     return dead;
 }
 
-/* Where an ancestor takes orphans and no notice of them, they do not pile up without end. */
+/* If an ancestor takes orphans but does not wait for them, the number of zombies stays limited. */
 static void test_subreaper(void)
 {
     for (int between = 0; can_stay() && between < 2; between++) {
@@ -193,7 +195,7 @@ static void test_subreaper(void)
     }
 }
 
-/* Where process 1 takes no notice of orphans, they do not pile up without end. */
+/* If process 1 does not wait for orphans, the number of zombies stays limited. */
 static void test_no_burial(void)
 {
     int status = -1;

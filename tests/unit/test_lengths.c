@@ -2,14 +2,14 @@
  * test_lengths.c - code lengths are optimal within their limit, and codes are canonical
  *
  * Optimal means that no prefix code within the limit has a smaller sum of frequency times length.
- * Two oracles give that sum.  The coin collector's list, merged and sorted the plain way, gives it
- * for any histogram.  It keeps weights alone, no trees, so it shares nothing with the code under
- * test.  For a few symbols, all shapes of a code tree are tried, which checks the first oracle,
- * too.
+ * Two oracles give that sum.  The first, for any histogram, is the coin collector's list, merged
+ * and sorted in the plain way.  It keeps only weights, no trees, so it shares nothing with the code
+ * under test.  The second tries all shapes of a code tree, for a few symbols.  It also checks the
+ * first oracle.
  *
- * Of several codes with equal costs, files always have the same one.  Where the limit binds, it is
- * the code that package-merge gives when every list is made in full and a leaf comes before a
- * package of the same weight.
+ * Several codes may have the same cost; then huff_lengths must always choose the same one.  If the
+ * limit matters, that is the code of package-merge, where every list is made completely and a leaf
+ * comes before a package of the same weight.
  */
 #include "config.h"
 
@@ -27,7 +27,8 @@ static int compare_weights(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The weights of the symbols in use, rising; returns how many. */
+/* Sets `weights` to the frequencies of the symbols in use, in rising order.  Returns how many there
+ * are. */
 static unsigned used_weights(const uint32_t *frequencies, unsigned n, uint64_t *weights)
 {
     unsigned used = 0;
@@ -39,8 +40,8 @@ static unsigned used_weights(const uint32_t *frequencies, unsigned n, uint64_t *
     return used;
 }
 
-/* The least cost of a code for two or more weights: the sum of the 2n - 2 lightest coins and
- * packages of the largest denomination. */
+/* Returns the least cost of a code for n weights, at least two: the sum of the 2n - 2 lightest
+ * coins and packages of the largest denomination. */
 static uint64_t coin_collector(const uint64_t *weights, unsigned n, unsigned limit)
 {
     uint64_t list[2 * HUFF_MAX_SYMBOLS], sum = 0;
@@ -60,13 +61,13 @@ static uint64_t coin_collector(const uint64_t *weights, unsigned n, unsigned lim
     return sum;
 }
 
-/* An item of package-merge's lists, and how often it has each leaf in it. */
+/* An item in package-merge's lists: its weight, and how often it contains each leaf. */
 struct item {
     uint64_t weight;
     uint8_t uses[HUFF_MAX_SYMBOLS];
 };
 
-/* The lengths that package-merge gives n weights. */
+/* Sets lengths[0..n) to the code lengths that package-merge gives for n weights. */
 static void plain_lengths(const uint64_t *weights, unsigned n, unsigned limit, uint8_t *lengths)
 {
     static struct item list[2 * HUFF_MAX_SYMBOLS], packages[HUFF_MAX_SYMBOLS];
@@ -96,8 +97,9 @@ static void plain_lengths(const uint64_t *weights, unsigned n, unsigned limit, u
             lengths[k] = (uint8_t)(lengths[k] + list[i].uses[k]);
 }
 
-/* The least cost by trying every tree: of `open` nodes at `depth`, any number can be leaves, which
- * get the heaviest weights left, and the others have two children each.  n weights are left. */
+/* Returns the least cost, by trying every tree.  There are `open` nodes at `depth`, and n weights
+ * are left.  Any number of these nodes can be leaves, which get the heaviest weights; each other
+ * node has two children. */
 static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, unsigned open,
                            unsigned limit)
 {
@@ -119,10 +121,10 @@ static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, 
 }
 
 /*
- * The codes are those of RFC 1951, section 3.2.2, bit-reversed: put in order of length, then of
- * symbol, and read as binary fractions, each is the sum of the sizes 2^-length of those before it.
- * With a Kraft sum of 1 that makes them prefix-free, which is tried as a decoder would see it: each
- * word of HUFF_MAX_LENGTH bits starts with exactly one code.
+ * Checks that the codes are those of RFC 1951, section 3.2.2, bit-reversed.  In order of length,
+ * then of symbol, and read as a binary fraction, each code must be the sum of 2^-length over the
+ * codes before it.  With a Kraft sum of 1, the codes are then prefix-free.  That is also checked as
+ * a decoder sees it: each word of HUFF_MAX_LENGTH bits must start with exactly one code.
  */
 static void check_codes(const uint8_t *lengths, unsigned n)
 {
@@ -158,7 +160,8 @@ static void check_codes(const uint8_t *lengths, unsigned n)
         CHECK_EQ(codes[n], 0xa5a5);
 }
 
-/* Checks that the lengths of symbols, the rarest first, are package-merge's. */
+/* Checks that the symbols' code lengths are those of package-merge.  `weights` are in rising
+ * order. */
 static void check_choice(const uint32_t *frequencies, unsigned n, const uint64_t *weights,
                          unsigned used, unsigned limit, const uint8_t *lengths)
 {
@@ -177,7 +180,7 @@ static void check_choice(const uint32_t *frequencies, unsigned n, const uint64_t
     }
 }
 
-/* No code is longer, the sum of all frequencies being below 2^32. */
+/* No code is longer than this, since the sum of all frequencies is below 2^32. */
 #define NO_LIMIT 48
 
 /* Checks everything that huff_lengths promises for a histogram. */
@@ -212,8 +215,8 @@ static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limi
     check_codes(lengths, n);
 }
 
-/* Fewer than two symbols in use: the code has two one-bit codes all the same, the second one for
- * the lowest symbol that is left. */
+/* If fewer than two symbols are in use, there are nevertheless two codes of one bit: the lowest
+ * unused symbols get the missing ones. */
 static void few_symbols(void)
 {
     static const unsigned sizes[] = {2, 19, 30, 286};
@@ -250,8 +253,8 @@ static void few_symbols(void)
     }
 }
 
-/* A Fibonacci histogram makes the deepest tree that there is for its sum: n symbols get depths up
- * to n - 1, far above the limits; 45 of them still stay below the sum of 2^32 that is allowed. */
+/* A Fibonacci histogram makes the deepest tree for its sum: with n symbols, the depth is n - 1, far
+ * above the limits.  With 45 symbols, the sum is still below 2^32, as required. */
 static void fibonacci(void)
 {
     static const unsigned limits[] = {7, 15};
@@ -270,7 +273,7 @@ static void fibonacci(void)
             }
             check_lengths(frequencies, n, limits[l]);
 
-            /* Out of order, and among symbols that are not used. */
+            /* Shuffle the frequencies, among symbols that are not used. */
             for (unsigned i = 100; i > 1; i--) {
                 unsigned j = (unsigned)unit_below(&state, i);
                 uint32_t swap = frequencies[i - 1];
@@ -283,7 +286,8 @@ static void fibonacci(void)
     }
 }
 
-/* A full alphabet with a part that is as steep as can be: the limit affects the rest, too. */
+/* A full alphabet, in part with the steepest possible frequencies, so that the limit also affects
+ * the other symbols. */
 static void steep_and_flat(void)
 {
     for (unsigned steep = 0; steep <= 30; steep++) {
@@ -300,7 +304,7 @@ static void steep_and_flat(void)
     }
 }
 
-/* With as many symbols as the limit has codes, there is no choice, for any frequencies. */
+/* With 2^limit symbols, all codes must have the length `limit`, for any frequencies. */
 static void full_alphabets(void)
 {
     uint64_t state = 2;
@@ -319,8 +323,8 @@ static void full_alphabets(void)
     }
 }
 
-/* The largest possible sum, of equal frequencies and of powers of two.  The coin collector's
- * packages weigh more than 2^32 then: nothing overflows. */
+/* The largest possible sum of frequencies, with equal ones and with powers of two.  The coin
+ * collector's packages then weigh more than 2^32, and nothing may overflow. */
 static void largest_sums(void)
 {
     uint32_t powers[32];
@@ -342,7 +346,8 @@ static void largest_sums(void)
     }
 }
 
-/* A few symbols, for which every tree is tried; often with ties, and limits down to the least. */
+/* A few symbols, for which every tree is tried; often with equal frequencies, and with all possible
+ * limits. */
 static void small_histograms(void)
 {
     uint64_t state = 3;
@@ -361,7 +366,7 @@ static void small_histograms(void)
     }
 }
 
-/* Alphabets as DEFLATE has them, with counts as blocks have them and steeper ones. */
+/* DEFLATE's alphabets, with counts as in real blocks, and with steeper ones. */
 static void random_histograms(void)
 {
     static const struct {
@@ -375,7 +380,8 @@ static void random_histograms(void)
         unsigned most = 1 + (unsigned)unit_below(&state, 23);
         unsigned unused = (unsigned)unit_below(&state, 4);
 
-        /* Numbers of any magnitude, all as likely, make trees deeper than uniform ones do. */
+        /* Numbers whose magnitude is uniformly random make deeper trees than uniformly random
+         * numbers. */
         for (unsigned i = 0; i < n; i++)
             if (unit_below(&state, 4) >= unused)
                 frequencies[i] =

@@ -1,5 +1,5 @@
 /*
- * test_library.c - the library in a program: errors, streams, cancelling, threads, fork
+ * test_library.c - the library, as a program uses it: errors, streams, cancelling, threads, fork
  *
  * library.bats compares its output with the command's.
  */
@@ -41,7 +41,7 @@ static gzlzss *object(int level, int threads)
     return unit_need(z);
 }
 
-/* Whether zlib makes in[0..len) of the member. */
+/* Whether zlib decompresses the member to in[0..len). */
 static bool is_member_of(const uint8_t *member, size_t member_len, const uint8_t *in, size_t len)
 {
     uint8_t *out = unit_need(malloc(len + 1));
@@ -60,7 +60,7 @@ static bool is_member_of(const uint8_t *member, size_t member_len, const uint8_t
     return is;
 }
 
-/* Compresses in[0..len) with the library, with as much room as it asks for. */
+/* Compresses in[0..len) with the library, into a buffer of gzlzss_bound bytes. */
 static uint8_t *compressed(gzlzss *z, const uint8_t *in, size_t len, size_t *out_len)
 {
     uint8_t *out;
@@ -99,7 +99,7 @@ static void test_sizes(void)
         }
 }
 
-/* Random data nearly fills gzlzss_bound. */
+/* The compressed size of random data is just below gzlzss_bound. */
 static void test_bound(void)
 {
     const size_t len = 3 * SEGMENT + 77;
@@ -161,7 +161,8 @@ static void test_room(void)
     gzlzss_free(z);
 }
 
-/* A match finder of a paper, whose parameters have an effect; in a build without them, an error. */
+/* A match finder of a paper, with parameters that change the result.  In a build without these
+ * match finders, an error. */
 static void test_matcher(void)
 {
     static const char *const matchers[] = {NULL, "culzss", "culzss,window=16"};
@@ -217,7 +218,7 @@ static void test_arguments(void)
     o.matcher = "culzss";
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
     o.matcher = NULL;
-    /* There is nothing for a GPU to do. */
+    /* Level 0 leaves nothing for a GPU to do, so this works without one. */
     o.backend = GZLZSS_GPU;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
     gzlzss_free(z);
@@ -232,7 +233,8 @@ static void test_arguments(void)
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
     o.matcher = "help";
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
-    /* A program that does not know the member has something else there. */
+    /* A program built with an older header does not have this field; other data may follow its
+     * struct. */
     o.size = offsetof(gzlzss_options, matcher);
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
     gzlzss_free(z);
@@ -254,7 +256,8 @@ static void test_arguments(void)
     o = (gzlzss_options)GZLZSS_OPTIONS_INIT;
     o.size = 0;
     CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_ERROR_ARGUMENT);
-    /* A program may be built with a later header; unknown fields may be zero. */
+    /* A program may be built with a newer header.  Fields that the library does not know must be
+     * zero. */
     later.o.size = sizeof(later);
     later.more = 1;
     CHECK_EQ(gzlzss_new(&z, &later.o), GZLZSS_ERROR_ARGUMENT);
@@ -287,7 +290,7 @@ static void test_arguments(void)
                          gzlzss_status_text((gzlzss_status)b)) != 0);
 }
 
-/* The header, the library and the header's numbers have one version. */
+/* The header's version string, the library's, and the header's version numbers agree. */
 static void test_version(void)
 {
     char numbers[40];
@@ -424,7 +427,7 @@ static gzlzss_status by_memory(gzlzss *z, uint8_t *out, size_t *out_len, const u
     return gzlzss_decompress(z, out, out_len, in, len, call);
 }
 
-/* Decompresses in[0..len) by a file; *out_len as for gzlzss_decompress. */
+/* Decompresses in[0..len) through files.  *out_len is as for gzlzss_decompress. */
 static gzlzss_status by_file(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                              size_t len, gzlzss_call *call)
 {
@@ -443,7 +446,7 @@ static gzlzss_status by_file(gzlzss *z, uint8_t *out, size_t *out_len, const uin
     return status;
 }
 
-/* The same by a stream, which gets 1000 bytes at a time. */
+/* The same with a stream, which gets 1000 bytes at a time. */
 static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                                size_t len, gzlzss_call *call)
 {
@@ -464,7 +467,8 @@ static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const u
     return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
 }
 
-/* Bytes after a member are recognized, and in_bytes is where the last member ends. */
+/* Bytes after a member that are not a member are recognized, and in_bytes tells where the last
+ * member ends. */
 static void test_behind_members(void)
 {
     static const struct {
@@ -482,7 +486,7 @@ static void test_behind_members(void)
                   {"\x1fx", 2, GZLZSS_ERROR_TRAILING},
                   {"xyz", 3, GZLZSS_ERROR_TRAILING},
                   {"\0\x1f\x8b\x08", 4, GZLZSS_ERROR_TRAILING},
-                  /* A member that is cut off. */
+                  /* A truncated member. */
                   {"\x1f", 1, GZLZSS_ERROR_TRUNCATED},
                   {"\x1f\x8b", 2, GZLZSS_ERROR_TRUNCATED},
                   {"\x1f\x8b\x08", 3, GZLZSS_ERROR_TRUNCATED}};
@@ -504,7 +508,7 @@ static void test_behind_members(void)
             packed = unit_need(realloc(packed, 2 * len + 4));
             memcpy(packed + len, packed, len);
             len *= 1 + (size_t)two;
-            /* Of the large ones, some. */
+            /* After a large member, try only some of these. */
             for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i += is_large ? 3 : 1)
                 for (int way = 0; way < 3; way++) {
                     gzlzss_call call = GZLZSS_CALL_INIT;
@@ -528,8 +532,8 @@ static void test_behind_members(void)
 
 /* --- Streams -------------------------------------------------------------------------------- */
 
-/* Runs the stream on in[0..len), with up to `most` bytes of input and output at a time.  Returns
- * its output. */
+/* Runs the stream on in[0..len), and gives it up to `most` bytes of input, and room for `most`
+ * bytes of output, at a time.  Returns its output. */
 static uint8_t *streamed(gzlzss_stream *s, const uint8_t *in, size_t len, size_t most,
                          size_t *out_len)
 {
@@ -548,7 +552,7 @@ static uint8_t *streamed(gzlzss_stream *s, const uint8_t *in, size_t len, size_t
 
         status = gzlzss_stream_run(s, &o, &i, at + n == len ? GZLZSS_END : GZLZSS_CONTINUE);
         CHECK(i.used <= n && o.used <= o.size);
-        /* It never does nothing without a reason. */
+        /* With GZLZSS_OK, a call must have used all input or filled all output. */
         CHECK(status != GZLZSS_OK || i.used == n || o.used == o.size);
         at += i.used;
         *out_len += o.used;
@@ -595,7 +599,7 @@ static void test_streams(void)
             }
 }
 
-/* A stream that is freed early, at any point; and damaged or cut-off input. */
+/* A stream that is freed early, at any point; and damaged or truncated input. */
 static void test_stream_ends_early(void)
 {
     gzlzss *z = object(6, 3);
@@ -637,7 +641,7 @@ static void test_stream_ends_early(void)
     gzlzss_free(z);
 }
 
-/* Output that the caller does not take does not grow with the input. */
+/* If the caller takes no output, the memory of a stream does not grow with the input. */
 static void test_stream_is_bounded(void)
 {
     const size_t len = (size_t)64 << 20;
@@ -662,7 +666,8 @@ static void test_stream_is_bounded(void)
     free(random);
 }
 
-/* Bytes that the process has mapped, and that it has in memory; false: that cannot be known. */
+/* Sets the number of bytes that the process has mapped, and that it has in memory.  False:
+ * unknown. */
 static bool memory_now(size_t *mapped, size_t *resident)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -676,8 +681,8 @@ static bool memory_now(size_t *mapped, size_t *resident)
     return ok;
 }
 
-/* Streams that got little input keep little memory, with any size of segments, and also if GPUs may
- * come up. */
+/* Streams that got little input keep little memory, with any size of segments, and even if GPUs may
+ * be used. */
 static void test_idle_streams(void)
 {
     enum { STREAMS = 300 };
@@ -704,7 +709,8 @@ static void test_idle_streams(void)
             CHECK_EQ(in.used, 3);
         }
         CHECK(memory_now(&mapped_then, &resident_then));
-        /* The system may have to map more at a time than these need; a sanitizer keeps more. */
+        /* The system may map more at a time than these streams need; a sanitizer keeps more
+         * memory. */
         CHECK(mapped_then < mapped + ((size_t)100 << 20) + (size_t)STREAMS * (32 << 10));
         CHECK(resident_then < resident + (size_t)STREAMS * (32 << 10) || UNIT_SANITIZED);
         for (int i = 0; i < STREAMS; i++)
@@ -713,7 +719,7 @@ static void test_idle_streams(void)
     }
 }
 
-/* Takes all output that a stream has. */
+/* Takes all output that a stream has ready. */
 static void take_all(gzlzss_stream *s)
 {
     static uint8_t taken[1 << 16];
@@ -725,12 +731,13 @@ static void take_all(gzlzss_stream *s)
     } while (out.used == out.size);
 }
 
-/* Memory that streams used while they were busy goes to others, or to the system, once they are
- * idle: each keeps a segment at most. */
+/* When busy streams become idle, their memory goes to others, or back to the system: each keeps at
+ * most a segment. */
 static void test_streams_give_back(void)
 {
     enum { STREAMS = 12 };
-    /* A segment and a bit for each stream, and the memory of the object and its threads. */
+    /* The limit: a segment and a quarter for each stream, and 24 MiB for the object and its
+     * threads. */
     const size_t segment = (size_t)2 << 20, len = 8 * segment;
     const size_t enough = STREAMS * (segment + segment / 4) + ((size_t)24 << 20);
     uint8_t *zeros = unit_need(calloc(1, len));
@@ -755,7 +762,7 @@ static void test_streams_give_back(void)
         if (i == 0)
             has_memory = memory_now(&mapped, &resident);
     }
-    /* The threads still compress. */
+    /* Wait, since the threads may still compress. */
     for (int waits = 0; waits < 1000 && has_memory; waits++) {
         for (int i = 0; i < STREAMS; i++)
             take_all(s[i]);
@@ -912,8 +919,8 @@ static void end_waiter(struct waiter *w, const int ends[2])
     close(w->out_fd);
 }
 
-/* Calls that wait for pipes, more of them than threads, do not keep others from anything, not even
- * those of the same thread; they can be cancelled, one or all. */
+/* More calls wait for pipes than there are threads.  Other calls must still proceed, even calls of
+ * the same thread.  The waiting calls can be cancelled, one by one or all together. */
 static void test_waiting(void)
 {
     for (int threads = 1; threads <= 3; threads += 2)
@@ -938,7 +945,7 @@ static void test_waiting(void)
             CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, NULL), GZLZSS_OK);
             for (int i = 0; i < 2 * WAITS; i++) {
                 CHECK(!w[i].is_over);
-                /* It may be about to begin only now. */
+                /* The call may not have begun yet, so cancel until it is over. */
                 while (!w[i].is_over) {
                     gzlzss_cancel(z, all ? NULL : &w[i].call);
                     usleep(1000);
@@ -959,7 +966,8 @@ static void test_waiting(void)
         }
 }
 
-/* A stream that waits for room in its output hinders no other; one thread uses both, in turn. */
+/* A stream that waits for room in its output does not hinder another one.  One thread uses both in
+ * turn. */
 static void test_turns(void)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
@@ -1003,7 +1011,8 @@ static void test_turns(void)
     }
 }
 
-/* Runs a decompressing stream until its output, `len` bytes in all, has `until` of them. */
+/* Runs a decompressing stream until it has given `until` bytes of output.  `len`: the bytes of its
+ * whole output. */
 static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *done, size_t until,
                       size_t len)
 {
@@ -1024,8 +1033,8 @@ static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *don
     CHECK_EQ(status, until < len ? GZLZSS_OK : GZLZSS_STREAM_END);
 }
 
-/* Waits up to 10 s until the process has at most that many bytes in memory.  True if it has, or if
- * the system does not tell. */
+/* Waits up to 10 s until the process has at most `most` bytes in memory.  True if it has, or if the
+ * system does not tell. */
 static bool memory_falls_to(size_t most)
 {
     size_t mapped, resident;
@@ -1039,14 +1048,15 @@ static bool memory_falls_to(size_t most)
     return false;
 }
 
-/* Streams that stall give up what was decoded for them: each then keeps at most 8 MiB, as gzlzss.h
- * promises.  Another stream can use the memory, and the stalled ones go on later. */
+/* A stream that stalls gives up data that was decoded for it, and then keeps at most 8 MiB, as
+ * gzlzss.h promises.  Another stream can use the memory, and the stalled streams can go on
+ * later. */
 static void test_stalled(void)
 {
     enum { STREAMS = 4, THREADS = 8 };
     const size_t len = 8 * input_size, most_each = (size_t)8 << 20;
-    /* What the object's threads take is no stream's: their stacks, and code that runs for the first
-     * time.  With musl, 0.8 MB was seen. */
+    /* The object's threads use memory that belongs to no stream: their stacks, and code that runs
+     * for the first time.  With musl, 0.8 MB was measured. */
 #ifdef __GLIBC__
     const size_t threads = THREADS * ((size_t)64 << 10);
 #else
@@ -1063,7 +1073,7 @@ static void test_stalled(void)
     packed = compressed(z, plain, len, &packed_len);
     for (int i = 0; i < STREAMS; i++) {
         out[i] = unit_need(malloc(len));
-        /* The caller's memory is in memory from the start, so that it does not count. */
+        /* Touch the caller's buffer now, so that it does not count as the stream's memory. */
         memset(out[i], 1, len);
         in[i] = (gzlzss_in){packed, packed_len, 0};
         CHECK_EQ(gzlzss_decompress_stream(&s[i], z, NULL), GZLZSS_OK);
@@ -1087,7 +1097,7 @@ static void test_stalled(void)
     gzlzss_free(z);
 }
 
-/* Compresses in[0..len) with zlib: one member without marks. */
+/* Compresses in[0..len) with zlib, to one member without gzlzss's marks. */
 static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_len)
 {
     uint8_t *out = unit_need(malloc(len));
@@ -1102,8 +1112,8 @@ static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_le
     return out;
 }
 
-/* Streams keep little memory while their callers take no output or give no input, also after they
- * have done much; then they go on. */
+/* Streams keep little memory while their callers take no output or give no input, even after they
+ * have done much.  Later, they go on. */
 static void test_idle_decompression(void)
 {
     enum { STREAMS = UNIT_SANITIZED ? 3 : 20 };
@@ -1118,7 +1128,8 @@ static void test_idle_decompression(void)
         memcpy(plain + i * input_size, input, input_size);
     packed = compressed_by_zlib(plain, len, &packed_len);
     for (int has_input = 0; has_input < 2; has_input++) {
-        /* The most memory for each stream, and for all threads of the object together. */
+        /* The most memory, in bytes: for each stream, and for all threads of the object
+         * together. */
         const size_t each = (size_t)(has_input ? 7 : 4) << 20, all = (size_t)40 << 20;
         size_t mapped = 0, resident = 0, resident_then = 0;
         bool is_known;
@@ -1165,8 +1176,8 @@ static void test_idle_decompression(void)
     free(plain);
 }
 
-/* A flush gives all output of the input so far: of a member that zlib has flushed, or of several
- * members. */
+/* A flush gives all output that the input so far makes possible, for a member that zlib has
+ * flushed, and for several members. */
 static void test_flush(void)
 {
     enum { PART = 1000, PARTS = 800 };
@@ -1221,7 +1232,7 @@ static void count_signal(int number)
     atomic_fetch_add(&signals, 1);
 }
 
-/* A closed pipe, a descriptor that is none: errors, and no signal. */
+/* A closed pipe and a bad descriptor give errors, not signals. */
 static void test_descriptors(void)
 {
     const struct sigaction count = {.sa_handler = count_signal};
@@ -1261,7 +1272,7 @@ static void test_descriptors(void)
 
 enum { TASKS_MAX = 64 };
 
-/* The process' threads; returns how many, 0 if that cannot be known. */
+/* Sets `tasks` to the process's threads.  Returns how many there are; 0: unknown. */
 static int list_tasks(long tasks[TASKS_MAX])
 {
     DIR *directory = opendir("/proc/self/task");
@@ -1284,7 +1295,7 @@ static bool is_in(const long *tasks, int count, long task)
     return false;
 }
 
-/* The signals that a thread blocks now, signal n as bit n - 1; 0 if that cannot be known. */
+/* Returns the signals that a thread blocks now; bit n - 1 is signal n.  0: unknown. */
 static uint64_t blocked_now(long task)
 {
     unsigned long long mask = 0;
@@ -1301,7 +1312,7 @@ static uint64_t blocked_now(long task)
     return mask;
 }
 
-/* The same, once it has begun: at first it blocks all. */
+/* The same, after the thread has begun: at first, it blocks all signals. */
 static uint64_t blocked_by(long task)
 {
     const uint64_t segv = UINT64_C(1) << (SIGSEGV - 1);
@@ -1322,7 +1333,7 @@ static void note_task(int number)
     atomic_store(&signalled_task, syscall(SYS_gettid));
 }
 
-/* Handlers of faults and of a profiler run in the object's threads, others do not. */
+/* The object's threads block all signals except those of faults and of profilers. */
 static void test_signals(void)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -1373,13 +1384,13 @@ static void test_signals(void)
 
 struct caller {
     gzlzss *z;
-    const uint8_t *expected; /* the output of the whole input */
+    const uint8_t *expected; /* the expected output for the whole input */
     size_t expected_len;
     int number;
     pthread_t thread;
 };
 
-/* Does a bit of everything; no CHECK, which counts without a lock. */
+/* Makes calls of all kinds.  It uses no CHECK, which counts without a lock. */
 static void *call_main(void *argument)
 {
     struct caller *c = argument;
@@ -1434,8 +1445,8 @@ static void test_threads(void)
     }
 }
 
-/* After fork, the child makes its own; the parent's goes on.  (ThreadSanitizer forbids the child to
- * start threads.) */
+/* After fork, the child makes an object of its own, and the parent's object works on.
+ * (ThreadSanitizer does not let the child start threads.) */
 static void test_fork(void)
 {
     gzlzss *z = object(6, 3);
@@ -1467,8 +1478,8 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
-/* Makes all possible calls in the child, with the parent's objects: no call waits, and those with a
- * status say that the object is another process'. */
+/* In the child, makes all possible calls with the parent's objects.  No call may wait, and calls
+ * with a status must report that the object belongs to another process. */
 static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     uint8_t bytes[100];
@@ -1509,7 +1520,7 @@ static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
     return ok;
 }
 
-/* Checks a child that makes these calls.  SIGALRM ends it if one waits. */
+/* Forks a child that makes these calls, and checks it.  SIGALRM ends the child if a call waits. */
 static void check_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     pid_t child;
@@ -1525,7 +1536,7 @@ static void check_child(gzlzss *z, gzlzss_stream **streams, size_t count)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* A thread with calls of all kinds under way, one after another. */
+/* A thread that makes calls of all kinds, one after another. */
 struct busy {
     gzlzss *z;
     const uint8_t *packed;
@@ -1560,8 +1571,8 @@ static void *busy_main(void *argument)
     return ok ? b : NULL;
 }
 
-/* Children start at any moment: with an idle object; with streams whose threads wait for input or
- * for room; with calls under way in other threads. */
+/* A program forks at any moment: with an idle object; with streams whose threads wait for input or
+ * for room; while other threads make calls. */
 static void test_fork_anywhere(void)
 {
     enum { STREAMS = 4, BUSY = 2, ROUNDS = 40 };
@@ -1648,8 +1659,9 @@ static void end_draining(struct drain *d, const uint8_t *bytes, size_t len)
     free(d->bytes);
 }
 
-/* Without a GPU: wrong arguments give an error in any build.  Without CUDA, nothing else can be
- * known; with it, all memory is the host's.  tests/gpu/test_device_pointers.cu tests a GPU's. */
+/* Without a GPU: wrong arguments give an error in any build.  Without CUDA, calls give an error;
+ * with CUDA, all memory counts as the host's.  tests/gpu/test_device_pointers.cu tests a GPU's
+ * memory. */
 static void test_cuda(void)
 {
     static const size_t sizes[] = {0, 1, SEGMENT, 4 * SEGMENT + 1, 40 * SEGMENT + 1234};
@@ -1725,7 +1737,7 @@ static void test_cuda(void)
         free(expected);
     }
 #ifdef HAVE_CUDA
-    /* No process has such a stream that has no driver. */
+    /* Without a driver, there can be no such stream. */
     if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) {
         len = sizeof(out);
         CHECK_EQ(gzlzss_cuda_compress(z, out, &len, input, 1, (struct CUstream_st *)out, NULL),
@@ -1767,7 +1779,7 @@ int main(void)
     RUN(test_stream_ends_early);
     RUN(test_stream_is_bounded);
     RUN(test_idle_streams);
-    /* A sanitizer keeps freed memory, and maps more. */
+    /* A sanitizer keeps freed memory, and maps more memory. */
     if (!UNIT_SANITIZED) {
         RUN(test_streams_give_back);
         RUN(test_short_memory);

@@ -1,5 +1,6 @@
 /*
- * test_limits.c - processors and memory that control groups allow, in trees of files like Linux'
+ * test_limits.c - the processors and the memory that control groups allow, in trees of files like
+ * Linux's
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@ static char root[] = "/tmp/test_limits-XXXXXX";
 static int trees;
 static char tree[64];
 
-/* Begins a tree of its own, without anything. */
+/* Begins a new, empty tree. */
 static void new_tree(void)
 {
     snprintf(tree, sizeof(tree), "%s/%d", root, trees++);
@@ -54,7 +55,7 @@ static struct limits read_tree(void)
     return l;
 }
 
-/* The machine's limits; a limit in a test must be below them to have an effect. */
+/* Returns the machine's limits.  A test's limit must be below them to have an effect. */
 static struct limits machine(void)
 {
     new_tree();
@@ -93,11 +94,12 @@ static void version_2(void)
     CHECK(read_tree().threads == 1);
     CHECK(read_tree().memory == 10485760);
 
-    /* Less than one processor is one. */
+    /* Less than one processor counts as one. */
     put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "1000 100000\n");
     CHECK(read_tree().threads == 1);
 
-    /* A part of a processor counts as a whole one, and more than there are as all. */
+    /* A part of a processor counts as a whole one.  A limit above the number of processors has no
+     * effect. */
     put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "100001 100000\n");
     CHECK(read_tree().threads == (m.threads < 2 ? m.threads : 2));
     put("/sys/fs/cgroup/a.slice/b.service/cpu.max", "900000000 100000\n");
@@ -108,7 +110,7 @@ static void version_2(void)
     CHECK(read_tree().memory == 5242880);
 }
 
-/* A group has no more than those above it. */
+/* A group has no more than the groups above it. */
 static void groups_above(void)
 {
     new_tree();
@@ -124,7 +126,7 @@ static void groups_above(void)
     CHECK(read_tree().memory == 20971520);
 }
 
-/* In a container: its own group is the root, or has a name that the container does not see. */
+/* In a container, its own group appears as the root, or has a name that does not exist there. */
 static void containers(void)
 {
     new_tree();
@@ -180,7 +182,7 @@ static void version_1(void)
     CHECK(read_tree().memory == 10485760);
 }
 
-/* Nothing that these files may hold does any harm. */
+/* No contents of these files may do harm. */
 static void odd_files(void)
 {
     const struct limits m = machine();
@@ -207,8 +209,8 @@ static void odd_files(void)
     CHECK(read_tree().threads == 1);
 }
 
-/* Sets a limit in bytes.  False if it has no effect, as under an emulator of processors
- * (qemu-user). */
+/* Sets a limit in bytes.  False if it has no effect, as under qemu-user, an emulator of
+ * processors. */
 static bool set_limit(int resource, rlim_t bytes)
 {
     struct rlimit limit;
@@ -228,7 +230,7 @@ static void address_space(void)
     CHECK(machine().address_space == UINT64_MAX);
     if (set_limit(RLIMIT_AS, much))
         CHECK(machine().address_space == much);
-    /* The less of both. */
+    /* The smaller limit counts. */
     if (set_limit(RLIMIT_DATA, much / 2))
         CHECK(machine().address_space == much / 2);
     if (set_limit(RLIMIT_DATA, much * 2))
@@ -250,7 +252,7 @@ static void *measure_stack(void *size)
     return NULL;
 }
 
-/* The stack of a thread where by default it is of that size. */
+/* Returns the size of the stack that a thread gets, if the default size is `usual`. */
 static size_t stack_of(size_t usual)
 {
     pthread_attr_t attributes;
@@ -287,8 +289,8 @@ static void stacks(void)
 
 #endif
 
-/* The size in bytes of a set of processors, as on a machine with another number of them.
- * base/limits.c is compiled to use it here. */
+/* The size, in bytes, of the system's set of processors, and the set.  With these, base/limits.c,
+ * compiled for this test, sees a machine with another number of processors. */
 static size_t set_size = sizeof(unsigned long);
 static unsigned long set_words[1024 / sizeof(unsigned long)] = {15};
 
@@ -303,7 +305,7 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
     return 0;
 }
 
-/* Makes a machine with processors from `first` on. */
+/* Makes the machine have `count` processors from `first` on, and a set of `size` bytes. */
 static void have_processors(size_t size, size_t first, size_t count)
 {
     const size_t bits = 8 * sizeof(set_words[0]);
@@ -328,7 +330,8 @@ static void many_processors(void)
     CHECK_EQ(machine().threads, 100);
     have_processors(1024, 0, 8192);
     CHECK_EQ(limits_processors(), 8192);
-    /* A set that is larger still is one that the system does not tell. */
+    /* If the set is larger still, the system does not tell it, and the number of online processors
+     * is used. */
     have_processors(2048, 0, 1);
     CHECK_EQ(limits_processors(), sysconf(_SC_NPROCESSORS_ONLN));
 }
@@ -339,7 +342,8 @@ static void *read_main(void *l)
     return NULL;
 }
 
-/* A thread of musl's has a stack of 128 KiB, and the library is called in its caller's thread. */
+/* With musl, a thread has a stack of 128 KiB by default, and the library runs on its caller's
+ * thread. */
 static void small_stack(void)
 {
     struct limits l = {0};
@@ -358,7 +362,8 @@ static void small_stack(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* Returns how many threads a pipeline has with this memory and these addresses, in MiB. */
+/* Returns how many threads a pipeline has with these limits on memory and on address space, in MiB;
+ * 0: no limit. */
 static int threads(int level, uint64_t memory, uint64_t addresses)
 {
     const struct pipeline_config c = {
@@ -377,22 +382,23 @@ static void threads_of_a_pipeline(void)
     CHECK(threads(6, 0, 0) == 64);
     CHECK(threads(12, 0, 0) == 64);
     CHECK(threads(6, 100000, 100000) == 64);
-    /* Half of the memory, in all. */
+    /* All threads together get half of the memory. */
     CHECK(threads(6, 100, 0) == 6);
     CHECK(threads(6, 960, 0) == 64);
     CHECK(threads(6, 400, 0) < 64);
     CHECK(threads(12, 1000, 0) == 7);
     CHECK(threads(6, 0, 1000) < 64 && threads(6, 0, 1000) > 16);
     CHECK(threads(6, 0, 4000) == 64);
-    /* The lesser of the two. */
+    /* The smaller limit counts. */
     CHECK(threads(6, 100, 4000) == 6);
     CHECK(threads(6, 4000, 100) < 6);
-    /* One there is always. */
+    /* There is always at least one thread. */
     CHECK(threads(6, 1, 1) == 1);
     CHECK(threads(12, 50, 50) == 1);
 }
 
-/* The system's limits get into a configuration; a number of threads that was asked for stays. */
+/* pipeline_limit puts the system's limits into a configuration, but keeps a number of threads that
+ * was asked for. */
 static void limits_of_a_pipeline(void)
 {
     struct pipeline_config c = {.level = 6}, given = {.level = 6, .threads = 1000};
@@ -409,7 +415,7 @@ static void limits_of_a_pipeline(void)
     CHECK_EQ(given.address_space, l.address_space);
 }
 
-/* The MiB that compression needs at least. */
+/* Returns the least memory that compression needs, in MiB. */
 static uint64_t least(int level, uint64_t segment, bool rsyncable)
 {
     const struct pipeline_config c = {

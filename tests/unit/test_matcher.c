@@ -1,12 +1,13 @@
 /*
- * test_matcher.c - level 1 finds what lzss/tagging.h defines, and every level's matches are matches
+ * test_matcher.c - level 1 finds the matches that lzss/tagging.h defines, and the matches of every
+ * level are matches
  *
- * The CPU engine's tagging finder carries one table of 16-bit positions through a segment.  It
- * takes all candidates of a chunk, and some of their bytes, from the table before it compares any
- * in place, and writes sequences without a tag array.  The textbook method below does none of
- * that.  It walks as the paper does, eight bytes at a time, looks up a table made anew for each
- * chunk, which holds positions in full or nothing, and fills a tag array, which
- * lz_tags_to_sequences converts.  Both must give exactly the same sequences.
+ * The CPU engine's tagging finder uses one table of 16-bit positions for a whole segment.  It reads
+ * all candidates of a chunk, and some of their bytes, from the table before it compares any of them
+ * in place, and writes sequences without a tag array.  The textbook method below does none of that.
+ * It walks as the paper does, eight bytes at a time.  It makes a new table for each chunk, with
+ * complete positions, and fills a tag array, which lz_tags_to_sequences converts.  Both must give
+ * exactly the same sequences.
  */
 #include "config.h"
 
@@ -42,7 +43,7 @@ static uint32_t tagging_hash_at(const uint8_t *p)
 static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, uint16_t *tags)
 {
     size_t entered = start < LZ_WINDOW_SIZE ? 0 : start - LZ_WINDOW_SIZE;
-    size_t distance = 0; /* that the walk goes on at, or 0 */
+    size_t distance = 0; /* the distance of the match that the walk is in, or 0 */
 
     for (size_t i = 0; i < (size_t)1 << LZ_TAGGING_HASH_BITS; i++)
         newest[i] = -1;
@@ -87,7 +88,7 @@ static bool same_as_textbook(const uint8_t *in, size_t len, size_t start,
     return same_sequences(chunk, want, count);
 }
 
-/* Checks the segment in[0..len).  `what` names it in a failure. */
+/* Checks the segment in[0..len).  `what` names the segment in a failure. */
 static void check_segment(const char *what, const uint8_t *in, size_t len)
 {
     for (int goes_on = 0; goes_on <= 1; goes_on++) {
@@ -105,7 +106,7 @@ static void check_segment(const char *what, const uint8_t *in, size_t len)
         CHECK(memcmp(copy, in, len) == 0);
         free(copy);
         if (len > 4 * LZ_CHUNK_SIZE)
-            break; /* one pad will do */
+            break; /* one kind of pad is enough */
     }
 }
 
@@ -137,7 +138,8 @@ static void shortest(void)
     }
 }
 
-/* Lengths around one and two chunks: matches that end with the chunk, or could go on. */
+/* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
+ * it. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -150,7 +152,8 @@ static void around_chunks(void)
     }
 }
 
-/* Whole segments, and a byte more or less: positions past 65536, whose low 16 bits occur again. */
+/* Whole segments, and one byte more or less, with positions above 65535, whose low 16 bits occur
+ * several times. */
 static void around_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -168,7 +171,7 @@ static void around_segments(void)
     free(in);
 }
 
-/* Files that exist wherever this is built: at least this executable, and gzlzss' own sources, in
+/* Files that exist wherever this test is built: at least its executable, and gzlzss's sources, in
  * one segment. */
 static void real_files(void)
 {
@@ -199,7 +202,7 @@ static void real_files(void)
     free(in);
 }
 
-/* The number of sequences at a distance. */
+/* Returns the number of sequences with this distance. */
 static size_t count_distance(const struct lz_chunk *chunks, size_t len, size_t distance)
 {
     size_t n = 0;
@@ -211,9 +214,9 @@ static size_t count_distance(const struct lz_chunk *chunks, size_t len, size_t d
 }
 
 /*
- * Eight bytes that differ from all else, at `first` and again `distance` further, in zeros.  Zeros
- * share one hash, so nothing displaces the first eight from the table: they are found exactly if
- * they are no more than 32768 back.
+ * A marker of eight bytes, which occur nowhere else, is at `first` and again `distance` bytes
+ * later.  The rest is zeros, which all have the same hash, so that they displace no marker from the
+ * table.  So the first marker must be found exactly if it is at most 32768 bytes back.
  */
 static void repeat_marker(size_t first, size_t distance)
 {
@@ -227,7 +230,7 @@ static void repeat_marker(size_t first, size_t distance)
     memcpy(in + second_start, marker, sizeof(marker));
     check_segment("marker", in, len);
     chunks = lz_match_segment(matcher_of(&matchers, lz_level(1)), in, len);
-    /* It is not found where fewer than four bytes of it are left in the chunk. */
+    /* It is not found if fewer than four bytes of it are left in the chunk. */
     chunk_end = (second_start / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
     if (distance > LZ_WINDOW_SIZE || chunk_end - second_start >= 4)
         CHECK_EQ(count_distance(chunks, len, distance) > 0, distance <= LZ_WINDOW_SIZE);
@@ -245,7 +248,7 @@ static void window_ends(void)
             repeat_marker(firsts[f], distances[d]);
 }
 
-/* Positions 65536 or 131072 bytes and a few more back have the low 16 bits of near positions. */
+/* Positions about 65536 or 131072 bytes back have the same low 16 bits as near positions. */
 static void stale_positions(void)
 {
     static const size_t nearby[] = {0, 1, 4, 5, 8, 300, 32767, 32768, 32769};
@@ -258,7 +261,7 @@ static void stale_positions(void)
     }
 }
 
-/* Random data repeats as a whole at exactly, or just beyond, the window's size. */
+/* Random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
     uint8_t *in = unit_need(malloc(5 * LZ_WINDOW_SIZE));
@@ -281,7 +284,8 @@ static void repeated_windows(void)
     free(in);
 }
 
-/* Random lengths of mixed data, so that matches of one kind end in another at any place. */
+/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
+ * in another. */
 static void mixtures(void)
 {
     uint8_t *in = unit_need(malloc(3 * LZ_CHUNK_SIZE));
@@ -320,7 +324,7 @@ static bool same_chunks(const struct lz_chunk *a, const struct lz_chunk *b, size
     return true;
 }
 
-/* A used matcher gives what a new one gives; so does one for larger segments. */
+/* A used matcher gives the same result as a new one; so does a matcher for larger segments. */
 static void nothing_carried_over(void)
 {
     size_t len = 3 * LZ_CHUNK_SIZE - 5;
@@ -344,7 +348,7 @@ static void nothing_carried_over(void)
     free(in);
 }
 
-/* Whether matches are matches, and stay within their chunk. */
+/* Whether the matches repeat the bytes before, and stay within their chunk. */
 static bool are_matches(const struct lz_chunk *chunks, const uint8_t *in, size_t len)
 {
     for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
@@ -364,8 +368,9 @@ static bool are_matches(const struct lz_chunk *chunks, const uint8_t *in, size_t
     return true;
 }
 
-/* A first chunk that is only looked back at.  If chunks do not depend on each other's parse, the
- * later ones stay as they would be without it.  At any level, they have matches in it. */
+/* The first chunk is only history (lz_match_after).  If the finder's chunks do not depend on each
+ * other's parse, the other chunks get the same sequences as usual.  At all levels, they have
+ * matches into the first chunk. */
 static void after_a_chunk(void)
 {
     const size_t len = 3 * LZ_CHUNK_SIZE - 777;
@@ -387,7 +392,7 @@ static void after_a_chunk(void)
             lz_matcher_free(other);
         }
     }
-    /* A chunk and, with a few changes, its copy: the second chunk's bytes are in the first. */
+    /* A chunk, and a copy of it with a few changes. */
     for (size_t i = 0; i < LZ_CHUNK_SIZE; i++)
         in[i] = (uint8_t)unit_rand(&state);
     memcpy(in + LZ_CHUNK_SIZE, in + 100, LZ_CHUNK_SIZE - 100);
@@ -398,15 +403,15 @@ static void after_a_chunk(void)
         CHECK(after[1].count > 0);
         CHECK(after[1].count < 200);
         CHECK(are_matches(after, in, 2 * LZ_CHUNK_SIZE));
-        /* Nothing to look back at. */
+        /* A single chunk, with nothing after the history. */
         CHECK_EQ(lz_match_after(matcher_of(&matchers, lz_level(level)), in, LZ_CHUNK_SIZE)[0].count,
                  0);
     }
     free(in);
 }
 
-/* Several matchers match a segment's chunks, one from the front, others from the end.  The result
- * is that of one matcher, if the finder can match in parts. */
+/* Several matchers match a segment's chunks, one from the front, others from the end.  If the
+ * finder can match in parts, the result must be the same as with one matcher. */
 static void in_parts(void)
 {
     const size_t most = 14 * LZ_CHUNK_SIZE;
@@ -419,7 +424,7 @@ static void in_parts(void)
         const size_t period = LZ_CHUNK_SIZE - 6 + unit_below(&state, 10);
 
         fill(in, len, k < KINDS ? k : 10, k);
-        /* Or bytes that repeat about as far back as matches may reach. */
+        /* From KINDS on: data that repeats at about the greatest distance of a match. */
         for (size_t i = period; k >= KINDS && i < len; i++)
             if (unit_below(&state, 50) > 0)
                 in[i] = in[i - period];
@@ -451,7 +456,7 @@ static void in_parts(void)
     matchers_free(&helpers);
 }
 
-/* If a finder lacks memory and works again, the result is the same. */
+/* If a finder could not get some of its memory, the result is the same. */
 static void little_memory(void)
 {
     const size_t most = 4 * LZ_CHUNK_SIZE;
@@ -462,7 +467,8 @@ static void little_memory(void)
         const struct lz_level *l = lz_level(level);
         const size_t more = lz_matcher_more(l, most);
 
-        /* Nothing, a sixth, and so on; a finder that takes no more does not mind. */
+        /* Give it none of the additional memory, a sixth of it, and so on.  Some finders take no
+         * additional memory. */
         for (unsigned share = 0; share <= (more > 0 ? 2 : 0); share++) {
             struct lz_matcher *m = unit_need(lz_matcher_new(l, most));
 
@@ -483,7 +489,8 @@ static void little_memory(void)
     free(in);
 }
 
-/* No byte before a segment is read, whatever a longer segment has left behind. */
+/* The result does not depend on bytes that a longer segment has left behind in the matcher's
+ * memory. */
 static void nothing_before(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 6 * LZ_CHUNK_SIZE;
@@ -510,7 +517,7 @@ static void nothing_before(void)
     munmap(all, page + size);
 }
 
-/* All that a level finds are matches, with any method, and the bytes after the segment do not
+/* All matches of every level and method are matches, and the bytes after the segment do not
  * matter. */
 static void every_level(void)
 {

@@ -26,7 +26,7 @@ static void lines(void)
                    "\ngzip: f.gz: unexpected end of file\n"
                    "as it is"));
 
-    /* The source of a wrong option. */
+    /* The source of the option is printed, too. */
     m.source = "GZLZSS";
     capture_begin();
     msg_error(&m, "no");
@@ -35,7 +35,7 @@ static void lines(void)
     CHECK(captured("gzip: GZLZSS: no\n\ngzip: GZLZSS: no\nTry\n"));
 }
 
-/* An error outranks a warning, in any order; a note does not count. */
+/* An error outranks a warning, in any order.  A note does not change the status. */
 static void statuses(void)
 {
     struct messages m = {.program = "p"};
@@ -58,7 +58,7 @@ static void statuses(void)
     capture_end();
 }
 
-/* Warnings that are not printed count all the same, and only warnings are not. */
+/* With `quiet`, warnings are not printed but still count; errors and notes are printed. */
 static void quiet(void)
 {
     struct messages m = {.program = "p", .quiet = true};
@@ -93,7 +93,7 @@ static void merged_statuses(void)
         }
 }
 
-/* Collected messages are printed at once, or never; the status changes immediately. */
+/* Collected messages are printed together, or never; the status changes immediately. */
 static void collected(void)
 {
     struct messages m = {.program = "p", .collect = true};
@@ -109,7 +109,7 @@ static void collected(void)
     CHECK(captured("f:\tp: w\np: e\n"));
     CHECK(m.text == NULL && m.length == 0);
 
-    /* They are printed once only; later messages are collected anew. */
+    /* They are printed only once; later messages are collected again. */
     capture_begin();
     msg_flush(&m);
     msg_note(&m, "next");
@@ -120,7 +120,7 @@ static void collected(void)
     CHECK(captured(""));
 }
 
-/* Many of them, so that the memory grows many times. */
+/* Many messages, so that the memory for them grows many times. */
 static void much_collected(void)
 {
     struct messages m = {.program = "p", .collect = true};
@@ -145,7 +145,8 @@ static void much_collected(void)
     CHECK(*at == '\0');
 }
 
-/* Names of any length: about as long as a line without more memory can be, and much longer. */
+/* Long names: messages of about MESSAGE_MAX bytes, the longest without allocated memory, and much
+ * longer ones. */
 static void long_lines(void)
 {
     static char name[40000], want[2 * sizeof(name) + 100];

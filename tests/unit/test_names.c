@@ -33,7 +33,7 @@ static void suffixes(void)
         {"f-z", ".gz", "-z"},
         {"f_z", ".gz", "_z"},
         {"f.gz.gz", ".gz", ".gz"},
-        /* None. */
+        /* Names without a suffix. */
         {"f", ".gz", NULL},
         {"", ".gz", NULL},
         {"f.gz ", ".gz", NULL},
@@ -42,7 +42,7 @@ static void suffixes(void)
         {"d.gz/f", ".gz", NULL},
         {"f.gz/", ".gz", NULL},
         {"f.tar", ".gz", NULL},
-        /* Nothing but a suffix. */
+        /* Names that are only a suffix. */
         {".gz", ".gz", NULL},
         {"d/.gz", ".gz", NULL},
         {"d/-z", ".gz", NULL},
@@ -53,7 +53,8 @@ static void suffixes(void)
         {"f.xyz", ".gz", NULL},
         {"f.a.gz", ".a.gz", ".a.gz"},
         {"f.gz.a", ".a", ".a"},
-        /* The tail of a known one: that goes first, but not where letter case makes another of it.
+        /* The user's suffix is the end of a known one: the known one comes first, but not if letter
+         * case differs.
          */
         {"f.gz", "gz", ".gz"},
         {"fgz", "gz", "gz"},
@@ -68,7 +69,7 @@ static void suffixes(void)
 
         if (!CHECK(is(got, cases[i].suffix)))
             printf("# %s with -S %s\n", cases[i].name, cases[i].own);
-        /* It is the name's own end. */
+        /* The result points into the name, at its end. */
         if (got != NULL)
             CHECK(got + strlen(got) == cases[i].name + strlen(cases[i].name));
     }
@@ -98,7 +99,7 @@ static void decompressed(void)
     }
 }
 
-/* The suffixes that a name is tried with, one's own first. */
+/* The suffixes that a name is tried with: first the user's. */
 static void guesses(void)
 {
     static const char *const known[] = {".gz", ".z", "-z", ".Z"};
@@ -142,12 +143,13 @@ static void check_shorter(const char *name, const char *own, const char *want)
 
 static void shorter(void)
 {
-    /* The last part with more than three bytes gives one, else more than two, and so on. */
+    /* The last part with more than three bytes loses one byte; if there is none, the last with more
+     * than two, and so on. */
     check_shorter("abcd.c.gz", ".gz", "abc.c.gz ab.c.gz a.c.gz a.gz");
     check_shorter("abc.defg.gz", ".gz", "abc.def.gz abc.de.gz ab.de.gz ab.d.gz a.d.gz a.gz");
     check_shorter("abcd.efg.gz", ".gz", "abc.efg.gz abc.ef.gz ab.ef.gz ab.e.gz a.e.gz a.gz");
     check_shorter("dir/abc.gz", ".gz", "dir/ab.gz dir/a.gz");
-    /* A tar keeps its nature at first. */
+    /* ".tar.gz" first becomes ".tgz". */
     check_shorter("ab.tar.gz", ".gz", "ab.tgz a.gz");
     /* A name without a suffix loses its last byte. */
     check_shorter("abc", NULL, "ab a");
@@ -158,7 +160,7 @@ static void shorter(void)
     check_shorter("", NULL, "");
 }
 
-/* Two names that may meet have one number. */
+/* Two names have the same hash if one may be the other's output. */
 static void hashes(void)
 {
     static const char *const meet[][2] = {
@@ -176,7 +178,7 @@ static void hashes(void)
         for (size_t j = 0; j < i; j++)
             if (!CHECK(names_hash(apart[i], ".gz") != names_hash(apart[j], ".gz")))
                 printf("# %s and %s\n", apart[i], apart[j]);
-    /* It is a suffix only for the user who chose it. */
+    /* ".own" is a suffix only if the user has chosen it. */
     CHECK(names_hash("f.own", ".gz") != names_hash("f", ".gz"));
 }
 

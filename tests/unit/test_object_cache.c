@@ -1,5 +1,6 @@
 /*
- * test_object_cache.c - an object left in the cache is taken again, by one thread only
+ * test_object_cache.c - an object that was put into the cache is taken out again, by one thread
+ * only
  */
 #include "config.h"
 
@@ -35,8 +36,8 @@ static void give_back(struct cached_object *kept)
     free(kept);
 }
 
-/* The first and the last processor that this thread may use; false if it cannot be told to be on
- * one. */
+/* Sets the first and the last processor that this thread may use.  False if the thread cannot be
+ * bound to one. */
 static bool find_processors(int processors[2])
 {
 #ifdef HAVE_SCHED_GETCPU
@@ -58,7 +59,7 @@ static bool find_processors(int processors[2])
 #endif
 }
 
-/* Goes to a processor; whether it is there. */
+/* Moves the thread to a processor.  Returns whether it is there. */
 static bool move_to(int processor)
 {
 #ifdef HAVE_SCHED_GETCPU
@@ -94,8 +95,8 @@ static void test_take(void)
     CHECK_EQ(freed, 2);
 }
 
-/* On one processor, the object left last is taken first; on another, objects left here are found,
- * too. */
+/* On one processor, the object that was put in last is taken first.  On another processor, objects
+ * from here are found, too. */
 static void test_processors(void)
 {
     struct object_cache s;
@@ -166,7 +167,7 @@ static void test_threads(void)
         pthread_join(threads[i], NULL);
     CHECK_EQ(seen_twice, 0);
     object_cache_free(&s, give_back);
-    /* Most were used again. */
+    /* Some objects were used again. */
     CHECK(made > 0 && made < ROUNDS);
     CHECK_EQ(freed, made);
 }

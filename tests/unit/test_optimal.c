@@ -1,12 +1,12 @@
 /*
- * test_optimal.c - the levels of the optimal finder find what lzss/optimal.h defines
+ * test_optimal.c - the levels with the optimal finder find the matches that lzss/optimal.h defines
  *
  * The CPU engine's optimal finder packs lists, costs and steps into a few bits each, follows links
  * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
- * below does none of that.  For every position, it notes the earlier one under its hash, compares
- * candidates from the first byte on, writes each parse down match by match, and adds up costs in 64
- * bits, length by length.  It shares only the hash functions, lz_pieces, the logarithm and its
- * estimates with the engine.  Both must give exactly the same sequences.
+ * below does none of that.  For every position, it notes the nearest earlier position with the same
+ * hash.  It compares candidates from the first byte on, keeps each parse as a list of matches, and
+ * adds up costs in 64 bits, one length at a time.  It shares only the hash functions, lz_pieces,
+ * the logarithm and the estimates made with it.  Both must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -45,11 +45,12 @@ enum { BY3, BY4, BY7, BY12, PREFIXES };
 static const unsigned prefixes[PREFIXES] = {3, 4, 7, 12};
 static int32_t *earlier[PREFIXES];
 
-/* The lists of one group, and how many matches are in each. */
+/* The lists of one group's positions, and how many matches each list has. */
 static struct list *lists;
 static uint8_t *list_counts;
 
-/* Positions with fewer bytes before the segment's end are no candidates and have none. */
+/* Fills `earlier`.  Positions with fewer than prefixes[k] bytes before the segment's end are not
+ * candidates, and have none. */
 TEXTBOOK void note_earlier(const uint8_t *in, size_t len)
 {
     static int32_t newest[1 << LZ_CHAINS_HASH_BITS];
@@ -66,20 +67,21 @@ TEXTBOOK void note_earlier(const uint8_t *in, size_t len)
     }
 }
 
-/* Where a search for a list's matches is. */
+/* The state of a search for the matches of a list. */
 struct search {
     const uint8_t *in;
     size_t pos, most; /* the position, and the longest match it may have */
-    size_t at;        /* the candidate looked at last, or the position */
-    size_t longest;   /* of the list, or 0 */
+    size_t at;        /* the last candidate that was looked at; at first, the position itself */
+    size_t longest;   /* the longest match in the list so far, or 0 */
     struct match *list;
     unsigned count;
 };
 
-/* How a step of it ended. */
+/* Why a step of the search ended. */
 enum end { GOOD_ENOUGH, DEPTH_USED_UP, CHAIN_ENDED };
 
-/* Looks at `depth` candidates, the next after s->at first, until a match has `enough` bytes. */
+/* Looks at up to `depth` candidates, beginning with the one after s->at.  Stops at a match of
+ * `enough` bytes. */
 TEXTBOOK enum end step(struct search *s, int k, size_t depth, size_t enough)
 {
     for (; depth > 0; depth--) {
@@ -137,7 +139,7 @@ TEXTBOOK unsigned make_list(const struct lz_level *level, const uint8_t *in, siz
     return s.count;
 }
 
-/* Makes the lists of the chunk in[start..end), which go to `first` in the group's. */
+/* Makes the lists of the chunk in[start..end).  They are stored from index `first` on. */
 TEXTBOOK void make_lists(const struct lz_level *level, const uint8_t *in, size_t start, size_t end,
                          size_t first)
 {
@@ -154,28 +156,30 @@ TEXTBOOK void make_lists(const struct lz_level *level, const uint8_t *in, size_t
 
 /* --- The textbook method: parses and costs --- */
 
-/* A chunk at hand. */
+/* The current chunk. */
 struct chunk {
-    const uint8_t *in; /* its bytes, */
+    const uint8_t *in; /* the chunk's bytes */
     size_t size;
-    const struct list *lists; /* their lists, */
+    const struct list *lists; /* the lists of its positions */
     const uint8_t *list_counts;
-    unsigned unit; /* and the first of its units in the group */
+    unsigned unit; /* the number, in the group, of its first unit */
 };
 
-/* A parse of it: matches of any length. */
+/* A match in a parse of the chunk.  It may have any length. */
 struct parsed {
     size_t pos, length, distance;
 };
 static struct parsed parse[LZ_CHUNK_SIZE];
 static size_t parse_count;
 
-/* How often each symbol occurs in each unit and block of a group; the block of each unit. */
+/* How often each symbol occurs in each unit, and in each block, of a group; and the block of each
+ * unit. */
 static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
 static unsigned block_of[GROUP / UNIT];
-static unsigned most_blocks; /* of all groups so far */
+static unsigned most_blocks; /* the largest number of blocks in a group so far */
 
-/* Adds a match to the parse.  Side by side at one distance, two are one. */
+/* Adds a match to the parse.  If it is adjacent to the last one at the same distance, the two
+ * become one. */
 TEXTBOOK void take(size_t pos, struct match match)
 {
     struct parsed *last = parse_count > 0 ? &parse[parse_count - 1] : NULL;
@@ -186,7 +190,8 @@ TEXTBOOK void take(size_t pos, struct match match)
         parse[parse_count++] = (struct parsed){pos, match.length, match.distance};
 }
 
-/* Counts the parse's symbols: where they start, a match's pieces all where it does. */
+/* Counts the parse's symbols in the unit where they start.  All pieces of a match count where the
+ * match starts. */
 TEXTBOOK void count_symbols(const struct chunk *c)
 {
     size_t pos = 0;
@@ -211,7 +216,7 @@ TEXTBOOK void count_symbols(const struct chunk *c)
     }
 }
 
-/* The parse as sequences; returns how many. */
+/* Converts the parse to sequences.  Returns how many there are. */
 TEXTBOOK size_t to_sequences(struct lz_sequence *out)
 {
     size_t count = 0, literals = 0;
@@ -230,7 +235,7 @@ TEXTBOOK size_t to_sequences(struct lz_sequence *out)
     return count;
 }
 
-/* The longest match at `pos`; none, of length 0, at the chunk's end. */
+/* Returns the longest match at `pos`; at the chunk's end, a match of length 0. */
 TEXTBOOK struct match longest_at(const struct chunk *c, size_t pos)
 {
     if (pos == c->size || c->list_counts[pos] == 0)
@@ -250,7 +255,7 @@ TEXTBOOK void first_parse(const struct chunk *c, const struct lz_level *level)
             continue;
         }
         for (;;) {
-            /* As in chains.h, the next one may not be shorter. */
+            /* As in chains.h, the match at the next position must not be shorter. */
             if (next.length < match.length || 4 * (next.length - match.length) +
                                                       magnitude(match.distance) -
                                                       magnitude(next.distance) <
@@ -265,8 +270,8 @@ TEXTBOOK void first_parse(const struct chunk *c, const struct lz_level *level)
     }
 }
 
-/* The logarithms of how many symbols there are, literals and lengths, the end of the block with
- * them, and distances. */
+/* Sets *litlen to the logarithm of the number of literals and lengths, including the end of the
+ * block, and *distance to that of the number of distances. */
 TEXTBOOK void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *distance)
 {
     uint32_t totals[2] = {1, 0};
@@ -277,7 +282,8 @@ TEXTBOOK void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *di
     *distance = totals[1] > 0 ? lz_log2_256(totals[1]) : 0;
 }
 
-/* A symbol in use costs 5.5 bits of header, and four times that in the first pass. */
+/* Returns the estimated size of a block with these symbols.  Each symbol in use costs 5.5 bits in
+ * the header; in the first pass, four times as much. */
 TEXTBOOK uint64_t estimate(const uint32_t *counts, unsigned pass)
 {
     uint32_t litlen, distance;
@@ -289,7 +295,7 @@ TEXTBOOK uint64_t estimate(const uint32_t *counts, unsigned pass)
     return size;
 }
 
-/* Joins the first `count` units to blocks. */
+/* Joins the first `count` units of the group to blocks. */
 TEXTBOOK void make_blocks(unsigned count, unsigned pass)
 {
     unsigned b = 0;
@@ -311,7 +317,8 @@ TEXTBOOK void make_blocks(unsigned count, unsigned pass)
         most_blocks = b + 1;
 }
 
-/* Costs in a block, with extra bits, in 1/16 bits; distances by symbol. */
+/* The costs of symbols in a block, including extra bits, in 1/16 bit.  Distances have one cost for
+ * each symbol. */
 struct prices {
     uint64_t literal[256], length[259], distance[30];
 };
@@ -365,8 +372,8 @@ TEXTBOOK void shortest_path(const struct chunk *c)
             take(pos, steps[pos]);
 }
 
-/* Room for the sequences of a segment of MAX_LEN, chunk by chunk; it is only touched where there
- * are some. */
+/* The expected sequences of each chunk, with room for MAX_LEN bytes.  (Memory that is not used is
+ * never touched.) */
 static struct lz_sequence (*want)[LZ_CHUNK_MAX_SEQUENCES];
 static size_t want_counts[LZ_CHUNKS(MAX_LEN)];
 
@@ -420,8 +427,8 @@ static const struct lz_level strange[] = {
 #define STRANGE (sizeof(strange) / sizeof(*strange))
 #define ROWS (levels + STRANGE)
 
-/* How deep the rows that a segment is checked at may be, where the data has a long chain for
- * everything, or there is much of it. */
+/* Rows with a greater depth are left out for data with long chains everywhere (CHEAP), or for much
+ * of it (CHEAPER), since the textbook method is slow there. */
 #define CHEAP 32
 #define CHEAPER 10
 #define ALL SIZE_MAX
@@ -435,8 +442,8 @@ static const struct lz_level *row(size_t r)
     return r < levels ? table[r] : &strange[r - levels];
 }
 
-/* Checks the segment in[0..len) with the rows of up to `deep` candidates.  `what` names it in a
- * failure. */
+/* Checks the segment in[0..len) with all rows of a depth up to `deep`.  `what` names the segment in
+ * a failure. */
 static void check_segment(const char *what, const uint8_t *in, size_t len, size_t deep)
 {
     size_t pads = len > 2 * LZ_CHUNK_SIZE + 4 ? 1 : 2;
@@ -469,8 +476,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
 
 /* --- Numbers --- */
 
-/* The logarithm to base 2 of x, 1 or more, to some twelve digits: its fraction bit by bit, each by
- * dividing by 2^(1/2), 2^(1/4) and so on where that leaves 1 or more. */
+/* Returns the logarithm to base 2 of x, at least 1, to about twelve digits.  It finds the fraction
+ * bit by bit: it divides by 2^(1/2), 2^(1/4) and so on, whenever the quotient is at least 1. */
 static double log2_of(double x)
 {
     double log2 = 0, root = 2, part = 1;
@@ -516,7 +523,7 @@ static void logarithms(void)
         CHECK(lz_log2_256(x) <= lz_log2_256(x + 1));
 }
 
-/* An entropy and a code's length, within the rounding of both logarithms. */
+/* lz_symbol_cost is the ideal length of a symbol's code, within the rounding of both logarithms. */
 static void symbols(void)
 {
     static const uint32_t totals[] = {1, 2, 3, 1000, 8192, 40000, 1u << 22};
@@ -538,7 +545,8 @@ static void symbols(void)
             CHECK(lz_symbol_cost(count, log2_total) < cost + 0.1);
             CHECK(lz_symbol_cost(count, log2_total) > cost - 1.1);
         }
-        /* Half a time is a bit more than once. */
+        /* A symbol that does not occur counts as half an occurrence, so it costs one bit more than
+         * one that occurs once. */
         if (total <= 8192)
             CHECK_EQ(lz_symbol_cost(0, log2_total), lz_symbol_cost(1, log2_total) + 16);
     }
@@ -590,7 +598,7 @@ static const struct input_kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-#define TOKEN 16 /* bytes, at most */
+#define TOKEN 16 /* the most bytes of a token */
 
 static void fill(uint8_t *out, size_t len, size_t k, uint64_t seed)
 {
@@ -608,8 +616,8 @@ static void shortest(void)
     }
 }
 
-/* Lengths around one and two chunks: matches that end with the chunk, or could go on.  Only around
- * the chunks' ends is the data other than zeros. */
+/* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
+ * it.  The data is zeros, except near the ends of chunks. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -630,7 +638,7 @@ static void around_chunks(void)
     }
 }
 
-/* Matches everywhere, through several chunks and units. */
+/* Data with matches everywhere, in several chunks and units. */
 static void several_chunks(void)
 {
     static uint8_t in[LZ_CHUNK_SIZE + UNIT + 1000];
@@ -644,7 +652,7 @@ static void several_chunks(void)
     }
 }
 
-/* Units of different kinds, some of which are worth joining. */
+/* Units with different kinds of data; for some of them, joining pays. */
 static void many_units(void)
 {
     static uint8_t in[9 * LZ_CHUNK_SIZE];
@@ -665,7 +673,8 @@ static void many_units(void)
     printf("# %u blocks\n", most_blocks);
 }
 
-/* Files that exist wherever this is built: tests/data, this program, gzlzss' own sources. */
+/* Files that exist wherever this test is built: tests/data, the test's executable, gzlzss's
+ * sources. */
 static void real_files(void)
 {
     static const char *const names[] = {
@@ -694,8 +703,9 @@ static void real_files(void)
 }
 
 /*
- * Bytes that differ from all else, `size` of them, at `first` and again `distance` further, each
- * time between other bytes, in zeros: in reach, or just not.
+ * A marker of `size` bytes, which occur nowhere else, is at `first` and again `distance` bytes
+ * later, between different neighbours.  The rest is zeros.  The first marker is just near enough
+ * for a match, or just too far.
  */
 static void repeat_marker(size_t size, size_t first, size_t distance)
 {
@@ -726,8 +736,9 @@ static void window_ends(void)
                 repeat_marker(sizes[s], firsts[f], distance);
 }
 
-/* Every other match is one of three bytes at a certain distance, as far as a first parse takes one,
- * or as far as there are any, or just further.  Those between, nearby, make that length cheap. */
+/* Every other match has three bytes at a certain distance: the greatest at which the first parse
+ * takes such a match, the greatest at which there is any, or just beyond these.  The matches
+ * between them are near, and make the length 3 cheap. */
 static void threes(void)
 {
     static const size_t distances[] = {4095, 4096, 4097, WINDOW - 1, WINDOW, WINDOW + 1};
@@ -745,7 +756,7 @@ static void threes(void)
     }
 }
 
-/* Positions 65536 or 131072 bytes and a few more back have the low 16 bits of near positions. */
+/* Positions about 65536 or 131072 bytes back have the same low 16 bits as near positions. */
 static void stale_positions(void)
 {
     static const size_t nearby[] = {13, 300, 32767};
@@ -756,8 +767,8 @@ static void stale_positions(void)
                 repeat_marker(size, 50000, turns * 65536 + nearby[n]);
 }
 
-/* Random data repeats as a whole at exactly, or just beyond, the window's size: matches side by
- * side at one distance through whole chunks, that cross units, and end with chunks. */
+/* Random data that repeats at exactly the window's size, or just beyond it.  Adjacent matches at
+ * the same distance fill whole chunks, cross units, and end with chunks. */
 static void repeated_windows(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE + 1000];
@@ -770,8 +781,8 @@ static void repeated_windows(void)
     }
 }
 
-/* Repeats of up to a few times the longest match, so that the rest is 1, 2, 3 bytes or more; some
- * cross from one unit to the next. */
+/* Repeats of up to a few times the greatest match length, so that 1, 2, 3 or more bytes are left
+ * over.  Some cross from one unit to the next. */
 static void side_by_side(void)
 {
     static uint8_t in[12000];
@@ -785,7 +796,7 @@ static void side_by_side(void)
                 in[i] = (uint8_t)unit_rand(&state);
             memmove(in + at, in + at - 1000, length);
             in[at + length] = (uint8_t)~in[at + length - 1000];
-            /* And one at two distances: its middle, and nearer bytes around it. */
+            /* And a repeat at two distances: the middle at another one than the bytes around it. */
             memcpy(in + 10000, in + 100, 700);
             memcpy(in + 10200, in + 9000, 100);
             check_segment("side by side", in, sizeof(in), CHEAPER);
@@ -793,7 +804,8 @@ static void side_by_side(void)
     }
 }
 
-/* A match of `size` bytes that lies `back` candidates back, by the first `bytes`. */
+/* Checks a match of `size` bytes whose source is the candidate number `back` for its first `bytes`
+ * bytes. */
 static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
 {
     static uint8_t in[65536];
@@ -819,7 +831,8 @@ static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
     check_segment("depths", in, len, ALL);
 }
 
-/* Such matches just looked at, and just not, by all of the searches. */
+/* Such a match as the last candidate within the depth, and as the next one after it, for all
+ * searches. */
 static void depths(void)
 {
     static const size_t sizes[][2] = {{3, 3}, {3, 18}, {4, 6}, {4, 18}, {7, 9}, {7, 18}, {12, 18}};
@@ -843,8 +856,8 @@ static void depths(void)
     }
 }
 
-/* Ever longer candidates, more than a list can hold.  Ever fewer of the lengths are in it, down to
- * the first alone. */
+/* More candidates than a list can hold, each longer than the one before.  From round to round,
+ * fewer of the lengths are in the list, at last only the first. */
 static void full_lists(void)
 {
     static uint8_t in[3000];
@@ -868,7 +881,7 @@ static void full_lists(void)
     }
 }
 
-/* A match of just about `nice` bytes, and a longer one behind it. */
+/* A match of about `nice` bytes, and a longer one farther back. */
 static void nices(void)
 {
     static uint8_t in[2000];
@@ -883,7 +896,7 @@ static void nices(void)
             memcpy(in + 400, in, n);
             in[400 + n] = (uint8_t)~in[n];
             memcpy(in + 401 + n, in, 400);
-            /* The longer one may also be one or two positions ahead. */
+            /* The longer match may also start one or two positions ahead. */
             memcpy(in + 801 + n, in, n);
             memcpy(in + 801 + 2 * n, in + n - 4, 24);
             check_segment("nices", in, 825 + 2 * n, ALL);
@@ -891,7 +904,7 @@ static void nices(void)
     }
 }
 
-/* Just the first 4096 bytes tell how many values a chunk is written in. */
+/* Only the first 4096 bytes of a chunk decide how many different values it counts as having. */
 static void samples(void)
 {
     static uint8_t in[6000];
@@ -907,7 +920,8 @@ static void samples(void)
     }
 }
 
-/* Random lengths of mixed data, so that matches of one kind end in another at any place. */
+/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
+ * in another. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];
@@ -936,7 +950,7 @@ static void mixtures(void)
     }
 }
 
-/* More than a group.  Blocks do not reach from one into the next; matches do. */
+/* More data than one group.  No block goes from one group into the next, but matches do. */
 static void two_groups(void)
 {
     uint8_t *in = unit_need(calloc(MAX_LEN, 1));

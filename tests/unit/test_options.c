@@ -1,6 +1,6 @@
 /*
- * test_options.c - the command line and the environment: which options they set, in which order,
- * and which ones are refused with which messages
+ * test_options.c - the options that the command line and the environment set, in which order, and
+ * the messages about options that are refused
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@ struct line {
     struct options o;
     struct messages m;
     bool ok;
-    char words[512]; /* its words, */
+    char words[512]; /* the command line's words */
     char *argv[WORDS_MAX + 1];
     int argc;
 };
@@ -43,7 +43,7 @@ static struct line *parse(const char *words)
     return &l;
 }
 
-/* Parses a line that is right and gives no message. */
+/* Parses a line that must be accepted without a message. */
 static const struct options *good(const char *words)
 {
     const struct line *l = parse(words);
@@ -53,7 +53,7 @@ static const struct options *good(const char *words)
     return &l->o;
 }
 
-/* Parses a line that is refused with this message. */
+/* Parses a line that must be refused with this message. */
 static void bad(const char *words, const char *message)
 {
     const struct line *l = parse(words);
@@ -62,7 +62,7 @@ static void bad(const char *words, const char *message)
         printf("# %s: \"%s\", not \"%s\"\n", words, capture.text, message);
 }
 
-/* The operands, with blanks between them. */
+/* Whether the operands, with blanks between them, are `want`. */
 static bool operands_are(const struct options *o, const char *want)
 {
     char all[512] = "";
@@ -93,7 +93,8 @@ static void defaults(void)
     CHECK_EQ(o->name_count, 0);
 }
 
-/* Which of several actions is chosen, in any order, and whether names and times are used then. */
+/* Which of several actions is chosen, in any order of the options, and whether names and times are
+ * then used. */
 static void actions(void)
 {
     static const struct {
@@ -116,7 +117,7 @@ static void actions(void)
         {"p -dN f", ACTION_DECOMPRESS, false, false},
         {"p -dM f", ACTION_DECOMPRESS, true, false},
         {"p -dNm f", ACTION_DECOMPRESS, false, true},
-        {"p -V -x", ACTION_VERSION, false, false}, /* at once, with anything after it */
+        {"p -V -x", ACTION_VERSION, false, false}, /* acts at once, whatever follows */
         {"p -d -L", ACTION_LICENSE, false, false},
         {"p -H", ACTION_HELP, false, false},
         {"p --list-devices", ACTION_LIST_DEVICES, false, false},
@@ -154,12 +155,12 @@ static void program_names(void)
         if (!(CHECK_EQ(o->action, cases[i].action) && CHECK_EQ(o->to_stdout, cases[i].to_stdout)))
             printf("# %s\n", cases[i].name);
     }
-    /* Options go on from there. */
+    /* Options change the meaning of the name. */
     CHECK_EQ(good("zcat -l f")->action, ACTION_LIST);
 }
 
-/* The last one counts; two digits are one level only side by side, and only if there is that
- * level. */
+/* The last level counts.  Two digits are one level only if they are adjacent and the level
+ * exists. */
 static void levels(void)
 {
     static const struct {
@@ -236,7 +237,7 @@ static void segment_sizes(void)
                  "gzlzss: invalid block size '%s': give 32 to 32768 (KiB)\n", wrong[i]);
         bad(words, message);
     }
-    /* By gzip's names, a wrong number for -b gives gzip's message. */
+    /* Under gzip's names, a wrong number for -b gives gzip's message. */
     bad("gzip -b 64x", "gzip: -b operand is not an integer\n"
                        "Try `gzip --help' for more information.\n");
     bad("gzip -b 31", "gzip: invalid block size '31': give 32 to 32768 (KiB)\n");
@@ -245,7 +246,8 @@ static void segment_sizes(void)
                          "Try `gzip --help' for more information.\n");
 }
 
-/* As many threads as the affinity mask allows, unless a number is given that is not 0. */
+/* The number of threads is that of the cores in the affinity mask, unless a number other than 0 is
+ * given. */
 static void threads(void)
 {
     cpu_set_t set, one;
@@ -286,7 +288,7 @@ static void engines(void)
     CHECK_EQ(o->pipeline.gpus.numbers[0], 2);
     CHECK_EQ(o->pipeline.gpus.numbers[1], 0);
     CHECK_EQ(o->pipeline.gpus.numbers[2], 1023);
-    o = good("p --device 1,2 --device 3"); /* the last list */
+    o = good("p --device 1,2 --device 3"); /* the last list counts */
     CHECK_EQ(o->pipeline.gpus.count, 1);
     CHECK_EQ(o->pipeline.gpus.numbers[0], 3);
     o = good("p --device=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15");
@@ -341,14 +343,14 @@ static void verbosity(void)
     CHECK_EQ(good("p -qv")->verbose, 1);
     CHECK(parse("p -vq")->m.quiet);
     CHECK(!parse("p -qv")->m.quiet);
-    /* A note, which -q silences, and no error. */
+    /* A note, not an error; -q silences it. */
     CHECK(parse("p -a")->ok);
     CHECK(strcmp(capture.text, "p: option --ascii ignored on this system\n") == 0);
     CHECK(parse("p -a")->m.status == STATUS_OK);
     good("p -aq");
 }
 
-/* Operands in their order, wherever options are among them. */
+/* Operands keep their order, with options anywhere between them. */
 static void operands(void)
 {
     CHECK(operands_are(good("p a -k b -d c"), "a b c"));
@@ -357,7 +359,7 @@ static void operands(void)
     CHECK(operands_are(good("p - -k -"), "- -"));
     CHECK(operands_are(good("p -p 2 a"), "a"));
     CHECK(good("p a -- -k")->keep == false);
-    /* Where options end at the first operand. */
+    /* With POSIXLY_CORRECT, options end at the first operand. */
     CHECK(setenv("POSIXLY_CORRECT", "1", 1) == 0);
     CHECK(operands_are(good("p -k a -d b"), "a -d b"));
     CHECK_EQ(good("p -k a -d b")->action, ACTION_COMPRESS);
@@ -382,15 +384,15 @@ static void wrong_options(void)
     bad("p -k-", "p: invalid option -- '-'\nTry `p --help' for more information.\n");
     bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
     bad("p -?", "Try `p --help' for more information.\n");
-    /* A word that gzip takes for one option keeps that meaning, though other names begin with
-     * it. */
+    /* An abbreviation that means one option to gzip keeps that meaning, even though other long
+     * names begin with it. */
     CHECK_EQ(good("p --d")->action, ACTION_DECOMPRESS);
     CHECK_EQ(good("p --de")->action, ACTION_DECOMPRESS);
     CHECK_EQ(good("p --lis")->action, ACTION_LIST);
     CHECK(good("p --rec")->recursive);
 }
 
-/* GZLZSS comes before the command line, and may hold all options but no operands. */
+/* The variable GZLZSS is read before the command line, and may hold all options but no operands. */
 static void own_variable(void)
 {
     const struct options *o;
@@ -416,7 +418,8 @@ static void own_variable(void)
     CHECK(setenv("GZLZSS", "-k -- f", 1) == 0);
     bad("p", "p: f: non-option in GZLZSS environment variable\n"
              "Try `p --help' for more information.\n");
-    /* Messages about GZLZSS name it, also about errors that only the end shows. */
+    /* Messages about GZLZSS name the variable, even if the error is found only after all options
+     * were read. */
     CHECK(setenv("GZLZSS", "-p x", 1) == 0);
     bad("p", "p: GZLZSS: invalid number of threads 'x': give 0 to 1024 (0: all cores)\n");
     CHECK(setenv("GZLZSS", "--foo", 1) == 0);
@@ -428,7 +431,7 @@ static void own_variable(void)
     CHECK(unsetenv("GZLZSS") == 0);
 }
 
-/* GZIP comes before GZLZSS, and may hold only options that cannot do harm. */
+/* The variable GZIP is read before GZLZSS, and may hold only options that cannot do harm. */
 static void gzip_variable(void)
 {
     static const char warning[] =
@@ -471,7 +474,7 @@ static void gzip_variable(void)
     CHECK(unsetenv("GZIP") == 0);
 }
 
-/* --matcher, which the level does not undo; tests/matcher.bats has more. */
+/* --matcher stays in force if a level follows it.  tests/matcher.bats has more tests. */
 static void matchers(void)
 {
 #ifdef HAVE_PAPERS
@@ -497,7 +500,7 @@ static void matchers(void)
     CHECK_EQ(good("p --matcher=help --matcher=x f")->action, ACTION_LIST_MATCHERS);
 }
 
-/* By the names of other programs, options have their meaning there or are refused, in any spelling
+/* Under another program's name, options have that program's meaning or are refused, in any spelling
  * and at any place. */
 static void peers(void)
 {
@@ -509,7 +512,7 @@ static void peers(void)
     CHECK(operands_are(o, "f"));
     o = good("pigz -9nTR f");
     CHECK(o->pipeline.level == 9 && o->no_name && o->no_time && o->pipeline.rsyncable);
-    o = good("pigz -T4 f"); /* no number of threads */
+    o = good("pigz -T4 f"); /* pigz's -T: no time stamp, not a number of threads */
     CHECK(o->pipeline.level == 4 && o->no_time && !o->no_name && !o->threads_given);
     CHECK_EQ(good("pigz --threads 3 f")->pipeline.threads, 3);
     CHECK(good("pigz --no-time f")->no_time && !good("pigz -n --time f")->no_time);
@@ -536,7 +539,7 @@ static void peers(void)
     CHECK_EQ(good("gzlzss f")->pipeline.level, 6);
     CHECK_EQ(good("igzip f")->pipeline.level, 6);
     CHECK(setenv("GZIP", "-1 -T -p2", 1) == 0);
-    l = parse("pigz f"); /* without gzip's warning */
+    l = parse("pigz f"); /* without the warning that gzip prints about GZIP */
     CHECK(l->ok && l->o.pipeline.level == 9 && l->o.no_time && l->o.pipeline.threads == 2);
     CHECK_EQ(capture.text[0], '\0');
     CHECK_EQ(good("igzip f")->pipeline.level, 6);
@@ -569,7 +572,7 @@ static void peers(void)
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
-/* All options of other programs' lists exist here, or are refused. */
+/* Every option that is listed for another program has a meaning in gzlzss, or is refused. */
 static void every_option_of_peers(void)
 {
     static const char *const programs[] = {"gzip", "pigz", "igzip"};

@@ -2,7 +2,7 @@
  * test_paper_kernels.c - with the methods of papers/, the GPU engine finds what the CPU engine
  * finds
  *
- * Like test_kernels.c, and as slow: it runs on an emulated device or, as
+ * Like test_kernels.c, this runs on an emulated device, which is slow, or, as
  * tests/gpu/test_paper_kernels, on a real one.  The tests go through the list of methods.
  */
 #include "config.h"
@@ -21,7 +21,7 @@ static void for_each_method(void (*test)(const struct lz_level *level))
     }
 }
 
-/* Two segments: a whole one, of several chunks, and one that is short, as is its last chunk. */
+/* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */
 static void compare_kinds(const struct lz_level *level)
 {
     static const struct input_kind *const kinds[] = {&zeros, &period, &random_bytes, &tokens,
@@ -36,7 +36,7 @@ static void test_kinds(void)
     for_each_method(compare_kinds);
 }
 
-/* A segment with positions of more than 16 bits. */
+/* A segment with positions that need more than 16 bits. */
 static void compare_long_segment(const struct lz_level *level)
 {
     compare_kind(140 * KIB, &words, level, 256 * KIB);
@@ -47,7 +47,8 @@ static void test_long_segment(void)
     for_each_method(compare_long_segment);
 }
 
-/* Nothing is left of the batch's memory, and a segment is no whole number of chunks. */
+/* The segments fill the batch's memory completely, and a segment is not a whole number of
+ * chunks. */
 static void compare_full_batch(const struct lz_level *level)
 {
     compare_kind(66 * KIB, &tokens, level, 33 * KIB);
@@ -74,8 +75,7 @@ static void test_short_inputs(void)
     for_each_method(compare_short_inputs);
 }
 
-/* Each segment gets the sequences that it gets alone, with any neighbours and any earlier contents
- * of the batch. */
+/* A segment's sequences do not depend on its neighbours or on earlier contents of the batch. */
 static void compare_in_one_batch(const struct lz_level *level)
 {
     static const size_t first[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
@@ -95,15 +95,15 @@ static void test_mixed_lengths(void)
     for_each_method(compare_in_one_batch);
 }
 
-/* The most sequences possible, of matches of three bytes: a batch has room for all that the method
- * finds. */
+/* The largest possible number of sequences, with matches of three bytes.  A batch must have room
+ * for all of them. */
 static void compare_threes(const struct lz_level *level)
 {
     const size_t len = 64 * KIB;
     uint8_t *in = unit_need(malloc(len + 3));
     uint64_t state = 5;
 
-    /* Of 20 words of three bytes, all different. */
+    /* The data consists of 20 different words of three bytes. */
     for (size_t i = 0; i < len; i += 3) {
         const uint8_t word = (uint8_t)(3 * unit_below(&state, 20));
 
@@ -120,7 +120,7 @@ static void test_threes(void)
     for_each_method(compare_threes);
 }
 
-/* Every variant, with matches that are as long, and as far, as they may be. */
+/* Every variant, with matches near the greatest length and the greatest distance. */
 static void test_edges(void)
 {
     const size_t len = 34 * KIB + 5;
@@ -136,8 +136,8 @@ static void test_edges(void)
     free(in);
 }
 
-/* Matches as far back as DEFLATE reaches, and a byte less or more, in segments of an even and of an
- * odd number of chunks. */
+/* Matches at DEFLATE's greatest distance, and one byte less or more, in segments with an even and
+ * an odd number of chunks. */
 static void compare_far(const struct lz_level *level)
 {
     const size_t len = 163 * KIB;
@@ -155,7 +155,7 @@ static void test_far(void)
     for_each_method(compare_far);
 }
 
-/* Long matches behind long parts of them. */
+/* Long matches after long parts of them (fill_prefixes). */
 static void compare_prefixes(const struct lz_level *level)
 {
     const size_t len = 36 * KIB;
@@ -171,7 +171,7 @@ static void test_prefixes(void)
     for_each_method(compare_prefixes);
 }
 
-/* Nothing but matches at a distance that is a key's value. */
+/* Data with only matches at a distance that is a key's value. */
 static void test_periods(void)
 {
     const size_t len = 34 * KIB;
@@ -188,7 +188,7 @@ static void test_periods(void)
     free(in);
 }
 
-/* Where a block has less shared memory than it could do with. */
+/* A block gets less shared memory than it could use. */
 static void compare_with_less(const struct lz_level *level)
 {
     options.shared = 1024;

@@ -1,6 +1,6 @@
 /*
- * test_papers.c - each method of papers/ finds what its oracle finds (oracles.h), and --matcher
- * chooses it
+ * test_papers.c - each method of papers/ finds the matches that its oracle finds (oracles.h), and
+ * --matcher selects the method
  *
  * The tests go through the list of methods, so they test a new one as soon as it has an oracle.
  * test_paper_kernels.c compares the GPU engine with the CPU engine.
@@ -21,9 +21,10 @@ static oracle *const oracles[] = {
 #undef ORACLE_ENTRY
 };
 
-/* --- The words --- */
+/* --- The text of --matcher --- */
 
-/* --matcher accepts all that --matcher=help prints for each method, and its ranges are right. */
+/* --matcher accepts everything that --matcher=help prints for each method, and exactly the ranges
+ * that it prints. */
 static void test_list(void)
 {
     for (size_t p = 0; paper_methods[p] != NULL; p++) {
@@ -49,7 +50,7 @@ static void test_list(void)
     }
 }
 
-/* A method with a key of each sort. */
+/* A method for the tests, with a key of each type. */
 static const char *const fruits[] = {"apple", "pear", NULL};
 static const struct paper_key test_keys[] = {
     {.name = "size", .usual = 7, .least = 5, .most = 4000000000},
@@ -69,7 +70,7 @@ static void test_use(void)
     paper_use(&test_method, &level);
     CHECK(level.finder == &test_finder);
     CHECK(level.core_guess == 12e6);
-    /* The coding is still the level's. */
+    /* The fields for encoding are still the level's. */
     CHECK_EQ(level.split, lz_level(9)->split);
     CHECK_EQ(level.segment_default, lz_level(9)->segment_default);
     CHECK_EQ(level.param[0], 7);
@@ -133,7 +134,8 @@ static void test_keys_and_values(void)
     }
 }
 
-/* Every method by its name, alone and with a key; and texts that leave the row as it was. */
+/* Every method by its name, alone and with a key; and wrong texts, which leave the level's row
+ * unchanged. */
 static void test_names(void)
 {
     static const char *const bad[] = {"", ",", "Culzss", "nothing", "nothing,window=8"};
@@ -170,7 +172,7 @@ static void test_names(void)
 
 static struct lz_sequence expected[LZ_CHUNK_MAX_SEQUENCES];
 
-/* Whether these are the sequences that the chunk's tags stand for. */
+/* Whether the chunk's sequences are those that the tags stand for. */
 static bool are_tags(const struct lz_chunk *chunk, const uint16_t *tags, size_t len)
 {
     const size_t count = lz_tags_to_sequences(tags, len, expected);
@@ -193,7 +195,7 @@ static bool is_found(const struct lz_chunk *chunks, const uint16_t *tags, size_t
     return true;
 }
 
-/* Has another matcher match parts of the segment. */
+/* Compares again, with a second matcher that matches parts of the segment. */
 static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
                             const struct lz_level *level, const uint8_t *in, size_t len,
                             const uint16_t *tags)
@@ -207,8 +209,9 @@ static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
     return is_found(lz_chunks(m), tags, len, 0);
 }
 
-/* Compares the method's result in the segment in[0..len) with its oracle's: with any bytes after
- * it, with a used matcher, in parts, and after a preset dictionary. */
+/* Compares the method's result for the segment in[0..len) with its oracle's: with different bytes
+ * after the segment, with a used matcher, matched in parts, and with the first chunk only as
+ * history. */
 static void compare(size_t p, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_matcher *m = unit_need(lz_matcher_new(level, len + 1));
@@ -262,7 +265,7 @@ static void test_kinds(void)
     free(in);
 }
 
-/* Matches of the greatest length and distance, and of one byte more or less. */
+/* Matches with the greatest length and distance, and with one byte more or less. */
 static void test_edges(void)
 {
     const size_t len = 70 * KIB;
@@ -279,7 +282,7 @@ static void test_edges(void)
     free(in);
 }
 
-/* Nothing but matches at a distance that is a key's value, or one byte more. */
+/* Data with only matches at a distance that is a key's value, or one byte more. */
 static void test_periods(void)
 {
     const size_t len = 40 * KIB;
@@ -298,7 +301,7 @@ static void test_periods(void)
     free(in);
 }
 
-/* Compares every variant. */
+/* Compares every variant of every method on this data. */
 static void compare_all(const uint8_t *in, size_t len)
 {
     struct lz_level level;
@@ -308,7 +311,7 @@ static void compare_all(const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Long matches behind long parts of them. */
+/* Long matches after long parts of them (fill_prefixes). */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
@@ -319,8 +322,8 @@ static void test_prefixes(void)
     free(in);
 }
 
-/* Matches as far back as DEFLATE reaches, and a byte less or more: some, and nothing else.  Under
- * sanitizers, only those a byte farther. */
+/* Matches at DEFLATE's greatest distance, and one byte less or more: in some places, and in all of
+ * the data.  Under sanitizers, only one byte more. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;
@@ -351,14 +354,14 @@ static void compare_text(const char *text, const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Keys that count together. */
+/* Combinations of keys that affect each other. */
 static void test_together(void)
 {
     const size_t len = 40 * KIB + 3;
     uint8_t *in = unit_need(malloc(len));
 
-    /* Three bytes are left in a block, and with the next block's first they would be four that came
-     * before. */
+    /* Three bytes are left in a packet.  Together with the first byte of the next packet, they
+     * occurred before, but must not match. */
     fill_kind(in, len, &kinds[4], LONGEST_TOKEN, 1);
     for (size_t i = 0; i + 4 <= len; i += 4096) {
         memcpy(in + i, "abca", 4);
@@ -368,7 +371,7 @@ static void test_together(void)
     compare_text("position-lists,hash=4,threshold=3,block=4096", in, len);
     compare_text("position-lists,hash=3,threshold=3,block=4096", in, len);
 
-    /* Steps that grow with each try, and begin long. */
+    /* Steps that grow with each miss, and begin long. */
     fill_kind(in, len, &kinds[6], LONGEST_TOKEN, 1);
     compare_text("lz4,table=256,skip=0", in, len);
     compare_text("lz4,table=256,skip=0,acceleration=7", in, len);
@@ -393,7 +396,8 @@ static void test_sizes(void)
     free(in);
 }
 
-/* Short segments of few symbols, of one, two or four bytes, which have many equal parses. */
+/* Short segments of a few symbols of one, two or four bytes, which have many parses of equal
+ * size. */
 static void test_few_symbols(void)
 {
     const uint64_t rounds = UNIT_SANITIZED ? 200 : 4000;
@@ -443,30 +447,32 @@ static void test_real_files(void)
 
 /* --- What the methods count --- */
 
-/* Methods that count do so on a few bytes, for which the counts are easy to see. */
+/* The counts of methods that count, for a few bytes, so that they can be checked by hand. */
 static void test_counts(void)
 {
     static const struct {
         const char *matcher, *in;
         uint64_t counts[LZ_COUNTERS];
     } cases[] = {
-        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits.  So cxb meets bcx,
-         * bac meets abc, cxa meets acx, xab meets xba, and abc meets bac and at last abc. */
+        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits.  So in a bucket,
+         * cxb finds bcx, bac finds abc, cxa finds acx, xab finds xba, and abc finds first bac, then
+         * abc. */
         {"lzss,hash=djb2,buckets=16", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,ahead=0", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,chain=1", "abcxbacxabc", {5, 5}},
         {"lzss,hash=djb2,buckets=16,window=7", "abcxbacxabc", {5, 5}},
         {"lzss,hash=djb2,buckets=16,window=3", "abcxbacxabc", {2, 2}},
-        /* Only abc meets anything. */
+        /* Only abc finds another position in its bucket. */
         {"lzss,hash=murmur3,buckets=32768", "abcxbacxabc", {1, 0}},
         {"lzss,hash=djb2,buckets=32768", "abcxbacxabc", {1, 0}},
-        /* abc; then, ahead of it, bcd, cde; a match of 18 is not looked beyond. */
+        /* abc finds one; then, ahead of it, bcd, then cde.  After a match of 18 bytes, nothing is
+         * looked at ahead. */
         {"lzss,ahead=0,buckets=32768", "bcdeabcxabcde", {1, 0}},
         {"lzss,ahead=1,buckets=32768", "bcdeabcxabcde", {2, 0}},
         {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
-        /* def is ahead, and then the walk comes to it. */
+        /* def is found ahead of abc; later, the walk comes to it. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},
@@ -494,8 +500,8 @@ static void test_counts(void)
     }
 }
 
-/* The sums do not depend on which worker matches which part.  Counts that were taken are not taken
- * again. */
+/* The sums of counts do not depend on which worker matches which part.  Counts that were taken once
+ * are not taken again. */
 static void test_counts_in_parts(void)
 {
     const size_t len = 150 * KIB + 5, chunks = LZ_CHUNKS(len);

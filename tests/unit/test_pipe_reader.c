@@ -1,6 +1,6 @@
 /*
- * test_pipe_reader.c - the bytes of a pipe arrive complete and in order, however it is read
- * (pipeline/compress/pipe_reader.h)
+ * test_pipe_reader.c - the bytes of a pipe arrive complete and in order, in whichever way the pipe
+ * is read (pipeline/compress/pipe_reader.h)
  *
  * pipeline/compress/pipe_reader.c is compiled here with other names for two system calls, so that a
  * test can make them fail.
@@ -23,7 +23,7 @@
 
 #define KIB 1024
 
-/* How many calls of tee() work, and how many bytes splice() moves, before they fail. */
+/* How many calls of tee() succeed, and how many bytes splice() moves, before the calls fail. */
 static int tee_calls;
 static size_t splice_bytes;
 
@@ -59,7 +59,7 @@ ssize_t splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t len,
     return n;
 }
 
-/* Bytes that differ wherever they are. */
+/* Returns `size` bytes that look different at all places. */
 static uint8_t *new_data(size_t size)
 {
     uint8_t *data = unit_need(malloc(size));
@@ -82,12 +82,12 @@ static void open_pipe(int fds[2])
         abort();
 }
 
-/* The other end: writes `size` bytes, up to `most` at a time, and closes the pipe. */
+/* The writer of the pipe: writes `size` bytes, up to `most` at a time, and closes the pipe. */
 struct other_end {
     int fd;
     const uint8_t *data;
     size_t size, most;
-    uint8_t *buffers; /* of give_pages */
+    uint8_t *buffers; /* the buffers of give_pages */
     pthread_t thread;
 };
 
@@ -112,7 +112,7 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-/* Reads `len` bytes, or all until the end; returns how many. */
+/* Reads `len` bytes, or fewer at the pipe's end.  Returns how many. */
 static size_t read_all(struct pipe_reader *r, uint8_t *buf, size_t len)
 {
     size_t have = 0;
@@ -152,7 +152,7 @@ static void check_stream(struct other_end *end, void *(*write)(void *))
     }
     if (unit_state.failed_checks == 0)
         CHECK_EQ(pipe_reader_read(r, &byte, 1), 0);
-    /* The other end may still be waiting if something failed. */
+    /* If a check failed, the writer may still be waiting. */
     close(fds[0]);
     pthread_join(end->thread, NULL);
     pipe_reader_free(r);
@@ -173,9 +173,9 @@ static void test_stream(void)
     free(data);
 }
 
-/* Another end, which gives the pipe its pages by vmsplice().  It has two buffers of the pipe's
- * size, and writes to one again when all of the other is in the pipe, so that nothing of the first
- * is. */
+/* Another writer, which puts its own pages into the pipe by vmsplice().  It has two buffers of the
+ * pipe's size.  When all of one buffer is in the pipe, none of the other can still be there, so the
+ * other may be overwritten. */
 static void *give_pages(void *argument)
 {
     const struct other_end *e = argument;
@@ -211,7 +211,7 @@ static void test_pages(void)
     free(buffers);
 }
 
-/* Open descriptors of this process. */
+/* Returns how many descriptors of this process are open. */
 static int count_descriptors(void)
 {
     DIR *dir = unit_need(opendir("/proc/self/fd"));
@@ -223,7 +223,8 @@ static int count_descriptors(void)
     return count;
 }
 
-/* Many bytes go through another pipe, few do not, and no read waits for more than there is. */
+/* Many bytes at a time go through a second pipe, a few do not.  No read waits for more bytes than
+ * there are. */
 static void test_much_and_little(void)
 {
     uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
@@ -253,8 +254,8 @@ static void test_much_and_little(void)
     free(got);
 }
 
-/* Everything that is in a full pipe is read, by a new reader, which leaves nothing open.  With
- * `left` descriptors that can be opened, if it is not negative. */
+/* Checks that a new reader reads everything in a full pipe, and leaves no descriptor open.  If
+ * `left` is not negative, only that many more descriptors can be opened. */
 static void check_full_pipe(int left)
 {
     uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
@@ -273,7 +274,7 @@ static void check_full_pipe(int left)
         limit.rlim_cur = (rlim_t)(fds[1] + 1 + left);
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         abort();
-    /* In the middle of this, another system call may fail; later bytes come by read(). */
+    /* During this read, a system call may fail.  The other bytes must then come by read(). */
     CHECK_EQ(read_all(r, got, MOST), MOST);
     if (setrlimit(RLIMIT_NOFILE, &before) != 0)
         abort();
@@ -295,7 +296,8 @@ static void test_few_descriptors(void)
         check_full_pipe(left);
 }
 
-/* The system calls fail at once, between two pieces, and in the middle of bytes to drop. */
+/* The system calls fail at once, between two pieces, and in the middle of dropping bytes from the
+ * pipe. */
 static void test_failing_calls(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -310,7 +312,7 @@ static void test_failing_calls(void)
     let_all_work();
 }
 
-/* Whether this user may have such pipes, as many as a test has. */
+/* Whether this user may have as many pipes of this size as a test needs. */
 static bool can_have_pipes(void)
 {
     enum { COUNT = 2 };

@@ -1,5 +1,5 @@
 /*
- * test_policy.c - decisions from numbers: for each rule, a case on both sides of it
+ * test_policy.c - each rule of the pipeline's policy, with cases on both sides of its limit
  */
 #include "config.h"
 
@@ -10,7 +10,8 @@
 #define MB 1000000.0
 #define MIB ((uint64_t)1 << 20)
 
-/* 16 cores of 50 MB/s each, at a level that is not slow, with nothing measured and nothing to do.
+/* Returns the facts for 16 cores of 50 MB/s each at a level that is not slow.  Nothing is measured
+ * yet, and there is no work.
  */
 static struct policy_facts facts(void)
 {
@@ -26,7 +27,7 @@ static struct policy_facts facts(void)
     return f;
 }
 
-/* The same at a level where a core takes a second for a segment. */
+/* The same, at a level where a core takes a second for a segment. */
 static struct policy_facts slow_facts(void)
 {
     struct policy_facts f = facts();
@@ -43,7 +44,7 @@ static void test_match_seconds(void)
     struct policy_facts f = facts();
 
     CHECK(policy_match_seconds(&f, 100 * MB) == 2);
-    /* Measured numbers count, not the guess; but not if they are of less than a segment. */
+    /* Measured numbers replace the guess, unless less than a segment was measured. */
     f.match = (struct policy_work){.bytes = 10 * MB, .seconds = 0.1};
     CHECK(policy_match_seconds(&f, 100 * MB) == 1);
     f.match = (struct policy_work){.bytes = (double)(2 * MIB), .seconds = 1};
@@ -58,19 +59,20 @@ static void test_gpu_min(void)
 {
     struct policy_facts f = facts();
 
-    /* The cores' work while a GPU comes up: 0.28 s x 16 x 50 MB/s. */
+    /* The least size is the cores' work while a GPU comes up: 0.28 s x 16 x 50 MB/s. */
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 224000000);
     f.threads = 2;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 28000000);
-    /* Where a GPU is in use, it comes up in 0.1 s. */
+    /* If the device is in use already, it comes up in 0.1 s. */
     f.is_on_gpu = true;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 10000000);
-    /* At a slow level one segment, which one core is alone with, but not for files that have no
-     * more. */
+    /* At a slow level, one segment is enough, since only one core would work on it; but the file
+     * must be larger than a segment. */
     f = slow_facts();
     CHECK_EQ(policy_gpu_min(&f, 4 * MIB + 1), 4 * MIB);
     CHECK_EQ(policy_gpu_min(&f, 4 * MIB), 17920000);
-    /* One of 2 MiB takes such a core 0.52 s: less than a GPU. */
+    /* A core takes 0.52 s for a segment of 2 MiB, less than the 0.56 s until a GPU returns its
+     * first result. */
     f.segment_size = 2 * MIB;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 17920000);
 }
@@ -83,16 +85,16 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, 1000));
     f.expected = 1000;
     CHECK(policy_files_want_gpu(&f, 1000));
-    /* By the measured numbers, 16 threads take a tenth of a second for 100 MB: 0.0625 s for
-     * matching, the rest for encoding.  After 0.28 s, a GPU matches the rest, which has to take
-     * 0.28 s, too. */
+    /* By the measured numbers, 16 threads take 0.1 s for 100 MB: 0.0625 s for matching, the rest
+     * for encoding.  A GPU comes up in 0.28 s.  It is wanted if the matching that is then left
+     * takes the threads another 0.28 s. */
     f.match = (struct policy_work){.bytes = 100 * MB, .seconds = 1};
     f.encode = (struct policy_work){.bytes = 200 * MB, .seconds = 1.2};
     f.expected = 725000000;
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 731000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
-    /* After 0.1 s, the rest has to take 0.1 s. */
+    /* On a device in use, the GPU comes up in 0.1 s, and what is left must take 0.1 s. */
     f.is_on_gpu = true;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 261000000;
@@ -101,14 +103,15 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.is_on_gpu = false;
     f.expected = 731000000;
-    /* Where matching takes less than that, a GPU is of no use, however long the rest takes. */
+    /* If matching takes less than that, a GPU is not wanted, however long encoding takes. */
     f.match.seconds = 0.6;
     f.encode.seconds = 1200;
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.match.seconds = 0.65;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
     f.encode.seconds = 1.2;
-    /* The first small files, which take long, are no measure: 16 threads match 0.48 s first. */
+    /* The first small files take unusually long, so measured numbers do not count until 16 threads
+     * have matched for 0.48 s. */
     f.match = (struct policy_work){.bytes = 10 * MB, .seconds = 0.49};
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
     f.match.seconds = 0.47;
@@ -123,16 +126,16 @@ static void test_pipes(void)
     struct policy_facts f = facts();
     bool keeps_up = false;
 
-    /* 800 MB keep all cores busy for a second. */
+    /* 800 MB in one second keep all cores busy. */
     f.is_pipe = true;
     f.given = 25 * MIB;
     CHECK(policy_pipe_wants_gpu(&f, 100 * MIB, 800 * MB, 1, 0.75, &keeps_up));
     CHECK(!keeps_up);
-    /* It has given too little. */
+    /* The pipe has given too few bytes so far. */
     f.given = 25 * MIB - 1;
     CHECK(!policy_pipe_wants_gpu(&f, 100 * MIB, 800 * MB, 1, 0.75, &keeps_up));
     CHECK(!keeps_up);
-    /* The cores were busy for 0.74 of a second, or 0.76. */
+    /* The cores were busy for 0.74 s of the second, then for 0.76 s. */
     f.given = 25 * MIB;
     CHECK(!policy_pipe_wants_gpu(&f, 100 * MIB, 592 * MB, 1, 0.75, &keeps_up));
     CHECK(keeps_up);
@@ -155,14 +158,15 @@ static void test_gpus(void)
     CHECK_EQ(policy_gpus(0, 0, 16), 16);
 }
 
-/* Without a GPU, or while it comes up. */
+/* Whether cores match: without a GPU, and while one comes up. */
 static void test_matching_without(void)
 {
     struct policy_facts f = facts();
 
     f.matching = 15;
     CHECK(policy_cpu_may_match(&f));
-    /* Two cores are left for the thread that brings the GPU up; one of them reads ahead. */
+    /* While a GPU comes up, 2 of 16 cores are left to the thread that brings it up.  A thread that
+     * reads ahead counts as one that matches. */
     f.gpu_is_coming = true;
     CHECK(!policy_cpu_may_match(&f));
     f.matching = 14;
@@ -174,15 +178,17 @@ static void test_matching_without(void)
     f.backend = BACKEND_GPU;
     f.matching = 0;
     CHECK(!policy_cpu_may_match(&f));
-    /* It has failed. */
+    /* The GPU has failed. */
     f.gpu_is_coming = false;
     CHECK(policy_cpu_may_match(&f));
-    /* At a slow level, all would wait for the segment that a core has begun. */
+    /* At a slow level, no core matches while a GPU comes up, since everything would then wait for
+     * the segment that the core has begun. */
     f = slow_facts();
     CHECK(policy_cpu_may_match(&f));
     f.gpu_is_coming = true;
     CHECK(!policy_cpu_may_match(&f));
-    /* But it does small files in less time than a GPU takes to bring back the first: 0.56 s. */
+    /* But cores match small files, for which a core takes less than the 0.56 s until a GPU returns
+     * its first result. */
     f.longest = (uint64_t)(2.24 * MB);
     CHECK(policy_cpu_may_match(&f));
     f.longest = (uint64_t)(2.25 * MB);
@@ -194,21 +200,21 @@ static void test_matching_without(void)
     CHECK(!policy_cpu_may_match(&f));
 }
 
-/* Beside GPUs. */
+/* Whether cores match while GPUs do. */
 static void test_matching_beside(void)
 {
     struct policy_facts f = facts();
 
     f.feeding = 8;
     f.left = 100000 * MIB;
-    CHECK(!policy_cpu_may_match(&f)); /* how fast they are is not known */
-    /* Twice the rate of all 16 cores is 1600 MB/s. */
+    CHECK(!policy_cpu_may_match(&f)); /* the GPUs' rate is not known yet */
+    /* Cores match if the GPUs' rate is below twice the rate of all 16 cores: 1600 MB/s. */
     f.gpu_rate = 1599 * MB;
     CHECK(policy_cpu_may_match(&f));
     f.gpu_rate = 1601 * MB;
     CHECK(!policy_cpu_may_match(&f));
-    /* At the GPU's rate, nine tenths of the cores are busy: 1000 MB/s x (2 + 10 + 2.3) ns a
-     * byte. */
+    /* At the GPU's rate, nine tenths of the cores are busy with other work: 1000 MB/s x (2 + 10 +
+     * 2.3) ns for each byte. */
     f.gpu_rate = 1000 * MB;
     f.read = (struct policy_work){.bytes = 1000 * MB, .seconds = 2};
     f.encode = (struct policy_work){.bytes = 1000 * MB, .seconds = 10};
@@ -216,13 +222,14 @@ static void test_matching_beside(void)
     CHECK(policy_cpu_may_match(&f));
     f.write.seconds = 2.5;
     CHECK(!policy_cpu_may_match(&f));
-    /* GPUs match the rest before a core matches a segment, which takes it 42 ms. */
+    /* The GPUs match everything that is left in less time than a core takes for a segment, which is
+     * 42 ms. */
     f.write.seconds = 2.3;
     f.left = 42 * MB;
     CHECK(policy_cpu_may_match(&f));
     f.left = 41 * MB;
     CHECK(!policy_cpu_may_match(&f));
-    /* None of the files is larger than half a segment. */
+    /* No file is larger than half a segment. */
     f.longest = MIB;
     f.left = 21 * MB;
     CHECK(policy_cpu_may_match(&f));
@@ -239,11 +246,11 @@ static void test_split(void)
 {
     struct policy_facts f = facts();
 
-    /* 5 ms of matching, and fewer segments than threads. */
+    /* Segments are split if matching one takes 5 ms and there are fewer segments than threads. */
     CHECK(policy_may_split(&f, 250000, 15, 16));
     CHECK(!policy_may_split(&f, 249999, 15, 16));
     CHECK(!policy_may_split(&f, 250000, 16, 16));
-    /* There are threads that claim none. */
+    /* Or if some threads may not claim segments. */
     CHECK(policy_may_split(&f, 250000, 1000, 15));
     f.feeding = 1;
     CHECK(!policy_may_split(&f, 250000, 15, 16));
@@ -259,11 +266,13 @@ static void test_split(void)
 
 static void test_parts(void)
 {
-    /* Alone, an owner takes half of the rest, up to 8 chunks, and the last one as it is. */
+    /* An owner without helpers takes half of the chunks that are left, up to 8, and the last one
+     * alone. */
     CHECK_EQ(policy_part(64, 0, true), 8);
     CHECK_EQ(policy_part(10, 0, true), 5);
     CHECK_EQ(policy_part(1, 0, true), 1);
-    /* With three others, an eighth; a helper takes at least two, if they are there. */
+    /* With three other threads, a part is an eighth.  A helper takes at least two chunks, if there
+     * are two. */
     CHECK_EQ(policy_part(64, 3, false), 8);
     CHECK_EQ(policy_part(24, 3, false), 3);
     CHECK_EQ(policy_part(8, 3, true), 1);

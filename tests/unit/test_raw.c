@@ -1,14 +1,14 @@
 /*
- * test_raw.c - raw DEFLATE, good and bad, gives the same bytes and the same verdict as with zlib
+ * test_raw.c - raw DEFLATE, good and bad, gives the same output and the same verdict as with zlib
  *
- * Streams are made at random of blocks (tests/unit/blocks.h) or by zlib; many are damaged or cut
- * off.  zlib's inflate() defines the output, whether it is an error, and the end.  The code under
- * test may use ISA-L or zlib, with one read or many.  ISA-L must decode good data alone.
- * test_raw_small is the same test with compat/stream.h's buffers so small that everything that can
- * be cut is cut.
+ * Streams are made of random blocks (tests/unit/blocks.h) or by zlib; many are damaged or
+ * truncated.  zlib's inflate() defines the output, the verdict, and where the data ends.  The code
+ * under test may use ISA-L or zlib, with one read or many.  ISA-L must decode good data without
+ * help from zlib.  test_raw_small is the same test with compat/stream.h's buffers so small that
+ * everything that can be divided between two reads or writes is.
  *
- * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of streams, with other streams
- * each time.
+ * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of stream, with new random
+ * streams on each run.
  */
 #include "config.h"
 
@@ -30,11 +30,11 @@ enum { OUT_MAX = 3 << 20 };
 
 struct outcome {
     enum gz_status status; /* GZ_OK, GZ_BAD_DATA or GZ_TRUNCATED */
-    size_t used, made;     /* with GZ_OK; bytes of the output */
+    size_t used, made;     /* with GZ_OK: bytes of input used, and bytes of output */
 };
 
-/* Decodes raw DEFLATE into out[0..OUT_MAX).  False: it does not fit.  The verdict is zlib's but for
- * has_no_length_code. */
+/* Decodes raw DEFLATE into out[0..OUT_MAX).  False: the output does not fit.  The verdict is
+ * zlib's, except where has_no_length_code is true. */
 static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
 {
     static z_stream z;
@@ -46,7 +46,7 @@ static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
     z.avail_in = (uInt)raw->len;
     z.next_out = out;
     z.avail_out = OUT_MAX;
-    uint64_t block = 0; /* the last one's first bit */
+    uint64_t block = 0; /* the first bit of the last block */
     int ret;
     do {
         ret = inflate(&z, Z_BLOCK);
@@ -63,7 +63,7 @@ static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
 
 /* --- Comparison ----------------------------------------------------------------------------- */
 
-/* Counts of the kinds of streams. */
+/* How many streams of each kind there were. */
 static struct {
     unsigned long n, good, bad, truncated;
     uint64_t bytes;
@@ -76,7 +76,7 @@ static void show_seen(void)
     memset(&seen, 0, sizeof seen);
 }
 
-/* Compares one way of reading. */
+/* Decodes with one way of reading, and compares with zlib's results. */
 static bool compare_read(const struct bytes *file, const uint8_t *out, const struct outcome *want,
                          struct job *job)
 {
@@ -95,7 +95,7 @@ static bool compare_read(const struct bytes *file, const uint8_t *out, const str
     return ok;
 }
 
-/* Compares the results for raw DEFLATE in a gzip member, which is right otherwise. */
+/* Compares the results for raw DEFLATE in an otherwise good gzip member. */
 static bool compare(const struct bytes *raw, uint64_t *state)
 {
     static uint8_t out[OUT_MAX];
@@ -111,7 +111,7 @@ static bool compare(const struct bytes *raw, uint64_t *state)
     if (want.status == GZ_OK) {
         gz_write_trailer(trailer, gz_crc32(0, out, want.made), want.made);
         add(&file, trailer, sizeof trailer);
-        /* The bits loaded past the end may be anything. */
+        /* The decoder may load bits past the end of the data, so try different bytes there. */
         for (uint64_t n = unit_below(state, 4); n != 0; n--)
             add(&file, "\0\0", 2);
     }
@@ -125,7 +125,7 @@ static bool compare(const struct bytes *raw, uint64_t *state)
     for (unsigned way = 0; way < 3 && ok; way++) {
         struct job job = {.read_max = way == 1 ? 1 + unit_below(state, 40) : 0,
                           .random = way == 2 ? &random : NULL};
-        /* Small reads of large files take their time. */
+        /* Small reads of large files would take too long. */
         if (way == 1 && file.len > 5000)
             job.read_max = 1 + unit_below(state, 5000);
         ok = compare_read(&file, out, &want, &job);
@@ -143,7 +143,7 @@ static bool compare(const struct bytes *raw, uint64_t *state)
     return ok;
 }
 
-/* Damages a stream, or not: flips some bits, often near the start, or cuts it off. */
+/* Flips some bits of a stream, often near its start, or truncates it, or does nothing. */
 static void damage_stream(struct bytes *raw, uint64_t *state)
 {
     const size_t end = one_in(state, 2) && raw->len > 100 ? 100 : raw->len;
@@ -163,7 +163,7 @@ static void damage_stream(struct bytes *raw, uint64_t *state)
     }
 }
 
-/* Runs a kind of streams `times` times, or for FUZZ_SECONDS. */
+/* Runs one kind of stream `times` times, or for FUZZ_SECONDS. */
 static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 {
     const char *seconds = getenv("FUZZ_SECONDS");
@@ -182,7 +182,7 @@ static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 
 /* --- Kinds of streams ----------------------------------------------------------------------- */
 
-/* Blocks of all types.  max: how many there are at most, and how many symbols each has. */
+/* Blocks of all types: at most `max` blocks, with at most `max_symbols` symbols each. */
 static bool made_of_blocks(uint64_t *state, unsigned max, unsigned max_symbols)
 {
     struct bytes raw = {0};
@@ -203,7 +203,8 @@ static bool small_stream(uint64_t *state)
     return made_of_blocks(state, 4, 30);
 }
 
-/* Of some hundred kilobytes: windows, and blocks that end wherever buffers do. */
+/* A stream of some hundred kilobytes, longer than the window, with blocks that end at any place in
+ * the buffers. */
 static bool large_stream(uint64_t *state)
 {
     return made_of_blocks(state, 60, one_in(state, 2) ? 400 : 4000);
@@ -215,7 +216,7 @@ static bool short_blocks(uint64_t *state)
     return made_of_blocks(state, 4000, 1 + below(state, 40));
 }
 
-/* From zlib, of all levels and strategies, flushed at times. */
+/* A stream from zlib, with all levels and strategies, and some flushes. */
 static bool by_deflate(uint64_t *state)
 {
     struct bytes raw = {0}, data = {0};
@@ -259,7 +260,7 @@ static bool by_deflate(uint64_t *state)
     return ok;
 }
 
-/* Noise, which mostly is no header, or a first block of fixed codes. */
+/* Noise.  Mostly it is not a block's header; otherwise it starts with a block with fixed codes. */
 static bool noise(uint64_t *state)
 {
     uint8_t data[300];
@@ -302,7 +303,7 @@ static void streams_of_noise(void)
 
 /* --- By hand -------------------------------------------------------------------------------- */
 
-/* Cut between any two bits that matter, a stream is truncated or bad, as with zlib. */
+/* A stream that is cut off after any of its bytes is truncated or bad, as with zlib. */
 static void every_end(void)
 {
     uint64_t state = 5;
@@ -322,8 +323,8 @@ static void every_end(void)
     show_seen();
 }
 
-/* An error, or the end of the input, after so much output that buffers are full, and in a block
- * that began long before. */
+/* An error, or the end of the input, after enough output to fill the buffers, in a block that began
+ * long before. */
 static void late_ends(void)
 {
     uint64_t state = 6;
@@ -345,14 +346,15 @@ static void late_ends(void)
     show_seen();
 }
 
-/* Cuts streams off in their last bits, which hold several symbols or a part of one, and checks the
- * results.  `before`: number of literals before these bits; with enough of them, ISA-L decodes
- * several symbols at a time. */
+/* Cuts streams off within their last bits, which are several symbols or a part of one, and checks
+ * the results.  before: the number of literals before these bits.  With enough literals, ISA-L
+ * decodes several symbols at a time. */
 static void last_bits_after(unsigned before, bool with_distance, uint64_t *state)
 {
     struct header h = {.litlens = 258, .distances = 1, .listed = LENGTH_CODES};
 
-    /* 'a' has 1 bit, a length of 3 has 2, and so has 'b' 3 and the end of the block. */
+    /* The code of 'a' has 1 bit, that of length 3 has 2 bits; 'b' and the end of the block have 3
+     * bits. */
     add_step(&h, 18, 97 - 11);
     add_step(&h, 1, 0);
     add_step(&h, 3, 0);
@@ -396,8 +398,8 @@ static int write_and_set_errno(void *ctx, const void *buf, size_t len)
     return result;
 }
 
-/* A read fails, and then so does writing the rest of the data: errno is that of the read.  Only the
- * decoder of compress's format still has much to write then. */
+/* A read fails, and then writing the rest of the data fails, too: errno must be that of the read.
+ * Only the decoder of compress's format still has much to write then. */
 static void reading_fails_first(void)
 {
     static const uint8_t zeros[60000];
@@ -419,10 +421,10 @@ static void reading_fails_first(void)
 
 /* --- Decoding ahead ------------------------------------------------------------------------- */
 
-/* Decodes nothing ahead, and asks for the next call a number of bits further on. */
+/* A decoder ahead that decodes nothing, and asks to be called again a number of bits later. */
 struct asked {
-    uint64_t distance, from; /* and so not before that bit, */
-    unsigned times;          /* but was asked so often */
+    uint64_t distance, from; /* do not call before bit `from` */
+    unsigned times;          /* how often it was called */
     bool too_early;
 };
 
@@ -450,8 +452,8 @@ static unsigned times_asked(const struct bytes *file, uint64_t distance)
     return asked.times;
 }
 
-/* The decoder ahead is called at the start of each block, or only at blocks after the place it
- * named. */
+/* The decoder ahead is called at the start of each block; or, if it has named a place, only at
+ * blocks after that. */
 static void asked_no_more_than_needed(void)
 {
     enum { BLOCKS = 3000, DISTANCE = 2000 };
@@ -482,7 +484,7 @@ static void asked_no_more_than_needed(void)
 }
 
 #if defined(HAVE_ISAL) && !defined(NO_ISAL)
-/* Otherwise, all the rest is about zlib. */
+/* Checks that ISA-L is used.  Without it, all tests here would test only zlib. */
 static void isal_is_there(void)
 {
     CHECK(isal_open() != NULL);

@@ -1,5 +1,5 @@
 /*
- * test_source.c - what opening an input for compression does to it
+ * test_source.c - the effect on an input of opening it for compression: a pipe is made larger
  */
 #include "config.h"
 
@@ -11,12 +11,14 @@
 
 #ifdef F_SETPIPE_SZ
 
-/* source.c is compiled to ask for such a pipe: this user may have no larger one than 1 MiB. */
+/* source.c is compiled to ask for pipes of this size, since a user may have no pipe larger than 1
+ * MiB. */
 #ifndef PIPE_SIZE
 #error "the size is given by Makefile.am"
 #endif
 
-/* The size of a pipe that had `size` bytes, once it is an input; -1: there can be none. */
+/* Returns the size of a pipe after it was opened as an input, if it had `size` bytes before; -1 if
+ * this user cannot have such a pipe. */
 static int size_of(int size)
 {
     struct source s;
@@ -36,7 +38,7 @@ static int size_of(int size)
 
 static void pipes(void)
 {
-    /* Where users have many pipes, these are small ones. */
+    /* If a user has many pipes, the system makes only small ones. */
     if (size_of(2 * PIPE_SIZE) < 0) {
         printf("# this user can have no larger pipe\n");
         return;
@@ -48,7 +50,7 @@ static void pipes(void)
 
 #endif
 
-/* An input that is no pipe stays as it is. */
+/* An input that is not a pipe stays as it is. */
 static void others(void)
 {
     struct source s;

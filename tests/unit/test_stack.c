@@ -1,5 +1,5 @@
 /*
- * test_stack.c - the library called by threads that have a small stack
+ * test_stack.c - the library called on threads with a small stack
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 /* The size that man/gzlzss.3 promises, and room for the C library's data at the stack's end. */
 #define STACK_SIZE ((size_t)24 << 10)
 
-/* Enough for several threads to decompress it. */
+/* Large enough for several threads to decompress it. */
 #define INPUT_SIZE ((size_t)4 << 20)
 
 static uint8_t *input;
@@ -23,7 +23,7 @@ struct call {
     const uint8_t *in;
     size_t in_len;
     uint8_t *out;
-    size_t out_len; /* the room, afterwards the bytes written */
+    size_t out_len; /* the size of the buffer; after the call, the bytes written */
     gzlzss_status status;
 };
 
@@ -43,7 +43,7 @@ static void *decompress_main(void *argument)
     return NULL;
 }
 
-/* Also a new object looks for limits. */
+/* Also make a new object here, since that looks up the system's limits. */
 static void run_stream(struct call *c, gzlzss_stream *s)
 {
     gzlzss_in in = {c->in, c->in_len, 0};
@@ -80,7 +80,7 @@ static void *decompress_stream_main(void *argument)
     return NULL;
 }
 
-/* There and back again, by descriptors. */
+/* Compresses and decompresses through descriptors. */
 static void *files_main(void *argument)
 {
     struct call *c = argument;
@@ -117,7 +117,7 @@ static void *new_main(void *argument)
     return NULL;
 }
 
-/* Makes a call in a thread with that stack. */
+/* Makes a call on a thread with a stack of STACK_SIZE. */
 static void call(struct call *c, void *(*body)(void *))
 {
     pthread_attr_t attributes;
@@ -132,7 +132,7 @@ static void call(struct call *c, void *(*body)(void *))
     CHECK_EQ(c->status, GZLZSS_OK);
 }
 
-/* There and back again. */
+/* Compresses and decompresses `len` bytes. */
 static void round_trip(size_t len, void *(*compress)(void *), void *(*decompress)(void *))
 {
     struct call c = {0};
@@ -159,7 +159,7 @@ static void round_trip(size_t len, void *(*compress)(void *), void *(*decompress
     free(back);
 }
 
-/* By the calling thread alone, and by others, too. */
+/* Calls in which only the calling thread works, and calls in which others work, too. */
 static void memory(void)
 {
     round_trip(10000, compress_main, decompress_main);
@@ -191,11 +191,11 @@ int main(void)
 {
     uint64_t state = 1;
 
-    /* Sanitizers need more. */
+    /* Sanitizers need a larger stack. */
     if (UNIT_SANITIZED)
         return unit_done();
     input = unit_need(malloc(INPUT_SIZE));
-    /* It does not become small, and is quick to compress. */
+    /* Data that compresses fast, but not to a small size. */
     for (size_t i = 0; i < INPUT_SIZE; i++)
         input[i] = (uint8_t)unit_below(&state, i % 8192 < 4096 ? 200 : 256);
     RUN(memory);

@@ -1,8 +1,8 @@
 /*
- * test_status.c - the messages about each outcome, and its consequences
+ * test_status.c - the messages about each result of decompression, and what follows from it
  *
- * tests/formats.bats compares these with GNU gzip, as far as -c, -t and -l can show them.  GNU gzip
- * 1.12's messages and behaviour when it writes a file were observed, and are written here.
+ * tests/formats.bats compares these with GNU gzip for -c, -t and -l.  For output to a file, this
+ * test has the messages and the behaviour that were observed with GNU gzip 1.12.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include "compat/gunzip.h"
 #include "tests/unit/unit.h"
 
-/* All that is said, with "gzip: F" in the middle. */
+/* Writes all messages about a status to `text`, with "gzip: F" in the middle of each. */
 static void said(enum gz_status status, const struct gz_info *info, bool to_stdout, char *text,
                  size_t size)
 {
@@ -78,7 +78,7 @@ static void messages(void)
          "len 4294967294, siz 4294967295\n\ngzip: F: invalid compressed data--length mismatch\n");
 }
 
-/* A warning that only -v wants is one that can be told. */
+/* The warnings that only -v prints. */
 static void verbose(void)
 {
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
@@ -108,7 +108,7 @@ static void effects(void)
         CHECK_EQ(gz_status_is_fatal(status, false, false),
                  (!fine && !next) || status == GZ_MORE_ENTRIES);
 
-        /* The message about an error is an error's, and about anything else a warning's. */
+        /* If the status is an error, the message counts as an error; otherwise as a warning. */
         const struct gz_info info = {.more_entries = status == GZ_MORE_ENTRIES};
         struct gz_complaint list[GZ_COMPLAINTS_MAX];
         for (int to_stdout = 0; to_stdout < 2; to_stdout++) {

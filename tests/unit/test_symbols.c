@@ -1,10 +1,10 @@
 /*
- * test_symbols.c - DEFLATE from the middle: to symbols (inflate/symbols.h) and, with a known
- * window, to bytes (inflate/raw.h), from each place where zlib's inflate() reports the start of a
- * block
+ * test_symbols.c - decoding DEFLATE from the middle: to symbols (inflate/symbols.h) or, with a
+ * known window, to bytes (inflate/raw.h).  Starts at each place where zlib's inflate() reports the
+ * start of a block.
  *
- * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of random streams, with other
- * streams each time.
+ * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of random stream, with new
+ * streams on each run.
  */
 #include "config.h"
 
@@ -23,15 +23,15 @@
 enum {
     OUT_MAX = 2 << 20,
     BLOCKS_MAX = 20000,
-    /* inf_symbols_block may need this much more room than a block takes. */
+    /* inf_symbols_block may need this many elements more than a block's output has. */
     SLACK = DEFLATE_MAX_MATCH + 15,
-    /* The bytes that gzip has after a stream. */
+    /* The bytes of gzip's trailer, after a stream. */
     TRAILER = 8,
 };
 
-/* --- Which back end it was ------------------------------------------------------------------ */
+/* --- Which back end was used ------------------------------------------------------------------ */
 
-/* Windows that zlib was given: it goes on inside a block, or at the start of one. */
+/* How often zlib was given a window, to go on inside a block or at the start of one. */
 static unsigned long windows;
 
 #undef inflateSetDictionary
@@ -47,8 +47,8 @@ int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
 /* --- Streams that zlib has read ------------------------------------------------------------- */
 
 struct start {
-    uint64_t place; /* of its first bit */
-    size_t made;    /* bytes of data before it */
+    uint64_t place; /* the position of its first bit */
+    size_t made;    /* bytes of output before it */
 };
 
 enum verdict { IS_GOOD, IS_CUT, IS_BAD };
@@ -58,18 +58,19 @@ struct sample {
     const uint8_t *raw;
     size_t len;
     enum verdict verdict;
-    struct start start[BLOCKS_MAX + 1]; /* with the end of the last block */
-    size_t blocks;                      /* that are good */
-    size_t reached;                     /* bytes of the stream that zlib took */
-    uint8_t *data;                      /* INF_WINDOW bytes before the data, and the data */
+    /* The starts of the blocks, then the end of the last block. */
+    struct start start[BLOCKS_MAX + 1];
+    size_t blocks;  /* the number of good blocks */
+    size_t reached; /* bytes of the stream that zlib has used */
+    uint8_t *data;  /* INF_WINDOW bytes of history, then the output */
     size_t made;
 };
 
 static struct sample sample;
 static uint8_t sample_data[INF_WINDOW + OUT_MAX];
 
-/* Reads a stream.  With `window`, INF_WINDOW bytes of noise come before its data; otherwise
- * nothing does.  False if it is too large. */
+/* Lets zlib read a stream, and sets `sample`.  With `window`, INF_WINDOW bytes of noise come before
+ * the stream's output; otherwise nothing does.  False if the output is too large. */
 static bool learn(const uint8_t *raw, size_t len, bool window)
 {
     static z_stream z;
@@ -115,13 +116,13 @@ static bool learn(const uint8_t *raw, size_t len, bool window)
     }
 }
 
-/* The result at the end of block k. */
+/* Returns the result that must be reported at the end of block k. */
 static enum inf_result result_of(size_t k)
 {
     return sample.verdict == IS_GOOD && k + 1 == sample.blocks ? INF_END : INF_BLOCK;
 }
 
-/* Data that compresses: words of few letters, or runs. */
+/* Appends data that compresses: words of a few letters, or runs. */
 static void random_data(struct bytes *data, size_t len, uint64_t *state)
 {
     const unsigned kind = below(state, 4);
@@ -132,7 +133,7 @@ static void random_data(struct bytes *data, size_t len, uint64_t *state)
         for (unsigned i = 0; i < sizeof word; i++)
             word[i] = (uint8_t)(r >> 8 * i & (kind == 0 ? 0xff : kind == 1 ? 0x1f : 3));
         if (data->len > 300 && one_in(state, 2)) {
-            /* Refers to earlier bytes, mostly near ones, sometimes the farthest. */
+            /* Copy earlier bytes, mostly near ones, sometimes the farthest possible. */
             size_t far = one_in(state, 4) ? 32768 - below(state, 300) : 1 + below(state, 300);
             far = far < data->len ? far : data->len;
             for (unsigned n = 3 + below(state, 300); n != 0; n--)
@@ -143,7 +144,7 @@ static void random_data(struct bytes *data, size_t len, uint64_t *state)
     data->len = len;
 }
 
-/* Raw DEFLATE from zlib, of any level and strategy, flushed in any way. */
+/* Makes raw DEFLATE with zlib, with any level and strategy, and any kind of flush. */
 static void random_deflate(struct bytes *raw, size_t len, uint64_t *state)
 {
     struct bytes data = {0};
@@ -174,7 +175,7 @@ static void random_deflate(struct bytes *raw, size_t len, uint64_t *state)
     drop(&data);
 }
 
-/* Blocks of all types, good ones unless `spoil`. */
+/* Makes blocks of all types, good ones unless `spoil`. */
 static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, bool spoil,
                           bool window, uint64_t *state)
 {
@@ -189,7 +190,7 @@ static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, boo
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* Input in memory of just its size and the pad, in which anything may be. */
+/* Input in memory of exactly its size and the pad, which has random bytes. */
 struct input {
     uint8_t *bytes;
     size_t len;
@@ -211,7 +212,7 @@ static struct input make_input(const uint8_t *raw, size_t len, unsigned filling,
 static struct inf_symbols *decoder;
 static uint16_t symbols[INF_WINDOW + OUT_MAX];
 
-/* Compares symbols that were made from block k on with the data. */
+/* Compares symbols that were decoded from block k on with zlib's output. */
 static bool same_data(size_t k, const uint16_t *out, size_t n)
 {
     static uint8_t bytes[OUT_MAX];
@@ -226,7 +227,7 @@ static bool same_data(size_t k, const uint16_t *out, size_t n)
     return CHECK(memcmp(copy, data, n) == 0) && ok;
 }
 
-/* Whether all symbols are bytes, or bytes of the last `window` before the start. */
+/* Whether all symbols are bytes, or markers for bytes at most `window` before the start. */
 static bool markers_exist(const uint16_t *out, size_t n, size_t window)
 {
     for (size_t i = 0; i < n; i++)
@@ -235,9 +236,9 @@ static bool markers_exist(const uint16_t *out, size_t n, size_t window)
     return true;
 }
 
-/* Decodes all blocks from block k on.  The stream has no bytes before it or, with `window`, noise.
- * The bytes after its last good block must get zlib's verdict.  A block that ends in the last
- * near_end bytes of the input may pass for one that does not end there. */
+/* Decodes all blocks from block k on.  With `window`, noise comes before the stream's output;
+ * otherwise nothing does.  For the data after the last good block, the verdict must be zlib's.  A
+ * block that ends in the last near_end bytes of the input may be reported as incomplete. */
 static bool decode_from(size_t k, const struct input *in, bool window, size_t near_end)
 {
     uint16_t *const out = symbols + INF_WINDOW;
@@ -281,7 +282,7 @@ static bool decode_from(size_t k, const struct input *in, bool window, size_t ne
     return ok;
 }
 
-/* Decodes a stream from some of its blocks on, or all if there are few. */
+/* Decodes a stream from some of its blocks on; from each block if there are few. */
 static bool decode_from_some(bool window, uint64_t *state)
 {
     const size_t step = 1 + sample.blocks / 8;
@@ -305,12 +306,12 @@ static void show(const struct bytes *raw)
     printf("\n");
 }
 
-/* Counts of the kinds of streams. */
+/* How many streams and blocks there were, and how often each verdict. */
 static struct {
     unsigned long n, blocks, verdicts[3];
 } seen;
 
-/* Runs a kind of streams `times` times, or for FUZZ_SECONDS. */
+/* Runs one kind of stream `times` times, or for FUZZ_SECONDS. */
 static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 {
     const char *seconds = getenv("FUZZ_SECONDS");
@@ -329,7 +330,7 @@ static void repeat(bool (*one)(uint64_t *state), unsigned long times)
            seen.blocks, seen.verdicts[IS_GOOD], seen.verdicts[IS_CUT], seen.verdicts[IS_BAD]);
 }
 
-/* Has zlib read a stream, then decodes it from some blocks on. */
+/* Lets zlib read a stream, then decodes it from some blocks on. */
 static bool compare(struct bytes *raw, bool window, uint64_t *state)
 {
     bool ok = true;
@@ -367,8 +368,8 @@ static bool of_blocks(uint64_t *state)
     return compare(&raw, false, state);
 }
 
-/* With a whole window before the stream, no distance is too far.  So zlib's verdict on all blocks
- * is the one that must come where the window is not known. */
+/* With a whole window before the stream, no distance is too large.  So zlib's verdict on all blocks
+ * must also be the verdict where the window is not known. */
 static bool damaged(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -388,7 +389,7 @@ static bool damaged(uint64_t *state)
     return compare(&raw, true, state);
 }
 
-/* Noise, which mostly is no header, or a first block of fixed codes. */
+/* Noise.  Mostly it is not a block's header; otherwise it starts with a block with fixed codes. */
 static bool noise(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -425,7 +426,7 @@ static void streams_of_noise(void)
 
 /* --- Ends of the input ---------------------------------------------------------------------- */
 
-/* Cut off after each of its bytes, from each of its blocks on. */
+/* Decodes a stream that is cut off after each of its bytes, from each of its blocks on. */
 static void cut_anywhere(size_t near_end, uint64_t *state)
 {
     for (size_t len = 0; len <= sample.len; len++)
@@ -460,7 +461,8 @@ static void truncation(void)
     cut_streams(TRAILER);
 }
 
-/* Nothing is needed behind a block: it is decoded if its last bit is the input's. */
+/* No input is needed after a block: a block is decoded even if its last bit is the input's last
+ * bit. */
 static void blocks_up_to_the_end(void)
 {
     cut_streams(0);
@@ -468,7 +470,7 @@ static void blocks_up_to_the_end(void)
 
 /* --- Room ----------------------------------------------------------------------------------- */
 
-/* Decodes block k after `old` symbols, with room for `room` more. */
+/* Decodes block k to after `old` symbols, with room for `room` more. */
 static void with_room(size_t k, size_t old, size_t room)
 {
     const struct start *s = &sample.start[k];
@@ -532,7 +534,8 @@ static void stored_blocks(void)
 
     for (unsigned skip = 0; skip < 8; skip++)
         for (size_t i = 0; i < sizeof lens / sizeof lens[0]; i++) {
-            /* 10 bits and 9 for each literal, and only then the stored block. */
+            /* A fixed block of 10 bits, and 9 bits for each literal, puts the stored block at every
+             * bit of a byte. */
             put_bits(&s.bits, 2, 3);
             for (unsigned k = 0; k < skip; k++)
                 put_bits(&s.bits, 0x1ff, 9);
@@ -547,7 +550,7 @@ static void stored_blocks(void)
                 break;
             with_room(k, 5, sample.start[k + 1].made - sample.start[k].made);
         }
-    /* A stored block that lacks its last byte. */
+    /* A stored block whose last byte is missing. */
     const struct input cut = make_input(raw.data, raw.len - 1, 0, &state);
     decode_from(sample.blocks - 1, &cut, false, 0);
     free(whole.bytes);
@@ -577,7 +580,7 @@ static void put_match(struct bits *bits, unsigned length, unsigned distance)
     put_bits(bits, distance - distance_base(d), distance_bits(d));
 }
 
-/* All lengths, from as near as can be, where a copy overlaps itself, and from far away. */
+/* All lengths, with the smallest distances, where a copy overlaps itself, and with large ones. */
 static void matches(void)
 {
     static const unsigned distances[] = {1,  2,  3,  4,  5,   6,   7,     8,     9,
@@ -609,7 +612,7 @@ static void matches(void)
     drop(&raw);
 }
 
-/* Matches of 48 bits, the most there can be, from each bit of a byte on. */
+/* Matches of 48 bits, the longest possible, from each bit of a byte on. */
 static void longest_codes(void)
 {
     struct codes c = {.litlen = {[END_OF_BLOCK] = 15, [284] = 15}};
@@ -645,7 +648,7 @@ static void longest_codes(void)
     drop(&raw);
 }
 
-/* A fixed block's codes without a meaning. */
+/* The fixed codes that have no meaning. */
 static void codes_without_meaning(void)
 {
     for (unsigned symbol = 286; symbol < 288; symbol++)
@@ -733,12 +736,12 @@ static void resolving(void)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-/* How a stream is given to inf_run, and how much room there is. */
+/* How a test gives a stream to inf_run, and how much room for output. */
 struct way {
-    size_t in_max, out_max; /* bytes a call gets at most; 0: no limit */
-    bool exact;             /* room up to the end of a block, and no further */
+    size_t in_max, out_max; /* the most bytes of input, and of output, for a call; 0: no limit */
+    bool exact;             /* there is room exactly up to the end of a block */
     bool stops;
-    int64_t from; /* not before that bit */
+    int64_t from; /* do not stop before this bit */
     uint64_t *random;
 };
 
@@ -747,7 +750,7 @@ static size_t some(size_t most, size_t all, const struct way *w)
     return most == 0 || most > all ? all : 1 + unit_below(w->random, most);
 }
 
-/* Decodes the sample to bytes from block k on, and compares that with zlib's results. */
+/* Decodes the sample to bytes from block k on, and compares the result with zlib's. */
 static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
 {
     static uint8_t out[INF_WINDOW + OUT_MAX];
@@ -764,7 +767,8 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
     hand_overs = 0;
     inf_reset(raw);
     if (k > 0) {
-        /* All that is not the window's or the rest of the byte's may be anything. */
+        /* Only the window and the bits from the block's start on may matter; other bytes and bits
+         * may have any value. */
         const uint8_t window[1] = {0};
         const unsigned skip = (unsigned)(start->place % 8);
         ok = CHECK(inf_start(raw, skip != 0 ? sample.raw[at - 1] : 0x55, skip,
@@ -803,8 +807,8 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
         } else if (result == INF_CUT || (result == INF_MORE && !full)) {
             if (io.in_ends)
                 break;
-            /* A call that neither takes nor makes anything needs more input: compat/deflate.c takes
-             * all else for a back end that is stuck. */
+            /* A call that uses no input and makes no output must need more input: compat/deflate.c
+             * treats any other such call as an error of the back end. */
             if (stuck)
                 ok = CHECK(result == INF_CUT || io.in_len == 0) && ok;
             if (result == INF_CUT)
@@ -893,8 +897,8 @@ static bool bytes_of_blocks(uint64_t *state)
     return run_from_some(&raw, state);
 }
 
-/* Long rows of short blocks, of one type or of all, so that zlib decodes them; sometimes a longer
- * block comes in between. */
+/* Many short blocks, of one type or of all types, so that zlib decodes them; sometimes a longer
+ * block is between them. */
 static bool bytes_of_short_blocks(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -951,7 +955,8 @@ static void bytes_from_short_blocks(void)
 {
     windows = 0;
     repeat(bytes_of_short_blocks, 15);
-    /* Many more than there are streams that may end inside a block. */
+    /* Many more than the streams that may end inside a block, so zlib was also used for whole
+     * blocks. */
     CHECK(windows > 300);
 }
 

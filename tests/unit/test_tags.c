@@ -1,8 +1,8 @@
 /*
- * test_tags.c - tag arrays become the sequences that lzss/tags.h and lz_pieces promise
+ * test_tags.c - tag arrays are converted to the sequences that lzss/tags.h and lz_pieces define
  *
- * Hand-made arrays with their sequences, every length of a run, and random arrays compared with a
- * converter that looks at one byte after the other.
+ * Tests arrays made by hand, every length of a run, and random arrays.  A plain converter, which
+ * looks at one byte after another, gives the expected sequences.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "lzss/tags.h"
 #include "tests/unit/unit.h"
 
-/* A tag array under construction, and the sequences that are expected of it. */
+/* A tag array under construction, and the sequences that it must give. */
 static uint16_t tags[LZ_CHUNK_SIZE];
 static size_t len;
 static struct lz_sequence want[LZ_CHUNK_MAX_SEQUENCES];
@@ -37,8 +37,8 @@ static void expect(size_t literals, size_t length, size_t distance)
     want[want_count++].distance = (uint16_t)distance;
 }
 
-/* Converts in memory of exactly the size the contract asks for, so that a sanitizer sees any step
- * out of it. */
+/* Converts the array in memory of exactly the size that lzss/tags.h asks for, so that a sanitizer
+ * sees accesses outside it. */
 static void check_sequences(void)
 {
     uint16_t *exact = malloc(len * sizeof(*tags) + 1);
@@ -61,8 +61,8 @@ static void check_sequences(void)
     free(got);
 }
 
-/* Makes the sequences in the plainest way: measures a run of zeros, then a run of a distance, and
- * cuts off pieces so that the rest is never 1 or 2. */
+/* Makes the expected sequences in the plainest way: measures a run of zeros, then a run of a
+ * distance, and cuts it into pieces, such that 1 or 2 bytes are never left over. */
 static void expect_plainly(void)
 {
     size_t i = 0;
@@ -100,7 +100,7 @@ static void nothing(void)
     check_sequences();
 }
 
-/* Literals alone have no sequence, and those after the last match have none either. */
+/* A chunk of literals has no sequence, and literals after the last match have none either. */
 static void literals(void)
 {
     for (size_t n = 1; n <= 20; n++) {
@@ -125,7 +125,7 @@ static void literals(void)
     check_sequences();
 }
 
-/* Runs around the longest match and its multiples, written out by hand. */
+/* Runs of about the greatest match length and its multiples, with pieces written out by hand. */
 static void long_runs(void)
 {
     static const struct {
@@ -134,8 +134,8 @@ static void long_runs(void)
         {3, {3}},
         {257, {257}},
         {258, {258}},
-        {259, {256, 3}}, /* a remainder of 1 */
-        {260, {257, 3}}, /* and of 2 */
+        {259, {256, 3}}, /* would leave 1 byte */
+        {260, {257, 3}}, /* would leave 2 bytes */
         {261, {258, 3}},
         {515, {258, 257}},
         {516, {258, 258}},
@@ -160,8 +160,8 @@ static void long_runs(void)
     }
 }
 
-/* Every run length.  In any order, the pieces must be as few as possible, each a match, and
- * together the run. */
+/* Every run length.  There must be as few pieces as possible; each must have a match's length, and
+ * their sum must be that of the run. */
 static void every_run(void)
 {
     for (uint32_t run = LZ_MIN_MATCH; run <= LZ_CHUNK_SIZE; run++) {
@@ -186,7 +186,7 @@ static void every_run(void)
     }
 }
 
-/* A whole chunk of one run is 127 times 258 and a remainder of 2. */
+/* A run that fills a whole chunk has 127 times 258 bytes and 2 more. */
 static void whole_chunk(void)
 {
     start();
@@ -208,7 +208,7 @@ static void whole_chunk(void)
     check_sequences();
 }
 
-/* Distances at both ends; 32768 does not fit in a signed 16-bit number. */
+/* The smallest and the largest distances; 32768 does not fit in a signed 16-bit number. */
 static void distances(void)
 {
     static const uint16_t at[] = {1, 2, 255, 256, 257, 32767, 32768};
@@ -232,8 +232,8 @@ static void distances(void)
     }
 }
 
-/* Runs that touch are matches of their own, without literals in between.  Their ends fall on all
- * places within a group of tags, and some differ in the low or the high byte alone. */
+/* Adjacent runs become separate matches without literals between them.  The runs end at all places
+ * within a group of tags, and some distances differ only in the low or the high byte. */
 static void adjacent_runs(void)
 {
     for (size_t a = 3; a <= 12; a++) {
@@ -254,7 +254,7 @@ static void adjacent_runs(void)
     }
 }
 
-/* The most sequences that a chunk can have fill their room completely. */
+/* The largest number of sequences that a chunk can have fills their array completely. */
 static void most_sequences(void)
 {
     start();

@@ -20,7 +20,7 @@ static void round_trips(void)
         }
 }
 
-/* Matches from as far back as the window has. */
+/* Matches at the greatest distance that the window allows. */
 static void whole_window(void)
 {
     struct bytes data = {0};
@@ -39,7 +39,8 @@ static void whole_window(void)
     drop(&data);
 }
 
-/* Counts that grow a little faster than Fibonacci numbers make codes of all lengths up to 16 bits.
+/* Symbol counts that grow a little faster than Fibonacci numbers make codes of all lengths up to 16
+ * bits.
  */
 static void long_codes(void)
 {
@@ -65,7 +66,7 @@ static void long_codes(void)
     drop(&data);
 }
 
-/* The bits of a file, and the results for it. */
+/* A file that is written bit by bit, and the result for it. */
 struct trial {
     struct bytes file;
     struct bits bits;
@@ -94,7 +95,8 @@ static void gives(struct trial *t, enum gz_status status, const char *data, size
     drop(&t->file);
 }
 
-/* Writes a block of `items` items: the symbol c, and matches as far back as p says. */
+/* Writes a block of `items` items, in which each code has only one symbol: c for literals and
+ * lengths, p for distances. */
 static void put_lone(struct trial *t, unsigned items, unsigned c, unsigned p)
 {
     put(t, items, 16);
@@ -109,12 +111,12 @@ static void as_gnu_gzip(void)
 {
     struct trial t;
 
-    begin(&t); /* nothing at all, which is as good as zeros */
+    begin(&t); /* an empty file, which is treated like zeros */
     gives(&t, GZ_OK, "", 0);
     begin(&t);
     put_lone(&t, 3, 'a', 0);
     gives(&t, GZ_OK, "aaa", 3);
-    begin(&t); /* a match in bytes that do not exist */
+    begin(&t); /* a match to before the start gives zeros */
     put_lone(&t, 2, 256, 0);
     gives(&t, GZ_OK, "\0\0\0\0\0", 6);
     begin(&t);
@@ -123,25 +125,26 @@ static void as_gnu_gzip(void)
     put_lone(&t, 1, 'b', 0);
     put_lone(&t, 1, 256, 1);
     gives(&t, GZ_OK, "aaaaaababa", 10);
-    begin(&t); /* breaks off: zeros say that the code has one symbol, 0, and there are 256 of it */
+    /* truncated: the missing bits count as zeros, so the code has only symbol 0, 256 times. */
+    begin(&t);
     put(&t, 1, 8);
     gives(&t, GZ_OK, (const char[256]){0}, 256);
-    begin(&t); /* one length is not enough */
+    begin(&t); /* a code of one length is incomplete */
     put(&t, 1, 16);
     put(&t, 1, 5);
     put(&t, 1, 3);
     gives(&t, GZ_BAD_TABLE, "", 0);
-    begin(&t); /* nor are three of one bit right */
+    begin(&t); /* three codes of one bit are too many */
     put(&t, 1, 16);
     put(&t, 3, 5);
     put(&t, 0111, 9);
     gives(&t, GZ_BAD_TABLE, "", 0);
-    begin(&t); /* of 17 bits */
+    begin(&t); /* a code of 17 bits */
     put(&t, 1, 16);
     put(&t, 3, 5);
     put(&t, 0x1ffe, 13);
     gives(&t, GZ_BAD_TABLE, "", 0);
-    begin(&t); /* the same, as the length of a literal's word */
+    begin(&t); /* a code of 17 bits, as the length of a literal's code */
     put(&t, 1, 16);
     put(&t, 0, 5);
     put(&t, 19, 5);
@@ -149,7 +152,7 @@ static void as_gnu_gzip(void)
     gives(&t, GZ_BAD_TABLE, "", 0);
 }
 
-/* Here, GNU gzip would go on with whatever its tables hold. */
+/* Numbers that are too high are errors here.  GNU gzip goes on with whatever its tables contain. */
 static void numbers_too_high(void)
 {
     struct trial t;

@@ -7,7 +7,7 @@
 
 #include "tests/unit/decoders.h"
 
-/* ncompress 4.2.4.6 made this of the text. */
+/* A text, and what ncompress 4.2.4.6 has made of it. */
 static const char ncompress_text[] = "hello hello hello hello, hello";
 static const uint8_t ncompress_file[] = {0x1f, 0x9d, 0x90, 0x68, 0xca, 0xb0, 0x61, 0xf3,
                                          0x06, 0x44, 0xc0, 0x81, 0x05, 0x0f, 0x12, 0x34,
@@ -37,7 +37,7 @@ static void round_trips(void)
         {16, true, 0},  {16, false, 0}, {9, true, 0},    {9, false, 0},     {10, true, 0},
         {12, false, 0}, {13, true, 0},  {16, true, 900}, {16, true, 50000}, {12, true, 70000},
     };
-    /* To clear its table costs the encoder too much for large data. */
+    /* Clear the table only for small data: it takes the encoder much time. */
     static const struct lzw_options clearing[] = {{16, true, 1}, {11, true, 9}, {16, true, 300}};
     struct bytes data = {0};
     for (unsigned state = 0; next_data(&data, &state);) {
@@ -48,7 +48,8 @@ static void round_trips(void)
     }
 }
 
-/* An empty file; and all lengths near where codes become wider, as the last group may be short. */
+/* An empty file, and all lengths near those where codes become wider, since the last group of codes
+ * may be short. */
 static void short_files(void)
 {
     struct bytes data = {0};
@@ -62,13 +63,14 @@ static void short_files(void)
     drop(&data);
 }
 
-/* Strings as long as the table allows, longer than an entry holds or a write takes at once. */
+/* The longest strings that the table allows, longer than an entry's length field holds or one write
+ * takes. */
 static void long_strings(void)
 {
     struct bytes data = {0}, file = {0};
     data.len = data.room = 70u << 20;
     data.data = unit_need(calloc(1, data.room));
-    /* The strings are one byte longer each time: after 11850 of them, 12 KB. */
+    /* Each string is one byte longer than the one before; the last ones have 12 KB. */
     encode_lzw(&file, data.data, data.len, &(struct lzw_options){16, true, 0});
     struct job job = {0};
     CHECK_EQ(run(&job, file.data, file.len), GZ_OK);
@@ -78,7 +80,7 @@ static void long_strings(void)
     drop(&data);
 }
 
-/* Files, with GNU gzip's message and the number of bytes that it wrote. */
+/* Odd files, with GNU gzip's result and the output that it wrote. */
 static void as_gnu_gzip(void)
 {
     static const struct {
@@ -102,12 +104,12 @@ static void as_gnu_gzip(void)
         CASE("\x1f\x9d\x90\x00\x01", GZ_CORRUPT_START, "", 0),
         CASE("\x1f\x9d\x90\xff\xff", GZ_CORRUPT_START, "", 0),
         CASE("\x1f\x9d\x10\x00\x01", GZ_CORRUPT_START, "", 0),
-        /* The code that it makes itself, and the one above. */
+        /* A code that the decoder is just about to add, and the one above it. */
         CASE("\x1f\x9d\x90\x61\x02\x02", GZ_OK, "aaa", 0),
         CASE("\x1f\x9d\x90\x61\x04\x02", GZ_CORRUPT, "a", 0),
         CASE("\x1f\x9d\x10\x61\x00\x02", GZ_OK, "aaa", 0),
         CASE("\x1f\x9d\x10\x61\x02\x02", GZ_CORRUPT, "a", 0),
-        /* After a clear code in the second place, six codes are skipped. */
+        /* If the second code is CLEAR, the other six codes of its group are skipped. */
         CASE("\x1f\x9d\x90\x61\x00\x02\xff\xff\xff\xff\xff\xff\x62\x00", GZ_OK, "ab", 0),
         CASE("\x1f\x9d\x90\x61\x00\x02\xff\xff\xff\xff", GZ_OK, "a", 0),
         CASE("\x1f\x9d\x90\x61\x00\x02\xff\xff\xff\xff\xff\xff\x01\x01", GZ_CORRUPT, "a", 0),

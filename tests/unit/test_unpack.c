@@ -20,8 +20,8 @@ static void round_trips(void)
         }
 }
 
-/* Counts that grow a little faster than Fibonacci numbers make codes of all lengths up to the
- * longest that are allowed. */
+/* Symbol counts that grow a little faster than Fibonacci numbers make codes of all lengths up to
+ * the longest allowed. */
 static void long_codes(void)
 {
     struct bytes data = {0}, file = {0};
@@ -73,7 +73,7 @@ static void as_gnu_gzip(void)
         const char *data;
     } cases[] = {
 #define CASE(file, status, data) {file, sizeof file - 1, status, data}
-        /* One code of one bit, a, and the end. */
+        /* One code of one bit for 'a', and one for the end. */
         CASE("\x1f\x1e\x00\x00\x00\x01\x01\x00\x61\x40", GZ_OK, "a"),
         CASE("\x1f\x1e\x00\x00\x00\x03\x01\x00\x61\x10", GZ_OK, "aaa"),
         CASE("\x1f\x1e\x00\x00\x00\x00\x01\x00\x61\x80", GZ_OK, ""),

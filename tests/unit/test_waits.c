@@ -1,9 +1,9 @@
 /*
- * test_waits.c - waiting: for descriptors, where poll is interrupted or fails, and for a stream's
+ * test_waits.c - waiting for descriptors, when poll is interrupted or fails, and for a stream's
  * caller
  *
- * Sources that wait are compiled for this test with another poll, and with little patience: a
- * stream gives up decoded data if its caller is away for some milliseconds.
+ * The sources that wait are compiled for this test with a replacement of poll, and with little
+ * patience: a stream gives up decoded data if its caller is away for a few milliseconds.
  */
 #include "config.h"
 
@@ -23,10 +23,10 @@
 #include "pipeline/compress/source.h"
 #include "tests/unit/inputs.h"
 
-/* How many calls of poll work, how many fail after them, and the errno of these. */
+/* How many calls of poll succeed, how many fail after that, and with which errno. */
 static atomic_int passes, fails, fails_with;
 
-/* Instead of poll, in the sources that are tested, and here. */
+/* Replaces poll in the tested sources, and in this file. */
 int test_poll(struct pollfd *p, nfds_t count, int ms)
 {
     const struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
@@ -74,7 +74,7 @@ static gzlzss *object(void)
     return unit_need(z);
 }
 
-/* If poll always fails, nothing is read or written, as that might wait without end. */
+/* If poll always fails, nothing may be read or written, since that might wait for ever. */
 static void test_library_fails(void)
 {
     static const int errors[] = {EINVAL, ENOMEM};
@@ -101,7 +101,7 @@ static void test_library_fails(void)
 
         CHECK_EQ(fwrite("text", 1, 4, file), 4);
         rewind(file);
-        /* Two looks at the file come before: for its bytes, and for its end. */
+        /* Two successful calls come first: one for the file's bytes, one for its end. */
         atomic_store(&passes, 2);
         fail(ALWAYS, errors[i]);
         CHECK_EQ(gzlzss_compress_fd(z, ends[1], fileno(file), &call),
@@ -115,7 +115,7 @@ static void test_library_fails(void)
     gzlzss_free(z);
 }
 
-/* Interrupted, they go on; and they can be cancelled. */
+/* If poll is interrupted, calls go on.  They can also be cancelled. */
 static void test_library_goes_on(void)
 {
     gzlzss *z = object();
@@ -188,7 +188,7 @@ static void test_library_is_cancelled(void)
     gzlzss_free(z);
 }
 
-/* A worker waits for a pipe for a moment, also while signals keep coming. */
+/* A worker waits for a pipe only for a moment, even if signals keep coming. */
 static void test_patience(void)
 {
     for (int i = 0; i < TRANSIENT; i++) {
@@ -242,7 +242,7 @@ static void *write_main(void *argument)
     return NULL;
 }
 
-/* A descriptor that does not wait by itself. */
+/* A descriptor with O_NONBLOCK, which does not wait by itself. */
 static void test_io(void)
 {
     for (int i = 0; i < TRANSIENT; i++) {
@@ -266,14 +266,14 @@ static void test_io(void)
 
 /* --- Streams whose callers are away now and then ---------------------------------------------- */
 
-/* The compressed data.  It gives decoded runs of all kinds. */
+/* Plain data and its compressed form, which gives decoded runs of all kinds. */
 struct packed {
     uint8_t *plain, *bytes;
     size_t plain_len, len, room;
 };
 
-/* Adds a member of plain[from..to), with a flush after every `flush` bytes; with `marks`, the flush
- * is a mark. */
+/* Adds a member with plain[from..to), and a flush after every `flush` bytes.  marks: the flushes
+ * are gzlzss's marks. */
 static void add_member(struct packed *p, size_t from, size_t to, size_t flush, bool marks)
 {
     z_stream z = {0};
@@ -312,7 +312,7 @@ static void make_packed(struct packed *p, int kind)
     p->plain = unit_need(malloc(len));
     p->bytes = unit_need(malloc(p->room));
     fill_tokens(p->plain, len, 60, 9, &state);
-    /* Some of it compresses a hundred times as well. */
+    /* Make parts of the data compress a hundred times as well. */
     for (size_t at = len / 3; kind == UNEVEN && at < len; at += len / 3)
         memset(p->plain + at, 0, len / 6 < len - at ? len / 6 : len - at);
     switch (kind) {
@@ -332,7 +332,7 @@ static void make_packed(struct packed *p, int kind)
     }
 }
 
-/* A stream, how far it is, and how far it goes before its caller is away. */
+/* A stream and its progress, and how far it goes before its caller is away. */
 struct client {
     const struct packed *p;
     gzlzss_stream *s;
@@ -340,11 +340,11 @@ struct client {
     gzlzss_status status;
 };
 
-/* Microseconds for which a caller is away.  In SHORT, workers only get ahead of it; in LONG, its
- * stream gives up what they have decoded. */
+/* Microseconds for which a caller is away.  During SHORT, workers only get ahead of the caller.
+ * During LONG, the stream gives up the data that they have decoded. */
 enum { SHORT = 1000 * STREAM_PATIENCE / 2, LONG = 1000 * STREAM_PATIENCE * 3 / 2 };
 
-/* Runs a stream with some room, and some or all of the input. */
+/* Runs a stream once, with some room for output, and with some or all of the input. */
 static void go_on(struct client *c, uint8_t *out, uint64_t *state)
 {
     static const size_t rooms[] = {0, 1, 5000, 200000, 2000000};
@@ -360,7 +360,7 @@ static void go_on(struct client *c, uint8_t *out, uint64_t *state)
     c->done += o.used;
 }
 
-/* Takes `len` bytes, or the rest, with `room` for output at a time. */
+/* Takes `len` bytes of output, or all that are left, with room for `room` bytes at a time. */
 static void take(struct client *c, uint8_t *out, size_t len, size_t room)
 {
     const size_t until = c->done + len;
@@ -377,8 +377,8 @@ static void take(struct client *c, uint8_t *out, size_t len, size_t room)
     }
 }
 
-/* Workers get ahead of a caller.  It takes a few bytes, so that all decoded runs are accepted, and
- * then is away for long: the runs are taken back. */
+/* Workers get ahead of a caller.  The caller takes a few bytes, so that all decoded runs are
+ * accepted.  Then it is away for long, and the runs are given up again. */
 static void test_line_is_taken_back(void)
 {
     static const int threads[] = {3, 8};
@@ -422,7 +422,7 @@ static void test_line_is_taken_back(void)
     free(out);
 }
 
-/* Streams give up decoded data at any moment, and their output is right. */
+/* Streams give up decoded data at any moment.  Their output must still be right. */
 static void test_callers_are_away(void)
 {
     static const int threads[] = {2, 3, 8};
@@ -473,7 +473,7 @@ static void test_callers_are_away(void)
 
 int main(void)
 {
-    /* A read that waits although it must not would wait without end. */
+    /* If a read waits although it must not, it would wait for ever; the alarm ends the test. */
     alarm(120);
     RUN(test_library_fails);
     RUN(test_library_goes_on);

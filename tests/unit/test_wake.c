@@ -1,5 +1,6 @@
 /*
- * test_wake.c - a wait for a descriptor ends with the descriptor, with its time, or with a call
+ * test_wake.c - a wait for a descriptor ends when the descriptor is ready, when time is up, or by a
+ * call from another thread
  */
 #include "config.h"
 
@@ -39,7 +40,7 @@ static void says_why(void)
     wake_call(&w);
     CHECK_EQ(wake_wait(&w, ends[0], POLLIN, -1), WAKE_READY | WAKE_CALLED);
     CHECK_EQ(read(ends[0], &byte, 1), 1);
-    /* A call ends all later waits, until it is forgotten. */
+    /* A call also ends all later waits, until wake_clear. */
     for (int i = 0; i < 3; i++)
         CHECK_EQ(wake_wait(&w, ends[0], POLLIN, -1), WAKE_CALLED);
     wake_clear(&w);
@@ -59,7 +60,7 @@ static void waits_for_its_time(void)
     close_both(&w, ends);
 }
 
-/* More calls than a pipe holds bytes. */
+/* More calls than a pipe holds bytes must not make the caller wait. */
 static void never_waits_to_call(void)
 {
     struct wake w;

@@ -1,6 +1,6 @@
 /*
- * test_zip.c - zip files: deflated and stored, with sizes before and after the data, and refused
- * ones
+ * test_zip.c - zip files: deflated and stored, with sizes before and after the data, and zip files
+ * that are refused
  *
  * The expected results for odd files were observed with GNU gzip 1.12.
  */
@@ -20,8 +20,8 @@ static void round_trips(void)
         }
 }
 
-/* A file that Info-ZIP's zip 3.0 made when it read the text from a pipe.  The length is in a Zip64
- * field, and the header has 2^32 - 1, which is an error for GNU gzip. */
+/* A file that Info-ZIP's zip 3.0 made from a pipe.  The length is in a Zip64 field, and the header
+ * has 2^32 - 1 in its place, which GNU gzip treats as an error. */
 static void made_by_zip(void)
 {
     static const char text[] = "hello hello hello hello, hello";
@@ -50,7 +50,7 @@ static void made_by_zip(void)
 static const uint8_t text[] = "first entry of all, the first entry";
 #define TEXT_LEN (sizeof text - 1)
 
-/* Changes a byte of an entry, and adds more. */
+/* Sets a byte of an entry, appends `more`, and checks the result. */
 static void check(unsigned method, unsigned flags, size_t at, unsigned byte, const char *more,
                   size_t more_len, enum gz_status status)
 {

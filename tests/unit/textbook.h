@@ -1,8 +1,9 @@
 /*
- * textbook.h - shared by the textbook methods of the matching tests, and checks of sequences
+ * textbook.h - shared by the matching tests: parts of their textbook methods, and checks of
+ * sequences
  *
- * They implement what lzss/'s headers define in the plainest way, with numbers of their own.  Of
- * lzss/ itself, they use only the hash functions.
+ * The textbook methods implement the definitions in lzss/'s headers in the plainest way, with their
+ * own constants.  From lzss/ itself, they use only the hash functions.
  */
 #ifndef GZLZSS_TEXTBOOK_H
 #define GZLZSS_TEXTBOOK_H
@@ -11,13 +12,13 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
-/* Sanitizers check the code under test.  In the textbook methods, they would find little and take
- * most of the time. */
+/* For a textbook method: leaves out sanitizers, which should check the code under test.  Here, they
+ * would find little, and take most of the time. */
 #define TEXTBOOK \
     static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
-/* Copies the level table's rows with this finder to `rows`, and returns their number, which is not
- * 0. */
+/* Copies the level table's rows with this finder to `rows`.  Returns their number, which must not
+ * be 0. */
 TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
                                const struct lz_level *rows[LZ_LEVEL_MAX + 1])
 {
@@ -31,7 +32,7 @@ TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
     return count;
 }
 
-/* Returns how many of the `most` bytes at a and b are equal, from the first on. */
+/* Returns how many of the first `most` bytes at a and b are equal, up to the first difference. */
 TEXTBOOK inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
 {
     size_t n = 0;
@@ -41,7 +42,7 @@ TEXTBOOK inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
     return n;
 }
 
-/* The position of the highest bit set; -1 if there is none. */
+/* Returns the number of the highest bit that is set; -1 if there is none. */
 TEXTBOOK inline int magnitude(size_t n)
 {
     int bits = -1;
@@ -77,7 +78,8 @@ TEXTBOOK inline unsigned sample_values(const uint8_t *in, size_t size)
     return distinct;
 }
 
-/* The shortest match worth taking in a chunk with that many values, at a depth. */
+/* Returns the least length of a match worth taking, for a chunk with `distinct` different values
+ * and a level of this depth. */
 TEXTBOOK inline unsigned least_taken(unsigned distinct, size_t depth)
 {
     static const unsigned steps[] = {6, 8, 16, 40, 80}, leasts[] = {9, 7, 6, 5, 4, 3};
@@ -90,8 +92,8 @@ TEXTBOOK inline unsigned least_taken(unsigned distinct, size_t depth)
     return depth < 10 && leasts[i] > 5 ? 5 : leasts[i];
 }
 
-/* Checks that the sequences of chunk `c` of the segment in[0..len) keep to DEFLATE's limits, the
- * chunk and `window`, and that the matches repeat the bytes there. */
+/* Checks that the sequences of chunk `c` of the segment in[0..len) stay within DEFLATE's limits,
+ * the chunk and `window`, and that the matches repeat earlier bytes. */
 static inline bool check_valid(const uint8_t *in, size_t len, size_t c,
                                const struct lz_chunk *chunk, size_t window)
 {

@@ -24,7 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Tests run on a stack of the usual size (configure.ac). */
+/* Allow large stack frames in tests: they run on a stack of the usual size.  (configure.ac sets the
+ * limit for gzlzss.) */
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
 
 /* Sanitizers are slow.  With one, a test may leave out rounds that only combine cases of other
@@ -32,7 +33,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_SANITIZED true
 #elif defined(__has_feature)
-/* clang, which has no such macros. */
+/* For clang, which does not define these macros. */
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define UNIT_SANITIZED true
 #endif
@@ -41,13 +42,13 @@
 #define UNIT_SANITIZED false
 #endif
 
-/* The number of failed checks that a test prints; a wrong loop should not bury its first
- * failure. */
+/* A test prints at most this many failed checks, so that a loop that goes wrong does not bury its
+ * first failure. */
 #define UNIT_MAX_PRINTED 20
 
 static struct {
     int tests, failed_tests;
-    int failed_checks; /* of the current test */
+    int failed_checks; /* how many checks of the current test have failed */
 } unit_state;
 
 /* Both return true if the check holds, so that a test can stop: if (!CHECK(p != NULL)) return; */
@@ -91,8 +92,8 @@ static inline int unit_done(void)
     return unit_state.failed_tests == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Pseudo-random 64 bits (splitmix64, Vigna 2015).  Every seed in *state, 0 as well, is good, and
- * gives the same numbers everywhere. */
+/* Returns 64 pseudo-random bits (splitmix64, Vigna 2015).  Every seed in *state is good, including
+ * 0, and gives the same numbers everywhere. */
 static inline uint64_t unit_rand(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -101,7 +102,8 @@ static inline uint64_t unit_rand(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* A pseudo-random number in 0..n-1, n > 0; for small n near enough to uniform. */
+/* Returns a pseudo-random number from 0 to n - 1, n > 0.  For small n, the numbers are nearly
+ * uniform. */
 static inline uint64_t unit_below(uint64_t *state, uint64_t n)
 {
     return unit_rand(state) % n;
@@ -115,7 +117,7 @@ static inline void *unit_need(void *memory)
     return memory;
 }
 
-/* Reads up to `size` bytes of a file; 0 if it cannot be read. */
+/* Reads up to `size` bytes of a file.  Returns how many; 0 if the file cannot be read. */
 static inline size_t unit_read_file(const char *name, uint8_t *out, size_t size)
 {
     FILE *file = fopen(name, "rb");
