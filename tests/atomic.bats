@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # atomic.bats - --atomic: an output gets its name only once it is complete
 #
-# KILLS is the number of kills (default 24), as in: KILLS=500 bats tests/atomic.bats.  ATOMIC_DIR is
-# a directory on the file system to test.
+# Environment variables: KILLS is the number of kills (default 24), as in: KILLS=500 bats
+# tests/atomic.bats.  ATOMIC_DIR is a directory on the file system to test.
 
 load helpers
 
@@ -13,25 +13,25 @@ setup() {
     cp data f
 }
 
-# Prints the names in the current directory, also those that start with a dot.
+# Prints the names in the current directory, including those that start with a dot.
 names() {
     find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '
 }
 
-# Makes so much input that a busy machine can stop the command while it works.
+# Makes enough input that even a busy machine can stop the command while it works.
 make_it_long() {
     "$GEN" text 12000000 >data
     cp data f
 }
 
-# until_it_writes: waits until the command, process $pid, has written some of its output.
+# until_it_writes: waits until the command (process $pid) has written some of its output.
 until_it_writes() {
     until awk '/^wchar/ { exit $2 < 100000 }' "/proc/$pid/io"; do
         kill -0 "$pid"
     done
 }
 
-# True if this directory allows files without a name that get one later.
+# True if this directory's file system has files without a name, which can get one later.
 have_unnamed() {
     "$GZLZSS" --atomic -k f && ! grep -q temporary stderr
 }
@@ -83,7 +83,7 @@ have_unnamed() {
     "$GZLZSS" --atomic -dc f.gz | cmp - data
     "$GZLZSS" --atomic -t f.gz
     "$GZLZSS" --atomic -c data | gzip -dc | cmp - data
-    # Before --atomic came, --a meant --ascii.
+    # Before gzlzss had --atomic, --a meant --ascii, as in gzip.
     ends_with 0 "$GZLZSS" --a -kf data
     stderr_is "$NAME: option --ascii ignored on this system"
 }
@@ -102,7 +102,7 @@ have_unnamed() {
         else
             absent f.gz
         fi
-        # A signal leaves no more files than SIGKILL does.
+        # After a signal, no more files are left than after SIGKILL.
         kill -TERM "$pid"
         kill -CONT "$pid"
         status=0
@@ -147,7 +147,7 @@ have_unnamed() {
     ends_with 0 "$GZLZSS" --atomic "$long"
     [ "$(find . -name 'nnn*' | wc -l)" -eq 1 ]
     gzip -dc nnn* | cmp - data
-    # The output is the input by another name.
+    # The existing output is the input itself, through a link.
     ln -s g.gz g
     ends_with 1 "$GZLZSS" --atomic -f g
     stderr_is "$NAME: g.gz: input and output are the same file"
@@ -168,7 +168,7 @@ have_unnamed() {
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         gzip -dc f.gz | cmp - data
         [ "$(names)" = "data f f.gz stderr stdout " ]
-        # The message comes once for all files, and not with -q.
+        # The note is printed once for all files, and not with -q.
         ends_with 0 "${without_proc[@]}" --atomic -kf f data
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         ends_with 0 "${without_proc[@]}" --atomic -qkf f data
@@ -194,7 +194,7 @@ have_unnamed() {
 @test "unnamed files are made where there are some" {
     needs_strace
     strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr
-    # This file system may lack unnamed files; others on the machine have them.
+    # The command tries an unnamed file, even if this file system has none.
     grep -q O_TMPFILE trace
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }
@@ -209,10 +209,11 @@ have_unnamed() {
             "$GZLZSS" --atomic --synchronous $options f
         sed -n 's/^[0-9]* *\([a-z]*\)(.*/\1/p' trace | tr '\n' ' ' >order
         case $(cat order) in
-        # The file, its name or its names, the directory, the input.
+        # The calls: for the file's data, for its name or names, for the directory, and for the
+        # input.
         'fsync linkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync linkat renameat fsync unlinkat ') [ -n "$options" ] ;;
-        # The same with temporary names: one more name is removed.
+        # The same with temporary names, one of which is removed at the end.
         'fsync linkat unlinkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync renameat fsync unlinkat ') [ -n "$options" ] ;;
         *) fail "$(cat trace)" ;;
@@ -222,7 +223,7 @@ have_unnamed() {
     done
 }
 
-# prepare ACTION: makes the files for this action, from copies in ../kept, and lists them in $files.
+# prepare ACTION: copies the files for this action from ../kept, and lists them in $files.
 prepare() {
     local name
     find . -mindepth 1 -delete
@@ -256,7 +257,7 @@ prepare() {
     esac
 }
 
-# is_new FILE NAME: FILE is NAME's compressed data, or NAME itself.
+# is_new FILE NAME: FILE is NAME's complete compressed data, or has NAME's data.
 is_new() {
     case $1 in
     *.gz) gzip -dc "$1" 2>/dev/null | cmp -s - "../kept/$2" ;;
@@ -264,7 +265,7 @@ is_new() {
     esac
 }
 
-# is_new_of_any FILE: FILE is the complete output of one of the files.
+# is_new_of_any FILE: FILE is the complete output for one of the files.
 is_new_of_any() {
     local name
     for name in "${files[@]}"; do
@@ -276,8 +277,9 @@ is_new_of_any() {
     return 1
 }
 
-# kill_often OPTION...: kills the command with these options at random moments.  Afterwards, $loses
-# is how often a file with an output's name was neither the old one nor a complete new one.
+# kill_often OPTION...: runs the command with these options, and kills it at random moments.  $loses
+# becomes the number of times that a file with an output's name was neither the old file nor the
+# complete new one.
 kill_often() {
     local action round name input output left pid status killed=0
     local -a files back
@@ -330,7 +332,7 @@ kill_often() {
                 names=$((names + 1))
             fi
         done
-        # An output has a temporary name only for a moment, and only where it replaces another.
+        # Only an output that replaces a file has a temporary name, for a moment.
         while read -r left; do
             case $action in
             *-old) is_new_of_any "$left" || fail "$action: $left is a part" ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# bench.bats - the benchmarks write well-formed files, and find a wrong output
+# bench.bats - the benchmarks write well-formed files, and notice wrong output
 #
 # The times that they measure here mean nothing.
 
@@ -14,7 +14,8 @@ setup() {
     "$GEN" text 100000 >words
 }
 
-# bench STATUS ARG...: runs bench.sh on little data, with output to "out"; it ends with this status.
+# bench STATUS ARG...: runs bench.sh on small data, with its output in "out".  It must end with this
+# status.
 bench() {
     local status=$1
     shift
@@ -22,7 +23,7 @@ bench() {
         -L 1 "$@"
 }
 
-# tool NAME: makes the command ./NAME of the script on standard input.
+# tool NAME: makes the command ./NAME from the script on standard input.
 tool() {
     {
         echo '#!/bin/bash'
@@ -31,7 +32,7 @@ tool() {
     chmod +x "$1"
 }
 
-# rows PATTERN COUNT: this number of lines of results.csv match the pattern.
+# rows PATTERN COUNT: COUNT lines of results.csv match the pattern.
 rows() {
     local n
     n=$(grep -cE "^$1$" out/results.csv) || true
@@ -42,8 +43,8 @@ has_note() {
     grep -qF -- "$1" out/results.md || fail "results.md does not say: $1" "$(cat out/results.md)"
 }
 
-# well_formed FILE: it has lines below the heading, all with as many columns, and no column is
-# empty.
+# well_formed FILE: the file has lines below its heading, all have the same number of columns, and
+# no column is empty.
 well_formed() {
     awk -F , 'NR == 1 { n = NF } NF != n || /,,|,$/ { exit 1 } END { if (NR < 2) exit 1 }' "$1" ||
         fail "$1:" "$(cat "$1")"
@@ -67,7 +68,7 @@ well_formed() {
         has_note "# $title"
     done
     has_note '| gzlzss cpu | 1 | 2 | 0 |'
-    # Lines of a table have as many cells as its heading.
+    # All lines of a table have the same number of cells.
     awk -F '|' '!/^\|/ { n = 0; next } n && NF != n { exit 1 } { n = NF }' out/results.md ||
         fail "$(cat out/results.md)"
 }
@@ -237,7 +238,7 @@ END
     has_note '| gzlzss cpu | 1 | 4 | 0 | 300.0 | 3.000 | x | all of it | gzip |'
     has_note '| gzlzss gpu | 1 | 4 | 1 | 150.0 | 3.000 |  | all of it | same |'
     has_note '| gzlzss cpu | 6 | 4 | 0 | 100.0 | 4.000 | x | all of it | gzip |'
-    # 6.25 on a sample that compresses 25 % better than the whole file.
+    # The sample's ratio is 6.25, but the sample compresses 25 % better than the whole file: 5.
     has_note '| zopfli | i15 | 1 | 0 | 0.5 | ~5.000 | x | 1 MB of it | gzip |'
     has_note '| gzip | 9 | 1 | 0 | 10.0 | 3.600 |  | all of it | gzip |'
     has_note '| nvcomp (1) | 1 | 1 | 1 | 9000.0 | 3.000 |  | all of it | zlib |'

@@ -1,66 +1,68 @@
-# compare.bash - runs commands with GNU gzip and with gzlzss, and compares everything they did
+# compare.bash - runs commands with GNU gzip and with gzlzss, and compares everything that they do
 #
 #     same TREE COMMAND...
 #
-# TREE is a command that fills the current directory, COMMAND a line of shell.  The command runs
-# twice, each time in a directory that TREE filled.  The first time, `gzip`, `gunzip`, `zcat` and
-# some more names are GNU gzip; the second time they are gzlzss.  gzlzss takes its name from
-# argv[0], as gzip does, so both programs' messages have the same name.  These must be equal:
+# TREE is a command that fills the current directory; COMMAND is a line of shell.  COMMAND runs
+# twice, each time in a directory that TREE has filled.  The first time, `gzip`, `gunzip`, `zcat`
+# and a few other names are GNU gzip; the second time, they are gzlzss.  gzlzss takes its name from
+# argv[0], as gzip does, so the same name is in both programs' messages.  These must be equal:
 #
 #   - the exit status, and standard output and error to the byte;
 #   - the tree: names, types, modes with the set-uid, set-gid and sticky bits, owners, numbers of
-#     links, links' targets, times of change and of access to the nanosecond, and contents.  A time
-#     since the tests started counts as "now"; before the command, all times of access are old.
+#     links, links' targets, times of change and of access to the nanosecond, and contents.  All
+#     times after the start of the tests count as "now".  (Before the command, all times of access
+#     are old.)
 #
 #     same_in_turn TREE COMMAND...
 #
-# runs the commands one after another in the same tree, and compares the tree after the last.  This
-# is several times as fast; use it for commands that change nothing, or each another file.
+# runs the commands one after another in the same tree, and compares the tree after the last one.
+# This is several times as fast.  Use it for commands that change nothing, or that each change a
+# different file.
 #
-# Where a stream or a file in gzip's format differs, its compressed bytes are not compared.
-# Instead, these must be equal: the header (flags, time, XFL, system), the stored name, and the data
-# that GNU gzip decompresses from it.
+# If a stream or a file in gzip's format differs, that is no failure as long as these are equal: the
+# header (flags, time, XFL, system), the stored name, and the data that GNU gzip decompresses.
 #
-# `same` only queues the comparisons.  The test's teardown makes them all, and fails the test if one
-# fails.  It makes those of one tree together, as making and reading trees is most of the work.  At
-# the end of a file, a comment in the TAP output gives the number of comparisons.
+# `same` only queues the comparisons.  The test's teardown makes all of them, and fails the test if
+# one fails.  It makes the comparisons with the same tree together, since making and reading trees
+# is most of the work.  At the end of a file, a comment in the TAP output gives the number of
+# comparisons.
 #
 # Intended differences
 #
-# In these, gzlzss differs from gzip on purpose.  No comparison hides them;
-# tests/gzip_differences.bats asserts each.
+# In these points, gzlzss differs from gzip on purpose.  tests/gzip_differences.bats tests each of
+# them.
 #
 #   - Compressed data differs, and so does its size.  `same_but_sizes` and `same_in_turn_but_sizes`
-#     leave out the numbers in -v's and -l's reports.  (Reports on data that GNU gzip compressed are
+#     ignore the numbers in the reports of -v and -l.  (Reports on data that GNU gzip compressed are
 #     equal.)
 #   - The texts of -h, -L and -V.
 #   - gzlzss restores the first member's time.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and so on are levels.
 #   - gzlzss has more options: -i, -p, -R, -T and long ones.  The message about an ambiguous long
-#     option lists them, too.  Whatever gzip accepts as an option's name keeps its meaning.
+#     option lists these, too.  Every name and abbreviation that gzip accepts keeps its meaning.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2094 # "$GEN" text >text reads no file.
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 
-# A time from this second on is "now".
+# Times from this second on count as "now".
 compare_epoch=$EPOCHSECONDS
 
-# The names that commands may call either program by.
+# The names under which commands may call either program.
 compare_names=(gzip gunzip zcat gzcat uncompress)
 
-# Bats calls the four hooks below.  A test file that loads this defines make_inputs.
+# Bats calls the four hooks below.  A test file that loads this file must define make_inputs.
 
-# Makes the directories "theirs" and "ours", which have the programs' names, and calls make_inputs
-# in the directory $inputs.
+# Makes the directories "theirs" and "ours", which have programs with these names, and calls
+# make_inputs in the directory $inputs.
 setup_file() {
     local tool program theirs
     if ! theirs=$(command -v gzip) ||
         ! gzip --version 2>/dev/null | head -n 1 | compare_version_is_right; then
         skip "there is no GNU gzip of version 1.12 or later to compare with"
     fi
-    # Other users' programs need to get here, too.
+    # Other users must be able to enter these directories (as_user).
     chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/file 2>/dev/null
     chmod 755 "$BATS_FILE_TMPDIR"
     compare_base=$BATS_FILE_TMPDIR/compare
@@ -75,7 +77,7 @@ setup_file() {
             if [ $tool = ours ] || [ "$name" = gzip ]; then
                 ln -s "$program" "$compare_base/$tool/$name"
             else
-                # gzip's other names are scripts, which call it by its own name.
+                # gzip's other names are scripts, which call gzip under its own name.
                 compare_script "$theirs" "$name" >"$compare_base/theirs/$name"
                 chmod 755 "$compare_base/theirs/$name"
             fi
@@ -89,7 +91,7 @@ setup_file() {
     )
 }
 
-# compare_script GZIP NAME: prints a script that does what GZIP does by that name.
+# compare_script GZIP NAME: prints a script that does what the program GZIP does under this name.
 compare_script() {
     local options=-d
     case $2 in
@@ -129,7 +131,7 @@ teardown() {
     compare_queued
 }
 
-# Makes the queued comparisons.  Afterwards, the file "verdict" lists the failed ones.
+# Makes the queued comparisons.  The file "verdict" gets a list of those that fail.
 compare_queued() {
     local i tree
     local -A groups=()
@@ -137,7 +139,7 @@ compare_queued() {
     compare_round=$((compare_round + 1))
     : >"$BATS_TEST_TMPDIR/done"
     (
-        # Bats' traps would run at every command.
+        # Remove Bats' traps, which would run at every command.
         trap - DEBUG ERR EXIT
         set +eETu
         exec 3>&-
@@ -150,7 +152,8 @@ compare_queued() {
             compare_group "${tree%% *}" "${tree#* }" ${groups[$tree]}
         done
     )
-    # "done" has a line for each comparison.  Without this check, a comparison not made would pass.
+    # "done" has a line for each comparison.  Without this check, a comparison that was not made
+    # would pass.
     [ "$(wc -l <"$BATS_TEST_TMPDIR/done")" -eq $((${#compare_queue[@]} / 4)) ] ||
         echo "not all comparisons were made" >>"$BATS_TEST_TMPDIR/verdict"
     cat "$BATS_TEST_TMPDIR/verdict"
@@ -173,7 +176,7 @@ same_in_turn_but_sizes() {
     compare_later turn any "$@"
 }
 
-# compare_later HOW SIZES TREE COMMAND...
+# compare_later HOW SIZES TREE COMMAND...: queues the comparisons.
 compare_later() {
     local how=$1 sizes=$2 tree=$3 command
     shift 3
@@ -182,8 +185,8 @@ compare_later() {
     done
 }
 
-# Makes the files that most trees are made of, in the current directory.  They have old times of
-# change and new times of access, so reading them again changes no times.
+# Makes, in the current directory, the files from which most trees are made.  They have old times of
+# change and new times of access, so that reading them again changes no times.
 common_inputs() {
     "$GEN" text 4000 >text
     "$GEN" source 1500 >other
@@ -204,7 +207,7 @@ common_inputs() {
 
 # --- Trees ---
 
-# take FILE...: copies these files of $inputs; NAME=FILE copies FILE as NAME.
+# take FILE...: copies these files from $inputs; NAME=FILE copies FILE as NAME.
 take() {
     local f
     for f; do
@@ -226,7 +229,8 @@ two_compressed() {
     chmod 640 text.gz
 }
 
-# as_user COMMAND...: runs it as another user than root, for whom access rights do not count.
+# as_user COMMAND...: runs the command as a user other than root, since access rights do not apply
+# to root.
 as_user() {
     if [ "$(id -u)" -ne 0 ]; then
         "$@"
@@ -235,18 +239,19 @@ as_user() {
     fi
 }
 
-# Skips the test if as_user cannot work.  The tree's function has to give the files to that user.
+# Skips the test if as_user cannot work.  The function that makes the tree must give the files to
+# that user.
 needs_user() {
     as_user test -x "$GZLZSS" 2>/dev/null || skip "cannot become another user"
     as_user test -x "$compare_base/ours/gzip" 2>/dev/null || skip "another user cannot get here"
 }
 
-# on_terminal COMMAND [TYPED]: runs the command on a terminal of its own, types TYPED (by default
-# ^D) and prints what the terminal shows.  It leaves out carriage returns and, as the terminal's
-# echo may come before or after the program's output, the letters that are typed.
+# on_terminal COMMAND [TYPED]: runs the command on a new terminal, types TYPED (by default ^D) and
+# prints what the terminal shows.  It removes carriage returns, and all letters that are in TYPED,
+# since the terminal's echo may come before or after the program's output.
 on_terminal() {
     local status=0 shown=$BATS_TEST_TMPDIR/shown
-    # script waits when its input ends; this FIFO never ends.
+    # `script` would wait if its input ended; this FIFO never ends.
     mkfifo typed
     exec 8<>typed
     rm typed
@@ -266,12 +271,13 @@ needs_terminal() {
     script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "script does not work here"
 }
 
-# compare_with theirs|ours: makes `gzip` and its other names GNU gzip or gzlzss.
+# compare_with theirs|ours: from here on, `gzip` and its other names are GNU gzip or gzlzss.
 compare_with() {
     PATH=$compare_base/$1:${PATH#"$compare_base"/*:}
 }
 
-# compare_group HOW TREE INDEX...: makes the comparisons with these indexes in the queue.
+# compare_group HOW TREE INDEX...: makes the comparisons with these indexes in the queue, which all
+# use this tree.
 compare_group() {
     local how=$1 tree=$2 tool i k=0 depth=1 leaf base command differences
     local -a status=()
@@ -279,7 +285,8 @@ compare_group() {
     shift 2
     compare_groups=$((${compare_groups-0} + 1))
     base=$BATS_TEST_TMPDIR/$compare_round.$compare_groups
-    # Trees have numbers of `depth` bits: even for theirs, odd for ours.  Each bit is a directory.
+    # Each copy of the tree has a number of `depth` bits, even for gzip, odd for gzlzss.  Each bit
+    # is a level of directories.
     while [ "$how" = each ] && [ $((1 << depth)) -lt $(($# * 2)) ]; do
         depth=$((depth + 1))
     done
@@ -294,7 +301,7 @@ compare_group() {
     if [ -s out/tree ]; then
         { echo "This is no tree: $tree" && cat out/tree; } >>"$BATS_TEST_TMPDIR/verdict"
     fi
-    # Each round doubles the number of copies.
+    # Each round doubles the number of copies of the tree.
     while [ "$leaf" != tree ]; do
         cp -a "$leaf" "${leaf%0}1"
         leaf=${leaf%/0}
@@ -329,7 +336,7 @@ compare_group() {
     done
 }
 
-# compare_leaf NUMBER: sets $leaf to that tree's name.
+# compare_leaf NUMBER: sets $leaf to the path of that copy of the tree.
 compare_leaf() {
     local bit
     leaf=tree
@@ -338,33 +345,35 @@ compare_leaf() {
     done
 }
 
-# True if this command differs on purpose: the list at the top, and some special cases.
+# True if gzlzss differs on purpose for this command: by the list at the top, or in one of these
+# special cases.
 compare_is_meant() {
     case "$tree; $command" in
-    # Standard input after a file: gzip stores "stdin" as its name.
+    # Standard input after a file: gzip stores the name "stdin".
     *'gzip'*' - '*) ;;
     # A link to its own output: gzip destroys the file.
     'taken; gzip -'*'f'*' self') ;;
     # A stored name that is empty, ends with a slash, or is the input's own.
     "stored_name ''; "* | "stored_name '/'; "* | "stored_name 'b/'; "*) ;;
     "stored_name 'a.gz'; gzip -dNf a.gz" | 'stored_name a.gz; gzip -dNf a.gz') ;;
-    # Compressed data that is compressed again; more reports, which are sorted among the others.
+    # Compressed data that is compressed again.  More reports than gzip's, which are sorted among
+    # the others.
     'forest; timeout 9 gzip -r'*'f '* | 'forest; timeout 9 gzip -rvv '*) ;;
-    # A FIFO that is not open for writing yet: gzip takes it for empty.
+    # A FIFO that is not open for writing yet: gzip treats it as empty.
     'menagerie; timeout 5 gzip -'*' fifo' | 'menagerie; exec 9<>fifo;'*) ;;
     # A suffix with a slash in it.
     *'gzip -dfS x/y fx/y' | *'gzip -dfS ../x f../x' | *'gzip -dfS ./ f./') ;;
-    # The place where compressed data ends in the output; the ratio of data that is only copied.
+    # The place where compressed data ends in the output.  The ratio of data that is only copied.
     *'grep -aobe'*) ;;
     'take text text.gz junk.gz zeros.gz cut.gz empty random'*'multi.gz plain.gz; printf'*) ;;
-    # Paths of more than 1023 bytes, and gzip's other names, which are scripts.
+    # Paths of more than 1023 bytes.  gzip's other names, which are scripts.
     *p/p/p/p/p/p/p/p* | *./////////* | *'(exec -a '*) ;;
     # The root directory.
     'odd_names; gzip /' | 'odd_names; gzip -d /') ;;
     # An error in a member after the first, or in a .Z: gzip removes the input.
     'take second_method.gz; gzip -d'* | *'\037\213x'*' | with_tail '*) ;;
     # Damaged data: gzlzss may write more of the data before the damage, and reports matches that
-    # reach before the data's start.
+    # reach back before the data's start.
     *'head -c '*' | gzip -dc' | *'flip '*' | gzip -'* | 'flipped '*'; gzip -dc'*' flip-255-'*) ;;
     # gzlzss's own levels and options.
     *'-12'* | *"GZIP='-10'"* | *"GZIP='--bytes'"* | *' --p '* | *'-b ""'* | *'-dbx '*) ;;
@@ -372,14 +381,14 @@ compare_is_meant() {
     *'gzip -l'*'>/dev/full' | *'gzip -l'*'>&-'* | *'gzip -l'*'1</dev/null'*) ;;
     *'gzip -l big.gz)'*) ;;
     *'gzip -h '* | *'gzip -V '* | *'gzip -L >/dev/full') ;;
-    # Compressed data cut off in a pipe, shown on a terminal, or compressed again.
+    # Compressed data that is truncated in a pipe, shown on a terminal, or compressed again.
     *'gzip '*' | dd bs=1 count=40000 status=none' | *"on_terminal 'gzip "*c*) ;;
     'menagerie # -'*'f; gzip -'*'f sticky.gz') ;;
     *) return 1 ;;
     esac
 }
 
-# Makes comparison $i, of the trees $k and $k + 1.  Differences go to the verdict.
+# Makes comparison $i, of the trees $k and $k + 1.  Differences go to the file "verdict".
 compare_one() {
     local theirs ours
     differences=
@@ -392,7 +401,7 @@ compare_one() {
     compare_leaf $((k + 1))
     ours=$leaf
     compare_messages
-    # Commands that ran in turn share a tree: compare it after the last.
+    # Commands that run in turn share a tree: compare it after the last command.
     if [ "$how" = each ] || [ ${#status[@]} -eq 2 ]; then
         compare_trees
     fi
@@ -413,8 +422,8 @@ compare_one() {
     } >>"$BATS_TEST_TMPDIR/verdict"
 }
 
-# compare_as STREAM COMMAND...: adds to $differences a diff of what the command prints for theirs
-# and ours.
+# compare_as STREAM COMMAND...: runs the command on gzip's and on gzlzss's STREAM, and adds a diff
+# of the two results to $differences.
 compare_as() {
     local what=$1
     shift
@@ -422,8 +431,8 @@ compare_as() {
     differences+=$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
 }
 
-# compare_equal STREAM: true if both wrote the same to it.  Text is compared without a program.  If
-# `read` succeeds, the stream has a null byte and is not text.
+# compare_equal STREAM: true if both programs wrote the same to it.  Text is compared in the shell,
+# without starting a program.  (If `read` succeeds, the stream has a null byte, so it is not text.)
 compare_equal() {
     local theirs ours
     if IFS= read -r -d '' theirs <"out/$i.theirs.$1" ||
@@ -435,7 +444,7 @@ compare_equal() {
 }
 
 compare_messages() {
-    # A link to its own directory: the programs stop at the 40th round, or one later.
+    # A link to its own directory: the programs stop after 40 rounds, or one later.
     if [ "$tree" = forest ]; then
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi
@@ -443,7 +452,7 @@ compare_messages() {
         return 0
     fi
     compare_equal stderr && return
-    # gzlzss's -vv says more on purpose.
+    # gzlzss's -vv prints more, on purpose.
     sed -i -E '/: (GPU not used: |a GPU failed or could not be used: |[0-9]+ segments?[:,;] )/d' \
         "out/$i.ours.stderr"
     compare_equal stderr && return
@@ -466,7 +475,7 @@ compare_stdout() {
     compare_compressed "$theirs" "$ours" || compare_as stdout cat
 }
 
-# True if the command may report on data that it compressed.
+# True if the command may print sizes of data that it has compressed itself.
 compare_makes_data() {
     case $command in
     'gzip -d'* | 'gzip -l'* | 'gzip -t'* | gun* | zcat* | 'cat '*) return 1 ;;
@@ -477,24 +486,24 @@ compare_but_sizes() {
     cmp -s <(compare_without_sizes "out/$i.theirs.$1") <(compare_without_sizes "out/$i.ours.$1")
 }
 
-# Replaces the ratios of -v and -l, and the two sizes of -l before them.
+# Replaces the ratios of -v and -l, and the two sizes of -l before them, by words.
 compare_without_sizes() {
     sed -E -e 's/ *-?[0-9]+\.[0-9]%/ RATIO/g' -e 's/ +[0-9]+( +[0-9]+ RATIO)/ SIZE\1/' "$@"
 }
 
-# Reads all trees at once.  entries[PATH] is a description of each path.  lists[TREE] is a string of
-# all paths of a tree and their descriptions, with // after each (no path has // in it).
+# Reads all trees at once.  entries[PATH] becomes a description of the path.  lists[TREE] becomes a
+# string of all paths of the tree and their descriptions, with // after each (no path contains //).
 compare_read_trees() {
     local path type mode owner links changed read target sum top=$((4 + 2 * depth)) text
     local -A sums=()
-    # This comes first, since reading a file changes its time of access.
+    # Read the attributes first, since reading a file changes its time of access.
     find tree -mindepth "$depth" -printf '%p\0%y %m %U:%G %n %T@ %A@ %l\0' >out/entries
     while IFS= read -r -d '' text; do
         sums[${text:42}]=${text:0:40}
     done < <(find tree -type f -exec sha1sum -z {} + 2>/dev/null)
     while IFS= read -r -d '' path &&
         IFS=' ' read -r -d '' type mode owner links changed read target; do
-        # Directories' numbers of links and times of access depend on the file system.
+        # A directory's number of links and time of access depend on the file system.
         [ "$type" != d ] || links=- read=-
         [ "$type" = f ] || read=-
         ! compare_is_now "$changed" || changed=now
@@ -519,7 +528,7 @@ compare_trees() {
         name=${rest%%//*}
         rest=${rest#*//*//}
         a=${entries[$theirs$name]} b=${entries[$ours$name]-}
-        # If an error ended a command, it may have read files that it did not process.
+        # If an error has ended a command, it may have read files that it did not process.
         if $compare_ended; then
             a=${a/ read=* /} b=${b/ read=* /}
         fi
@@ -549,8 +558,8 @@ compare_compressed() {
     [ "$a" = "$b" ]
 }
 
-# Prints the header's bytes in hexadecimal, with the name.  The time of a file that the command
-# itself made is "now", as a second may end between the two programs.
+# Prints the header's bytes, including the name, in hexadecimal.  For a time after the start of the
+# tests, prints "now", since a second may end between the runs of the two programs.
 compare_header() {
     local bytes i end=20
     bytes=$(od -A n -v -t x1 -N 1100 "$1")

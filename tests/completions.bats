@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# completions.bats - what the shells offer to complete
+# completions.bats - what the shells offer as completions
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -17,15 +17,15 @@ setup() {
     touch plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz
 }
 
-# complete_words WORD...: fills COMPREPLY for these words, of which the last is being completed.
-# For Bash, "=" is a word.
+# complete_words WORD...: fills COMPREPLY for these words; the last one is being completed.  Bash
+# treats "=" as a word.
 complete_words() {
     # shellcheck source=/dev/null
     . "$srcdir/completions/bash/gzlzss"
     COMP_WORDS=("$@")
     COMP_CWORD=$(($# - 1))
     COMPREPLY=()
-    # Ignore the status: compopt works only while Readline completes.
+    # Ignore the status: compopt fails outside of Readline.
     _gzlzss || true
 }
 
@@ -113,7 +113,7 @@ offers() {
     offers packed.gz old.Z mail.tgz sub
     complete_words /usr/bin/gunzlzss -k p
     offers packed.gz
-    # .zip is no suffix that decompression takes away.
+    # Decompression removes no suffix .zip, so .zip files are offered only with these options.
     for words in "-t" "-cd" "--list" "-d --stdout" "-vl" "-d -S .zip" "-dS.zip" "-d --suffix=.zip" \
         "-d --suffix = .zip"; do
         # shellcheck disable=SC2086
@@ -124,7 +124,7 @@ offers() {
     offers packed.gz old.Z mail.tgz archive.zip sub
     complete_words gzlzsscat -f ''
     offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
-    # The letters of an option's value are no options.
+    # The letters of an option's value are not options.
     complete_words gzlzss -Sd p
     offers plain.txt
 }
@@ -143,7 +143,8 @@ offers() {
     [ "$(wc -l <registered)" -eq 3 ]
 }
 
-# fish_offers WORDS COMPLETION...: for the command line WORDS, fish offers these.
+# fish_offers WORDS COMPLETION...: for the command line WORDS, fish offers exactly these
+# completions.
 fish_offers() {
     local got expected words=$1
     shift
@@ -168,7 +169,8 @@ fish_offers() {
     fish_offers 'gzlzsscat -f --ke' --keep
 }
 
-# zsh_arguments NAME: prints what zsh passes to _arguments, the function that does the rest.
+# zsh_arguments NAME: prints the arguments that our function passes to zsh's _arguments, which makes
+# the completions from them.
 zsh_arguments() {
     zsh -f -c "
         _arguments() { print -rl -- \"\$@\" }
@@ -183,7 +185,7 @@ zsh_files() {
     shift
     zsh -f -c "
         setopt extendedglob nullglob
-        # The pattern, or all files.
+        # Prints the files that match the pattern, or all files.
         _files() { print -rl -- \${~\${2:-*}} }
         _arguments() { : }
         source '$srcdir/completions/zsh/_gzlzss'
@@ -196,7 +198,7 @@ zsh_files() {
 @test "zsh: numbers of threads" {
     have zsh || skip "zsh is not installed"
     for option in -p -T; do
-        # At the end of an option's line is the code that _arguments evaluates for its value.
+        # An option's line ends with the code that _arguments evaluates to complete its value.
         zsh_arguments gzlzss | sed -nE "s/.*\)$option\+\[.*:\((.*)\)$/print -l -- \1/p" >evaluated
         zsh -f ./evaluated | cmp - <(seq "$(getconf _NPROCESSORS_ONLN)")
     done

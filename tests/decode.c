@@ -4,9 +4,9 @@
  *     decode -c FILE...    as gzip -dc      decode -t FILE...    as gzip -t
  *     decode -f FILE...    as gzip -dcf     decode -l FILE...    as gzip -lv, without the time
  *
- * FILEs are decompressed as they are read.  Messages, the exit status, and the FILEs left out after
- * an error are gzip's, byte for byte; tests/formats.bats compares them.  Unlike gzip, -t and -l
- * here include -v only for the rows.
+ * Messages, the exit status, and which FILEs are left out after an error are the same as gzip's,
+ * byte for byte; tests/formats.bats compares them.  With -t and -l, -v affects only the rows of the
+ * list, unlike in gzip.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ static void print_row(const struct gz_info *info)
            (unsigned long long)info->member_bytes, out == 0 ? 0 : 100 * (out - in) / out);
 }
 
-/* Returns whether to go on with the next file. */
+/* Decompresses one file.  Returns whether to go on with the next one. */
 static bool decode(const char *name, char mode, int *exit_status)
 {
     const bool discard = mode == 't' || mode == 'l';
@@ -77,7 +77,7 @@ static bool decode(const char *name, char mode, int *exit_status)
         else if (*exit_status == 0)
             *exit_status = 2;
     }
-    /* If garbage or zeros follow, gzip shows nothing. */
+    /* If garbage or zeros follow the data, gzip prints no row. */
     if (mode == 'l' && !gz_status_is_error(status, true) && status != GZ_TRAILING_GARBAGE &&
         !info.zeros_follow)
         print_row(&info);

@@ -4,7 +4,7 @@
 
 load helpers
 
-# Makes the good and bad files of all tests, in "case", once; each test gets a copy.
+# Makes the good and bad files for all tests once, in "case".  Each test gets a copy.
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     mkdir case
@@ -21,8 +21,8 @@ setup_file() {
     : >empty.gz
     cp plain text.gz
     size=$(wc -c <good.gz)
-    # The file breaks off in the magic number, the header, the name, at the start of the data, in
-    # the data, and before, in and at the end of the trailer.
+    # Truncate the file in the magic number, in the header, in the name, at the start of the data,
+    # in the data, and before, in and at the end of the trailer.
     for n in 1 2 5 10 12 16 17 100 $((size / 2)) $((size - 9)) $((size - 8)) $((size - 5)) \
         $((size - 4)) $((size - 1)); do
         head -c "$n" good.gz >"cut-$n.gz"
@@ -41,7 +41,7 @@ setup() {
     cp -a "$BATS_FILE_TMPDIR/case" .
 }
 
-# damage FROM OFFSET BYTES TO: makes a copy with other bytes at the offset.
+# damage FROM OFFSET BYTES TO: copies FROM to TO, with BYTES at the offset.
 damage() {
     cp "$1" "$4"
     # shellcheck disable=SC2059 # The bytes are escapes.
@@ -50,7 +50,7 @@ damage() {
 }
 
 @test "extra fields are told of once a file, however many members have one" {
-    # As bgzip makes them: members with an extra field of six bytes, and an empty one at the end.
+    # A file like bgzip's: members with an extra field of six bytes, and an empty member at the end.
     local i some=50 name=${GZLZSS##*/}
     block='\037\213\010\004\0\0\0\0\0\003\006\0BC\002\0%b%b'
     # shellcheck disable=SC2059 # It is a format.
@@ -86,7 +86,7 @@ damage() {
     "$GZLZSS" -t case/three.gz
     "$GZLZSS" -d case/three.gz
     cmp case/three expected
-    # Also many small members.
+    # Many small members.
     for n in $(seq 100); do
         "$GEN" text "$n" >part
         "$GZLZSS" <part >>many.gz
@@ -123,10 +123,10 @@ damage() {
         [ -e "$f" ] || fail "$f is gone"
         ends_with 1 "$GZLZSS" -t "$f"
         ends_with 1 "$GZLZSS" -dc "$f"
-        # The output so far is right.
+        # The output before the error is right.
         cmp -n "$(wc -c <stdout)" stdout case/plain
     done
-    # If only the trailer is incomplete, all data comes out.
+    # If only the trailer is incomplete, all data is written.
     for n in 8 5 4 1; do
         ends_with 1 "$GZLZSS" -dc "case/cut-$((size - n)).gz"
         cmp stdout case/plain
@@ -145,14 +145,15 @@ damage() {
     done
 }
 
-# With sanitizers, tests/fuzz/mutate does this with all formats.
+# In builds with sanitizers, tests/fuzz/mutate does this with all formats.
 @test "a damaged byte anywhere is noticed" {
     without_sanitizers
-    # The file is small, so that each byte can be tried.  With any flipped bit, the output stays the
-    # same or there is an error.
+    # The file is small, so that each byte can be tried.  If a bit is flipped, the output must stay
+    # the same, or there must be an error.
     "$GEN" source 300 >small
     "$GZLZSS" -nc small >small.gz
-    # Build the file from octal numbers, without a process for each step: there are many steps.
+    # Build the file from octal numbers in the shell: a process for each of the many steps would
+    # take too long.
     mapfile -t bytes < <(od -A n -v -t o1 -w1 small.gz | tr -d ' ')
     [ "${#bytes[@]}" -eq "$(wc -c <small.gz)" ]
     for ((i = 10; i < ${#bytes[@]}; i++)); do
@@ -163,7 +164,7 @@ damage() {
             cmp out small
         fi
     done
-    # The file made so differs from the original in the last byte alone.
+    # Check the method: the file that was made last differs from the original in the last byte only.
     ! cmp -s damaged.gz small.gz || fail "nothing was damaged"
     cmp -n $((${#bytes[@]} - 1)) damaged.gz small.gz
 }
@@ -225,7 +226,7 @@ damage() {
     all_same_as_gzip '$TOOL -tv padded.gz 2>/dev/null' '$TOOL -dv padded.gz 2>/dev/null'
 }
 
-# gzip stops at such a file; gzlzss goes on to the next.
+# gzip stops at a truncated file; gzlzss goes on to the next file.
 # shellcheck disable=SC2016
 @test "as gzip: files that break off" {
     all_same_as_gzip 'for f in cut-*.gz empty.gz; do $TOOL -d $f; echo $? >&2; done' \
@@ -244,8 +245,8 @@ damage() {
         '$TOOL -tv good.gz crc.gz 2>/dev/null' '$TOOL -tv garbage.gz good.gz 2>/dev/null'
 }
 
-# Each file holds "aa" with the right CRC and length.  In all but the first, one code is incomplete:
-# some bit patterns have no meaning.  ISA-L decodes them all.
+# Each file holds "aa" with the right CRC and length.  In all files but the first, one code is
+# incomplete: some bit patterns have no meaning.  ISA-L decodes them all.
 # shellcheck disable=SC2016
 @test "as gzip: codes that are not complete" {
     for name in complete literals distances lengths; do
@@ -271,12 +272,12 @@ damage() {
         '$TOOL -tv complete.gz lengths.gz' '$TOOL -d lengths.gz good.gz'
 }
 
-# The data is wrong before the input ends, or the input ends before that is certain.  zlib would ask
-# for more input.
+# Either the data is wrong before the input ends, or the input ends before that is certain.  zlib
+# alone would ask for more input in both cases.
 # shellcheck disable=SC2016
 @test "as gzip: a block without any code" {
     local bytes n
-    # Dynamic blocks in which no symbol of the code lengths has a code: with 4 symbols, and with 19.
+    # Dynamic blocks without any code for the code lengths, with 4 and with 19 symbols listed.
     for bytes in '\144\000\000' '\144\340\001'; do
         for n in $(seq 0 70); do
             printf '\037\213\010\000\060\060\060\060\060\060%b' "$bytes" >"case/cut-$n.gz"
@@ -306,7 +307,7 @@ damage() {
         '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
 }
 
-# gzip goes on and finds only that the checksum is wrong (man gzlzss, DIFFERENCES).
+# gzip goes on, and finds only that the checksum is wrong (man gzlzss, DIFFERENCES).
 @test "data that refers to bytes before their start is invalid there" {
     # A fixed block: the letter a, a match of three bytes at distance two, and the end of the block.
     printf '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\x42\0\0\0\0\0\x04\0\0\0' >far.gz

@@ -1,11 +1,11 @@
 /*
- * default_signals.c - runs a command with all signals as they are by default
+ * default_signals.c - runs a command with the default actions of all signals
  *
  *     default_signals COMMAND [ARGUMENT...]
  *
- * A process that starts with a signal ignored (under nohup, as a background job of a script, from
- * Python) passes that on, and a shell's trap cannot undo it.  The tests send signals, close pipes
- * and set limits, and must see the same as users.
+ * A process that ignores a signal (under nohup, as a background job of a script, or started from
+ * Python) passes that on to its children, and a shell's trap cannot undo it.  The tests send
+ * signals, close pipes and set limits, and need the default actions, as users have them.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: default_signals COMMAND [ARGUMENT...]\n");
         return 2;
     }
-    /* For SIGKILL, SIGSTOP and numbers without a signal this fails and does no harm. */
+    /* This fails, without harm, for SIGKILL, SIGSTOP and numbers that are not signals. */
     for (int s = 1; s <= SIGRTMAX; s++)
         signal(s, SIG_DFL);
     sigemptyset(&none);

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# docs.bats - the manual pages and the completions have the command's options, and no others; the
-# documents' links lead somewhere
+# docs.bats - the manual pages and the completions have all of the command's options, and no others;
+# the documents have no broken links
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
 load helpers
 
-# Options that the command takes and --help does not list.  The manual page has to have them; the
+# Options that the command accepts and --help does not list.  The manual page must have them; the
 # completions may.
 unlisted='ascii silent to-stdout uncompress'
 unlisted_letters='H M a m'
@@ -18,7 +18,7 @@ setup() {
     "$GZLZSS" --help >help
 }
 
-# Sorts the words on standard input, and prints one a line.
+# Sorts the words on standard input, and prints one on each line.
 sorted() {
     tr -s ' ' '\n' | sed '/^$/d' | LC_ALL=C sort -u
 }
@@ -28,12 +28,13 @@ without() {
     comm -23 <(echo "$1" | sorted) <(echo "$2" | sorted)
 }
 
-# The functions below print the names of long options, without dashes: first those in --help.
+# The functions below print the names of long options, without dashes.  This one prints those in
+# --help.
 in_help() {
     sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help
 }
 
-# Those in the entries of the manual page's list, without arguments.
+# Prints the entries of the manual page's list of options, without arguments.
 entries_in_man() {
     sed -nE 's/^\.It Fl //p' "$man" | sed -E -e 's/ Ar [A-Za-z]+//g' -e 's/ Ns = Ns//g' \
         -e 's/ ,|Fl //g' | tr ' ' '\n'
@@ -43,13 +44,13 @@ in_man() {
     entries_in_man | sed -n 's/^-//p'
 }
 
-# Those in the completions.
+# The options in the completions for each shell.
 in_bash() {
     # shellcheck source=/dev/null
     (. "$completions/bash/gzlzss" && _gzlzss_options --) | sed -nE 's/^--([a-z-]+)=?$/\1/p'
 }
 
-# Before the options in braces stand the options that they exclude.
+# An entry may begin with the options that it excludes, in parentheses; leave these out.
 in_zsh() {
     sed -n '/_arguments/,$p' "$completions/zsh/_gzlzss" | sed "s/'([^)]*)//" |
         sed -nE "s/^ *[^[]*--([a-z-]+).*/\1/p"
@@ -67,8 +68,8 @@ letters_in_man() {
     entries_in_man | grep -x '[A-Za-z]'
 }
 
-# documents WHAT FOUND REQUIRED ALLOWED: FOUND has all words of REQUIRED, and no other words than
-# these and those of ALLOWED.
+# documents WHAT FOUND REQUIRED ALLOWED: FOUND has all words of REQUIRED, and besides these only
+# words of ALLOWED.
 documents() {
     local missing wrong
     [ -n "$2" ] || fail "found no option in $1"
@@ -94,7 +95,8 @@ documents() {
     documents "$completions/fish/gzlzss.fish" "$(in_fish)" "$listed" "$unlisted"
 }
 
-# accepted OPTION: with this option, and a value if it takes one, --help still works.
+# accepted OPTION: the command accepts this option, with a value if it takes one (--help after it
+# still works).
 accepted() {
     "$GZLZSS" "$1" --help >stdout 2>stderr || "$GZLZSS" "$1" 1 --help >stdout 2>stderr
 }
@@ -120,7 +122,7 @@ accepted() {
 
 @test "what names the last level names this one" {
     local last all unsaid=()
-    # says FILE PATTERN: notes it in "unsaid" if no line of the file matches.
+    # says FILE PATTERN: adds to "unsaid" if no line of the file matches.
     says() {
         grep -q -e "$2" "$srcdir/$1" || unsaid+=("$1: $2")
     }
@@ -136,8 +138,8 @@ accepted() {
 
 @test "the manual pages are clean" {
     have mandoc || skip "mandoc is not installed"
-    # Ignore whether the manuals that they refer to are installed, and that .Os, which fills the
-    # footer, names gzlzss and its version.
+    # Ignore two complaints: about manuals that are referred to but not installed, and about .Os,
+    # which names gzlzss and its version for the footer.
     mandoc -T lint "$srcdir"/man/*.[13] 2>&1 |
         grep -v \
             'referenced manual not found\|outdated mandoc.db\|explicitly specified: Os gzlzss ' \
@@ -164,7 +166,8 @@ accepted() {
     sed -i "1s/0.2.0/$(sed -n 's/^AC_INIT(\[gzlzss\], \[\(.*\)\]).*/\1/p' configure.ac)/" \
         debian/changelog
     sh "$srcdir/build-aux/version.sh" .
-    # other FILE SCRIPT: with that change, the check fails, and its only line is about FILE.
+    # other FILE SCRIPT: if the sed script is applied to FILE, the check must fail with one line,
+    # about FILE.
     other() {
         cp "$1" kept
         sed -i "$2" "$1"
@@ -184,20 +187,21 @@ accepted() {
     done
 }
 
-# apt_lists: prints the packages of each command in docs/building.md that installs some, a line
-# each.
+# apt_lists: prints the packages that docs/building.md installs, one line for each command.
 apt_lists() {
     sed -n 's/^    sudo apt-get install //p' "$srcdir/docs/building.md"
 }
 
 @test "docs/building.md names the packages that the Debian package is built with, and no other" {
     [ -f "$srcdir/debian/control" ] || skip "there is no debian/ here"
-    # Without versions, architectures and profiles.  debhelper-compat is a name of debhelper's.
+    # The packages without versions, architectures and profiles.  debhelper-compat stands for
+    # debhelper.
     sed -n '/^Build-Depends:/,/^[^ ]*$/ s/^ \([a-z0-9+.-]*\).*/\1/p' "$srcdir/debian/control" |
         sed 's/^debhelper-compat$/debhelper/' | sort >depends
     [ "$(wc -l <depends)" -ge 7 ] || fail "found in debian/control: $(cat depends)"
     [ "$(apt_lists | wc -l)" -eq 2 ] || fail "$(apt_lists)"
-    # The first list is what any build needs.  dpkg-buildpackage comes with build-essential.
+    # The first list has the packages that every build needs.  build-essential contains
+    # dpkg-buildpackage.
     apt_lists | sed -n 1p | sorted >build
     apt_lists | sed -n 2p | sorted >package
     { echo build-essential; comm -23 depends build; } | sort | diff - package ||

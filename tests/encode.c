@@ -11,7 +11,7 @@
  *
  *     encode cut PREFIX <FILE             a copy of each shorter length: PREFIX0, PREFIX1, ...
  *
- * All but the last two write to standard output.
+ * `damage` and `cut` write files; all others write to standard output.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# expand.bats - decompression by many threads gives what one thread gives
+# expand.bats - decompression by many threads gives the same result as by one thread
 
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 
@@ -10,20 +10,20 @@ setup() {
     "$GEN" mixed 2000000 >plain
 }
 
-# is_same: as_one's last run has the output, messages and status of one thread.
+# is_same: the last run of as_one has the same output, messages and status as with one thread.
 is_same() {
     cmp one many && cmp one.err many.err && [ "$status" -eq "$expected" ]
 }
 
-# as_one FILE [OPTION...]: with several numbers of threads and sizes of regions, from a file and
-# from a pipe, the output, the messages and the exit status are those of one thread.
+# as_one FILE [OPTION...]: the output, the messages and the exit status are the same as with one
+# thread, for several numbers of threads and sizes of regions, from a file and from a pipe.
 as_one() {
     local file=$1 threads stretch stretches status expected
     shift
     expected=0
     "$GZLZSS" -dcv -p1 "$@" <"$file" >one 2>one.err || expected=$?
     for threads in 2 3 16; do
-        # Not all combinations, but each number of threads and each size.
+        # Try each number of threads and each size, but not all combinations.
         case $threads in
         2) stretches='0 7000' ;;
         3) stretches='1024 100000' ;;
@@ -116,8 +116,8 @@ ahead() {
 }
 
 @test "marks, headers of blocks and members that are data" {
-    # Stored blocks are full of bytes like the start of a block.  Later matches reach back over all
-    # of them.
+    # Stored blocks full of bytes that look like the start of a block.  Later matches reach back
+    # over all of them.
     "$GEN" random 40000 >noise
     for n in $(seq 20); do
         printf '\000\000\377\377\000\000\000\377\377'
@@ -131,7 +131,7 @@ ahead() {
     cmp all many
     gzip -c all >f.gz
     as_one f.gz
-    # A .gz in a .gz, stored.
+    # A .gz file stored inside another .gz file.
     "$GZLZSS" -c -b 32 plain >inner
     "$GZLZSS" -c inner >f.gz
     as_one f.gz
@@ -189,7 +189,7 @@ ahead() {
 }
 
 @test "the windows of parts reach back through parts before them" {
-    # All matches reach back nearly 32 KiB: no region can know its window by itself.
+    # All matches reach back nearly 32 KiB, so each region needs bytes of the region before it.
     "$GEN" random 32000 >noise
     for n in $(seq 60); do
         cat noise
@@ -211,9 +211,9 @@ ahead() {
     as_one f.gz
 }
 
-# rows BYTES DOUBLINGS COUNT: makes f.gz, and the file "data" with what f.gz holds.  BYTES are one
-# or more blocks that hold COUNT times the letter x.  They come 2^DOUBLINGS times, then the contents
-# of "plain".
+# rows BYTES DOUBLINGS COUNT: makes f.gz, and the file "data" with its uncompressed data.  BYTES are
+# one or more blocks that decode to COUNT letters x.  f.gz has them 2^DOUBLINGS times, then the
+# contents of "plain".
 rows() {
     # shellcheck disable=SC2059 # The bytes are escapes.
     printf "$1" >row
@@ -254,7 +254,7 @@ rows() {
     rows "$dynamic" 11 24
     as_one f.gz
     cmp data many
-    # Cut off and damaged among these blocks.
+    # Truncated and damaged in the middle of these blocks.
     head -c 100000 f.gz >cut.gz
     as_one cut.gz
     { head -c 100000 f.gz && printf '\377\377\377\377' && tail -c +100005 f.gz; } >bad.gz
@@ -262,8 +262,8 @@ rows() {
 }
 
 @test "data of which a part makes far more output than the rest" {
-    # A region of the compressed file gives more than an output buffer can hold.  Threads still
-    # share the rest.
+    # A region of the compressed file decodes to more bytes than an output buffer can hold.  Threads
+    # still share the rest.
     {
         cat plain
         yes "the same line" | head -c 20000000
@@ -365,7 +365,8 @@ rows() {
     writer=$!
     "$GZLZSS" -dc -p4 <fifo >out 3>&- &
     reader=$!
-    # One thread writes 2.4 MB of these 900,000 bytes; -p4 has to do so within 10 seconds, not 100.
+    # From these 900,000 bytes, one thread writes 2.4 MB.  -p4 must do so within 10 seconds, not
+    # 100.
     for _ in $(seq 100); do
         [ "$(wc -c <out)" -lt 2400000 ] || break
         sleep 0.1
@@ -375,8 +376,8 @@ rows() {
     cmp -n 2400000 out long
 }
 
-# stalls FILE: a pipe gives the first 1.3 MB of it and then nothing.  Within 5 seconds, four threads
-# write at least nine tenths of what one thread writes.
+# stalls FILE: a pipe gives the first 1.3 MB of the file, then nothing more.  Within 5 seconds, four
+# threads must write at least nine tenths of the bytes that one thread writes.
 stalls() {
     local threads writer reader size=0
     for threads in 1 4; do

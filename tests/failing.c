@@ -1,11 +1,13 @@
 /*
- * failing.c - loaded by LD_PRELOAD, makes allocations fail as if memory were short
+ * failing.c - a library for LD_PRELOAD that makes allocations fail, as if memory were short
  *
- * It counts, for all threads together, allocations of FAIL_MIN bytes (default 4096) or more: those
- * of malloc and its like, and mappings, which include thread stacks.  From number FAIL_N on they
- * fail; with FAIL_ONE, only that one fails.  With FAIL_COUNT, it prints their number at the end.
+ * It counts the allocations of at least FAIL_MIN bytes (default 4096), in all threads together:
+ * calls of malloc and similar functions, and mappings, including thread stacks.  They fail from
+ * number FAIL_N on; with FAIL_ONE, only that one fails.  With FAIL_COUNT, it prints their number at
+ * the end.
  *
- * It calls glibc's malloc by names that only glibc has.  With another C library, it does nothing.
+ * It calls glibc's malloc by names that exist only in glibc.  With another C library, it does
+ * nothing.
  */
 #include "config.h"
 
@@ -38,7 +40,7 @@ static long number(const char *name, long otherwise)
     return value != NULL ? atol(value) : otherwise;
 }
 
-/* True if an allocation of that many bytes fails; errno is set then. */
+/* Whether this allocation of `size` bytes must fail.  If so, sets errno. */
 static bool fails(size_t size)
 {
     const long first = number("FAIL_N", 0);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# files.bats - names, attributes, headers, refusals; and no error and no signal loses data
+# files.bats - names, attributes, headers, and files that are refused; no error and no signal loses
+# data
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -19,7 +20,8 @@ attributes() {
     stat -c '%a %u %g %y' "$1"
 }
 
-# as_user COMMAND...: runs it as another user than root, for whom access rights do not count.
+# as_user COMMAND...: runs the command as a user other than root, since access rights do not apply
+# to root.
 as_user() {
     if [ "$(id -u)" -ne 0 ]; then
         "$@"
@@ -34,8 +36,8 @@ needs_user() {
     as_user test -w . || skip "another user cannot reach the test directory"
 }
 
-# on_terminal COMMAND: runs the shell command on a terminal of its own and returns its exit status.
-# What it prints is in "typescript"; standard input is typed.
+# on_terminal COMMAND: runs the shell command on a new terminal, and returns its exit status.
+# Standard input is typed on the terminal.  The file "typescript" gets the terminal's output.
 on_terminal() {
     script -qec "$1" typescript >/dev/null
 }
@@ -82,7 +84,7 @@ needs_terminal() {
         [ "$(stat -c %a f)" = "$mode" ]
         "$GZLZSS" -c f | gzip -dc | cmp - original
     done
-    # The last file is sticky.  -f overrules what this bit is for.
+    # The last file has the sticky bit; with -f, it is compressed nevertheless.
     "$GZLZSS" -kf f
     [ "$(stat -c %a f.gz)" = 755 ]
 }
@@ -143,7 +145,7 @@ needs_terminal() {
         mkdir -p a b
         cp -p f a
         cp -p f b
-        # Ignore the ratio: gzlzss compresses otherwise.
+        # Ignore the ratio: gzlzss's differs.
         (cd a && gzip $options f 2>&1 >/dev/null | sed -E 's/ *[0-9.]+%/ N%/') >theirs
         (cd b && "$GZLZSS" $options f 2>&1 >/dev/null | sed -E 's/ *[0-9.]+%/ N%/') >ours
         diff theirs ours
@@ -256,7 +258,7 @@ needs_terminal() {
     status=0
     echo n | on_terminal "'$GZLZSS' f" || status=$?
     [ "$status" -eq 2 ]
-    # The echo of the typed letter may come at any place.
+    # The echo of the typed letter may be anywhere in the output.
     tr -d '\r\n' <typescript | grep -q 'already exists;n\{0,1\} do you wish to overwrite (y or n)?'
     [ "$(cat f.gz)" = precious ]
     cmp f original
@@ -265,7 +267,7 @@ needs_terminal() {
     "$GZLZSS" -dc f.gz | cmp - original
 }
 
-# The first file takes so long that the files after it are done beside it.
+# The first file takes so long that the files after it are finished before it.
 @test "at a terminal, of several files, it asks about those that are there, in order" {
     needs_terminal
     "$GEN" source 6000000 >large
@@ -300,7 +302,7 @@ needs_terminal() {
     done
     on_terminal "'$GZLZSS' -cf <f" </dev/null
     grep -q 'compressed data not written' typescript && fail "refused with -f"
-    # Decompressed data may go to a terminal.
+    # Decompressed data may be written to a terminal.
     "$GZLZSS" -k f
     on_terminal "'$GZLZSS' -dc f.gz" </dev/null
     tr -d '\r' <typescript | grep -qF "$(head -n 3 original | tail -n 1)"
@@ -354,7 +356,7 @@ needs_terminal() {
         cmp "a$suffix" original
         absent "a$suffix.gz"
     done
-    # Decompression takes the suffix away; an archive gets the name of an archive.
+    # Decompression removes the suffix, or replaces .tgz and .taz by .tar.
     "$GZLZSS" -nc original >z
     for pair in a.gz:a a.tgz:a.tar a.taz:a.tar a-gz:a a.z:a a_z:a a-z:a a.GZ:a; do
         cp z "${pair%:*}"
@@ -363,7 +365,7 @@ needs_terminal() {
         absent "${pair%:*}"
         rm "${pair#*:}"
     done
-    # A name that is nothing but a suffix counts as a name without one.
+    # A name that is only a suffix counts as a name without a suffix.
     cp original .gz
     ends_with 0 "$GZLZSS" .gz
     "$GZLZSS" -dc .gz.gz | cmp - original
@@ -432,7 +434,7 @@ needs_terminal() {
 @test "neither file nor directory: refused, also with -f" {
     mkfifo pipe
     for force in -k -kf -f; do
-        # No process writes to the FIFO, and the command does not wait for one.
+        # No process writes to the FIFO; the command must not wait for one.
         ends_with 2 timeout 10 "$GZLZSS" $force pipe
         stderr_is "$NAME: pipe is not a directory or a regular file - ignored"
         [ -p pipe ]
@@ -496,7 +498,7 @@ make_case() {
             "$GZLZSS" -nc original >"$n.gz"
         done
         rm -f 1 2 3 4 5
-        # An unknown method is no reason to stop.  Data that breaks off ends the run.
+        # After an unknown method, the command goes on.  Truncated data ends the run.
         printf '\1' | dd of=2.gz bs=1 seek=2 conv=notrunc status=none
         truncate -s -5 4.gz
         ends_with 1 "$GZLZSS" -p "$p" -d 1.gz 2.gz 3.gz 4.gz 5.gz
@@ -527,7 +529,7 @@ make_case() {
 }
 
 # on_small_disk COMMANDS: runs the shell commands in "small", a file system of 256 KiB.  One shell
-# runs all of them, as only it may see the mount.
+# runs all of them, since the mount may be visible only to it.
 on_small_disk() {
     local unshare=()
     mkdir -p small
@@ -569,7 +571,7 @@ on_small_disk() {
     "$GEN" random 3000000 >big
     cp big copy
     for p in 1 2 5; do
-        # The signal ends the command, whichever thread writes.
+        # The signal ends the command, on whichever thread the write fails.
         status=0
         (
             ulimit -f 512
@@ -578,7 +580,7 @@ on_small_disk() {
         [ "$status" -eq 153 ] || fail "exit status $status"
         cmp big copy
         absent big.gz
-        # Where the signal is ignored, it is an error like any other.
+        # If the signal is ignored, the failed write is an ordinary error.
         status=0
         (
             trap '' XFSZ
@@ -613,7 +615,8 @@ on_small_disk() {
     for p in 1 2 4 16; do
         for _ in 1 2; do
             status=0
-            # The pipe closes at the main thread's first write, and at a later write by any thread.
+            # The pipe is closed before the main thread's first write, or before a later write by
+            # any thread.
             for n in 10 5000000; do
                 rm -f status
                 {
@@ -633,7 +636,7 @@ on_small_disk() {
     cmp ten <(head -c 10 big)
     [ "$(cat status)" -eq 141 ]
     stderr_is
-    # Also where another thread than the first writes.
+    # The same if a thread other than the main thread writes.
     for p in 2 4 16; do
         for n in 1000000 3000000 5000000; do
             rm status
@@ -734,8 +737,9 @@ on_small_disk() {
     stderr_is
 }
 
-# make_deep LEVELS EVERY: makes "deep": LEVELS thousand directories d inside each other, and a file
-# in each EVERY-th of them.  It adds directories at the top, as no path reaches the bottom.
+# make_deep LEVELS EVERY: makes "deep", which has LEVELS thousand nested directories d, and a file
+# in every EVERY-th of them.  It adds directories at the top, since paths to the bottom would be too
+# long.
 make_deep() {
     local i k path
     path=$(printf 'd/%.0s' {1..1000})
@@ -793,8 +797,9 @@ count_files() {
 }
 
 @test "-r: directories that are moved meanwhile" {
-    # There are 40 levels, more than the descriptors allow.  When the command stops, it has read the
-    # names of all.  The place of the directory among the names depends on the file system.
+    # There are 40 levels, more than the limit on descriptors allows to keep open.  When the test
+    # stops the command, it has read the names in all levels.  The order of the names depends on the
+    # file system.
     local i level names
     level=deep
     for ((i = 0; i < 40; i++)); do
@@ -816,8 +821,8 @@ count_files() {
         sleep 0.01
     done
     kill -s STOP $!
-    # Move one directory away with everything in it, and put another in the place of the one above
-    # it.
+    # Move one directory away with everything in it, and replace the directory above it by another
+    # one.
     mv "$(level 30)" moved
     mv "$(level 29)" "$(level 28)/other"
     mkdir "$(level 29)"
@@ -827,10 +832,10 @@ count_files() {
     kill -s CONT $!
     status=0
     wait $! || status=$?
-    # The command did not touch the files in the directory that took the other's place.
+    # The command did not touch the files in the new directory.
     [ "$(cat "$(level 29)"/* | sort | uniq -c | tr -d ' ')" = 12new ]
-    # The command may have left out files of the directory that was away, and has said so.  It did
-    # all others.
+    # The command may have left out files of the directory that was moved away, and has printed
+    # that.  It has compressed all others.
     names=(-name '[1-9]' -o -name '1[0-2]')
     left=$(find "$(level 28)/other" "${names[@]}" | wc -l)
     if [ "$left" -gt 0 ]; then
@@ -909,7 +914,7 @@ sys.exit(peak > 65536)' "$GZLZSS"
 @test "a file that becomes shorter while it is read is never removed on an error" {
     "$GEN" random 30000000 >copy
     for p in 1 4; do
-        # Nothing reads the output until the file is short.
+        # Nothing reads the output until the input was truncated.
         cp copy big
         mkfifo out
         "$GZLZSS" -c -p "$p" big >out 2>stderr 3>&- &
@@ -925,7 +930,7 @@ sys.exit(peak > 65536)' "$GZLZSS"
         rm out
         [ "$status" -eq 1 ]
         stderr_is "" "$NAME: big: file became shorter while it was read"
-        # In place, after several delays.
+        # The input is truncated after different delays.
         for delay in 0.01 0.03 0.06 0.1; do
             cp copy big
             "$GZLZSS" -p "$p" big 2>stderr 3>&- &
@@ -959,7 +964,7 @@ sys.exit(peak > 65536)' "$GZLZSS"
     cat <&9 >>z
     wait "$pid"
     exec 9<&-
-    # The output may have all, some or none of the bytes that came later.
+    # The output may have all, some or none of the bytes that were appended during the run.
     "$GZLZSS" -dc <z >got
     [ "$(wc -c <got)" -ge 3000000 ]
     cmp -n "$(wc -c <got)" got big

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
-# formats.bats - .Z, pack, lzh and zip: good and damaged files are decoded, and reported, as by GNU
-# gzip
+# formats.bats - .Z, pack, lzh and zip: good and damaged files give the same output and messages as
+# with GNU gzip
 #
 # tests/encode makes the files.  tests/decode decompresses them with the command's own functions,
-# and prints everything that these report.  So these tests compare compat/ with gzip, to the byte.
+# and prints everything that these report.  So these tests compare the code in compat/ with gzip,
+# byte for byte.
 
 load helpers
 
@@ -13,26 +14,26 @@ setup() {
     DECODE=${GEN%/*}/decode
 }
 
-# All encodings.  The two tests of damage use the first list only.
+# The encodings of the tests.  The two tests with damaged files use only the first list.
 encodings=("lzw 16 1 0" "lzw 16 0 0" "lzw 12 1 90" "pack 24" "pack 9" "lzh 65535" "lzh 50"
     "zip 8 0" "zip 8 8" "zip 0 0")
 more_encodings=("lzw 9 1 0" "lzw 9 0 0" "lzw 10 0 0" "lzw 13 1 5000" "lzh 1000")
 
-# encode ENCODING: compresses standard input.  The encoding's words are arguments.
+# encode ENCODING: compresses standard input.  The words of ENCODING are arguments of tests/encode.
 encode() {
     # shellcheck disable=SC2086
     "$ENCODE" $1
 }
 
 # same_decoding MODE FILE...: gzip and tests/decode give the same standard output, messages and exit
-# status.  With wrong data, one may write more than the other: gzip writes a window at a time, and
-# drops a part that it has not written.
+# status.  If data is wrong, one may write more of it than the other: gzip writes a window at a
+# time, and drops the last part.
 same_decoding() {
     local theirs=0 ours=0 mode=$1 difference gzip_said we_said
     shift
     gzip "-$mode" "$@" >gzip.out 2>gzip.err </dev/null || theirs=$?
     "$DECODE" "-${mode: -1}" "$@" >decode.out 2>decode.err || ours=$?
-    # This reads a whole file without starting a process.
+    # `read` reads a whole file here without starting a process.
     IFS= read -r -d '' gzip_said <gzip.err || true
     IFS= read -r -d '' we_said <decode.err || true
     [ "$theirs" -eq "$ours" ] ||
@@ -44,8 +45,8 @@ same_decoding() {
     [ "$gzip_said" = "$we_said" ] || fail "$*: other messages:" "$gzip_said" "$we_said"
 }
 
-# same_deflate_decoding MODE FILE: the same, except that gzip lets matches begin before the data
-# does.  It notices the error later, by the CRC or the length.
+# same_deflate_decoding MODE FILE: the same, except that gzip accepts matches that reach back before
+# the data's start.  It notices the error later, by the CRC or the length.
 same_deflate_decoding() {
     same_decoding "$@" >why || { [ -s decode.err ] &&
         printf '\ngzip: %s: invalid compressed data--format violated\n' "$2" |
@@ -86,7 +87,7 @@ same_deflate_decoding() {
             encode "$e" <plain >packed
             same_decoding dc packed
             if [ ! -s plain ] && [ "${e% *}" = pack ]; then
-                continue # which the format has no way to tell
+                continue # an empty file, which this format cannot express
             fi
             cmp decode.out plain || fail "$e, $spec"
         done
@@ -102,13 +103,13 @@ same_deflate_decoding() {
         "$GEN" mixed "$n" >plain
         if have compress; then
             for bits in 10 12 15 16; do
-                compress -b "$bits" -c plain >plain.Z || [ $? -eq 2 ] # it became larger
+                compress -b "$bits" -c plain >plain.Z || [ $? -eq 2 ] # status 2: the output is larger
                 same_decoding dc plain.Z
                 cmp decode.out plain
             done
         fi
         if have zip; then
-            zip -q - plain >piped.zip # with the sizes behind the data, as it cannot seek
+            zip -q - plain >piped.zip # puts the sizes after the data, as it cannot seek
             rm -f two.zip
             cp plain other
             zip -q two.zip plain other
@@ -152,7 +153,7 @@ same_deflate_decoding() {
     done
 }
 
-# Makes small good files of each format, and the .gz file "member".
+# Makes a small good file in each format, and the .gz file "member".
 make_parts() {
     "$GEN" text 200 >plain
     for e in lzw-16-1-0 pack-24 lzh-100 zip-8-0 zip-8-8 zip-0-0; do
@@ -234,14 +235,15 @@ make_parts() {
     done
 }
 
-# patch FROM OFFSET BYTES TO: makes a copy with other bytes at the offset.
+# patch FROM OFFSET BYTES TO: copies FROM to TO, with BYTES at the offset.
 patch() {
     cp "$1" "$4"
     # shellcheck disable=SC2059
     printf "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none
 }
 
-# list_is_gzips FILE: `gzip -lv` prints the same numbers, whether the file has an error or not.
+# list_is_gzips FILE: our list has the same numbers as `gzip -lv`, whether or not the file has an
+# error.
 list_is_gzips() {
     gzip -lv "$1" 2>/dev/null | awk 'NR > 1 { print $1, $2, $6, $7, $8 }' >gzip.list
     "$DECODE" -l "$1" >decode.list 2>/dev/null || true

@@ -1,10 +1,10 @@
 /*
- * gen.c - test data: gen KIND BYTES [SEED] writes that many bytes to standard output
+ * gen.c - test data: gen KIND BYTES [SEED] writes BYTES bytes to standard output
  *
- * The same arguments give the same bytes on every machine, as recorded digests of compressed data
- * (tests/data/golden.sha256) depend on them.  So the random numbers are gen's own, all arithmetic
- * is on integers, and numbers of several bytes are written low byte first.  Never change the bytes
- * of a kind; add a kind.
+ * The same arguments must give the same bytes on every machine, since recorded digests of
+ * compressed data (tests/data/golden.sha256) depend on them.  So gen has its own random numbers,
+ * uses only integers, and writes numbers of several bytes low byte first.  Never change the bytes
+ * of a kind; add a new kind.
  *
  * Each kind is a function that writes a small unit (a word, a line, a record).  It is called until
  * there are enough bytes; the last unit is cut off.  `gen kinds` lists the kinds.
@@ -20,13 +20,13 @@ enum { BUFFER_SIZE = 1 << 18, RING_SIZE = 1 << 16, PICK_SIZE = 4096, PERIOD_MAX 
 
 struct gen {
     uint64_t random; /* state of the random numbers */
-    uint64_t left;   /* bytes of the present kind that are still to come */
-    size_t used;     /* of buffer */
+    uint64_t left;   /* bytes of the current kind that are still to be written */
+    size_t used;     /* bytes in `buffer` */
     unsigned char buffer[BUFFER_SIZE];
 
-    /* What a kind remembers from one unit to the next. */
+    /* The state of the kinds, from one unit to the next. */
     unsigned char pattern[PERIOD_MAX];
-    unsigned period, phase; /* phase: how much of the pattern has been put */
+    unsigned period, phase; /* phase: how many bytes of the pattern were written */
     uint16_t pick[PICK_SIZE];
     unsigned word, column, sentence; /* of text */
     unsigned depth, lines;           /* of source */
@@ -48,13 +48,14 @@ static uint64_t next(struct gen *g)
     return z ^ (z >> 31);
 }
 
-/* 0 to n - 1, close to evenly; n is below 2^32. */
+/* Returns a nearly uniform number from 0 to n - 1; n is below 2^32. */
 static uint32_t below(struct gen *g, uint32_t n)
 {
     return (uint32_t)(((next(g) >> 32) * n) >> 32);
 }
 
-/* 1 to 2^bits - 1, with small values as likely as large ones are. */
+/* Returns a number from 1 to 2^bits - 1 whose number of bits is uniformly random, so that small
+ * numbers are frequent. */
 static uint32_t skewed(struct gen *g, unsigned bits)
 {
     uint32_t top = UINT32_C(1) << below(g, bits);
@@ -108,7 +109,7 @@ static void put_decimal(struct gen *g, uint32_t value)
     put(g, digits + n, sizeof(digits) - n);
 }
 
-/* The low `size` bytes of value, lowest first. */
+/* Writes the low `size` bytes of `value`, lowest first. */
 static void put_little(struct gen *g, uint64_t value, unsigned size)
 {
     unsigned char bytes[8];
@@ -118,8 +119,8 @@ static void put_little(struct gen *g, uint64_t value, unsigned size)
     put(g, bytes, size);
 }
 
-/* zeros, byte, period1 to period9: a pattern over and over.  `pattern` holds it many times, so that
- * a unit is long. */
+/* zeros, byte, period1 to period9: a pattern again and again.  `pattern` contains it many times, so
+ * that a unit is long. */
 static void put_period(struct gen *g)
 {
     put(g, g->pattern, PERIOD_MAX / g->period * g->period);
@@ -136,7 +137,7 @@ static void make_pattern(struct gen *g, unsigned period, int byte)
     }
 }
 
-/* random: nothing to find, and every byte as likely as any other. */
+/* random: uniformly random bytes. */
 static void put_random(struct gen *g)
 {
     unsigned char bytes[64];
@@ -353,7 +354,8 @@ static const char *const words[] = {
 
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
-/* Makes `pick` so that entry i of the list of words is drawn in proportion to 1 / (i + 8). */
+/* Makes `pick` such that entry i of the list of words has a probability in proportion to 1 / (i +
+ * 8). */
 static void make_pick(struct gen *g)
 {
     uint32_t total = 0, sum = 0, word = 0;
@@ -368,7 +370,7 @@ static void make_pick(struct gen *g)
     }
 }
 
-/* A name that is in no list.  It keeps the text from consisting of a few hundred strings. */
+/* Makes a random name.  Without such names, the text would consist of a few hundred strings. */
 static size_t make_name(struct gen *g, char name[16])
 {
     static const char consonants[] = "bdfghklmnprstvwz", vowels[] = "aeiouaeo";
@@ -384,8 +386,8 @@ static size_t make_name(struct gen *g, char name[16])
     return n;
 }
 
-/* text: sentences in paragraphs of wrapped lines.  A word often is the one that its predecessor
- * alone suggests, so that phrases repeat. */
+/* text: sentences in paragraphs of wrapped lines.  Often, a word depends only on the word before
+ * it, so that phrases repeat. */
 static void put_text(struct gen *g)
 {
     static const char *const endings[] = {"s", "ed", "ing", "er", "ly"};
@@ -441,12 +443,13 @@ static void put_text(struct gen *g)
     put(g, word, n);
 }
 
-/* source: something that looks like C from a distance: functions, nested blocks, the same few
- * identifiers near each other, comments. */
+/* source: text that looks a bit like C, with functions, nested blocks, comments, and the same few
+ * identifiers near each other. */
 
 static void put_identifier(struct gen *g)
 {
-    /* Identifiers come from a small set that moves slowly on: locality. */
+    /* Identifiers come from a small set that slowly changes, so that the same ones occur near each
+     * other. */
     uint32_t i = g->lines / 64 * 5 + below(g, 12);
 
     put_string(g, words[96 + (i * 7) % (WORDS - 96)]);
@@ -547,7 +550,7 @@ static void put_source(struct gen *g)
     }
 }
 
-/* binary: like object files, tables and dumps.  It has sections of records; all records of a
+/* binary: data like object files, tables and dumps.  It has sections of records; all records of a
  * section have the same layout of counters, small numbers with many zero bytes, addresses and
  * strings. */
 static void put_binary(struct gen *g)
@@ -596,12 +599,13 @@ static void put_binary(struct gen *g)
 }
 
 /*
- * debruijn: strings that never repeat, over few symbols, so that Huffman codes have work and match
- * finders find nothing long.  Sixteen bits in a shift register with the feedback of a primitive
- * polynomial go through all 65535 values but 0.  Each symbol is the next b bits (b a power of two,
- * prime to 65535), so 16/b symbols in a row are a value of the register and do not come again for
- * 65535 bytes.  Four stretches, over and over: 16 symbols (no four bytes repeat), 4 symbols (no
- * eight bytes), 256 symbols (no two), 2 symbols (no sixteen).
+ * debruijn: strings over few symbols that do not repeat, so that Huffman coding helps but match
+ * finders find nothing long.  A shift register of sixteen bits, with the feedback of a primitive
+ * polynomial, goes through all 65535 values other than 0.  Each symbol is the register's next b
+ * bits, where b is a power of two, so prime to 65535.  Then 16/b consecutive symbols are a value of
+ * the register, and do not occur again for 65535 bytes.  There are four stretches, again and again:
+ * with 16 symbols (no four bytes repeat), 4 symbols (no eight bytes), 256 symbols (no two bytes)
+ * and 2 symbols (no sixteen bytes).
  */
 static void put_debruijn(struct gen *g)
 {
@@ -621,7 +625,7 @@ static void put_debruijn(struct gen *g)
     put(g, &symbol, 1);
 }
 
-/* sparse: zeros, with islands of random bytes far apart and close together. */
+/* sparse: zeros, with islands of random bytes, some far apart and some close together. */
 static void put_sparse(struct gen *g)
 {
     static const unsigned char zeros[8192];
@@ -634,8 +638,8 @@ static void put_sparse(struct gen *g)
     put(g, island, n);
 }
 
-/* match32k: random bytes.  The only repeats are 32768 bytes back, the farthest for a match, or
- * 32769 bytes back, which is too far. */
+/* match32k: random bytes.  They repeat only at distance 32768, the greatest for a match, or at
+ * 32769, which is too far. */
 static void put_match32k(struct gen *g)
 {
     uint32_t dice = below(g, 8);
@@ -644,7 +648,7 @@ static void put_match32k(struct gen *g)
     unsigned char run[512];
     uint32_t i;
 
-    /* At the start, nothing can repeat, and between repeats nothing may repeat. */
+    /* At the start, there is nothing to repeat; and there must be new bytes between two repeats. */
     for (i = 0; i < n; i++, g->position++) {
         bool fresh = g->position < distance || dice == 7 || i == 0;
 
@@ -657,8 +661,8 @@ static void put_match32k(struct gen *g)
     put(g, run, n);
 }
 
-/* mixed: all other kinds in turn, in runs of odd lengths, so that segments and chunks end at ever
- * other places. */
+/* mixed: all other kinds in turn, in pieces of odd lengths, so that segments and chunks end at ever
+ * different places in them. */
 static void put_mixed(struct gen *g)
 {
     static void (*const kinds[])(struct gen *) = {put_text,   put_source,  put_random,
@@ -679,8 +683,8 @@ static void put_mixed(struct gen *g)
 static const struct {
     const char *name;
     void (*put)(struct gen *);
-    unsigned period; /* of put_period: 0 if the kind is another */
-    int byte;        /* of put_period: -1 for random ones */
+    unsigned period; /* for put_period: the period; 0 for other kinds */
+    int byte;        /* for put_period: the byte to repeat; -1: random bytes */
 } kinds[] = {
     {"zeros", put_period, 1, 0},      {"byte", put_period, 1, 'x'},
     {"period1", put_period, 1, -1},   {"period2", put_period, 2, -1},

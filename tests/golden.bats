@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# golden.bats - compressed output is, to the byte, what is recorded (tests/data/README)
+# golden.bats - compressed output is the same, byte for byte, as when its digest was recorded
+# (tests/data/README)
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -67,7 +68,7 @@ check_lines() {
     check_lines '0 (32|1024) '
 }
 
-# Without -b, for all levels: a segment of the default size, and more bytes after it.
+# All levels without -b: data with a segment of the default size, and more bytes after it.
 @test "segments of the default size, levels 0 to 9" {
     check_lines '[0-9] default '
 }

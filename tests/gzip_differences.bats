@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # gzip_differences.bats - where gzlzss differs from gzip on purpose
 #
-# One test for each entry of the list in compare.bash.  The last test shows that the comparisons
-# there find any other difference.
+# There is one test for each entry of the list in compare.bash.  The last test shows that the
+# comparisons in compare.bash find all other differences.
 
 # shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
@@ -17,7 +17,7 @@ make_inputs() {
     gzip -k large
 }
 
-# Run gzip, and gzlzss by the name gzip.
+# theirs, ours: run GNU gzip, and gzlzss under the name gzip.
 theirs() {
     "$compare_base/theirs/gzip" "$@"
 }
@@ -25,12 +25,13 @@ ours() {
     "$compare_base/ours/gzip" "$@"
 }
 
-# Bats ignores a failed `! COMMAND` in the middle of a test; it does not ignore `not COMMAND`.
+# not COMMAND: fails if the command succeeds.  (Bats ignores a failed `!  COMMAND` in the middle of
+# a test.)
 not() {
     ! "$@"
 }
 
-# only_ours ARGUMENT...: the command is an error for gzip, and none for gzlzss.
+# only_ours ARGUMENT...: with these arguments, gzip fails and gzlzss does not.
 only_ours() {
     not theirs "$@" <"$inputs/large" >/dev/null 2>&1 || fail "gzip has it, too: $*"
     ours "$@" <"$inputs/large" >only_ours.gz
@@ -44,7 +45,8 @@ only_ours() {
     ours -h | grep -q -e --rsyncable
 }
 
-# keeps FILE COMMAND...: gzip loses the file's data; gzlzss ends with 1 and leaves the file alone.
+# keeps FILE COMMAND...: with this command, gzip loses the file's data; gzlzss ends with status 1
+# and does not touch the file.
 keeps() {
     local file=$1 tool
     shift
@@ -55,7 +57,7 @@ keeps() {
         take self.gz=text.gz
         ln -s self.gz self
         { cat self.gz && printf '\037\213x' && head -c 1000 /dev/zero; } >more.gz
-        # The stored name is the file's own.
+        # The stored name is the name of the compressed file itself.
         {
             printf '\037\213\010\010\0\0\0\0\0\003own.gz\0'
             gzip -nc ../large | tail -c +11
@@ -85,7 +87,7 @@ keeps() {
     printf '\037\213\010\0\5\6\7\4\0\003\003\0\0\0\0\0\0\0\0\0' >second
     cat first second >ours.gz
     cp ours.gz theirs.gz
-    # gzip gives the file the time of the last member that has one.
+    # gzip gives the output the time of the last member that has one.
     theirs -dN theirs.gz
     [ "$(stat -c %Y theirs)" -eq $((0x04070605)) ]
     ours -dN ours.gz
@@ -99,7 +101,7 @@ keeps() {
     not theirs -b 32k -c "$inputs/large" >/dev/null 2>&1
     ours -nc -b 32k "$inputs/large" | cmp - b
     theirs -dc b | cmp - "$inputs/large"
-    # gzip ignores the number of bits.  gzlzss refuses a number that is no size of a segment.
+    # gzip ignores the number of bits.  gzlzss refuses a number that is not a possible segment size.
     theirs -b 16 -c "$inputs/large" >/dev/null
     ends_with 1 ours -b 16 -c "$inputs/large"
     ends_with 1 ours -b 99999999 -c "$inputs/large"
@@ -139,7 +141,7 @@ keeps() {
         not env GZIP=$o "$compare_base/ours/gzip" <"$inputs/large" >/dev/null 2>&1
     done
     not theirs --list-devices >/dev/null 2>&1
-    # It lists the devices, or says why there is none.
+    # This lists the devices, or says why there is none.
     ours --list-devices >devices
     [ -s devices ]
 }
@@ -165,7 +167,8 @@ keeps() {
     done
 }
 
-# compare_made SCRIPT COMMAND: true if gzip and a gzip that is this script do the same.
+# compare_made SCRIPT COMMAND: true if the comparison finds no difference between gzip and this
+# script in gzip's place.
 compare_made() {
     local holds=1
     rm "$compare_base/ours/gzip"
@@ -180,7 +183,8 @@ compare_made() {
     [ -n "$holds" ]
 }
 
-# sabotaged SCRIPT COMMAND: the comparison finds the script's difference, and none in gzip itself.
+# sabotaged SCRIPT COMMAND: the comparison finds that the script differs from gzip, and that gzip
+# does not differ from itself.
 sabotaged() {
     case $proven in
     *"[$2]"*) ;;
@@ -238,7 +242,7 @@ sabotaged() {
     rm "$compare_base/ours/gzip"
     ln -s "$real" "$compare_base/ours/gzip"
     mv count "$compare_base/count"
-    # Another compression of the same data is no difference.
+    # Differently compressed data does not count as a difference.
     printf '#!/bin/bash\n"%s" -6 "$@" | "%s" -d | "%s" -n5' \
         "$compare_base"/{theirs,theirs,theirs}/gzip >"$compare_base/ours/gzip.5"
     chmod 755 "$compare_base/ours/gzip.5"

@@ -15,7 +15,7 @@ make_inputs() {
     printf hello | gzip -n >tiny.gz
     printf hello >hello
     gzip hello
-    # A header with everything: extra field, name and comment; the second file's has a CRC, too.
+    # Headers with all fields: extra field, name and comment.  The second header also has a CRC.
     {
         printf '\037\213\010\034\001\002\003\104\0\003\005\0extraname\0comment\0'
         tail -c +11 tiny.gz
@@ -29,7 +29,7 @@ make_inputs() {
     { head -c 40 sum.gz && printf XX && tail -c +43 sum.gz; } >badsum.gz
 }
 
-# cut_off FILE: makes cut-N.gz for each N: the first N bytes of that input.
+# cut_off FILE: makes cut-N.gz, with the first N bytes of that input, for each N.
 cut_off() {
     local n
     for ((n = 0; n < $(wc -c <"$inputs/$1"); n++)); do
@@ -38,7 +38,7 @@ cut_off() {
     settle_times
 }
 
-# flipped FILE: makes flip-BITS-N.gz for each N: that input with these bits flipped in byte N.
+# flipped FILE: makes flip-BITS-N.gz, that input with these bits flipped in byte N, for each N.
 flipped() {
     local -a bytes
     local n m octal bits
@@ -55,7 +55,7 @@ flipped() {
     settle_times
 }
 
-# Gives all files here one time.
+# Gives all files here the same time.
 settle_times() {
     touch -m -d '2003-01-02 03:04:05.987654321 UTC' -- *
 }
@@ -128,7 +128,7 @@ flip() {
     done
 }
 
-# with_tail NAME: makes a file of the tiny one, with standard input after it.
+# with_tail NAME: makes a file: tiny.gz with standard input after it.
 with_tail() {
     cat "$inputs/tiny.gz" - >"$1"
     touch -m -d @1000000000 "$1"
@@ -247,7 +247,7 @@ with_tail() {
     local c commands=()
     for c in '-k big' 'big' '-c big >out' '-dk big.gz' '-dc big.gz >out' '-dcf big >out' \
         'text big other' '-f big' '-dN big.gz' '-v big' '-kq big' '-dv big.gz text.gz' '-r .'; do
-        # The shell prints how a program ended; that message is not compared.
+        # The shell prints that a signal has ended the program; do not compare that message.
         commands+=("{ (ulimit -f 100; exec gzip $c 2>err); } 2>/dev/null" \
             "(trap '' XFSZ; ulimit -f 100; gzip $c)" "(trap '' XFSZ; ulimit -f 0; gzip $c)")
     done
@@ -260,7 +260,7 @@ with_tail() {
 @test "signals" {
     local s commands=()
     for s in HUP INT TERM XCPU QUIT USR1; do
-        # The program waits for more input when the signal comes.
+        # When the signal comes, the program is waiting for more input.
         commands+=("mkfifo p; (trap - $s; exec gzip -c <p >out 2>err) & exec 9<>p; sleep 0.1; \
             kill -s $s \$!; \
             { wait \$!; } 2>/dev/null; echo \$?" \

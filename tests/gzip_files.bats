@@ -10,7 +10,7 @@ make_inputs() {
     common_inputs
 }
 
-# Makes files that are no plain ones, or have special modes, links or names.
+# Makes files that are not regular, or have special modes, links or names.
 menagerie() {
     take text other text.gz other.gz
     mkdir dir dir.gz empty
@@ -41,7 +41,7 @@ menagerie() {
     for option in '' -f -c -k -q -r -d -df -dc -t -l -cf -rf -dr -drf -kf -v -dcf -qf; do
         for f in dir dir/ dir.gz soft softdir softdir/ dangling loop once thrice setuid setgid \
             sticky all soft.gz softdir.gz dangling.gz once.gz setuid.gz setgid.gz sticky.gz; do
-            # Each option in a tree of its own.
+            # Each option gets its own tree.
             same_in_turn_but_sizes "menagerie # $option" "gzip $option $f"
         done
     done
@@ -70,7 +70,7 @@ menagerie() {
     same socket 'gzip s' 'gzip -f s' 'gzip -c s' 'gzip -d s' 'gzip -r .' 'gzip -dc s' 'gzip -q s'
 }
 
-# Outputs that exist.
+# Makes files whose outputs exist already.
 taken() {
     take text text.gz other text.z=text other.gz=text.gz
     mkdir dir
@@ -147,7 +147,7 @@ taken() {
         "on_terminal 'gzip -r .' 'n\nn\nn\nn\nn\nn\nn\nn\nn\nn\n'"
 }
 
-# attributes MODE [TIME]: makes files with these, as root also of another owner.
+# attributes MODE [TIME]: makes files with this mode and time; as root, also with another owner.
 attributes() {
     take text other.gz text.gz
     mkdir sub
@@ -164,7 +164,7 @@ attributes() {
 @test "modes, under different umasks" {
     local mode mask
     for mode in 000 400 644 600 444 777 666 755 111 222 200 040 1777 1644; do
-        # The command sets the mode, as a tree with files that cannot be read cannot be copied.
+        # The command sets the mode, because a tree with unreadable files could not be copied.
         same 'attributes 640' "chmod $mode text; gzip -f text" \
             "chmod $mode other.gz; gzip -df other.gz"
     done
@@ -315,7 +315,7 @@ stored_name() {
         'gzip <text >>text.gz' 'gzip -d <text.gz >text.new' \
         'rm text; ln -s text.gz text; gzip -df text.gz' \
         'rm text; ln text.gz text; gzip -df text.gz' 'rm text; ln text.gz text; gzip -f text'
-    # Standard output is the input.
+    # Standard output is the input file itself.
     same 'take text text.gz' 'gzip -c text 1<>text' 'gzip -dc text.gz 1<>text.gz' \
         'gzip -c <text 1<>text; cmp text text.gz'
 }
@@ -383,7 +383,7 @@ forest() {
     [ "$(id -u)" -eq 0 ] || skip "needs to be root"
     setpriv --bounding-set -fowner,-chown true 2>/dev/null || skip "cannot give up rights"
     local rights mode
-    # owned MODE: makes files of several owners, some of which not everybody may read.
+    # owned MODE: makes files of several owners, some of them not readable for everybody.
     owned() {
         local owner
         for owner in 0:0 0:1001 1000:0 1000:1001 65534:1001 65534:65534; do
@@ -427,6 +427,6 @@ forest() {
             take "d/$n=empty"
         done
     }
-    # Both programs go by the directory's order, perhaps sorted by inode.
+    # Both programs process files in the directory's order, perhaps sorted by inode.
     same_but_sizes many 'gzip -rv d' 'gzip -rk d; gzip -lr d >/dev/null' 'gzip -rkv d d'
 }

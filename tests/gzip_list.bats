@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# gzip_list.bats - -l, -t and -v: what they report, to which output, and in which columns
+# gzip_list.bats - -l, -t and -v: what they report, on which output, and in which columns
 
 # shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
@@ -27,7 +27,7 @@ make_inputs() {
     { cat text.gz && printf '\0' && cat other.gz; } >zero_between.gz
     { cat text.gz && printf 'x' && cat other.gz; } >x_between.gz
     : >nothing.gz
-    # Names without .gz: tests that take "*.gz" leave these out.
+    # These names do not end in .gz, so tests that take "*.gz" leave these files out.
     "${GEN%/*}/encode" pack 24 <text >in_pack
     "${GEN%/*}/encode" lzh 100 <text >in_lzh
     "${GEN%/*}/encode" zip 8 0 <text >in_zip
@@ -49,7 +49,7 @@ make_inputs() {
     fi
 }
 
-# with_fields FLAGS TIME FIELDS: prints a member that holds "hello".
+# with_fields FLAGS TIME FIELDS: prints a member with this header and the data "hello".
 with_fields() {
     printf '\037\213\010%b%b\0\003%b' "$1" "$2" "$3"
     printf '\313\110\315\311\311\007\0\206\246\020\066\005\0\0\0'
@@ -78,7 +78,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
         f=${f##*/}
         n=$((n + 1))
         for option in "${reading[@]}"; do
-            # Three options together are tried with every third file.
+            # Combinations of three options are tried with every third file only.
             [ ${#option} -lt 4 ] || [ $((n % 3)) -eq 0 ] || continue
             same_in_turn all_of_them "gzip $option $f"
         done
@@ -117,7 +117,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
 
 @test "extra fields, of whichever member" {
     local f option
-    # Of several extra fields in a file, gzlzss reports only the first.
+    # If a file has several extra fields, gzlzss reports only the first.
     for f in extras extra_cut; do
         for option in -l -t -tq -dc -dcq; do
             same_in_turn "take a.gz=$f" "gzip $option a.gz" "gzip $option <a.gz"
@@ -140,7 +140,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
             'gzip -dvN a.gz' 'gzip -dcvvN a.gz' 'gzip -tvvN a.gz' 'gzip -dvvN <a.gz' \
             'gzip -dvv a.gz' 'gzip -dvvM a.gz' 'gzip -dvvNm a.gz'
     done
-    # The compressed file already has the stored time, or nearly.
+    # The compressed file already has the stored time, exactly or nearly.
     same 'take a.gz=extra_256; touch -d @67305985 a.gz' 'gzip -dvvN a.gz'
     same 'take a.gz=extra_256; touch -d @67305985.5 a.gz' 'gzip -dvvN a.gz'
     same 'take a.gz=extra_256 text.gz' 'gzip -dvvN a.gz text.gz'
@@ -223,12 +223,13 @@ writing=(-dv -dkv -dvq -dkq -dvN)
         'gzip -tv text.gz >&-' 'gzip -t text.gz >/dev/full' 'gzip -tv text.gz 2>&-' \
         'gzip -tv text.gz 2>/dev/full' 'gzip -l text.gz | head -n 1' 'gzip -dv one.gz 2>/dev/full' \
         'gzip -dv one.gz 2>&-'
-    # musl's stdio writes the first lines of a list early, to files, too.
+    # musl's stdio writes the first lines of a list early, even to a file, so the order would
+    # differ.
     has_musl || same_but_sizes good_ones 'gzip -lv text.gz missing other.gz 2>&1' \
         'gzip -l text.gz nothing other.gz 2>&1'
 }
 
-# This takes a minute: for -l, both programs decompress the whole file.
+# This takes a minute, since both programs decompress the whole file for -l.
 @test "sizes above 4 GiB" {
     [ -n "${GZLZSS_TEST_LARGE-}" ] || skip "takes long: set GZLZSS_TEST_LARGE"
     head -c 4294967297 /dev/zero | gzip -1 >"$inputs/large.gz"

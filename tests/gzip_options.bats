@@ -111,7 +111,7 @@ both_kinds() {
     done
 }
 
-# Removes the list of possibilities, in which gzlzss may have options of its own.
+# Removes the list of possibilities, which may include options that only gzlzss has.
 without_list() {
     sed -E 's/(ambiguous; possibilities:) .*/\1/'
 }
@@ -174,7 +174,7 @@ without_list() {
         'gzip -df <text'
 }
 
-# Compares how the texts begin and the exit statuses; the texts themselves differ.
+# Compares only how the texts begin, and the exit statuses, since the texts differ.
 @test "-h, -L and -V" {
     same_in_turn_but_sizes two_files 'gzip -h | head -n 1 | cut -c 1-12; exit ${PIPESTATUS[0]}' \
         'gzip -H >/dev/null' 'gzip --help >/dev/null' 'gzip -h text >/dev/null' \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# gzip_suffix.bats - which name an output gets, and which input a name means
+# gzip_suffix.bats - which name an output gets, and which input file a name means
 
 # shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
 
@@ -10,7 +10,7 @@ make_inputs() {
     common_inputs
 }
 
-# plain NAME, compressed NAME: make one file of this name, with plain or with compressed data.
+# plain NAME, compressed NAME: make a file with this name, with plain or with compressed data.
 plain() {
     take "$1=other"
 }
@@ -158,7 +158,7 @@ odd_neighbours() {
         for i in "${!names[@]}"; do
             name=${names[i]}
             same_in_turn "in_directories_for_$suffix" "cd p$i; gzip -S $suffix ./$name"
-            # -l and -t look for the file as -d does; two suffixes are enough.
+            # -l and -t look for the file in the same way as -d, so try only two suffixes.
             [[ $suffix != gz && $suffix != z ]] ||
                 same_in_turn "in_directories_for_$suffix" "cd c$i; gzip -lS $suffix ./$name" \
                     "cd c$i; gzip -tvS $suffix ./$name"
@@ -191,7 +191,7 @@ odd_neighbours() {
         same_in_turn nothing "gzip ${long:0:n}" "gzip -d ${long:0:n}" "gzip -d ${long:0:n-3}.gz" \
             "gzip -l ${long:0:n}"
     done
-    # Names of which one part can be shortened.
+    # Names in which only one part can be shortened.
     for name in "${long:0:249}.tar" "${long:0:250}.tar" "${long:0:251}.tar" \
         "${long:0:245}.tar.xyz" "${long:0:100}.${long:0:100}.${long:0:53}" "a.${long:0:253}" \
         "a.b.${long:0:250}" "ab.${long:0:248}.cd" "${long:0:246}.c.h.old" \
@@ -221,7 +221,7 @@ odd_neighbours() {
         "gzip -dS .thirty_characters_of_suffixxyz ${path:0:990}" \
         "gzip -dS .thirty_characters_of_suffixxyz ${path:0:1000}" "gzip -q ${path:0:2000}" \
         "gzip -v ${path:0:2000} missing"
-    # Slashes count towards a path's length, though the file exists.
+    # Repeated slashes count towards a path's length, even though the file exists.
     path=$(printf '/%.0s' {1..1100})
     for n in 1000 1010 1015 1016 1017 1018 1019 1020; do
         same two_files "gzip .${path:0:n}text" "gzip -c .${path:0:n}text"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# gzip_tools.bats - programs that run gzip from the PATH do the same with gzlzss in its place
+# gzip_tools.bats - programs that run gzip from the PATH work in the same way with gzlzss in its
+# place
 
 # shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
@@ -59,7 +60,7 @@ lines() {
     same lines 'zmore a.gz </dev/null' 'zmore a.gz b.gz </dev/null' 'zmore <a.gz' \
         'zmore missing </dev/null' 'zcat a.gz b.gz' 'zcat a' 'zcat -f a b.gz'
     have less || return 0
-    # less writes no history here.
+    # LESSHISTFILE=- keeps less from writing a history.
     same lines 'LESSHISTFILE=- zless a.gz </dev/null' 'LESSHISTFILE=- zless a.gz b.gz </dev/null' \
         'LESSHISTFILE=- zless cut.gz </dev/null' 'LESSHISTFILE=- zless a </dev/null'
 }
@@ -99,7 +100,7 @@ lines() {
         ln -s text d/link
         touch -d @1000000000 d
     }
-    # tar's list has the times, so it compares the archives' attributes.
+    # tar's list shows the attributes of the files in the archives, so these are compared, too.
     same tree 'tar -czf o.tgz d; gzip -dc o.tgz | tar -tvf -; rm o.tgz' \
         'tar -czf o.tgz d; tar -tzvf o.tgz; rm o.tgz' \
         'tar -czf o.tgz d; rm -r d; tar -xzf o.tgz; rm o.tgz' \

@@ -1,29 +1,29 @@
-# helpers.bash - what the Bats files share
+# helpers.bash - functions and settings for all Bats files
 #
-# The build says where things are: GZLZSS_COMMAND (or GZLZSS) is the command to test, GEN the data
-# generator (tests/gen.c) and srcdir the top of the source tree, all absolute paths (Makefile.am).
+# The build (Makefile.am) sets these variables to absolute paths: GZLZSS_COMMAND (or GZLZSS) is the
+# command to test, GEN the data generator (tests/gen.c), and srcdir the top of the source tree.
 # shellcheck shell=bash
 
-# In the environment, GZLZSS holds options for the command.  So the command's path is exported as
-# GZLZSS_COMMAND, and $GZLZSS is a variable of this shell alone.
+# The command reads options from the environment variable GZLZSS.  So the command's path is exported
+# as GZLZSS_COMMAND, and $GZLZSS is a shell variable that is not exported.
 export GZLZSS_COMMAND=${GZLZSS_COMMAND:-${GZLZSS:?must be the path of the command to test}}
 unset GZLZSS
 GZLZSS=$GZLZSS_COMMAND
 : "${GEN:?must be the path of tests/gen}"
 : "${srcdir:?must be the path of the source tree}"
 
-# Messages from strerror are compared with gzip's.  The user's settings must not reach the programs
-# under test.
+# Some tests compare messages from strerror, so set the locale.  The user's options must not affect
+# the programs under test.
 export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ
 unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 unset GZLZSS_TEST_MPI_WAVE GZLZSS_TEST_REGION
 
 # no_ignored_signals: fails if a signal that the tests send was ignored when Bats started.  The mask
-# has a bit for each of HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
+# below has the bits of HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.
 no_ignored_signals() {
     local ignored
-    # This is the mask of sed, as the shell itself ignores SIGQUIT.
+    # Read the mask of a child (sed), since the shell itself ignores SIGQUIT.
     ignored=$(sed -n 's/^SigIgn:[[:blank:]]*//p' /proc/self/status 2>/dev/null)
     [ $((0x${ignored:-0} & 0x1805007)) -eq 0 ] ||
         fail "signals are ignored here; use 'make check', or start Bats with" \
@@ -37,7 +37,7 @@ is_left_out() {
             "$srcdir/tests/long"
 }
 
-# Every test file's setup() calls this.  It enters an empty directory for the test.
+# Enters an empty directory for the test.  Each test file's setup() must call this.
 enter_test_directory() {
     ! is_left_out || skip "takes long, and is run by ./quickstart check all"
     umask 022
@@ -58,25 +58,25 @@ is_sanitized() {
     grep -q -a -e __asan_init -e __tsan_init "$GZLZSS"
 }
 
-# Skips the test in a build with a sanitizer.  Use it for a test that only compares results, where
-# other tests run the same code with hostile data or from many threads.
+# Skips the test in a build with a sanitizer.  Use it in a test that only compares results, if other
+# tests run the same code with hostile data or on many threads.
 without_sanitizers() {
     ! is_sanitized || skip "tells nothing more with a sanitizer"
 }
 
-# True if the command has musl's C library.  Some of its error messages differ from glibc's, and so
+# True if the command uses musl's C library.  Some of its error messages differ from glibc's, and so
 # from gzip's.
 has_musl() {
     grep -q -a -e ld-musl- -e 'Symbolic link loop' "$GZLZSS"
 }
 
-# Options for sed that put glibc's messages in place of musl's, also where on_terminal
-# (tests/compare.bash) has removed letters.
+# Options for sed that replace musl's messages by glibc's.  Two of them are for messages from which
+# on_terminal (tests/compare.bash) has removed letters.
 glibc_words=(-e 's/Symbolic link loop/Too many levels of symbolic links/g'
     -e 's/Smbolic lik loop/Too ma levels of smbolic liks/g'
     -e 's/Filename too long/File name too long/g')
 
-# rounds NUMBER: prints the number, or a third of it in a build with a sanitizer, which is slow.
+# rounds NUMBER: prints the number; in a build with a sanitizer, which is slow, a third of it.
 rounds() {
     if is_sanitized; then
         echo $((($1 + 2) / 3))
@@ -90,7 +90,7 @@ levels() {
     "${GEN%gen}levels" | cut -d ' ' -f 1
 }
 
-# Prints the highest level of each match finder, and level 0, which has none.
+# Prints the highest level of each match finder, and level 0, which has no match finder.
 level_of_each_finder() {
     "${GEN%gen}levels" | awk '{ level[$2] = $1 } END { for (finder in level) print level[finder] }'
 }
@@ -109,22 +109,22 @@ have_gpu() {
     echo x | "$GZLZSS" --backend=gpu >/dev/null 2>&1
 }
 
-# Skips the test unless strace can trace here.  Under strace, LeakSanitizer does not work: it is
-# switched off.
+# Skips the test if strace cannot trace here.  Switches LeakSanitizer off, which does not work under
+# strace.
 needs_strace() {
     have strace || skip "strace is not installed"
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
     strace -o /dev/null true 2>/dev/null || skip "strace cannot trace here"
 }
 
-# fail LINE...: prints what is wrong and fails the test.
+# fail LINE...: prints the lines and fails the test.
 fail() {
     printf '%s\n' "$*"
     return 1
 }
 
-# ends_with STATUS COMMAND...: the command ends with that exit status.  Afterwards, the file
-# "stderr" has its standard error, and "stdout" its standard output.
+# ends_with STATUS COMMAND...: runs the command, which must end with that exit status.  The files
+# "stdout" and "stderr" get its output.
 ends_with() {
     local expected=$1 status=0
     shift
@@ -133,7 +133,7 @@ ends_with() {
         fail "exit status $status, not $expected: $*" "stderr: $(cat stderr)"
 }
 
-# stderr_is LINE...: the file "stderr" has exactly these lines.
+# stderr_is LINE...: the file "stderr" must have exactly these lines.
 stderr_is() {
     if [ $# -eq 0 ]; then
         [ ! -s stderr ] || fail "unexpected message: $(cat stderr)"
@@ -142,7 +142,7 @@ stderr_is() {
     fi
 }
 
-# absent FILE...: none of these exists, not even as a dangling link.
+# absent FILE...: none of these files may exist, not even as a dangling link.
 absent() {
     local f
     for f in "$@"; do
@@ -156,12 +156,13 @@ sha() {
     sha256sum | cut -d ' ' -f 1
 }
 
-# hex FILE OFFSET COUNT: prints bytes of a file as hexadecimal digits.
+# hex FILE OFFSET COUNT: prints COUNT bytes of the file as hexadecimal digits.
 hex() {
     od -A n -t x1 -j "$2" -N "$3" -v "$1" | tr -d ' \n'
 }
 
-# Makes the directory "in", with small and large inputs of all kinds, first those of edge sizes.
+# Makes the directory "in", with small and large inputs of all kinds, and with sizes around those of
+# chunks and segments.
 make_edge_inputs() {
     local k n
     mkdir -p in
@@ -185,7 +186,7 @@ make_edge_inputs() {
     "$GEN" binary 2100000 >in/binary-2100000
 }
 
-# Adds real files to the directory "in": of files that Debian machines have, whichever are there.
+# Adds real files to the directory "in": files that Debian machines usually have, if they exist.
 make_real_inputs() {
     local libc
     mkdir -p in
@@ -196,7 +197,7 @@ make_real_inputs() {
     cp "$srcdir/src/operands.c" in/operands.c
     cp "$srcdir/tests/helpers.bash" in/helpers.bash
     tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
-    # A tar of many small files: documentation, or, without any, settings.
+    # A tar of many small files: documentation or, if there is none, configuration.
     find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable 2>/dev/null |
         head -n 400 >list
     tar -cf in/small-files.tar -T list 2>/dev/null || true
@@ -213,10 +214,10 @@ copy_if_there() {
 }
 
 # same_as_gzip COMMANDS: runs the shell commands in two copies of the directory "case", once with
-# GNU gzip as $TOOL and once with gzlzss.  Both must end with the same status, print the same and
-# leave the same files, modes and times.  These differences in messages are ignored: the program's
-# name, ratios, white space, empty lines, and the colon after the file's name.  Compressed output is
-# compared by its decompressed data.
+# GNU gzip as $TOOL and once with gzlzss.  Both must end with the same status, print the same text,
+# and leave the same files, modes and times.  These differences in messages are ignored: the
+# program's name, ratios, white space, empty lines, and the colon after the file's name.  Compressed
+# files are equal if their decompressed data is.
 same_as_gzip() {
     local tool dir differences
     for tool in gzip gzlzss; do
@@ -240,7 +241,7 @@ same_as_gzip() {
             find . -type f -printf '%P %m %TY-%Tm-%Td %TT\n' | sort
         ) >"$tool.result"
     done
-    # Only files that differ are decompressed; these are few.
+    # Decompress only files that differ; there are few.
     diff -rq by-gzip by-gzlzss 2>/dev/null | sed -n 's/^Files \(.*\) and \(.*\) differ$/\1 \2/p' |
         while read -r theirs ours; do
             cmp <(gzip -dcf <"$theirs") <(gzip -dcf <"$ours") 2>&1 || true
@@ -250,7 +251,7 @@ same_as_gzip() {
     fi
 }
 
-# all_same_as_gzip COMMANDS...: same_as_gzip holds for each.
+# all_same_as_gzip COMMANDS...: calls same_as_gzip for each argument.
 all_same_as_gzip() {
     local c bad=0
     have_gnu_gzip || skip "GNU gzip is not installed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# install.bats - where make install puts files, and that make uninstall removes them all
+# install.bats - make install puts files at the right places, and make uninstall removes all of them
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 # shellcheck disable=SC2016 # configure and make expand variables.
@@ -14,7 +14,7 @@ setup() {
     # The make that runs the tests must not influence this one.
     unset MAKEFLAGS MFLAGS MAKELEVEL
     dest=$PWD/dest
-    # Everything is installed below one directory, whatever paths configure got.
+    # Install everything below one directory, whatever paths configure was given.
     places=(DESTDIR="$dest" prefix=/p exec_prefix=/p bindir=/p/bin datarootdir=/p/share
         datadir=/p/share mandir=/p/share/man man1dir=/p/share/man/man1 man3dir=/p/share/man/man3
         libdir=/p/lib includedir=/p/include pkgconfigdir=/p/lib/pkgconfig
@@ -31,7 +31,7 @@ installed() {
     (cd "$dest" && find . ! -type d -printf '%P\n') | sort
 }
 
-# Each link leads to a file, by a path that stays right if the whole directory is moved.
+# Each link leads to a file, by a relative path, which stays right if the whole directory is moved.
 links_lead_somewhere() {
     local link
     find "$dest" -type l >links
@@ -91,13 +91,13 @@ END
     absent "$dest/p/libexec/names"
     [ -z "$(installed)" ] || fail "left: $(installed)"
 
-    # If the paths share only the root, the link has the whole path.
+    # If the two directories share only the root, the link has an absolute path.
     in_build install gzipnamesdir=/other
     [ "$(readlink "$dest/other/gzip")" = /p/bin/gzlzss ]
     in_build uninstall gzipnamesdir=/other
     absent "$dest/other"
 
-    # Beside the command.
+    # Links in the command's directory.
     in_build install gzipnamesdir=/p/bin
     [ "$(readlink "$dest/p/bin/zcat")" = gzlzss ]
     in_build uninstall gzipnamesdir=/p/bin
@@ -170,7 +170,7 @@ END
     grep -q "^ *gzip's names  *gzip, gunzip and zcat in /opt/x/gz\$" list
     grep -q '^ *zsh: /usr/share/zsh/site-functions$' list
     grep -q '^ *fish: no$' list
-    # In what make uses, the prefix can still be changed.
+    # In the Makefile, the path still depends on the prefix, so that make can change it.
     grep -qxF 'gzipnamesdir = ${exec_prefix}/gz' Makefile
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# jobs.bats - one crew of threads works on files of all sizes at a time
+# jobs.bats - the threads of one pipeline work on files of all sizes at a time
 
 load helpers
 
@@ -7,7 +7,7 @@ setup() {
     enter_test_directory
 }
 
-# Makes the directory "tree": files of no bytes to several segments, in no order of size.
+# Makes the directory "tree" with files from no bytes to several segments, not in order of size.
 make_tree() {
     local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000
         700001)
@@ -36,7 +36,7 @@ digests() {
             "$GZLZSS" -n $options -p1 --backend=cpu "$f"
         done
         digests alone >expected
-        # Each number of threads is tried with several ways to cut the input.
+        # Each number of threads is tried with several segment sizes.
         case $options in
         -1) threads='1 2' ;;
         *b64) threads='3 16' ;;
@@ -73,7 +73,7 @@ digests() {
     done
 }
 
-# Workers after the 32nd claim no segments, but begin jobs.
+# Workers after the 32nd do not claim segments, but begin jobs.
 @test "more threads than claim segments" {
     mkdir d
     for ((i = 0; i < 60; i++)); do
@@ -85,7 +85,7 @@ digests() {
     "$GZLZSS" -tr -p 48 d
 }
 
-# Among other files: an output that exists, a directory, and a name that does not exist.
+# The other files include one whose output exists, a directory, and a name that does not exist.
 @test "a file that fails harms no other" {
     make_tree
     rm -r tree/sub
@@ -118,7 +118,7 @@ digests() {
         if [ $((round / 6 % 2)) -eq 0 ]; then
             sleep "0.0$((RANDOM % 90 + 10))"
         else
-            # One file is done; the other four take longer.
+            # Wait until one file is done; the other four take longer.
             while [ -e work/1 ] && kill -0 $! 2>/dev/null; do
                 :
             done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# layers.bats - the sources keep to the layers, and the check finds where they do not
+# layers.bats - the sources respect the layers, and the check finds code that does not
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -14,7 +14,7 @@ setup() {
     printf '#include "lzss/match.h"\nint main(void) { exit(0); }\n' >src/main.c
 }
 
-# complains LINE...: the check fails, and prints these lines.
+# complains LINE...: the check must fail and print these lines.
 complains() {
     ends_with 1 sh "$layers" .
     printf '%s\n' "$@" | cmp - stdout || fail "not expected: $(cat stdout)"

@@ -1,7 +1,7 @@
 /*
- * levels.c - prints the level table for tests: a line "LEVEL FINDER" for each level, from 0 on
+ * levels.c - prints the level table, for tests: a line "LEVEL FINDER" for each level, from 0 on
  *
- * tests/helpers.bash has the functions that use it.
+ * Functions in tests/helpers.bash use it.
  */
 #include "config.h"
 

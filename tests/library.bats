@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# library.bats - the library writes the command's bytes in every way; what it exports; the examples
+# library.bats - all interfaces of the library give the same output as the command; the names that
+# the library exports; the examples
 #
 # tests/unit/test_library.c tests errors, threads and streams.
 
@@ -14,8 +15,8 @@ setup() {
     CC=${CC:-cc} CXX=${CXX:-c++}
 }
 
-# same WAY OPTIONS ARGUMENT...: with these options, the library makes of "in" what the command makes
-# with the arguments, and gives "in" back.
+# same WAY OPTIONS ARGUMENT...: with these options, the library compresses "in" to the same bytes as
+# the command does with the arguments, and decompresses them to "in".
 same() {
     local way=$1 options=$2
     shift 2
@@ -103,8 +104,8 @@ same() {
     [ "$(awk '{ print $2 }' kinds | tr '\n' ' ')" = "A T " ] || fail "$(cat kinds)"
 }
 
-# names FILE...: prints the global names in objects and archives, except those of the library's
-# functions.
+# names FILE...: prints the global names that objects and archives define, except the names of the
+# library's functions.
 names() {
     nm -g --defined-only "$@" 2>/dev/null | sed -n 's/^[0-9a-f]* [A-Za-z] //p' | LC_ALL=C sort -u |
         grep -v '^gzlzss_'
@@ -114,14 +115,14 @@ names() {
     have nm || skip "nm is not installed"
     [ -f "$build/.libs/libgzlzss.a" ] || skip "no archive was built"
     grep -q '^ARCHIVE_OBJCOPY = .' "$build/Makefile" || skip "the tools cannot make names local"
-    # nm finds the library's functions here, so it would find other names, too.
+    # Check that nm finds the library's functions here, so that it would find other names, too.
     nm -g --defined-only "$build/.libs/libgzlzss.a" | grep -q ' T gzlzss_new$'
     ! names "$build/.libs/libgzlzss.a" || fail "these are global"
     # A weak name that no object defines would be address 0 in a program.
     nm "$build/.libs/libgzlzss.a" >all
     ! grep ' w _Z' all || fail "these are weak, and defined nowhere"
-    # A program may define the names in its objects.  Here, they are arrays, which could not be
-    # called.
+    # A program may define names that the library's objects use internally.  The program here
+    # defines all of them, as arrays, which would crash if the library called them.
     local objects words
     mapfile -t objects < <(find "$build/lib" -name '*.o')
     names "$build/.libs/libcore.a" "${objects[@]}" >found
@@ -149,7 +150,7 @@ int main(void)
     return 0;
 }
 END
-    # The compiler that made the archive, its flags, and the libraries that the archive needs.
+    # Use the compiler that made the archive, its flags, and the libraries that the archive needs.
     mapfile -t words < <(for name in CC CFLAGS LDFLAGS CUDA_LIBS ISAL_LIBS LIBS; do
         sed -n "s/^$name = //p" "$build/Makefile"
         [ $name != LDFLAGS ] ||
@@ -161,12 +162,12 @@ END
 
 @test "library: the manual page has every function as it is declared" {
     have "$CC" || skip "there is no cc"
-    # One declaration a line, with single blanks.
+    # Put each declaration on a line, with single blanks.
     "$CC" -E -P -I "$srcdir/include" "$srcdir/include/gzlzss_cuda.h" | grep -v '^#' | tr '\n' ' ' |
         tr -s ' ' | tr ';' '\n' |
         sed -n 's/^ *\([a-z].* \**gzlzss_[a-z0-9_]*(.*\)/\1/p' | sort >declared
     [ "$(wc -l <declared)" -gt 15 ]
-    # In the synopsis, .Ft has the type, .Fn the name and the arguments.
+    # In the manual's synopsis, .Ft has the type, and .Fn the name and the arguments.
     awk '/^\.Sh DESCRIPTION/ { exit }
         /^\.Ft/ { sub(/^\.Ft /, ""); gsub(/"/, ""); type = $0 ~ /\*$/ ? $0 : $0 " " }
         /^\.Fn/ {
@@ -230,7 +231,7 @@ install_library() {
         "$CC" "$srcdir/examples/$example.c" "${flags[@]}" -o $example
     done
     echo words >in
-    # Errors of the library that have no errno; errno has an unrelated value.
+    # Library errors for which errno says nothing: it has an unrelated value.
     cat >fails.c <<'END'
 #include <errno.h>
 #include <gzlzss.h>
@@ -251,7 +252,7 @@ END
     ends_with 1 ./descriptor missing in.gz
     stderr_is 'missing: No such file or directory'
     [ ! -e in.gz ]
-    # Errors that are not the library's.
+    # Errors outside the library.
     [ -c /dev/full ] || skip "there is no /dev/full"
     for example in memory stream; do
         status=0

@@ -1,12 +1,12 @@
 /*
- * library.c - compresses and decompresses in each way of the library, for library.bats
+ * library.c - compresses and decompresses through each interface of the library, for library.bats
  *
  *   library WAY [-d] [-l LEVEL] [-p THREADS] [-s SEGMENT] [-R] [-B auto|cpu|gpu] [-c CHUNK]
  *           [-n NAME]
  *
  * Reads standard input and writes standard output.  WAY is memory, fd, stream (CHUNK bytes of input
  * and of output at a time; 0: sizes that change) or range (CHUNK segments at a time).  On failure,
- * prints the status' text.
+ * prints the text of the status.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# limits.bats - a small stack, and little memory: what one thread can do still works
+# limits.bats - with a small stack or little memory, everything that one thread can do still works
 
 load helpers
 
@@ -10,8 +10,8 @@ setup() {
     without_sanitizers
 }
 
-# "${small[@]}" COMMAND... runs a command with a stack of 16 KiB, which also holds its environment.
-# Skips the test if not even `true` runs so.
+# "${small[@]}" COMMAND...  runs a command with a stack of 16 KiB, which also holds its environment.
+# Skips the test if not even `true` works with that.
 need_small_stacks() {
     local i
     # shellcheck disable=SC2016 # The words are for that shell.
@@ -54,7 +54,7 @@ need_small_stacks() {
     "${small[@]}" "$GZLZSS" -lv f.gz
     "${small[@]}" "$GZLZSS" -d <f.gz >g
     cmp f g
-    # In place, and many files side by side.
+    # Files that are replaced by their outputs, and many files side by side.
     for i in 1 2 3 4 5 6; do
         "$GEN" text $((i * 100000)) >t$i
     done
@@ -74,7 +74,7 @@ need_small_stacks() {
     stderr_is "" "$NAME: cut.gz: unexpected end of file"
     absent cut
     ends_with 1 "${small[@]}" "$GZLZSS" nothing
-    # A pipe that is closed ends the command.
+    # A closed pipe ends the command.
     status=0
     { "${small[@]}" "$GZLZSS" -dc f.gz || echo $? >status; } | true
     [ "$(cat status)" -eq 141 ]
@@ -92,9 +92,9 @@ need_small_stacks() {
     [ -e big ]
 }
 
-# rises LETTER LIMIT... -- COMMAND...: with each limit in KiB, set by `ulimit -LETTER`, the command
-# either writes what is in "expected" or says that memory is short.  Where it works, it also works
-# with all higher limits.
+# rises LETTER LIMIT...  -- COMMAND...: with each limit in KiB, set by `ulimit -LETTER`, the command
+# either writes the contents of "expected", or prints that memory is short.  If it works with a
+# limit, it must also work with all higher ones.
 rises() {
     local letter=$1 limits=() limit works=no
     shift
@@ -121,8 +121,8 @@ rises() {
     "$GEN" mixed 5000000 >f
     "$GZLZSS" -n -c f >f.gz
     cp f expected
-    # With some of these limits, the memory is enough for a helper's stack or for its buffers, but
-    # not for both.
+    # Some of these limits leave enough memory for a helper's stack or for its buffers, but not for
+    # both.
     rises d {700..2500..100} {9000..11000..100} 14000 19000 25000 -- "$GZLZSS" -dc -p2 f.gz
     rises d {900..2500..200} {9050..11000..150} 17000 22000 40000 -- "$GZLZSS" -dc -p8 f.gz
     rises v {6500..40000..4100} -- "$GZLZSS" -dc -p4 f.gz
@@ -153,12 +153,13 @@ need_failing() {
     fails "$GZLZSS" --version 2>&1 >/dev/null | grep -q '^COUNT' || skip "it cannot be loaded"
 }
 
-# fails COMMAND...: runs it with that shared object, which counts allocations or lets them fail.
+# fails COMMAND...: runs the command with that shared object, which counts allocations and makes
+# them fail.
 fails() {
     FAIL_COUNT=1 LD_PRELOAD=$failing "$@"
 }
 
-# each_fails COMMAND...: whichever allocation fails, the command works, with the output in
+# each_fails COMMAND...: whichever single allocation fails, the command works, and its output equals
 # "expected".
 each_fails() {
     local n
@@ -172,9 +173,8 @@ each_fails() {
     done
 }
 
-# ends_some_time COMMAND...: from some allocation on, all fail.  The first allocations are those of
-# one thread.  If the command works with failures from the Nth on, it also works with failures from
-# a later one on.
+# ends_some_time COMMAND...: all allocations fail from the Nth on, for each N.  One thread needs the
+# first allocations.  If the command works for some N, it must also work for all larger ones.
 ends_some_time() {
     local n works=no
     for ((n = 1; n <= count + 1; n++)); do
@@ -189,8 +189,8 @@ ends_some_time() {
     [ $works = yes ]
 }
 
-# The input is short, so that it can be decompressed many times; several threads work on it all the
-# same.
+# piped COMMAND...: gives the command f.gz through a pipe.  f.gz is short, so that the test can
+# decompress it many times, but several threads work on it.
 piped() {
     env -u LD_PRELOAD cat f.gz | "$@"
 }
@@ -208,7 +208,7 @@ piped() {
         # shellcheck disable=SC2086
         ends_some_time $command
     done
-    # Of files side by side, any may be the first.
+    # With files side by side, any may be opened first, so compare no output.
     : >expected
     each_fails "$GZLZSS" -t -p3 f.gz marks.gz
 }
@@ -226,8 +226,8 @@ piped() {
     done
 }
 
-# in_group BYTES COMMAND...: runs the command as in a control group with this memory, by mounting
-# made-up files.
+# in_group BYTES COMMAND...: runs the command as if in a control group with this memory limit.  It
+# mounts files with that limit in place of the real ones.
 in_group() {
     # shellcheck disable=SC2016 # The words are for that shell.
     unshare -rm bash -c '
@@ -257,8 +257,8 @@ in_group() {
     ends_with 1 in_group 4000000 "$GZLZSS" -p2 f copy
     stderr_is "$NAME: memory exhausted: needs 6 MiB, and the limit is 3 MiB"
     absent f.gz copy.gz
-    # With enough memory for one thread, the output is the same.  Smaller segments need less memory,
-    # and decompression needs little.
+    # If memory is enough for one thread, the output is the same.  Smaller segments need less
+    # memory, and decompression needs little.
     "$GZLZSS" -n -12 -c f >expected
     in_group 34000000 "$GZLZSS" -n -12 -p4 -c f | cmp - expected
     in_group 25000000 "$GZLZSS" -12 -b 1024 -k f

@@ -24,7 +24,7 @@ refused() {
     grep -qxF "gzlzss: invalid matcher '$1': $2" stderr || fail "$1: $(cat stderr)"
 }
 
-# keys NAME: prints the keys of a method, one a line: the key, its default, and its least and
+# keys NAME: prints a line for each key of a method: the key, its default, and its least and
 # greatest value, or its possible words.
 keys() {
     "$GZLZSS" --matcher=help | awk -v name="$1" '
@@ -67,7 +67,7 @@ keys() {
     refused , "there is no match finder ''"
     refused CULZSS "there is no match finder 'CULZSS'"
     refused lazy,window=3 "there is no match finder 'lazy'"
-    # Also where nothing is compressed.
+    # A wrong matcher is an error even if nothing is compressed.
     ends_with 1 "$GZLZSS" --matcher=nothing -d </dev/null
     ends_with 1 "$GZLZSS" --matcher
     ends_with 1 env GZLZSS=--matcher=nothing "$GZLZSS" -c /dev/null
@@ -141,7 +141,7 @@ keys() {
                 gzip -dc plain.gz | cmp - plain || fail "$name, $kind $size"
             done
         done
-        # The level would have made another output.
+        # The output differs from that of the level's own match finder.
         ! "$GZLZSS" -n <plain | cmp -s - plain.gz || fail "$name changes nothing"
     done
 }
@@ -150,7 +150,8 @@ keys() {
     with_papers
     local block size p
     for name in $names; do
-        # Two segments of the default size, ten of 64 KiB, and one, which is matched in parts.
+        # Two segments of the default size; ten of 64 KiB; and a single one, which several threads
+        # match in parts.
         # shellcheck disable=SC2086 # The option for blocks is one word, or none.
         while read -r size block; do
             "$GEN" mixed "$size" >plain

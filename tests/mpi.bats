@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# mpi.bats - gzlzss-mpi: any number of ranks writes what gzlzss writes, and reads it; no error loses
-# the input
+# mpi.bats - gzlzss-mpi: any number of ranks writes the same files as gzlzss, and decompresses them;
+# no error loses the input
 #
 # Ranks are processes on this machine, which MPIRUN starts.  Without it, or in a build without MPI,
 # the tests are skipped.
@@ -12,13 +12,13 @@ setup() {
     MPI=$(dirname "$GZLZSS")/gzlzss-mpi
     [ -x "$MPI" ] || skip "gzlzss-mpi was not built (configure --with-mpi)"
     have "${MPIRUN:-mpirun}" || skip "mpirun is missing"
-    # Open MPI has to be told that the ranks may run as root and be more than the cores; MPICH
-    # ignores this.
+    # Open MPI must be told that ranks may run as root, and that there may be more ranks than cores.
+    # MPICH ignores these variables.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_hwloc_base_binding_policy=none
     export OMPI_MCA_plm_rsh_agent=/bin/false
-    # MPI has files with long names there.
+    # MPI makes files with long names in TMPDIR, so its own name must be short.
     export TMPDIR=/tmp
 }
 
@@ -28,8 +28,8 @@ teardown() {
     fi
 }
 
-# mpi RANKS ARGUMENT...: runs ranks.  The file "stderr" has their standard error without the lines
-# that MPI adds after a status other than 0.
+# mpi RANKS ARGUMENT...: runs gzlzss-mpi with this number of ranks.  The file "stderr" gets their
+# standard error, without the lines that MPI adds after a status other than 0.
 mpi() {
     local ranks=$1 status=0
     shift
@@ -38,7 +38,7 @@ mpi() {
     return $status
 }
 
-# mpi_ends_with STATUS RANKS ARGUMENT...: mpi ends with that exit status.
+# mpi_ends_with STATUS RANKS ARGUMENT...: runs `mpi`, which must end with that exit status.
 mpi_ends_with() {
     local expected=$1 status=0
     shift
@@ -46,12 +46,12 @@ mpi_ends_with() {
     [ "$status" -eq "$expected" ] || fail "exit status $status, not $expected: $*" "$(cat all)"
 }
 
-# Whether the MPI is MPICH, whose ranks keep a processor busy while they wait.
+# True if the MPI library is MPICH, whose ranks keep a processor busy while they wait.
 is_mpich() {
     ldd "$MPI" | grep -q libmpich
 }
 
-# lacks PATTERN FILE: no line of the file matches.
+# lacks PATTERN FILE: no line of the file may match.
 lacks() {
     if grep -E "$1" "$2"; then
         fail "not expected"
@@ -64,7 +64,7 @@ in_help() {
     sed -nE -e 's/^  -([A-Za-z]).*/\1/p' -e 's/^      -(-[a-z-]+).*/\1/p' stdout
 }
 
-# nothing_left_but FILE...: of names that begin with a dot or an x, the directory has exactly these.
+# nothing_left_but FILE...: the directory has exactly these names that begin with a dot or an x.
 nothing_left_but() {
     local found
     found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort |
@@ -72,7 +72,8 @@ nothing_left_but() {
     [ "$found" = "$* " ] || fail "there is $found, not $*"
 }
 
-# Makes x.SIZE, with sizes around those of segments (-b 32) and of waves of 64 KiB for each rank.
+# Makes files x.SIZE, with sizes around those of segments (-b 32), and of waves of 64 KiB for each
+# rank.
 make_inputs() {
     local size
     for size in 0 1 32767 32768 32769 65535 65536 65537 131072 262145 524288 1000001; do
@@ -91,7 +92,8 @@ make_inputs() {
             "$GZLZSS" -b 32 "-$level" -c "$f" >"want-$f"
         done
         for ranks in 1 2 3 4 8; do
-            # With more ranks than processors, MPICH takes seconds a run: one level is enough.
+            # With more ranks than processors, MPICH takes seconds for a run, so test only one
+            # level.
             ! is_mpich || [ "$ranks" -le "$(nproc)" ] || [ "$level" -eq 6 ] || continue
             mpi_ends_with 0 "$ranks" -p2 -b 32 "-$level" -k x.*
             [ ! -s stderr ] || fail "$(cat stderr)"
@@ -101,8 +103,8 @@ make_inputs() {
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
             GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
-            # All ranks decompress a file with marks.  From the third of these sizes on, files have
-            # some.
+            # All ranks decompress a file that has marks, which files have from the third of these
+            # sizes on.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
                 cmp "$f" "y${f#x}"
@@ -132,8 +134,8 @@ make_inputs() {
     "$GZLZSS" -n1 <y | cmp - x.z
 }
 
-# differ ARGUMENT...: runs two ranks as on unequal machines.  The first has one processor and waves
-# of 64 KiB.  The second has all processors and, as if it had a GPU, waves of 256 KiB.
+# differ ARGUMENT...: runs two ranks as if on different machines.  The first has one processor, and
+# waves of 64 KiB.  The second has all processors, and waves of 256 KiB, as with a GPU.
 differ() {
     timeout 60 "${MPIRUN:-mpirun}" \
         -n 1 env GZLZSS_TEST_MPI_WAVE=65536 taskset -c "$first_cpu" "$MPI" "$@" : \
@@ -194,8 +196,8 @@ differ() {
 }
 
 @test "bytes like a mark that are none cost no byte" {
-    # Stored data with marks in it that are no ends of segments.  The data is random and does not
-    # repeat, so only the marks can be matches.
+    # Stored data that contains the bytes of marks, where no segment ends.  The data is random, so
+    # only the marks repeat.
     "$GEN" random 160000 >noise
     for i in 0 1 2 3 4 5 6 7; do
         dd if=noise bs=20000 skip="$i" count=1 status=none
@@ -211,14 +213,14 @@ differ() {
 
 @test "one rank decompresses where the file system has no unnamed files" {
     [ "$(id -u)" -eq 0 ] || skip "only root can hide files of /proc"
-    # Without these links, an unnamed file cannot get a name.  MPICH's UCX would use them, too, to
-    # carry the ranks' messages.
+    # Without these links, an unnamed file cannot get a name.  MPICH's UCX would also use them, for
+    # the ranks' messages.
     export UCX_POSIX_USE_PROC_LINK=n
     # shellcheck disable=SC2016
     without_links=(unshare -m sh -c 'mount -t tmpfs none /proc/$$/fd && exec "$0" "$@"')
     "${without_links[@]}" true 2>/dev/null || skip "no mounts can be made here"
     "$GEN" text 3000000 >x
-    # One rank decompresses a file without marks alone.  Of two files, each rank gets one.
+    # A file without marks is decompressed by one rank alone.  With two files, each rank gets one.
     "$GZLZSS" -b 32768 -c x >y1.gz
     cp y1.gz y2.gz
     for files in y1.gz 'y1.gz y2.gz'; do
@@ -271,8 +273,8 @@ differ() {
     needs_strace
     "$GEN" text 400000 >x
     "$GZLZSS" -b 32 x
-    # The threads of one rank have found a mark, and wait.  When they go on, the file ends in the
-    # header of a block, after the first mark that they decode from.
+    # The threads of one rank have found a mark, and wait.  Before they go on, the file is truncated
+    # in the header of a block, after the first mark from which they decode.
     cut=$(grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' x.gz |
         awk -F: '$1 > 40003 { print $1 + 19; exit }')
     GZLZSS_TEST_REGION=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
@@ -293,8 +295,8 @@ differ() {
     nothing_left_but x.gz
 }
 
-# fails RANK ARGUMENT...: runs two ranks.  In RANK, the system calls fail that the strace options in
-# "faults" select.  The run ends with status 1.
+# fails RANK ARGUMENT...: runs two ranks.  In RANK, the system calls fail which the strace options
+# in "faults" select.  The run must end with status 1.
 fails() {
     local rank=$1 status=0 faulty
     shift
@@ -321,7 +323,7 @@ fails() {
         fails $rank "$PWD/x"
         stderr_is "gzlzss-mpi: $PWD/x: Too many open files"
         nothing_left_but x
-        # Only the output is written with this call.
+        # This call is used only for the output.
         faults=(-e trace=pwrite64 -e inject=pwrite64:error=EIO:when=3)
         fails $rank -b 32 x
         stderr_is "gzlzss-mpi: x.gz: Input/output error"
@@ -378,7 +380,7 @@ fails() {
     mpi_ends_with 2 2 x
     stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
     [ "$(cat x.gz)" = old ]
-    # The ranks ask no question.
+    # The ranks do not ask the user.
     mpi_ends_with 2 2 ---presume-input-tty x
     stderr_is "$(printf 'gzlzss-mpi: x.gz already exists;\tnot overwritten')"
     mpi_ends_with 0 2 -f -n x
@@ -429,7 +431,7 @@ fails() {
     [ "$(grep -c 'no-such-option' stderr)" -eq 1 ]
     mpi_ends_with 0 2 --help
     [ "$(grep -c '^Usage: mpirun' stdout)" -eq 1 ]
-    # The manual has all options that --help lists.
+    # The manual page has all options that --help lists.
     [ "$(in_help | wc -l)" -ge 15 ]
     tr ' ' '\n' <"$srcdir/man/gzlzss-mpi.1" >words
     for option in $(in_help); do
@@ -443,7 +445,7 @@ fails() {
     local mount
     [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
-    # The files that are mounted over the control groups allow one processor, in the words of both
+    # Mount files over the control groups' that allow one processor, in the formats of both
     # versions.
     mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
         /proc/self/mountinfo | head -n 1)

@@ -1,13 +1,14 @@
 #!/bin/bash
-# mpi_hosts.sh - ranks of gzlzss-mpi on several hosts, which are network namespaces of this machine
+# mpi_hosts.sh - tests gzlzss-mpi on several hosts, which are network namespaces of this machine
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_hosts.sh [HOSTS]
 #
-# Run it by hand, as root.  It makes HOSTS (2) namespaces, each with a name and an address, and a
-# bridge between them, and removes them at the end.  Two ranks on each host compress and decompress
-# a file.  They reach the other hosts by TCP alone: for MPI, they are on different machines that
-# share a file system.  Then the script kills the ranks of one host.  MPIRUN, an mpirun of Open MPI
-# or MPICH, starts the ranks; in place of ssh, it gets a script that enters a namespace.
+# Run it by hand, as root.  It makes HOSTS (default 2) namespaces, each with a name and an address,
+# and a bridge between them, and removes them at the end.  Two ranks on each host compress and
+# decompress a file.  They reach the other hosts only by TCP, so MPI treats them as different
+# machines that share a file system.  Then the script kills the ranks of one host.  MPIRUN, an
+# mpirun of Open MPI or MPICH, starts the ranks; in place of ssh, it gets a script that enters a
+# namespace.
 set -u
 
 hosts=${1-2}
@@ -34,7 +35,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The bridge is in a namespace of its own, so that the machine's network stays as it is.
+# The bridge has its own namespace, so that the machine's network stays as it is.
 ip netns add "$tag-0" && ip -n "$tag-0" link add bridge type bridge &&
     ip -n "$tag-0" link set bridge up || exit 1
 for ((i = 1; i <= hosts; i++)); do
@@ -45,7 +46,7 @@ for ((i = 1; i <= hosts; i++)); do
         ip -n "$tag-$i" link set eth0 up && ip -n "$tag-$i" link set lo up || exit 1
 done
 
-# Called like ssh: [OPTION]... ADDRESS COMMAND...
+# MPI calls this script like ssh: agent [OPTION]...  ADDRESS COMMAND...
 cat >agent <<END
 #!/bin/sh
 while [ "\${1#-}" != "\$1" ]; do shift; done
@@ -55,7 +56,7 @@ exec ip netns exec "$tag-\$number" unshare --uts sh -c "hostname host\$number; \
 END
 chmod +x agent
 
-# run ARGUMENT...: runs two ranks on each host, and mpirun on the first.
+# run ARGUMENT...: runs mpirun on the first host, which starts two ranks on each host.
 list=
 for ((i = 1; i <= hosts; i++)); do
     list+=${list:+,}$net.$i
@@ -86,8 +87,8 @@ cmp want x.gz || fail "the output differs"
 run -p1 -v -d x.gz || fail "decompression failed"
 cmp plain x || fail "what comes back differs"
 
-# Kill the ranks of the last host soon after they began the output.  MPI may end them before all are
-# killed.
+# Kill the ranks of the last host soon after they have begun the output.  MPI may end some before
+# they are killed.
 run -p1 -9 x >log 2>&1 &
 job=$!
 for ((i = 0; i < 200; i++)); do

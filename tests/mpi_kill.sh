@@ -1,12 +1,13 @@
 #!/bin/bash
-# mpi_kill.sh - ranks of gzlzss-mpi are killed at random moments, and nothing is lost
+# mpi_kill.sh - kills ranks of gzlzss-mpi at random moments, and checks that no data is lost
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_kill.sh [TIMES]
 #
-# TIMES (50) times, in turns in compression and decompression, one of three ranks gets SIGKILL after
-# a random time.  Afterwards, the unchanged input exists, or the whole output, or both, and at most
-# a temporary file.  In every other run, another file has the output's name, and -f is given: either
-# that file is unchanged, or the new output has replaced it.  MPIRUN starts the ranks.
+# TIMES (default 50) times, alternately during compression and decompression, one of three ranks
+# gets SIGKILL after a random time.  Afterwards, the unchanged input must exist, or the whole
+# output, or both; besides, at most a temporary file.  In every other run, another file has the
+# output's name, and -f is given.  Then that file must be unchanged, or the complete new output must
+# have replaced it.  MPIRUN starts the ranks.
 set -u
 
 times=${1-50}
@@ -26,14 +27,14 @@ trap 'rm -rf "$work"' EXIT
 echo old >old
 plain=$(sha256sum <plain) packed=$(sha256sum <packed) old=$(sha256sum <old)
 
-# digest FILE: prints its digest, or nothing if there is no such file.
+# digest FILE: prints the file's digest, or nothing if the file does not exist.
 digest() {
     if [ -f "$1" ]; then
         sha256sum <"$1"
     fi
 }
 
-# ranks PID: prints the processes below PID that are ranks.
+# ranks PID: prints the ids of all ranks among the descendants of process PID.
 ranks() {
     local child
     cat /proc/"$1"/task/*/children 2>/dev/null | tr ' ' '\n' | while read -r child; do
@@ -65,11 +66,12 @@ for ((i = 1; i <= times; i++)); do
     fi
     "$mpirun" -n 3 "$mpi" "${args[@]}" $input >../log 2>&1 </dev/null &
     job=$!
-    # Half of the kills come soon after the start, half at any time of the run.
+    # Wait until all ranks have started.
     for ((wait = 0; wait < 200 && $(ranks $job | wc -l) < 3; wait++)); do
         sleep 0.02
     done
-    # The first kill comes at once, so at least one rank is killed at work.
+    # The first kill comes at once, so that at least one rank is killed while it works.  The other
+    # kills come within 0.3 s, or, in every third run, within 0.9 s.
     [ "$i" -eq 1 ] || sleep "0.$(printf %03d $((RANDOM % (i % 3 == 0 ? 900 : 300))))"
     victim=$(ranks $job | shuf -n 1)
     if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then
@@ -104,5 +106,5 @@ for ((i = 1; i <= times; i++)); do
 done
 echo "$times runs, a rank killed in $killed: $early ended before the output was there," \
     "$finished after; $left left a temporary file"
-# Otherwise, this run proved nothing.
+# If no rank was killed, or none early enough, this run has proved nothing.
 [ "$killed" -gt 0 ] && [ "$early" -gt 0 ]

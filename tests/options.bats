@@ -11,8 +11,8 @@ setup() {
     "$GZLZSS" -nc plain >plain.z
 }
 
-# value_of NAME: prints a value for this option.  A new option in --help that takes one needs a line
-# here.
+# value_of NAME: prints a value for this option.  Add a line here for each new option in --help that
+# takes a value.
 value_of() {
     case $1 in
     processes) echo 2 ;;
@@ -27,15 +27,15 @@ value_of() {
     esac
 }
 
-# Prints the options that --help lists, one a line: -LETTER or two blanks, --NAME, and the
-# argument's name or nothing.
+# Prints a line for each option that --help lists: -LETTER or two blanks, --NAME, and the argument's
+# name or nothing.
 listed_options() {
     "$GZLZSS" --help |
         sed -nE 's/^  (-.|  ),? +(--[a-z-]+)(=([A-Za-z]+))? .*/\1|\2|\4/p'
 }
 
-# works OPTION...: the command compresses, or, if the options say so, decompresses.  Afterwards,
-# "stdout" and "stderr" have its output.
+# works OPTION...: runs the command with these options; it must compress or, if the options say so,
+# decompress.  "stdout" and "stderr" get its output.
 works() {
     case " $* " in
     *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
@@ -45,8 +45,8 @@ works() {
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }
 
-# same_output FILE OPTIONS OPTIONS: with both, the command compresses the file to the same bytes.
-# `cmp` of two commands would not see that both fail.
+# same_output FILE OPTIONS OPTIONS: with both lists of options, the command compresses the file to
+# the same bytes.  (`cmp` of two process substitutions would not notice that both fail.)
 same_output() {
     # shellcheck disable=SC2086 # There may be several options in each.
     "$GZLZSS" $2 <"$1" >first && "$GZLZSS" $3 <"$1" >second && [ -s first ] && cmp first second
@@ -121,7 +121,7 @@ same_output() {
     same_output plain '-n -1 -9' '-n -9'
     same_output plain '-n -91' '-n -1'
     same_output plain '-n -12 -6' '-n -6'
-    # Two digits are one number only side by side, and only if that is a level.
+    # Two digits are one number only if they are adjacent and the number is a level.
     same_output plain '-n -1 -2' '-n -2'
     same_output plain '-n -1n2' '-n -2'
     same_output plain '-n -19' '-n -9'
@@ -143,7 +143,8 @@ same_output() {
 @test "level 0 stores, whatever else is asked for" {
     local n size blocks
     name=$(basename "$GZLZSS")
-    # A block of up to 65535 bytes takes five bytes more, a mark between segments ten.
+    # A stored block of up to 65535 bytes takes five bytes more; a mark between two segments takes
+    # ten.
     for n in 0 1 65535 65536 131070 2097152 2097153 5000000; do
         "$GEN" text $n >in
         "$GZLZSS" -0n <in >out
@@ -159,7 +160,7 @@ same_output() {
             "$GZLZSS" -dc -p$p out | cmp - in
         done
     done
-    # There is nothing for a GPU to do: it need not exist, and is not brought up.
+    # Level 0 has no work for a GPU, so there need not be one, and none is brought up.
     for backend in auto cpu gpu; do
         "$GZLZSS" -0n -vv --backend=$backend <in 2>stderr | cmp - out
         grep -qx "$name: stdin: GPU not used: level 0 finds no matches" stderr
@@ -167,7 +168,7 @@ same_output() {
     ends_with 1 "$GZLZSS" -0k --matcher=culzss plain
     stderr_is "$name: --matcher does not go with level 0, which finds no matches"
     absent plain.gz
-    # Files with names, and several files, work as at other levels.
+    # Named files, and several files at a time, work as with other levels.
     cp in one
     cp plain two
     "$GZLZSS" -0 one two
@@ -194,7 +195,7 @@ same_output() {
     works --te
     works --verb
     works --proc=2 --block=64 --backe=cpu
-    # An abbreviation that fits two names is an error.
+    # An abbreviation of two names is an error.
     ends_with 1 "$GZLZSS" --s
     grep -q ambiguous stderr
 }
@@ -228,7 +229,7 @@ same_output() {
 @test "- is standard input" {
     "$GZLZSS" -d - <plain.z | cmp - plain
     cmp <("$GZLZSS" -n - <plain) plain.z
-    # Also between files.
+    # "-" between files is standard input.
     cp plain.z other.z
     "$GZLZSS" -dc other.z - other.z <plain.z >three
     cat plain plain plain | cmp - three
@@ -250,7 +251,7 @@ same_output() {
         stderr_is "$name: invalid block size '$n': give 32 to 32768 (KiB)"
         absent plain.gz
     done
-    # For its own option's argument, the message is gzip's.
+    # For gzip's own option --bits, the message is gzip's.
     ends_with 1 "$GZLZSS" --bits=x -k plain
     stderr_is "$name: -b operand is not an integer" "Try \`$name --help' for more information."
     absent plain.gz
@@ -298,8 +299,8 @@ with commas between them"
 @test "what is wrong in GZLZSS is said to be there" {
     local name wrong
     name=$(basename "$GZLZSS")
-    # in_variable VALUE MESSAGE: with this value of GZLZSS, the first line of the error is this
-    # message.
+    # in_variable VALUE MESSAGE: with this value of the variable GZLZSS, the command must fail, and
+    # the first line of the error must be this message.
     in_variable() {
         ends_with 1 env "GZLZSS=$1" "$GZLZSS" -k plain
         [ "$(head -n 1 stderr)" = "$name: $2" ] || fail "$1:" "$(cat stderr)"
@@ -316,7 +317,7 @@ with commas between them"
     in_variable "-S $wrong" "GZLZSS: invalid suffix '$wrong'"
     in_variable -Z 'GZLZSS: -Z not supported in this version'
     in_variable foo 'foo: non-option in GZLZSS environment variable'
-    # Errors elsewhere do not name the variable.
+    # Errors on the command line do not name the variable.
     ends_with 1 env GZLZSS=-9 "$GZLZSS" --level=99 -k plain
     stderr_is "$name: invalid level '99': give 0 to $(last_level)"
     ends_with 1 env GZLZSS=-9 "$GZLZSS" -k missing
@@ -373,12 +374,12 @@ with commas between them"
     done
 }
 
-# True if the command loads ISA-L by name, and is not linked with it.
+# True if the command loads ISA-L at run time instead of being linked with it.
 loads_isal() {
     grep -qa 'libisal\.so' "$GZLZSS" && have ldd && ! ldd "$GZLZSS" | grep -q isal
 }
 
-# Makes no_isal.so.  Preloaded, it lets any attempt to load ISA-L fail.
+# Makes no_isal.so, which, if preloaded, makes all attempts to load ISA-L fail.
 no_isal() {
     cat >no_isal.c <<'END'
 #define _GNU_SOURCE
@@ -427,8 +428,8 @@ END
     done
 }
 
-# wrong_isal NUMBER: makes an ISA-L in this directory that does one thing wrong, and all others as
-# the real one does.
+# wrong_isal NUMBER: makes an ISA-L in this directory that does one thing wrong (NUMBER says which),
+# and otherwise works like the real one.
 wrong_isal() {
     local name
     name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | head -n 1)
@@ -448,7 +449,7 @@ void isal_inflate_init(struct inflate_state *s)
 {
     const struct inflate_state before = *s;
     ((void (*)(struct inflate_state *))real("isal_inflate_init"))(s);
-#if WRONG == 1 /* as if they were elsewhere */
+# if WRONG == 1 /* as if these fields were at other offsets */
     s->tmp_out_valid = before.tmp_out_valid;
     s->tmp_out_processed = before.tmp_out_processed;
 #endif
@@ -606,7 +607,7 @@ END
     [ "$(wc -l <stderr)" -eq 3 ]
     grep -qE "^$name: plain: GPU not used: (not wanted|this gzlzss was built without CUDA)$" stderr
     grep -qE "^$name: plain: 1 segment; seconds: read $t, match $t, encode $t, write $t$" stderr
-    # From a second on, times have tenths; with -vvv, they have three decimals.
+    # If matching takes a second or more, times have one decimal; with -vvv, three.
     "$GEN" text 6000000 >large
     # Make matching the first segment take a second on any machine: stop the command when it has
     # read the segment and has used 0.05 s of CPU time.
@@ -625,7 +626,7 @@ END
     ends_with 0 "$GZLZSS" -vvvkf -p1 -12 --backend=cpu large
     t='[0-9]+\.[0-9]{3}'
     grep -qE "^$name: large: 2 segments; seconds: read $t, match $t, encode $t, write $t$" stderr
-    # With several files, -vv also says what was done in all.
+    # With several files, -vv also prints totals.
     ends_with 0 "$GZLZSS" -vvkf -1 --backend=cpu large plain
     [ "$(tail -n 1 stderr)" = "$name: 4 segments, of 2 files" ] || fail "$(cat stderr)"
 }
@@ -643,7 +644,7 @@ END
         absent plain.gz
         [ -e plain ]
     done
-    # The error comes at the start, before anything is read.
+    # The error comes before anything is read.
     ends_with 1 "$GZLZSS" --backend=gpu -c plain
     [ ! -s stdout ]
     # Decompression does not use a GPU.
@@ -691,7 +692,7 @@ END
         [ "$(wc -l <stderr)" -eq 1 ]
         ends_with 0 "$GZLZSS" -vv -nc "$f"
         grep -q "^$(basename "$GZLZSS"): $f: GPU not used: ..*" stderr
-        # With --backend=cpu, the command does not even try.
+        # With --backend=cpu, the command does not try to use a GPU.
         ends_with 0 "$GZLZSS" -vv --backend=cpu -nc "$f"
         grep -qE "GPU not used: (not wanted|this gzlzss was built without CUDA)$" stderr
     done
@@ -717,7 +718,7 @@ END
     if have_gpu; then
         skip "there is a GPU"
     fi
-    # If these files exist, the command assumes a GPU.
+    # If these files exist, the command assumes that there is a GPU.
     if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then
         skip "there is a GPU's driver"
     fi

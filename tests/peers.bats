@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# peers.bats - by another program's name, gzlzss does what an option means there, or refuses it
+# peers.bats - under another program's name, an option means what it means to that program, or
+# gzlzss refuses it
 
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 
@@ -15,8 +16,8 @@ setup() {
     touch -d @1000000000 plain
 }
 
-# refused COMMAND...: it ends with status 1 and a message, writes nothing, and leaves all files as
-# they are.
+# refused COMMAND...: the command must end with status 1 and a message, write nothing, and leave all
+# files as they are.
 refused() {
     local before
     before=$(ls -l plain*)
@@ -26,12 +27,12 @@ refused() {
     [ "$(ls -l plain*)" = "$before" ] || fail "$*: $(ls -l)"
 }
 
-# header FILE: prints flags and time in hexadecimal.
+# header FILE: prints the flags and the time from the header, in hexadecimal.
 header() {
     od -A n -t x1 -j 3 -N 5 "$1"
 }
 
-# The refused options of pigz: letter and long name.
+# The options of pigz that are refused: letter and long name.
 pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits K:zip O:oneblock U:rle'
 pigz_refused+=' z:zlib'
 
@@ -51,7 +52,7 @@ pigz_refused+=' z:zlib'
                 fail "$variable: $(cat stderr)"
         done
     done
-    # -H must not print help, with status 0, into the file.
+    # -H must not print gzlzss's help, with status 0, into the output file.
     status=0
     bin/pigz -H <plain >y.gz 2>stderr || status=$?
     [ "$status" -eq 1 ] && [ ! -s y.gz ]
@@ -136,7 +137,7 @@ pigz_refused+=' z:zlib'
         refused "$PWD/bin/$name" -H plain
         grep -q "^$name: -H: not supported" stderr
     done
-    # These names are not pigz.
+    # These names do not count as pigz.
     for name in pigzy mypigz gzlzss-pigz pigz.gzlzss; do
         ln -s "$GZLZSS" "bin/$name"
         ends_with 0 "bin/$name" -H
@@ -188,8 +189,9 @@ pigz_refused+=' z:zlib'
     done
 }
 
-# as_real NAME OPTION...: by this name, gzlzss leaves the same files with the same headers as the
-# program itself, `real`.  (igzip's outputs do not have their inputs' times.)
+# as_real NAME OPTION...: under this name, gzlzss must leave the same files, with the same headers,
+# as the real program.  (igzip does not give an output its input's time, so igzip's times are not
+# compared.)
 as_real() {
     local name=$1 way program
     shift

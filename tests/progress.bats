@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# progress.bats - the progress line: when it appears, what it says, and that it vanishes
+# progress.bats - the progress line: when it appears, what it shows, and that it is removed
 
 # shellcheck disable=SC2016 # What is in quotes is for the shells on terminals.
 
@@ -12,7 +12,7 @@ setup() {
 }
 
 # on_pty COLUMNS COMMAND...: runs the command with standard error on a terminal of this width, and
-# prints what arrived there.
+# prints the terminal's output.
 on_pty() {
     python3 -c '
 import fcntl, os, pty, signal, struct, subprocess, sys, termios, time
@@ -41,13 +41,13 @@ sys.exit(p.wait())' "$@"
 }
 
 # on_pty_slowly BYTES COLUMNS COMMAND...: the same, but stops the command for 0.3 s after it has
-# read BYTES, so that it draws a line on any machine.  BYTES are more than 100000, which the command
-# may read to start.
+# read BYTES, so that it draws a line even on a fast machine.  BYTES must be above 100000, since the
+# command may read that much when it starts.
 on_pty_slowly() {
     PAUSE_AT=$1 on_pty "${@:2}"
 }
 
-# on_screen: prints what a terminal would show in the end of standard input.
+# on_screen: prints what a terminal shows after it got all of standard input.
 on_screen() {
     python3 -c '
 import sys
@@ -88,19 +88,19 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
 @test "the work goes on, and ends, while the terminal is stopped" {
     "$GEN" text 8000000 >big
     for how in stopped full pipe; do
-        # This takes half a second, so the line is due.
+        # This takes half a second, long enough for the line to be drawn.
         slowly 40 <big | on_stopped $how sh -c '"$GZLZSS_COMMAND" -b 64 -p2 --progress >big.gz'
         gzip -dc big.gz | cmp - big
         slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'
         cmp out big
     done
-    # Also several files side by side, and where standard error cannot be opened again.
+    # The same with several files side by side, and if standard error cannot be opened again.
     many 80 60000
     on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
     [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
     rm many/*.gz
     without_proc=(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"')
-    # (There, sanitizers print messages on standard error.)
+    # (Without /proc, sanitizers print messages on standard error.)
     if ! is_sanitized && "${without_proc[@]}" true 2>/dev/null; then
         on_stopped stopped "${without_proc[@]}" "$GZLZSS" -k -12 -p2 --progress many/*
         [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
@@ -111,8 +111,8 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
     "$GEN" text 10000000 >big
     "$GEN" text 10000000 >copy
     echo other >other
-    # The command is stopped before its end, and its input is replaced: at the end, it reports
-    # that.  It is about to print the message when the output has its mode.
+    # Stop the command before its end and replace its input, so that it will report that at its end.
+    # It is about to print that message when the output has got its mode.
     timeout 120 python3 -c '
 import os, pty, signal, subprocess, sys, termios, time
 main, side = pty.openpty()
@@ -132,7 +132,8 @@ sys.exit(0 if p.wait() == -signal.SIGTERM else 1)' "$GZLZSS"
     gzip -dc big.gz | cmp - copy
 }
 
-# slowly RATE: copies standard input, 300000 bytes at a time, RATE times a second.
+# slowly RATE: copies standard input to standard output, 300000 bytes at a time, RATE times a
+# second.
 slowly() {
     python3 -c '
 import sys, time
@@ -150,7 +151,7 @@ while True:
     tr '\r' '\n' <seen | grep -q 'stdin:  [0-9.]* [KM]iB  [0-9.]* [KM]iB/s  ratio [0-9.]*%  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -dc plain.gz | cmp - plain
-    # Also when it decompresses.
+    # The same for decompression.
     slowly 8 <plain.gz | on_pty 80 sh -c '"$GZLZSS_COMMAND" -d --progress >out' >seen
     tr '\r' '\n' <seen | grep -q 'stdin:  .* ratio [0-9.]*%'
     [ -z "$(on_screen <seen)" ]
@@ -222,18 +223,18 @@ many() {
         "^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  \
 0:[0-9][0-9] left\$" \
         lines
-    # The count rises as files are done, side by side.
+    # The number of files that are done rises, even with files side by side.
     [ "$(wc -l <lines)" -ge 2 ]
     sort -s -n -c lines
     [ -z "$(on_screen <seen)" ]
     rm many/*.gz
-    # For a directory, the number of files is known, but not their bytes.
+    # For a directory, the number of files is known, but not the number of their bytes.
     on_pty 100 "$GZLZSS" -r -12 -p2 --progress many </dev/null >seen
     drawn >lines
     grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
     ! grep -q left lines || fail "$(cat lines)"
     [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
-    # And back.
+    # The same for decompression.
     on_pty 100 "$GZLZSS" -dr -p2 --progress many </dev/null >seen
     [ -z "$(on_screen <seen)" ]
 }
@@ -244,7 +245,7 @@ many() {
     mv many/1? many/sub
     mv many/2? many/sub/sub
     on_pty 100 "$GZLZSS" -rk -12 -p2 --progress many </dev/null >seen
-    # In the end, these are all files.
+    # At the end, all files were found.
     drawn | tail -n 1 | grep -qE '^[0-9]+ of 60 files'
 }
 
@@ -279,12 +280,13 @@ cpu  big\$"
     mkfifo pipe.gz
     for option in -l -lv; do
         cat plain.gz >pipe.gz 3>&- &
-        # A pipe's time is the present; a minute may end between the two lists.
+        # For a pipe, the list has the current time, and a minute may end between the two lists, so
+        # leave out the minutes.
         "$GZLZSS" $option pipe.gz | sed 's/:[0-9][0-9] /:MM /' >expected
         slowly 4 <plain.gz >pipe.gz 3>&- &
         on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >&2' sh $option >seen
         tr -d '\r' <seen | sed 's/:[0-9][0-9] /:MM /' | diff expected -
-        # If the list goes elsewhere, there is a progress line.
+        # If the list does not go to the terminal, there is a progress line.
         slowly 4 <plain.gz >pipe.gz 3>&- &
         on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >list' sh $option >seen
         wait
@@ -294,8 +296,8 @@ cpu  big\$"
     done
 }
 
-# fits COLUMNS: all progress lines are UTF-8, narrower than this, and have the rate and the time
-# left.
+# fits COLUMNS: all progress lines must be valid UTF-8, narrower than COLUMNS, and show the rate and
+# the time left.
 fits() {
     drawn | python3 -c '
 import sys, unicodedata
@@ -311,7 +313,7 @@ for line in lines:
     local long umlauts wide name
     "$GEN" text 1000000 >big
     long=$(printf 'a%.0s' {1..60})
-    # In UTF-8: letters of two bytes; letters of three bytes and two columns; combining marks.
+    # Names in UTF-8: letters of two bytes; letters of three bytes and two columns; combining marks.
     umlauts=$(printf '\303\274ber%.0s' {1..30})
     wide=$(printf '\346\227\245\346\234\254%.0s' {1..40})
     for name in "$long/$long/$long-end" "$umlauts-end" "$wide-end" \
@@ -325,7 +327,7 @@ for line in lines:
             [ -z "$(on_screen <seen)" ]
         done
     done
-    # The same in the line of a run.
+    # The same in the line for several files.
     on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
     fits 100
     drawn | grep -qa 'left  cpu  \.\.\..*-end$'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# quickstart.bats - what quickstart says and does, with stand-ins for the programs that it calls
+# quickstart.bats - what quickstart prints and does, with stand-ins for the programs that it calls
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -11,7 +11,7 @@ setup() {
     cp "$srcdir/quickstart" tree
 }
 
-# nothing_done [DIRECTORY]: nothing was made beside the script.
+# nothing_done [DIRECTORY]: the directory must contain nothing but the script.
 nothing_done() {
     [ "$(ls -A "${1-tree}")" = quickstart ] || fail "left: $(ls -A "${1-tree}")"
 }
@@ -28,9 +28,9 @@ that is special to a shell.\
     done
 }
 
-# stand_ins UID: makes stand-ins for the tree's files and the system's programs, in the only
-# directory of PATH.  The packages in the file "absent" are not installed; the build has ISA-L if
-# its package is.
+# stand_ins UID: makes stand-ins for files of the source tree, and for the system's programs; PATH
+# has only these.  The packages listed in the file "absent" count as not installed.  The build has
+# ISA-L if its package is installed.
 stand_ins() {
     local name
     mkdir bin
@@ -77,13 +77,13 @@ END
         "echo '#define HAVE_ISAL 1' >config.h; fi"
 }
 
-# stand_in FILE LINE...: makes a script of these lines.
+# stand_in FILE LINE...: makes a shell script with these lines.
 stand_in() {
     { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"$1"
     chmod +x "$1"
 }
 
-# quickstart STATUS ARGUMENT...: runs quickstart, which ends with that status.
+# quickstart STATUS ARGUMENT...: runs quickstart, which must end with that status.
 quickstart() {
     local status=$1
     shift
@@ -109,7 +109,7 @@ quickstart() {
     fi
     absent calls tree/build
 
-    # Beside a file that exists, the others only change the status.
+    # If one file exists, the others, which cannot be compressed, only change the status.
     echo data >'a file'
     quickstart 1 run none 'a file' dir
     stderr_is "quickstart: none: No such file or directory" \
@@ -153,7 +153,7 @@ libisal-dev " \
     grep -qx 'quickstart: 1 passed, 1 skipped, 0 failed' stdout
     ! grep apt-get calls || fail "without root"
 
-    # Without a package that is needed, quickstart fails.
+    # If a required package cannot be installed, quickstart fails.
     rm -f calls
     printf '%s\n' libtool libisal-dev >absent
     quickstart 1 run a
@@ -176,7 +176,7 @@ libisal-dev "
     quickstart 0 run a
     [ "$(grep -c apt-get calls)" -eq 2 ]
     grep -q 'apt-get .* install --no-install-recommends libisal-dev$' calls
-    # configure runs again, to find it.
+    # configure must run again, to find the new package.
     grep -q configure calls
 
     echo libtool >>absent

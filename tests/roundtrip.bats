@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# roundtrip.bats - every decoder gives back what was compressed; one input has one output
+# roundtrip.bats - every decoder gives back the original data; the output depends only on the input
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
 load helpers
 
-# Makes all inputs once, in "in", and in "gz" what the default level makes of them.
+# Makes all inputs once, in "in", and compresses them at the default level, in "gz".
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     make_edge_inputs
@@ -22,7 +22,7 @@ setup() {
     ln -s "$BATS_FILE_TMPDIR/gz" gz
 }
 
-# decodes_all COMMAND...: the command decodes every file in "gz" from standard input.
+# decodes_all COMMAND...: the command must decode every file in "gz" from standard input.
 decodes_all() {
     local f wrong=0
     for f in in/*; do
@@ -34,12 +34,13 @@ decodes_all() {
     [ "$wrong" -eq 0 ]
 }
 
-# not_empty DIGEST: it is not the digest of no bytes, which a command that fails would give.
+# not_empty DIGEST: fails if this is the digest of empty output, which a command that fails would
+# give.
 not_empty() {
     [ "$1" != "$(sha </dev/null)" ] || fail "there is no output"
 }
 
-# needs COMMAND: skips the test if it is not installed.
+# needs COMMAND: skips the test if the command is not installed.
 needs() {
     have "$1" || skip "$1 is not installed"
 }
@@ -193,7 +194,7 @@ END
                 fail "$n bytes became $size at -$level"
         done
     done
-    # A few bytes grow at most by the header of a stored block.
+    # Small inputs grow at most by the header of a stored block.
     for n in 0 1 2 3 100 1000; do
         size=$("$GEN" random "$n" | "$GZLZSS" -n | wc -c)
         [ "$size" -ge $((n + 18)) ] && [ "$size" -le $((n + 5 + 18)) ] ||
@@ -230,7 +231,7 @@ END
             done
         done
     done
-    # The same bytes come without -p.
+    # Without -p, the output is the same, too.
     [ "$("$GZLZSS" -nc in/sources.tar | sha)" = "$("$GZLZSS" -nc -p 1 in/sources.tar | sha)" ]
 }
 
@@ -250,7 +251,7 @@ END
 }
 
 @test "one output: a small file alone, beside another, and from a pipe" {
-    # For a file that is alone, the command allocates memory for its size only.
+    # For a single file, the command allocates memory only for the file's size.
     for n in 1 1000 4096 4097 32767 32768 32769 100000; do
         head -c $n in/sources.tar >x
         cp x y
@@ -360,11 +361,11 @@ END
         have "${c%% *}" || continue
         for f in in/text-0 in/text-1 in/zeros-100003 in/random-100003 in/text-1048577; do
             if [ "$c" = "pigz -11 -p 2" ] && [ "$f" = in/text-1048577 ]; then
-                continue # Takes seconds.
+                continue # takes seconds
             fi
             # shellcheck disable=SC2086 # The command's words.
             if ! $c <"$f" 2>/dev/null >z; then
-                continue # Some cannot write to a pipe.
+                continue # some compressors cannot write to a pipe
             fi
             "$GZLZSS" -dc <z | cmp - "$f" || fail "by $c: $f"
             checked=$((checked + 1))
@@ -374,7 +375,7 @@ END
 }
 
 @test "segments that several threads match in parts have the same bytes" {
-    # Sizes around those of chunks (32 KiB), parts (two to eight chunks) and segments.
+    # Sizes around those of chunks (32 KiB), of parts (two to eight chunks) and of segments.
     local sizes=(98304 98305 524287 2200000)
     is_sanitized || sizes+=(200000 1048577)
     for size in "${sizes[@]}"; do

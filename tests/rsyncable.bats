@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# rsyncable.bats - --rsyncable: where two inputs are the same, their outputs soon are
+# rsyncable.bats - --rsyncable: after a difference between two inputs, their outputs soon become
+# equal again
 
 load helpers
 
@@ -41,8 +42,8 @@ setup() {
     done
 }
 
-# common_tail FILE FILE: prints how many bytes at the end of both, before the trailers, are the
-# same.
+# common_tail FILE FILE: prints how many bytes are equal at the end of both files, not counting the
+# trailers.
 common_tail() {
     python3 -c '
 import sys
@@ -60,14 +61,14 @@ print(n)' "$1" "$2"
     "$GZLZSS" --rsyncable -n plain
     size=$(wc -c <plain.gz)
     "$GEN" source 3000000 >plain
-    # Change the front, and the middle.  The output before a change is the same in any case.
+    # Change the front, then the middle.  (The output before a change is always the same.)
     (printf x && cat plain) | "$GZLZSS" --rsyncable -n >front.gz
     [ "$(common_tail plain.gz front.gz)" -ge $((size - 30000)) ]
     (head -c 1500000 plain && printf x && tail -c +1500001 plain) |
         "$GZLZSS" --rsyncable -n >middle.gz
     [ "$(common_tail plain.gz middle.gz)" -ge $((size * 48 / 100)) ]
     cmp -n $((size * 48 / 100)) plain.gz middle.gz
-    # Without the option, the output stays different: this test can tell.
+    # Without the option, the output stays different, so this test can tell.
     "$GZLZSS" -nf plain
     (printf x && gzip -dc plain.gz) | "$GZLZSS" -n >front.gz
     [ "$(common_tail plain.gz front.gz)" -lt 30000 ]

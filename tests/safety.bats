@@ -8,9 +8,8 @@ setup() {
     NAME=${GZLZSS##*/}
 }
 
-# waits_for_a OPTION...: starts the command on two small files side by side.  b is done, but has to
-# wait for a, which takes longer.  The function stops the command in that state; $pid is its
-# process.
+# waits_for_a OPTION...: starts the command on two small files, a and b, side by side.  b is done
+# first, but must wait for a.  The function stops the command in that state; $pid is its process.
 waits_for_a() {
     local suffix='' output=b.gz
     if [ "$1" = -d ]; then
@@ -27,7 +26,8 @@ waits_for_a() {
     [ -e "b$suffix" ]
 }
 
-# goes_on STATUS MESSAGE...: lets the command go on.  It ends with this status and these messages.
+# goes_on STATUS MESSAGE...: lets the command go on.  It must end with this status and these
+# messages.
 goes_on() {
     local expected=$1 status=0
     shift
@@ -45,7 +45,8 @@ need_mounts() {
     "${with_mounts[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip "no mounts can be made here"
 }
 
-# Ways to change a file: in place, as a new file, longer, shorter; the last one hides the change.
+# Commands that change FILE: in place, as a new file, longer, shorter.  The last one also hides the
+# change.
 changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
     'touch -r FILE time; dd if=FILE of=all status=none
         dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
@@ -194,7 +195,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
             [ "$(find . -type f | wc -l)" -eq 31 ]' "$GZLZSS" "$p" || fail "-p$p: $(cat stderr)"
         stderr_is
     done
-    # A file that does not fit gives an error; the others are done.
+    # A file that does not fit on the disk gives an error; the other files are done.
     # shellcheck disable=SC2016
     "${with_mounts[@]}" bash -e -c '
         mount -t tmpfs -o size=20m none disk
@@ -230,7 +231,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     done
 }
 
-# The limits do not count a sanitizer's memory, and it needs many addresses.
+# Skips the test with a sanitizer, whose memory the command's limits do not count, and which needs
+# much address space.
 need_own_memory() {
     ! is_sanitized || skip "built with a sanitizer"
 }
@@ -323,7 +325,7 @@ in_group() {
     gzip -t f*.gz
     in_group "$GZLZSS" -d -p64 f*.gz
     "$GEN" mixed 3600000 | cmp - f40
-    # With this memory, slow levels get one thread.
+    # With this memory limit, slow levels get one thread.
     in_group "$GZLZSS" -p64 -12 f40
     gzip -dc f40.gz | cmp - <("$GEN" mixed 3600000)
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # signals.bats - at whatever moment a signal comes, each input is there, or its whole output is
 #
-# One hundred signals of all kinds that end a program.  They come while several threads compress a
-# large file, while a file is decompressed, and while many small files are compressed side by side.
+# The tests send one hundred signals, of all kinds that end a program: while several threads
+# compress a large file, while a file is decompressed, and while many small files are compressed
+# side by side.
 
 load helpers
 
@@ -13,16 +14,16 @@ setup() {
 signals=(HUP INT PIPE TERM XCPU XFSZ)
 
 # interrupt SIGNAL MILLISECONDS ARGUMENT...: runs the command and sends it the signal at a random
-# moment: half of the times within MILLISECONDS, else within a tenth of that.  The command must
-# succeed or end by that signal, and print nothing.  $status is its exit status.
+# moment: in half of the cases within MILLISECONDS, otherwise within a tenth of that.  The command
+# must succeed or end by that signal, and print nothing.  $status becomes its exit status.
 interrupt() {
     local signal=$1 most=$2
     shift 2
     [ $((RANDOM % 2)) -eq 0 ] || most=$((most / 10))
     status=0
-    # XCPU and XFSZ would leave a core file.  At the program's end, LeakSanitizer starts a process,
-    # which gets the signal too, and prints a message for XCPU.  So it is off here; other tests find
-    # leaks.
+    # `ulimit -c 0`, since XCPU and XFSZ would leave a core file.  LeakSanitizer is off: it starts a
+    # process at the program's end, which may get the signal, too, and then prints a message.  Other
+    # tests find leaks.
     (
         ulimit -c 0
         export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
@@ -44,14 +45,14 @@ interrupt() {
     stopped=0
     for ((round = 0; round < rounds; round++)); do
         signal=${signals[round % 6]}
-        # big is a link, so the copy stays; with -f, the command compresses it all the same.
+        # big is a hard link, so its copy stays.  With -f, the command compresses it nevertheless.
         interrupt "$signal" 150 -f -p $((round % 4 + 1)) big
         if [ -e big ]; then
             [ "$status" -ne 0 ]
             absent big.gz
             stopped=$((stopped + 1))
         else
-            # The file was done; the signal may still have come in time to end the command.
+            # The file was done.  (The signal may still have ended the command after that.)
             "$GZLZSS" -dc big.gz | cmp - copy
             rm big.gz
             ln copy big
@@ -107,8 +108,8 @@ interrupt() {
     [ "$stopped" -gt 0 ]
 }
 
-# check_tree: "work" has each file of "tree", as it was or compressed.  It compares many files at
-# once: one process each would take longer than the test itself.
+# check_tree: "work" must have each file of "tree", unchanged or compressed.  This compares many
+# files at once: a process for each would take longer than the test itself.
 check_tree() {
     local f both=0 kept=() compressed=()
     for f in tree/*/*; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# valgrind.bats - the command reads no unset byte and no memory that is not its own
+# valgrind.bats - the command uses no uninitialized byte and no memory that it has not allocated
 
 load helpers
 
@@ -16,7 +16,7 @@ checked() {
 }
 
 @test "inputs of odd sizes, by every match finder" {
-    # From small to large, so that after each input comes memory that no other has set.
+    # Inputs from small to large, so that the memory after each input was not set by an earlier one.
     local files=()
     for size in 0 1 2 3 4 7 33 1001 32767 32769; do
         "$GEN" source "$size" >"in.$size"
@@ -32,7 +32,7 @@ checked() {
 
 @test "several threads, pieces, a pipe, and files side by side" {
     local level options=('' --rsyncable '-0 --rsyncable')
-    # Every match finder in several segments, and one segment by several threads.
+    # Every match finder, on several segments, and on one segment that several threads match.
     for level in $(level_of_each_finder); do
         options+=("-$level -b 100")
     done

@@ -1,8 +1,8 @@
 /*
- * cuda.h - the part of CUDA's driver that gpu/caller.cu uses, for tests without one
+ * cuda.h - the part of CUDA's driver that gpu/caller.cu uses, for tests without a driver
  *
- * The emulated device has no driver: the search for it fails, and all memory is the host's.
- * tests/unit/test_caller.c has a driver of its own.
+ * The emulated device has no driver: looking for one fails, so all memory counts as the host's.
+ * tests/unit/test_caller.c has its own fake driver.
  */
 #ifndef GZLZSS_EMULATED_CUDA_H
 #define GZLZSS_EMULATED_CUDA_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Stand-ins for dlopen and its like; a test may have its own. */
+/* Replacements of dlopen and dlsym.  A test may define its own. */
 void *emulated_dlopen(const char *name, int flags);
 void *emulated_dlsym(void *library, const char *name);
 int emulated_dlclose(void *library);

@@ -1,15 +1,16 @@
 /*
  * cuda_runtime.h - the part of CUDA that gpu/ uses, on the CPU, for tests without a GPU
  *
- * gpu/'s sources, compiled as C++ with this header in place of CUDA's, are the GPU engine on an
- * emulated device.  Kernels run block by block.  A block's threads are coroutines.  They take turns
- * where they meet: at a barrier, or where a warp's lanes exchange values (emulation.cu).  If not
- * all threads come to such a place, the program stops.  Queued work is done at once, so streams and
- * events do nothing.  Device memory is heap memory, in which a sanitizer finds wrong accesses.
+ * The sources in gpu/, compiled as C++ with this header in place of CUDA's, form a GPU engine on an
+ * emulated device.  Kernels run one block after another.  A block's threads are coroutines.  They
+ * switch where threads wait for each other ("meet"): at a barrier, or where a warp's lanes exchange
+ * values (emulation.cu).  If some threads never come to such a place, the program stops.  Queued
+ * work is done at once, so streams and events do nothing.  Device memory is heap memory, in which a
+ * sanitizer finds wrong accesses.
  *
- * Not emulated, and so not tested: blocks and batches side by side; most races between threads that
- * do not meet; that static shared memory has no value at first; the code for devices before compute
- * capability 8.0; and speed.
+ * These are not emulated, and so not tested: blocks and batches that run side by side; most races
+ * between threads that do not meet; uninitialized static shared memory; the code for devices before
+ * compute capability 8.0; and speed.
  */
 #ifndef GZLZSS_EMULATED_CUDA_RUNTIME_H
 #define GZLZSS_EMULATED_CUDA_RUNTIME_H
@@ -30,9 +31,10 @@
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-/* One block runs at a time, and all its threads are coroutines of one thread.  Unlike `static`,
- * thread_local may also follow `extern`.  (Where the address is a constant for gcc 12, its
- * sanitizer for null pointers tests flags that nothing has set.) */
+/* One block runs at a time, on one thread, so thread_local variables can serve as shared memory.
+ * (`static` would not do, since it cannot follow `extern`.)  The TLS model avoids an error in gcc
+ * 12: if it knows the address as a constant, its null-pointer sanitizer tests flags that were never
+ * set. */
 #define __shared__ thread_local __attribute__((tls_model("global-dynamic")))
 
 struct emulated_index {
@@ -50,7 +52,7 @@ struct dim3 {
 
 extern emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
-/* Runs the kernel's blocks; each of their threads calls thread(argument). */
+/* Runs a kernel: each thread of each block calls thread(argument). */
 void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument);
 
@@ -81,13 +83,13 @@ static inline emulated_call<Kernel> emulated_kernel(Kernel kernel, dim3 blocks, 
 
 /* --- Functions for kernels --- */
 
-/* Waits for the block's other threads. */
+/* Waits until all threads of the block have come here (__syncthreads). */
 void emulated_meet_block(void);
 
-/* The reasons for which lanes meet.  All lanes of a warp have to meet for the same one. */
+/* Why lanes meet.  All lanes of a warp must meet for the same reason. */
 enum emulated_meeting { SYNC, BALLOT, MATCH, SHUFFLE, REDUCE };
 
-/* Leaves a value for the warp's other lanes, meets them, and returns the values of all 32. */
+/* Passes a value to the warp's other lanes, meets them, and returns the values of all 32 lanes. */
 const uint64_t *emulated_exchange(enum emulated_meeting meeting, uint32_t lanes, uint64_t value);
 
 static inline void __syncthreads(void)
@@ -255,14 +257,14 @@ struct cudaDeviceProp {
     size_t totalGlobalMem, sharedMemPerBlockOptin;
 };
 
-/* As on an H100. */
+/* The shared memory of a block, as on an H100, and the device's memory, in bytes. */
 #define EMULATED_SHARED_SIZE ((size_t)227 << 10)
 #define EMULATED_MEMORY_SIZE ((size_t)2 << 30)
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 
-/* Gives memory that is not all zeros. */
+/* Allocates memory, filled with other bytes than zeros. */
 cudaError_t emulated_malloc(void **p, size_t size);
 
 template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t size)
@@ -309,7 +311,7 @@ static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaS
     return cudaSuccess;
 }
 
-/* Lets a kernel use more shared memory than is allowed by default. */
+/* Lets a kernel use more shared memory than the default allows. */
 cudaError_t emulated_allow_shared(const void *kernel, size_t size);
 
 template <typename Kernel>

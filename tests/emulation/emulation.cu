@@ -1,10 +1,10 @@
 /*
  * emulation.cu - emulated blocks of threads (cuda_runtime.h)
  *
- * A block's threads are coroutines, for x86-64.  Each runs until it has to meet others, and then
- * lets the next one run.  Those of a warp go on once all have come.  Warps take turns from one
- * meeting to the next.  Every other turn goes from the last thread to the first.  This finds code
- * that relies on an order without a barrier.
+ * A block's threads are coroutines, for x86-64.  Each thread runs until it must meet others, and
+ * then lets the next one run.  The threads of a warp go on when all of them have come.  Each warp
+ * runs up to its next meeting, then the next warp does.  Every second turn, the threads run in
+ * reverse order: this finds code that relies on an order without a barrier.
  */
 #include "cuda.h"
 #include "cuda_runtime.h"
@@ -12,8 +12,8 @@
 #define THREADS_MAX 1024
 #define LANES 32
 #define STACK_SIZE ((size_t)64 << 10)
-/* From one stack to the next is an odd number of cache lines.  At a distance of a power of two, the
- * tops of all stacks would share a few places in the processor's caches. */
+/* The distance between two stacks, an odd number of cache lines.  With a power of two, the tops of
+ * all stacks would compete for a few places in the processor's caches. */
 #define STACK_STEP (STACK_SIZE + 5 * 64)
 
 emulated_index threadIdx, blockIdx, blockDim, gridDim;
@@ -23,15 +23,16 @@ thread_local uint4 shared[EMULATED_SHARED_SIZE / sizeof(uint4)];
 
 /* --- Coroutines --- */
 
-/* Where a coroutine goes on: its stack, on which are the registers that a call preserves. */
+/* Where a coroutine will go on: its stack, which holds the registers that a call preserves. */
 struct place {
     void *stack;
 };
 
-/* Goes on at *to.  Returns when another coroutine goes back to *from. */
+/* Saves this coroutine in *from and continues the one in *to.  Returns when another coroutine goes
+ * to *from. */
 extern "C" void emulated_go(struct place *from, const struct place *to);
 
-/* swapcontext() takes twenty times as long, since it makes a system call. */
+/* (swapcontext() would take twenty times as long, since it makes a system call.) */
 __asm__(".text\n"
         ".type emulated_go, @function\n"
         "emulated_go:\n"
@@ -52,12 +53,12 @@ __asm__(".text\n"
         "    ret\n"
         ".size emulated_go, . - emulated_go\n");
 
-/* Makes *place the start of a function that never returns. */
+/* Sets *place such that going there starts `function`, which must never return. */
 static void begin_at(struct place *place, char *stack, void (*function)(void))
 {
     void **top = (void **)(stack + STACK_SIZE);
 
-    /* As after a call of it: the address to return to is 8 bytes off a multiple of 16. */
+    /* Align the stack as after a call: the return address is 8 bytes from a multiple of 16. */
     top[-2] = (void *)function;
     place->stack = top - 8;
 }
@@ -74,17 +75,17 @@ static struct {
     struct place scheduler, threads[THREADS_MAX];
     char *stacks;
     enum state states[THREADS_MAX];
-    enum emulated_meeting meetings[THREADS_MAX]; /* of those at one */
-    uint32_t step; /* from the lane that runs to the next one: 1, or -1 */
-    /* Values that lanes leave for others, alternately in the first and the second row.  When a lane
-     * writes to one row, all lanes have read its old values, as they have met since. */
+    enum emulated_meeting meetings[THREADS_MAX]; /* for threads at a meeting: its kind */
+    uint32_t step; /* what to add to a lane's number to get the next lane: 1 or -1 */
+    /* Values that lanes pass to others, alternately in the first and the second row.  When a lane
+     * writes to a row, all lanes have read the row's old values, since they have met in between. */
     uint64_t values[2][THREADS_MAX];
     int turns[THREADS_MAX];
     void (*thread)(void *);
     void *argument;
 } block;
 
-/* Kernels that may use more shared memory. */
+/* Kernels that may use more shared memory (emulated_allow_shared). */
 static struct {
     const void *kernel;
     size_t size;
@@ -96,9 +97,9 @@ static void fail(const char *what)
     abort();
 }
 
-/* Goes straight on with the warp's next lane if that can run.  Mostly it waits at the same place in
- * the code, so the processor predicts where these calls return to.  It could not if the scheduler
- * came in between. */
+/* Stops this thread and lets the warp's next lane run, if it can; otherwise returns to the
+ * scheduler.  Going directly to the next lane is faster: it mostly waits at the same place in the
+ * code, so the processor can predict where the call returns to. */
 static void stop(enum state state)
 {
     const uint32_t i = threadIdx.x, next = i + block.step;
@@ -135,7 +136,7 @@ const uint64_t *emulated_exchange(enum emulated_meeting meeting, uint32_t lanes,
     return values + threadIdx.x / LANES * LANES;
 }
 
-/* Returns how many of these threads are in that state. */
+/* Returns how many of the threads [first, first + threads) are in this state. */
 static uint32_t count(uint32_t first, uint32_t threads, enum state state)
 {
     uint32_t n = 0;
@@ -145,7 +146,8 @@ static uint32_t count(uint32_t first, uint32_t threads, enum state state)
     return n;
 }
 
-/* Runs a warp until its lanes meet, wait for the rest of the block, or have ended. */
+/* Runs the lanes of a warp until all of them meet, or wait for the rest of the block, or have
+ * ended. */
 static void run_warp(uint32_t first, bool backward)
 {
     uint32_t waiting;
@@ -262,7 +264,8 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 
 cudaError_t emulated_malloc(void **p, size_t size)
 {
-    /* Aligned like CUDA's memory, and no larger, so that a sanitizer sees its end. */
+    /* Aligned like CUDA's memory, and of exactly this size, so that a sanitizer sees accesses past
+     * its end. */
     if (posix_memalign(p, 256, size) != 0)
         return cudaErrorMemoryAllocation;
     memset(*p, FILLER, size);

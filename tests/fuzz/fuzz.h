@@ -1,5 +1,5 @@
 /*
- * fuzz.h - one input for the decoder of one format; see fuzz_decompress.c
+ * fuzz.h - runs the decoder of one format on one input (fuzz_decompress.c)
  */
 #ifndef GZLZSS_FUZZ_H
 #define GZLZSS_FUZZ_H

@@ -1,9 +1,10 @@
 /*
- * fuzz_ahead.c - decoding from the middle of data gives what zlib gives, whatever the data
+ * fuzz_ahead.c - decoding from the middle of any data gives the same result as with zlib
  *
- * A libFuzzer target (`make fuzz`).  The first byte of the input selects the test of the rest:
- * blocks decoded to symbols (inflate/symbols.h), compared with zlib that has a window; or places
- * where something may start (inflate/find.h), compared with a test of each place.
+ * A libFuzzer target (`make fuzz`).  The input's first byte selects a test for the other bytes.
+ * Either blocks are decoded to symbols (inflate/symbols.h), and compared with the output of zlib
+ * with a window.  Or places where a block or a member may start are found (inflate/find.h), and
+ * compared with a plain test of each place.
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@
          ? (void)0         \
          : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), abort()))
 
-/* A few bytes can stand for gigabytes. */
+/* A few bytes of input can decode to gigabytes; stop at this size. */
 #define OUT_MAX ((size_t)1 << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -35,7 +36,7 @@ static void *need(void *p)
     return p;
 }
 
-/* Returns a copy with `pad` bytes of noise after it. */
+/* Returns a copy of the data with `pad` bytes of noise after it. */
 static uint8_t *padded(const uint8_t *data, size_t len, size_t pad)
 {
     uint8_t *copy = need(malloc(len + pad));
@@ -87,8 +88,8 @@ static void try_symbols(const uint8_t *data, size_t len)
         result = inf_symbols_block(d, in, len, &place, out, &n, OUT_MAX + 300);
         if (right == INF_MORE || result == INF_MORE)
             break;
-        /* Near the end, an error may also be missing input.  And zlib reads up to 49 bytes before
-         * it rejects a header without any code. */
+        /* Near the input's end, an error may also be reported as missing input, and the reverse:
+         * zlib reads up to 49 bytes before it rejects a header whose code lengths have no code. */
         REQUIRE(result == right || (right == INF_BAD && result == INF_CUT) ||
                 (right == INF_CUT && result == INF_BAD && len - place / 8 <= 50));
         REQUIRE(place == right_place || right == INF_END);

@@ -1,13 +1,13 @@
 /*
- * fuzz_decompress.c - every input is decompressed or refused, and with the same result however it
- * is read
+ * fuzz_decompress.c - every input is decompressed or refused, with the same result for large and
+ * for small reads
  *
- * The magic number is put before the input, so that each format's decoder is reached at once.  A
+ * The format's magic number is put before the input, so that the decoder runs on every input.  A
  * sanitizer checks the use of memory.  This program checks that one read and many small reads give
  * the same result, and that the numbers in struct gz_info fit together.
  *
- * With FUZZ_FORMAT defined, this is a libFuzzer target (`make fuzz` builds one for each format).
- * tests/fuzz/mutate.c needs no clang.
+ * With FUZZ_FORMAT defined, this is a libFuzzer target (`make fuzz` builds one for each format),
+ * for which clang is needed.  tests/fuzz/mutate.c uses the same code without clang.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "compat/gunzip.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A few bytes can stand for gigabytes.  Stop once the buffers were written twice. */
+/* A few bytes of input can decode to gigabytes.  Stop after the buffers were written twice. */
 #define OUT_MAX ((uint64_t)600000)
 
 #define REQUIRE(condition) \
@@ -33,7 +33,7 @@ struct source {
     size_t magic_len;
     const uint8_t *data;
     size_t len, pos;
-    size_t read_max; /* 0: all at once */
+    size_t read_max; /* the most bytes for a read; 0: no limit */
     bool ended;
     uint64_t written;
     uint32_t crc;

@@ -4,9 +4,9 @@
  * The tests' encoders make the files from small data; mutate damages them again and again.  By
  * default, it makes the same damaged files each time, for a few seconds.
  *
- *     FUZZ_SECONDS=N   in the environment: runs N seconds for each format, with other damage each
- *                      time
- *     FUZZ_CORPUS=DIR  writes the undamaged files to DIR, for libFuzzer
+ *     FUZZ_SECONDS=N   in the environment: runs N seconds for each format, with new random damage
+ *                      on each run FUZZ_CORPUS=DIR  writes the undamaged files to DIR, for
+ *                      libFuzzer
  */
 #include "config.h"
 
@@ -43,7 +43,7 @@ static void encode_variant(struct bytes *file, enum fuzz_format format, unsigned
     switch (format) {
     case FUZZ_GZIP:
     case FUZZ_ANY: {
-        /* A header with all the fields there can be, and its CRC. */
+        /* A header with all possible fields, and its CRC. */
         static const char header[] = "\x1f\x8b\x08\x1e\0\0\0\0\0\3\2\0exname\0comment";
         add(file, header, sizeof header);
         add_le(file, gz_crc32(0, file->data, file->len) & 0xffff, 2);
@@ -107,7 +107,7 @@ static void run_format(enum fuzz_format format)
             damage(&file, &state);
             if (file.len < magic)
                 break;
-            /* In memory of just this size. */
+            /* Memory of exactly this size lets a sanitizer see reads past the end. */
             uint8_t *input = unit_need(malloc(file.len - magic + 1));
             memcpy(input, file.data + magic, file.len - magic);
             input = unit_need(realloc(input, file.len > magic ? file.len - magic : 1));

@@ -1,16 +1,16 @@
 #!/bin/sh
-# check.sh - on a machine with a GPU: the GPU engine and the mixed mode write what the CPU engine
-# writes, and a GPU that fails or errs changes no byte
+# check.sh - checks, on a machine with a GPU, that the GPU engine and the mixed mode write the same
+# bytes as the CPU engine, even if a GPU fails or is wrong
 #
 #     make check-gpu
 #
 #     GZLZSS_COMMAND=... GEN=... srcdir=... sh tests/gpu/check.sh [FILE...]
 #
-# Needs only a shell, the core utilities, gzip and the built tree.  It compares the engines on
-# FILEs, too.  It takes some minutes, nearly all of them to bring up the GPU in every process.  With
+# It needs only a shell, the core utilities, gzip and the built tree.  It also compares the engines
+# on FILEs.  It takes some minutes, mostly for bringing up the GPU in every process.  With
 # SIDE_BY_SIDE=1, the sections run at the same time, which needs a GPU with 80 GB of memory.
 
-# FILEs are relative to the directory of the call.
+# FILEs are relative to the directory from which the script is called.
 here=$(pwd)
 command=${GZLZSS_COMMAND:-$here/gzlzss}
 GEN=${GEN:-$here/tests/gen}
@@ -25,8 +25,8 @@ trap 'cd / && rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$scratch" || exit 1
 
-# verdict WHAT: prints the result of a check.  It failed if the file "problems" has lines; verdict
-# shows and empties the file.
+# verdict WHAT: prints the result of a check.  The check has failed if the file "problems" is not
+# empty; verdict prints and empties this file.
 verdict() {
     if [ -s problems ]; then
         echo "not ok - $1"
@@ -45,7 +45,7 @@ sha() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
 
-# segments: adds up what -vv wrote into "messages" on one or several inputs.  Prints how many
+# segments: adds up the numbers that -vv has written to "messages" for all inputs.  Prints how many
 # segments the CPU matched, how many the GPU matched, and how many were matched again.
 segments() {
     awk '
@@ -58,12 +58,13 @@ segments() {
         END { print c + 0, g + 0, r + 0 }' messages
 }
 
-# count WHICH: prints the first, second or third of these numbers.
+# count WHICH: prints number WHICH (1 to 3) of the output of `segments`.
 count() {
     segments | cut -d ' ' -f "$1"
 }
 
-# compress ARGUMENT...: writes to "out" and "messages"; a failure is a problem.
+# compress ARGUMENT...: runs the command with these arguments, with its output in "out" and
+# "messages".  A failure is a problem.
 compress() {
     status=0
     "$command" -n -vv "$@" >out 2>messages || status=$?
@@ -72,8 +73,8 @@ compress() {
     fi
 }
 
-# expect_gpu_alone WHAT: the GPU matched all segments, and rightly.  With --backend=gpu, the CPU may
-# not help.
+# expect_gpu_alone WHAT: the GPU must have matched all segments, without an error.  (With
+# --backend=gpu, the CPU must not help.)
 expect_gpu_alone() {
     if [ "$(count 1)" -ne 0 ] || [ "$(count 2)" -eq 0 ] || [ "$(count 3)" -ne 0 ]; then
         problem "$1: segments by CPU, by GPU, redone: $(segments), not 0, some, 0"
@@ -89,7 +90,7 @@ if ! echo x | "$command" --backend=gpu >out 2>messages; then
     exit 1
 fi
 
-# If one of these programs printed nothing, loops over its list would pass.
+# If one of these programs printed nothing, the loops over its list would check nothing and pass.
 if [ -z "$("$GEN" kinds)" ] || [ -z "$("${GEN%gen}levels")" ]; then
     echo "$GEN or ${GEN%gen}levels does not work."
     exit 1
@@ -98,7 +99,7 @@ fi
 # --- The recorded digests -----------------------------------------------------------------------
 
 # golden gpu|auto LEVEL BLOCKSIZE: checks the recorded digests.  One process compresses all inputs
-# of a level and block size, so that one engine serves them all.
+# for this level and block size, so that the GPU is brought up only once.
 golden() {
     mode=$1
     level=$2
@@ -119,13 +120,13 @@ golden() {
     done <"$srcdir/tests/data/golden.sha256"
     if [ "$mode" = gpu ]; then
         compress -k "-$level" "$@" --backend=gpu golden/*
-        # An empty input has a segment, but no byte for the GPU to match.
+        # An empty input counts as a segment, but has no byte for the GPU to match.
         grep -v -e '-0: 1 segment;' messages >others
         mv others messages
         # Level 0 has no match finder.
         [ "$level" -eq 0 ] || expect_gpu_alone "level $level, block size $block"
     else
-        # With more threads, these small files are often done before the GPU has memory for them.
+        # (With more threads, these small files are often done before the GPU is ready.)
         GZLZSS_TEST_GPU_MIN=0
         export GZLZSS_TEST_GPU_MIN
         compress -k -p2 "-$level" "$@" golden/*
@@ -137,10 +138,10 @@ golden() {
     rm -f golden.list
 }
 
-# The number of segments that the GPU matched in the mixed mode.
+# How many segments the GPU has matched in the mixed mode.
 auto_segments=0
 
-# used_gpu: the GPU matched segments in the mixed mode's runs of this section.
+# used_gpu: the GPU must have matched some segments in this section's runs in the mixed mode.
 used_gpu() {
     [ "$auto_segments" -gt 0 ] || problem "the GPU did nothing in any of these runs"
     verdict "the mixed mode uses the GPU: $auto_segments segments"
@@ -160,7 +161,7 @@ recorded() {
 
 # --- The papers' match finders ------------------------------------------------------------------
 
-# matchers: writes the names that --matcher takes to "names"; says so if there are none.
+# matchers: writes the names that --matcher accepts to "names".  Prints a note if there are none.
 matchers() {
     : >names
     if ! "$command" --matcher=help >help 2>&1; then
@@ -174,8 +175,8 @@ matchers() {
     return 1
 }
 
-# papers_golden MATCHER: checks the recorded digests of a method with its values.  One process
-# compresses all inputs, first with the GPU alone, then in the mixed mode.
+# papers_golden MATCHER: checks the recorded digests for this matcher, with its parameters.  One
+# process compresses all inputs with the GPU alone, then one in the mixed mode.
 papers_golden() {
     rm -rf golden
     mkdir golden
@@ -223,8 +224,8 @@ papers() {
 
 # --- Every engine, number of threads and way to read: the same bytes ----------------------------
 
-# same NAME FILE [OPTION...]: all ways to compress the file give the same output, and gunzip gives
-# the file back.
+# same NAME FILE [OPTION...]: all ways to compress the file must give the same output, and gunzip
+# must restore the file.
 same() {
     name=$1
     input=$2
@@ -305,8 +306,8 @@ named_files() {
     done
 }
 
-# on_every_kind NAME OPTION [FILE...]: compresses every kind of data, and FILEs, with the option, in
-# one process for each engine.
+# on_every_kind NAME OPTION [FILE...]: compresses every kind of data, and FILEs, with the option,
+# and compares the engines.  There is one process for each engine.
 on_every_kind() {
     what=$1
     option=$2
@@ -344,7 +345,8 @@ levels() {
 
 # --- Smaller GPUs, and several ------------------------------------------------------------------
 
-# limited NAME VALUE LEVEL: with that limit, the GPU still matches all segments, and rightly.
+# limited NAME VALUE LEVEL: with this limit, the GPU must still match all segments, without an
+# error.
 limited() {
     compress --backend=cpu "-$3" <bytes
     mv out expected
@@ -388,7 +390,7 @@ limits() {
             done
         done
 
-        # One GPU works already while the other is brought up, for a file that is large enough for
+        # One GPU is working when the other one is brought up, for a file that is large enough for
         # two.
         rm -rf growing
         mkdir growing
@@ -413,9 +415,11 @@ limits() {
     verdict "a device that is not there"
 }
 
-# --- A GPU that errs or fails -------------------------------------------------------------------
+# --- A GPU that is wrong or fails
+# -------------------------------------------------------------------
 
-# fault NAME FAULT INPUT [OPTION...]: with that fault, the output is what the CPU engine writes.
+# fault NAME FAULT INPUT [OPTION...]: with this fault of the GPU, the output must equal the CPU
+# engine's.
 fault() {
     name=$1
     kind=$2
@@ -428,7 +432,8 @@ fault() {
             GZLZSS_TEST_GPU_MIN=0
             GZLZSS_TEST_GPU_FAULT=$kind
             export GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
-            # Each GPU counts its own batches.  With several GPUs, none may get as far as the fault.
+            # Use one GPU: each GPU counts its own batches, and with several, none might reach the
+            # batch with the fault.
             compress "--backend=$mode" --device 0 -p "$p" "$@" <"$input"
             unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT
             cmp expected out >>problems 2>&1 || problem "differs: $mode, -p $p"
@@ -460,8 +465,8 @@ faults() {
     fault "mixed 100000007" fail=3 large
     fault "mixed 100000007 -b 32" fail=3 large -b 32
 
-    # Also the files after the one at which the GPU failed.  A file of two segments takes two
-    # batches, as its last segment is read separately.
+    # Also check the files after the one at which the GPU fails.  A file of two segments takes two
+    # batches, since its last segment is read separately.
     for n in 1 2 3; do
         "$GEN" source 2000001 "$n" >"source-$n"
         compress --backend=cpu -b 1024 -c "source-$n"
@@ -479,15 +484,15 @@ faults() {
 
 # --- The kernels themselves, under compute-sanitizer ---------------------------------------------
 
-# has_sanitizer: true if compute-sanitizer is installed; says so if not.
+# has_sanitizer: true if compute-sanitizer is installed; otherwise prints a note.
 has_sanitizer() {
     command -v compute-sanitizer >/dev/null 2>&1 && return
     echo "skipped - compute-sanitizer is not installed"
     return 1
 }
 
-# sanitized TOOL COMMAND...: runs the command under the tool; "messages" gets its output.  A finding
-# is a problem.
+# sanitized TOOL COMMAND...: runs the command under this tool of compute-sanitizer, with its output
+# in "messages".  Anything that the tool finds is a problem.
 sanitized() {
     tool=$1
     shift
@@ -503,7 +508,7 @@ sanitized() {
         problem "no summary: $(tail -n 3 sanitizer.log)"
 }
 
-# kernels TOOL OPTIONS...: runs the command under the tool, once for each of these strings of
+# kernels TOOL OPTIONS...: runs gzlzss under the tool, once for each argument OPTIONS, a string of
 # options.
 kernels() {
     has_sanitizer || return 0
@@ -527,7 +532,8 @@ kernels() {
     done
 }
 
-# levels_under TOOL: the last level of every match finder, and the copies.
+# levels_under TOOL: checks the last level of every match finder, and the copies to and from the
+# GPU.
 levels_under() {
     under=$1
     set -- "-6 -b 1024" "-6 -b 32"
@@ -538,8 +544,8 @@ levels_under() {
     kernels "$under" "$@"
 }
 
-# papers_under TOOL: every method; other values, with which kernels take other paths; and segments
-# whose last chunk is short.
+# papers_under TOOL: checks every method; parameters with which kernels take other paths; and
+# segments whose last chunk is short.
 papers_under() {
     under=$1
     matchers || return 0
@@ -571,8 +577,8 @@ papers_racecheck() {
 
 # --- Device pointers ----------------------------------------------------------------------------
 
-# has_program NAME: true if "make check-gpu" has built it, beside the command.  Sets $program to its
-# path.
+# has_program NAME: true if `make check-gpu` has built this program, beside the command.  Sets
+# $program to its path.
 has_program() {
     program=$(dirname "$command")/tests/gpu/$1
     [ -x "$program" ] && return

@@ -1,5 +1,5 @@
 /*
- * memory.cu - a device's memory, for tests in C
+ * memory.cu - allocates and copies a device's memory, for tests in C
  */
 #include <cuda_runtime.h>
 

@@ -1,12 +1,13 @@
 /*
- * test_device_pointers.cu - data in a GPU's memory is compressed to what gzlzss_compress writes
+ * test_device_pointers.cu - data in a GPU's memory is compressed to the same bytes as by
+ * gzlzss_compress
  *
  *   tests/gpu/test_device_pointers [quick] [CHECK...]
  *
  * `make check-gpu` runs it.  `quick`, for compute-sanitizer, uses fewer levels and small inputs,
- * and makes no deliberate errors.  With CHECKs, names in the table at the end, only these run.  The
- * program has a CUDA runtime of its own beside the library's, as programs have.  It prints a line
- * for each check: "ok - ..." or "not ok - ...".
+ * and makes no deliberate errors.  CHECKs are names from the table at the end; if there are any,
+ * only these checks run.  Like a user's program, this one has its own CUDA runtime, besides the
+ * library's.  It prints a line for each check: "ok - ..." or "not ok - ...".
  */
 #include <algorithm>
 #include <cuda.h>
@@ -29,16 +30,16 @@
 #define SEGMENT ((size_t)64 << 10)
 
 static bool is_quick;
-static int failures; /* of checks */
-static int problems; /* of the check that is under way */
+static int failures; /* how many checks have failed */
+static int problems; /* how many conditions of the current check have failed */
 
-/* The bytes of some segments: few for compute-sanitizer, whose racecheck is slow. */
+/* The size of inputs of a few segments; small under compute-sanitizer, whose racecheck is slow. */
 static size_t some(void)
 {
     return (is_quick ? 3 : 9) * SEGMENT + 5;
 }
 
-/* Checks that it holds; a check has many of these. */
+/* Notes a problem if the condition is false.  A check tests many conditions. */
 #define HOLDS(condition) holds((condition), __LINE__, #condition)
 
 static bool holds(bool condition, int line, const char *text)
@@ -108,7 +109,7 @@ static CUcontext current(void)
 
 /* --- Inputs and expected outputs --- */
 
-/* Text that compresses, and some that does not. */
+/* Fills out[0..len) with text that compresses, and some that does not. */
 static void fill(uint8_t *out, size_t len, uint64_t seed)
 {
     uint64_t state = seed * 2 + 1;
@@ -147,7 +148,7 @@ static gzlzss *object(int level, gzlzss_backend backend, size_t segment_size)
     return z;
 }
 
-/* Frees it; no GPU of it may have failed. */
+/* Frees the object.  None of its GPUs may have failed. */
 static void end(gzlzss *z)
 {
     char why[256];
@@ -158,7 +159,7 @@ static void end(gzlzss *z)
     gzlzss_free(z);
 }
 
-/* An input, and the CPU's output for it at some level. */
+/* An input, and the CPU engine's output for it at a level. */
 struct sample {
     uint8_t *bytes;
     size_t len;
@@ -255,7 +256,7 @@ static bool is_packed(const struct sample *s, const uint8_t *out, size_t len)
 
 /* --- The checks --- */
 
-/* Sizes around those of segments and chunks, at addresses that are aligned to nothing. */
+/* Every level, with sizes around those of segments and chunks, at unaligned addresses. */
 static void check_levels(void)
 {
     static const size_t sizes[] = {
@@ -295,7 +296,7 @@ static void check_levels(void)
     }
 }
 
-/* Each engine, with default segments, one object for all. */
+/* Each engine with segments of the default size; one object for all calls. */
 static void check_backends(void)
 {
     static const gzlzss_backend backends[] = {GZLZSS_CPU, GZLZSS_AUTO, GZLZSS_GPU};
@@ -334,8 +335,8 @@ static void check_backends(void)
     gzlzss_free(cpu);
 }
 
-/* Input and output in memory of every kind, with and without --rsyncable; and too small an output,
- * behind which nothing is written. */
+/* Input and output in memory of every kind, with and without --rsyncable.  Also an output buffer
+ * that is too small; nothing may be written after its end. */
 static void check_kinds(void)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -391,7 +392,7 @@ static void check_kinds(void)
     gzlzss_free(cpu);
 }
 
-/* Decompression from and to memory of every kind, and with too little room. */
+/* Decompression from and to memory of every kind; also into a buffer that is too small. */
 static void decompress_by(gzlzss_backend backend)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT), *z = object(6, backend, SEGMENT);
@@ -453,7 +454,7 @@ static bool is_same(const uint8_t *device, const uint8_t *bytes, size_t len)
     return is;
 }
 
-/* What `progress` was told. */
+/* The last numbers that the progress callback got. */
 struct progress {
     uint64_t in, out;
     int calls;
@@ -480,7 +481,7 @@ static size_t free_memory(void)
     return available;
 }
 
-/* Members of larger data, from the host's memory and the device's, again and again. */
+/* Decompresses larger members, from the host's memory and from the device's, again and again. */
 static void check_inflating(void)
 {
     const size_t most = (size_t)(is_quick ? 4 : 150) << 20;
@@ -513,7 +514,7 @@ static void check_inflating(void)
             HOLDS(p.calls > 0 && p.out == made);
             HOLDS(is_same(out, s.bytes, len));
             HOLDS(count == 1 || is_same(out + len, s.bytes, len));
-            /* A bit of a CRC, and a byte too little room. */
+            /* A wrong bit in a CRC, and a buffer that is one byte too small. */
             made = len - 1;
             HOLDS(gzlzss_cuda_decompress(z, out, &made, in, s.packed_len, 0, NULL) ==
                   GZLZSS_ERROR_ROOM);
@@ -529,7 +530,8 @@ static void check_inflating(void)
         free(twice);
         free_sample(&s);
     }
-    /* The engine is there, so the device has worked; with the object, it goes. */
+    /* The decompression engine uses device memory, so the GPU did the work.  Freeing the object
+     * frees that memory. */
     HOLDS(free_memory() + ((size_t)256 << 20) < before);
     end(z);
     HOLDS(free_memory() + ((size_t)64 << 20) > before);
@@ -600,7 +602,7 @@ static void check_inflating_threads(void)
     verdict("six threads decompress with one object; half of them have no context");
 }
 
-/* Input and output in a context that the program made itself. */
+/* Input and output in a CUDA context that the program has made itself. */
 static void check_own_context(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
@@ -717,8 +719,9 @@ __global__ void copy_slowly(uint8_t *to, const uint8_t *from, size_t len)
         to[i] = from[i];
 }
 
-/* The call waits for the work queued on its stream, and work queued later finds the output.  For
- * each kind of stream, queued work writes the input's true bytes just before the call. */
+/* A call waits for the work that is queued on its stream, and work queued later finds the output.
+ * Tested for each kind of stream: work that is queued just before the call writes the real
+ * input. */
 static void check_streams(void)
 {
     static const char *const names[] = {
@@ -783,15 +786,15 @@ struct caller {
     uint8_t *in;
     cudaStream_t stream;
     int rounds;
-    bool uses_cuda; /* it makes calls of its own to CUDA */
+    bool uses_cuda; /* it also calls CUDA itself */
     pthread_t thread;
 };
 
 static void *make_and_free(void *argument);
 static void *call_often(void *argument);
 
-/* While another stream is captured in the mode in which anything that some thread does may end
- * that: other threads make objects, use them and free them. */
+/* A stream is captured in the global mode, in which unsafe CUDA calls by any thread break the
+ * capture.  Meanwhile, other threads make objects, use them and free them. */
 static void check_beside_capture(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT);
@@ -826,7 +829,7 @@ static void check_beside_capture(void)
     verdict("while another thread captures a stream");
 }
 
-/* A stream that is being captured: the call says no, and the capture goes on. */
+/* A call on a stream that is being captured fails, and the capture goes on. */
 static void check_capture(void)
 {
     gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
@@ -917,7 +920,7 @@ static void *call_often(void *argument)
     return NULL;
 }
 
-/* Makes an object, uses it and frees it, in a thread that has nothing to do with CUDA. */
+/* Makes an object, uses it and frees it, on a thread that does not use CUDA otherwise. */
 static void *make_and_free(void *argument)
 {
     struct caller c = *(const struct caller *)argument;
@@ -977,8 +980,8 @@ static void check_threads(void)
     gzlzss_free(cpu);
 }
 
-/* The program's device, its context and how that waits stay as they are, with objects of each
- * kind. */
+/* Objects of all kinds leave the program's current device, its context, and the context's way of
+ * waiting as they are. */
 static void check_contexts(void)
 {
     const CUcontext before = current();
@@ -997,7 +1000,7 @@ static void check_contexts(void)
         CUDA(cudaSetDevice(d));
         in = get(DEVICE, s.len);
         put(in, s.bytes, s.len);
-        /* Also while another is current. */
+        /* Also while another device is current. */
         for (int now = 0; now < devices && now < 4; now++)
             for (int backend = GZLZSS_AUTO; backend <= GZLZSS_GPU; backend++) {
                 CUcontext mine;
@@ -1025,8 +1028,8 @@ static void check_contexts(void)
     gzlzss_free(cpu);
 }
 
-/* Repeated calls take no more memory each time.  The memory of other programs on the device would
- * count, too. */
+/* Repeated calls must not use more and more memory.  (Memory that other programs use on the device
+ * counts, too.) */
 static void check_memory(void)
 {
     gzlzss *cpu = object(1, GZLZSS_CPU, SEGMENT);
@@ -1045,7 +1048,7 @@ static void check_memory(void)
     }
     CUDA(cudaMemGetInfo(&after, &total));
     HOLDS(is_packed(&s, out, s.packed_len));
-    /* Others may use the device, too. */
+    /* Allow for other programs on the device. */
     if (!HOLDS(before <= after + ((size_t)64 << 20)))
         printf("# %zu bytes were free, then %zu\n", before, after);
     drop(DEVICE, in);
@@ -1056,7 +1059,7 @@ static void check_memory(void)
     verdict("memory stays the same");
 }
 
-/* A child has none of its parent's objects. */
+/* After fork, a child cannot use its parent's objects. */
 static void check_fork(void)
 {
     gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
@@ -1084,8 +1087,8 @@ __global__ void trap(void)
     asm volatile("trap;");
 }
 
-/* Work that fails on the stream: an error, no output, and the object can be freed.  The context is
- * of no use afterwards, so this comes last. */
+/* If work on the stream fails, the call returns an error and no output, and the object can be
+ * freed.  After that, the context is unusable, so this check comes last. */
 static void check_failure(void)
 {
     gzlzss *gpu = object(1, GZLZSS_GPU, SEGMENT);
@@ -1105,7 +1108,7 @@ static void check_failure(void)
         HOLDS(status != GZLZSS_ERROR_READ || call.error_number == EIO);
         HOLDS(len == 0);
     }
-    /* Data in the host's memory can still be compressed. */
+    /* Data in the host's memory can still be compressed, by the CPU. */
     len = 10 * SEGMENT;
     HOLDS(gzlzss_compress(gpu, out, &len, "some words", 10, NULL) == GZLZSS_OK);
     gzlzss_free(gpu);
@@ -1137,7 +1140,7 @@ static const struct check {
     {"failure", check_failure, true},
 };
 
-/* True if a check has to run: the named ones, or all. */
+/* Whether to run this check: all checks, or those named on the command line. */
 static bool is_chosen(const struct check *c, char **names, int count)
 {
     bool is_named = false;

@@ -17,7 +17,8 @@ template <typename T, int THREADS> class BlockReduce : BlockScan<T, THREADS>
     using Scan::Scan;
     using typename Scan::TempStorage;
 
-    /* Returns the sum over all threads to the first; as with CUB, the others get no sum. */
+    /* Returns the sum of all threads' items to the first thread.  As with CUB, other threads must
+     * not use the result. */
     T Sum(T item)
     {
         T before, total;

@@ -19,7 +19,7 @@ template <typename T, int THREADS> class BlockScan
     {
     }
 
-    /* Gives every thread the sum over the threads before it, and the sum over all. */
+    /* Gives each thread the sum of the items of all threads before it, and the sum of all items. */
     void ExclusiveSum(T item, T &before, T &total)
     {
         storage.items[threadIdx.x] = item;
