@@ -1,5 +1,5 @@
 /*
- * arrays.c - prints arrays of numbers like those of simulations and instruments, as test data
+ * arrays.c - prints test data: arrays of numbers like those from simulations and instruments
  *
  *   bench/arrays counters|field|codes BYTES
  *
@@ -11,8 +11,8 @@
  *     codes     uint16: that field as an error-bounded compressor (SZ) codes it. A code is 512 plus
  *               the difference from the prediction (Lorenzo), in steps of twice the error bound.
  *
- * Numbers have the machine's byte order. Machines of one kind print the same bytes, apart from the
- * last bits of floating-point results.
+ * Numbers have the machine's byte order. Different machines may differ in the last bits of
+ * floating-point results.
  */
 #include <math.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Event counters; points along each side of the field; and the greatest error of the codes. A
- * larger error bound makes codes more alike, so they compress better. */
+/* The number of event counters; the number of points along each side of the field; and the error
+ * bound of the codes. With a larger error bound, codes differ less, so they compress better. */
 #define COUNTERS 16
 #define SIDE 512
 #define ERROR_BOUND 1e-3
@@ -100,8 +100,8 @@ static void field(uint64_t left, int as_codes)
                 const double guess = west + north - both;
                 const double steps = floor((f[at] - guess) / (2 * ERROR_BOUND) + 0.5);
 
-                /* A point that is too far from its prediction has code 0, and would be stored
-                 * elsewhere. */
+                /* A point too far from its prediction gets code 0. (SZ stores its value
+                 * elsewhere.) */
                 if (steps > -512 && steps < 512) {
                     codes[at] = (uint16_t)(512 + (int)steps);
                     known[at] = guess + steps * 2 * ERROR_BOUND;

@@ -16,24 +16,26 @@
 #   devices  throughput with 1, 2, ... GPUs, on the first FILE, if there are several GPUs; use a
 #            large FILE, since gzlzss uses one GPU for every 8 GiB
 #
-# TOOLs (-t): pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp, as far as they are installed.
-# =COMMAND gives a tool's command; for nvcomp, the python3 that has the package
-# (bench/nvcomp_deflate.py). GZLZSS is the command to measure, with options if needed (default:
-# ./gzlzss). ENGINEs (-e): cpu, gpu and auto; without a GPU that gzlzss can use, only cpu. LEVELs:
-# 1, 3, 6, 9 and 12 (-l); in the last three parts, 1 and 6 (-L). The first part measures all of
-# igzip's levels, 0 to 3.
+# TOOLs (-t): pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp, if they are installed. =COMMAND
+# sets a tool's command; for nvcomp, the python3 that has the package (bench/nvcomp_deflate.py).
+# GZLZSS is the command to measure, with options if needed (default: ./gzlzss). ENGINEs (-e): cpu,
+# gpu and auto; without a GPU that gzlzss can use, only cpu. LEVELs by default: 1, 3, 6, 9 and 12
+# (-l); in the last three parts, 1 and 6 (-L). The first part measures all of igzip's levels, 0 to
+# 3.
 #
-# The tools take turns, RUNS times (default 3; 5 as long as a tool's runs take less than 0.1 s in
-# all). The input has been read before, and the output goes to memory (/dev/shm). The best wall time
-# counts. Every output is decompressed and compared. gzip does that if the input has at most 256 MiB
-# or the output is the tool's first; else the first of igzip, pigz and gzip that is installed. An
-# output with the SHA-256 of a correct output for the same input is not decompressed again ("same").
+# The tools take turns, RUNS times (default 3; 5 if a tool's runs together take less than 0.1 s).
+# The input is in the page cache, and the output goes to memory (/dev/shm). The best wall time
+# counts. Every output is decompressed and compared: by gzip, if the input has at most 256 MiB or
+# the output is the tool's first; otherwise by the first of igzip, pigz and gzip that is installed.
+# An output with the same SHA-256 as a correct output for the same input is not decompressed again
+# ("same").
 #
 # -b limits the time of one run (default 10 s). A tool that is expected to take longer for FILE gets
-# a sample of it: 1, 2, 5, 10, ... MB, made of up to 64 extracts from the whole file. Its ratio on
-# the file is then estimated: gzlzss -6 compresses both, and gives the factor. -T SECONDS after the
-# start, nothing new begins. -S limits the size of all inputs (for instance 10G or 512Mi), and -p
-# the threads. The inputs of the part size are in memory, or in the DIR of -d.
+# a sample of it: 1, 2, 5, 10, ... MB, made of up to 64 extracts from the whole file. Its ratio for
+# the whole file is then estimated: its ratio on the sample, times the factor between gzlzss -6's
+# ratios on the file and on the sample. No new run begins later than SECONDS (-T) after the start.
+# -S limits the size of all inputs (for instance 10G or 512Mi), and -p the threads. The inputs of
+# the part "size" are in memory, or in DIR (-d).
 
 # Quotes words for a shell. Commas need no quotes, but %q quotes them.
 quoted() {
@@ -148,7 +150,7 @@ if [ -n "${path[igzip]-}" ] && grep -q pthread_create "${path[igzip]}"; then
     igzip_threads=8 # its maximum
 fi
 
-# Counts the lines of devices that this build supports.
+# The number of devices that this build supports.
 gpus=$("${gzlzss[@]}" --list-devices | grep -E '^[0-9]+: .*compute capability' |
     grep -vc 'not supported') || true
 devices=$gpus
@@ -162,7 +164,8 @@ if [ "$gpus" -eq 0 ]; then
         "its engine is the CPU's."
 fi
 
-# A candidate is one thing to measure: the words TOOL ENGINE LEVEL THREADS DEVICES.
+# A "candidate" is one thing to measure. It is a string of five words: TOOL ENGINE LEVEL THREADS
+# DEVICES.
 
 # set_command CANDIDATE sets $command to its command.
 set_command() {
@@ -185,7 +188,7 @@ set_command() {
     command+=(-c)
 }
 
-# spoken CANDIDATE prints it for notes.
+# spoken CANDIDATE prints the candidate in words, for notes.
 spoken() {
     local tool engine level p n
     read -r tool engine level p n <<<"$1"
@@ -209,7 +212,7 @@ candidates() {
         libdeflate-gzip) [[ $level == [1-9] || $level == 1[0-2] ]] || continue ;;
         igzip) [[ $level == [0-3] ]] || continue ;;
         zopfli) [ "$level" = i15 ] || continue ;;
-        nvcomp) continue ;; # measures itself
+        nvcomp) continue ;; # nvcomp measures itself
         esac
         [ -n "${path[$tool]-}" ] || continue
         case $tool in
@@ -232,7 +235,7 @@ whole=
 name=
 size=0
 
-# take FILE makes it the current input.
+# take FILE makes FILE the current input.
 take() {
     rm -f "$work"/sample.*
     whole=$1
@@ -244,8 +247,9 @@ take() {
         note "$name has $size bytes; a sample of $limit was taken for it (-S)."
 }
 
-# sample BYTES prints extracts of the current input, as far apart as possible. Each has 256 KiB or
-# more, so that it matters little that matches cannot reach back from one extract to another.
+# sample BYTES prints BYTES bytes of the current input, in extracts that are as far apart as
+# possible. Each extract has at least 256 KiB: matches cannot reach back from one extract to
+# another, so short ones would compress less.
 sample() {
     local bytes=$1 pieces i length
     pieces=$((bytes / 262144))
@@ -258,7 +262,7 @@ sample() {
     done
 }
 
-# input BYTES sets $input to a file with BYTES bytes of the current input.
+# input BYTES sets $input to a file with BYTES bytes of the current input: a sample or the whole.
 input() {
     if [ "$1" -eq "$size" ]; then
         input=$whole
@@ -294,8 +298,7 @@ is_late() {
     [ "$SECONDS" -ge "$total" ]
 }
 
-# run CANDIDATE BYTES runs it once; output and time are as for timed. Returns whether the run
-# succeeded.
+# run CANDIDATE BYTES runs the candidate once, through `timed`. Returns whether the run succeeded.
 run() {
     input "$2"
     set_command "$1"
@@ -304,7 +307,7 @@ run() {
     return 1
 }
 
-# Digests of correct outputs, with their inputs.
+# The keys are pairs of an input and the digest of a correct output for it.
 declare -A right
 
 # check CANDIDATE BYTES checks the last output. Sets $by to the tool that checked it, "same", or
@@ -329,8 +332,8 @@ check() {
     [ "$program" != gzip ] || by_gzip[$tool]=1
 }
 
-# Prints the segments matched by the CPU and by the GPU, and on a second line the seconds, in the
-# order of time.csv.
+# Reads what -vvv has printed. Prints the numbers of segments matched by the CPU and by the GPU, and
+# on a second line the seconds, in the order of time.csv.
 what_vv_said() {
     local n='([0-9]+)' t='([0-9.]+)'
     sed -nE -e "s/.* segments?: $n by CPU, $n by GPU.*/\\1,\\2/p" -e t \
@@ -361,7 +364,8 @@ keep() {
     fi
 }
 
-# set_startup CANDIDATE measures the smallest input. A candidate that fails here is not tried again.
+# set_startup CANDIDATE measures the candidate's time for the smallest input. A candidate that fails
+# here is not tried again.
 set_startup() {
     local key=${1% * * *} i
     if [ -n "${startup[$key]-}" ]; then
@@ -381,15 +385,16 @@ set_startup() {
     done
 }
 
-# takes_too_long CANDIDATE BYTES BYTES_BEFORE USEC: whether BYTES are expected to exceed the budget,
-# if BYTES_BEFORE took USEC.
+# takes_too_long CANDIDATE BYTES BYTES_BEFORE USEC: whether BYTES bytes are expected to take longer
+# than the budget, since BYTES_BEFORE bytes took USEC microseconds.
 takes_too_long() {
     local start=${startup[${1% * * *}]} rest
     rest=$(($4 > start ? $4 - start : 1))
     [ $((start + rest * $2 / $3)) -gt $((budget * 1000000)) ]
 }
 
-# settle CANDIDATE finds the largest of $rungs that the budget allows, and keeps the run with it.
+# settle CANDIDATE finds the largest of $rungs that the time budget allows, and keeps the result of
+# that run.
 settle() {
     local now=0 next=${rungs[0]} rung
     set_startup "$1" || return 1
@@ -405,7 +410,7 @@ settle() {
     keep "$1" "$now"
 }
 
-# measure CANDIDATE... measures all of them, in turns.
+# measure CANDIDATE... measures all candidates, in turns.
 measure() {
     local c i failed=" "
     for ((i = 0; i < (runs > 5 ? runs : 5); i++)); do
@@ -436,7 +441,7 @@ line() {
     echo "$*"
 }
 
-# record PART CANDIDATE... writes their results to results.csv.
+# record PART CANDIDATE... writes the candidates' results to results.csv.
 record() {
     local part=$1 c
     shift
@@ -454,8 +459,8 @@ forget() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# Makes the missing runs of gzlzss -6 on the samples and on the file. They relate a sample's ratio
-# to the file's.
+# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. Its ratios relate a
+# sample's ratio to the file's.
 refer() {
     local c="gzlzss cpu 6 $threads 0" n top=${rungs[-1]} sizes
     sizes=$(printf '%s\n' "${at[@]}" | sort -nu)
@@ -467,7 +472,7 @@ refer() {
         run "$c" "$n" || return 0
         keep "$c" "$n"
         record reference "$c"
-        # The last size is the largest, and may take too long.
+        # Leave out the last size, the largest, if it takes too long.
         if takes_too_long "$c" "$top" "$n" "$usec"; then
             return
         fi
@@ -543,7 +548,7 @@ pareto() {
 repeated() {
     local bytes=$1
     shift
-    # head stops reading at the end, and cat then fails.
+    # cat fails when head stops reading; ignore that.
     { while cat "$@" 2>/dev/null; do :; done || true; } | head -c "$bytes" || true
 }
 
@@ -618,7 +623,7 @@ threads_part() {
     for level in $few_levels; do
         for p in "${counts[@]}"; do
             mapfile -t list < <(candidates "$level" "$p" gzlzss pigz igzip)
-            # More threads than igzip's maximum change nothing.
+            # igzip uses at most 8 threads, so leave it out above that.
             [ "$p" -le 8 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v ^igzip)
             [ "$p" -eq 1 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v '^igzip.* 1 0$')
             measure "${list[@]}"
@@ -680,7 +685,7 @@ head_of_report() {
     echo "- gzip, which checks: $(gzip --version | sed -n 1p)"
 }
 
-# report writes the Markdown as far as results exist, so that an interrupted run leaves something.
+# report writes the Markdown with all results so far, so that an interrupted run leaves a report.
 report() {
     {
         cat "$work/head"

@@ -1,8 +1,8 @@
 /*
  * codings.c - computes the size of a method's matches in its paper's own coding (codings.h)
  *
- * Each coding has functions that add the bits of literals, of a match, and of a segment's end.
- * Where a paper does not give a width, the comment says which one is assumed.
+ * Each coding has functions that add the sizes, in bits, of literals, of a match, and of a
+ * segment's end. Where a paper does not give a width, the comment says which one is assumed.
  */
 #include "config.h"
 
@@ -26,8 +26,9 @@ static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t a
 
 /* --- CULZSS ---------------------------------------------------------------------------------- */
 
-/* A match is a flag bit, a byte for the distance and a byte for the length. The source of a match
- * lies in the window, so a match is no longer than its distance; a longer one counts as several. */
+/* A match is a flag bit, a byte for the distance and a byte for the length. A match repeats only
+ * bytes of the window, so it is never longer than its distance; a longer match (joined by gzlzss)
+ * counts as several. */
 static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {
@@ -42,8 +43,9 @@ static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, s
 /* --- GLZSS ----------------------------------------------------------------------------------- */
 
 /* A match is a flag bit, 16 bits for the distance, and 8 for the length. The paper does not give
- * the width of a length. With 8 bits, the ratio of kernel source is 2.42, and the paper's table 3
- * has 2.55 for another version of it; with 16 bits, it would be 2.01. */
+ * the width of a length: 8 bits are assumed. With these, the compression ratio of kernel source is
+ * 2.42, close to the 2.55 in the paper's table 3 for another version of it. With 16 bits, it would
+ * be 2.01. */
 static void glzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -86,7 +88,7 @@ static uint64_t lz4_more(size_t number)
     return number < 15 ? 0 : (number - 15) / 255 + 1;
 }
 
-/* Literals wait for the token of the next match. */
+/* Only counts literals: they share a token with the next match. */
 static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     (void)in;
@@ -94,7 +96,7 @@ static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, s
     sum->state[0] += (uint32_t)count;
 }
 
-/* Returns the bytes of the literals that wait, with their token. */
+/* Returns the bytes of the literals counted so far, including their token, and resets the count. */
 static uint64_t lz4_take_literals(struct coding_sum *sum)
 {
     const uint64_t bytes = 1 + lz4_more(sum->state[0]) + sum->state[0];
@@ -112,7 +114,8 @@ static void lz4_match(struct coding_sum *sum, const uint8_t *in, size_t at, size
     sum->bits += 8 * (lz4_take_literals(sum) + 2 + lz4_more(length - 4));
 }
 
-/* A segment is a block, and ends with literals. LZ4's blocks end with at least five. */
+/* A segment is an LZ4 block, which ends with a token and literals. (LZ4's own blocks end with at
+ * least five literals.) */
 static void lz4_end(struct coding_sum *sum)
 {
     sum->bits += 8 * lz4_take_literals(sum);
@@ -120,8 +123,9 @@ static void lz4_end(struct coding_sum *sum)
 
 /* --- Lists of positions ---------------------------------------------------------------------- */
 
-/* Counts the input of the paper's range coder: a byte for a literal, two numbers of 32 bits for a
- * match, and two more at the start of a row of matches. The range coder's effect is not counted. */
+/* The size before the paper's range coder: a byte for a literal, two numbers of 32 bits for a
+ * match, and two more at the start of a row of matches. What the range coder saves is not
+ * counted. */
 static void position_lists_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
                                     size_t count)
 {
@@ -145,12 +149,12 @@ static void position_lists_match(struct coding_sum *sum, const uint8_t *in, size
 
 /* --- gpuLZ ----------------------------------------------------------------------------------- */
 
-/* Indexes of sum->state: flags in this packet; numbers of the packet and of the chunk, from 1 on;
- * and the width of symbols. */
+/* Indexes of sum->state: the number of flags in the current packet; the current packet and chunk,
+ * counted from 1; and the width of symbols. */
 enum { GPULZ_FLAGS, GPULZ_PACKETS, GPULZ_WIDTH, GPULZ_CHUNKS };
 
-/* Ends a packet, which the paper calls a chunk: its flags fill whole bytes, and it has two numbers
- * of 32 bits. */
+/* Ends a packet, which the paper calls a chunk: pads its flags to whole bytes, and adds its two
+ * numbers of 32 bits. */
 static void gpulz_end(struct coding_sum *sum)
 {
     const uint32_t flags = sum->state[GPULZ_FLAGS];
@@ -160,7 +164,8 @@ static void gpulz_end(struct coding_sum *sum)
     sum->state[GPULZ_FLAGS] = 0;
 }
 
-/* Moves to in[at]. Returns the bytes of a symbol there. */
+/* Goes on to in[at], and ends the packet if in[at] is in the next one. Returns the bytes of a
+ * symbol at in[at]. */
 static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t at)
 {
     const uint32_t packets = (uint32_t)(at / sum->level->param[GPULZ_CHUNK]) + 1;
@@ -179,7 +184,7 @@ static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t 
     return sum->state[GPULZ_WIDTH];
 }
 
-/* Each literal symbol is a flag bit and its bytes. */
+/* Each literal symbol is a flag bit and the symbol's bytes. */
 static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     const size_t packet = sum->level->param[GPULZ_CHUNK];
@@ -196,8 +201,8 @@ static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
     }
 }
 
-/* A match is a flag bit, a byte for the length and a byte for the distance. It is no longer than
- * its distance; a longer one counts as several. */
+/* A match is a flag bit, a byte for the length and a byte for the distance. It is never longer than
+ * its distance; a longer match (joined by gzlzss) counts as several. */
 static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -210,9 +215,9 @@ static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
 
 /* --- DKLZSS ---------------------------------------------------------------------------------- */
 
-/* A match is assumed to be a flag bit, and log2(chunk) bits each for the distance and the length;
- * the paper does not give its coding. It is no longer than its distance; a longer one counts as
- * several. */
+/* The paper does not give its coding. A match is assumed to be a flag bit, and log2(chunk) bits
+ * each for the distance and the length. It is never longer than its distance; a longer match
+ * (joined by gzlzss) counts as several. */
 static void dklzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {

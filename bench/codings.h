@@ -1,9 +1,9 @@
 /*
  * codings.h - the size of a method's matches in its paper's own coding
  *
- * gzlzss codes all matches by DEFLATE. The papers have codings of their own, to which their ratios
- * refer. The number of bits that such a coding takes follows from the sequences, so nothing has to
- * be encoded.
+ * gzlzss codes all matches by DEFLATE. The papers have their own codings, and their ratios are
+ * those of these codings. The number of bits in such a coding can be computed from the sequences,
+ * without encoding.
  */
 #ifndef GZLZSS_BENCH_CODINGS_H
 #define GZLZSS_BENCH_CODINGS_H
@@ -27,7 +27,7 @@ struct coding {
      * matches at one distance are joined. */
     void (*match)(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                   size_t distance);
-    /* Adds what comes at a segment's end. NULL: nothing. */
+    /* Adds the size of everything that comes at a segment's end. NULL: nothing does. */
     void (*end)(struct coding_sum *sum);
 };
 

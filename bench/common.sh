@@ -1,4 +1,4 @@
-# common.sh - functions of the measuring scripts, which source it
+# common.sh - functions for the measuring scripts, which source this file
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # The variables are for the scripts.
 set -euo pipefail
@@ -6,13 +6,13 @@ export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ
 
 read -ra gzlzss <<<"${GZLZSS:-./gzlzss}"
-# Exported, GZLZSS would be options to the command.
+# GZLZSS must not be exported: the command would read options from it.
 export -n GZLZSS
 corpora=${GZLZSS_CORPORA:-${XDG_CACHE_HOME:-$HOME/.cache}/gzlzss-corpora}
 corpus_files=("$corpora"/{linux200,gcc.tar,cldr.tar,gcide,wordnet.tar,lib.tar})
 cores=$(getconf _NPROCESSORS_ONLN)
 
-# A script's files are in memory, and are removed when it ends.
+# A script's temporary files are in memory, and are removed when it ends.
 work=$(mktemp -d /dev/shm/gzlzss-bench.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
@@ -23,12 +23,12 @@ fail() {
 
 command -v "${gzlzss[0]}" >/dev/null || fail "there is no ${gzlzss[0]}; GZLZSS names the command to measure"
 
-# all_levels prints the command's levels but 0, in one line, as --help gives them.
+# all_levels prints the command's levels except 0, from --help, in one line.
 all_levels() {
     seq -s ' ' "$("${gzlzss[@]}" --help | sed -n 's/.* level 1 .* to \([0-9]*\) .*/\1/p')"
 }
 
-# usage prints the comment at the start of the script, and ends it.
+# usage prints the comment at the start of the script, and ends the script.
 usage() {
     sed '1d; /^[^#]/,$d; s/^# \{0,1\}//' "$0" >&2
     exit 1
@@ -42,7 +42,7 @@ about() {
         "$("${gzlzss[@]}" --version | sed -n 1p)"
 }
 
-# row CELL... prints a line of a Markdown table, header CELL... its first lines.
+# row CELL... prints a line of a Markdown table; header CELL... prints the table's first lines.
 row() {
     printf '|'
     printf ' %s |' "$@"
@@ -71,7 +71,7 @@ verify() {
     gzip -dc <"$work/out" | cmp - "$1"
 }
 
-# decimal TENTHS prints them with one decimal.
+# decimal TENTHS prints a number of tenths with one decimal.
 decimal() {
     printf '%d.%d' $(($1 / 10)) $(($1 % 10))
 }

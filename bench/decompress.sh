@@ -1,20 +1,20 @@
 #!/bin/bash
-# decompress.sh - measures decompression: each kind of .gz, with several numbers of threads, beside
-# its peers
+# decompress.sh - measures decompression of each kind of .gz file, with several numbers of threads,
+# beside gzlzss's peers
 #
 #   bench/decompress.sh [-o DIR] [-p "THREADS..."] [-r RUNS] [FILE]
 #
 # Compresses FILE (default: the kernel source of bench/corpora.sh) by gzlzss, pigz, pigz -i, gzip,
-# igzip, bgzip and, up to 20 MB, zopfli, as far as they are installed. gzip's output also comes as a
-# file of six members, which are six copies of it. The peers are igzip, gzip, pigz and rapidgzip -P
-# (if Python finds it).
+# igzip, bgzip and, up to 20 MB, zopfli, as far as they are installed. Another file consists of six
+# copies of gzip's output, so of six members. The peers are igzip, gzip, pigz and rapidgzip -P (if
+# Python finds it).
 #
 # Each tool runs RUNS times (default 5), all in turn, with output to /dev/null and to a file in
-# memory. A table for each kind shows the medians of both, in GB of output a second, and peak memory
-# in MiB. The last table shows what the machine can do at most: dd alone, into such a file; and for
-# each number of THREADS as many igzip side by side, to /dev/null. With -o, DIR/decompress.csv gets
-# the medians, too; bench/plot.sh DIR then draws speed against threads. GZLZSS is the command to
-# measure (default: ./gzlzss). Needs GNU time.
+# memory. A table for each kind shows the medians of both speeds, in GB of output for each second,
+# and peak memory in MiB. The last table shows the machine's limits: the speed of dd alone, writing
+# such a file; and for each number of THREADS, the speed of as many igzip processes side by side,
+# writing to /dev/null. With -o, DIR/decompress.csv also gets the medians; bench/plot.sh DIR then
+# draws speed against threads. GZLZSS is the command to measure (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -91,7 +91,7 @@ command_of() {
     done
 }
 
-# name_of TOOL prints its name for the tables.
+# name_of TOOL prints the tool's name for the tables.
 name_of() {
     local name=${1% -dc FILE}
     [[ $name != python3* ]] || name="rapidgzip ${name##* }"
@@ -125,7 +125,7 @@ for kind in "${kinds[@]}"; do
             memory[$tool]+=" $usec"
         done
     done
-    # Checks only the last tool's output, and that of gzlzss.
+    # Check only the output of the last tool, and that of gzlzss.
     if [ "$kind" != members ]; then
         cmp "$work/out" "$file" || fail "$kind: ${words[*]} is wrong"
         "${gzlzss[@]}" -dc "$work/$kind.gz" | cmp - "$file" || fail "$kind: gzlzss is wrong"

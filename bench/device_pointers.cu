@@ -1,10 +1,10 @@
 /*
- * device_pointers.cu - measures how fast data in a GPU's memory becomes a .gz
+ * device_pointers.cu - measures how fast data in a GPU's memory is compressed to a .gz
  *
  *   bench/device_pointers [-n MB] [-r RUNS] [-t THREADS] [-l LEVEL]... FILE
  *
- * Repeats FILE until there are MB (default 1000) in the GPU's memory. For each LEVEL (default 1 and
- * 6), makes an object, and times these ways:
+ * Repeats FILE until MB megabytes (default 1000) are in the GPU's memory. For each LEVEL (default 1
+ * and 6), makes an object, and times these ways:
  *
  *   device      gzlzss_cuda_compress, from the GPU's memory to pinned memory
  *   to-device   gzlzss_cuda_compress, from the GPU's memory to the GPU's memory
@@ -14,7 +14,7 @@
  *
  * Prints a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
  * (default 5), after one run that does not count. Host memory is allocated and touched before. All
- * outputs are compared, and must be equal. For nvCOMP, use bench/nvcomp_copies.cu.
+ * outputs must be equal. For nvCOMP, use bench/nvcomp_copies.cu.
  */
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -65,7 +65,7 @@ enum way { DEVICE, TO_DEVICE, PINNED, PAGEABLE, COPY, WAYS };
 
 static const char *const names[] = {"device", "to-device", "pinned", "pageable", "copy"};
 
-/* Does the work once. Returns the bytes of output, which is at *out. */
+/* Does the work once, in this way. Sets *out to the output, and returns its size in bytes. */
 static size_t run(const struct setting *s, enum way way, const uint8_t **out)
 {
     size_t len = s->room;

@@ -5,13 +5,13 @@
  *   bench/encode_stage FILE LEVEL [MIB [SECONDS]]
  *
  * The CPU engine matches at most MIB (default 128) of FILE once. For SECONDS (default 4), the
- * segments are then encoded, and their CRCs computed, again and again, as the command's workers do
- * it. On a machine whose GPU finds the matches, this is all that its cores do apart from reading
- * and writing. For a realistic result, use a file several times as large as the last-level cache.
+ * segments are then encoded, and their CRCs computed, again and again, in the same way as by the
+ * command's workers. If a GPU finds the matches, this is all that the cores do, besides reading and
+ * writing. For a realistic result, use a file several times as large as the last-level cache.
  *
- * Prints medians over rounds, in MB of input for each second of this thread's processor time; a
- * round is the whole file. Also prints the size and the CRC of the output: an encoder that is
- * changed for speed alone must not change them.
+ * Prints medians over rounds, in MB of input for each second of this thread's processor time; one
+ * round encodes the whole file. Also prints the size and the CRC of the output: a change for speed
+ * alone must not change these.
  */
 #include "config.h"
 

@@ -4,16 +4,16 @@
 #
 #   bench/front.sh [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, and LEVELs all of gzlzss but 0. The peers are
-# gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if that is installed under this
-# name), as far as they are installed, at all of their levels but pigz -11. GZLZSS is the command to
-# measure (default: ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times
-# (default 1), with output to a file in memory. The least user and system time of a run counts. gzip
-# decompresses every output of gzlzss, and the result is compared.
+# By default, FILEs are those of bench/corpora.sh, and LEVELs are all of gzlzss's except 0. The
+# peers are gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if it has this name), if
+# they are installed, at all of their levels except pigz -11. GZLZSS is the command to measure
+# (default: ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times (default 1),
+# with output to a file in memory. The least user and system time of a run counts. gzip decompresses
+# every output of gzlzss, and the result is compared.
 #
 # Prints, as Markdown, MB of input for each second of CPU time, and the ratio, for each file and for
-# the sum of all. Then lists the dominated levels of gzlzss. A level is dominated if a peer has a
-# level that is at least as fast on the sum, and makes its output at least as small.
+# all files together. Then lists the dominated levels of gzlzss. A level is dominated if a peer has
+# a level that is at least as fast on all files together, and makes the output at least as small.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -1,12 +1,12 @@
 /*
- * gpu_inflate.cu - measures decompression by a GPU, from its memory to its memory
+ * gpu_inflate.cu - measures decompression by a GPU, with input and output in the GPU's memory
  *
  *   bench/gpu_inflate [-n ROUNDS] FILE.gz...
  *
- * For each file: bytes before and after, GB of output a second by wall time, and the milliseconds
- * of each step by the device's clock, of the fastest of ROUNDS rounds (5 by default) after one that
- * does not count.  The output's CRC-32 is compared with the trailer in each round; "left" stands
- * for a file that the GPU leaves to the CPU.
+ * Prints for each file: compressed and uncompressed bytes, GB of output for each second of wall
+ * time, and the milliseconds of each step by the device's clock.  The numbers are those of the
+ * fastest of ROUNDS rounds (default 5), after one that does not count.  Each round compares the
+ * output's CRC-32 with the trailer.  "left" means that the GPU leaves this file to the CPU.
  */
 #include <cuda_runtime.h>
 

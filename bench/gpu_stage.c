@@ -3,15 +3,15 @@
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
- * LEVEL is a level from 1 on, or a method as --matcher takes it. By default there are 8 batches of
- * 16 MiB, segments of 2048 KiB, and only device 0. With DEVICES, the first DEVICES devices have
- * BATCHES each.
+ * LEVEL is a level from 1 on, or a method as in --matcher. By default, there are 8 batches of 16
+ * MiB, segments of 2048 KiB, and only device 0 is used. With DEVICES, each of the first DEVICES
+ * devices has BATCHES batches.
  *
- * The stage is from input in pinned memory to sequences in pinned memory. One thread for each batch
- * submits and collects it again and again, for some seconds after a warm-up. Nothing is read,
- * encoded or written meanwhile. Each device matches the first BATCH_MIB x BATCHES of FILE; a
- * shorter file is repeated. To measure more than the GPU's cache, make this amount several times as
- * large as the cache.
+ * The stage begins with input in pinned memory, and ends with sequences in pinned memory. One
+ * thread for each batch submits and collects it again and again, for some seconds after a warm-up.
+ * Nothing is read, encoded or written meanwhile. Each device matches the first BATCH_MIB x BATCHES
+ * of FILE; a shorter file is repeated. To measure more than the GPU's cache, make this amount
+ * several times as large as the cache.
  *
  * Prints the throughput of the whole stage, and the mean times of one batch's copies and kernels by
  * the device's clock. Batches overlap, so these times add up to more than a batch's share.
@@ -29,8 +29,8 @@
 #include "bench/level.h"
 #include "gpu/gpu.h"
 
-/* Seconds before the measurement, and of the measurement. A longer one varies less from run to
- * run. */
+/* The seconds of the warm-up and of the measurement. With a longer measurement, the result varies
+ * less from run to run. */
 #define WARM_UP 0.5
 #define SECONDS 1.5
 

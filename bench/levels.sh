@@ -3,16 +3,16 @@
 #
 #   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
-# FILEs are those of bench/corpora.sh by default, LEVELs all but 0, and PEERs pigz, gzip and
-# libdeflate-gzip. A peer that is not installed, or does not have the level, is left out. So is pigz
-# -11, which is zopfli and a hundred times slower. GZLZSS is the command to measure, with options if
-# needed (default: ./gzlzss).
+# By default, FILEs are those of bench/corpora.sh, LEVELs are all except 0, and PEERs are pigz, gzip
+# and libdeflate-gzip. A peer that is not installed, or does not have the level, is left out. So is
+# pigz -11, which uses zopfli and is a hundred times slower. GZLZSS is the command to measure, with
+# options if needed (default: ./gzlzss).
 #
-# The tools take turns, RUNS times (default 3). Each file is read once before, and the output goes
-# to a file in memory (/dev/shm). The best time counts. gzip and libdeflate-gzip have one thread; -s
-# also measures gzlzss with one. Speed is in MB of input for each second of wall time. gzip
-# decompresses every output, and the result is compared. After the tables come ratios to the peers,
-# and whether the levels meet their requirements.
+# The tools take turns, RUNS times (default 3). Each file is read once before the runs, and the
+# output goes to a file in memory (/dev/shm). The best time counts. gzip and libdeflate-gzip have
+# one thread; -s also measures gzlzss with one. Speed is in MB of input for each second of wall
+# time. gzip decompresses every output, and the result is compared. After the tables, the script
+# prints ratios to the peers, and whether the levels meet their requirements.
 #
 # With -C, the peers' numbers are kept in the file CACHE, and read from there the next time.
 here=${0%/*}
@@ -58,8 +58,8 @@ for peer in $peers; do
     fi
 done
 
-# Results are lines of FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, separated by tabs, both here
-# and in the cache. In the arrays, the first four are the key of the last two.
+# A result is a line with FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, separated by tabs, both
+# here and in the cache. In the arrays `sizes` and `times`, the first four are the key.
 declare -A sizes times cached
 if [ -f "$cache" ]; then
     while IFS=$'\t' read -r name bytes level tool size usec; do
@@ -198,7 +198,7 @@ function print_sum(    l, t) {
 }
 
 END {
-    # The least speed of a level, as a multiple of the speed of the peer, and the goal.
+    # For each level: the speed that it must reach, as a multiple of the peer's speed, and the goal.
     least[1] = 1.3; goal[1] = 2
     least[6] = 1.6; goal[6] = 2.5
     least[9] = 1.5; goal[9] = 2.9

@@ -45,8 +45,8 @@
 #define ROUNDS_MAX 100
 #define LIST_MAX 8
 
-/* Input that a thread goes through before it begins again. It must be more than the caches hold, or
- * the result is too good. */
+/* Each thread goes through this many bytes of input before it begins again. The input must be
+ * larger than the caches, or the measured speed is too high. */
 #define CYCLE_SIZE ((size_t)64 << 20)
 
 static void die(const char *what)
@@ -78,7 +78,7 @@ struct library {
     const char *name;
     void *(*open)(int level, int threads);
     void (*close)(void *z);
-    /* Both return the bytes of output; 0 on an error. */
+    /* These return the bytes of output; 0 on an error. */
     size_t (*compress)(void *z, void *out, size_t room, const void *in, size_t len);
     size_t (*decompress)(void *z, void *out, size_t room, const void *in, size_t len);
     bool is_shared;
@@ -266,7 +266,7 @@ struct buffers {
     size_t size, count;
     uint8_t **gz;
     size_t *gz_len;
-    size_t room; /* bytes of output that are enough in both directions */
+    size_t room; /* size of an output buffer that is large enough for both directions */
 };
 
 struct caller {
@@ -274,7 +274,7 @@ struct caller {
     const struct buffers *b;
     void *z;
     bool decompresses;
-    size_t first, step; /* the first buffer, and the distance to the next */
+    size_t first, step; /* this thread's first buffer, and the step to its next one */
     double seconds;     /* how long to go on */
     pthread_barrier_t *start;
     uint8_t *out;
@@ -308,7 +308,7 @@ static void *caller_main(void *argument)
     return NULL;
 }
 
-/* One way of calling a library. It is kept from round to round. */
+/* One way of calling a library, with its results of all rounds. */
 struct way {
     const struct library *library;
     int callers, threads; /* threads that call, and threads of the object */
@@ -343,8 +343,8 @@ static void way_close(struct way *w)
     free(w->c);
 }
 
-/* Returns the microseconds for a call: the time from the first thread's begin to the last thread's
- * end, divided by the calls of all threads. */
+/* Returns the microseconds for a call: the time from the first thread's start to the last thread's
+ * end, divided by the number of calls of all threads. */
 static double way_run(struct way *w, double seconds)
 {
     pthread_t threads[THREADS_MAX];

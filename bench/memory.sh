@@ -3,11 +3,12 @@
 #
 #   bench/memory.sh [-p "THREADS..."] [-l "LEVEL..."] [FILE]
 #
-# Prints a column "file, pipe" in MiB for each number of THREADS (default 1, 2, 4 and 8). Its head
-# has the limit for levels 1 to 9, 24 MiB for each thread and 32 MiB; (!) marks what exceeds it. The
-# last column is the memory that one more thread takes, from the first and the last column. FILE
-# (default: the kernel source of bench/corpora.sh) must be large enough to keep all threads busy.
-# GZLZSS is the command to measure, with options if needed (default: ./gzlzss). Needs GNU time.
+# Prints a column "file, pipe" in MiB for each number of THREADS (default 1, 2, 4 and 8). The
+# column's heading has the limit for levels 1 to 9, which is 24 MiB for each thread and 32 MiB more;
+# (!) marks numbers above it. The last column is the memory for one more thread, computed from the
+# first and the last number of threads. FILE (default: the kernel source of bench/corpora.sh) must
+# be large enough to keep all threads busy. GZLZSS is the command to measure, with options if needed
+# (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -43,7 +44,7 @@ for level in $levels; do
     for p in $threads; do
         "${peak[@]}" "${gzlzss[@]}" "-$level" -n -p "$p" -c "$file" >/dev/null
         of_file=$(<"$work/peak")
-        # shellcheck disable=SC2002 # It is to be a pipe.
+        # shellcheck disable=SC2002 # The input has to be a pipe.
         cat "$file" | "${peak[@]}" "${gzlzss[@]}" "-$level" -n -p "$p" -c >/dev/null
         of_pipe=$(<"$work/peak")
         most=$((of_file > of_pipe ? of_file : of_pipe))

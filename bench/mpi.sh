@@ -1,20 +1,22 @@
 #!/bin/bash
-# mpi.sh - measures how gzlzss-mpi scales with its ranks, beside gzlzss with as many threads
+# mpi.sh - measures how gzlzss-mpi scales with its ranks, beside gzlzss with the same number of
+# threads
 #
 #   bench/mpi.sh [-p THREADS] [-n "RANKS..."] [-l LEVEL] [-r REPEATS] FILE
 #
 # Compresses FILE by 1, 2, 4, 8 ranks (-n) of 2 threads each (-p), and by gzlzss with the same
-# number of threads in all; then decompresses it. Prints for each the seconds, GB of FILE a second,
-# and the efficiency. The seconds are the best of 3 rounds (-r), without the time to start as many
-# ranks that do nothing. The efficiency is the speed-up over the first row, divided by the factor in
-# threads. Every output is compared with that of gzlzss. FILE should be in the page cache, in a
-# tmpfs with space for two more copies: else this measures the file system.
+# number of threads in all; then decompresses it. Prints for each run the seconds, GB of FILE for
+# each second, and the efficiency. The seconds are the best of 3 rounds (-r), less the time to start
+# the same number of ranks that do nothing. The efficiency is the speed-up over the first row,
+# divided by the ratio of the numbers of threads. Every output is compared with that of gzlzss. FILE
+# should be in the page cache, in a tmpfs with space for two more copies: otherwise, this measures
+# the file system.
 #
 # GZLZSS is the command; gzlzss-mpi must be beside it. MPIRUN starts the ranks, with its options. If
-# MPI is only unpacked into a folder DIR, with the libraries that it needs, set
+# MPI is not installed, but unpacked into a folder DIR with the libraries that it needs, set
 # LD_LIBRARY_PATH=DIR/lib and PATH=DIR/bin:$PATH; for MPICH, also MPIRUN="mpiexec.hydra -launcher
-# fork" (hydra_pmi_proxy must be beside it). MPI must not bind a rank to fewer processors than it
-# has threads: this script tells Open MPI so, and MPICH binds nothing by default.
+# fork" (hydra_pmi_proxy must be in the same folder). MPI must not bind a rank to fewer processors
+# than it has threads: this script tells Open MPI so, and MPICH binds nothing by default.
 set -u
 
 threads=2 ranks="1 2 4 8" level=6 repeats=3
@@ -56,7 +58,7 @@ trap 'rm -f "$out" "$want" "$plain" "$plain.gz"' EXIT
 "$gzlzss" "-$level" -nc "$file" >"$want"
 cp "$want" "$plain.gz"
 
-# seconds COMMAND... prints the seconds that it takes.
+# seconds COMMAND... runs the command, and prints how many seconds it takes.
 seconds() {
     local begin end
     begin=$(date +%s.%N)
@@ -65,8 +67,8 @@ seconds() {
     awk -v b="$begin" -v e="$end" 'BEGIN { print e - b }'
 }
 
-# run KEY OUTPUT WANT COMMAND... runs it, and keeps the least seconds in least[KEY]. A non-empty
-# OUTPUT is compared with WANT, and removed.
+# run KEY OUTPUT WANT COMMAND... runs the command, and keeps its least time, in seconds, in
+# least[KEY]. If OUTPUT is not empty, it is a file that is compared with WANT and removed.
 declare -A least
 run() {
     local key=$1 output=$2 wanted=$3 took

@@ -1,15 +1,15 @@
 /*
- * nvcomp_copies.cu - measures how fast nvCOMP's batched Deflate brings data from a GPU's memory to
- * the host's
+ * nvcomp_copies.cu - measures how fast nvCOMP's batched Deflate compresses data in a GPU's memory
+ * and copies it to the host's
  *
  *   nvcc -O3 bench/nvcomp_copies.cu -I DIR/include -L DIR/lib64 -l:libnvcomp.so.6 -lz \
  *       -Xlinker -rpath,DIR/lib64 -o nvcomp_copies
  *   ./nvcomp_copies [-n MB] [-r RUNS] [-a ALGORITHM]... FILE
  *
  * DIR is nvCOMP's folder, for instance nvidia/libnvcomp of the Python package
- * nvidia-libnvcomp-cu13. FILE is repeated until there are MB (default 1000), and cut into chunks of
- * 64 KiB. Each chunk becomes a raw DEFLATE stream. For each ALGORITHM (default 1, 2 and 4), times
- * these ways:
+ * nvidia-libnvcomp-cu13. FILE is repeated until there are MB megabytes (default 1000), and cut into
+ * chunks of 64 KiB. Each chunk becomes a raw DEFLATE stream. For each ALGORITHM (default 1, 2 and
+ * 4), times these ways:
  *
  *   kernels     only compression, from the GPU's memory to the GPU's memory
  *   copied      the same; then the GPU puts the streams side by side, and they are copied to pinned
@@ -62,7 +62,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Copies stream i to to + starts[i]. There is one block for each stream. */
+/* Copies stream i (at from + i * step) to to + starts[i]. There is one block for each stream. */
 __global__ void gather(uint8_t *to, const size_t *starts, const uint8_t *from, size_t step,
                        const size_t *sizes)
 {

@@ -20,7 +20,7 @@ import zlib
 
 CHUNK = 65536
 # nvCOMP's algorithm types, from the fastest that finds matches to the one with the best ratio. Type
-# 0 is entropy coding alone, and type 3 is the same as 2.
+# 0 finds no matches (entropy coding only), and type 3 is the same as 2.
 LEVELS = (1, 2, 4, 5)
 
 
@@ -105,7 +105,7 @@ def main():
     if data.size == 0:
         give_up(f"{args.file} is empty")
     chunks = [data[i : i + CHUNK] for i in range(0, data.size, CHUNK)]
-    # The exceptions of nvCOMP say what is missing: a GPU, a driver or a library.
+    # nvCOMP's exceptions say whether a GPU, a driver or a library is missing.
     try:
         for level in LEVELS:
             seconds, total, right = measure(nvcomp, np, chunks, level, args.runs)

@@ -1,5 +1,5 @@
-# papers.awk - prints a gnuplot script that draws the results of bench/papers.sh, papers.csv: ratio
-# against the speed of the stage, on the GPU, or on a core if there was no GPU
+# papers.awk - prints a gnuplot script for the results of bench/papers.sh (papers.csv): it draws the
+# ratio against the speed of matching, on the GPU, or on a core if there was no GPU
 #
 # bench/plot.sh runs it. The variable png is the terminal for PNG. The plots go to papers.png and
 # papers.svg, with one small plot for each kind of data. Levels are blue, methods vermilion. A grey

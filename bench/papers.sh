@@ -4,17 +4,17 @@
 #
 #   bench/papers.sh [-m MIB] [-o DIR] [-r RUNS] [-w MATCHER]... [FILE...]
 #
-# The data are the FILEs. By default they are text, source, XML, binaries and DNA out of Debian
+# The data are the FILEs. By default, they are text, source, XML, binaries and DNA from Debian
 # packages (bench/corpora.sh), and arrays of counters, of a field and of quantization codes
-# (bench/arrays.c). Each is cut to MIB (default: 96); shorter ones, like the DNA, are repeated. DIR
-# (default: the current one) gets papers.csv, and papers.md with one table for each; bench/plot.sh
-# DIR draws ratio against speed. -w adds a method with other parameters, for instance -w
-# culzss,window=64.
+# (bench/arrays.c). Each file is cut to MIB mebibytes (default 96); a shorter one, like the DNA, is
+# repeated. DIR (default: the current directory) gets papers.csv, and papers.md with one table for
+# each file; bench/plot.sh DIR draws the ratio against the speed. -w adds a method with other
+# parameters, for instance -w culzss,window=64.
 #
-# The columns are: the bytes of the .gz, which gzip must be able to read; the bytes in the paper's
-# own coding, computed from the sequences (bench/codings.c); the MB that a core matches in a second;
-# the GB/s of the GPU stage (if the command can use a GPU); and the command's time with all cores
-# and, with a GPU, with the GPU, the best of RUNS (default: 3) in turn. The outputs of both must be
+# The columns are: the size of the .gz file in bytes (gzip must be able to read it); the size in the
+# paper's own coding, computed from the sequences (bench/codings.c); the MB that a core matches in a
+# second; the GB/s of the GPU stage, if there is a GPU; and the command's time with all cores and,
+# if there is a GPU, with the GPU: the best of RUNS (default 3), in turns. Both outputs must be
 # equal.
 #
 # GZLZSS is the command to measure (default: ./gzlzss); bench/paper_stage, bench/gpu_stage and
@@ -65,15 +65,15 @@ cut_to() {
         "$@" 2>"$work/cut" || status=$?
         echo "$status" >"$work/status"
     } | head -c $((mib << 20)) >"$work/data/$name"
-    # The command may fail because head reads no further.
+    # The command may fail because head stops reading at this size.
     [ "$(cat "$work/status")" -eq 0 ] || [ "$(stat -c %s "$work/data/$name")" -eq $((mib << 20)) ] ||
         fail "failed: $*: $(cat "$work/cut")"
     [ -s "$work/data/$name" ] || fail "$name is empty"
     data+=("$name")
 }
 
-# over_again FILE prints it as often as needed. The copies are too far apart for a match from one to
-# the next.
+# over_again FILE prints the file as often as needed. The copies are so far apart that no match
+# reaches from one to the next.
 over_again() {
     local i
     for ((i = 0; i <= (mib << 20) / $(stat -Lc %s "$1"); i++)); do
@@ -98,7 +98,7 @@ else
     done
 fi
 
-# options MATCHER sets $chosen to the command's options for it.
+# options MATCHER sets $chosen to the command's options for this matcher or level.
 options() {
     case $1 in
     [0-9]*) chosen=("-$1") ;;
@@ -115,7 +115,7 @@ run() {
     fi
 }
 
-# line DATA MATCHER measures, and adds a line to the table.
+# line DATA MATCHER measures the matcher on this data, and adds a line to the table.
 line() {
     local file=$work/data/$1 size gz own core stage sequences matched i words
     size=$(stat -c %s "$file")

@@ -1,6 +1,6 @@
 # papers_table.awk - prints the results of bench/papers.sh, papers.csv, as Markdown tables
 #
-# The name of a method with parameters has commas in it, so it is in quotes.
+# In papers.csv, the name of a method with parameters is in quotes, since it contains commas.
 
 function ratio(bytes) {
     return bytes == "" ? "" : sprintf("%.3f", field[2] / bytes)

@@ -4,11 +4,11 @@
 #
 #   bench/plot.sh DIR
 #
-# Draws each file that DIR has. From results.csv and time.csv of bench/bench.sh come DIR/pareto-FILE
-# (speed against ratio), DIR/size (throughput against input size), DIR/threads and DIR/devices
-# (scaling), and DIR/time-FILE (where the wall time goes). From decompress.csv of
-# bench/decompress.sh comes DIR/decompress, and from papers.csv of bench/papers.sh DIR/papers. Each
-# is a .png and a .svg. The measuring may have been done on another machine. Needs gnuplot (apt-get
+# Draws the results that it finds in DIR. From results.csv and time.csv of bench/bench.sh, it makes
+# DIR/pareto-FILE (speed against ratio), DIR/size (throughput against input size), DIR/threads and
+# DIR/devices (scaling), and DIR/time-FILE (where the wall time goes). From decompress.csv of
+# bench/decompress.sh, it makes DIR/decompress; from papers.csv of bench/papers.sh, DIR/papers. Each
+# plot is a .png and a .svg file. The results may come from another machine. Needs gnuplot (apt-get
 # install gnuplot-nox) and awk.
 set -euo pipefail
 export LC_ALL=C.UTF-8

@@ -1,9 +1,9 @@
 # plots.awk - prints a gnuplot script that draws the results that results.awk has read
 #
 # bench/plot.sh runs it. The variable dir is the directory for the plots, and png the terminal for
-# PNG. Each plot is drawn as PNG and as SVG. The colours are those of Okabe and Ito, which people
-# who cannot tell red from green can tell apart. In grey, the shapes of points and the dashes of
-# lines differ.
+# PNG. Each plot is drawn as PNG and as SVG. The colours are those of Okabe and Ito, which
+# colour-blind people can tell apart. Points also differ in shape and lines in dashes, for printing
+# in grey.
 
 # style(SERIES) returns gnuplot's options for a line: colour, dashes and points.
 function style(s) {
@@ -136,7 +136,7 @@ function common() {
         "set key spacing 1.2\n"
 }
 
-# Puts the levels of part p into list, in order. Returns their number.
+# Fills list with the levels that part p has measured, in order. Returns their number.
 function levels_of(p, list,    i, n, key, seen) {
     for (i = 1; i <= rows; i++)
         if (part[i] == p && is_right(i) && !(level[i] in seen)) {
@@ -208,10 +208,11 @@ function box(k, x1, x2, height) {
     top += height
 }
 
-# Draws two stacks side by side, both as high as the wall time for a GB. The left one has the steps
-# of the threads, divided by the number of threads. The right one has the steps of the GPUs, divided
-# by the number of GPUs. Waiting fills each up. A GPU works on several batches at a time, so its
-# steps may add up to more than the wall time: then they are scaled down to it.
+# Draws two stacks side by side, both as high as the wall time for a GB. The left stack has the
+# times of the threads' steps, divided by the number of threads; the right stack has those of the
+# GPUs' steps, divided by the number of GPUs. The rest of each stack is waiting. A GPU works on
+# several batches at a time, so the times of its steps may add up to more than the wall time; then
+# they are scaled down.
 function stack(i, x,    s, gb, wall, left, right, steps, share) {
     gb = t_bytes[i] / 1e9
     wall = t_secs[i] / gb

@@ -4,8 +4,8 @@
 #
 # The rows of results.csv are numbered from 1 to rows. Each column is an array, indexed by the row's
 # number: part, file, bytes, tool, engine, level, threads, devices, out, secs and checked. The rows
-# of time.csv are numbered from 1 to times, with the arrays t_file, ..., t_step (by number and step
-# 1 to 7), t_cpu and t_gpu.
+# of time.csv are numbered from 1 to times. Their arrays are t_file, ..., t_step (indexed by the
+# row's number and the step, 1 to 7), t_cpu and t_gpu.
 
 BEGIN { FS = "," }
 
@@ -84,7 +84,8 @@ function is_best(i,    k) {
     return 1
 }
 
-# nvCOMP does not compete: its streams are no .gz files, and are neither read nor written.
+# nvCOMP does not compete: its streams are not .gz files, and its times do not include reading and
+# writing.
 function competes(i) {
     return part[i] == "pareto" && tool[i] != "nvcomp" && is_right(i)
 }

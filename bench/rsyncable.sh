@@ -1,12 +1,14 @@
 #!/bin/bash
-# rsyncable.sh - what --rsyncable costs, and what rsync sends again after a byte was inserted
+# rsyncable.sh - measures how much --rsyncable costs, and how much rsync sends again after a byte
+# was inserted
 #
 #   bench/rsyncable.sh [-l "LEVEL..."] [FILE...]
 #
-# Uses the first 50 MB of each FILE (default: kernel source and gcide, of bench/corpora.sh). Prints
-# the size without and with --rsyncable. Then inserts a byte, at the front and at 9 more places, and
-# prints the bytes that rsync -z sends ("literal data") to turn the old compressed file into the new
-# one. Does so for gzlzss and for gzip. GZLZSS is the command to measure (default: ./gzlzss).
+# Uses the first 50 MB of each FILE (default: the kernel source and gcide, from bench/corpora.sh).
+# Prints the size without and with --rsyncable. Then inserts a byte, at the front and at 9 more
+# places, and prints the bytes that rsync -z sends ("literal data") to turn the old compressed file
+# into the new one. Does so for gzlzss and for gzip. GZLZSS is the command to measure (default:
+# ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -1,12 +1,12 @@
 #!/bin/bash
-# segments.sh - size, speed and peak memory by size of the segments (-b), as Markdown
+# segments.sh - size, speed and peak memory for several segment sizes (-b), as Markdown
 #
 #   bench/segments.sh [-b "KIB..."] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
-# Segments have 1024, 2048 and 4096 KIB by default, LEVELs are 1, 6, 9 and 12, and FILEs those of
-# bench/corpora.sh. A cell has the size in bytes, the speed in MB of input for each second of wall
-# time (the best of RUNS, default 3, in turns), and the peak resident memory in MiB. In the last
-# table, of all files together, a cell also has the difference of its size from the first column's,
+# By default, segments have 1024, 2048 and 4096 KIB, LEVELs are 1, 6, 9 and 12, and FILEs are those
+# of bench/corpora.sh. A cell has the size in bytes, the speed in MB of input for each second of
+# wall time (the best of RUNS, default 3, in turns), and the peak resident memory in MiB. The last
+# table is for all files together; its cells also have the difference in size from the first column,
 # in millionths. gzip decompresses every output, and the result is compared. GZLZSS is the command
 # to measure, with options if needed (default: ./gzlzss). Needs GNU time.
 here=${0%/*}

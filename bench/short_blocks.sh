@@ -4,11 +4,11 @@
 #
 #   bench/short_blocks.sh [-m MIB] [-p "THREADS..."] [-r RUNS]
 #
-# Makes about MIB (default 64) of .gz of each kind. Prints the processor time, in milliseconds, that
-# gzip, pigz -p1 and gzlzss with each number of THREADS (default "1 2 4 16") take to decompress it:
-# the least of RUNS (default 5), all in turn. Beside it is the ratio to the least of gzip, pigz and
-# the first gzlzss; (!) marks ratios above 1.2. A tool that takes more than 20 seconds is left out.
-# GZLZSS is the command to measure (default: ./gzlzss). Needs pigz.
+# Makes a .gz file of about MIB mebibytes (default 64) for each kind. Prints the processor time, in
+# milliseconds, that gzip, pigz -p1 and gzlzss with each number of THREADS (default "1 2 4 16") take
+# to decompress it: the least of RUNS (default 5), in turns. Next to it is the ratio to the least
+# time of gzip, pigz and the first gzlzss; (!) marks ratios above 1.2. A tool that takes more than
+# 20 seconds is left out. GZLZSS is the command to measure (default: ./gzlzss). Needs pigz.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -26,8 +26,8 @@ while getopts m:p:r: option; do
     esac
 done
 
-# repeated BYTES writes BYTES (printf escapes) to $work/row, as often as fits in MIB. The number
-# doubles at each step, and is in $times.
+# repeated BYTES writes BYTES (printf escapes) to $work/row, again and again, as long as MIB is not
+# exceeded. It doubles the file at each step. $times becomes the number of repetitions.
 repeated() {
     # shellcheck disable=SC2059 # The bytes are escapes.
     printf "$1" >"$work/row"
@@ -39,8 +39,8 @@ repeated() {
     done
 }
 
-# blocks BYTES LETTERS makes $work/gz of the blocks BYTES, repeated. BYTES stand for LETTERS letters
-# x.
+# blocks BYTES LETTERS makes $work/gz from repeated blocks. BYTES are the blocks, which decode to
+# LETTERS letters x.
 blocks() {
     repeated "$1"
     head -c $(($2 * times)) /dev/zero | tr '\0' x | gzip -1 | tail -c 8 >"$work/trailer"
@@ -72,8 +72,8 @@ make() {
     esac
 }
 
-# milliseconds COMMAND... prints the processor time. A command that is stopped after 20 s of wall
-# time counts with the time until then.
+# milliseconds COMMAND... prints the command's processor time in milliseconds. The command is
+# stopped after 20 s of wall time; then its time until that counts.
 TIMEFORMAT='%U %S'
 milliseconds() {
     local seconds

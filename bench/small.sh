@@ -1,12 +1,13 @@
 #!/bin/bash
-# small.sh - small inputs: one file of 1 KB, and many files of 4 KiB
+# small.sh - measures small inputs: one file of 1 KB, and many files of 4 KiB
 #
 #   bench/small.sh [-n FILES] [-r RUNS] [FILE]
 #
-# Measures wall time, twice. First, compression of the first 1000 bytes of FILE (default: the kernel
-# source of bench/corpora.sh): 200 runs of each tool in turn, the median. Second, compression with
-# -r of a directory with FILES (default 20000) files of 4096 bytes each, cut from FILE: RUNS runs
-# (default 3) in turn, the best. GZLZSS is the command to measure (default: ./gzlzss).
+# Measures wall time in two ways. First, each tool compresses the first 1000 bytes of FILE (default:
+# the kernel source of bench/corpora.sh) 200 times, in turns; the median counts. Second, each tool
+# compresses with -r a directory of FILES (default 20000) files of 4096 bytes each, cut from FILE;
+# the best of RUNS (default 3), in turns, counts. GZLZSS is the command to measure (default:
+# ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -1,13 +1,14 @@
 #!/bin/bash
-# worst.sh - the speed on inputs that are hard on match finders, beside that on kernel source
+# worst.sh - measures the speed on inputs that are hard on match finders, beside that on kernel
+# source
 #
 #   bench/worst.sh [-m MIB] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [-c "CASE..."] [FILE]
 #
-# Makes MIB (default 64) of each CASE (default: all). Prints, as Markdown, each level's speed in MB
-# of input a second, and its ratio to the speed on as much of FILE (default: the kernel source of
-# bench/corpora.sh); (!) marks ratios below a fifth. THREADS and RUNS are 1 by default; the best run
-# counts. gzip decompresses every output, and the result is compared. GZLZSS is the command to
-# measure, with options if needed (default: ./gzlzss).
+# Makes MIB mebibytes (default 64) of each CASE (default: all). Prints, as Markdown, each level's
+# speed in MB of input for each second, and its ratio to the speed on the same number of bytes of
+# FILE (default: the kernel source of bench/corpora.sh); (!) marks ratios below a fifth. THREADS and
+# RUNS are 1 by default; the best run counts. gzip decompresses every output, and the result is
+# compared. GZLZSS is the command to measure, with options if needed (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -45,7 +46,7 @@ debruijn() {
     }'
 }
 
-# repeat COMMAND... prints its output again and again, without end.
+# repeat COMMAND... prints the command's output again and again, without end.
 repeat() {
     "$@" >"$work/piece"
     while cat "$work/piece"; do :; done
@@ -55,7 +56,7 @@ letters() {
     head -c "$1" /dev/zero | tr '\0' a
 }
 
-# Prints two phrases in turn, and after each a byte that varies.
+# Prints two phrases in turn, each followed by a byte that varies.
 phrases() {
     awk 'BEGIN {
         phrase[0] = "fourteen bytes"
@@ -65,8 +66,7 @@ phrases() {
     }'
 }
 
-# endless CASE prints the case's data until the reader stops. "yes" adds a newline to what it
-# repeats.
+# endless CASE prints the case's data until the reader stops. (`yes` adds a newline to each copy.)
 endless() {
     case $1 in
     zeros) cat /dev/zero ;;
