@@ -3,22 +3,23 @@
 #
 #   archive.sh ARCHIVE MAP [COMMAND...]
 #
-# The library's files call each other, so their functions are global names in the archive, as the
-# library's interface is.  A program with a function of the same name could not be linked with it.
-# This script links the archive's objects into one, and makes the names local that MAP does not
-# list.  LD, NM, OBJCOPY, AR and RANLIB, from the environment, are the host's tools, with any
-# options.
+# The library's files call each other, so their functions are global names in the archive, like the
+# functions of the library's interface.  A program that has a function with such a name could not be
+# linked with the archive.  This script links the archive's objects into one object, and makes all
+# names local that MAP does not list.  LD, NM, OBJCOPY, AR and RANLIB, from the environment, are the
+# host's tools, with any options.
 #
-# COMMAND is libtool's; it runs first and makes .libs/NAME.a and NAME.la.  With --disable-static
-# there is no archive, and the script does nothing.  An empty OBJCOPY leaves the archive as it is.
+# COMMAND is libtool's command, which runs first and makes .libs/NAME.a and NAME.la.  With
+# --disable-static there is no archive, and the script does nothing.  An empty OBJCOPY leaves the
+# archive as it is.
 #
-# C++'s inline functions are in section groups.  Of several groups with one name, a linker keeps the
-# first.  Local names in a dropped group would be missing, so --force-group-allocation makes
-# ordinary sections of the groups.  objcopy cannot make GNU's unique symbols local, which C++ uses
-# for objects that exist once in a process.  It can make weak symbols local, so C++'s names become
-# weak first.  Only those that are defined here do: a weak name that is not defined anywhere in a
-# program is address 0, where a strong one would be an error of the linker.
-# -flto adds sections with the names as they were; objcopy removes these.
+# C++'s inline functions are in section groups.  If several groups have the same name, a linker
+# keeps only the first, and local names in the others would be missing.  So --force-group-allocation
+# turns the groups into ordinary sections.  C++ uses GNU's unique symbols for objects that exist
+# once in a process.  objcopy cannot make these local, but it can make weak symbols local.  So the
+# script first makes C++'s names weak, but only those that are defined here: an undefined strong
+# name is a linker error, but an undefined weak name would silently be address 0.  -flto adds
+# sections with the names as they were; objcopy removes these.
 set -eu
 
 archive=$1

@@ -15,7 +15,7 @@ set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2
 
-# Git accepts the tree even if another user owns it.
+# safe.directory: Git must accept the tree even if another user owns it.
 # shellcheck disable=SC2016 # the program is awk's
 git -c safe.directory="$PWD" ls-files -- '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.bash' '*.bats' \
     Makefile.am configure.ac bootstrap quickstart .ci/run ':!tests/data' |
@@ -32,7 +32,7 @@ BEGIN { quotation = "[\"\047]" }
     if (FILENAME ~ /\.bats$|^tests\/compare\.bash$|^bench\/.*\.sh$/ &&
         line !~ /^ *#/ && line ~ quotation)
         next
-    # Where the last word begins that has a column within the first 100.
+    # Find where the last word begins that has a column within the first 100.
     for (begin = 100; begin > 0 && substr(line, begin, 1) != " "; begin--)
         ;
     if (begin > 20 || substr(line, 101) ~ / /) {

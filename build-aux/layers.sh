@@ -8,7 +8,8 @@
 #
 # - a file includes a header of a folder that its own folder may not use;
 # - files of a folder include each other in a circle; foo.c, foo.h and foo.cu count as one file;
-# - a file looks into a member of struct pipeline or struct expansion that another file owns;
+# - a file uses the inside of a member of struct pipeline or struct expansion that another file
+#   owns;
 # - a file outside src/ and mpi/ prints, reads or changes the environment, sets signals, or ends the
 #   process: only commands may do this.
 #
@@ -32,8 +33,9 @@ lib include base lzss huffman inflate compat gpu papers pipeline
 src base lzss huffman inflate compat gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
-# Members of struct pipeline and struct expansion (variables p, pipeline or e), and the only file
-# that may look into each.  (Other members are pointers to structs that only their file defines.)
+# Members of struct pipeline and struct expansion (variables p, pipeline or e), and for each the
+# only file that may use its inside.  (Other members need no check: they are pointers to structs
+# that only one file defines.)
 owners='measures pipeline/crew/measures
 slots pipeline/crew/slots
 crew pipeline/crew/workers
@@ -42,7 +44,8 @@ regions pipeline/expand/regions
 in_order pipeline/expand/in_order
 pushing pipeline/expand/pushing'
 
-# Functions that only commands may call.  stdout and stderr are forbidden in any use.
+# Functions that only commands may call.  All uses of stdout and stderr are forbidden elsewhere,
+# too.
 commands_own='getenv secure_getenv setenv unsetenv putenv exit _exit _Exit quick_exit atexit abort
     perror printf vprintf puts putchar signal sigaction raise kill stdout stderr'
 
@@ -52,7 +55,7 @@ if [ "${1-}" = --list ]; then
 fi
 cd "${1-$(dirname "$0")/..}" || exit 2
 
-# The folders that exist.
+# The folders from the list that exist.
 folders=
 for folder in $(echo "$layers" | cut -d ' ' -f 1 | grep -v /); do
     [ ! -d "$folder" ] || folders="$folders $folder"
@@ -62,7 +65,7 @@ if [ -z "$folders" ]; then
     exit 2
 fi
 
-# On one line each, for awk's -v.
+# Put each list on one line, for awk's -v.
 list=$(echo "$layers" | tr '\n' ';')
 own=$(echo "$commands_own" | tr '\n' ' ')
 owner_list=$(echo "$owners" | tr '\n' ';')
@@ -70,7 +73,7 @@ owner_list=$(echo "$owners" | tr '\n' ';')
 # shellcheck disable=SC2016,SC2086 # the program is awk's; the shell splits the folders into words
 find $folders -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort |
     xargs awk -v layers="$list" -v own="$own" -v owners="$owner_list" '
-# The folder of a path: the innermost folder that is in the list, or else the outermost.
+# Returns the folder of a path: the innermost one that is in the list, otherwise the outermost one.
 function folder_of(path,    folder)
 {
     folder = path
@@ -81,7 +84,7 @@ function folder_of(path,    folder)
     return path
 }
 
-# A path without its suffix.
+# Returns a path without its suffix.
 function module_of(path)
 {
     sub(/\.[a-z]*$/, "", path)
@@ -180,7 +183,7 @@ folder ~ /^pipeline/ {
 }
 
 folder != "src" && folder != "mpi" {
-    # Looks at words that are no members.  A call is a word before a parenthesis.
+    # Look at words that are not names of members.  A word before a parenthesis is a call.
     before = ""
     while (match(code, /[A-Za-z_][A-Za-z_0-9]*/) > 0) {
         word = substr(code, RSTART, RLENGTH)
@@ -194,7 +197,8 @@ folder != "src" && folder != "mpi" {
     }
 }
 
-# Visits the modules that a module uses; `path` is the way from the first module to it.
+# Visits all modules that a module uses, to find circles.  `path` lists the modules from the first
+# one to this one.
 function visit(module, path,    next_ones, n, i, at, circle)
 {
     state[module] = "open"

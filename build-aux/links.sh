@@ -5,8 +5,8 @@
 #   links.sh uninstall TARGET DIR NAME...   removes those links
 #
 # TARGET and DIR are the final absolute paths.  During installation, both lie below DESTDIR, from
-# the environment.  DIR may hold files of others, such as another gzip, so the script replaces and
-# removes only links to a file with TARGET's name.
+# the environment.  DIR may contain other programs' files, such as another gzip.  So the script
+# replaces and removes only links to a file with TARGET's name.
 set -eu
 
 action=$1
@@ -15,9 +15,9 @@ dir=$(printf '%s/\n' "$3" | tr -s /)
 dir=${dir%/}
 shift 3
 
-# link_text prints the text of the links: the path from DIR to TARGET, which stays right if both
-# move.  If their first directories differ, one may be a link (/opt often is), so the text is the
-# absolute path.  Debian's policy demands the same.
+# link_text prints the text of the links: the relative path from DIR to TARGET, which stays right if
+# both are moved.  But if the first components of the two paths differ, one may be a link (/opt
+# often is), so the text is the absolute path.  Debian's policy demands the same.
 link_text() {
     from=$dir
     up=

@@ -1,10 +1,11 @@
 #!/bin/sh
-# nvcc.sh - runs nvcc with a compiler's arguments from libtool
+# nvcc.sh - runs nvcc with arguments that libtool made for a C compiler
 #
 #   build-aux/nvcc.sh 'NVCC OPTION...' ARGUMENT...
 #
-# libtool's options for position-independent code are for the host's compiler, so this script puts
-# -Xcompiler before them.  libtool removes each -Xcompiler outside the first argument.
+# libtool adds options for position-independent code, which are for the host's compiler.  So this
+# script puts -Xcompiler before them, since libtool would remove each -Xcompiler outside the first
+# argument.
 set -eu
 
 compile=$1

@@ -1,10 +1,10 @@
 #!/bin/sh
-# version.sh - checks that every file that names gzlzss's version names the same one
+# version.sh - checks that all files that contain gzlzss's version contain the same one
 #
 #   build-aux/version.sh [DIR]    checks the tree in DIR, by default the tree that this script is in
 #
-# configure.ac is authoritative.  For each file that disagrees, prints a line and fails.  To release
-# a version, see docs/releasing.md.
+# The version in configure.ac is authoritative.  For each file with another version, prints a line
+# and fails.  To release a version, see docs/releasing.md.
 set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2

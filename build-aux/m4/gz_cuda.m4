@@ -60,8 +60,9 @@ gz_cuda_version=`"$NVCC" --version 2>&AS_MESSAGE_LOG_FD | sed -n 's/^.*release \
 AC_MSG_RESULT([$gz_cuda_version])
 ])
 
-# Makes CUDA_GENCODE from CUDA_ARCHS.  If the user gave none, it takes the architectures that nvcc
-# knows, without names such as sm_90a: such code runs on one kind of GPU only, and sm_90 covers it.
+# Makes CUDA_GENCODE from CUDA_ARCHS.  If the user gave none, it takes all architectures that nvcc
+# knows, except those like sm_90a: code for these runs only on one kind of GPU, for which the code
+# for sm_90 works, too.
 m4_define([_GZ_CUDA_ARCHS],
 [AC_MSG_CHECKING([the GPU architectures to compile for])
 gz_cuda_known=`"$NVCC" --list-gpu-code 2>&AS_MESSAGE_LOG_FD | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | sort -n`
@@ -94,9 +95,9 @@ AS_IF([test -z "$gz_cuda_sass"],
 # Makefile does.  nvcc names the toolkit's library directories; this macro also tries the usual
 # places.
 #
-# It links the static C++ library if possible, which adds only what the compiled code uses, and with
-# it libgcc's unwinder.  Loading the shared libraries would cost each run about a millisecond, more
-# than compressing a small file takes.
+# It links the static C++ library if possible, and with it libgcc's unwinder; that adds only the
+# parts that are used.  Loading the shared libraries would take each run about a millisecond, longer
+# than compressing a small file.
 m4_define([_GZ_CUDA_LIBS],
 [AC_MSG_CHECKING([how to link CUDA objects with $CC])
 gz_cuda_top=`AS_DIRNAME(["$NVCC"])`/..

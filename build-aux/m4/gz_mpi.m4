@@ -2,9 +2,9 @@
 # ------
 # With --with-mpi, looks for MPI and decides whether to build gzlzss-mpi.
 #
-# MPI's compiler is a script that adds options to a compiler.  With -show, Open MPI's and MPICH's
-# print these.  This macro takes the options and keeps the C compiler of the other files.  Sets and
-# substitutes
+# MPI's compiler is a script that adds options to a compiler's command.  With -show, the scripts of
+# Open MPI and MPICH print these options.  This macro uses the options with the C compiler that
+# compiles all other files.  Sets and substitutes
 #
 #   MPICC              MPI's compiler
 #   MPIRUN             the program that starts ranks, for the tests
@@ -48,7 +48,8 @@ AS_IF([test "$with_mpi" != no],
    AC_MSG_RESULT([$gz_mpi])
    AS_IF([test "$gz_mpi" = no],
      [AC_MSG_ERROR([--with-mpi was given, and a program of MPI 3 cannot be linked with what $MPICC -show prints (config.log says why)])])
-   # mpicc's directory has its mpirun.  A suffix of mpicc, as in mpicc.mpich, is also mpirun's.
+   # mpirun is in the same directory as mpicc.  If mpicc has a suffix, as in mpicc.mpich, mpirun has
+   # the same.
    gz_mpirun=`AS_ECHO(["$MPICC"]) | sed 's,mpicc\([[^/]]*\)$,mpirun\1,'`
    AS_IF([test -x "$gz_mpirun" && test "$gz_mpirun" != "$MPICC"], [MPIRUN=$gz_mpirun])
    gz_mpi_text="yes ($MPICC)"])

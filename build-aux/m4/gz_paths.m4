@@ -1,8 +1,7 @@
-# GZ_PATHS
-# --------
-# Ends configure with an error if a path has a character that the scripts of Automake and libtool do
-# not quote.  Call it before AM_INIT_AUTOMAKE, which also tests two of these paths, but says less.
-# can-install in Makefile.am tests directories that the user gives to make.
+# GZ_PATHS -------- Ends configure with an error if a path has a character that the scripts of
+# Automake and libtool do not quote.  Call it before AM_INIT_AUTOMAKE, which also tests two of these
+# paths, but with a less helpful message.  The target can-install in Makefile.am tests directories
+# that the user gives to make.
 AC_DEFUN([GZ_PATHS],
 [AC_MSG_CHECKING([whether Automake and libtool can work with all paths])
 gz_lf='
@@ -19,7 +18,7 @@ Choose another path, for the sources, for the directory to build in, or to insta
   esac
 }
 gz_path_fits "$srcdir" "the path of the sources, $srcdir,"
-# With a relative path to the sources, blanks are allowed in this one.
+# If the path to the sources is relative, the path of the build directory may contain blanks.
 gz_path_fits "`pwd | tr -d ' \t'`" "the path of this directory, `pwd`,"
 for gz_dir in "$prefix" "$exec_prefix" "$bindir" "$libdir"; do
   gz_path_fits "`AS_ECHO(["$gz_dir"]) | sed 's/^[[@S|@]]{[[a-z_]]*}//'`" "the path to install in, $gz_dir,"

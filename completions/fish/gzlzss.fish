@@ -1,7 +1,8 @@
 # gzlzss.fish - completions for gzlzss in fish
 #
-# gunzlzss.fish and gzlzsscat.fish, in the same directory, serve the commands of these names.  To add
-# an option, add a line here.  tests/docs.bats compares the options with those of "gzlzss --help".
+# gunzlzss.fish and gzlzsscat.fish, in the same directory, are for the commands with these names.
+# To add an option, add a line here.  tests/docs.bats compares the options with those of "gzlzss
+# --help".
 
 # Succeeds if the command line so far asks to decompress, list or test files.
 function __gzlzss_decompresses
@@ -9,7 +10,7 @@ function __gzlzss_decompresses
     string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--test)$' $words[2..-1]
 end
 
-# Prints the files that fish would offer for any command, reduced to directories and to names with a
+# Prints the files that fish would offer for any command, but only directories and names with a
 # suffix of compressed files.
 function __gzlzss_compressed_files
     complete -C "__gzlzss_no_such_command "(commandline -ct) |
