@@ -149,8 +149,8 @@ static void position_lists_match(struct coding_sum *sum, const uint8_t *in, size
 
 /* --- gpuLZ ----------------------------------------------------------------------------------- */
 
-/* Indexes of sum->state: the number of flags in the current packet; the current packet and chunk,
- * counted from 1; and the width of symbols. */
+/* Indexes of sum->state. FLAGS: how many flags the current packet has. PACKETS, CHUNKS: the current
+ * packet and chunk, counted from 1. WIDTH: the bytes of a symbol. */
 enum { GPULZ_FLAGS, GPULZ_PACKETS, GPULZ_WIDTH, GPULZ_CHUNKS };
 
 /* Ends a packet, which the paper calls a chunk: pads its flags to whole bytes, and adds its two

@@ -3,7 +3,7 @@
 #
 #   bench/corpora.sh [DIR]
 #
-# The files come out of Debian packages, by name, and stay in DIR (default: $GZLZSS_CORPORA, or
+# The files come from Debian packages, and stay in DIR (default: $GZLZSS_CORPORA, or
 # ~/.cache/gzlzss-corpora). A file that is there already is not fetched again. Needs 3 GB of space,
 # apt-get with package lists, dpkg-deb, xz and gzip, but not root.
 set -euo pipefail

@@ -5,9 +5,9 @@
 #   bench/decompress.sh [-o DIR] [-p "THREADS..."] [-r RUNS] [FILE]
 #
 # Compresses FILE (default: the kernel source of bench/corpora.sh) by gzlzss, pigz, pigz -i, gzip,
-# igzip, bgzip and, up to 20 MB, zopfli, as far as they are installed. Another file consists of six
-# copies of gzip's output, so of six members. The peers are igzip, gzip, pigz and rapidgzip -P (if
-# Python finds it).
+# igzip, bgzip and, up to 20 MB, zopfli, if they are installed. Another file consists of six copies
+# of gzip's output, so of six members. The peers are igzip, gzip, pigz and rapidgzip -P (if Python
+# finds it).
 #
 # Each tool runs RUNS times (default 5), all in turn, with output to /dev/null and to a file in
 # memory. A table for each kind shows the medians of both speeds, in GB of output for each second,

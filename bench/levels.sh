@@ -198,7 +198,7 @@ function print_sum(    l, t) {
 }
 
 END {
-    # For each level: the speed that it must reach, as a multiple of the speed of the peer, and the goal.
+    # For each level: the least speed, as a multiple of the speed of the peer, and the goal.
     least[1] = 1.3; goal[1] = 2
     least[6] = 1.6; goal[6] = 2.5
     least[9] = 1.5; goal[9] = 2.9

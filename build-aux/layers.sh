@@ -8,7 +8,7 @@
 #
 # - a file includes a header of a folder that its own folder may not use;
 # - files of a folder include each other in a circle; foo.c, foo.h and foo.cu count as one file;
-# - a file uses the inside of a member of struct pipeline or struct expansion that another file
+# - a file accesses a field of a member of struct pipeline or struct expansion that another file
 #   owns;
 # - a file outside src/ and mpi/ prints, reads or changes the environment, sets signals, or ends the
 #   process: only commands may do this.
@@ -33,9 +33,9 @@ lib include base lzss huffman inflate compat gpu papers pipeline
 src base lzss huffman inflate compat gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
-# Members of struct pipeline and struct expansion (variables p, pipeline or e), and for each the
-# only file that may use its inside.  (Other members need no check: they are pointers to structs
-# that only one file defines.)
+# A line for each member of struct pipeline and struct expansion (variables p, pipeline or e) that
+# only one file may access: the member, and that file.  (Members that are missing here need no
+# check: they are pointers to structs that only one file defines.)
 owners='measures pipeline/crew/measures
 slots pipeline/crew/slots
 crew pipeline/crew/workers

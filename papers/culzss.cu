@@ -1,5 +1,5 @@
 /*
- * culzss.cu - CULZSS on the GPU (culzss.c defines what it finds)
+ * culzss.cu - CULZSS on the GPU (culzss.c defines the method)
  *
  * Two kernels:
  *

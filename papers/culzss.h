@@ -1,5 +1,5 @@
 /*
- * culzss.h - what both engines of the culzss method share (culzss.c defines what it finds)
+ * culzss.h - shared by both engines of the culzss method (culzss.c defines it)
  */
 #ifndef GZLZSS_PAPERS_CULZSS_H
 #define GZLZSS_PAPERS_CULZSS_H

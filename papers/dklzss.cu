@@ -1,5 +1,5 @@
 /*
- * dklzss.cu - DKLZSS on the GPU (dklzss.c defines what it finds)
+ * dklzss.cu - DKLZSS on the GPU (dklzss.c defines the method)
  *
  * One kernel, with one warp for each packet, whose bytes are in shared memory. The warp walks
  * through the packet. At each position of the walk, the lanes divide the text before it among them:
@@ -7,10 +7,10 @@
  * three bytes, at four places at a time. From such a place on, it searches with its own failure
  * table.
  *
- * A lane's table covers only the pattern's first ENTRIES bytes. If a longer match fails, the lane
- * goes on as if only ENTRIES bytes had matched. It then skips fewer places than it could, which
- * costs time. It misses nothing, since at a skipped place, fewer bytes match than at the place that
- * failed.
+ * A lane's table covers only the pattern's first ENTRIES bytes. If a match of more bytes cannot be
+ * extended, the lane goes on as if only ENTRIES bytes had matched. It then skips fewer places than
+ * it could, which costs time. It misses no better match: at a place that it skips, fewer bytes
+ * match than at the place where it was.
  *
  * A share has an odd number of words. The lanes go through their shares side by side; because the
  * number is odd, they access different banks of the shared memory.

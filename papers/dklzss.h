@@ -1,5 +1,5 @@
 /*
- * dklzss.h - what both engines of the dklzss method share (dklzss.c defines what it finds)
+ * dklzss.h - shared by both engines of the dklzss method (dklzss.c defines it)
  */
 #ifndef GZLZSS_PAPERS_DKLZSS_H
 #define GZLZSS_PAPERS_DKLZSS_H

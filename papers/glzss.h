@@ -1,6 +1,6 @@
 /*
- * glzss.h - what both engines of the GLZSS methods share (glzss_basic.c and glzss_tagging.c define
- * what they find)
+ * glzss.h - shared by both engines of the GLZSS methods (glzss_basic.c and glzss_tagging.c define
+ * them)
  *
  * A packet is what the paper calls a chunk, since "chunk" means something else in this program.
  * Positions are counted from the start of a packet, so that 16 bits hold them.

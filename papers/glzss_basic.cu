@@ -1,5 +1,6 @@
 /*
- * glzss_basic.cu - GLZSS-basic on the GPU (glzss_basic.c defines what it finds, glzss.cuh how)
+ * glzss_basic.cu - GLZSS-basic on the GPU (glzss_basic.c defines the method; glzss.cuh has the
+ * walk)
  */
 #include "papers/glzss.cuh"
 #include "papers/papers.h"

@@ -1,6 +1,6 @@
 /*
- * glzss_tagging.cu - GLZSS-tagging on the GPU (glzss_tagging.c defines what it finds, glzss.cuh
- * how)
+ * glzss_tagging.cu - GLZSS-tagging on the GPU (glzss_tagging.c defines the method; glzss.cuh has
+ * the walk)
  */
 #include "papers/glzss.cuh"
 #include "papers/papers.h"

@@ -1,5 +1,5 @@
 /*
- * gpulz.cu - gpuLZ on the GPU (gpulz.c defines what it finds)
+ * gpulz.cu - gpuLZ on the GPU (gpulz.c defines the method)
  *
  * One kernel does everything for a packet, with one block. With symbol=auto, another kernel runs
  * before it, with one block for each chunk's sample. A packet is processed in tiles of TILE

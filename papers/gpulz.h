@@ -1,5 +1,5 @@
 /*
- * gpulz.h - what both engines of the gpulz method share (gpulz.c defines what it finds)
+ * gpulz.h - shared by both engines of the gpulz method (gpulz.c defines it)
  */
 #ifndef GZLZSS_PAPERS_GPULZ_H
 #define GZLZSS_PAPERS_GPULZ_H

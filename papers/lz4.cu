@@ -1,5 +1,5 @@
 /*
- * lz4.cu - LZ4 on the GPU (lz4.c defines what it finds)
+ * lz4.cu - LZ4 on the GPU (lz4.c defines the method)
  *
  * LZ4's search is sequential, since each lookup changes the table for the next one. So one warp
  * walks through each packet, with the table in shared memory, and many packets run side by side.

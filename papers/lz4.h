@@ -1,5 +1,5 @@
 /*
- * lz4.h - what both engines of the lz4 method share (lz4.c defines what it finds)
+ * lz4.h - shared by both engines of the lz4 method (lz4.c defines it)
  */
 #ifndef GZLZSS_PAPERS_LZ4_H
 #define GZLZSS_PAPERS_LZ4_H
@@ -57,8 +57,8 @@ BOTH_INLINE uint32_t lz4_way(uint32_t misses, uint32_t acceleration, uint32_t sk
     return 2 + grown * acceleration + (whole * (whole - 1) / 2 << skip) + rest * whole;
 }
 
-/* Whether `there` is before `pos` and in its window, so that a match may repeat the bytes there.
- * `there` may also be `pos`; then the result is false. */
+/* Whether a match at `pos` may repeat the bytes at `there`: only if `there` is 1 to LZ_WINDOW_SIZE
+ * bytes before `pos`. False if the two are equal. */
 BOTH_INLINE bool lz4_reaches(uint32_t pos, uint32_t there)
 {
     return pos - there - 1 < LZ_WINDOW_SIZE;

@@ -1,5 +1,5 @@
 /*
- * lzss.cu - LZSS with hash chains on the GPU (lzss.c defines what it finds)
+ * lzss.cu - LZSS with hash chains on the GPU (lzss.c defines the method)
  *
  * Four kernels:
  *

@@ -1,5 +1,5 @@
 /*
- * lzss.h - what both engines of the lzss method share (lzss.c defines what it finds)
+ * lzss.h - shared by both engines of the lzss method (lzss.c defines it)
  */
 #ifndef GZLZSS_PAPERS_LZSS_H
 #define GZLZSS_PAPERS_LZSS_H

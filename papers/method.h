@@ -1,5 +1,5 @@
 /*
- * method.h - what the methods share on the CPU: the greedy selection of matches
+ * method.h - shared by the methods on the CPU: the greedy selection of matches
  */
 #ifndef GZLZSS_PAPERS_METHOD_H
 #define GZLZSS_PAPERS_METHOD_H

@@ -1,6 +1,6 @@
 /*
  * position_lists.cu - the lists of positions of a parallel LZMA on the GPU (position_lists.c
- * defines what it finds)
+ * defines the method)
  *
  * Three kernels:
  *

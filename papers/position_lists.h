@@ -1,6 +1,6 @@
 /*
- * position_lists.h - what both engines of the position-lists method share (position_lists.c defines
- * what it finds)
+ * position_lists.h - shared by both engines of the position-lists method (position_lists.c defines
+ * it)
  */
 #ifndef GZLZSS_PAPERS_POSITION_LISTS_H
 #define GZLZSS_PAPERS_POSITION_LISTS_H

@@ -12,7 +12,7 @@
 #include "src/compress.h"
 #include "src/names.h"
 
-/* Prints the counts of the match finder, for -vv, if it has any. */
+/* Prints, for -vv, what the match finder has counted, if it counts anything. */
 static void report_counters(struct file *f, const struct pipeline_stats *s)
 {
     const char *const *names = pipeline_level(&f->o->pipeline)->finder->counter_names;

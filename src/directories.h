@@ -36,7 +36,7 @@ bool directory_is_same(const struct directory *a, const struct directory *b);
 
 /* The directory of the last operand, kept for the next.  All zeros at first. */
 struct last_directory {
-    struct directory *directory; /* or NULL; the struct is one of its users */
+    struct directory *directory; /* the directory, which this struct uses; or NULL */
     char *name;                  /* the directory's name, with the slash at its end */
 };
 

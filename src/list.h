@@ -10,7 +10,7 @@
 
 /* The contents of a file's line. */
 struct list_entry {
-    const char *method; /* at most five letters (gz_format_name) */
+    const char *method; /* the method's name, at most five letters (gz_format_name) */
     uint32_t crc;
     bool has_crc;
     time_t time;

@@ -96,7 +96,7 @@ struct option_row {
     const char *argument;     /* the argument's name in --help; NULL: no argument */
     const char *help;         /* text in --help; NULL: not listed */
     struct effect effects[2]; /* if several rows have the same id, the first one's count */
-    enum in_gzip in_gzip;     /* likewise */
+    enum in_gzip in_gzip;     /* the same */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
 

@@ -19,8 +19,8 @@
 # This is several times as fast.  Use it for commands that change nothing, or that each change a
 # different file.
 #
-# If a stream or a file in gzip's format differs, that is no failure as long as these are equal: the
-# header (flags, time, XFL, system), the stored name, and the data that GNU gzip decompresses.
+# If a stream or a file in gzip's format differs, that is no failure if these are equal: the header
+# (flags, time, XFL, system), the stored name, and the data that GNU gzip decompresses.
 #
 # `same` only queues the comparisons.  The test's teardown makes all of them, and fails the test if
 # one fails.  It makes the comparisons with the same tree together, since making and reading trees

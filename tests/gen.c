@@ -28,14 +28,14 @@ struct gen {
     unsigned char pattern[PERIOD_MAX];
     unsigned period, phase; /* phase: how many bytes of the pattern were written */
     uint16_t pick[PICK_SIZE];
-    unsigned word, column, sentence; /* of text */
-    unsigned depth, lines;           /* of source */
-    unsigned section, records;       /* of binary */
+    unsigned word, column, sentence; /* for text */
+    unsigned depth, lines;           /* for source */
+    unsigned section, records;       /* for binary */
     uint32_t counter;
     uint64_t address;
-    uint32_t lfsr, lfsr_steps; /* of debruijn */
+    uint32_t lfsr, lfsr_steps; /* for debruijn */
     unsigned char ring[RING_SIZE];
-    uint32_t position; /* in ring */
+    uint32_t position; /* the next index in `ring` */
 };
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */

@@ -126,7 +126,7 @@ golden() {
         # Level 0 has no match finder.
         [ "$level" -eq 0 ] || expect_gpu_alone "level $level, block size $block"
     else
-        # (With more threads, these small files are often done before the GPU is ready.)
+        # Use only two threads: with more, these small files are often done before the GPU is ready.
         GZLZSS_TEST_GPU_MIN=0
         export GZLZSS_TEST_GPU_MIN
         compress -k -p2 "-$level" "$@" golden/*

@@ -82,7 +82,8 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
     unsigned width = 9, in_group = 0, codes = 0;
     unsigned their_free = first - 1; /* the next code in the decoder, which is one entry behind */
     unsigned our_free = first;
-    uint32_t *keys = unit_need(calloc(SLOTS, sizeof *keys)); /* 1 + (prefix << 8 | byte) */
+    /* An entry's string: 1 + (prefix << 8 | byte); 0: free. */
+    uint32_t *keys = unit_need(calloc(SLOTS, sizeof *keys));
     uint32_t *values = unit_need(calloc(SLOTS, sizeof *values));
 
     add(z, "\x1f\x9d", 2);

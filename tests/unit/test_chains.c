@@ -567,8 +567,8 @@ static void check_depth(size_t bytes, size_t size, size_t back, size_t lead, uin
     check_segment("depths", in, len, ALL);
 }
 
-/* Such a match as the last candidate within the depth, and as the next one after it, for the full
- * depth, half of it, and a quarter. */
+/* The source of the long match is the last candidate within the depth, or the first one beyond it.
+ * Tested with the full depth, half of it, and a quarter, which look-ahead uses. */
 static void depths(void)
 {
     static const struct {

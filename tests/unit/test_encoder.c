@@ -595,8 +595,7 @@ static void each_type_when_smallest(void)
     CHECK_EQ(blocks.bits, 8 * (LZ_CHUNK_SIZE + 5));
 
     /* A literal, then a run for 127 matches of 258 bytes with one byte left.  The last match takes
-     * two bytes from the one before it.
-     */
+     * two bytes from the one before it. */
     memset(s.in, 0, s.len);
     find_matches(&s);
     CHECK_EQ(s.chunks[0].count, 128);

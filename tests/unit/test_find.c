@@ -305,8 +305,8 @@ static struct planted plant(bool spoil, uint64_t *state)
     return p;
 }
 
-/* Searches from each bit near a header, up to each bit near it, and in each beginning of the
- * input. */
+/* Searches that start and end at each bit near a header, and searches in input that is cut off
+ * after each byte. */
 static void around_a_header(void)
 {
     uint64_t state = 24;

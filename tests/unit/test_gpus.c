@@ -670,8 +670,7 @@ static void expect(void)
 
 /* Segments that take long enough for several threads to match one.  The threads do that without a
  * GPU, and after all GPUs have failed.  With two GPUs that come late and are wrong, the output is
- * the same.
- */
+ * the same. */
 static void test_parts(void)
 {
     struct pipeline_config c;
@@ -945,9 +944,9 @@ static void test_read_ahead(void)
             told.fails_late = way == 3;
             CHECK_EQ(check_read_ahead(7 * SEGMENT + 4000, threads), 0);
         }
-        /* The pipeline expects that a pipe gives several times as much as so far, so it wants the
-         * GPU after three segments.  Then the pipe ends early, but the GPU must still match the
-         * segments that wait for it. */
+        /* The pipeline assumes that a pipe will give several times the bytes that it has given so
+         * far, so it wants the GPU after three segments.  Then the pipe ends early, but the GPU
+         * must still match the segments that wait for it. */
         gpu_min = 327680;
         be_good(1);
         CHECK_EQ(check_read_ahead(5 * SEGMENT, threads), 2);

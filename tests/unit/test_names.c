@@ -54,8 +54,7 @@ static void suffixes(void)
         {"f.a.gz", ".a.gz", ".a.gz"},
         {"f.gz.a", ".a", ".a"},
         /* The user's suffix is the end of a known one: the known one comes first, but not if letter
-         * case differs.
-         */
+         * case differs. */
         {"f.gz", "gz", ".gz"},
         {"fgz", "gz", "gz"},
         {"f.gz", "z", ".gz"},

@@ -831,8 +831,8 @@ static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
     check_segment("depths", in, len, ALL);
 }
 
-/* Such a match as the last candidate within the depth, and as the next one after it, for all
- * searches. */
+/* For each search: the source of the match is the last candidate within the depth, or the first one
+ * beyond it. */
 static void depths(void)
 {
     static const size_t sizes[][2] = {{3, 3}, {3, 18}, {4, 6}, {4, 18}, {7, 9}, {7, 18}, {12, 18}};

@@ -155,7 +155,7 @@ static void program_names(void)
         if (!(CHECK_EQ(o->action, cases[i].action) && CHECK_EQ(o->to_stdout, cases[i].to_stdout)))
             printf("# %s\n", cases[i].name);
     }
-    /* Options change the meaning of the name. */
+    /* An option can change the action that the name implies. */
     CHECK_EQ(good("zcat -l f")->action, ACTION_LIST);
 }
 

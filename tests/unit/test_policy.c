@@ -11,8 +11,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 /* Returns the facts for 16 cores of 50 MB/s each at a level that is not slow.  Nothing is measured
- * yet, and there is no work.
- */
+ * yet, and there is no work. */
 static struct policy_facts facts(void)
 {
     const struct policy_facts f = {
@@ -94,7 +93,8 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 731000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
-    /* On a device in use, the GPU comes up in 0.1 s, and what is left must take 0.1 s. */
+    /* On a device in use, the GPU comes up in 0.1 s, and the matching that is left must take 0.1
+     * s. */
     f.is_on_gpu = true;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 261000000;

@@ -40,8 +40,7 @@ static void whole_window(void)
 }
 
 /* Symbol counts that grow a little faster than Fibonacci numbers make codes of all lengths up to 16
- * bits.
- */
+ * bits. */
 static void long_codes(void)
 {
     struct bytes data = {0}, file = {0};
