@@ -62,8 +62,8 @@ static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t 
 
 /* Walks through the packet's positions [at, end), which lie in one chunk, and writes their
  * sequences. Returns where the next sequence goes. *literals is where the literals before the next
- * match start. Adjacent matches need no joining (lz_continues), since each match ends only where
- * bytes differ. */
+ * match start. Adjacent matches need no joining (lz_continues), since each match ends where bytes
+ * differ, or with the chunk. */
 static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, uint32_t at,
                                              uint32_t end, bool is_tagging,
                                              const uint8_t **literals, struct lz_sequence *out)
