@@ -61,7 +61,8 @@ static void measure(struct gpu_inflate *g, const char *name, int rounds)
     if (room > available / 2)
         room = available / 2;
     if (cudaMalloc(&in, len) != cudaSuccess || cudaMalloc(&out, room) != cudaSuccess ||
-        cudaMemcpy(in, bytes, len, cudaMemcpyHostToDevice) != cudaSuccess)
+        cudaMemcpy(in, bytes, len, cudaMemcpyHostToDevice) != cudaSuccess ||
+        cudaDeviceSynchronize() != cudaSuccess) /* cudaMemcpy may return before the end */
         die("no memory on the device");
     for (int i = 0; i <= rounds && result == GPU_INFLATE_DONE; i++) {
         const double start = seconds();

@@ -26,7 +26,7 @@ gpu base lzss
 papers base lzss gpu
 pipeline/crew base lzss huffman gpu
 pipeline/compress base lzss huffman compat gpu pipeline/crew
-pipeline/expand base inflate compat pipeline/crew
+pipeline/expand base inflate compat gpu pipeline/crew
 pipeline base lzss huffman inflate compat gpu pipeline/crew pipeline/compress pipeline/expand
 include
 lib include base lzss huffman inflate compat gpu papers pipeline

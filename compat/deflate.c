@@ -43,8 +43,12 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     if (bit < s->ahead_from || !ahead->has(ahead->ctx, bit, &s->ahead_from))
         return GZ_OK;
     s->ahead_from = 0;
-    if (!gz_flush_window(s) || !ahead->run(ahead->ctx, &place))
+    if (!gz_flush_window(s))
         return GZ_WRITE_ERROR;
+    place.skip = s->out_skip;
+    if (!ahead->run(ahead->ctx, &place))
+        return GZ_WRITE_ERROR;
+    s->out_skip = place.skip;
     if (place.bit == bit)
         return GZ_OK;
     *crc = place.crc;

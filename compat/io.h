@@ -27,6 +27,9 @@ struct gz_place {
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
+    /* Bytes of the data behind the place that were written already: whoever decodes on does not
+     * write them again. */
+    uint64_t skip;
 };
 
 /* Decodes parts of the input ahead, in other threads.  Its output must be exactly that of decoding

@@ -54,8 +54,11 @@ void gz_seek(struct gz_stream *s, uint64_t offset)
 
 bool gz_flush(struct gz_stream *s)
 {
-    if (s->out_len != 0 && s->io.write(s->io.ctx, s->out, s->out_len) != 0)
+    const size_t skip = s->out_skip < s->out_len ? (size_t)s->out_skip : s->out_len;
+
+    if (skip < s->out_len && s->io.write(s->io.ctx, s->out + skip, s->out_len - skip) != 0)
         return false;
+    s->out_skip -= skip;
     s->info->out_bytes += s->out_len;
     s->out_len = 0;
     return true;

@@ -70,6 +70,8 @@ struct gz_stream {
      * The first out_len bytes are still to be written. */
     uint8_t *out;
     size_t out_len;
+    /* The next bytes of output that io.ahead has written already. */
+    uint64_t out_skip;
 
     /* The decoder of compat/deflate.c, made when it is first needed, or by gz_open with
      * io.ahead. */

@@ -77,10 +77,81 @@ static __device__ span decode_span(const tables &t, const uint32_t *words, uint3
     return s;
 }
 
+/* Rounds of decoding spans again before their phases are found, which takes as long as three to ten
+ * rounds. */
+#ifndef SYNC_ROUNDS
+#define SYNC_ROUNDS 8
+#endif
+
+/* The same for the rest of a block in which that has happened. */
+#define SYNC_ROUNDS_AGAIN 2
+
+/* The bits of a span at which the first code in it may start: a code that starts before the span
+ * has at most 48 bits with its extra bits. */
+#define PHASES 48u
+
+/* Where a way leads to: a phase of the next span, or one of these. */
+#define WAY_ENDS 0xfe /* to the end of the block, or to a code that is no good */
+#define WAY_IS_NONE 0xff
+
+/* Finds where the codes lead that start at bits cut to cut + PHASES: to[i] becomes the phase of the
+ * next span, at `bound`, to which bit cut + i leads. */
+static __device__ void find_phases(const tables &t, const uint32_t *words, uint32_t cut,
+                                   uint32_t bound, uint8_t to[PHASES])
+{
+    /* way[i]: the way that comes to bit cut + i, named after the bit that it starts at. */
+    uint8_t way[SPAN], joins[PHASES];
+
+    for (uint32_t i = 0; i < SPAN; i++)
+        way[i] = i < PHASES ? (uint8_t)i : WAY_IS_NONE;
+    for (uint32_t i = 0; i < PHASES; i++) {
+        joins[i] = (uint8_t)i;
+        to[i] = WAY_ENDS;
+    }
+    for (uint32_t at = cut; at < bound; at++) {
+        const uint8_t own = way[at - cut];
+        gpu_reader r;
+
+        if (own == WAY_IS_NONE)
+            continue;
+        gpu_seek(r, words, at);
+        const uint32_t e = look_up<true>(t, r.buffer);
+
+        gpu_drop(r, ENTRY_LENGTH(e));
+        if (ENTRY_KIND(e) == COPY) {
+            gpu_drop(r, ENTRY_EXTRA(e));
+            gpu_refill(r);
+            const uint32_t d = look_up<false>(t, r.buffer);
+
+            if (ENTRY_KIND(d) != COPY)
+                continue;
+            gpu_drop(r, ENTRY_LENGTH(d) + ENTRY_EXTRA(d));
+        } else if (ENTRY_KIND(e) != LITERAL) {
+            continue;
+        }
+        const uint32_t next = gpu_bit_of(r, words);
+
+        if (next >= bound)
+            to[own] = (uint8_t)(next - bound);
+        else if (way[next - cut] == WAY_IS_NONE)
+            way[next - cut] = own;
+        else
+            joins[own] = way[next - cut];
+    }
+    for (uint32_t i = 0; i < PHASES; i++) {
+        uint32_t last = i;
+
+        while (joins[last] != last)
+            last = joins[last];
+        to[i] = to[last];
+    }
+}
+
 /* Threads that count a unit together: a warp, or a whole block of threads.  Thread number `rank` is
  * this one.  All of them call each function. */
 struct warp_group {
     static constexpr uint32_t size = WARP;
+    static constexpr bool is_large = false;
     uint32_t rank;
 
     __device__ void sync() const
@@ -122,14 +193,18 @@ struct warp_group {
 };
 
 /* Threads of a block that counts a long unit. */
+#ifndef LONG_TEAM
 #define LONG_TEAM 512
+#endif
 
 struct team_memory {
     uint32_t values[LONG_TEAM], sums[LONG_TEAM / WARP], first, value;
+    uint8_t phases[LONG_TEAM][PHASES];
 };
 
 struct team_group {
     static constexpr uint32_t size = LONG_TEAM;
+    static constexpr bool is_large = true;
     uint32_t rank;
     team_memory &m;
 
@@ -187,6 +262,30 @@ struct team_group {
     }
 };
 
+/* Finds where all threads' first codes start, if the first thread's starts at `place`: this
+ * thread's, or 0 if the block ends before its span.  All threads call it. */
+template <typename Group>
+static __device__ uint32_t find_true_start(const gpu_compressed &in, const tables &t,
+                                           uint32_t place, uint32_t cut, uint32_t bound,
+                                           const Group &g)
+{
+    find_phases(t, in.words, cut, bound, g.m.phases[g.rank]);
+    g.sync();
+    if (g.rank == 0) {
+        uint32_t phase = place - cut;
+
+        /* Each thread's first entry becomes its own phase. */
+        for (uint32_t i = 0; i < Group::size; i++) {
+            const uint32_t next = phase < PHASES ? g.m.phases[i][phase] : WAY_IS_NONE;
+
+            g.m.phases[i][0] = (uint8_t)phase;
+            phase = next;
+        }
+    }
+    g.sync();
+    return g.m.phases[g.rank][0] < PHASES ? cut + g.m.phases[g.rank][0] : 0;
+}
+
 /* Counts a block whose tables are made, and writes its map, which has no entries from map_end on.
  * *reach becomes the bit up to which it may have written.  False: it is no good, or goes on behind
  * bit `limit`. */
@@ -195,11 +294,11 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
                                    uint32_t *map, const uint32_t *map_end, const Group &g,
                                    uint32_t limit, uint32_t &reach)
 {
-    uint32_t place = b.data, total = 0;
+    uint32_t place = b.data, total = 0, rounds_max = SYNC_ROUNDS;
 
     for (uint32_t at = b.data;; at += Group::size * SPAN) {
         const uint32_t cut = at + g.rank * SPAN, bound = min(cut + SPAN, in.bits);
-        uint32_t middle, middle_output = 0, ended;
+        uint32_t middle, middle_output = 0, ended, rounds = 0;
         span s;
 
         if (at >= limit)
@@ -214,8 +313,20 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
             /* Only the threads up to the first that has ended count. */
             if (g.first(is_wrong) > min(ended, Group::size - 1))
                 break;
-            if (is_wrong)
+            if constexpr (Group::is_large) {
+                if (++rounds == rounds_max) {
+                    rounds_max = SYNC_ROUNDS_AGAIN;
+                    const uint32_t start = find_true_start(in, t, place, cut, bound, g);
+
+                    if (start != 0 && start != s.start)
+                        s = decode_span(t, in.words, start, bound, cut + GPU_STEP, middle,
+                                        middle_output);
+                    continue;
+                }
+            }
+            if (is_wrong) {
                 s = decode_span(t, in.words, before, bound, cut + GPU_STEP, middle, middle_output);
+            }
         }
         const uint32_t last = min(ended, Group::size - 1);
         const uint32_t output = g.rank <= last ? s.output : 0, sum = g.sum(output);
@@ -319,15 +430,15 @@ static __device__ void count_unit(const gpu_compressed &in, const gpu_count_work
                                   tables &t, const Group &g)
 {
     const auto sync = [&] { g.sync(); };
-    const uint32_t *const map_end = w.map + gpu_map_place(in.bits, w.count) + GPU_MAP_SPARE;
-    uint32_t bit = w.starts[rank], *map = w.map + gpu_map_place(bit, rank);
+    uint32_t bit = w.starts[rank], *map = w.map + gpu_map_place(in, bit, rank);
+    const uint32_t *const map_end = w.map + (size_t)(rank % GPU_MAPS + 1) * in.map_room;
     const uint32_t limit = rank + PASSED_MAX < w.count ? w.starts[rank + PASSED_MAX] : in.bits;
     gpu_unit u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, 0, {}};
 
     for (;;) {
         const uint64_t header = gpu_bits_at(in.words, bit);
         const uint32_t type = (uint32_t)(header >> 1 & 3);
-        gpu_block b = {bit, 0, 0, 0, 0};
+        gpu_block b = {bit, 0, 0, 0, 0, 0};
 
         if (bit + 10 > in.bits || type > DEFLATE_DYNAMIC || u.count == GPU_UNIT_BLOCKS)
             break;
@@ -415,20 +526,44 @@ static __global__ void __launch_bounds__(LONG_TEAM)
     count_next_units(in, w, true, &w.next[1], memory.t, g);
 }
 
+/* --- An outline of the map -------------------------------------------------------------------- */
+
+static __global__ void copy_outline(const uint32_t *map, const gpu_outlined *blocks,
+                                    uint32_t *outline)
+{
+    const gpu_outlined b = blocks[blockIdx.x];
+
+    for (uint32_t i = threadIdx.x; i * GPU_OUTLINE_STEPS < b.steps; i += blockDim.x)
+        outline[b.to + i] = map[b.map + i * GPU_OUTLINE_STEPS] >> GPU_MAP_BITS;
+}
+
 /* --- The host's part -------------------------------------------------------------------------- */
 
 cudaError_t gpu_count_units(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,
                             cudaStream_t stream)
 {
     const size_t size = WARPS * sizeof(tables);
-    const cudaError_t error = gpu_allow_shared(count_units, size);
+    cudaError_t error = gpu_allow_shared(count_units, size);
 
+    if (error == cudaSuccess)
+        error = gpu_allow_shared(count_long_units, sizeof(long_memory));
     if (error != cudaSuccess || w.which_count == 0)
         return error;
     const uint32_t long_blocks = min(blocks, w.which_count);
 
+    (void)cudaEventRecord(w.fork, stream);
+    (void)cudaStreamWaitEvent(w.side, w.fork, 0);
     count_long_units<<<long_blocks, LONG_TEAM, sizeof(long_memory), stream>>>(in, w);
     blocks = min(blocks, (w.which_count + WARPS - 1) / WARPS);
-    count_units<<<blocks, WARPS * WARP, size, stream>>>(in, w);
+    count_units<<<blocks, WARPS * WARP, size, w.side>>>(in, w);
+    (void)cudaEventRecord(w.join, w.side);
+    (void)cudaStreamWaitEvent(stream, w.join, 0);
+    return cudaGetLastError();
+}
+
+cudaError_t gpu_copy_outline(const uint32_t *map, const gpu_outlined *blocks, uint32_t count,
+                             uint32_t *outline, cudaStream_t stream)
+{
+    copy_outline<<<count, 4 * WARP, 0, stream>>>(map, blocks, outline);
     return cudaGetLastError();
 }

@@ -5,8 +5,8 @@
  * exclusive or of the first part's, moved over as many zeros as the second part has bytes, and the
  * second's.  A thread has EACH bytes of a part of the output, aligned to the part's end; the first
  * thread that has any may have fewer.  So all threads but that one move their CRC by a distance
- * that depends on their number alone, and neighbours join in a tree.  The host adds the complements
- * (gpu_crc_of in inflate.cu).
+ * that depends on their number alone, and neighbours join in a tree.  The thread that has the first
+ * byte of a member begins with the complement; the host adds the one at the end.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -64,6 +64,8 @@ static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, g
         table[k][threadIdx.x] = crc;
     }
     __syncthreads();
+    if (part.is_first && from <= 0 && from + (int32_t)EACH > 0)
+        sum = UINT32_MAX;
     for (int32_t i = from < 0 ? 0 : from; i < from + (int32_t)EACH;) {
         if (((uintptr_t)(p + i) & 3) == 0 && i + 4 <= from + (int32_t)EACH) {
             sum ^= *(const uint32_t *)(p + i);
@@ -98,13 +100,10 @@ cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count
 
 uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length)
 {
+    if (sum == 0)
+        return next;
     /* Nearly all parts have one length. */
     constexpr uint32_t power = power_of_x(8 * (uint64_t)GPU_CRC_PART);
 
     return multiply(sum, length == GPU_CRC_PART ? power : power_of_x(8 * length)) ^ next;
-}
-
-uint32_t gpu_crc_of(uint32_t sum, uint64_t length)
-{
-    return ~(sum ^ multiply(UINT32_MAX, power_of_x(8 * length)));
 }

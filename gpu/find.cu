@@ -15,6 +15,8 @@
  *   - stored blocks, by their length and its complement;
  *   - the places behind gzip headers.
  *
+ * In BGZF, members have at most 64 KiB of output, so these last places suffice.
+ *
  * A candidate that is none costs a little time; symbols.cu finds out.
  */
 #include "gpu/pieces.cuh"
@@ -134,6 +136,20 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* The places behind gzip headers. */
+static __global__ void __launch_bounds__(THREADS) find_members(gpu_compressed in, gpu_list found)
+{
+    const uint32_t words = (in.find_end + 31) / 32, step = gridDim.x * THREADS;
+
+    for (uint32_t w = blockIdx.x * THREADS + threadIdx.x; w < words; w += step) {
+        uint64_t x = (uint64_t)in.words[w] | (uint64_t)in.words[w + 1] << 32;
+
+        for (uint32_t byte = 4 * w; byte < 4 * w + 4; byte++, x >>= 8)
+            if (((uint32_t)x & 0xe0ffffffu) == 0x00088b1fu && gpu_header_end(in, byte) != 0)
+                append(found, 8 * gpu_header_end(in, byte));
+    }
+}
+
 /* Of the places that may be starts, those where a whole header is good. */
 static __global__ void __launch_bounds__(THREADS)
     check_headers(gpu_compressed in, gpu_list found, gpu_list maybe)
@@ -153,6 +169,10 @@ cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, con
 
     if (words == 0)
         return cudaSuccess;
+    if (in.is_bgzf) {
+        find_members<<<blocks, THREADS, 0, stream>>>(in, found);
+        return cudaGetLastError();
+    }
     find_some<<<blocks, THREADS, 0, stream>>>(in, found, maybe);
     check_headers<<<blocks, THREADS, 0, stream>>>(in, found, maybe);
     return cudaGetLastError();

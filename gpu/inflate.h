@@ -31,6 +31,7 @@ struct gpu_inflate_options {
     bool fails;     /* fail the call of CUDA number `good_calls` and all after it */
     long good_calls;
     bool is_wrong; /* make a wrong byte */
+    bool in_steps; /* not a test's: open the engine for the steps below, and not for gpu_inflate */
 };
 
 /* Seconds of the last call by the device's clock. */
@@ -80,6 +81,86 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
 
 /* What the last call took. */
 struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
+
+/* --- In steps --------------------------------------------------------------------------------- */
+
+/*
+ * An input of which the host has a part at a time is decoded in steps.  The engine was opened with
+ * options.in_steps.  It has GPU_INFLATE_INPUTS buffers for input and GPU_INFLATE_OUTPUTS for output
+ * on the device.  Three threads may work side by side, each on its own buffers:
+ *
+ *   a loader fills input buffers       gpu_inflate_put
+ *   a decoder decodes                  gpu_inflate_begin, then for each input buffer
+ *                                      gpu_inflate_find, and gpu_inflate_next until all is decoded
+ *   a consumer copies output           gpu_inflate_take
+ *
+ * Input buffer number i of an input, counted from 0, has gpu_inflate_input_size bytes, from byte
+ * first + i * gpu_inflate_batch_size on; fewer if the input ends before.  `first` is at most the
+ * byte where decoding begins.
+ */
+#define GPU_INFLATE_INPUTS 2
+#define GPU_INFLATE_OUTPUTS 2
+
+/* Bytes of the host's memory through which input and output are copied.  With less, each copy waits
+ * more often; with more, the engine takes longer to open. */
+#define GPU_INFLATE_STAGE ((size_t)4 << 20)
+#define GPU_INFLATE_SLICE ((size_t)8 << 20)
+
+/* Blocks of one member, one after another, that were decoded. */
+struct gpu_inflate_run {
+    uint64_t start;  /* bit of the input where the first one starts */
+    uint64_t end;    /* bit behind the last one; if the member ends with it, that byte's end */
+    uint64_t length; /* bytes of output */
+    uint32_t crc;    /* CRC-32 of the output */
+    bool ends_member;
+};
+
+/* What an output buffer has: the output of runs[0..count), one after another. */
+struct gpu_inflate_output {
+    const struct gpu_inflate_run *runs;
+    size_t count;
+    uint8_t window[32768]; /* the last bytes of output */
+};
+
+size_t gpu_inflate_batch_size(const struct gpu_inflate *g);
+size_t gpu_inflate_input_size(const struct gpu_inflate *g);
+
+/* Memory of GPU_INFLATE_STAGE bytes, from which gpu_inflate_put copies `len` to an input buffer's
+ * byte `at`.  False, with a message, if the device fails. */
+uint8_t *gpu_inflate_stage(const struct gpu_inflate *g);
+bool gpu_inflate_put(struct gpu_inflate *g, unsigned input, size_t at, size_t len,
+                     char error[GPU_ERROR_SIZE]);
+
+/* Begins to decode an input of in_len bytes at a block, which starts at that bit.  The last `known`
+ * bytes of window[0..32768) are those before it in its member.  is_bgzf: its members are taken to
+ * be those of BGZF; if they are not, that costs time.  Returns GPU_INFLATE_DONE, or
+ * GPU_INFLATE_FAILED with a message. */
+enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len, uint64_t bit,
+                                          const uint8_t *window, uint32_t known, bool is_bgzf,
+                                          char error[GPU_ERROR_SIZE]);
+
+/* Finds the blocks of the next input buffer, which has `len` bytes from byte `start` of the input
+ * on.  Returns GPU_INFLATE_DONE if some can be decoded; else GPU_INFLATE_LEFT or
+ * GPU_INFLATE_FAILED, with a message. */
+enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, uint64_t start,
+                                         size_t len, char error[GPU_ERROR_SIZE]);
+
+/* Decodes the next blocks to an output buffer.  With GPU_INFLATE_DONE, *o says what it has: no runs
+ * if all of the input buffer is decoded.  Otherwise the blocks from the end of the last run on are
+ * for the CPU, and there is a message. */
+enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,
+                                         struct gpu_inflate_output *o, char error[GPU_ERROR_SIZE]);
+
+/* The device's name. */
+const char *gpu_inflate_name(const struct gpu_inflate *g);
+
+/* Whether the last run that was decoded ends the input. */
+bool gpu_inflate_has_ended(const struct gpu_inflate *g);
+
+/* Copies output[at..at + len) to the host, and returns where it is until the next call; `len` is at
+ * most GPU_INFLATE_SLICE.  NULL, with a message, if the device fails. */
+const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
+                                char error[GPU_ERROR_SIZE]);
 
 #ifdef __cplusplus
 }

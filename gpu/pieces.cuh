@@ -1,13 +1,13 @@
 /*
  * pieces.cuh - what the kernels that decompress share; private to gpu/
  *
- * A batch of compressed bytes passes through these steps (inflate.cu queues them):
+ * A batch of compressed bytes passes through these steps (units.cu and groups.cu queues them):
  *
  *     find      find.cu: candidates, the places where a block may start
  *     count     count.cu: a warp decodes from each candidate to the next place where a block
  *               starts.  It notes the blocks on the way, how much output they make, and a map of
  *               each.
- *     chain     inflate.cu, on the host: the true candidates are those to which the ends lead from
+ *     chain     units.cu, on the host: the true candidates are those to which the ends lead from
  *               the first.  Their blocks are cut into pieces.
  *     decode    symbols.cu: a team of threads makes symbols of each piece.  A symbol is a byte, or
  *               the name of a byte of the window before the piece, which is not known yet.
@@ -42,6 +42,8 @@ struct gpu_compressed {
     uint32_t find_end;     /* candidates are looked for before this bit */
     uint32_t is_last;      /* the input ends with the batch */
     uint32_t long_bits;    /* longer units are counted by a block of threads, not by a warp */
+    uint32_t map_room;     /* entries of each of the GPU_MAPS maps */
+    uint32_t is_bgzf;      /* candidates are looked for behind gzip headers alone */
 };
 
 /* Kernels read up to this many bytes behind a batch. */
@@ -72,11 +74,12 @@ enum gpu_unit_end {
 
 /* One block of a unit. */
 struct gpu_block {
-    uint32_t start;  /* bit where its header starts */
-    uint32_t data;   /* bit behind the header; of a stored block, where its bytes start */
-    uint32_t end;    /* bit behind the block */
-    uint32_t length; /* bytes of output */
-    uint32_t steps;  /* steps of the map in which a code starts; 0: the block is stored */
+    uint32_t start;   /* bit where its header starts */
+    uint32_t data;    /* bit behind the header; of a stored block, where its bytes start */
+    uint32_t end;     /* bit behind the block */
+    uint32_t length;  /* bytes of output */
+    uint32_t steps;   /* steps of the map in which a code starts; 0: the block is stored */
+    uint32_t outline; /* the host's: number of its first entry in the outline and one; 0: none */
 };
 
 /* What starts at a candidate: blocks up to the next place that may be a candidate. */
@@ -115,11 +118,22 @@ struct gpu_unit {
  * this far behind the last that counts. */
 #define GPU_MAP_SPARE 4096
 
-/* Where the map of candidate number `rank` begins, which starts at that bit.  Maps of candidates
- * that lie in each other's blocks overlap. */
-static __host__ __device__ inline size_t gpu_map_place(uint32_t start, uint32_t rank)
+/* Candidates take turns with this many maps.  Two candidates that share a map overwrite entries
+ * of each other if one lies in the blocks of the other.  With fewer maps, that happens more often,
+ * and units are counted again; more take more memory. */
+#define GPU_MAPS 8u
+
+/* The entries that a map needs for `count` candidates, which start before that bit. */
+static __host__ __device__ inline size_t gpu_map_room(uint32_t bits, size_t count)
 {
-    return start / GPU_STEP + (size_t)rank * GPU_MAP_UNIT;
+    return bits / GPU_STEP + count * GPU_MAP_UNIT + GPU_MAP_SPARE;
+}
+
+/* Number of the first entry of candidate number `rank`, which starts at that bit. */
+static __host__ __device__ inline uint32_t gpu_map_place(const gpu_compressed &in, uint32_t start,
+                                                         uint32_t rank)
+{
+    return rank % GPU_MAPS * in.map_room + start / GPU_STEP + rank * GPU_MAP_UNIT;
 }
 
 /* A part of a block that a team decodes. */
@@ -182,11 +196,26 @@ struct gpu_count_work {
     gpu_unit *units; /* of all candidates */
     uint32_t *map;
     uint32_t *next; /* two counters, which are 0 */
+    /* Short units are counted in `side`, beside the long ones.  `fork` and `join` are for that. */
+    cudaStream_t side;
+    cudaEvent_t fork, join;
 };
 
 /* Queues the counting of units, by `blocks` blocks of threads at most. */
 cudaError_t gpu_count_units(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,
                             cudaStream_t stream);
+
+/* A block whose map is outlined: outline[to + i] becomes the output before step number
+ * i * GPU_OUTLINE_STEPS. */
+struct gpu_outlined {
+    uint32_t map, steps, to;
+};
+
+#define GPU_OUTLINE_STEPS 64u
+
+/* Queues the outlines of blocks[0..count), of which there are some. */
+cudaError_t gpu_copy_outline(const uint32_t *map, const gpu_outlined *blocks, uint32_t count,
+                             uint32_t *outline, cudaStream_t stream);
 
 /* Queues the decoding of a group, to g.symbols and g.ranges. */
 cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint32_t *map,
@@ -203,15 +232,16 @@ cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream);
 struct gpu_crc_part {
     uint64_t start;
     uint32_t length;
-    uint32_t crc; /* what crc.cu makes of it */
+    uint32_t crc;      /* what crc.cu makes of it */
+    uint32_t is_first; /* a member begins with this part */
 };
 
 #define GPU_CRC_PART (64u << 10)
 
-/* The sum of what has `sum` and `next`, which has `length` bytes; and the CRC-32 of all that has
- * the sum. */
+/* The sum of parts in a row, or the CRC-32 of two runs of bytes.  The last part has the sum `next`
+ * and `length` bytes; `sum` is that of the others, or 0 if there are none.  The CRC-32 of some
+ * bytes is the complement of their sum. */
 uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length);
-uint32_t gpu_crc_of(uint32_t sum, uint64_t length);
 
 /* Queues the sums of parts[0..count) of bytes[]. */
 cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,

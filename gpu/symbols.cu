@@ -37,10 +37,15 @@ struct long_match {
 #define LONG_MATCH 48u
 #define LONG_MATCHES 512u
 
+/* The most names that a thread follows at a time.  With more, chains take fewer rounds; with fewer,
+ * threads wait less for the one with the longest chain. */
+#define HOPS 16
+
 struct team {
     tables t;
     long_match list[LONG_MATCHES];
     uint32_t listed;
+    uint32_t unfinished[3];     /* flags of follow_names */
     uint32_t entries[TEAM + 1]; /* the map's, from the window's first step on */
     uint32_t piece;
     uint16_t window[ROOM];
@@ -122,19 +127,52 @@ static __device__ void put_long_matches(team &m, const uint16_t *out, uint32_t m
     }
 }
 
-/* Follows the names of the window to symbols that are none, and puts these into out[0..count).  The
- * window stays as it is, so that threads do not wait for each other. */
-static __device__ void follow_names(const uint16_t *window, uint16_t *out, uint32_t count)
+static __device__ __forceinline__ bool is_name(uint32_t symbol)
 {
-    for (uint32_t i = threadIdx.x; i < count; i += TEAM) {
-        uint32_t symbol = window[i];
+    return symbol >= NAME && symbol < GPU_UNKNOWN;
+}
 
-        /* Names lead back: one that does not would mean a map of other data. */
-        for (uint32_t at = i; symbol >= NAME && symbol < GPU_UNKNOWN && symbol - NAME < at;) {
-            at = symbol - NAME;
-            symbol = window[at];
+/*
+ * Follows the names of the window to symbols that are none, and puts these into out[0..count).
+ *
+ * A thread follows each of its names over at most HOPS others, and stores the result in the window.
+ * So in the next round all names lead further, and even the longest chains (tables whose
+ * entries repeat those before them) take few rounds.  Whether another thread reads a name of this
+ * round or of the one before makes no difference to where it leads in the end.
+ */
+static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
+{
+    for (uint32_t round = 0;; round++) {
+        bool is_unfinished = false;
+
+        for (uint32_t i = threadIdx.x; i < count; i += TEAM) {
+            uint32_t symbol = m.window[i], at = i, hops = 0;
+
+            if (round > 0 && !is_name(symbol))
+                continue;
+            /* Names lead back: one that does not would mean a map of other data. */
+            for (; hops < HOPS && is_name(symbol) && symbol - NAME < at; hops++) {
+                at = symbol - NAME;
+                symbol = m.window[at];
+            }
+            if (hops == HOPS && is_name(symbol)) {
+                is_unfinished = true;
+            } else {
+                symbol = is_name(symbol) ? 0 : symbol;
+                out[i] = (uint16_t)symbol;
+            }
+            if (hops > 0)
+                m.window[i] = (uint16_t)symbol;
         }
-        out[i] = (uint16_t)symbol;
+        /* Three flags take turns: this round's, the next one's, and the last one's, which some
+         * threads may not have read yet. */
+        if (threadIdx.x == 0)
+            m.unfinished[(round + 1) % 3] = 0;
+        if (is_unfinished)
+            m.unfinished[round % 3] = 1;
+        __syncthreads();
+        if (!m.unfinished[round % 3])
+            return;
     }
 }
 
@@ -152,7 +190,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         for (uint32_t i = threadIdx.x; i <= some; i += TEAM)
             m.entries[i] = map[p.map + step + i];
         if (threadIdx.x == 0)
-            m.listed = 0;
+            m.listed = m.unfinished[0] = 0;
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
@@ -180,7 +218,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         if (m.listed > 0)
             put_long_matches(m, out, made);
         __syncthreads();
-        follow_names(m.window, out + made, length);
+        follow_names(m, out + made, length);
         __syncthreads();
         made += length;
         step += low;

@@ -257,6 +257,7 @@ static void need_pipeline(struct mpi_run *w)
         return;
     config.threads = w->tools.threads;
     config.backend = BACKEND_CPU;
+    config.expand_backend = BACKEND_CPU;
     config.caller_works = true;
     pipeline_limit(&config);
     gz_crc32_prepare(UINT64_MAX);

@@ -19,6 +19,7 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/api.h"
+#include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/work.h"
 
@@ -201,6 +202,8 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
         p->config.backend = BACKEND_CPU; /* level 0 has nothing to match */
     if (config->backend == BACKEND_AUTO && is_little_for_gpu(config))
         p->config.backend = BACKEND_CPU;
+    if (config->expand_backend == BACKEND_AUTO && is_little_for_gpu(config))
+        p->config.expand_backend = BACKEND_CPU;
     p->segment_size = p->config.segment_size;
     p->config.threads = pipeline_threads(&p->config);
     p->level = pipeline_level(&p->config);
@@ -289,6 +292,10 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
         pipeline_free(p);
         return NULL;
     }
+    if (p->config.expand_backend == BACKEND_GPU && !decoder_need(p, error)) {
+        pipeline_free(p);
+        return NULL;
+    }
     if (!p->config.caller_works && !start_first(p)) {
         snprintf(error, GPU_ERROR_SIZE, "cannot start a thread");
         pipeline_free(p);
@@ -347,13 +354,19 @@ void pipeline_free(struct pipeline *p)
 
 bool pipeline_leave(struct pipeline *p)
 {
-    if (p->gpus != NULL && !gpus_leave(p->gpus))
+    if ((p->gpus != NULL && !gpus_leave(p->gpus)) || decoder_is_used(p))
         return false;
     /* If no thread was started, there is little to free.  So free it: then a leak checker finds
      * nothing. */
     if (crew_is_alone(p))
         pipeline_free(p);
     return true;
+}
+
+void pipeline_expand_gpu(struct pipeline *p, char name[GPU_ERROR_SIZE],
+                         char trouble[GPU_ERROR_SIZE])
+{
+    decoder_describe(p, name, trouble);
 }
 
 /* --- Jobs --- */

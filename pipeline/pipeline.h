@@ -115,6 +115,11 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
 /* Gives the names of the GPUs if any came up, else an empty string.  Any thread may call this. */
 void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE]);
 
+/* Gives the name of the GPU that decompresses, and why it could not be used or failed; each is an
+ * empty string if there is none.  Any thread may call this. */
+void pipeline_expand_gpu(struct pipeline *p, char name[GPU_ERROR_SIZE],
+                         char trouble[GPU_ERROR_SIZE]);
+
 /* Gives the latest reason why a GPU failed or could not be used, else an empty string.  Any thread
  * may call this. */
 void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE]);

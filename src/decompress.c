@@ -172,10 +172,29 @@ static bool is_next_member_bad(enum gz_status status, const struct gz_info *info
                                  status == GZ_RESERVED_FLAGS || status == GZ_BAD_HEADER_CRC);
 }
 
-/* Prints, for -vv, how much of the output several threads have made. */
-static void report_expansion(struct file *f, const struct pipeline_expansion_stats *stats)
+/* Prints what a GPU did, or why it was not used, for -vv. */
+static void report_gpu(struct file *f, struct pipeline *p,
+                       const struct pipeline_expansion_stats *stats)
+{
+    char name[GPU_ERROR_SIZE], trouble[GPU_ERROR_SIZE];
+
+    pipeline_expand_gpu(p, name, trouble);
+    if (stats->gpu_bytes > 0)
+        msg_note(&f->m, "%s: GPU (%s) decompressed %.0f%% of the output", f->name, name,
+                 100 * (double)stats->gpu_bytes / (double)f->out_bytes);
+    if (trouble[0] != '\0')
+        msg_note(&f->m, "%s: GPU not used%s: %s", f->name,
+                 stats->gpu_bytes > 0 ? " any more" : "", trouble);
+}
+
+/* Prints how much several threads and a GPU did, for -vv. */
+static void report_expansion(struct file *f, struct pipeline *p,
+                             const struct pipeline_expansion_stats *stats)
 {
     if (f->o->verbose < 2)
+        return;
+    report_gpu(f, p, stats);
+    if (stats->gpu_bytes > 0 && stats->runs == 0)
         return;
     if (stats->runs == 0 || f->out_bytes == 0)
         msg_note(&f->m, "%s: decompressed by one thread", f->name);
@@ -203,8 +222,7 @@ static void report_inflate(struct file *f, enum gz_format format)
  * size tells little.) */
 static bool may_expand(const struct file *f)
 {
-    return f->o->action != ACTION_LIST &&
-           (f->is_stdin || !S_ISREG(f->in_stat.st_mode) ||
+    return (f->is_stdin || !S_ISREG(f->in_stat.st_mode) ||
             (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_region() > 0);
 }
 
@@ -274,8 +292,11 @@ static bool decompress(struct file *f, struct pipeline *p)
     } else {
         file_announce(f);
         reader.is_announced = true;
-        if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP)
+        if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP) {
+            if (f->out_fd < 0)
+                expansion_discard(reader.expansion);
             expansion_begin(reader.expansion);
+        }
         status = gz_run(s);
         /* The failed write may have been on a worker thread, which blocks SIGPIPE. */
         if (status == GZ_WRITE_ERROR && !f->m.collect)
@@ -302,7 +323,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     if (reader.expansion != NULL) {
         expansion_close(reader.expansion, &stats);
         if (ok)
-            report_expansion(f, &stats);
+            report_expansion(f, p, &stats);
     }
     if (ok)
         report_inflate(f, info.format);

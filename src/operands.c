@@ -286,12 +286,14 @@ bool operands_process(const struct options *o, struct messages *m)
     w.may_ask = run->side_by_side && !o->force && (o->presume_input_tty || isatty(STDIN_FILENO));
     line_init(&w.line, run);
     run->config.caller_works = true;
-    if (o->action != ACTION_COMPRESS)
+    if (o->action != ACTION_COMPRESS) {
+        run->config.expand_backend = run->config.backend;
         run->config.backend = BACKEND_CPU;
+    }
     if (o->action != ACTION_COMPRESS && !options_name_one(o))
         run_keep_memory();
     /* If the user asks for a GPU and there is none, fail before any file is touched. */
-    if (run->config.backend == BACKEND_GPU) {
+    if (o->pipeline.backend == BACKEND_GPU) {
         if (!run_need_limits(run) || !run_need_pipeline(run, 0))
             return true;
     }

@@ -148,7 +148,8 @@ bool run_need_pipeline(struct run *r, uint64_t size)
         r->config.segment_size = LZ_SEGMENT_MIN;
     gz_crc32_prepare(options_name_one(r->o) && size > 0 ? size : UINT64_MAX);
     r->pipeline = pipeline_new(&r->config, error);
-    if (r->pipeline != NULL || r->o->action != ACTION_COMPRESS)
+    if (r->pipeline != NULL ||
+        (r->o->action != ACTION_COMPRESS && r->o->pipeline.backend != BACKEND_GPU))
         return true;
     msg_error(r->m, r->o->pipeline.backend == BACKEND_GPU ? "cannot use a GPU: %s" : "%s", error);
     r->m->stop = true;

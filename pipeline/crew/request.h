@@ -32,6 +32,9 @@ struct pipeline_config {
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
     struct gpus_config gpus; /* the GPUs that the pipeline may use */
+    /* What decompresses: the cores; with AUTO, also a GPU for a large file; with GPU, a GPU for
+     * every file that it can. */
+    enum backend expand_backend;
     /* Limits of the process, in bytes: memory that it may use, and addresses that it may map.  0:
      * no limit.  A low limit makes the pipeline use fewer threads. */
     uint64_t memory, address_space;
@@ -44,6 +47,7 @@ struct pipeline_config {
      * waits for them.  A pipe gets a GPU even if the CPU keeps up with the pipe. */
     bool is_test;
     uint64_t test_gpu_min;
+    size_t test_gpu_batch; /* compressed bytes of a GPU's batch in decompression; 0: as usual */
 };
 
 /* The shortest piece with `rsyncable`, in bytes; only the last piece of an input may be shorter.

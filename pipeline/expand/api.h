@@ -65,8 +65,9 @@ void pipeline_give_back(struct pipeline *p);
  * thread or a stream's own. */
 
 struct pipeline_expansion_stats {
-    uint64_t runs;  /* runs of blocks that were decoded ahead and accepted */
-    uint64_t bytes; /* their output */
+    uint64_t runs;      /* runs of blocks that were decoded ahead and accepted */
+    uint64_t bytes;     /* their output */
+    uint64_t gpu_bytes; /* output that a GPU has decoded */
 };
 
 /* Input of fewer bytes is decoded by one thread. */
@@ -110,6 +111,12 @@ void expansion_wrote(struct expansion *e, size_t len);
  * `write` that it has not written yet; NULL: it is not in `write`.  False: that is not possible
  * now, but will be soon. */
 bool expansion_give_up(struct expansion *e, const void *rest, size_t len);
+
+/* `write` does not look at the bytes, which may be NULL then.  Before expansion_begin. */
+void expansion_discard(struct expansion *e);
+
+/* No GPU decodes.  Before expansion_begin. */
+void expansion_avoid_gpu(struct expansion *e);
 
 /* The input is a .gz: workers may take part. */
 void expansion_begin(struct expansion *e);

@@ -13,6 +13,7 @@
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/api.h"
 #include "pipeline/expand/consumer.h"
+#include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/helpers.h"
 #include "pipeline/expand/in_order.h"
 #include "pipeline/expand/regions.h"
@@ -43,6 +44,10 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     lock(e->p);
     e->decoded = bit / 8;
     regions_drop_past(e, bit);
+    if ((decoder_is_at_work(e) && decoder_has(e, bit)) || decoder_is_ready(e, bit)) {
+        unlock(e->p);
+        return true;
+    }
     /* In tests, as if there had been workers with nothing else to do. */
     for (int i = 0; e->fixed_region > 0 && i < STEPS_IN_TESTS && help_one(e, e->tools); i++)
         ;
@@ -65,7 +70,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
 {
     struct expansion *e = ctx;
     struct pipeline *p = e->p;
-    bool has_failed;
+    bool has_failed = false;
     int error = 0;
 
     lock(p);
@@ -73,6 +78,15 @@ static bool run_ahead(void *ctx, struct gz_place *place)
     for (;;) {
         enum coming coming;
 
+        if (in_order_is_idle(e) && !in_order_has_failed(e, &error)) {
+            if (decoder_is_ready(e, place->bit))
+                decoder_start(e, place, in_order_window(e));
+            if (decoder_is_at_work(e)) {
+                has_failed = !decoder_write(e, place, in_order_window(e), &error);
+                if (has_failed || place->ended)
+                    break;
+            }
+        }
         if (in_order_step(e, e->tools))
             continue;
         coming = in_order_coming(e);
@@ -83,7 +97,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         await(p, CAN_EXPAND);
     }
     in_order_end(e, place);
-    has_failed = in_order_has_failed(e, &error);
+    has_failed |= in_order_has_failed(e, &error);
     regions_drop_past(e, place->bit);
     unlock(p);
     errno = error;

@@ -10,6 +10,7 @@
 #include "pipeline/expand/api.h"
 #include "pipeline/expand/buffers.h"
 #include "pipeline/expand/consumer.h"
+#include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/pushing.h"
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
@@ -35,6 +36,7 @@ void expand_free(struct pipeline *p)
 {
     if (p->expansions == NULL)
         return;
+    decoder_free(p);
     buffers_free(p->expansions->buffers);
     free(p->expansions->finder);
     free(p->expansions);
@@ -96,7 +98,9 @@ static bool has_others(struct pipeline *p)
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {
-    return expand(p, has_others(p) ? input_open(fd) : NULL, region, write, ctx);
+    const bool may_help = has_others(p) || p->config.expand_backend != BACKEND_CPU;
+
+    return expand(p, may_help ? input_open(fd) : NULL, region, write, ctx);
 }
 
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
@@ -117,10 +121,21 @@ struct expansion *pipeline_expand_pushed(struct pipeline *p,
     return e;
 }
 
+void expansion_discard(struct expansion *e)
+{
+    e->discards = true;
+}
+
+void expansion_avoid_gpu(struct expansion *e)
+{
+    e->gpu_from = UINT64_MAX;
+}
+
 void expansion_begin(struct expansion *e)
 {
-    e->may_begin = has_others(e->p);
+    e->may_begin = has_others(e->p) || e->p->config.expand_backend != BACKEND_CPU;
     consumer_consider_help(e);
+    decoder_consider(e);
 }
 
 /* --- Meanwhile ------------------------------------------------------------------------------ */
@@ -186,6 +201,7 @@ void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats
     regions_cancel(e);
     input_cancel(e->input);
     wake_all(p, CAN_EXPAND);
+    decoder_stop(e);
     while (e->busy > 0)
         await(p, CAN_EXPAND);
     while (*link != NULL && *link != e)

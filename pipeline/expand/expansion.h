@@ -6,6 +6,7 @@
  *   buffers     output buffers, which all decompressions of a pipeline share
  *   find_start  where a region may start
  *   pushing     how far an input may be pushed ahead
+ *   gpu_decoder a GPU that decodes for the consumer
  *   regions     the list of regions
  *   in_order    the decoded runs that the consumer takes over: accepted, resolved, written
  *   helpers     what workers do
@@ -110,10 +111,11 @@ struct pushing {
 
 /* What all decompressions of a pipeline share. */
 struct expansions {
-    struct expansion *first;   /* those that workers take part in */
-    struct buffers *buffers;   /* buffers.c */
-    uint64_t borrowed;         /* pushing.c: the sum of what all have borrowed */
-    struct inf_finder *finder; /* consumer.c; NULL before the first of them has begun */
+    struct expansion *first;     /* those that workers take part in */
+    struct buffers *buffers;     /* buffers.c */
+    uint64_t borrowed;           /* pushing.c: the sum of what all have borrowed */
+    struct inf_finder *finder;   /* consumer.c; NULL before the first of them has begun */
+    struct gpu_decoder *decoder; /* gpu_decoder.c; NULL: no GPU was wanted */
 };
 
 /* One decompression. */
@@ -126,6 +128,7 @@ struct expansion {
     void *write_ctx;
     size_t fixed_region; /* bytes of input in each region; for tests, else 0 */
     bool is_pushed;      /* only the consumer writes, since `write` may wait */
+    bool discards;       /* `write` does not look at the bytes, so a GPU's stay there */
 
     struct region_list regions; /* regions.c */
     struct run_line in_order;   /* in_order.c */
@@ -141,6 +144,10 @@ struct expansion {
                                UINT64_MAX: there is none (in_order.c sets it) */
     struct gz_place *place; /* where it is, while it is at runs; else NULL */
     bool is_stalled;        /* it waits for room in its output */
+
+    /* gpu_decoder.c: */
+    uint64_t gpu_from;  /* the decoder is not asked for what is before this bit */
+    uint64_t gpu_retry; /* bytes that were left out last after the decoder gave up */
 
     bool may_begin;    /* workers may take part, */
     bool has_begun;    /* and do */

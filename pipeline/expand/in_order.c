@@ -8,6 +8,7 @@
 
 #include "compat/crc.h"
 #include "pipeline/crew/workers.h"
+#include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/in_order.h"
 #include "pipeline/expand/regions.h"
 
@@ -24,6 +25,11 @@ void in_order_end(struct expansion *e, struct gz_place *place)
 {
     e->place = NULL;
     memcpy(place->end - INF_WINDOW, e->in_order.window, INF_WINDOW);
+}
+
+uint8_t *in_order_window(struct expansion *e)
+{
+    return e->in_order.window;
 }
 
 /* The line has changed. */
@@ -97,10 +103,12 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
         e->cursor = place->bit / 8;
 }
 
-/* Whether a thread may begin to accept.  What is accepted keeps its memory until it is written. */
+/* Whether a thread may begin to accept.  What is accepted keeps its memory until it is written.  A
+ * GPU that is ready takes over once the line is empty. */
 static bool may_accept(const struct expansion *e)
 {
-    return !e->in_order.is_accepting && !e->in_order.has_failed && !e->is_stalled;
+    return !e->in_order.is_accepting && !e->in_order.has_failed && !e->is_stalled &&
+           !decoder_is_at_work(e) && !decoder_is_ready(e, e->place->bit);
 }
 
 /* Accepts all runs that are there.  Gives up the lock. */
@@ -149,10 +157,13 @@ static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_
 /* Writes bytes of a run, and adds them to the CRC of the place. */
 static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t crc)
 {
+    const size_t skip = e->place->skip < len ? (size_t)e->place->skip : len;
+
     if (len == 0)
         return true;
-    if (e->write(e->write_ctx, bytes, len) != 0)
+    if (skip < len && e->write(e->write_ctx, bytes + skip, len - skip) != 0)
         return false;
+    e->place->skip -= skip;
     e->place->crc = gz_crc32_combine(e->place->crc, crc, len);
     return true;
 }

@@ -25,6 +25,9 @@ void in_order_end(struct expansion *e, struct gz_place *place);
  * there is nothing to do now. */
 bool in_order_step(struct expansion *e, struct expand_tools *t);
 
+/* The window before the consumer's place.  Only while in_order_is_idle. */
+uint8_t *in_order_window(struct expansion *e);
+
 /* What comes where the consumer is. */
 enum coming {
     RUN_IS_THERE,

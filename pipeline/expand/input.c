@@ -119,6 +119,11 @@ struct input *input_open_pushed(void)
     return in;
 }
 
+bool input_is_file(const struct input *in)
+{
+    return in->is_file;
+}
+
 uint64_t input_size(struct input *in)
 {
     uint64_t size;

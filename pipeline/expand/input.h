@@ -29,6 +29,9 @@ size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t l
 /* Bytes of the input; UINT64_MAX as long as a pipe's are not known. */
 uint64_t input_size(struct input *in);
 
+/* Whether it is a regular file or memory, of which any part can be read at any time. */
+bool input_is_file(const struct input *in);
+
 /* Whether all before that byte has been read, or the input ends before it. */
 bool input_has(struct input *in, uint64_t offset);
 

@@ -9,6 +9,7 @@
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/buffers.h"
 #include "pipeline/expand/find_start.h"
+#include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/pushing.h"
 #include "pipeline/expand/regions.h"
 
@@ -132,7 +133,7 @@ struct region *regions_first(const struct expansion *e)
 
 struct region *regions_next(struct expansion *e)
 {
-    if (e->has_given_up || !pushing_has_buffer(e))
+    if (e->has_given_up || decoder_is_at_work(e) || !pushing_has_buffer(e))
         return NULL;
     for (struct region *r = e->regions.first; r != NULL; r = r->next)
         if (r->state == REGION_NEW || r->state == REGION_FOUND)

@@ -1,0 +1,186 @@
+/*
+ * groups.cu - decodes the units of a batch's chain, a group at a time: the host's part
+ * (inflating.cuh)
+ *
+ * The blocks of units are cut into pieces, which teams of threads decode side by side.
+ */
+#include <algorithm>
+
+#include "gpu/inflating.cuh"
+
+/* About the most output of a piece, in bytes.  With more, a few teams decode for long where data
+ * compresses very well; with less, there are more pieces there. */
+#define PIECE_OUTPUT ((uint32_t)256 << 10)
+
+static uint32_t add_known(uint32_t known, uint64_t length)
+{
+    return known + length < GPU_WINDOW ? (uint32_t)(known + length) : GPU_WINDOW;
+}
+
+/* The steps of the piece of a block that begins with that step. */
+static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, uint32_t first)
+{
+    const uint32_t most = std::min(b.steps - first, g->piece_steps);
+    const uint32_t *const outline = g->outline + b.outline - 1 + first / GPU_OUTLINE_STEPS;
+    uint32_t steps = GPU_OUTLINE_STEPS;
+
+    if (b.outline == 0)
+        return most;
+    for (uint32_t i = 2; steps < most; i++) {
+        const uint32_t next = first + i * GPU_OUTLINE_STEPS;
+
+        if ((next < b.steps ? outline[i] : b.length) - outline[0] > PIECE_OUTPUT)
+            break;
+        steps = std::min(i * GPU_OUTLINE_STEPS, most);
+    }
+    return std::min(steps, most);
+}
+
+/* Adds the pieces of candidate number i.  *known: bytes before it that belong to its member. */
+static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint32_t *known)
+{
+    struct gpu_inflate *g = c->g;
+    const gpu_unit &u = g->units[i];
+    uint32_t map = gpu_map_place(c->batch, u.start, i);
+
+    for (uint32_t k = 0; k < u.count; k++) {
+        const gpu_block &b = u.blocks[k];
+        gpu_piece p = {group->length, map, 0, b.start, b.data, 0, *known, b.length};
+
+        if (b.steps == 0)
+            g->pieces[group->pieces++] = p;
+        for (; p.first < b.steps; p.first += p.steps, p.map += p.steps) {
+            p.steps = steps_of_piece(g, b, p.first);
+            g->pieces[group->pieces++] = p;
+        }
+        map += b.steps > 0 ? b.steps + 1 : 0;
+        group->length += b.length;
+        *known = add_known(*known, b.length);
+    }
+}
+
+static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
+{
+    uint32_t count = 0;
+
+    for (uint32_t k = 0; k < u.count; k++) {
+        const gpu_block &b = u.blocks[k];
+
+        count += b.steps == 0;
+        for (uint32_t first = 0; first < b.steps; count++)
+            first += steps_of_piece(g, b, first);
+    }
+    return count;
+}
+
+/* Adds the output from `from` to the group's end, which belongs to one member.  `last` is its last
+ * unit. */
+static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from,
+                            const gpu_unit &last, bool ends)
+{
+    for (uint64_t at = from, n; at < group->length; at += n) {
+        n = std::min(group->length - at, (uint64_t)GPU_CRC_PART);
+        g->parts[group->parts++] = {at, (uint32_t)n, 0, at == from};
+    }
+    const uint32_t end = last.blocks[last.count - 1].end;
+
+    g->member_parts[group->members++] = {group->parts, ends ? (end + 7) / 8 * 8 : last.end,
+                                         last.end,     group->length - from,
+                                         ends,         last.crc,
+                                         last.size,    0};
+}
+
+bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
+{
+    struct gpu_inflate *g = c->g;
+    uint32_t known = c->known;
+    uint64_t from = 0;
+
+    *group = {0, 0, 0, first, 0, 0};
+    for (uint32_t i = first; i < c->chain; i++) {
+        const gpu_unit &u = g->units[g->which[i]];
+
+        if (group->length + u.length > g->symbols_max ||
+            (i > first && group->pieces + count_pieces(g, u) > PIECES_MAX))
+            break;
+        add_pieces(c, group, g->which[i], &known);
+        group->units++;
+        if (u.how != GPU_UNIT_BLOCK) {
+            add_member_part(g, group, from, u, true);
+            from = group->length;
+            known = 0;
+        }
+    }
+    if (group->units == 0)
+        return false;
+    const gpu_unit &last = g->units[g->which[first + group->units - 1]];
+
+    if (last.how == GPU_UNIT_BLOCK)
+        add_member_part(g, group, from, last, false);
+    c->next_known = known;
+    return true;
+}
+
+/* Sets the CRCs of the group's member parts. */
+static void sum_up_members(struct gpu_inflate *g, const struct group *group)
+{
+    uint32_t i = 0;
+
+    for (uint32_t k = 0; k < group->members; k++) {
+        struct member_part *m = &g->member_parts[k];
+        uint32_t sum = 0;
+
+        for (; i < m->parts; i++)
+            sum = gpu_crc_join(sum, g->parts[i].crc, g->parts[i].length);
+        /* The CRC of no bytes is 0, and not the complement of the sum. */
+        m->crc = m->length > 0 ? ~sum : 0;
+    }
+}
+
+bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
+{
+    struct gpu_inflate *g = c->g;
+    const uint32_t chunk = (group->pieces + CHUNKS - 1) / CHUNKS;
+    const gpu_group work = {g->pieces_device, group->pieces, chunk,      g->ranges_device,
+                            g->symbols,       g->names,      g->windows, &g->counters[NEXT_DECODE]};
+    const gpu_unit &last = g->units[g->which[group->first + group->units - 1]];
+
+    if (!gpu_is_good(g, cudaMemsetAsync(work.next, 0, sizeof(uint32_t), g->stream), c->error) ||
+        !to_device(c, g->pieces_device, g->pieces, group->pieces) ||
+        !to_device(c, g->parts_device, g->parts, group->parts) || !gpu_mark(c, BEFORE_DECODE) ||
+        !gpu_is_good(g,
+                     gpu_decode(c->batch, work, g->map,
+                                (uint32_t)(g->multiprocessors * DECODE_BLOCKS), g->stream),
+                     c->error) ||
+        !gpu_mark(c, AFTER_DECODE) ||
+        !gpu_is_good(g, gpu_find_windows(work, g->stream), c->error) ||
+        !gpu_mark(c, AFTER_WINDOWS) ||
+        !gpu_is_good(g, gpu_resolve(work, out, g->stream), c->error) || !gpu_mark(c, AFTER_RESOLVE))
+        return false;
+    if (g->options.is_wrong &&
+        !gpu_is_good(g, cudaMemsetAsync(out + group->length / 2, 'x', 1, g->stream), c->error))
+        return false;
+    if (!gpu_is_good(g, gpu_sum_up(out, g->parts_device, group->parts, g->stream), c->error) ||
+        !gpu_mark(c, AFTER_SUM) ||
+        !to_device(c, g->windows, g->windows + (size_t)gpu_chunks(work) * GPU_WINDOW, GPU_WINDOW) ||
+        !to_device(c, g->ranges, g->ranges_device, group->pieces) ||
+        !from_device(c, g->parts, g->parts_device, group->parts))
+        return false;
+    gpu_add_time(g, &g->times.decode, BEFORE_DECODE, AFTER_DECODE);
+    gpu_add_time(g, &g->times.windows, AFTER_DECODE, AFTER_WINDOWS);
+    gpu_add_time(g, &g->times.resolve, AFTER_WINDOWS, AFTER_RESOLVE);
+    gpu_add_time(g, &g->times.sum_up, AFTER_RESOLVE, AFTER_SUM);
+    sum_up_members(g, group);
+    c->position = 8 * c->batch_start + last.end;
+    c->known = c->next_known;
+    c->has_ended = last.how == GPU_UNIT_LAST;
+    return true;
+}
+
+bool gpu_group_is_good(const struct call *c, const struct group *group)
+{
+    for (uint32_t i = 0; i < group->pieces; i++)
+        if (c->g->ranges[i].is_bad)
+            return false;
+    return true;
+}

@@ -1,0 +1,222 @@
+/*
+ * steps.cu - decompresses an input in steps, which threads of the host do side by side (inflate.h)
+ *
+ * Each input and output buffer is used by one thread at a time.  The thread that decodes uses the
+ * engine's own streams; copies to and from the buffers have streams of their own, so that they run
+ * beside the kernels.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <initializer_list>
+
+#include "gpu/inflating.cuh"
+#include "gpu/internal.cuh"
+
+struct gpu_inflate_steps {
+    struct call c;
+    cudaStream_t put_stream, take_stream;
+    uint8_t *inputs[GPU_INFLATE_INPUTS], *outputs[GPU_INFLATE_OUTPUTS]; /* on the device */
+    uint8_t *stage, *slice;                                             /* pinned */
+    struct gpu_inflate_run *runs[GPU_INFLATE_OUTPUTS];
+    uint32_t next;                      /* the chain's next unit to decode */
+    enum gpu_inflate_result chain_ends; /* why the chain has ended */
+    char why[GPU_ERROR_SIZE];           /* if it is GPU_INFLATE_LEFT: the reason */
+};
+
+/* The window before the chain's next unit. */
+#define WINDOW (g->windows)
+
+size_t gpu_inflate_batch_size(const struct gpu_inflate *g)
+{
+    return g->batch;
+}
+
+size_t gpu_inflate_input_size(const struct gpu_inflate *g)
+{
+    return g->batch + 2 * g->overlap;
+}
+
+static bool take_steps(struct gpu_inflate *g, struct gpu_inflate_steps *s)
+{
+    for (uint8_t *&input : s->inputs)
+        if (cudaMalloc(&input, gpu_inflate_input_size(g) + GPU_COMPRESSED_PAD) != cudaSuccess)
+            return false;
+    for (uint8_t *&output : s->outputs)
+        if (cudaMalloc(&output, g->symbols_max) != cudaSuccess)
+            return false;
+    for (struct gpu_inflate_run *&runs : s->runs) {
+        runs = (struct gpu_inflate_run *)malloc((g->candidates_max + 2) * sizeof(*runs));
+        if (runs == NULL)
+            return false;
+    }
+    return cudaMallocHost(&s->stage, GPU_INFLATE_STAGE) == cudaSuccess &&
+           cudaMallocHost(&s->slice, GPU_INFLATE_SLICE) == cudaSuccess &&
+           cudaStreamCreateWithFlags(&s->put_stream, cudaStreamNonBlocking) == cudaSuccess &&
+           cudaStreamCreateWithFlags(&s->take_stream, cudaStreamNonBlocking) == cudaSuccess;
+}
+
+bool gpu_take_steps(struct gpu_inflate *g)
+{
+    g->steps = (struct gpu_inflate_steps *)calloc(1, sizeof(*g->steps));
+    return g->steps != NULL && take_steps(g, g->steps);
+}
+
+void gpu_free_steps(struct gpu_inflate *g)
+{
+    struct gpu_inflate_steps *s = g->steps;
+
+    if (s == NULL)
+        return;
+    for (uint8_t *input : s->inputs)
+        (void)cudaFree(input);
+    for (uint8_t *output : s->outputs)
+        (void)cudaFree(output);
+    for (struct gpu_inflate_run *runs : s->runs)
+        free(runs);
+    (void)cudaFreeHost(s->stage);
+    (void)cudaFreeHost(s->slice);
+    for (cudaStream_t stream : {s->put_stream, s->take_stream})
+        if (stream != NULL)
+            (void)cudaStreamDestroy(stream);
+    free(s);
+}
+
+/* --- Copies --- */
+
+/* Copies, in a stream of its own, and waits. */
+static bool copy(struct gpu_inflate *g, cudaStream_t stream, uint8_t *to, const uint8_t *from,
+                 size_t len, char *error)
+{
+    return gpu_is_good(g, gpu_use_device(g->device), error) &&
+           gpu_is_good(g, cudaMemcpyAsync(to, from, len, cudaMemcpyDefault, stream), error) &&
+           gpu_is_good(g, cudaStreamSynchronize(stream), error);
+}
+
+uint8_t *gpu_inflate_stage(const struct gpu_inflate *g)
+{
+    return g->steps->stage;
+}
+
+bool gpu_inflate_put(struct gpu_inflate *g, unsigned input, size_t at, size_t len,
+                     char error[GPU_ERROR_SIZE])
+{
+    const struct gpu_inflate_steps *s = g->steps;
+
+    return copy(g, s->put_stream, s->inputs[input] + at, s->stage, len, error);
+}
+
+const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
+                                char error[GPU_ERROR_SIZE])
+{
+    const struct gpu_inflate_steps *s = g->steps;
+
+    return copy(g, s->take_stream, s->slice, s->outputs[output] + at, len, error) ? s->slice : NULL;
+}
+
+/* --- Decoding --- */
+
+enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len, uint64_t bit,
+                                          const uint8_t *window, uint32_t known, bool is_bgzf,
+                                          char error[GPU_ERROR_SIZE])
+{
+    struct call *c = &g->steps->c;
+
+    *c = {};
+    c->g = g;
+    c->in_len = in_len;
+    c->position = bit;
+    c->known = known < GPU_WINDOW ? known : GPU_WINDOW;
+    c->is_bgzf = is_bgzf;
+    c->error = error;
+    g->times = {};
+    if (!gpu_is_good(g, gpu_use_device(g->device), error) ||
+        !to_device(c, WINDOW, window, GPU_WINDOW) ||
+        !gpu_is_good(g, cudaStreamSynchronize(g->stream), error)) {
+        gpu_drain(g);
+        return GPU_INFLATE_FAILED;
+    }
+    return GPU_INFLATE_DONE;
+}
+
+enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, uint64_t start,
+                                         size_t len, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_inflate_steps *s = g->steps;
+    struct call *c = &s->c;
+    /* The next batch starts at a word, so that the device loads words. */
+    const size_t before = (size_t)(c->position / 8 - start) / 4 * 4;
+
+    c->error = error;
+    s->next = c->chain = 0;
+    s->chain_ends = GPU_INFLATE_DONE;
+    /* The last block of the buffer before may end behind this one's batch. */
+    if (before >= g->batch && start + len < c->in_len)
+        return GPU_INFLATE_DONE;
+    if (!gpu_begin_batch(c, (uint32_t *)(s->inputs[input] + before), start + before, len - before,
+                         before < g->batch ? g->batch - before : 0)) {
+        gpu_drain(g);
+        return GPU_INFLATE_FAILED;
+    }
+    s->chain_ends = gpu_find_chain(c);
+    memcpy(s->why, error, sizeof(s->why));
+    if (s->chain_ends == GPU_INFLATE_FAILED)
+        gpu_drain(g);
+    return s->chain_ends == GPU_INFLATE_LEFT && c->chain > 0 ? GPU_INFLATE_DONE : s->chain_ends;
+}
+
+/* Describes the group, which is decoded. */
+static bool describe(struct gpu_inflate_steps *s, const struct group *group, unsigned output,
+                     uint64_t start, struct gpu_inflate_output *o)
+{
+    struct gpu_inflate *g = s->c.g;
+
+    o->runs = s->runs[output];
+    o->count = group->members;
+    for (uint32_t i = 0; i < group->members; i++) {
+        const struct member_part *m = &g->member_parts[i];
+        struct gpu_inflate_run *run = &s->runs[output][i];
+
+        *run = {start, 8 * s->c.batch_start + m->end, m->length, m->crc, m->ends};
+        start = 8 * s->c.batch_start + m->next;
+    }
+    return from_device(&s->c, o->window, WINDOW, GPU_WINDOW);
+}
+
+enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,
+                                         struct gpu_inflate_output *o, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_inflate_steps *s = g->steps;
+    struct call *c = &s->c;
+    const uint64_t start = c->position;
+    struct group group;
+
+    c->error = error;
+    o->count = 0;
+    if (s->next == c->chain) {
+        memcpy(error, s->why, sizeof(s->why));
+        return s->chain_ends;
+    }
+    if (!gpu_fill_group(c, &group, s->next))
+        return gpu_leave(c, "a block makes too much output");
+    s->next += group.units;
+    if (!gpu_run_group(c, &group, s->outputs[output]) || !describe(s, &group, output, start, o)) {
+        gpu_drain(g);
+        o->count = 0;
+        return GPU_INFLATE_FAILED;
+    }
+    if (gpu_group_is_good(c, &group))
+        return GPU_INFLATE_DONE;
+    o->count = 0;
+    return gpu_leave(c, "a match reaches too far back");
+}
+
+const char *gpu_inflate_name(const struct gpu_inflate *g)
+{
+    return g->name;
+}
+
+bool gpu_inflate_has_ended(const struct gpu_inflate *g)
+{
+    return g->steps->c.has_ended;
+}

@@ -1,0 +1,275 @@
+/*
+ * units.cu - finds the units of a batch of compressed bytes: the host's part (inflating.cuh)
+ *
+ * The host follows the chain of units from where the batch before has ended.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "gpu/bits.cuh"
+#include "gpu/inflating.cuh"
+#include "gpu/internal.cuh"
+
+/* A unit of more compressed bytes than this is counted by a block of threads.  With a higher limit,
+ * a few warps are at work for long; with a lower one, more threads wait for each other. */
+#define LONG_UNIT ((size_t)48 << 10)
+
+/* Steps of a piece: so many that there are PIECES_EACH pieces for each team, within bounds.  With
+ * more pieces, more time goes into their tables and windows; with fewer, some multiprocessors wait
+ * at the end. */
+#define PIECES_EACH 4
+#define PIECE_STEPS_MIN 256u
+#define PIECE_STEPS_MAX 4096u
+
+/* Blocks with more output than this are cut by an outline of their maps, to hold to PIECE_OUTPUT.
+ * With a lower limit, the outlines of ordinary blocks cost time for nothing. */
+#define OUTLINE_MIN ((uint32_t)1 << 20)
+
+/* Blocks of threads on each multiprocessor: as many as its shared memory has room for. */
+#define COUNT_BLOCKS 6
+
+/* --- Calls of CUDA ---------------------------------------------------------------------------- */
+
+/* Whether a call was good; otherwise there is a message. */
+bool gpu_is_good(struct gpu_inflate *g, cudaError_t result, char *error)
+{
+    if (result == cudaSuccess && g->options.fails &&
+        __atomic_fetch_add(&g->calls, 1, __ATOMIC_RELAXED) >= g->options.good_calls)
+        result = cudaErrorInvalidValue;
+    if (result != cudaSuccess)
+        snprintf(error, GPU_ERROR_SIZE, "%s", cudaGetErrorString(result));
+    if (result == cudaErrorMemoryAllocation)
+        g->lacks_memory = true;
+    return result == cudaSuccess;
+}
+
+bool gpu_mark(struct call *c, int event)
+{
+    return gpu_is_good(c->g, cudaEventRecord(c->g->events[event], c->g->stream), c->error);
+}
+
+/* Adds the time from one moment to another, both of which are past. */
+void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to)
+{
+    float ms = 0;
+
+    if (cudaEventElapsedTime(&ms, g->events[from], g->events[to]) == cudaSuccess)
+        *sum += ms / 1000;
+}
+
+/* Leaves the input to the CPU, for that reason. */
+enum gpu_inflate_result gpu_leave(const struct call *c, const char *why)
+{
+    snprintf(c->error, GPU_ERROR_SIZE, "%s", why);
+    return GPU_INFLATE_LEFT;
+}
+
+/* Waits for all that is queued, after a failure, and forgets errors. */
+void gpu_drain(const struct gpu_inflate *g)
+{
+    (void)cudaStreamSynchronize(g->side);
+    (void)cudaStreamSynchronize(g->stream);
+    /* A failed call is not to be found by the next one. */
+    (void)cudaGetLastError();
+}
+
+/* --- A batch ---------------------------------------------------------------------------------- */
+
+bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len)
+{
+    struct gpu_inflate *g = c->g;
+
+    c->batch_start = start;
+    g->piece_steps = (uint32_t)(8 * len / GPU_STEP) /
+                     (uint32_t)(g->multiprocessors * DECODE_BLOCKS * PIECES_EACH);
+    g->piece_steps = std::min(std::max(g->piece_steps, PIECE_STEPS_MIN), PIECE_STEPS_MAX) /
+                     GPU_OUTLINE_STEPS * GPU_OUTLINE_STEPS;
+    c->batch.long_bits = (uint32_t)(8 * (g->options.longer > 0 ? g->options.longer : LONG_UNIT));
+    c->batch.words = words;
+    c->batch.map_room = g->map_room;
+    c->batch.bits = (uint32_t)(8 * len);
+    c->batch.is_last = start + len == c->in_len;
+    c->batch.find_end = c->batch.is_last ? c->batch.bits : (uint32_t)(8 * find_len);
+    return gpu_is_good(g, cudaMemsetAsync((uint8_t *)words + len, 0, GPU_COMPRESSED_PAD, g->stream),
+                       c->error) &&
+           gpu_mark(c, AFTER_COPY);
+}
+
+/* Finds the batch's candidates: starts[0..count). */
+static enum gpu_inflate_result find_candidates(struct call *c)
+{
+    struct gpu_inflate *g = c->g;
+    const uint32_t first = (uint32_t)(c->position - 8 * c->batch_start);
+    const gpu_list found = {g->found, &g->counters[FOUND], g->candidates_max};
+    const gpu_list maybe = {g->list, &g->counters[LISTED], g->list_max};
+    uint32_t counts[2], *end;
+
+    c->batch.is_bgzf = c->is_bgzf;
+    if (!gpu_is_good(g, cudaMemsetAsync(g->counters, 0, COUNTERS * sizeof(uint32_t), g->stream),
+                     c->error) ||
+        !gpu_is_good(g, gpu_find_starts(c->batch, found, maybe, g->stream), c->error) ||
+        !gpu_mark(c, AFTER_FIND) || !from_device(c, counts, g->counters, 2))
+        return GPU_INFLATE_FAILED;
+    gpu_add_time(g, &g->times.find, AFTER_COPY, AFTER_FIND);
+    if (counts[FOUND] > g->candidates_max || counts[LISTED] > g->list_max)
+        return gpu_leave(c, "its blocks are too short");
+    g->starts[0] = first;
+    if (counts[FOUND] > 0 && !from_device(c, g->starts + 1, g->found, counts[FOUND]))
+        return GPU_INFLATE_FAILED;
+    end = std::remove_if(g->starts + 1, g->starts + 1 + counts[FOUND], [&](uint32_t start) {
+        return start <= first || start >= c->batch.find_end;
+    });
+    std::sort(g->starts, end);
+    c->count = (uint32_t)(std::unique(g->starts, end) - g->starts);
+    return GPU_INFLATE_DONE;
+}
+
+/* Queues the counting of all units, or of those that `which` names. */
+static bool count_units(struct call *c, const uint32_t *which, uint32_t which_count, uint32_t *next)
+{
+    struct gpu_inflate *g = c->g;
+    const gpu_count_work work = {g->starts_device, c->count,       which, which_count,
+                                 g->units_device,  g->map,         next,  g->side,
+                                 g->events[FORK],  g->events[JOIN]};
+
+    return gpu_is_good(
+        g,
+        gpu_count_units(c->batch, work, (uint32_t)(g->multiprocessors * COUNT_BLOCKS), g->stream),
+        c->error);
+}
+
+/* Has the device count all units. */
+static bool count_all(struct call *c)
+{
+    struct gpu_inflate *g = c->g;
+
+    if (!to_device(c, g->starts_device, g->starts, c->count) || !gpu_mark(c, BEFORE_COUNT) ||
+        !count_units(c, NULL, c->count, &g->counters[NEXT_COUNT]) || !gpu_mark(c, AFTER_COUNT) ||
+        !from_device(c, g->units, g->units_device, c->count))
+        return false;
+    gpu_add_time(g, &g->times.count, BEFORE_COUNT, AFTER_COUNT);
+    return true;
+}
+
+/* Leaves the input to the CPU because of what stands at that bit of the batch. */
+static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, const char *why)
+{
+    snprintf(c->error, GPU_ERROR_SIZE, "byte %llu: %s",
+             (unsigned long long)(c->batch_start + bit / 8), why);
+    return GPU_INFLATE_LEFT;
+}
+
+/* Follows the chain from the first candidate: which[0..chain). */
+static enum gpu_inflate_result follow_chain(struct call *c)
+{
+    const struct gpu_inflate *g = c->g;
+
+    c->chain = 0;
+    for (uint32_t i = 0;;) {
+        const gpu_unit &u = g->units[i];
+        const uint32_t *next;
+
+        if (u.how == GPU_UNIT_BAD)
+            return leave_at(c, u.start, "the block is damaged, or odd");
+        g->which[c->chain++] = i;
+        if (u.how == GPU_UNIT_LAST || u.end >= c->batch.find_end)
+            return GPU_INFLATE_DONE;
+        next = std::lower_bound(g->starts + i + 1, g->starts + c->count, u.end);
+        if (next == g->starts + c->count || *next != u.end)
+            return leave_at(c, u.end, "the block was not found");
+        i = (uint32_t)(next - g->starts);
+    }
+}
+
+/* Candidates that are none may have written to the map of the unit in which they lie, or of those
+ * behind it, if they share a map.  These units are counted once more. */
+static bool mend_map(struct call *c)
+{
+    struct gpu_inflate *g = c->g;
+    uint32_t count = 0, wrong_ends[GPU_MAPS] = {0}, k = 0;
+    uint32_t *again = g->which + c->chain;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (k == c->chain || g->which[k] != i) {
+            /* Most of them find out before they write. */
+            if (g->units[i].reach == 0)
+                continue;
+            uint32_t &end = wrong_ends[i % GPU_MAPS];
+
+            end = std::max(end, g->units[i].reach);
+            /* The unit in which it lies. */
+            if (g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
+                (count == 0 || again[count - 1] != g->which[k - 1]))
+                again[count++] = g->which[k - 1];
+            continue;
+        }
+        if (g->units[i].start < wrong_ends[i % GPU_MAPS])
+            again[count++] = i;
+        k++;
+    }
+    if (count == 0)
+        return true;
+    return to_device(c, g->which_device, again, count) &&
+           count_units(c, g->which_device, count, &g->counters[NEXT_RECOUNT]);
+}
+
+/* Gets the outlines of blocks with much output. */
+static bool outline_blocks(struct call *c)
+{
+    struct gpu_inflate *g = c->g;
+    uint32_t count = 0, entries = 0;
+
+    for (uint32_t i = 0; i < c->chain; i++) {
+        gpu_unit &u = g->units[g->which[i]];
+        uint32_t map = gpu_map_place(c->batch, u.start, g->which[i]);
+
+        for (uint32_t k = 0; k < u.count; k++) {
+            gpu_block &b = u.blocks[k];
+
+            b.outline = 0;
+            if (b.length > OUTLINE_MIN && b.steps > GPU_OUTLINE_STEPS && count < OUTLINED_MAX) {
+                g->outlined[count++] = {map, b.steps, entries};
+                b.outline = entries + 1;
+                entries += (b.steps - 1) / GPU_OUTLINE_STEPS + 1;
+            }
+            map += b.steps > 0 ? b.steps + 1 : 0;
+        }
+    }
+    if (count == 0)
+        return true;
+    return to_device(c, g->outlined_device, g->outlined, count) &&
+           gpu_is_good(
+               g, gpu_copy_outline(g->map, g->outlined_device, count, g->outline_device, g->stream),
+               c->error) &&
+           from_device(c, g->outline, g->outline_device, entries);
+}
+
+/* Finds the candidates, counts their units, and follows the chain. */
+static enum gpu_inflate_result find_units(struct call *c)
+{
+    const enum gpu_inflate_result result = find_candidates(c);
+
+    if (result != GPU_INFLATE_DONE)
+        return result;
+    if (!count_all(c))
+        return GPU_INFLATE_FAILED;
+    return follow_chain(c);
+}
+
+enum gpu_inflate_result gpu_find_chain(struct call *c)
+{
+    enum gpu_inflate_result result;
+
+    c->chain = 0;
+    result = find_units(c);
+    /* A member may have more blocks than a unit, or the next member is none of BGZF. */
+    if (result == GPU_INFLATE_LEFT && c->is_bgzf) {
+        c->is_bgzf = false;
+        result = find_units(c);
+    }
+    if (result != GPU_INFLATE_FAILED && c->chain > 0 && (!mend_map(c) || !outline_blocks(c)))
+        return GPU_INFLATE_FAILED;
+    return result;
+}

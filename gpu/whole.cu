@@ -1,0 +1,318 @@
+/*
+ * whole.cu - opens an engine that decompresses, and decompresses an input that is in memory
+ * (inflate.h)
+ *
+ * The input passes in batches of compressed bytes, so that memory is bounded.
+ */
+#include "gpu/inflate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "gpu/bits.cuh"
+#include "gpu/inflating.cuh"
+#include "gpu/internal.cuh"
+
+/* Compressed bytes of a batch.  With fewer, large blocks occupy fewer multiprocessors; more take
+ * more memory. */
+#define BATCH ((size_t)128 << 20)
+
+/* The most candidates of a batch: one in so many bytes.  Data with shorter blocks is left to the
+ * CPU. */
+#define CANDIDATE_BYTES 1024
+
+/* Places in a batch whose header may be good, before it is read whole: one in so many bytes. */
+#define LIST_BYTES 32
+
+/* The most output of a group.  Each byte takes two on the device. */
+#define SYMBOLS ((size_t)512 << 20)
+
+/* The same in steps.  With less, groups keep the device less busy; with more, the first output
+ * comes later. */
+#define SYMBOLS_IN_STEPS ((size_t)192 << 20)
+
+/* Entries of the outline: one for each of OUTLINED_MAX blocks, and for a batch's steps. */
+#define OUTLINE_ROOM(map_room) ((map_room) / GPU_OUTLINE_STEPS + OUTLINED_MAX)
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+/* Memory for arrays: `count` of them on the device, and as many on the host if that is not NULL. */
+template <typename T> static bool take(T **device, T **host, size_t count)
+{
+    if (cudaMalloc(device, count * sizeof(T)) != cudaSuccess)
+        return false;
+    return host == NULL || cudaMallocHost(host, count * sizeof(T)) == cudaSuccess;
+}
+
+static bool take_memory(struct gpu_inflate *g)
+{
+    const size_t bytes = g->batch + g->overlap;
+    const size_t candidates = g->candidates_max;
+    const size_t entries = (size_t)GPU_MAPS * g->map_room;
+    /* Each member that ends in a group may have one part that is not whole. */
+    const size_t parts = g->symbols_max / GPU_CRC_PART + PIECES_MAX;
+
+    g->member_parts = (struct member_part *)malloc((candidates + 2) * sizeof(*g->member_parts));
+    if (g->options.in_steps
+            ? !gpu_take_steps(g)
+            : !take(&g->words, (uint32_t **)NULL, (bytes + GPU_COMPRESSED_PAD) / 4 + 1))
+        return false;
+    return g->member_parts != NULL && take(&g->found, (uint32_t **)NULL, candidates) &&
+           take(&g->list, (uint32_t **)NULL, g->list_max) &&
+           take(&g->map, (uint32_t **)NULL, entries) &&
+           take(&g->counters, (uint32_t **)NULL, COUNTERS) &&
+           take(&g->starts_device, &g->starts, candidates + 1) &&
+           take(&g->which_device, &g->which, 2 * (candidates + 1)) &&
+           take(&g->units_device, &g->units, candidates + 1) &&
+           take(&g->outline_device, &g->outline, OUTLINE_ROOM(g->map_room)) &&
+           take(&g->outlined_device, &g->outlined, OUTLINED_MAX) &&
+           take(&g->pieces_device, &g->pieces, PIECES_MAX) &&
+           take(&g->ranges_device, &g->ranges, PIECES_MAX) &&
+           take(&g->parts_device, &g->parts, parts) &&
+           take(&g->symbols, (uint16_t **)NULL, g->symbols_max) &&
+           take(&g->names, (uint16_t **)NULL, (size_t)2 * CHUNKS * GPU_WINDOW) &&
+           take(&g->windows, (uint8_t **)NULL, (size_t)(CHUNKS + 1) * GPU_WINDOW);
+}
+
+static bool make_events(struct gpu_inflate *g)
+{
+    for (int i = 0; i < EVENTS; i++)
+        if (cudaEventCreateWithFlags(&g->events[i], 0) != cudaSuccess)
+            return false;
+    return true;
+}
+
+static struct gpu_inflate *make(int device, const struct gpu_inflate_options *options)
+{
+    struct gpu_inflate *g = (struct gpu_inflate *)calloc(1, sizeof(*g));
+    cudaDeviceProp properties;
+
+    if (g == NULL)
+        return NULL;
+    g->options = *options;
+    g->device = device;
+    g->batch = options->batch > 0 ? options->batch / 4 * 4 : BATCH;
+    g->overlap = options->batch > 0 ? 2 * g->batch : OVERLAP;
+    g->symbols_max = options->symbols > 0 ? options->symbols
+                     : options->in_steps  ? SYMBOLS_IN_STEPS
+                                          : SYMBOLS;
+    g->candidates_max = (uint32_t)((g->batch + g->overlap) / CANDIDATE_BYTES) + 1024;
+    g->list_max = (uint32_t)((g->batch + g->overlap) / LIST_BYTES) + 1024;
+    g->map_room =
+        (uint32_t)gpu_map_room((uint32_t)(8 * (g->batch + g->overlap)), g->candidates_max);
+    if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
+        g->multiprocessors = properties.multiProcessorCount;
+        snprintf(g->name, sizeof(g->name), "%s", properties.name);
+        if (cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking) == cudaSuccess &&
+            cudaStreamCreateWithFlags(&g->side, cudaStreamNonBlocking) == cudaSuccess &&
+            make_events(g) && take_memory(g))
+            return g;
+    }
+    gpu_inflate_close(g);
+    return NULL;
+}
+
+struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
+                                     char error[GPU_ERROR_SIZE])
+{
+    cudaError_t result = gpu_use_device(device);
+    struct gpu_inflate *g = NULL;
+
+    if (result == cudaSuccess)
+        result = gpu_code_fits_device();
+    if (result == cudaSuccess)
+        g = make(device, options);
+    if (g == NULL)
+        snprintf(error, GPU_ERROR_SIZE, "%s",
+                 result != cudaSuccess ? cudaGetErrorString(result) : "too little memory");
+    /* A failed call is not to be found by the next one. */
+    (void)cudaGetLastError();
+    return g;
+}
+
+void gpu_inflate_close(struct gpu_inflate *g)
+{
+    if (g == NULL)
+        return;
+    (void)gpu_use_device(g->device);
+    void *const device[] = {g->outline_device, g->outlined_device,
+                            g->words,          g->found,
+                            g->list,           g->map,
+                            g->counters,       g->starts_device,
+                            g->which_device,   g->units_device,
+                            g->pieces_device,  g->ranges_device,
+                            g->parts_device,   g->symbols,
+                            g->names,          g->windows};
+    void *const host[] = {g->starts, g->which, g->units,   g->pieces,
+                          g->ranges, g->parts, g->outline, g->outlined};
+
+    gpu_free_steps(g);
+    free(g->member_parts);
+    for (void *p : device)
+        (void)cudaFree(p);
+    for (void *p : host)
+        (void)cudaFreeHost(p);
+    for (cudaEvent_t event : g->events)
+        if (event != NULL)
+            (void)cudaEventDestroy(event);
+    for (cudaStream_t stream : {g->stream, g->side})
+        if (stream != NULL)
+            (void)cudaStreamDestroy(stream);
+    /* Otherwise the thread's next call, for another device, finds the errors of a lost one. */
+    (void)cudaGetLastError();
+    free(g);
+}
+
+/* --- All of an input in memory ---------------------------------------------------------------- */
+
+/* A call: its input and output. */
+struct whole {
+    struct call c;
+    const uint8_t *in;
+    uint8_t *out;
+    size_t room;
+    uint64_t made; /* bytes of output */
+    struct member member;
+};
+
+/* Finds the first member's first block. */
+static enum gpu_inflate_result begin(struct whole *w)
+{
+    uint32_t header[GPU_HEADER_MAX / 4 + 4] = {0};
+    struct call *c = &w->c;
+    const size_t len = c->in_len < GPU_HEADER_MAX ? (size_t)c->in_len : GPU_HEADER_MAX;
+    gpu_compressed start = {};
+
+    start.words = header;
+    start.bits = (uint32_t)(8 * len);
+    /* Until a bad match is found, its bytes may come from this window: they must not be those of an
+     * earlier call. */
+    if (!gpu_is_good(c->g, cudaMemsetAsync(c->g->windows, 0, GPU_WINDOW, c->g->stream), c->error) ||
+        !from_device(c, (uint8_t *)header, w->in, len))
+        return GPU_INFLATE_FAILED;
+    c->position = 8 * (uint64_t)gpu_header_end(start, 0);
+    c->is_bgzf = gpu_is_bgzf(start, 0);
+    return c->position != 0 ? GPU_INFLATE_DONE
+                            : gpu_leave(c, "it does not begin with a usual header");
+}
+
+/* Brings the next batch to the device. */
+static bool load_batch(struct whole *w)
+{
+    struct call *c = &w->c;
+    struct gpu_inflate *g = c->g;
+    const uint64_t start = c->position / 8, left = c->in_len - start;
+    const size_t len = left < g->batch + g->overlap ? (size_t)left : g->batch + g->overlap;
+
+    if (!gpu_mark(c, BEFORE_COPY) || !to_device(c, (uint8_t *)g->words, w->in + start, len) ||
+        !gpu_begin_batch(c, g->words, start, len, g->batch))
+        return false;
+    return true;
+}
+
+/* Compares members with their trailers, as far as they are in the group. */
+static bool compare_members(struct whole *w, const struct group *group)
+{
+    for (uint32_t i = 0; i < group->members; i++) {
+        const struct member_part *m = &w->c.g->member_parts[i];
+
+        w->member.crc = gpu_crc_join(w->member.crc, m->crc, m->length);
+        w->member.length += m->length;
+        if (!m->ends)
+            continue;
+        if (w->member.crc != m->trailer_crc || (uint32_t)w->member.length != m->trailer_size)
+            return false;
+        w->member = {0, 0};
+    }
+    return true;
+}
+
+/* Decodes all units of the chain. */
+static enum gpu_inflate_result decode_chain(struct whole *w)
+{
+    struct group group;
+
+    for (uint32_t i = 0; i < w->c.chain; i += group.units) {
+        if (!gpu_fill_group(&w->c, &group, i))
+            return gpu_leave(&w->c, "a block makes too much output");
+        if (group.length > w->room - w->made)
+            return gpu_leave(&w->c, "it has no room");
+        if (!gpu_run_group(&w->c, &group, w->out + w->made))
+            return GPU_INFLATE_FAILED;
+        if (!gpu_group_is_good(&w->c, &group) || !compare_members(w, &group))
+            return gpu_leave(&w->c, "its output is wrong");
+        w->made += group.length;
+    }
+    return GPU_INFLATE_DONE;
+}
+
+static enum gpu_inflate_result do_batch(struct whole *w)
+{
+    enum gpu_inflate_result result;
+
+    if (!load_batch(w))
+        return GPU_INFLATE_FAILED;
+    result = gpu_find_chain(&w->c);
+    gpu_add_time(w->c.g, &w->c.g->times.copy, BEFORE_COPY, AFTER_COPY);
+    return result == GPU_INFLATE_DONE ? decode_chain(w) : result;
+}
+
+/* Whether the device's kernels can write to memory: it may belong to a context of the program's. */
+static bool is_in_reach(const void *p)
+{
+    struct cudaPointerAttributes attributes;
+
+    return cudaPointerGetAttributes(&attributes, p) == cudaSuccess &&
+           attributes.devicePointer != NULL;
+}
+
+enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                    uint8_t *out, size_t room, size_t *out_len,
+                                    gpu_inflate_goes_on *goes_on, void *ctx,
+                                    char error[GPU_ERROR_SIZE])
+{
+    struct whole w = {{}, in, out, room, 0, {0, 0}};
+    enum gpu_inflate_result result;
+
+    w.c.g = g;
+    w.c.in_len = in_len;
+    w.c.error = error;
+    *out_len = 0;
+    g->times = {};
+    g->lacks_memory = false;
+    if (!gpu_is_good(g, gpu_use_device(g->device), error)) {
+        (void)cudaGetLastError();
+        return GPU_INFLATE_FAILED;
+    }
+    /* An error that another device has left would be taken for one of this device's kernels. */
+    (void)cudaGetLastError();
+    if (in_len == 0)
+        result = gpu_leave(&w.c, "it is empty");
+    else if (!is_in_reach(out))
+        result = gpu_leave(&w.c, "its output is in another context");
+    else
+        result = begin(&w);
+    while (result == GPU_INFLATE_DONE && !w.c.has_ended) {
+        result = do_batch(&w);
+        if (result != GPU_INFLATE_DONE || goes_on == NULL)
+            continue;
+        if (!goes_on(ctx, w.c.has_ended ? in_len : w.c.position / 8, w.made))
+            result = GPU_INFLATE_STOPPED;
+        else if (!gpu_is_good(g, gpu_use_device(g->device), error))
+            result = GPU_INFLATE_FAILED;
+    }
+    if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED) {
+        *out_len = (size_t)w.made;
+        return result;
+    }
+    /* What is still queued would write to the caller's memory while the CPU does. */
+    gpu_drain(g);
+    return g->lacks_memory ? GPU_INFLATE_LEFT : result;
+}
+
+struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)
+{
+    return g->times;
+}

@@ -1,0 +1,556 @@
+/*
+ * gpu_decoder.c - a GPU that decodes for the consumer (gpu_decoder.h)
+ *
+ * Three threads work side by side on a decompression (gpu/inflate.h):
+ *
+ *   the loader    reads the input into two input buffers on the device, in turn
+ *   the decoder   decodes one of them after the other, to two output buffers, in turn
+ *   the consumer  writes one output buffer after the other
+ *
+ * Each waits only for a buffer that it needs.  The numbers `loaded`, `used`, `decoded` and `taken`
+ * count buffers since the work began; buffer number n is buffer n % 2 of the device.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "compat/crc.h"
+#include "gpu/inflate.h"
+#include "pipeline/crew/gpu_pool.h"
+#include "pipeline/crew/workers.h"
+#include "pipeline/expand/gpu_decoder.h"
+
+/* Seconds that bringing up a GPU takes, and the bytes of a .gz that a thread decodes in a second.
+ * A GPU is brought up for an input that would keep the cores busy for longer than that. */
+#define BRING_UP_SECONDS 0.28
+#define THREAD_RATE 130e6
+
+/* Less input than this is not handed over to a GPU that is up: the hand-over takes a few ms. */
+#define HAND_OVER_MIN ((uint64_t)4 << 20)
+
+/* After the GPU has left something to the CPU, it is asked again behind this many bytes of input.
+ * Each time twice as many, up to RETRY_MAX; but RETRY_FIRST again once it has decoded as much as
+ * RETRY_GOOD bytes of input. */
+#define RETRY_FIRST ((uint64_t)64 << 10)
+#define RETRY_MAX ((uint64_t)1 << 30)
+#define RETRY_GOOD ((uint64_t)32 << 20)
+
+enum decoder_state {
+    DECODER_OPENING,
+    DECODER_IDLE,
+    DECODER_BUSY, /* it works for `e` */
+    DECODER_FAILED
+};
+
+struct gpu_decoder {
+    struct pipeline *p;
+    pthread_t decoder, loader;
+    bool has_loader;
+    pthread_cond_t changed; /* for these two threads, with the pipeline's lock */
+    enum decoder_state state;
+    bool is_to_end;
+    struct gpu_inflate *engine;
+    char trouble[GPU_ERROR_SIZE]; /* why the device cannot be used; empty: it can */
+
+    /* While it is busy: */
+    struct expansion *e;
+    uint64_t bit; /* where decoding began */
+    uint32_t known;
+    uint8_t window[INF_WINDOW];
+    uint64_t in_len, loaded, used, decoded, taken;
+    bool is_loading, cannot_load;
+    bool is_cancelled; /* the consumer wants no more */
+    bool has_ended;    /* the decoder thread will decode no more */
+    struct gpu_inflate_output outputs[GPU_INFLATE_OUTPUTS];
+
+    /* The consumer's, in the output buffer that it writes: */
+    size_t run;  /* the next run */
+    uint64_t at; /* its output's first byte */
+};
+
+/* --- The loader ----------------------------------------------------------------------------- */
+
+/* The byte of the input with which input buffer number i begins. */
+static uint64_t input_start(const struct gpu_decoder *d, uint64_t i)
+{
+    return d->bit / 8 / 4 * 4 + i * gpu_inflate_batch_size(d->engine);
+}
+
+static size_t input_length(const struct gpu_decoder *d, uint64_t i)
+{
+    const uint64_t left = d->in_len - input_start(d, i);
+    const size_t size = gpu_inflate_input_size(d->engine);
+
+    return left < size ? (size_t)left : size;
+}
+
+static bool may_load(const struct gpu_decoder *d)
+{
+    return d->state == DECODER_BUSY && !d->is_cancelled && !d->has_ended && !d->cannot_load &&
+           d->loaded < d->used + GPU_INFLATE_INPUTS && input_start(d, d->loaded) < d->in_len;
+}
+
+/* Loads an input buffer.  Gives up the lock.  False if it was cancelled, or failed. */
+static bool load(struct gpu_decoder *d)
+{
+    const uint64_t start = input_start(d, d->loaded);
+    const unsigned buffer = (unsigned)(d->loaded % GPU_INFLATE_INPUTS);
+    const size_t len = input_length(d, d->loaded);
+    char error[GPU_ERROR_SIZE] = "";
+    bool ok = true;
+
+    for (size_t at = 0, n; at < len && ok && !d->is_cancelled && !d->has_ended; at += n) {
+        struct input *in = d->e->input;
+
+        n = len - at < GPU_INFLATE_STAGE ? len - at : GPU_INFLATE_STAGE;
+        unlock(d->p);
+        /* If the file has become shorter, the consumer finds out. */
+        ok = input_read_at(in, start + at, gpu_inflate_stage(d->engine), n) == n &&
+             gpu_inflate_put(d->engine, buffer, at, n, error);
+        lock(d->p);
+    }
+    if (error[0] != '\0')
+        snprintf(d->trouble, sizeof(d->trouble), "%s", error);
+    return ok && !d->is_cancelled && !d->has_ended;
+}
+
+static void *loader_main(void *argument)
+{
+    struct gpu_decoder *d = argument;
+
+    lock(d->p);
+    while (!d->is_to_end) {
+        if (!may_load(d)) {
+            pthread_cond_wait(&d->changed, &d->p->mutex);
+            continue;
+        }
+        d->is_loading = true;
+        if (load(d))
+            d->loaded++;
+        else
+            d->cannot_load = true;
+        d->is_loading = false;
+        pthread_cond_broadcast(&d->changed);
+    }
+    unlock(d->p);
+    return NULL;
+}
+
+/* --- The decoder ---------------------------------------------------------------------------- */
+
+/* Decodes the next input buffer.  Gives up the lock.  Returns whether to go on with another. */
+static bool decode_input(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
+{
+    const uint64_t i = d->used;
+    enum gpu_inflate_result result;
+    bool is_used_up = false;
+
+    while (d->loaded <= i && !d->cannot_load && !d->is_cancelled)
+        pthread_cond_wait(&d->changed, &d->p->mutex);
+    if (d->loaded <= i || d->is_cancelled)
+        return false;
+    unlock(d->p);
+    result = gpu_inflate_find(d->engine, (unsigned)(i % GPU_INFLATE_INPUTS), input_start(d, i),
+                              input_length(d, i), error);
+    lock(d->p);
+    while (result == GPU_INFLATE_DONE && !is_used_up) {
+        const unsigned buffer = (unsigned)(d->decoded % GPU_INFLATE_OUTPUTS);
+
+        while (d->decoded == d->taken + GPU_INFLATE_OUTPUTS && !d->is_cancelled)
+            pthread_cond_wait(&d->changed, &d->p->mutex);
+        if (d->is_cancelled)
+            return false;
+        unlock(d->p);
+        result = gpu_inflate_next(d->engine, buffer, &d->outputs[buffer], error);
+        lock(d->p);
+        is_used_up = result == GPU_INFLATE_DONE && d->outputs[buffer].count == 0;
+        if (result != GPU_INFLATE_DONE || is_used_up)
+            continue;
+        d->decoded++;
+        wake_all(d->p, CAN_EXPAND);
+    }
+    d->used++;
+    if (result == GPU_INFLATE_FAILED)
+        snprintf(d->trouble, sizeof(d->trouble), "%s", error);
+    return result == GPU_INFLATE_DONE && !gpu_inflate_has_ended(d->engine);
+}
+
+/* Whether the input begins with the header of a BGZF member (SAM specification, 4.1). */
+static bool is_bgzf(struct input *in)
+{
+    uint8_t h[16];
+
+    return input_read_at(in, 0, h, sizeof(h)) == sizeof(h) && (h[3] & 4) != 0 && h[12] == 'B' &&
+           h[13] == 'C' && h[14] == 2 && h[15] == 0;
+}
+
+/* Decodes for a decompression, until its end.  Gives up the lock. */
+static void decode_all(struct gpu_decoder *d)
+{
+    struct input *in = d->e->input;
+    char error[GPU_ERROR_SIZE] = "";
+    bool ok;
+
+    unlock(d->p);
+    ok = gpu_inflate_begin(d->engine, d->in_len, d->bit, d->window, d->known, is_bgzf(in), error) ==
+         GPU_INFLATE_DONE;
+    lock(d->p);
+    if (!ok)
+        snprintf(d->trouble, sizeof(d->trouble), "%s", error);
+    else
+        while (decode_input(d, error))
+            pthread_cond_broadcast(&d->changed);
+    d->has_ended = true;
+    pthread_cond_broadcast(&d->changed);
+    while (d->is_loading)
+        pthread_cond_wait(&d->changed, &d->p->mutex);
+    wake_all(d->p, CAN_EXPAND);
+    /* Until the consumer has taken all. */
+    while (d->e != NULL)
+        pthread_cond_wait(&d->changed, &d->p->mutex);
+    d->state = d->trouble[0] != '\0' ? DECODER_FAILED : DECODER_IDLE;
+    wake_all(d->p, CAN_EXPAND);
+}
+
+/* Brings up the device.  Called without the lock. */
+static struct gpu_inflate *bring_up(const struct pipeline_config *all, char error[GPU_ERROR_SIZE])
+{
+    const struct gpus_config *config = &all->gpus;
+    const int device = config->count > 0 ? config->numbers[0] : 0;
+    const struct gpu_inflate_options options = {
+        .in_steps = true,
+        .is_wrong = config->options.is_wrong,
+        .fails = config->options.fails,
+        .good_calls = config->options.good_batches,
+        .batch = all->test_gpu_batch,
+    };
+    const int count = gpu_count(error);
+
+    if (count == 0)
+        return NULL;
+    if (device >= count) {
+        snprintf(error, GPU_ERROR_SIZE, "there is no CUDA device %d: the last is %d", device,
+                 count - 1);
+        return NULL;
+    }
+    return gpu_inflate_open(device, &options, error);
+}
+
+static void *decoder_main(void *argument)
+{
+    struct gpu_decoder *d = argument;
+    char error[GPU_ERROR_SIZE] = "";
+    struct gpu_inflate *engine = bring_up(&d->p->config, error);
+
+    lock(d->p);
+    d->engine = engine;
+    if (engine != NULL && thread_start(&d->loader, loader_main, d)) {
+        d->has_loader = true;
+        d->state = DECODER_IDLE;
+    } else {
+        d->state = DECODER_FAILED;
+        snprintf(d->trouble, sizeof(d->trouble), "%s",
+                 engine == NULL ? error : "cannot start a thread");
+    }
+    wake_all(d->p, CAN_EXPAND);
+    while (!d->is_to_end) {
+        if (d->state == DECODER_BUSY)
+            decode_all(d);
+        else
+            pthread_cond_wait(&d->changed, &d->p->mutex);
+    }
+    unlock(d->p);
+    return NULL;
+}
+
+/* --- Bringing up ---------------------------------------------------------------------------- */
+
+/* Starts the decoder's thread, if there is none.  NULL if memory or threads are short. */
+static struct gpu_decoder *start_decoder(struct pipeline *p)
+{
+    struct gpu_decoder *d = p->expansions->decoder;
+
+    if (d != NULL)
+        return d;
+    d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return NULL;
+    d->p = p;
+    pthread_cond_init(&d->changed, NULL);
+    if (!thread_start(&d->decoder, decoder_main, d)) {
+        pthread_cond_destroy(&d->changed);
+        free(d);
+        return NULL;
+    }
+    p->expansions->decoder = d;
+    return d;
+}
+
+/* Waits until the device is up, or has failed. */
+static void wait_for_device(const struct gpu_decoder *d)
+{
+    while (d->state == DECODER_OPENING)
+        await(d->p, CAN_EXPAND);
+}
+
+bool decoder_need(struct pipeline *p, char error[GPU_ERROR_SIZE])
+{
+    struct gpu_decoder *d;
+    bool is_up;
+
+    lock(p);
+    d = start_decoder(p);
+    if (d != NULL)
+        wait_for_device(d);
+    is_up = d != NULL && d->state != DECODER_FAILED;
+    snprintf(error, GPU_ERROR_SIZE, "%s", d != NULL ? d->trouble : "out of memory");
+    unlock(p);
+    return is_up;
+}
+
+/* Whether the input's size is known, so that parts of it can be read at any time. */
+static bool has_size(const struct expansion *e)
+{
+    return !e->is_pushed && input_is_file(e->input);
+}
+
+/* Whether it is worth it to bring up a GPU for this input. */
+static bool is_worth_bringing_up(const struct expansion *e)
+{
+    const struct pipeline_config *config = &e->p->config;
+    const uint64_t size = input_size(e->input);
+    char why[GPU_ERROR_SIZE];
+
+    if (config->expand_backend == BACKEND_CPU || !has_size(e))
+        return false;
+    if (config->expand_backend == BACKEND_GPU)
+        return true;
+    if (config->is_test)
+        return size >= config->test_gpu_min;
+    return (double)size > BRING_UP_SECONDS * THREAD_RATE * crew_threads(e->p) &&
+           !gpus_are_missing(why);
+}
+
+void decoder_consider(struct expansion *e)
+{
+    const struct pipeline_config *config = &e->p->config;
+    struct gpu_decoder *d;
+
+    if (e->gpu_from == UINT64_MAX || !is_worth_bringing_up(e))
+        return;
+    lock(e->p);
+    d = start_decoder(e->p);
+    if (d != NULL &&
+        (config->expand_backend == BACKEND_GPU || (config->is_test && config->test_gpu_min == 0)))
+        wait_for_device(d);
+    unlock(e->p);
+}
+
+/* --- The consumer --------------------------------------------------------------------------- */
+
+bool decoder_is_ready(const struct expansion *e, uint64_t bit)
+{
+    const struct gpu_decoder *d = e->p->expansions->decoder;
+    const uint64_t least = e->p->config.is_test ? 1 : HAND_OVER_MIN;
+
+    return d != NULL && d->state == DECODER_IDLE && has_size(e) && bit >= e->gpu_from &&
+           bit / 8 + least <= input_size(e->input);
+}
+
+bool decoder_is_at_work(const struct expansion *e)
+{
+    const struct gpu_decoder *d = e->p->expansions->decoder;
+
+    return d != NULL && d->e == e;
+}
+
+void decoder_start(struct expansion *e, const struct gz_place *place, const uint8_t *window)
+{
+    struct gpu_decoder *d = e->p->expansions->decoder;
+
+    d->e = e;
+    d->bit = place->bit;
+    d->known = place->len < INF_WINDOW ? (uint32_t)place->len : INF_WINDOW;
+    memcpy(d->window, window, INF_WINDOW);
+    d->in_len = input_size(e->input);
+    d->loaded = d->used = d->decoded = d->taken = 0;
+    d->is_loading = d->cannot_load = d->is_cancelled = d->has_ended = false;
+    d->run = 0;
+    d->at = 0;
+    d->state = DECODER_BUSY;
+    pthread_cond_broadcast(&d->changed);
+}
+
+void decoder_stop(struct expansion *e)
+{
+    struct gpu_decoder *d = e->p->expansions->decoder;
+
+    if (!decoder_is_at_work(e))
+        return;
+    d->is_cancelled = true;
+    pthread_cond_broadcast(&d->changed);
+    while (!d->has_ended || d->is_loading)
+        await(e->p, CAN_EXPAND);
+    d->e = NULL;
+    pthread_cond_broadcast(&d->changed);
+    while (d->state == DECODER_BUSY)
+        await(e->p, CAN_EXPAND);
+}
+
+/* The next run of output, or NULL if none will come.  Waits until that is known. */
+static const struct gpu_inflate_run *next_run(struct gpu_decoder *d)
+{
+    const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];
+
+    while (d->taken == d->decoded && !d->has_ended)
+        await(d->p, CAN_EXPAND);
+    return d->taken < d->decoded ? &o->runs[d->run] : NULL;
+}
+
+/* The decoder has decoded up to that bit, and leaves what follows to the CPU. */
+static void hand_back(struct expansion *e, uint64_t bit)
+{
+    const struct gpu_decoder *d = e->p->expansions->decoder;
+
+    if (bit / 8 > d->bit / 8 + RETRY_GOOD || e->gpu_retry == 0)
+        e->gpu_retry = RETRY_FIRST;
+    else if (e->gpu_retry < RETRY_MAX)
+        e->gpu_retry *= 2;
+    e->gpu_from = bit + 8 * (e->p->config.is_test ? 0 : e->gpu_retry) + 1;
+    decoder_stop(e);
+}
+
+bool decoder_has(struct expansion *e, uint64_t bit)
+{
+    const struct gpu_inflate_run *run = next_run(e->p->expansions->decoder);
+
+    if (run != NULL && run->start == bit)
+        return true;
+    hand_back(e, bit);
+    return false;
+}
+
+/* Writes a run's output, but for its first place->skip bytes, which were written before.  Gives up
+ * the lock.  False: writing has failed, and *error is errno; or the device has, and *error is 0. */
+static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
+                      struct gz_place *place, int *error)
+{
+    struct gpu_decoder *d = e->p->expansions->decoder;
+    const unsigned buffer = (unsigned)(d->taken % GPU_INFLATE_OUTPUTS);
+    uint64_t at = place->skip < run->length ? place->skip : run->length;
+    char why[GPU_ERROR_SIZE] = "";
+
+    *error = 0;
+    unlock(e->p);
+    for (size_t n; at < run->length && *error == 0; at += n) {
+        const uint8_t *bytes = NULL;
+
+        n = run->length - at < GPU_INFLATE_SLICE ? (size_t)(run->length - at) : GPU_INFLATE_SLICE;
+        if (!e->discards)
+            bytes = gpu_inflate_take(d->engine, buffer, d->at + at, n, why);
+        if (bytes == NULL && !e->discards)
+            break;
+        if (e->write(e->write_ctx, bytes, n) != 0)
+            *error = errno != 0 ? errno : EIO;
+    }
+    lock(e->p);
+    if (why[0] == '\0' && *error == 0) {
+        place->skip -= place->skip < run->length ? place->skip : run->length;
+        return true;
+    }
+    if (*error == 0) {
+        snprintf(d->trouble, sizeof(d->trouble), "%s", why);
+        place->skip = at > place->skip ? at : place->skip;
+    }
+    return false;
+}
+
+/* Moves the place behind a run. */
+static void pass_run(struct expansion *e, const struct gpu_inflate_run *run, struct gz_place *place)
+{
+    place->bit = run->end;
+    place->len += run->length;
+    place->made += run->length;
+    place->crc = gz_crc32_combine(place->crc, run->crc, run->length);
+    place->ended = run->ends_member;
+    if (place->bit / 8 > e->cursor)
+        e->cursor = place->bit / 8;
+    e->stats.gpu_bytes += run->length;
+}
+
+/* The consumer has written a run. */
+static void take_run(struct gpu_decoder *d, const struct gpu_inflate_run *run, uint8_t *window)
+{
+    const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];
+
+    d->at += run->length;
+    if (++d->run < o->count)
+        return;
+    memcpy(window, o->window, INF_WINDOW);
+    d->run = 0;
+    d->at = 0;
+    d->taken++;
+    pthread_cond_broadcast(&d->changed);
+}
+
+bool decoder_write(struct expansion *e, struct gz_place *place, uint8_t *window, int *error)
+{
+    struct gpu_decoder *d = e->p->expansions->decoder;
+
+    while (!place->ended) {
+        const struct gpu_inflate_run *run = next_run(d);
+
+        if (run == NULL || run->start != place->bit) {
+            hand_back(e, place->bit);
+            return true;
+        }
+        if (!write_run(e, run, place, error)) {
+            decoder_stop(e);
+            return *error == 0;
+        }
+        pass_run(e, run, place);
+        take_run(d, run, window);
+    }
+    return true;
+}
+
+/* --- The end -------------------------------------------------------------------------------- */
+
+bool decoder_is_used(const struct pipeline *p)
+{
+    return p->expansions != NULL && p->expansions->decoder != NULL;
+}
+
+void decoder_free(struct pipeline *p)
+{
+    struct gpu_decoder *d = p->expansions->decoder;
+
+    if (d == NULL)
+        return;
+    lock(p);
+    d->is_to_end = true;
+    pthread_cond_broadcast(&d->changed);
+    unlock(p);
+    pthread_join(d->decoder, NULL);
+    if (d->has_loader)
+        pthread_join(d->loader, NULL);
+    gpu_inflate_close(d->engine);
+    pthread_cond_destroy(&d->changed);
+    free(d);
+}
+
+void decoder_describe(struct pipeline *p, char name[GPU_ERROR_SIZE], char trouble[GPU_ERROR_SIZE])
+{
+    const struct gpu_decoder *d;
+
+    lock(p);
+    d = p->expansions->decoder;
+    snprintf(name, GPU_ERROR_SIZE, "%s",
+             d != NULL && d->engine != NULL ? gpu_inflate_name(d->engine) : "");
+    snprintf(trouble, GPU_ERROR_SIZE, "%s", d != NULL ? d->trouble : "");
+    unlock(p);
+}
