@@ -79,9 +79,7 @@ static __device__ span decode_span(const tables &t, const uint32_t *words, uint3
 
 /* Rounds of decoding spans again before their phases are found, which takes as long as three to ten
  * rounds. */
-#ifndef SYNC_ROUNDS
 #define SYNC_ROUNDS 8
-#endif
 
 /* The same for the rest of a block in which that has happened. */
 #define SYNC_ROUNDS_AGAIN 2
@@ -193,9 +191,7 @@ struct warp_group {
 };
 
 /* Threads of a block that counts a long unit. */
-#ifndef LONG_TEAM
-#define LONG_TEAM 512
-#endif
+#define LONG_TEAM 1024
 
 struct team_memory {
     uint32_t values[LONG_TEAM], sums[LONG_TEAM / WARP], first, value;

@@ -158,7 +158,11 @@ bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
         !gpu_is_good(g, gpu_resolve(work, out, g->stream), c->error) || !gpu_mark(c, AFTER_RESOLVE))
         return false;
     if (g->options.is_wrong &&
-        !gpu_is_good(g, cudaMemsetAsync(out + group->length / 2, 'x', 1, g->stream), c->error))
+        !gpu_is_good(g,
+                     cudaMemsetAsync(out + group->length / 2, 'x',
+                                     std::min(group->length - group->length / 2, (uint64_t)16),
+                                     g->stream),
+                     c->error))
         return false;
     if (!gpu_is_good(g, gpu_sum_up(out, g->parts_device, group->parts, g->stream), c->error) ||
         !gpu_mark(c, AFTER_SUM) ||

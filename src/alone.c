@@ -28,13 +28,14 @@ static void process_alone(struct run *r, struct file *f)
 }
 
 /* Whether the file, which file_open has opened, needs the pipeline.  Compression always needs it;
- * decompression needs it if several threads can help.  minor: the result of run_is_minor. */
+ * decompression needs it if several threads or a GPU can help.  minor: the result of
+ * run_is_minor. */
 static bool needs_crew(const struct run *r, const struct file *f, bool minor)
 {
     return r->o->action == ACTION_COMPRESS ||
-           (r->o->action != ACTION_LIST &&
-            (S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
-            (!minor || testing_region() > 0) && pipeline_threads(&r->config) > 1);
+           ((S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
+            (!minor || testing_region() > 0 || r->config.is_test) &&
+            (pipeline_threads(&r->config) > 1 || r->config.expand_backend != BACKEND_CPU));
 }
 
 int alone_do(struct run *r, const char *operand, struct directory *directory)

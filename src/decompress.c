@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/isal.h"
@@ -25,6 +26,7 @@ struct file_reader {
     bool is_announced;           /* file_announce was called */
     bool has_told_extra;         /* note_extra has printed its message */
     uint64_t in, out;            /* bytes read and written so far */
+    off_t start;                 /* where the input starts, in a regular file; -1: it is none */
 };
 
 /* Whether the work should go on.  False with errno set if it was cancelled. */
@@ -183,8 +185,8 @@ static void report_gpu(struct file *f, struct pipeline *p,
         msg_note(&f->m, "%s: GPU (%s) decompressed %.0f%% of the output", f->name, name,
                  100 * (double)stats->gpu_bytes / (double)f->out_bytes);
     if (trouble[0] != '\0')
-        msg_note(&f->m, "%s: GPU not used%s: %s", f->name,
-                 stats->gpu_bytes > 0 ? " any more" : "", trouble);
+        msg_note(&f->m, "%s: GPU not used%s: %s", f->name, stats->gpu_bytes > 0 ? " any more" : "",
+                 trouble);
 }
 
 /* Prints how much several threads and a GPU did, for -vv. */
@@ -262,9 +264,73 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
     return s;
 }
 
+/* Lets other threads, and perhaps a GPU, take part in the decompression of a .gz. */
+static void begin_expansion(const struct file_reader *r)
+{
+    if (r->f->out_fd < 0)
+        expansion_discard(r->expansion);
+    expansion_begin(r->expansion);
+}
+
+/* Whether a GPU that has made a mistake could be the reason for this status. */
+static bool is_doubtful(enum gz_status status)
+{
+    return status == GZ_BAD_CRC || status == GZ_BAD_LENGTH || status == GZ_BAD_DATA ||
+           status == GZ_TRUNCATED;
+}
+
+/* Goes back to the start of the input and of the output.  False if that is not possible. */
+static bool rewind_files(struct file_reader *r)
+{
+    const int out = r->f->out_fd;
+
+    if (r->start < 0 || (out >= 0 && r->f->to_stdout) ||
+        (out >= 0 && (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0)) ||
+        lseek(r->f->in_fd, r->start, SEEK_SET) != r->start)
+        return false;
+    r->in = r->out = 0;
+    return true;
+}
+
+/* After a failure to which a GPU may have led: decompresses all again by the cores, whose result
+ * counts.  *s becomes the new stream.  Returns the status; that of before if no GPU was used, or
+ * the files cannot be rewound. */
+static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
+                                       struct gz_info *info, struct gz_stream **s,
+                                       struct pipeline *p, enum gz_status status)
+{
+    struct pipeline_expansion_stats stats;
+    const struct gz_info before = *info;
+
+    expansion_close(r->expansion, &stats);
+    r->expansion = NULL;
+    io->ahead = NULL;
+    if (stats.gpu_bytes == 0)
+        return status;
+    if (!rewind_files(r)) {
+        if (r->f->o->verbose > 1)
+            msg_note(&r->f->m, "%s: a GPU took part; --backend=cpu does without", r->f->name);
+        return status;
+    }
+    if (r->f->o->verbose > 1)
+        msg_note(&r->f->m, "%s: a GPU took part, so the CPU decompresses again", r->f->name);
+    gz_close(*s);
+    *s = open_stream(r, io, info, p);
+    if (*s == NULL) {
+        *info = before;
+        return GZ_NO_MEMORY;
+    }
+    if (r->expansion != NULL)
+        expansion_avoid_gpu(r->expansion);
+    status = gz_read_header(*s);
+    if (status == GZ_OK && r->expansion != NULL)
+        begin_expansion(r);
+    return status == GZ_OK ? gz_run(*s) : status;
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
-    struct file_reader reader = {.f = f};
+    struct file_reader reader = {.f = f, .start = -1};
     struct gz_io io = {.read = read_input,
                        .write = write_output,
                        .ctx = &reader,
@@ -277,6 +343,8 @@ static bool decompress(struct file *f, struct pipeline *p)
     enum gz_status status;
     bool ok, ends;
 
+    if (S_ISREG(f->in_stat.st_mode))
+        reader.start = lseek(f->in_fd, 0, SEEK_CUR);
     s = open_stream(&reader, &io, &info, p);
     if (s == NULL) {
         file_out_of_memory(f);
@@ -293,11 +361,11 @@ static bool decompress(struct file *f, struct pipeline *p)
         file_announce(f);
         reader.is_announced = true;
         if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP) {
-            if (f->out_fd < 0)
-                expansion_discard(reader.expansion);
-            expansion_begin(reader.expansion);
+            begin_expansion(&reader);
         }
         status = gz_run(s);
+        if (is_doubtful(status) && reader.expansion != NULL)
+            status = decompress_again(&reader, &io, &info, &s, p, status);
         /* The failed write may have been on a worker thread, which blocks SIGPIPE. */
         if (status == GZ_WRITE_ERROR && !f->m.collect)
             cleanup_signal_for(errno);

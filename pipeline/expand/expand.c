@@ -98,9 +98,16 @@ static bool has_others(struct pipeline *p)
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {
-    const bool may_help = has_others(p) || p->config.expand_backend != BACKEND_CPU;
+    struct input *in;
 
-    return expand(p, may_help ? input_open(fd) : NULL, region, write, ctx);
+    if (!has_others(p) && p->config.expand_backend == BACKEND_CPU)
+        return NULL;
+    in = input_open(fd);
+    if (in != NULL && !has_others(p) && !decoder_is_worth_it(p, in)) {
+        input_close(in, 0);
+        return NULL;
+    }
+    return expand(p, in, region, write, ctx);
 }
 
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,

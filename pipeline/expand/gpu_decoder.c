@@ -39,6 +39,9 @@
 #define RETRY_MAX ((uint64_t)1 << 30)
 #define RETRY_GOOD ((uint64_t)32 << 20)
 
+/* The most output of a group in tests with small batches. */
+#define TEST_SYMBOLS ((size_t)16 << 20)
+
 enum decoder_state {
     DECODER_OPENING,
     DECODER_IDLE,
@@ -227,6 +230,7 @@ static struct gpu_inflate *bring_up(const struct pipeline_config *all, char erro
         .fails = config->options.fails,
         .good_calls = config->options.good_batches,
         .batch = all->test_gpu_batch,
+        .symbols = all->test_gpu_batch > 0 ? TEST_SYMBOLS : 0,
     };
     const int count = gpu_count(error);
 
@@ -318,20 +322,19 @@ static bool has_size(const struct expansion *e)
     return !e->is_pushed && input_is_file(e->input);
 }
 
-/* Whether it is worth it to bring up a GPU for this input. */
-static bool is_worth_bringing_up(const struct expansion *e)
+bool decoder_is_worth_it(const struct pipeline *p, struct input *in)
 {
-    const struct pipeline_config *config = &e->p->config;
-    const uint64_t size = input_size(e->input);
+    const struct pipeline_config *config = &p->config;
+    const uint64_t size = input_size(in);
     char why[GPU_ERROR_SIZE];
 
-    if (config->expand_backend == BACKEND_CPU || !has_size(e))
+    if (config->expand_backend == BACKEND_CPU || !input_is_file(in))
         return false;
     if (config->expand_backend == BACKEND_GPU)
         return true;
     if (config->is_test)
         return size >= config->test_gpu_min;
-    return (double)size > BRING_UP_SECONDS * THREAD_RATE * crew_threads(e->p) &&
+    return (double)size > BRING_UP_SECONDS * THREAD_RATE * crew_threads(p) &&
            !gpus_are_missing(why);
 }
 
@@ -340,7 +343,7 @@ void decoder_consider(struct expansion *e)
     const struct pipeline_config *config = &e->p->config;
     struct gpu_decoder *d;
 
-    if (e->gpu_from == UINT64_MAX || !is_worth_bringing_up(e))
+    if (e->gpu_from == UINT64_MAX || e->is_pushed || !decoder_is_worth_it(e->p, e->input))
         return;
     lock(e->p);
     d = start_decoder(e->p);

@@ -16,6 +16,9 @@
 
 #include "pipeline/expand/expansion.h"
 
+/* Whether it is worth it to bring up a GPU for this input.  Called without the lock. */
+bool decoder_is_worth_it(const struct pipeline *p, struct input *in);
+
 /* Starts to bring up a GPU for this decompression, if that is worth it and not done yet.  If the
  * caller of the pipeline has asked for it, waits until it is up, or has failed.  Called without the
  * lock. */
