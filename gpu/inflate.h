@@ -46,7 +46,7 @@ struct gpu_inflate_times {
 };
 
 /* Readies a device, whose number is 0 to gpu_count - 1.  Takes about 0.3 s if the process has no
- * context there, and 1.3 GB of the device's memory.  Returns NULL, with a message in error, if
+ * context there, and 1.7 GB of the device's memory.  Returns NULL, with a message in error, if
  * the device cannot be used or memory is short. */
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE]);

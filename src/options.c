@@ -190,7 +190,7 @@ static const struct option_row rows[] = {
     {'i', "independent", NULL, "ignored: segments are independent anyway", DOES(IS_IGNORED)},
     {'R', "rsyncable", NULL, "make output that rsync can update in parts",
      DOES(SETS(options, pipeline.rsyncable)), .in_gzip = IN_GZIP_BY_NAME},
-    {OPTION_BACKEND, "backend", "NAME", "find matches by auto (default), cpu or gpu",
+    {OPTION_BACKEND, "backend", "NAME", "use the engine auto (default), cpu or gpu",
      DOES(TAKES_WORD(enum backend, options, pipeline.backend, backends, "backend")),
      .in_mpi = SAME},
     {OPTION_DEVICE, "device", "LIST", "use GPUs with these numbers, as 0,2; default: all",

@@ -19,6 +19,7 @@ srcdir=${srcdir:-$here}
 export LC_ALL=C
 unset GZIP GZLZSS
 unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
+unset GZLZSS_TEST_GPU_BATCH
 
 scratch=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$scratch"' EXIT
@@ -482,6 +483,82 @@ faults() {
     verdict "three files, the GPU fails at the second"
 }
 
+# --- Decompression ------------------------------------------------------------------------------
+
+# inflate ARGUMENT...: decompresses on the GPU, to "out" and "messages".
+inflate() {
+    status=0
+    GZLZSS_TEST_GPU_MIN=0 "$command" --backend=gpu "$@" >out 2>messages || status=$?
+}
+
+# as_on_cpu FILE: the GPU's output, messages and exit status are the CPU's.
+as_on_cpu() {
+    on_cpu=0
+    "$command" --backend=cpu -dc "$1" >expected 2>expected.err || on_cpu=$?
+    inflate -dc "$1"
+    [ "$status" -eq "$on_cpu" ] || problem "$1: exit status $status, not $on_cpu"
+    cmp expected out >>problems 2>&1
+    diff expected.err messages >>problems 2>&1
+}
+
+# mostly_on_gpu FILE: the GPU makes nearly all of the file's output.
+mostly_on_gpu() {
+    inflate -tvv "$1"
+    [ "$status" -eq 0 ] || problem "$1: exit status $status: $(head -n 1 messages)"
+    grep -qE 'GPU \(.*\) decompressed (9[0-9]|100)%' messages ||
+        problem "$1: the GPU did not decompress it: $(cat messages)"
+}
+
+decompress() {
+    for kind in $("$GEN" kinds); do
+        "$GEN" "$kind" 20000003 >plain
+        for way in "gzip -1" "gzip -6" "$command -1" "$command -6" "$command -9 -b 32"; do
+            # shellcheck disable=SC2086 # A program and its options.
+            $way -c <plain >a.gz
+            as_on_cpu a.gz
+            cmp plain out >>problems 2>&1
+        done
+        verdict "decompression of $kind"
+    done
+    "$GEN" mixed 100000007 >plain
+    gzip -6 -c <plain >a.gz
+    mostly_on_gpu a.gz
+    "$command" -6 -c <plain >b.gz
+    mostly_on_gpu b.gz
+    cat a.gz b.gz a.gz >members.gz
+    mostly_on_gpu members.gz
+    as_on_cpu members.gz
+    { cat a.gz; head -c 1000 /dev/zero; } >zeros.gz
+    as_on_cpu zeros.gz
+    { cat a.gz; echo garbage; } >garbage.gz
+    as_on_cpu garbage.gz
+    verdict "decompression: members, and what follows"
+    size=$(wc -c <a.gz)
+    for i in 1 2 3 4 5 6 7; do
+        head -c $((size * i / 8)) a.gz >cut.gz
+        as_on_cpu cut.gz
+        { head -c $((size * i / 8)) a.gz; printf '\252\125\252'; tail -c +$((size * i / 8 + 4)) a.gz
+        } >bad.gz
+        as_on_cpu bad.gz
+    done
+    verdict "decompression: damaged and cut files"
+    for n in 0 5 20 40 60 80 100 150; do
+        GZLZSS_TEST_GPU_FAULT=fail=$n
+        export GZLZSS_TEST_GPU_FAULT
+        inflate -dcvv a.gz
+        unset GZLZSS_TEST_GPU_FAULT
+        [ "$status" -eq 0 ] || problem "fail=$n: exit status $status"
+        cmp plain out >>problems 2>&1
+    done
+    GZLZSS_TEST_GPU_FAULT=corrupt
+    export GZLZSS_TEST_GPU_FAULT
+    inflate -tvv a.gz
+    unset GZLZSS_TEST_GPU_FAULT
+    [ "$status" -eq 0 ] || problem "corrupt: exit status $status"
+    grep -q 'the CPU decompresses again' messages || problem "corrupt: nothing was wrong"
+    verdict "decompression: a GPU that fails or errs"
+}
+
 # --- The kernels themselves, under compute-sanitizer ---------------------------------------------
 
 # has_sanitizer: true if compute-sanitizer is installed; otherwise prints a note.
@@ -559,6 +636,31 @@ papers_under() {
     kernels "$under" "$@"
 }
 
+# inflates_under TOOL: decompresses small files, in small batches.
+inflates_under() {
+    has_sanitizer || return 0
+    "$GEN" mixed 1500000 >plain
+    gzip -6 -c <plain >a.gz
+    "$GEN" binary 1500000 | "$command" -6 -c >b.gz
+    "$GEN" text 1500000 | "$command" -1 -b 32 -c >c.gz
+    GZLZSS_TEST_GPU_MIN=0 GZLZSS_TEST_GPU_BATCH=200000
+    export GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_BATCH
+    for f in a b c; do
+        sanitized "$1" "$command" -tvv --backend=gpu "$f.gz"
+        grep -qE 'GPU \(.*\) decompressed' messages || problem "$f.gz: not by the GPU"
+    done
+    unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_BATCH
+    verdict "compute-sanitizer $1, decompression"
+}
+
+decompress_memcheck() {
+    inflates_under memcheck
+}
+
+decompress_racecheck() {
+    inflates_under racecheck
+}
+
 memcheck() {
     levels_under memcheck
 }
@@ -613,7 +715,8 @@ device_pointers_racecheck() {
 
 # --- All of them --------------------------------------------------------------------------------
 
-sections="recorded papers kinds sizes options named_files levels limits faults memcheck racecheck
+sections="recorded papers kinds sizes options named_files levels limits faults decompress
+    decompress_memcheck decompress_racecheck memcheck racecheck
     papers_memcheck papers_racecheck example device_pointers_memcheck device_pointers_racecheck"
 number=0
 for section in $sections; do

@@ -1,0 +1,50 @@
+/*
+ * noinflate.c - gpu/inflate.h in a build without CUDA: there is no device that decompresses
+ *
+ * A file of its own, apart from none.c and nosteps.c, so that tests can put an engine of their own
+ * in place of each.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "gpu/inflate.h"
+
+static const char message[] = "this gzlzss was built without CUDA";
+
+struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
+                                     char error[GPU_ERROR_SIZE])
+{
+    (void)device;
+    (void)options;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return NULL;
+}
+
+void gpu_inflate_close(struct gpu_inflate *g)
+{
+    (void)g;
+}
+
+enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                    uint8_t *out, size_t room, size_t *out_len,
+                                    gpu_inflate_goes_on *goes_on, void *ctx,
+                                    char error[GPU_ERROR_SIZE])
+{
+    (void)g;
+    (void)in;
+    (void)in_len;
+    (void)out;
+    (void)room;
+    (void)goes_on;
+    (void)ctx;
+    *out_len = 0;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return GPU_INFLATE_FAILED;
+}
+
+struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)
+{
+    (void)g;
+    return (struct gpu_inflate_times){0};
+}
