@@ -119,7 +119,8 @@ struct gpu_inflate_run {
 struct gpu_inflate_output {
     const struct gpu_inflate_run *runs;
     size_t count;
-    uint8_t window[32768]; /* the last bytes of output */
+    uint64_t length;       /* bytes of output of all runs */
+    uint8_t window[32768]; /* the last of these */
 };
 
 size_t gpu_inflate_batch_size(const struct gpu_inflate *g);

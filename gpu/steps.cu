@@ -173,6 +173,7 @@ static bool describe(struct gpu_inflate_steps *s, const struct group *group, uns
 
     o->runs = s->runs[output];
     o->count = group->members;
+    o->length = group->length;
     for (uint32_t i = 0; i < group->members; i++) {
         const struct member_part *m = &g->member_parts[i];
         struct gpu_inflate_run *run = &s->runs[output][i];

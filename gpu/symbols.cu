@@ -135,10 +135,10 @@ static __device__ __forceinline__ bool is_name(uint32_t symbol)
 /*
  * Follows the names of the window to symbols that are none, and puts these into out[0..count).
  *
- * A thread follows each of its names over at most HOPS others, and stores the result in the window.
- * So in the next round all names lead further, and even the longest chains (tables whose
- * entries repeat those before them) take few rounds.  Whether another thread reads a name of this
- * round or of the one before makes no difference to where it leads in the end.
+ * In each round, a thread follows each of its names over at most HOPS others.  Then all names move
+ * on to where they have led.  So in the next round each name leads further, and even the longest
+ * chains (in tables whose entries repeat those before them) take few rounds.  Ordinary data takes
+ * one.
  */
 static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
 {
@@ -155,14 +155,11 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
                 at = symbol - NAME;
                 symbol = m.window[at];
             }
-            if (hops == HOPS && is_name(symbol)) {
+            if (is_name(symbol) && hops == HOPS)
                 is_unfinished = true;
-            } else {
-                symbol = is_name(symbol) ? 0 : symbol;
-                out[i] = (uint16_t)symbol;
-            }
-            if (hops > 0)
-                m.window[i] = (uint16_t)symbol;
+            else if (is_name(symbol))
+                symbol = 0;
+            out[i] = (uint16_t)symbol;
         }
         /* Three flags take turns: this round's, the next one's, and the last one's, which some
          * threads may not have read yet. */
@@ -173,6 +170,9 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
         __syncthreads();
         if (!m.unfinished[round % 3])
             return;
+        for (uint32_t i = threadIdx.x; i < count; i += TEAM)
+            m.window[i] = out[i];
+        __syncthreads();
     }
 }
 

@@ -14,7 +14,7 @@
 
 /* A unit of more compressed bytes than this is counted by a block of threads.  With a higher limit,
  * a few warps are at work for long; with a lower one, more threads wait for each other. */
-#define LONG_UNIT ((size_t)64 << 10)
+#define LONG_UNIT ((size_t)40 << 10)
 
 /* Steps of a piece: so many that there are PIECES_EACH pieces for each team, within bounds.  With
  * more pieces, more time goes into their tables and windows; with fewer, some multiprocessors wait

@@ -71,8 +71,10 @@ struct gpu_decoder {
     struct gpu_inflate_output outputs[GPU_INFLATE_OUTPUTS];
 
     /* The consumer's, in the output buffer that it writes: */
-    size_t run;  /* the next run */
-    uint64_t at; /* its output's first byte */
+    size_t run;                      /* the next run */
+    uint64_t at;                     /* its output's first byte */
+    const uint8_t *slice;            /* bytes of output that were copied to the host, */
+    uint64_t slice_start, slice_end; /* which are these */
 };
 
 /* --- The loader ----------------------------------------------------------------------------- */
@@ -383,7 +385,7 @@ void decoder_start(struct expansion *e, const struct gz_place *place, const uint
     d->loaded = d->used = d->decoded = d->taken = 0;
     d->is_loading = d->cannot_load = d->is_cancelled = d->has_ended = false;
     d->run = 0;
-    d->at = 0;
+    d->at = d->slice_end = 0;
     d->state = DECODER_BUSY;
     pthread_cond_broadcast(&d->changed);
 }
@@ -437,13 +439,34 @@ bool decoder_has(struct expansion *e, uint64_t bit)
     return false;
 }
 
+/* The output from byte `at` of the buffer on: *n bytes, `most` at most.  NULL, with a message, if
+ * the device has failed.  Called without the lock. */
+static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t most, size_t *n,
+                                char error[GPU_ERROR_SIZE])
+{
+    const unsigned buffer = (unsigned)(d->taken % GPU_INFLATE_OUTPUTS);
+
+    /* One copy serves many short members. */
+    if (at >= d->slice_end) {
+        const uint64_t left = d->outputs[buffer].length - at;
+        const size_t len = left < GPU_INFLATE_SLICE ? (size_t)left : GPU_INFLATE_SLICE;
+
+        d->slice = gpu_inflate_take(d->engine, buffer, at, len, error);
+        if (d->slice == NULL)
+            return NULL;
+        d->slice_start = at;
+        d->slice_end = at + len;
+    }
+    *n = (size_t)(d->slice_end - at < most ? d->slice_end - at : most);
+    return d->slice + (at - d->slice_start);
+}
+
 /* Writes a run's output, but for its first place->skip bytes, which were written before.  Gives up
  * the lock.  False: writing has failed, and *error is errno; or the device has, and *error is 0. */
 static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
                       struct gz_place *place, int *error)
 {
     struct gpu_decoder *d = e->p->expansions->decoder;
-    const unsigned buffer = (unsigned)(d->taken % GPU_INFLATE_OUTPUTS);
     uint64_t at = place->skip < run->length ? place->skip : run->length;
     char why[GPU_ERROR_SIZE] = "";
 
@@ -452,9 +475,9 @@ static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
     for (size_t n; at < run->length && *error == 0; at += n) {
         const uint8_t *bytes = NULL;
 
-        n = run->length - at < GPU_INFLATE_SLICE ? (size_t)(run->length - at) : GPU_INFLATE_SLICE;
+        n = run->length - at < SIZE_MAX ? (size_t)(run->length - at) : SIZE_MAX;
         if (!e->discards)
-            bytes = gpu_inflate_take(d->engine, buffer, d->at + at, n, why);
+            bytes = get_slice(d, d->at + at, run->length - at, &n, why);
         if (bytes == NULL && !e->discards)
             break;
         if (e->write(e->write_ctx, bytes, n) != 0)
@@ -495,7 +518,7 @@ static void take_run(struct gpu_decoder *d, const struct gpu_inflate_run *run, u
         return;
     memcpy(window, o->window, INF_WINDOW);
     d->run = 0;
-    d->at = 0;
+    d->at = d->slice_end = 0;
     d->taken++;
     pthread_cond_broadcast(&d->changed);
 }
