@@ -154,6 +154,9 @@ static bool decode_input(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
     enum gpu_inflate_result result;
     bool is_used_up = false;
 
+    /* A file that is cut may end where a block does. */
+    if (input_start(d, i) >= d->in_len)
+        return false;
     while (d->loaded <= i && !d->cannot_load && !d->is_cancelled)
         pthread_cond_wait(&d->changed, &d->p->mutex);
     if (d->loaded <= i || d->is_cancelled)
