@@ -18,7 +18,7 @@
 
 emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
-/* The kernels' dynamic shared memory. */
+/* The kernels' dynamic shared memory.  Between blocks, all of it has the value FILLER. */
 thread_local uint4 shared[EMULATED_SHARED_SIZE / sizeof(uint4)];
 
 /* --- Coroutines --- */
@@ -219,30 +219,36 @@ cudaError_t emulated_allow_shared(const void *kernel, size_t size)
     return size <= EMULATED_SHARED_SIZE ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/* True if these bytes have the value FILLER. */
+static bool is_filled(const uint8_t *bytes, size_t len)
+{
+    return len == 0 || (bytes[0] == FILLER && memcmp(bytes, bytes + 1, len - 1) == 0);
+}
+
 void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument)
 {
     if (blocks.x == 0 || blocks.y == 0 || threads == 0 || threads % LANES != 0 ||
         threads > THREADS_MAX || shared_size > shared_allowed(kernel))
         fail("there are no such blocks");
-    if (block.stacks == NULL)
+    if (block.stacks == NULL) {
         block.stacks = (char *)malloc(THREADS_MAX * STACK_STEP);
-    if (block.stacks == NULL)
-        fail("out of memory");
+        if (block.stacks == NULL)
+            fail("out of memory");
+        memset(shared, FILLER, sizeof(shared));
+    }
     block.thread = thread;
     block.argument = argument;
     blockDim.x = threads;
     gridDim = {blocks.x, blocks.y};
     for (uint32_t i = 0; i < blocks.x * blocks.y; i++) {
-        const uint8_t *bytes = (const uint8_t *)shared;
-
         blockIdx = {i % blocks.x, i / blocks.x};
-        memset(shared, FILLER, sizeof(shared));
+        memset(shared, FILLER, shared_size);
         run_block(threads);
-        for (size_t at = shared_size; at < sizeof(shared); at++)
-            if (bytes[at] != FILLER)
-                fail("wrote to more shared memory than was asked for");
+        if (!is_filled((const uint8_t *)shared + shared_size, sizeof(shared) - shared_size))
+            fail("wrote to more shared memory than was asked for");
     }
+    memset(shared, FILLER, shared_size);
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
