@@ -15,10 +15,14 @@ void oracle_dklzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_
         for (size_t k = start; k < end;) {
             size_t longest = 0, distance = 0;
 
-            /* Try the whole text, from its start on. */
-            for (size_t index = k - start < window ? start : k - window; index < k; index++) {
+            /* Try the whole text, from its start on, where there is room for a longer match. */
+            for (size_t index = k - start < window ? start : k - window; index + longest < k;
+                 index++) {
                 size_t match = 0;
 
+                /* A longer match has this byte, too. */
+                if (k + longest < end && in[index + longest] != in[k + longest])
+                    continue;
                 while (index + match < k && k + match < end && match < lookahead &&
                        in[index + match] == in[k + match])
                     match++;
