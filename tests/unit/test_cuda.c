@@ -29,8 +29,8 @@
 
 /* --- A GPU's memory --- */
 
-/* Moves bytes to a GPU's memory, or from there.  ThreadSanitizer spends time on each access, so this
- * function and the next take eight bytes at a time. */
+/* Moves bytes to a GPU's memory, or from there.  ThreadSanitizer spends time on each access, so
+ * this function and the next take eight bytes at a time. */
 static void mask(uint8_t *to, const uint8_t *from, size_t len)
 {
     size_t i = 0;
