@@ -50,7 +50,7 @@ menagerie() {
     done
     # gzip does not wait until a FIFO is opened for writing; if it is open, gzip waits for data.
     for option in '-c fifo' '-dc fifo' '-t fifo' '-l fifo' '-dcf fifo' '-cf fifo'; do
-        same menagerie "timeout 5 gzip $option"
+        same menagerie "timeout 0.5 gzip $option"
         for f in text text.gz; do
             same menagerie \
                 "exec 9<>fifo; cat $f >&9; timeout 5 gzip $option 9<&- & \

@@ -216,6 +216,7 @@ many() {
 }
 
 @test "of several files, one line for the run: files, bytes, rate and time left" {
+    without_sanitizers
     many 200 80000
     on_pty 100 "$GZLZSS" -k -12 -p2 --progress many/* </dev/null >seen
     drawn >lines
@@ -261,7 +262,8 @@ cpu  big\$"
 }
 
 @test "messages are what they are without it" {
-    many 60 200000
+    without_sanitizers
+    many 60 100000
     touch many/30.gz
     for options in '-vk -12 -p2' '-vk -12 -p1' '-k -12 -p2'; do
         # shellcheck disable=SC2086 # The command's words.

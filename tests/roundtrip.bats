@@ -159,8 +159,15 @@ END
 }
 
 @test "every level, decoded by gunzip and by -d" {
-    for level in $(levels); do
-        for f in in/text-[0-3] in/*-100003 in/random-1048577 in/operands.c in/sources.tar; do
+    local files=(in/text-[0-3] in/*-100003 in/random-1048577 in/operands.c in/sources.tar)
+    local all
+    all=$(levels)
+    if is_sanitized; then
+        files=(in/text-[0-3] in/*-100003 in/operands.c)
+        all=$(level_of_each_finder)
+    fi
+    for level in $all; do
+        for f in "${files[@]}"; do
             "$GZLZSS" "-$level" -c "$f" >z
             "$GZLZSS" -dc <z | cmp - "$f"
             if have gunzip; then

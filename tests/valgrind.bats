@@ -36,7 +36,7 @@ checked() {
     for level in $(level_of_each_finder); do
         options+=("-$level -b 100")
     done
-    "$GEN" mixed 300001 >large
+    "$GEN" mixed 210001 >large
     for options in "${options[@]}"; do
         # shellcheck disable=SC2086 # The command's words.
         checked --backend=cpu -p3 $options -c large >z
