@@ -10,11 +10,19 @@
 
 #include "tests/unit/kernels.h"
 
+/* True if, with a sanitizer, another level stands for this one: it runs the same kernels to another
+ * depth. */
+static bool is_like_another(int level)
+{
+    return UNIT_SANITIZED && (level == 4 || level == 5 || level == 7 || level == 8 || level == 11);
+}
+
 /* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */
 static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
-        compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level), 64 * KIB);
+        if (!is_like_another(level))
+            compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level), 64 * KIB);
 }
 
 /* A segment with positions that need more than 16 bits. */
@@ -77,7 +85,8 @@ static void test_edges(void)
     for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
         memcpy(in + copies[i].start, in + copies[i].start - copies[i].distance, copies[i].length);
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
-        compare(in, len, lz_level(level), 128 * KIB);
+        if (!is_like_another(level))
+            compare(in, len, lz_level(level), 128 * KIB);
     free(in);
 }
 
