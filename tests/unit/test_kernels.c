@@ -22,7 +22,8 @@ static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
         if (!is_like_another(level))
-            compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level), 64 * KIB);
+            compare_kind(84 * KIB + 77, level % 2 == 0 ? &words : &tokens, lz_level(level),
+                         64 * KIB);
 }
 
 /* A segment with positions that need more than 16 bits. */
