@@ -180,12 +180,12 @@ keys() {
     with_papers
     "$GEN" text 1000003 >plain
     # Two segments of level 12, and three of level 6.
-    "$GEN" zeros 4200001 >zeros
+    "$GEN" zeros 4200001 >large
     for name in $names; do
         "$GZLZSS" -n --matcher="$name" -6 <plain >six.gz
         # The order of the options does not matter.
         "$GZLZSS" -n -6 --matcher="$name" <plain | cmp - six.gz
-        "$GZLZSS" -n -12 --matcher="$name" -vv <zeros 2>stderr >/dev/null
+        "$GZLZSS" -n -12 --matcher="$name" -vv <large 2>stderr >/dev/null
         grep -q ' 2 segments' stderr || fail "$(cat stderr)"
         "$GZLZSS" -n -12 --matcher="$name" -b 2048 <plain >blocks.gz
         ! cmp -s six.gz blocks.gz || fail "$name: places where a block may end are the same"
