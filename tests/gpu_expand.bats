@@ -14,8 +14,8 @@ setup() {
     enter_test_directory
     without_sanitizers # the unit tests run the kernels with them
     emulated=${GEN%gen}emulated_gzlzss
-    export GZLZSS_TEST_GPU_MIN=0 GZLZSS_TEST_GPU_BATCH=200000
-    "$GEN" mixed 2000000 >plain
+    export GZLZSS_TEST_GPU_MIN=0 GZLZSS_TEST_GPU_BATCH=100000
+    "$GEN" mixed 1000000 >plain
 }
 
 # on_gpu ARGUMENT...: runs the command on the emulated GPU.  Messages have the name of the command.
@@ -72,12 +72,12 @@ nearly_all() {
 @test "data of every kind is the same: stored, fixed, long matches, many members" {
     local kind i
     for kind in random zeros; do
-        "$GEN" "$kind" 2000000 >"$kind"
+        "$GEN" "$kind" 1000000 >"$kind"
         "$GZLZSS" -6 -c "$kind" >"$kind.gz"
     done
     "$GZLZSS" -0 -c plain >stored.gz
     for i in 1 2 3 4 5 6 7 8; do
-        head -c $((i * 90000)) plain | "$GZLZSS" -1 -c >>members.gz
+        head -c $((i * 45000)) plain | "$GZLZSS" -1 -c >>members.gz
     done
     cat random.gz members.gz >both.gz
     for i in random zeros stored members both; do
@@ -103,7 +103,7 @@ nearly_all() {
     "$GZLZSS" -6 -c plain >a.gz
     { cat a.gz; head -c 1000 /dev/zero; } >zeros.gz
     { cat a.gz; echo 'this is no gzip'; } >garbage.gz
-    { cat a.gz; head -c 300000 a.gz; } >cut.gz
+    { cat a.gz; head -c 150000 a.gz; } >cut.gz
     same -dc zeros.gz
     same -dc garbage.gz
     same -t garbage.gz

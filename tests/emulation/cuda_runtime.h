@@ -5,8 +5,8 @@
  * emulated device.  Kernels run one block after another.  A block's threads are coroutines.  They
  * switch where threads wait for each other ("meet"): at a barrier, or where a warp's lanes exchange
  * values (emulation.cu).  If some threads never come to such a place, the program stops.  Queued
- * work is done at once, so streams and events do nothing.  Device memory is heap memory, in which a
- * sanitizer finds wrong accesses.
+ * work is done at once, so streams and events do nothing.  Device memory is the process's, in which
+ * a sanitizer finds wrong accesses.
  *
  * These are not emulated, and so not tested: blocks and batches that run side by side; most races
  * between threads that do not meet; uninitialized static shared memory; the code for devices before
@@ -264,7 +264,7 @@ struct cudaDeviceProp {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 
-/* Allocates memory, filled with other bytes than zeros. */
+/* Allocates memory, filled with other bytes than zeros.  cudaFree frees it. */
 cudaError_t emulated_malloc(void **p, size_t size);
 
 template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t size)
@@ -277,11 +277,7 @@ template <typename T> static inline cudaError_t cudaMallocHost(T **p, size_t siz
     return emulated_malloc((void **)p, size);
 }
 
-static inline cudaError_t cudaFree(void *p)
-{
-    free(p);
-    return cudaSuccess;
-}
+cudaError_t cudaFree(void *p);
 
 static inline cudaError_t cudaFreeHost(void *p)
 {

@@ -9,6 +9,26 @@
 #include "cuda.h"
 #include "cuda_runtime.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN
+#endif
+#endif
+#ifdef WITH_ASAN
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(start, size) ((void)(start), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(start, size) ((void)(start), (void)(size))
+#endif
+
 #define THREADS_MAX 1024
 #define LANES 32
 #define STACK_SIZE ((size_t)64 << 10)
@@ -268,13 +288,80 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
     return cudaSuccess;
 }
 
+/* --- Memory ---
+ *
+ * An allocation is a header, in a page of its own; the bytes, from the start of a page on; and a
+ * page that cannot be touched.  All pages with bytes are the same pages of one file that has FILLER
+ * in it, until they are written to: filling hundreds of MiB for each engine would take most of a
+ * test's time.  A sanitizer is told which bytes may be used. */
+
+/* The file's size. */
+#define FILLED_SIZE ((size_t)1 << 20)
+
+struct header {
+    size_t mapped; /* bytes of all pages */
+};
+
+/* A file that has FILLER in it, or -1. */
+static int make_filled()
+{
+    const std::vector<uint8_t> filler(FILLED_SIZE, FILLER);
+    const int fd = memfd_create("filler", MFD_CLOEXEC);
+
+    if (fd != -1 && write(fd, filler.data(), FILLED_SIZE) != (ssize_t)FILLED_SIZE) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Replaces the pages from `start` on by the file's. */
+static bool map_filled(uint8_t *start, size_t size)
+{
+    static const int fd = make_filled();
+
+    for (size_t at = 0, n; at < size; at += n) {
+        n = std::min(size - at, FILLED_SIZE);
+        if (mmap(start + at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+            MAP_FAILED)
+            return false;
+    }
+    return true;
+}
+
 cudaError_t emulated_malloc(void **p, size_t size)
 {
-    /* Aligned like CUDA's memory, and of exactly this size, so that a sanitizer sees accesses past
-     * its end. */
-    if (posix_memalign(p, 256, size) != 0)
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t pages = (size + page - 1) / page * page;
+    const size_t mapped = pages + 2 * page;
+    uint8_t *all = (uint8_t *)mmap(NULL, mapped, PROT_NONE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (all == MAP_FAILED)
         return cudaErrorMemoryAllocation;
-    memset(*p, FILLER, size);
+    if (mprotect(all, page, PROT_READ | PROT_WRITE) != 0 || !map_filled(all + page, pages)) {
+        munmap(all, mapped);
+        return cudaErrorMemoryAllocation;
+    }
+    ((struct header *)all)->mapped = mapped;
+    ASAN_POISON_MEMORY_REGION(all, page);
+    ASAN_POISON_MEMORY_REGION(all + page + size, pages - size);
+    *p = all + page;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    if (p != NULL) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        uint8_t *const all = (uint8_t *)p - page;
+
+        ASAN_UNPOISON_MEMORY_REGION(all, page);
+        const size_t mapped = ((struct header *)all)->mapped;
+
+        ASAN_UNPOISON_MEMORY_REGION(all, mapped);
+        munmap(all, mapped);
+    }
     return cudaSuccess;
 }
 
