@@ -149,7 +149,7 @@ static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, g
             (distance_codes == 1 && distance_used == 16384));
 }
 
-/* Whether a header of a dynamic block, from the bit behind its type on, is good. */
+/* Whether the header of a dynamic block is good.  `bit` is the bit behind the block's type. */
 static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint32_t bit)
 {
     gpu_reader r;
@@ -194,7 +194,7 @@ static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &
     return at <= limit ? at : 0;
 }
 
-/* Whether the member header that at `byte` is one of BGZF (SAM specification, 4.1): its first
+/* Whether the member header at `byte` is one of BGZF (SAM specification, 4.1): its first
  * extra field gives the size of the member, which is at most 64 KiB. */
 static __host__ __device__ inline bool gpu_is_bgzf(const gpu_compressed &in, uint32_t byte)
 {

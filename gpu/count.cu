@@ -1,17 +1,21 @@
 /*
- * count.cu - where blocks of DEFLATE end and how much they make, on the GPU
+ * count.cu - finds where blocks of DEFLATE end and how much output they make, on the GPU
  *
- * Huffman codes are read in order, and where the next one starts is not known before.  So that many
- * threads can read one block, they synchronise themselves: each takes a span of SPAN bits.  The
- * first thread starts at a code; the others start at the first bit of their span, which may be
- * within a code.  A thread that has started wrong soon reads true codes (Weissenberger and Schmidt,
- * "Massively parallel Huffman decoding on GPUs", 2018).  Then each thread compares where the one
- * before it has ended with where it has started, and decodes its span once more if these differ,
- * until no thread's start is wrong.  That takes two or three rounds with text.  Codes of nearly one
- * length synchronise badly: then one thread after the other finds its start, and a block takes as
- * long as with one thread.
+ * A thread must read Huffman codes in order: a code's end is known only once it is read.  Many
+ * threads can read one block because codes synchronise: a thread that starts inside a code soon
+ * reads true codes (Weissenberger and Schmidt, "Massively parallel Huffman decoding on GPUs",
+ * 2018).
  *
- * When all starts are true, the threads add up their output, and write the map (pieces.cuh).
+ *   1. Each thread takes a span of SPAN bits.  The first thread starts at a code.  The others start
+ *      at the first bit of their span.
+ *   2. Each thread compares its start with the end of the thread before.  If they differ, it
+ *      decodes its span again from that end.  The threads repeat this until all starts are true:
+ *      with text, two or three times.
+ *   3. The threads add up their output, and write the map (pieces.cuh).
+ *
+ * Codes of nearly one length synchronise badly: then each round makes only one more start true.  A
+ * warp goes on like this.  A larger team finds all starts in another way (find_phases) after
+ * SYNC_ROUNDS rounds.
  *
  * A warp counts a short unit, and a block of LONG_TEAM threads a long one.
  */
@@ -19,7 +23,7 @@
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
 
-/* Warps of a block, each with a unit and tables of its own. */
+/* Warps of a block of threads.  Each counts a unit of its own, with tables of its own. */
 #define WARPS 4
 
 /* Bits of a thread's span: two steps of the map.  With shorter spans, more of the time goes into
@@ -28,16 +32,17 @@
 
 /* --- Counting --------------------------------------------------------------------------------- */
 
-/* What a lane comes to in its span. */
+/* A thread's result for its span. */
 struct span {
-    uint32_t start;  /* where its first code starts */
-    uint32_t end;    /* behind the last code that starts in the span */
+    uint32_t start;  /* bit where its first code starts */
+    uint32_t end;    /* bit behind the last code that starts in the span */
     uint32_t output; /* bytes */
-    uint32_t state;  /* LITERAL: it goes on; END: the block has ended; WRONG: a code is no good */
+    uint32_t state;  /* LITERAL: the block goes on; END: it has ended; WRONG: a code is not valid */
 };
 
-/* Decodes the codes that start from `start` on and before `bound`. middle, middle_output: of the
- * first code that starts at `half` or behind it, if there is one. */
+/* Decodes the codes that start in bits [start, bound).  middle becomes the bit where the first code
+ * at or behind bit `half` starts, and middle_output the output before it; without such a code,
+ * middle becomes UINT32_MAX. */
 static __device__ span decode_span(const tables &t, const uint32_t *words, uint32_t start,
                                    uint32_t bound, uint32_t half, uint32_t &middle,
                                    uint32_t &middle_output)
@@ -77,27 +82,29 @@ static __device__ span decode_span(const tables &t, const uint32_t *words, uint3
     return s;
 }
 
-/* Rounds of decoding spans again before their phases are found, which takes as long as three to ten
- * rounds. */
+/* A large team uses find_phases after this many rounds in which spans were decoded again.  That
+ * takes as long as three to ten rounds. */
 #define SYNC_ROUNDS 8
 
-/* The same for the rest of a block in which that has happened. */
+/* The same, for the rest of a block for which find_phases was used. */
 #define SYNC_ROUNDS_AGAIN 2
 
-/* The bits of a span at which the first code in it may start: a code that starts before the span
- * has at most 48 bits with its extra bits. */
+/* A span's first code starts at one of this many bits, its phases: a code that starts before the
+ * span has at most 48 bits, with the distance and extra bits. */
 #define PHASES 48u
 
-/* Where a way leads to: a phase of the next span, or one of these. */
-#define WAY_ENDS 0xfe /* to the end of the block, or to a code that is no good */
+/* A way is a chain of codes through a span, from one of its phases.  It leads to a phase of the
+ * next span, or is one of these. */
+#define WAY_ENDS 0xfe /* it leads to the block's end, or to a code that is not valid */
 #define WAY_IS_NONE 0xff
 
-/* Finds where the codes lead that start at bits cut to cut + PHASES: to[i] becomes the phase of the
- * next span, at `bound`, to which bit cut + i leads. */
+/* Follows the ways through the span [cut, bound).  to[i] becomes the phase of the next span to
+ * which the way from bit cut + i leads, or WAY_ENDS. */
 static __device__ void find_phases(const tables &t, const uint32_t *words, uint32_t cut,
                                    uint32_t bound, uint8_t to[PHASES])
 {
-    /* way[i]: the way that comes to bit cut + i, named after the bit that it starts at. */
+    /* way[i]: the phase of the first way found that has a code at bit cut + i.  joins[i]: the way
+     * that way i runs into; i if none. */
     uint8_t way[SPAN], joins[PHASES];
 
     for (uint32_t i = 0; i < SPAN; i++)
@@ -145,8 +152,8 @@ static __device__ void find_phases(const tables &t, const uint32_t *words, uint3
     }
 }
 
-/* Threads that count a unit together: a warp, or a whole block of threads.  Thread number `rank` is
- * this one.  All of them call each function. */
+/* Threads that count a unit together: a warp, or a whole block of threads.  `rank` is this thread's
+ * number.  All threads of the group must call each of the functions. */
 struct warp_group {
     static constexpr uint32_t size = WARP;
     static constexpr bool is_large = false;
@@ -157,13 +164,13 @@ struct warp_group {
         __syncwarp();
     }
 
-    /* What the thread before has; nothing for the first. */
+    /* Returns the value of the thread before; the first thread must not use the result. */
     __device__ uint32_t before(uint32_t value) const
     {
         return __shfl_up_sync(ALL_LANES, value, 1);
     }
 
-    /* The first thread for which it is so, or `size`. */
+    /* Returns the first thread's number for which is_so is true; `size` if there is none. */
     __device__ uint32_t first(bool is_so) const
     {
         const uint32_t lanes = __ballot_sync(ALL_LANES, is_so);
@@ -171,13 +178,13 @@ struct warp_group {
         return lanes != 0 ? (uint32_t)__ffs((int)lanes) - 1 : size;
     }
 
-    /* What that thread has. */
+    /* Returns the value of thread number `other`. */
     __device__ uint32_t from(uint32_t value, uint32_t other) const
     {
         return __shfl_sync(ALL_LANES, value, (int)other);
     }
 
-    /* The sum of the values of this thread and those before. */
+    /* Returns the sum of the values of this thread and of all threads before. */
     __device__ uint32_t sum(uint32_t value) const
     {
         for (uint32_t i = 1; i < WARP; i <<= 1) {
@@ -258,8 +265,9 @@ struct team_group {
     }
 };
 
-/* Finds where all threads' first codes start, if the first thread's starts at `place`: this
- * thread's, or 0 if the block ends before its span.  All threads call it. */
+/* Returns the bit where this thread's first code starts, given that the first thread's starts at
+ * `place`; 0 if the block, or valid data, ends before this thread's span.  All threads must call
+ * it. */
 template <typename Group>
 static __device__ uint32_t find_true_start(const gpu_compressed &in, const tables &t,
                                            uint32_t place, uint32_t cut, uint32_t bound,
@@ -270,7 +278,7 @@ static __device__ uint32_t find_true_start(const gpu_compressed &in, const table
     if (g.rank == 0) {
         uint32_t phase = place - cut;
 
-        /* Each thread's first entry becomes its own phase. */
+        /* Follow the phases through all spans.  phases[i][0] becomes the phase of thread i. */
         for (uint32_t i = 0; i < Group::size; i++) {
             const uint32_t next = phase < PHASES ? g.m.phases[i][phase] : WAY_IS_NONE;
 
@@ -282,9 +290,9 @@ static __device__ uint32_t find_true_start(const gpu_compressed &in, const table
     return g.m.phases[g.rank][0] < PHASES ? cut + g.m.phases[g.rank][0] : 0;
 }
 
-/* Counts a block whose tables are made, and writes its map, which has no entries from map_end on.
- * *reach becomes the bit up to which it may have written.  False: it is no good, or goes on behind
- * bit `limit`. */
+/* Counts a block whose tables are made, and writes its map, which must end before map_end.  reach
+ * becomes the bit up to which the map may have been written.  False: the block is not valid, or too
+ * long: it goes on behind bit `limit`, or its output or map have no room. */
 template <typename Group>
 static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gpu_block &b,
                                    uint32_t *map, const uint32_t *map_end, const Group &g,
@@ -306,7 +314,7 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
             const bool is_wrong = g.rank > 0 && before_state == LITERAL && before != s.start;
 
             ended = g.first(s.state != LITERAL);
-            /* Only the threads up to the first that has ended count. */
+            /* Wrong starts behind the thread in which the block ends do not matter. */
             if (g.first(is_wrong) > min(ended, Group::size - 1))
                 break;
             if constexpr (Group::is_large) {
@@ -390,8 +398,9 @@ static __device__ bool is_candidate(const uint32_t *starts, uint32_t count, uint
     return low < count && starts[low] == bit;
 }
 
-/* A stored block's header may begin at any of several bits, as some that are not used follow it.
- * find.cu names the last of them, if all of these bits are 0. */
+/* Up to seven unused bits follow a stored block's header.  If they are 0, as the header, then the
+ * header can be read at several places, and find.cu's candidate is the last of them.  Returns that
+ * place if all bits from `bit` to its end are 0; else `bit`. */
 static __device__ uint32_t last_start(const gpu_compressed &in, uint32_t bit)
 {
     const uint32_t canonical = (bit + 3 + 7) / 8 * 8 - 3;
@@ -402,7 +411,7 @@ static __device__ uint32_t last_start(const gpu_compressed &in, uint32_t bit)
     return (bits & (((uint64_t)1 << (canonical + 3 - bit)) - 1)) == 0 ? canonical : bit;
 }
 
-/* Counts a stored block; false if it is no good. */
+/* Counts a stored block; false if it is not valid. */
 static __device__ bool count_stored(const gpu_compressed &in, gpu_block &b)
 {
     const uint32_t byte = (b.start + 3 + 7) / 8;
@@ -414,10 +423,10 @@ static __device__ bool count_stored(const gpu_compressed &in, gpu_block &b)
     return b.length == (~header >> 16) && b.data <= in.bits && b.end <= in.bits;
 }
 
-/* A block of codes that goes on over this many other candidates is left to the CPU.  With more,
- * data that is made for it keeps the device busy for long, as each candidate is counted up to the
- * end of its block; with fewer, more good data is left to the CPU, as some candidates in a long
- * block are none. */
+/* If a block of codes goes on over this many further candidates, it is left to the CPU.  With a
+ * higher limit, hostile data keeps the device busy for longer: each candidate is counted up to the
+ * end of its block.  With a lower one, more good data is left to the CPU: long blocks contain some
+ * false candidates. */
 #define PASSED_MAX 64u
 
 /* Counts the unit that starts at candidate number `rank`. */
@@ -469,7 +478,7 @@ static __device__ void count_unit(const gpu_compressed &in, const gpu_count_work
     g.sync();
 }
 
-/* Whether a unit is long, going by where the next candidate is. */
+/* Whether a unit counts as long: the next candidate is more than long_bits away. */
 static __device__ bool is_long(const gpu_compressed &in, const gpu_count_work &w, uint32_t rank)
 {
     const uint32_t next = rank + 1 < w.count ? w.starts[rank + 1] : in.find_end;
@@ -477,8 +486,8 @@ static __device__ bool is_long(const gpu_compressed &in, const gpu_count_work &w
     return next - w.starts[rank] > in.long_bits;
 }
 
-/* Counts those units that are long, or are not, one after the other.  *next: how many were
- * begun. */
+/* Counts the long units, or with long_ones false the others, one after the other.  All groups of
+ * threads share *next, the number of units taken so far. */
 template <typename Group>
 static __device__ void count_next_units(const gpu_compressed &in, const gpu_count_work &w,
                                         bool long_ones, uint32_t *next, tables &t, const Group &g)

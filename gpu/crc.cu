@@ -6,7 +6,7 @@
  * second's.  A thread has EACH bytes of a part of the output, aligned to the part's end; the first
  * thread that has any may have fewer.  So all threads but that one move their CRC by a distance
  * that depends on their number alone, and neighbours join in a tree.  The thread that has the first
- * byte of a member begins with the complement; the host adds the one at the end.
+ * byte of a member's output in the group begins with the complement; the host complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"

@@ -1,33 +1,33 @@
 /*
- * find.cu - where a block of DEFLATE may start, on the GPU (twin of inflate/find.c)
+ * find.cu - finds where a block of DEFLATE may start, on the GPU (twin of inflate/find.c)
  *
- * Candidates are
+ * Candidates are:
  *
- *   - dynamic blocks that are not the final one: every bit is tried.  A thread has 32 bits at a
- *   time.
- *     Three bits of the header and the ranges of two of its numbers are tested for all 32 places at
- *     once, with shifts of a word: one place in nine is left.  For these, the lengths of the code
- *     lengths' code have to be those of a complete code: one in 1,000 is left, and goes to a list.
- *     A second kernel reads the whole header of these.  Nearly all that are left then are true.
- *   - the places behind empty stored blocks, with which `pigz -i` and this program end segments,
- *   and behind
- *     which other blocks than dynamic ones may start;
- *   - stored blocks, by their length and its complement;
- *   - the places behind gzip headers.
+ *   - Dynamic blocks that are not final.  The GPU tries every bit, in three tests:
+ *       1. A thread tests 32 places at once, with shifts of a word: three bits of the header, and
+ *          the ranges of two of its numbers.  One place in nine passes.
+ *       2. The code of the code lengths must be complete.  One place in 1,000 passes both tests,
+ *          and goes to a list.
+ *       3. A second kernel reads the whole headers at the listed places.  Nearly all that pass are
+ *          true.
+ *   - Places behind empty stored blocks.  `pigz -i` and this program end segments with such a
+ *     block.  A block of any type may follow it.
+ *   - Stored blocks, found by their length and its complement.
+ *   - Places behind gzip headers.  In BGZF, these are all candidates: they suffice, as a member has
+ *     at most 64 KiB of output.
  *
- * In BGZF, members have at most 64 KiB of output, so these last places suffice.
- *
- * A candidate that is none costs a little time; symbols.cu finds out.
+ * A false candidate costs a little time.  The host finds out which are false when it follows the
+ * chain of units (units.cu).
  */
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
 
 #define THREADS 256
 
-/* More blocks than a GPU has at work at a time only wait. */
+/* The most blocks of threads.  A GPU does not run more at a time; others would only wait. */
 #define BLOCKS_MAX 2048u
 
-/* Code lengths of 3 bits are looked up in fours. */
+/* How many code lengths, of 3 bits each, one look-up in a table takes. */
 #define LENGTHS_AT_A_TIME 4
 #define LENGTHS_TABLE (1u << (3 * LENGTHS_AT_A_TIME))
 
@@ -39,8 +39,8 @@ static __device__ void append(const gpu_list &list, uint32_t value)
         list.values[i] = value;
 }
 
-/* The places among the lowest 32 of x at which a dynamic block's header may start, going by its
- * type and by its numbers of codes, of which 30 and 31 are not allowed. */
+/* Returns a mask of the lowest 32 bits of x at which a dynamic block's header may start.  Tests the
+ * block's type, and the fields of its two numbers of codes, which must not be 30 or 31. */
 static __device__ __forceinline__ uint32_t may_start(uint64_t x)
 {
     const uint64_t is_dynamic = ~x & ~(x >> 1) & (x >> 2);
@@ -49,8 +49,8 @@ static __device__ __forceinline__ uint32_t may_start(uint64_t x)
     return (uint32_t)(is_dynamic & ~(fours >> 4) & ~(fours >> 9));
 }
 
-/* Whether the code of the code lengths is complete: 128 parts of 128 are used.  `low` are the bits
- * from the header's start on, `high` those behind them. */
+/* Whether the code of the code lengths is complete: its codes use all 128 patterns of seven bits.
+ * `low` has the header's first 64 bits, `high` those behind them. */
 static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_t low,
                                                    uint64_t high)
 {
@@ -63,9 +63,9 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
     return sum == 128;
 }
 
-/* Whether a stored block whose length stands at that byte may be one: the bits before are 0, it
- * ends in the input, and a block that may be good follows.  A fixed block there that is not empty
- * is taken for chance. */
+/* Whether a stored block may have its length at that byte: the three bits before are 0, the block
+ * ends in the batch, and a block that may be good follows it.  If that is a fixed block, it must be
+ * empty: others are too often chance. */
 static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
 {
     const uint32_t next = 8 * (byte + 4 + length);
@@ -86,7 +86,8 @@ static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, ui
     }
 }
 
-/* Looks at the four bytes that start in a word; `x` are that word and the next. */
+/* Looks for candidates other than dynamic blocks at the four bytes of word number `word`.  `x` has
+ * that word and the next. */
 static __device__ void look_at_bytes(const gpu_compressed &in, uint32_t word, uint64_t x,
                                      const gpu_list &found)
 {
@@ -136,7 +137,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The places behind gzip headers. */
+/* Finds the places behind gzip headers. */
 static __global__ void __launch_bounds__(THREADS) find_members(gpu_compressed in, gpu_list found)
 {
     const uint32_t words = (in.find_end + 31) / 32, step = gridDim.x * THREADS;
@@ -150,7 +151,7 @@ static __global__ void __launch_bounds__(THREADS) find_members(gpu_compressed in
     }
 }
 
-/* Of the places that may be starts, those where a whole header is good. */
+/* Appends to `found` the places of `maybe` where a whole header is good. */
 static __global__ void __launch_bounds__(THREADS)
     check_headers(gpu_compressed in, gpu_list found, gpu_list maybe)
 {

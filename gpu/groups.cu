@@ -2,22 +2,23 @@
  * groups.cu - decodes the units of a batch's chain, a group at a time: the host's part
  * (inflating.cuh)
  *
- * The blocks of units are cut into pieces, which teams of threads decode side by side.
+ * The host cuts blocks into pieces.  Teams of threads decode pieces side by side.
  */
 #include <algorithm>
 
 #include "gpu/inflating.cuh"
 
-/* About the most output of a piece, in bytes.  With more, a few teams decode for long where data
- * compresses very well; with less, there are more pieces there. */
+/* About the most output of a piece, in bytes.  It matters where data compresses very well: with
+ * more, a few teams decode for long; with less, there are more pieces. */
 #define PIECE_OUTPUT ((uint32_t)256 << 10)
 
+/* Returns how many bytes are known, at most GPU_WINDOW, after `length` bytes more. */
 static uint32_t add_known(uint32_t known, uint64_t length)
 {
     return known + length < GPU_WINDOW ? (uint32_t)(known + length) : GPU_WINDOW;
 }
 
-/* The steps of the piece of a block that begins with that step. */
+/* Returns the steps of the piece that begins with step `first` of a block. */
 static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, uint32_t first)
 {
     const uint32_t most = std::min(b.steps - first, g->piece_steps);
@@ -36,7 +37,8 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
     return std::min(steps, most);
 }
 
-/* Adds the pieces of candidate number i.  *known: bytes before it that belong to its member. */
+/* Adds the pieces of the unit of candidate number i.  *known: bytes of output before the unit that
+ * belong to its member, at most GPU_WINDOW; moves on behind the unit. */
 static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint32_t *known)
 {
     struct gpu_inflate *g = c->g;
@@ -73,8 +75,8 @@ static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
     return count;
 }
 
-/* Adds the output from `from` to the group's end, which belongs to one member.  `last` is its last
- * unit. */
+/* Adds a member part: the output from `from` to the group's end.  Its last unit is `last`.  `ends`:
+ * the member ends there. */
 static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from,
                             const gpu_unit &last, bool ends)
 {
@@ -132,7 +134,7 @@ static void sum_up_members(struct gpu_inflate *g, const struct group *group)
 
         for (; i < m->parts; i++)
             sum = gpu_crc_join(sum, g->parts[i].crc, g->parts[i].length);
-        /* The CRC of no bytes is 0, and not the complement of the sum. */
+        /* If there is no output, there is no sum, and the CRC is 0. */
         m->crc = m->length > 0 ? ~sum : 0;
     }
 }

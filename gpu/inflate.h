@@ -85,31 +85,33 @@ struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
 /* --- In steps --------------------------------------------------------------------------------- */
 
 /*
- * An input of which the host has a part at a time is decoded in steps.  The engine was opened with
- * options.in_steps.  It has GPU_INFLATE_INPUTS buffers for input and GPU_INFLATE_OUTPUTS for output
- * on the device.  Three threads may work side by side, each on its own buffers:
+ * The engine can decode an input in steps, if it was opened with options.in_steps.  Then the host
+ * needs only a part of the input in memory at a time.  The engine has GPU_INFLATE_INPUTS input
+ * buffers and GPU_INFLATE_OUTPUTS output buffers on the device.  Three threads may work side by
+ * side, each on buffers that no other thread uses meanwhile:
  *
- *   a loader fills input buffers       gpu_inflate_put
- *   a decoder decodes                  gpu_inflate_begin, then for each input buffer
- *                                      gpu_inflate_find, and gpu_inflate_next until all is decoded
- *   a consumer copies output           gpu_inflate_take
+ *   the loader fills input buffers: gpu_inflate_put
+ *   the decoder decodes: gpu_inflate_begin; then for each input buffer gpu_inflate_find, and
+ *       gpu_inflate_next until all is decoded
+ *   the consumer copies output to the host: gpu_inflate_take
  *
- * Input buffer number i of an input, counted from 0, has gpu_inflate_input_size bytes, from byte
- * first + i * gpu_inflate_batch_size on; fewer if the input ends before.  `first` is at most the
+ * Input buffers of an input are counted from 0.  Buffer i begins with byte
+ * first + i * gpu_inflate_batch_size of the input, and has gpu_inflate_input_size bytes, or fewer
+ * if the input ends before.  So consecutive buffers overlap.  `first` must not be greater than the
  * byte where decoding begins.
  */
 #define GPU_INFLATE_INPUTS 2
 #define GPU_INFLATE_OUTPUTS 2
 
-/* Bytes of the host's memory through which input and output are copied.  With less, each copy waits
- * more often; with more, the engine takes longer to open. */
+/* Bytes of pinned memory on the host: STAGE for copies of input, SLICE for copies of output.  With
+ * less, copies wait more often; with more, the engine takes longer to open. */
 #define GPU_INFLATE_STAGE ((size_t)4 << 20)
 #define GPU_INFLATE_SLICE ((size_t)8 << 20)
 
-/* Blocks of one member, one after another, that were decoded. */
+/* Decoded blocks of one member, one after another. */
 struct gpu_inflate_run {
     uint64_t start;  /* bit of the input where the first one starts */
-    uint64_t end;    /* bit behind the last one; if the member ends with it, that byte's end */
+    uint64_t end;    /* bit behind the last one; if the member ends there, the end of that byte */
     uint64_t length; /* bytes of output */
     uint32_t crc;    /* CRC-32 of the output */
     bool ends_member;
@@ -120,46 +122,48 @@ struct gpu_inflate_output {
     const struct gpu_inflate_run *runs;
     size_t count;
     uint64_t length;       /* bytes of output of all runs */
-    uint8_t window[32768]; /* the last of these */
+    uint8_t window[32768]; /* the window behind the last run */
 };
 
 size_t gpu_inflate_batch_size(const struct gpu_inflate *g);
 size_t gpu_inflate_input_size(const struct gpu_inflate *g);
 
-/* Memory of GPU_INFLATE_STAGE bytes, from which gpu_inflate_put copies `len` to an input buffer's
- * byte `at`.  False, with a message, if the device fails. */
+/* Returns GPU_INFLATE_STAGE bytes of memory, for gpu_inflate_put. */
 uint8_t *gpu_inflate_stage(const struct gpu_inflate *g);
+
+/* Copies the first `len` bytes of gpu_inflate_stage to input buffer number `input` on the device,
+ * from its byte `at` on.  False, with a message, if the device fails. */
 bool gpu_inflate_put(struct gpu_inflate *g, unsigned input, size_t at, size_t len,
                      char error[GPU_ERROR_SIZE]);
 
-/* Begins to decode an input of in_len bytes at a block, which starts at that bit.  The last `known`
- * bytes of window[0..32768) are those before it in its member.  is_bgzf: its members are taken to
- * be those of BGZF; if they are not, that costs time.  Returns GPU_INFLATE_DONE, or
+/* Begins to decode an input of in_len bytes, with the block that starts at that bit.  The last
+ * `known` bytes of window[0..32768) are the output before the block, in its member.  is_bgzf: the
+ * engine expects members of BGZF; other members then cost time.  Returns GPU_INFLATE_DONE, or
  * GPU_INFLATE_FAILED with a message. */
 enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len, uint64_t bit,
                                           const uint8_t *window, uint32_t known, bool is_bgzf,
                                           char error[GPU_ERROR_SIZE]);
 
-/* Finds the blocks of the next input buffer, which has `len` bytes from byte `start` of the input
- * on.  Returns GPU_INFLATE_DONE if some can be decoded; else GPU_INFLATE_LEFT or
- * GPU_INFLATE_FAILED, with a message. */
+/* Finds the blocks in the next input buffer; its `len` bytes begin with byte `start` of the input.
+ * Returns GPU_INFLATE_DONE if some can be decoded, or if blocks decoded before reach over all of
+ * the buffer's batch; else GPU_INFLATE_LEFT or GPU_INFLATE_FAILED, with a message. */
 enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, uint64_t start,
                                          size_t len, char error[GPU_ERROR_SIZE]);
 
-/* Decodes the next blocks to an output buffer.  With GPU_INFLATE_DONE, *o says what it has: no runs
- * if all of the input buffer is decoded.  Otherwise the blocks from the end of the last run on are
- * for the CPU, and there is a message. */
+/* Decodes the next blocks to an output buffer.  With GPU_INFLATE_DONE, *o describes its content; if
+ * it has no runs, all of the input buffer is decoded.  With any other result, the CPU must decode
+ * on from the end of the last run, and there is a message. */
 enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,
                                          struct gpu_inflate_output *o, char error[GPU_ERROR_SIZE]);
 
 /* The device's name. */
 const char *gpu_inflate_name(const struct gpu_inflate *g);
 
-/* Whether the last run that was decoded ends the input. */
+/* Whether the input ends with the last run decoded. */
 bool gpu_inflate_has_ended(const struct gpu_inflate *g);
 
-/* Copies output[at..at + len) to the host, and returns where it is until the next call; `len` is at
- * most GPU_INFLATE_SLICE.  NULL, with a message, if the device fails. */
+/* Copies bytes [at, at + len) of an output buffer to the host; len is at most GPU_INFLATE_SLICE.
+ * Returns the copy, which the next call overwrites; NULL, with a message, if the device fails. */
 const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
                                 char error[GPU_ERROR_SIZE]);
 

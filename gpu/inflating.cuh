@@ -18,26 +18,26 @@
 #include "gpu/inflate.h"
 #include "gpu/pieces.cuh"
 
-/* Blocks of threads that decode on each multiprocessor: its shared memory has room for so many. */
+/* Blocks of threads that decode on each multiprocessor; its shared memory has no room for more. */
 #define DECODE_BLOCKS 5
 
 /* The most pieces of a group. */
 #define PIECES_MAX ((uint32_t)1 << 18)
 
-/* The most blocks of a batch with an outline.  More of them are cut by steps alone. */
+/* The most blocks of a batch that get an outline.  Others are cut into pieces by steps alone. */
 #define OUTLINED_MAX 16384u
 
-/* The most chunks of a group: a block of threads has each, so there should be two for each
- * multiprocessor. */
+/* The most chunks of a group.  Each is the work of one block of threads.  This is two for each
+ * multiprocessor of an H100. */
 #define CHUNKS 264u
 
-/* What earlier groups have of the member under way. */
+/* The output that earlier groups have made of the current member. */
 struct member {
     uint32_t crc;
     uint64_t length;
 };
 
-/* Moments whose time is taken, before and after steps. */
+/* Events in `stream`.  The time between two of them is that of a kernel or a copy. */
 enum {
     BEFORE_COPY,
     AFTER_COPY,
@@ -49,7 +49,7 @@ enum {
     AFTER_WINDOWS,
     AFTER_RESOLVE,
     AFTER_SUM,
-    FORK, /* these two order `side` and `stream` */
+    FORK, /* with JOIN: lets `side` begin after `stream`, and `stream` go on after `side` */
     JOIN,
     EVENTS
 };
@@ -60,16 +60,16 @@ struct gpu_inflate {
     int device, multiprocessors;
     size_t batch, overlap, symbols_max;
     uint32_t candidates_max, list_max, map_room;
-    bool lacks_memory;         /* a call of CUDA has failed for want of the device's memory */
-    uint32_t piece_steps;      /* of this batch */
-    long calls;                /* of CUDA, for tests */
+    bool lacks_memory;         /* a CUDA call has failed because the device's memory is short */
+    uint32_t piece_steps;      /* the most steps of a piece in this batch */
+    long calls;                /* CUDA calls so far; only tests count them */
     cudaStream_t stream, side; /* `side` is for kernels beside those in `stream` */
     cudaEvent_t events[EVENTS];
     struct gpu_inflate_times times;
 
     /* On the device: */
     uint32_t *words, *found, *list, *map;
-    uint32_t *counters; /* COUNTERS of them */
+    uint32_t *counters; /* [COUNTERS] */
     uint32_t *starts_device, *which_device;
     gpu_unit *units_device;
     uint32_t *outline_device;
@@ -88,7 +88,7 @@ struct gpu_inflate {
     gpu_piece *pieces;
     gpu_range *ranges;
     gpu_crc_part *parts;
-    struct member_part *member_parts; /* of the group */
+    struct member_part *member_parts; /* those of the group */
 
     /* For steps.cu: */
     struct gpu_inflate_steps *steps; /* NULL: the engine was not opened for steps */
@@ -110,9 +110,9 @@ struct call {
     uint64_t in_len;     /* bytes of the input */
     uint64_t position;   /* the bit of the input where the next unit starts */
     uint32_t known;      /* bytes before it that belong to its member, at most GPU_WINDOW */
-    uint32_t next_known; /* the same behind the group that was filled */
+    uint32_t next_known; /* `known` as it is after the group that was filled last */
     bool has_ended;
-    bool is_bgzf; /* as far as is known, each member says how long it is */
+    bool is_bgzf; /* members are taken to be those of BGZF: candidates only follow gzip headers */
 
     /* The batch: */
     gpu_compressed batch;
@@ -125,7 +125,7 @@ struct call {
 
 /* --- Calls of CUDA ---------------------------------------------------------------------------- */
 
-/* Whether a call was good; otherwise there is a message. */
+/* Whether a CUDA call has succeeded.  If not, puts a message into error. */
 bool gpu_is_good(struct gpu_inflate *g, cudaError_t result, char *error);
 
 template <typename T> static bool to_device(struct call *c, T *to, const T *from, size_t count)
@@ -135,7 +135,7 @@ template <typename T> static bool to_device(struct call *c, T *to, const T *from
         c->error);
 }
 
-/* The same from the device; waits for all that was queued. */
+/* Copies from the device, and waits for everything queued before. */
 template <typename T> static bool from_device(struct call *c, T *to, const T *from, size_t count)
 {
     return to_device(c, to, from, count) &&
@@ -145,43 +145,45 @@ template <typename T> static bool from_device(struct call *c, T *to, const T *fr
 /* Records the time of an event. */
 bool gpu_mark(struct call *c, int event);
 
-/* Adds the time from one event to another to *sum.  Both are past. */
+/* Adds the seconds between two events to *sum.  Both must have happened. */
 void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to);
 
-/* Waits for all that is queued, after a failure, and forgets errors. */
+/* After a failure: waits for everything queued, and clears CUDA's error. */
 void gpu_drain(const struct gpu_inflate *g);
 
-/* Takes and frees the memory of steps.cu. */
+/* Allocate and free the memory of steps.cu. */
 bool gpu_take_steps(struct gpu_inflate *g);
 void gpu_free_steps(struct gpu_inflate *g);
 
-/* Leaves the input to the CPU, for that reason. */
+/* Leaves the input to the CPU; `why` becomes the message. */
 enum gpu_inflate_result gpu_leave(const struct call *c, const char *why);
 
 /* --- A batch ---------------------------------------------------------------------------------- */
 
-/* Bytes after a batch that are loaded, too: a unit that starts in the batch has to end in them. */
+/* Bytes loaded with a batch that follow it.  A unit that starts in the batch must end in them.
+ * steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
-/* Prepares c->batch, whose `len` bytes are at `words`, a multiple of 4, on the device.  They start
- * with byte `start` of the input.  Candidates are looked for in the first `find_len` of them. */
+/* Prepares c->batch.  Its `len` bytes are on the device at `words`; the first is byte `start` of
+ * the input.  Candidates are searched in the first `find_len` bytes, or in all if the input ends
+ * with the batch. */
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len);
 
-/* Finds the chain of units from c->position on: which[0..chain) are their numbers.  If the result
- * is GPU_INFLATE_LEFT, the chain ends before something that the GPU leaves to the CPU. */
+/* Finds the chain of units from c->position on; which[0..chain) become their numbers.  With
+ * GPU_INFLATE_LEFT, the chain ends before data that the GPU leaves to the CPU. */
 enum gpu_inflate_result gpu_find_chain(struct call *c);
 
 /* --- Groups ----------------------------------------------------------------------------------- */
 
-/* Blocks of one member in a group. */
+/* The blocks of one member in a group. */
 struct member_part {
-    uint32_t parts; /* number of its last part and one */
-    uint32_t end;   /* bit of the batch behind its last block; behind a final one, the byte's end */
-    uint32_t next;  /* bit where the next block starts, of this member or of the next */
-    uint64_t length;                    /* bytes of output */
-    bool ends;                          /* the member ends with it */
-    uint32_t trailer_crc, trailer_size; /* what its trailer says, if so */
-    uint32_t crc;                       /* of its output */
+    uint32_t parts;  /* its gpu_crc_parts end before this one */
+    uint32_t end;    /* bit of the batch behind its last block; if `ends`, the end of that byte */
+    uint32_t next;   /* bit where the next block starts, of this member or of the next */
+    uint64_t length; /* bytes of output */
+    bool ends;       /* the member ends here */
+    uint32_t trailer_crc, trailer_size; /* if `ends`: the values in its trailer */
+    uint32_t crc;                       /* CRC-32 of these blocks' output */
 };
 
 /* A group that is being filled. */
@@ -192,12 +194,12 @@ struct group {
     uint32_t members;      /* entries of g->member_parts */
 };
 
-/* Fills the next group from unit number `first` of the chain on.  False: that unit alone makes more
- * output than fits. */
+/* Fills a group with units of the chain, from number `first` on.  False if the output of that unit
+ * alone does not fit. */
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
-/* Decodes the group to out[], which has room for group->length bytes, and sets the CRCs of its
- * member parts.  Waits until all is there.  Sets c->position and c->known to the end of the group.
+/* Decodes the group to out[], which has room for group->length bytes.  Returns when all output is
+ * there.  Sets the CRCs of the group's member parts, and moves c->position and c->known to its end.
  * False, with a message, if the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
 

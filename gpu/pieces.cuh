@@ -1,21 +1,22 @@
 /*
- * pieces.cuh - what the kernels that decompress share; private to gpu/
+ * pieces.cuh - types and functions that the decompression kernels share; private to gpu/
  *
- * A batch of compressed bytes passes through these steps (units.cu and groups.cu queues them):
+ * A batch of compressed bytes passes through these steps (units.cu and groups.cu queue them):
  *
- *     find      find.cu: candidates, the places where a block may start
- *     count     count.cu: a warp decodes from each candidate to the next place where a block
- *               starts.  It notes the blocks on the way, how much output they make, and a map of
+ *     find      find.cu finds candidates: places where a block may start.
+ *     count     count.cu decodes from each candidate to the next, a unit, by a warp or a block of
+ *               threads.  It stores the unit's blocks, how much output each makes, and a map of
  *               each.
- *     chain     units.cu, on the host: the true candidates are those to which the ends lead from
- *               the first.  Their blocks are cut into pieces.
- *     decode    symbols.cu: a team of threads makes symbols of each piece.  A symbol is a byte, or
- *               the name of a byte of the window before the piece, which is not known yet.
- *     windows   resolve.cu: the windows between pieces, by a scan
- *     resolve   resolve.cu: symbols become bytes
- *     sum up    crc.cu: the CRC-32 of parts of the output
+ *     chain     units.cu, on the host, follows the chain: each unit ends where the next one starts.
+ *               Candidates outside the chain are false.  groups.cu cuts the chain's blocks into
+ *               pieces.
+ *     decode    symbols.cu turns each piece into symbols, by a team of threads.  A symbol is a
+ *               byte, or the name of a byte of the window before the piece, which is not known yet.
+ *     windows   resolve.cu finds the windows between pieces, by a scan.
+ *     resolve   resolve.cu turns symbols into bytes.
+ *     sum up    crc.cu computes the CRC-32 of parts of the output.
  *
- * Bits are numbered from the start of a batch, which has less than 2^32 of them.
+ * Bits are numbered from the start of a batch, which has fewer than 2^32.
  */
 #ifndef GZLZSS_GPU_PIECES_CUH
 #define GZLZSS_GPU_PIECES_CUH
@@ -35,21 +36,21 @@
 
 /* --- Input ------------------------------------------------------------------------------------ */
 
-/* A batch of compressed bytes.  The address is a device's. */
+/* A batch of compressed bytes, on the device. */
 struct gpu_compressed {
     const uint32_t *words; /* the bytes; GPU_COMPRESSED_PAD zeros follow */
-    uint32_t bits;         /* of the batch */
-    uint32_t find_end;     /* candidates are looked for before this bit */
+    uint32_t bits;         /* the batch's size in bits */
+    uint32_t find_end;     /* candidates are searched before this bit */
     uint32_t is_last;      /* the input ends with the batch */
     uint32_t long_bits;    /* longer units are counted by a block of threads, not by a warp */
     uint32_t map_room;     /* entries of each of the GPU_MAPS maps */
-    uint32_t is_bgzf;      /* candidates are looked for behind gzip headers alone */
+    uint32_t is_bgzf;      /* candidates are searched behind gzip headers only */
 };
 
 /* Kernels read up to this many bytes behind a batch. */
 #define GPU_COMPRESSED_PAD 1024
 
-/* The bits from a place on, 64 of them. */
+/* Returns the 64 bits from bit `bit` on. */
 static __device__ __forceinline__ uint64_t gpu_bits_at(const uint32_t *words, uint32_t bit)
 {
     const uint32_t at = bit / 32, shift = bit % 32;
@@ -62,14 +63,14 @@ static __device__ __forceinline__ uint64_t gpu_bits_at(const uint32_t *words, ui
 
 /* How a unit ends. */
 enum gpu_unit_end {
-    GPU_UNIT_BAD,    /* no good DEFLATE or gzip, or something that this engine leaves to the CPU */
+    GPU_UNIT_BAD,    /* it is not valid DEFLATE or gzip, or this engine leaves it to the CPU */
     GPU_UNIT_BLOCK,  /* a block of the same member starts at `end` */
     GPU_UNIT_MEMBER, /* a member has ended, and the next one's first block starts at `end` */
-    GPU_UNIT_LAST,   /* a member has ended, and with its trailer the input */
+    GPU_UNIT_LAST,   /* a member has ended, and its trailer ends the input */
 };
 
-/* The most blocks of a unit.  Most units have one; the last of a member, two.  With fewer, more
- * data is left to the CPU. */
+/* The most blocks of a unit.  Most units have one block; the last unit of a member has two.  With a
+ * lower limit, more data is left to the CPU. */
 #define GPU_UNIT_BLOCKS 6u
 
 /* One block of a unit. */
@@ -79,30 +80,31 @@ struct gpu_block {
     uint32_t end;     /* bit behind the block */
     uint32_t length;  /* bytes of output */
     uint32_t steps;   /* steps of the map in which a code starts; 0: the block is stored */
-    uint32_t outline; /* the host's: number of its first entry in the outline and one; 0: none */
+    uint32_t outline; /* for the host: 1 + the number of its first outline entry; 0: no outline */
 };
 
-/* What starts at a candidate: blocks up to the next place that may be a candidate. */
+/* Consecutive blocks from a candidate on, up to the next candidate or the member's end. */
 struct gpu_unit {
-    uint32_t start;  /* bit */
-    uint32_t end;    /* bit, see enum gpu_unit_end */
+    uint32_t start;  /* bit where it starts */
+    uint32_t end;    /* bit where it ends (enum gpu_unit_end) */
     uint32_t how;    /* enum gpu_unit_end */
     uint32_t length; /* bytes of output */
-    uint32_t crc;    /* if a member has ended: its CRC-32, as the trailer says */
-    uint32_t size;   /* and its length modulo 2^32 */
-    uint32_t count;  /* blocks */
-    uint32_t reach;  /* bit up to which it may have written its map */
+    uint32_t crc;    /* if a member has ended: the CRC-32 in its trailer */
+    uint32_t size;   /* if so: the length modulo 2^32 in its trailer */
+    uint32_t count;  /* blocks in blocks[] */
+    uint32_t reach;  /* map entries up to this bit may have been written; 0: none */
     gpu_block blocks[GPU_UNIT_BLOCKS];
 };
 
 /*
- * The map.  The codes of a block are cut every GPU_STEP bits, counted from block.data.  The map
- * says for each cut where the first code behind it starts, and how much output the block makes
- * before that code.  With it, all threads of `decode` begin at once, each with a step.
+ * The map.  A block's codes, which start at block.data, are cut into steps of GPU_STEP bits.  For
+ * each step, a map entry says where the first code in it starts, and how much output the block
+ * makes before that code.  So all threads of `decode` can begin at once, each with a step.
  *
- * The low GPU_MAP_BITS bits of an entry are the distance in bits from the cut to the code, which is
- * less than GPU_MAP_END as a code with its extra bits is shorter.  The rest is output.  The entry
- * behind the last step has GPU_MAP_END and the output of the whole block.
+ * The low GPU_MAP_BITS bits of an entry are the distance in bits from the step's start to that
+ * code.  It is less than GPU_MAP_END: a code with its extra bits is shorter than that.  The other
+ * bits are the output in bytes.  One more entry follows the last step's: it has GPU_MAP_END and the
+ * output of the whole block.
  */
 #define GPU_STEP 128u
 #define GPU_MAP_BITS 6
@@ -111,25 +113,27 @@ struct gpu_unit {
 /* The most output of one block, so that an entry can hold it. */
 #define GPU_BLOCK_MAX ((1u << (32 - GPU_MAP_BITS)) - 1)
 
-/* Entries for each unit beside those for its bits: each block may have a step begun, and an end. */
+/* Entries that each unit may need beside those for its bits.  Each block may need two: one for a
+ * step that it fills in part, and one behind its last step. */
 #define GPU_MAP_UNIT (2 * GPU_UNIT_BLOCKS)
 
-/* Entries behind those of all units.  The threads of a warp or a team write and read entries up to
- * this far behind the last that counts. */
+/* Spare entries behind those of all units: a warp or a team may read or write up to this many
+ * entries behind the last that is used. */
 #define GPU_MAP_SPARE 4096
 
-/* Candidates take turns with this many maps.  Two candidates that share a map overwrite entries
- * of each other if one lies in the blocks of the other.  With fewer maps, that happens more often,
- * and units are counted again; more take more memory. */
+/* Candidate number i writes to map number i % GPU_MAPS.  If a candidate lies in a block of another
+ * one with the same map, they overwrite each other's entries.  Then units.cu has units counted
+ * again.  With fewer maps, that happens more often; more take more memory. */
 #define GPU_MAPS 8u
 
-/* The entries that a map needs for `count` candidates, which start before that bit. */
+/* Returns the entries that a map needs for `count` candidates in a batch of `bits` bits. */
 static __host__ __device__ inline size_t gpu_map_room(uint32_t bits, size_t count)
 {
     return bits / GPU_STEP + count * GPU_MAP_UNIT + GPU_MAP_SPARE;
 }
 
-/* Number of the first entry of candidate number `rank`, which starts at that bit. */
+/* Returns the number of the first map entry of candidate number `rank`, which starts at bit
+ * `start`. */
 static __host__ __device__ inline uint32_t gpu_map_place(const gpu_compressed &in, uint32_t start,
                                                          uint32_t rank)
 {
@@ -138,34 +142,34 @@ static __host__ __device__ inline uint32_t gpu_map_place(const gpu_compressed &i
 
 /* A part of a block that a team decodes. */
 struct gpu_piece {
-    uint64_t block_out; /* the block's output starts here, counted from the group's */
-    uint32_t map;       /* its first entry of the map */
+    uint64_t block_out; /* where the block's output starts in the group's, in bytes */
+    uint32_t map;       /* number of its first map entry */
     uint32_t steps;     /* 0: the block is stored */
     uint32_t header;    /* bit where the block's header starts */
     uint32_t data;      /* bit where its codes, or the stored bytes, start */
     uint32_t first;     /* number of its first step in the block */
     uint32_t known;     /* bytes before the block that belong to its member, at most GPU_WINDOW */
-    uint32_t length;    /* bytes of output of the whole block: its map must not say more */
+    uint32_t length;    /* bytes of output of the whole block; if its map has more, that is wrong */
 };
 
-/* The output of a piece, counted from the group's; `decode` sets it. */
+/* Where the output of a piece is in the group's; `decode` sets this. */
 struct gpu_range {
     uint64_t start;
     uint32_t length;
-    uint32_t is_bad; /* a match reaches back before the start of its member */
+    uint32_t is_bad; /* a match reaches back before its member's start, or the map is wrong */
 };
 
-/* Consecutive pieces that the device decodes in one go.  Each chunk has `chunk` of them.  A scan
- * finds the window before each chunk. */
+/* Consecutive pieces that the device decodes in one go.  For the scan that finds windows, they are
+ * divided into chunks of `chunk` pieces. */
 struct gpu_group {
     const gpu_piece *pieces;
     uint32_t count;
     uint32_t chunk;
     gpu_range *ranges; /* one for each piece */
     uint16_t *symbols; /* the group's output */
-    uint16_t *names;   /* twice GPU_WINDOW for each chunk, for the scan */
-    uint8_t *windows;  /* GPU_WINDOW for each chunk, before it, and one more */
-    uint32_t *next;    /* a counter, which is 0 */
+    uint16_t *names;   /* scratch memory of the scan: 2 * GPU_WINDOW for each chunk */
+    uint8_t *windows;  /* the window before each chunk, and that behind the last */
+    uint32_t *next;    /* a counter on the device, which is 0 before `decode` */
 };
 
 static __host__ __device__ inline uint32_t gpu_chunks(const gpu_group &g)
@@ -175,19 +179,20 @@ static __host__ __device__ inline uint32_t gpu_chunks(const gpu_group &g)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-/* A list on the device.  `count` counts what had no room, too; it is 0 before. */
+/* A list on the device, with room for `most` values.  *count is 0 at first.  It also counts values
+ * that had no room. */
 struct gpu_list {
     uint32_t *values;
     uint32_t *count;
     uint32_t most;
 };
 
-/* Queues the search for candidates.  `found` gets their bits, in any order, some of them twice;
- * `maybe` is for places that are looked at again. */
+/* Queues the search for candidates.  Their bits go to `found`, in any order, some of them twice.
+ * `maybe` is for places that are tested further. */
 cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, const gpu_list &maybe,
                             cudaStream_t stream);
 
-/* The candidates whose units are counted, and where what is counted goes. */
+/* Which units are counted, and where the results go. */
 struct gpu_count_work {
     const uint32_t *starts; /* of all candidates, in ascending order */
     uint32_t count;
@@ -195,8 +200,9 @@ struct gpu_count_work {
     uint32_t which_count;
     gpu_unit *units; /* of all candidates */
     uint32_t *map;
-    uint32_t *next; /* two counters, which are 0 */
-    /* Short units are counted in `side`, beside the long ones.  `fork` and `join` are for that. */
+    uint32_t *next; /* two counters on the device, which are 0 */
+    /* Short units are counted in this stream, beside the long ones.  The events order the two
+     * streams. */
     cudaStream_t side;
     cudaEvent_t fork, join;
 };
@@ -213,7 +219,7 @@ struct gpu_outlined {
 
 #define GPU_OUTLINE_STEPS 64u
 
-/* Queues the outlines of blocks[0..count), of which there are some. */
+/* Queues the outlines of blocks[0..count); count must not be 0. */
 cudaError_t gpu_copy_outline(const uint32_t *map, const gpu_outlined *blocks, uint32_t count,
                              uint32_t *outline, cudaStream_t stream);
 
@@ -221,29 +227,30 @@ cudaError_t gpu_copy_outline(const uint32_t *map, const gpu_outlined *blocks, ui
 cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint32_t *map,
                        uint32_t blocks, cudaStream_t stream);
 
-/* Queues the windows: g.windows[0..GPU_WINDOW) is there; the others become those before the other
- * chunks, and the last one the window behind the group. */
+/* Queues the search for windows.  The first of g.windows, before the group, is given; this sets the
+ * others. */
 cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream);
 
-/* Queues the output of the group to out[]; sets is_bad of ranges. */
+/* Queues turning the group's symbols into out[].  Sets is_bad in the range of a piece with a match
+ * that reaches back too far. */
 cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream);
 
 /* A part of the output, of at most GPU_CRC_PART bytes. */
 struct gpu_crc_part {
     uint64_t start;
     uint32_t length;
-    uint32_t crc;      /* what crc.cu makes of it */
-    uint32_t is_first; /* a member begins with this part */
+    uint32_t crc;      /* its sum, which crc.cu sets */
+    uint32_t is_first; /* the first part of a member's output in the group */
 };
 
 #define GPU_CRC_PART (64u << 10)
 
-/* The sum of parts in a row, or the CRC-32 of two runs of bytes.  The last part has the sum `next`
- * and `length` bytes; `sum` is that of the others, or 0 if there are none.  The CRC-32 of some
- * bytes is the complement of their sum. */
+/* Returns the sum of consecutive parts.  The last part has the sum `next` and `length` bytes; the
+ * others have the sum `sum`, 0 if there are none.  The CRC-32 of all parts is the complement of
+ * their sum.  Joins the CRC-32s of two consecutive runs of bytes in the same way. */
 uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length);
 
-/* Queues the sums of parts[0..count) of bytes[]. */
+/* Queues the computation of the sums of parts[0..count), which are parts of bytes[]. */
 cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
                        cudaStream_t stream);
 

@@ -1,18 +1,18 @@
 /*
  * resolve.cu - symbols become bytes, on the GPU
  *
- * The window before a piece is the end of what is before it, which has names of bytes of another
- * window, and so on.  To find all windows, one after the other, would take as long as there are
- * pieces.  So it is a scan in three steps:
+ * The window before a piece is the end of the output before it.  That output has names of bytes of
+ * the window before, and so on back to the group's start.  Finding the windows one after the other
+ * would take too long if there are many pieces.  A scan finds them, in three steps:
  *
- *   1. A block of threads for each chunk goes through its pieces as if the window before the chunk
- *      were unknown: the window at the chunk's end has bytes, and names of bytes of the window
- *      before the chunk.
- *   2. The windows at the ends of chunks are joined: with those of the chunk before, then of two
- *      before, of four, and so on, all chunks at the same time.  In the end each has names of bytes
- *      of the window before the group alone, which is known.
- *   3. A block for each chunk goes through its pieces once more.  It knows the window before each,
- *      and makes bytes of all symbols.
+ *   1. For each chunk, a block of threads goes through its pieces.  It does not know the window
+ *      before the chunk.  So the window that it finds for the chunk's end has bytes, and names of
+ *      bytes of the window before the chunk.
+ *   2. All chunks join their windows with that of the chunk before, then with that of two chunks
+ *      before, of four before, and so on.  In the end, all names are of bytes of the window before
+ *      the group, which is known.
+ *   3. For each chunk, a block of threads goes through its pieces once more.  Now it knows the
+ *      window before each piece, and turns all symbols into bytes.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -23,13 +23,14 @@
 /* Symbols of a window that a thread moves on at a time. */
 #define EACH (GPU_WINDOW / THREADS)
 
-/* A byte, or what a window has for a name. */
+/* Returns the symbol if it is a byte; if it is a name, the entry of `window` that it names. */
 template <typename T> static __device__ __forceinline__ T known_as(const T *window, uint32_t symbol)
 {
     return symbol < GPU_UNKNOWN ? (T)symbol : window[symbol - GPU_UNKNOWN];
 }
 
-/* Moves a window on over symbols[0..length), or, where these are bytes already, over these. */
+/* Moves a window on: afterwards it ends with symbols[0..length), which may be bytes.  Names among
+ * them are looked up in the window as it was. */
 template <typename T, typename Symbol>
 static __device__ void move_window(T *window, const Symbol *symbols, uint32_t length)
 {
@@ -50,7 +51,7 @@ static __device__ void move_window(T *window, const Symbol *symbols, uint32_t le
     __syncthreads();
 }
 
-/* The chunk's number of pieces. */
+/* How many pieces the chunk has. */
 static __device__ __forceinline__ uint32_t pieces_of(const gpu_group &g, uint32_t chunk)
 {
     return min(g.chunk, g.count - chunk * g.chunk);
@@ -86,8 +87,8 @@ static __global__ void __launch_bounds__(THREADS)
         joined[(size_t)chunk * GPU_WINDOW + i] = chunk < step ? own[i] : known_as(before, own[i]);
 }
 
-/* Makes bytes of the windows at the ends of chunks, which have names of bytes of the window before
- * the group. */
+/* Turns the windows at the ends of chunks into bytes.  Their names are of bytes of the window
+ * before the group. */
 static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, const uint16_t *names)
 {
     const size_t first = (size_t)blockIdx.x * GPU_WINDOW;

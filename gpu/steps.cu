@@ -1,9 +1,9 @@
 /*
- * steps.cu - decompresses an input in steps, which threads of the host do side by side (inflate.h)
+ * steps.cu - decompresses an input in steps (inflate.h)
  *
- * Each input and output buffer is used by one thread at a time.  The thread that decodes uses the
- * engine's own streams; copies to and from the buffers have streams of their own, so that they run
- * beside the kernels.
+ * Threads of the host do these steps side by side.  Only one of them uses a buffer at a time.  The
+ * thread that decodes uses the engine's streams.  Copies to input buffers have a stream, and copies
+ * from output buffers another, so that they run beside the kernels.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ struct gpu_inflate_steps {
     uint8_t *stage, *slice;                                             /* pinned */
     struct gpu_inflate_run *runs[GPU_INFLATE_OUTPUTS];
     uint32_t next;                      /* the chain's next unit to decode */
-    enum gpu_inflate_result chain_ends; /* why the chain has ended */
-    char why[GPU_ERROR_SIZE];           /* if it is GPU_INFLATE_LEFT: the reason */
+    enum gpu_inflate_result chain_ends; /* the result once the chain's units are decoded */
+    char why[GPU_ERROR_SIZE];           /* the message for that result */
 };
 
 /* The window before the chain's next unit. */
@@ -84,7 +84,7 @@ void gpu_free_steps(struct gpu_inflate *g)
 
 /* --- Copies --- */
 
-/* Copies, in a stream of its own, and waits. */
+/* Copies in that stream, and waits for it. */
 static bool copy(struct gpu_inflate *g, cudaStream_t stream, uint8_t *to, const uint8_t *from,
                  size_t len, char *error)
 {
@@ -144,13 +144,13 @@ enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, 
 {
     struct gpu_inflate_steps *s = g->steps;
     struct call *c = &s->c;
-    /* The next batch starts at a word, so that the device loads words. */
+    /* The batch starts with the word that has the next unit's first bit: the device loads words. */
     const size_t before = (size_t)(c->position / 8 - start) / 4 * 4;
 
     c->error = error;
     s->next = c->chain = 0;
     s->chain_ends = GPU_INFLATE_DONE;
-    /* The last block of the buffer before may end behind this one's batch. */
+    /* The last unit of the buffer before may end behind this one's batch: no unit starts here. */
     if (before >= g->batch && start + len < c->in_len)
         return GPU_INFLATE_DONE;
     if (!gpu_begin_batch(c, (uint32_t *)(s->inputs[input] + before), start + before, len - before,
@@ -165,7 +165,7 @@ enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, 
     return s->chain_ends == GPU_INFLATE_LEFT && c->chain > 0 ? GPU_INFLATE_DONE : s->chain_ends;
 }
 
-/* Describes the group, which is decoded. */
+/* Sets *o to the runs of the group, which is decoded and starts at bit `start` of the input. */
 static bool describe(struct gpu_inflate_steps *s, const struct group *group, unsigned output,
                      uint64_t start, struct gpu_inflate_output *o)
 {

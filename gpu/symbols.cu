@@ -1,11 +1,11 @@
 /*
- * symbols.cu - pieces of DEFLATE decoded to symbols, on the GPU (twin of inflate/symbols.c)
+ * symbols.cu - decodes pieces of DEFLATE to symbols, on the GPU (twin of inflate/symbols.c)
  *
  * A team of threads decodes a piece.  The map says where each thread's step starts, and where its
- * output goes, so that no thread waits for another.  The team makes a window of up to ROOM symbols
- * in shared memory.  The bytes of a match are not copied in order: each becomes a name of the
- * earlier symbol in the window that it copies, and afterwards all names are followed at the same
- * time.
+ * output goes, so that no thread waits for another.  The team decodes into a window in shared
+ * memory, which has room for ROOM symbols.  It does not copy a match at once, as the symbols that
+ * the match copies may not be there yet.  Instead each symbol of the match becomes a name of the
+ * earlier one.  When the window is full, all names are followed at the same time.
  */
 #include "gpu/codes.cuh"
 #include "gpu/pieces.cuh"
@@ -14,31 +14,31 @@
 /* Threads of a team, each with a step at a time. */
 #define TEAM 256
 
-/* Symbols of a team's window.  One step has at most 64 codes, of two bits or more, each with up to
- * 258 bytes, and must fit. */
+/* Symbols of a team's window.  The output of one step must fit: at most 64 matches, as each has two
+ * bits or more, of up to 258 bytes. */
 #define ROOM 16640u
 static_assert(ROOM >= GPU_STEP / 2 * DEFLATE_MAX_MATCH, "a step fits");
 
-/* A symbol from NAME to below GPU_UNKNOWN is a name of symbol number - NAME of the window. */
+/* A symbol in the range [NAME, GPU_UNKNOWN) names symbol number (symbol - NAME) of the window. */
 #define NAME 256u
 
 static_assert(NAME + ROOM <= GPU_UNKNOWN, "names are not unknown bytes");
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
-/* A match whose names are put into the window by a whole warp. */
+/* A match that a whole warp puts into the window, after the steps are decoded. */
 struct long_match {
     uint32_t at;
     uint16_t length, distance; /* the distance less 1 */
 };
 
-/* A match from this length on, if there is room in the list.  With a lower limit, lanes wait less
- * for each other; but short matches take longer this way. */
+/* Matches of this length or more go to the list, while it has room.  With a lower limit, lanes wait
+ * less for each other; but short matches take longer this way. */
 #define LONG_MATCH 48u
 #define LONG_MATCHES 512u
 
-/* The most names that a thread follows at a time.  With more, chains take fewer rounds; with fewer,
- * threads wait less for the one with the longest chain. */
+/* The most names that a thread follows in a chain in one round.  With more, chains take fewer
+ * rounds; with fewer, threads wait less for the one with the longest chain. */
 #define HOPS 16
 
 struct team {
@@ -46,13 +46,15 @@ struct team {
     long_match list[LONG_MATCHES];
     uint32_t listed;
     uint32_t unfinished[3];     /* flags of follow_names */
-    uint32_t entries[TEAM + 1]; /* the map's, from the window's first step on */
+    uint32_t entries[TEAM + 1]; /* map entries, from the window's first step on */
     uint32_t piece;
     uint16_t window[ROOM];
 };
 
-/* The name of symbol number `source` of the window, or, if that is negative, the symbol itself.
- * The window begins with symbol number `made` of the piece, whose symbols are out[]. */
+/* Returns what a match puts for symbol number `source`, counted from the window's start.  If it is
+ * in the window: a name.  If it is before the window (negative): the symbol in out[], which has
+ * the `made` symbols of the piece before the window; before the piece, the name of an unknown
+ * byte. */
 static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_t *out,
                                                    uint32_t made)
 {
@@ -63,8 +65,8 @@ static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_
     return place >= 0 ? out[place] : (uint16_t)(GPU_UNKNOWN + GPU_WINDOW + (uint32_t)place);
 }
 
-/* Puts what one step makes into the window, from window[at] on, but for long matches, which go to
- * the list. */
+/* Decodes the codes that start in bits [start, bound) to the window, from window[at] on.  Long
+ * matches go to the list instead. */
 static __device__ void decode_step(team &m, const uint32_t *words, uint32_t start, uint32_t bound,
                                    uint32_t at, const uint16_t *out, uint32_t made)
 {
@@ -93,7 +95,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
         const int32_t from = (int32_t)at - (int32_t)distance;
 
         if (at > ROOM - length)
-            return; /* a map of other data */
+            return; /* the map belongs to other data */
         if (length >= LONG_MATCH) {
             const uint32_t i = atomicAdd(&m.listed, 1u);
 
@@ -103,7 +105,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
                 continue;
             }
         }
-        /* The bytes of a match that overlaps itself name those before the match. */
+        /* A match that overlaps itself names symbols before the match only. */
         for (uint32_t i = 0, k = 0; i < length; i++) {
             m.window[at++] = name_of(from + (int32_t)k, out, made);
             if (++k == distance)
@@ -133,12 +135,16 @@ static __device__ __forceinline__ bool is_name(uint32_t symbol)
 }
 
 /*
- * Follows the names of the window to symbols that are none, and puts these into out[0..count).
+ * Puts the window's symbols into out[0..count), with each name replaced by the symbol at the end of
+ * its chain of names.
  *
- * In each round, a thread follows each of its names over at most HOPS others.  Then all names move
- * on to where they have led.  So in the next round each name leads further, and even the longest
- * chains (in tables whose entries repeat those before them) take few rounds.  Ordinary data takes
- * one.
+ * In each round, a thread follows the chain of each of its symbols over at most HOPS names.  If all
+ * chains end, this is the last round: ordinary data takes one.  Otherwise all threads replace the
+ * names in the window by the names that they have reached.  So in the next round each name leads
+ * further, and even the longest chains (in tables whose entries repeat those before them) take few
+ * rounds.
+ *
+ * Threads write to the window between two barriers, and only read it otherwise.
  */
 static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
 {
@@ -150,7 +156,7 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
 
             if (round > 0 && !is_name(symbol))
                 continue;
-            /* Names lead back: one that does not would mean a map of other data. */
+            /* A name leads back, unless the map belongs to other data. */
             for (; hops < HOPS && is_name(symbol) && symbol - NAME < at; hops++) {
                 at = symbol - NAME;
                 symbol = m.window[at];
@@ -161,8 +167,7 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
                 symbol = 0;
             out[i] = (uint16_t)symbol;
         }
-        /* Three flags take turns: this round's, the next one's, and the last one's, which some
-         * threads may not have read yet. */
+        /* Flags take turns: threads set this round's, while thread 0 clears the next round's. */
         if (threadIdx.x == 0)
             m.unfinished[(round + 1) % 3] = 0;
         if (is_unfinished)
@@ -176,8 +181,8 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
     }
 }
 
-/* Decodes a piece of codes, which makes `size` symbols.  Its tables are made.  False: the map is of
- * other data. */
+/* Decodes a piece of codes to out[0..size).  Its tables are made.  False: the map belongs to other
+ * data. */
 static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu_piece &p,
                                     const uint32_t *map, uint16_t *out, uint32_t size)
 {
@@ -194,7 +199,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
-        /* As many steps as the window has room for, which are some. */
+        /* Find how many steps the window has room for: at least one. */
         while (low < high) {
             const uint32_t middle = (low + high + 1) / 2;
 
@@ -245,7 +250,7 @@ static __global__ void __launch_bounds__(TEAM)
         const gpu_piece p = g.pieces[i];
         const uint32_t first = p.steps == 0 ? 0 : map[p.map] >> GPU_MAP_BITS;
         const uint32_t end = p.steps == 0 ? p.length : map[p.map + p.steps] >> GPU_MAP_BITS;
-        /* Whatever the map says, nothing is written outside of the block's output. */
+        /* Even if the map is wrong, never write outside of the block's output. */
         const bool is_good = first <= end && end <= p.length;
         const uint32_t length = is_good ? end - first : 0;
         uint16_t *const out = g.symbols + p.block_out + first;

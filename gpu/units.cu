@@ -1,7 +1,7 @@
 /*
  * units.cu - finds the units of a batch of compressed bytes: the host's part (inflating.cuh)
  *
- * The host follows the chain of units from where the batch before has ended.
+ * The host follows the chain of units from the place where the last batch's chain ended.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,27 +12,28 @@
 #include "gpu/inflating.cuh"
 #include "gpu/internal.cuh"
 
-/* A unit of more compressed bytes than this is counted by a block of threads.  With a higher limit,
- * a few warps are at work for long; with a lower one, more threads wait for each other. */
+/* Units of more compressed bytes than this are counted by a block of threads, others by a warp.
+ * With a higher limit, a few warps work for long while the rest of the GPU waits; with a lower one,
+ * more threads wait for each other. */
 #define LONG_UNIT ((size_t)40 << 10)
 
-/* Steps of a piece: so many that there are PIECES_EACH pieces for each team, within bounds.  With
- * more pieces, more time goes into their tables and windows; with fewer, some multiprocessors wait
- * at the end. */
+/* Pieces that each team gets.  The steps of a piece follow from it, between PIECE_STEPS_MIN and
+ * PIECE_STEPS_MAX.  With more pieces, more time goes into their tables and windows; with fewer,
+ * some multiprocessors wait at the end. */
 #define PIECES_EACH 4
 #define PIECE_STEPS_MIN 256u
 #define PIECE_STEPS_MAX 4096u
 
-/* Blocks with more output than this are cut by an outline of their maps, to hold to PIECE_OUTPUT.
- * With a lower limit, the outlines of ordinary blocks cost time for nothing. */
+/* Blocks with more output than this get an outline: the host copies some entries of their maps, and
+ * cuts them so that pieces have at most about PIECE_OUTPUT.  With a lower limit, the host copies
+ * outlines of ordinary blocks for nothing. */
 #define OUTLINE_MIN ((uint32_t)1 << 20)
 
-/* Blocks of threads on each multiprocessor: as many as its shared memory has room for. */
+/* Blocks of threads that count on each multiprocessor; its shared memory has no room for more. */
 #define COUNT_BLOCKS 6
 
 /* --- Calls of CUDA ---------------------------------------------------------------------------- */
 
-/* Whether a call was good; otherwise there is a message. */
 bool gpu_is_good(struct gpu_inflate *g, cudaError_t result, char *error)
 {
     if (result == cudaSuccess && g->options.fails &&
@@ -50,7 +51,6 @@ bool gpu_mark(struct call *c, int event)
     return gpu_is_good(c->g, cudaEventRecord(c->g->events[event], c->g->stream), c->error);
 }
 
-/* Adds the time from one moment to another, both of which are past. */
 void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to)
 {
     float ms = 0;
@@ -59,19 +59,17 @@ void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to)
         *sum += ms / 1000;
 }
 
-/* Leaves the input to the CPU, for that reason. */
 enum gpu_inflate_result gpu_leave(const struct call *c, const char *why)
 {
     snprintf(c->error, GPU_ERROR_SIZE, "%s", why);
     return GPU_INFLATE_LEFT;
 }
 
-/* Waits for all that is queued, after a failure, and forgets errors. */
 void gpu_drain(const struct gpu_inflate *g)
 {
     (void)cudaStreamSynchronize(g->side);
     (void)cudaStreamSynchronize(g->stream);
-    /* A failed call is not to be found by the next one. */
+    /* Clear the error, or the next call would return it. */
     (void)cudaGetLastError();
 }
 
@@ -97,7 +95,8 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
            gpu_mark(c, AFTER_COPY);
 }
 
-/* Finds the batch's candidates: starts[0..count). */
+/* Finds the batch's candidates and sorts them into starts[0..count).  The first is the bit where
+ * decoding goes on, whether the device has found it or not. */
 static enum gpu_inflate_result find_candidates(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -126,7 +125,8 @@ static enum gpu_inflate_result find_candidates(struct call *c)
     return GPU_INFLATE_DONE;
 }
 
-/* Queues the counting of all units, or of those that `which` names. */
+/* Queues the counting of the units which[0..which_count); of all if `which` is NULL.  *next: the
+ * first of two counters on the device, which are 0. */
 static bool count_units(struct call *c, const uint32_t *which, uint32_t which_count, uint32_t *next)
 {
     struct gpu_inflate *g = c->g;
@@ -140,7 +140,7 @@ static bool count_units(struct call *c, const uint32_t *which, uint32_t which_co
         c->error);
 }
 
-/* Has the device count all units. */
+/* Counts all units on the device, and copies them to the host. */
 static bool count_all(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -153,7 +153,7 @@ static bool count_all(struct call *c)
     return true;
 }
 
-/* Leaves the input to the CPU because of what stands at that bit of the batch. */
+/* Leaves the input to the CPU, with a message that names the byte of that bit of the batch. */
 static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, const char *why)
 {
     snprintf(c->error, GPU_ERROR_SIZE, "byte %llu: %s",
@@ -161,7 +161,8 @@ static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, cons
     return GPU_INFLATE_LEFT;
 }
 
-/* Follows the chain from the first candidate: which[0..chain). */
+/* Follows the chain from the first candidate on: each unit ends where the next one starts.
+ * which[0..chain) become the numbers of its units. */
 static enum gpu_inflate_result follow_chain(struct call *c)
 {
     const struct gpu_inflate *g = c->g;
@@ -183,8 +184,9 @@ static enum gpu_inflate_result follow_chain(struct call *c)
     }
 }
 
-/* Candidates that are none may have written to the map of the unit in which they lie, or of those
- * behind it, if they share a map.  These units are counted once more. */
+/* A false candidate, which is not in the chain, may have overwritten entries of its map.  These may
+ * belong to the unit in which it lies, and to units behind that one, if they share its map.  Counts
+ * these units again. */
 static bool mend_map(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -193,13 +195,13 @@ static bool mend_map(struct call *c)
 
     for (uint32_t i = 0; i < c->count; i++) {
         if (k == c->chain || g->which[k] != i) {
-            /* Most of them find out before they write. */
+            /* Most false candidates prove false before they write. */
             if (g->units[i].reach == 0)
                 continue;
             uint32_t &end = wrong_ends[i % GPU_MAPS];
 
             end = std::max(end, g->units[i].reach);
-            /* The unit in which it lies. */
+            /* The candidate lies in the last unit of the chain that starts before it. */
             if (g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
                 (count == 0 || again[count - 1] != g->which[k - 1]))
                 again[count++] = g->which[k - 1];
@@ -215,7 +217,7 @@ static bool mend_map(struct call *c)
            count_units(c, g->which_device, count, &g->counters[NEXT_RECOUNT]);
 }
 
-/* Gets the outlines of blocks with much output. */
+/* Copies the outlines of the chain's blocks with much output to the host. */
 static bool outline_blocks(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -246,7 +248,7 @@ static bool outline_blocks(struct call *c)
            from_device(c, g->outline, g->outline_device, entries);
 }
 
-/* Finds the candidates, counts their units, and follows the chain. */
+/* Finds the candidates, counts their units and follows the chain. */
 static enum gpu_inflate_result find_units(struct call *c)
 {
     const enum gpu_inflate_result result = find_candidates(c);
@@ -264,7 +266,8 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 
     c->chain = 0;
     result = find_units(c);
-    /* A member may have more blocks than a unit, or the next member is none of BGZF. */
+    /* A member may have more blocks than a unit holds, or the next member may not be of BGZF.  So
+     * try again, with candidates of all kinds. */
     if (result == GPU_INFLATE_LEFT && c->is_bgzf) {
         c->is_bgzf = false;
         result = find_units(c);

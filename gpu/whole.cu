@@ -1,8 +1,7 @@
 /*
- * whole.cu - opens an engine that decompresses, and decompresses an input that is in memory
- * (inflate.h)
+ * whole.cu - opens the decompression engine, and decompresses an input in memory (inflate.h)
  *
- * The input passes in batches of compressed bytes, so that memory is bounded.
+ * The engine takes the input in batches of compressed bytes, so that its memory is bounded.
  */
 #include "gpu/inflate.h"
 
@@ -15,30 +14,30 @@
 #include "gpu/inflating.cuh"
 #include "gpu/internal.cuh"
 
-/* Compressed bytes of a batch.  With fewer, large blocks occupy fewer multiprocessors; more take
- * more memory. */
+/* Compressed bytes of a batch.  With fewer, and large blocks, a batch has too few blocks for all
+ * multiprocessors; more take more memory. */
 #define BATCH ((size_t)128 << 20)
 
-/* The most candidates of a batch: one in so many bytes.  Data with shorter blocks is left to the
+/* A batch has room for one candidate in this many bytes.  Data with shorter blocks is left to the
  * CPU. */
 #define CANDIDATE_BYTES 1024
 
-/* Places in a batch whose header may be good, before it is read whole: one in so many bytes. */
+/* A batch has room for one place in this many bytes at which find.cu must read a whole header. */
 #define LIST_BYTES 32
 
-/* The most output of a group.  Each byte takes two on the device. */
+/* The most output of a group, in bytes.  Each takes a symbol of two bytes on the device. */
 #define SYMBOLS ((size_t)512 << 20)
 
-/* The same in steps.  With less, groups keep the device less busy; with more, the first output
- * comes later. */
+/* The same for an engine that works in steps.  With less, groups keep the device less busy; with
+ * more, the first output comes later. */
 #define SYMBOLS_IN_STEPS ((size_t)192 << 20)
 
-/* Entries of the outline: one for each of OUTLINED_MAX blocks, and for a batch's steps. */
+/* Entries for the outlines of a batch: one for GPU_OUTLINE_STEPS steps, and one more a block. */
 #define OUTLINE_ROOM(map_room) ((map_room) / GPU_OUTLINE_STEPS + OUTLINED_MAX)
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-/* Memory for arrays: `count` of them on the device, and as many on the host if that is not NULL. */
+/* Allocates an array of `count` on the device, and another on the host if `host` is not NULL. */
 template <typename T> static bool take(T **device, T **host, size_t count)
 {
     if (cudaMalloc(device, count * sizeof(T)) != cudaSuccess)
@@ -51,7 +50,8 @@ static bool take_memory(struct gpu_inflate *g)
     const size_t bytes = g->batch + g->overlap;
     const size_t candidates = g->candidates_max;
     const size_t entries = (size_t)GPU_MAPS * g->map_room;
-    /* Each member that ends in a group may have one part that is not whole. */
+    /* Each member in a group may have one part that is shorter than GPU_CRC_PART, and there are at
+     * most as many members as pieces. */
     const size_t parts = g->symbols_max / GPU_CRC_PART + PIECES_MAX;
 
     g->member_parts = (struct member_part *)malloc((candidates + 2) * sizeof(*g->member_parts));
@@ -127,7 +127,7 @@ struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_option
     if (g == NULL)
         snprintf(error, GPU_ERROR_SIZE, "%s",
                  result != cudaSuccess ? cudaGetErrorString(result) : "too little memory");
-    /* A failed call is not to be found by the next one. */
+    /* Clear the error, or the next call would return it. */
     (void)cudaGetLastError();
     return g;
 }
@@ -160,14 +160,15 @@ void gpu_inflate_close(struct gpu_inflate *g)
     for (cudaStream_t stream : {g->stream, g->side})
         if (stream != NULL)
             (void)cudaStreamDestroy(stream);
-    /* Otherwise the thread's next call, for another device, finds the errors of a lost one. */
+    /* A lost device leaves an error.  Clear it, or this thread's next call, for another device,
+     * would return it. */
     (void)cudaGetLastError();
     free(g);
 }
 
 /* --- All of an input in memory ---------------------------------------------------------------- */
 
-/* A call: its input and output. */
+/* A call of gpu_inflate: its input and output. */
 struct whole {
     struct call c;
     const uint8_t *in;
@@ -187,8 +188,8 @@ static enum gpu_inflate_result begin(struct whole *w)
 
     start.words = header;
     start.bits = (uint32_t)(8 * len);
-    /* Until a bad match is found, its bytes may come from this window: they must not be those of an
-     * earlier call. */
+    /* A match that reaches too far back copies from this window, until it is found bad.  So clear
+     * the window: its bytes may be an earlier call's. */
     if (!gpu_is_good(c->g, cudaMemsetAsync(c->g->windows, 0, GPU_WINDOW, c->g->stream), c->error) ||
         !from_device(c, (uint8_t *)header, w->in, len))
         return GPU_INFLATE_FAILED;
@@ -212,7 +213,8 @@ static bool load_batch(struct whole *w)
     return true;
 }
 
-/* Compares members with their trailers, as far as they are in the group. */
+/* Adds the group's output to the members' CRCs and lengths.  Compares these with the trailers of
+ * members that end in the group. */
 static bool compare_members(struct whole *w, const struct group *group)
 {
     for (uint32_t i = 0; i < group->members; i++) {
@@ -259,7 +261,8 @@ static enum gpu_inflate_result do_batch(struct whole *w)
     return result == GPU_INFLATE_DONE ? decode_chain(w) : result;
 }
 
-/* Whether the device's kernels can write to memory: it may belong to a context of the program's. */
+/* Whether the device's kernels can write to this memory.  They cannot if the program allocated it
+ * in a context of its own. */
 static bool is_in_reach(const void *p)
 {
     struct cudaPointerAttributes attributes;
@@ -286,7 +289,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
         (void)cudaGetLastError();
         return GPU_INFLATE_FAILED;
     }
-    /* An error that another device has left would be taken for one of this device's kernels. */
+    /* Clear an error that another device has left, or it would seem to be this device's. */
     (void)cudaGetLastError();
     if (in_len == 0)
         result = gpu_leave(&w.c, "it is empty");
@@ -307,7 +310,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
         *out_len = (size_t)w.made;
         return result;
     }
-    /* What is still queued would write to the caller's memory while the CPU does. */
+    /* Wait: kernels still queued would write to the caller's memory while the CPU does. */
     gpu_drain(g);
     return g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }

@@ -1,7 +1,9 @@
 /*
  * glzss_find.h - the GLZSS methods on the CPU: the keys and the walk
  *
- * glzss_basic.c and glzss_tagging.c differ only in what a stop enters into the table (is_tagging).
+ * The walk looks for a match at one position after another, but skips the positions inside a match.
+ * The positions where it looks are its stops.  GLZSS-basic enters only the stops into the hash
+ * table; glzss-tagging (is_tagging) also enters other positions (glzss_enter_more).
  */
 #ifndef GZLZSS_PAPERS_GLZSS_FIND_H
 #define GZLZSS_PAPERS_GLZSS_FIND_H

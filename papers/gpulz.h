@@ -26,7 +26,7 @@ enum { GPULZ_AUTO, GPULZ_1, GPULZ_2, GPULZ_4 };
 
 LZ_STATIC_ASSERT(GPULZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
 
-/* Returns the bytes of a symbol for a value of the key, which must not be GPULZ_AUTO. */
+/* Returns a symbol's width in bytes, from a value of the key `symbol` other than GPULZ_AUTO. */
 BOTH_INLINE uint32_t gpulz_width(uint32_t symbol)
 {
     return 1U << (symbol - GPULZ_1);
@@ -62,8 +62,8 @@ BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2,
 extern "C" {
 #endif
 
-/* Returns the bytes of a symbol for the chunk in[0..size): as the key says, or as `auto`
- * chooses. */
+/* Returns the width of the symbols of the chunk in[0..size), in bytes.  If the key `symbol` is
+ * `auto`, chooses it by a sample of the chunk. */
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size);
 
 #ifdef __cplusplus

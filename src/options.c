@@ -343,7 +343,7 @@ static bool want_digits(const char *argument, struct messages *m)
     return try_help(m);
 }
 
-/* Reads a number from e->value to e->most. */
+/* Parses the argument, which must be a number in the range [e->value, e->most]. */
 static bool apply_number(const struct effect *e, const char *argument, int *to, struct messages *m)
 {
     long number;

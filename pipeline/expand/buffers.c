@@ -15,7 +15,7 @@ struct buffer {
 
 struct buffers {
     struct buffer *idle;
-    int made; /* buffers that count: idle ones, and those of regions that do not own theirs */
+    int made; /* buffers idle or in use, but not those that a region owns (owns_buffer) */
     int max;
 };
 

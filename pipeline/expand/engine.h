@@ -81,13 +81,13 @@ struct decode_task {
     /* What is to be done.  Only `until` changes between two calls for one task. */
     uint64_t start; /* bit of the input where the first block starts */
     enum start_kind kind;
-    uint64_t until;     /* bit: a block that starts here or later is where decoding pauses */
-    uint64_t to;        /* byte of the input: only marks before it end the task early */
-    uint8_t *buffer;    /* BUFFER_BEFORE bytes, and `size` more for output */
-    size_t size;        /* bytes for output */
-    size_t bytes_limit; /* at most this many bytes of output; symbols count as bytes */
-    size_t enough;      /* with so many bytes of output used up, the task ends at the next mark */
-    bool takes_all;     /* runs that are not worth it are decoded all the same: for tests */
+    uint64_t until;            /* bit: a block that starts here or later is where decoding pauses */
+    uint64_t to;               /* byte of the input: only marks before it end the task early */
+    uint8_t *buffer;           /* BUFFER_BEFORE bytes, and `size` more for output */
+    size_t size;               /* bytes for output */
+    size_t bytes_limit;        /* at most this many bytes of output; symbols count as bytes */
+    size_t enough;             /* with this much output, in bytes, the task ends at the next mark */
+    bool takes_all;            /* runs that are not worth it are decoded all the same: for tests */
     _Atomic bool is_cancelled; /* any thread may set it: the engine stops at the next block */
 
     /* What came of it; at first all 0. */

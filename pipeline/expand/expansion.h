@@ -137,24 +137,24 @@ struct expansion {
     /* The consumer: */
     struct gz_ahead ahead;
     struct expand_tools *tools;
-    uint64_t cursor;        /* the byte that it reads next */
-    uint64_t decoded;       /* the byte that it had decoded up to when it last asked */
-    uint64_t read_to;       /* `cursor` when it came to runs */
+    uint64_t cursor;        /* the byte that the consumer reads next */
+    uint64_t decoded;       /* the byte up to which it had decoded at its last has_ahead */
+    uint64_t read_to;       /* the cursor when run_ahead was called last */
     uint64_t line_from;     /* byte where the first run starts that is in line or being written;
                                UINT64_MAX: there is none (in_order.c sets it) */
-    struct gz_place *place; /* where it is, while it is at runs; else NULL */
-    bool is_stalled;        /* it waits for room in its output */
+    struct gz_place *place; /* the consumer's place during run_ahead; else NULL */
+    bool is_stalled;        /* the consumer waits for room in its output */
 
     /* gpu_decoder.c: */
-    uint64_t gpu_from;  /* the decoder is not asked for what is before this bit */
-    uint64_t gpu_retry; /* bytes that were left out last after the decoder gave up */
+    uint64_t gpu_from;  /* first bit at which the consumer may hand over; UINT64_MAX: never */
+    uint64_t gpu_retry; /* bytes left to the CPU when the decoder last gave up; 0: it has not */
 
-    bool may_begin;    /* workers may take part, */
-    bool has_begun;    /* and do */
+    bool may_begin;    /* workers or a GPU may decode ahead */
+    bool has_begun;    /* they do */
     bool has_given_up; /* the caller is away: nothing is decoded ahead now */
     bool is_closing;
-    int buffers;   /* output buffers that its regions have */
-    unsigned busy; /* threads that work for it */
+    int buffers;   /* output buffers that regions of this decompression have */
+    unsigned busy; /* threads that work for this decompression */
     struct pipeline_expansion_stats stats;
 };
 

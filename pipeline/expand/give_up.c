@@ -38,15 +38,15 @@ static bool is_within(const uint8_t *p, const uint8_t *part, size_t len)
 }
 
 /* Gives the pages of the region's buffer back to the system, except those of runs in line.  Of the
- * run that is being written, only the bytes that `write` has not written yet stay: rest[0..len),
- * and the bytes of its later calls. */
+ * run that is being written, keeps only the bytes that are not written yet: rest[0..len), which is
+ * the rest of the current call of e->write, and all bytes after it. */
 static void keep_runs(const struct expansion *e, struct region *r, const uint8_t *rest, size_t len)
 {
     struct decode_task *task = &r->task;
     uint8_t *const symbols = task->buffer + BUFFER_BEFORE;
     uint8_t *at = task->buffer;
 
-    /* The consumer will decode the others. */
+    /* Drop the runs that are not in line: the consumer will decode them again. */
     while (task->count > 0 && !run_is_in_line(task->runs[task->count - 1]))
         task_drop_run(task);
     for (size_t i = 0; i < task->count; i++) {

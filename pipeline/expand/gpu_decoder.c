@@ -3,12 +3,14 @@
  *
  * Three threads work side by side on a decompression (gpu/inflate.h):
  *
- *   the loader    reads the input into two input buffers on the device, in turn
- *   the decoder   decodes one of them after the other, to two output buffers, in turn
+ *   the loader    reads the input into the device's two input buffers, in turn
+ *   the decoder   decodes one input buffer after the other, to two output buffers, in turn
  *   the consumer  writes one output buffer after the other
  *
- * Each waits only for a buffer that it needs.  The numbers `loaded`, `used`, `decoded` and `taken`
- * count buffers since the work began; buffer number n is buffer n % 2 of the device.
+ * A thread waits only if the buffer that it needs next is not ready.  Since the work began, the
+ * loader has filled `loaded` input buffers, and the decoder has decoded `used` of them; the decoder
+ * has filled `decoded` output buffers, and the consumer has written `taken` of them.  Buffer number
+ * n is buffer n % 2 of the device.
  */
 #include "config.h"
 
@@ -24,17 +26,18 @@
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/gpu_decoder.h"
 
-/* Seconds that bringing up a GPU takes, and the bytes of a .gz that a thread decodes in a second.
- * A GPU is brought up for an input that would keep the cores busy for longer than that. */
+/* Bringing up a GPU takes BRING_UP_SECONDS; a thread decodes THREAD_RATE bytes of a .gz a second.
+ * Bring up a GPU if the cores would need more time for the input than the GPU needs to come up. */
 #define BRING_UP_SECONDS 0.28
 #define THREAD_RATE 130e6
 
-/* Less input than this is not handed over to a GPU that is up: the hand-over takes a few ms. */
+/* Hand over to a GPU that is up only if at least this much input is left, in bytes: handing over
+ * takes a few ms. */
 #define HAND_OVER_MIN ((uint64_t)4 << 20)
 
-/* After the GPU has left something to the CPU, it is asked again behind this many bytes of input.
- * Each time twice as many, up to RETRY_MAX; but RETRY_FIRST again once it has decoded as much as
- * RETRY_GOOD bytes of input. */
+/* After the GPU has left data to the CPU, hand over again RETRY_FIRST bytes of input later.  Double
+ * that distance each time, up to RETRY_MAX.  Go back to RETRY_FIRST once the GPU has decoded more
+ * than RETRY_GOOD bytes of input without a break. */
 #define RETRY_FIRST ((uint64_t)64 << 10)
 #define RETRY_MAX ((uint64_t)1 << 30)
 #define RETRY_GOOD ((uint64_t)32 << 20)
@@ -45,7 +48,7 @@
 enum decoder_state {
     DECODER_OPENING,
     DECODER_IDLE,
-    DECODER_BUSY, /* it works for `e` */
+    DECODER_BUSY, /* it works for decompression `e` */
     DECODER_FAILED
 };
 
@@ -53,7 +56,7 @@ struct gpu_decoder {
     struct pipeline *p;
     pthread_t decoder, loader;
     bool has_loader;
-    pthread_cond_t changed; /* for these two threads, with the pipeline's lock */
+    pthread_cond_t changed; /* wakes these two threads; used with the pipeline's lock */
     enum decoder_state state;
     bool is_to_end;
     struct gpu_inflate *engine;
@@ -61,25 +64,25 @@ struct gpu_decoder {
 
     /* While it is busy: */
     struct expansion *e;
-    uint64_t bit; /* where decoding began */
+    uint64_t bit; /* bit of the input where decoding began */
     uint32_t known;
     uint8_t window[INF_WINDOW];
     uint64_t in_len, loaded, used, decoded, taken;
     bool is_loading, cannot_load;
-    bool is_cancelled; /* the consumer wants no more */
-    bool has_ended;    /* the decoder thread will decode no more */
+    bool is_cancelled; /* the consumer wants no more output */
+    bool has_ended;    /* the decoder thread decodes no more for `e` */
     struct gpu_inflate_output outputs[GPU_INFLATE_OUTPUTS];
 
-    /* The consumer's, in the output buffer that it writes: */
-    size_t run;                      /* the next run */
-    uint64_t at;                     /* its output's first byte */
-    const uint8_t *slice;            /* bytes of output that were copied to the host, */
-    uint64_t slice_start, slice_end; /* which are these */
+    /* Where the consumer is in the output buffer that it writes: */
+    size_t run;                      /* the run that it writes next */
+    uint64_t at;                     /* where that run's output starts in the buffer, in bytes */
+    const uint8_t *slice;            /* a copy of bytes [slice_start, slice_end) on the host */
+    uint64_t slice_start, slice_end; /* slice_end is 0 if there is no copy */
 };
 
 /* --- The loader ----------------------------------------------------------------------------- */
 
-/* The byte of the input with which input buffer number i begins. */
+/* Returns the byte of the input at which input buffer number i begins. */
 static uint64_t input_start(const struct gpu_decoder *d, uint64_t i)
 {
     return d->bit / 8 / 4 * 4 + i * gpu_inflate_batch_size(d->engine);
@@ -99,7 +102,8 @@ static bool may_load(const struct gpu_decoder *d)
            d->loaded < d->used + GPU_INFLATE_INPUTS && input_start(d, d->loaded) < d->in_len;
 }
 
-/* Loads an input buffer.  Gives up the lock.  False if it was cancelled, or failed. */
+/* Loads the next input buffer.  Gives up the lock meanwhile.  False if the work was cancelled or
+ * has ended, or if loading failed. */
 static bool load(struct gpu_decoder *d)
 {
     const uint64_t start = input_start(d, d->loaded);
@@ -113,7 +117,7 @@ static bool load(struct gpu_decoder *d)
 
         n = len - at < GPU_INFLATE_STAGE ? len - at : GPU_INFLATE_STAGE;
         unlock(d->p);
-        /* If the file has become shorter, the consumer finds out. */
+        /* If the file has become shorter, stop here: the consumer reports it. */
         ok = input_read_at(in, start + at, gpu_inflate_stage(d->engine), n) == n &&
              gpu_inflate_put(d->engine, buffer, at, n, error);
         lock(d->p);
@@ -147,7 +151,8 @@ static void *loader_main(void *argument)
 
 /* --- The decoder ---------------------------------------------------------------------------- */
 
-/* Decodes the next input buffer.  Gives up the lock.  Returns whether to go on with another. */
+/* Decodes the next input buffer.  Gives up the lock meanwhile.  Returns whether to go on with
+ * another. */
 static bool decode_input(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
 {
     const uint64_t i = d->used;
@@ -196,7 +201,8 @@ static bool is_bgzf(struct input *in)
            h[13] == 'C' && h[14] == 2 && h[15] == 0;
 }
 
-/* Decodes for a decompression, until its end.  Gives up the lock. */
+/* Decodes for one decompression.  Returns once the consumer needs no more output.  Gives up the
+ * lock meanwhile. */
 static void decode_all(struct gpu_decoder *d)
 {
     struct input *in = d->e->input;
@@ -217,14 +223,14 @@ static void decode_all(struct gpu_decoder *d)
     while (d->is_loading)
         pthread_cond_wait(&d->changed, &d->p->mutex);
     wake_all(d->p, CAN_EXPAND);
-    /* Until the consumer has taken all. */
+    /* Wait until the consumer has called decoder_stop. */
     while (d->e != NULL)
         pthread_cond_wait(&d->changed, &d->p->mutex);
     d->state = d->trouble[0] != '\0' ? DECODER_FAILED : DECODER_IDLE;
     wake_all(d->p, CAN_EXPAND);
 }
 
-/* Brings up the device.  Called without the lock. */
+/* Opens the engine.  NULL, with a message, if that fails.  Called without the lock. */
 static struct gpu_inflate *bring_up(const struct pipeline_config *all, char error[GPU_ERROR_SIZE])
 {
     const struct gpus_config *config = &all->gpus;
@@ -299,7 +305,7 @@ static struct gpu_decoder *start_decoder(struct pipeline *p)
     return d;
 }
 
-/* Waits until the device is up, or has failed. */
+/* Waits until the device is up or has failed. */
 static void wait_for_device(const struct gpu_decoder *d)
 {
     while (d->state == DECODER_OPENING)
@@ -409,7 +415,7 @@ void decoder_stop(struct expansion *e)
         await(e->p, CAN_EXPAND);
 }
 
-/* The next run of output, or NULL if none will come.  Waits until that is known. */
+/* Returns the next run of output, or NULL if none will come.  Waits until that is known. */
 static const struct gpu_inflate_run *next_run(struct gpu_decoder *d)
 {
     const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];
@@ -419,7 +425,8 @@ static const struct gpu_inflate_run *next_run(struct gpu_decoder *d)
     return d->taken < d->decoded ? &o->runs[d->run] : NULL;
 }
 
-/* The decoder has decoded up to that bit, and leaves what follows to the CPU. */
+/* Ends the decoder's work at that bit, where the CPU decodes on.  Sets the bit from which on the
+ * consumer may hand over again. */
 static void hand_back(struct expansion *e, uint64_t bit)
 {
     const struct gpu_decoder *d = e->p->expansions->decoder;
@@ -442,14 +449,14 @@ bool decoder_has(struct expansion *e, uint64_t bit)
     return false;
 }
 
-/* The output from byte `at` of the buffer on: *n bytes, `most` at most.  NULL, with a message, if
- * the device has failed.  Called without the lock. */
+/* Returns bytes of the output buffer, from byte `at` on.  *n becomes their number, at most `most`.
+ * NULL, with a message, if the device fails.  Called without the lock. */
 static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t most, size_t *n,
                                 char error[GPU_ERROR_SIZE])
 {
     const unsigned buffer = (unsigned)(d->taken % GPU_INFLATE_OUTPUTS);
 
-    /* One copy serves many short members. */
+    /* Copy as much as fits: one copy then serves many short members. */
     if (at >= d->slice_end) {
         const uint64_t left = d->outputs[buffer].length - at;
         const size_t len = left < GPU_INFLATE_SLICE ? (size_t)left : GPU_INFLATE_SLICE;
@@ -464,8 +471,9 @@ static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t mos
     return d->slice + (at - d->slice_start);
 }
 
-/* Writes a run's output, but for its first place->skip bytes, which were written before.  Gives up
- * the lock.  False: writing has failed, and *error is errno; or the device has, and *error is 0. */
+/* Writes a run's output without its first place->skip bytes, which were written before.  Gives up
+ * the lock meanwhile.  False: if *error is 0, the device has failed; else writing has, and *error
+ * is errno. */
 static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
                       struct gz_place *place, int *error)
 {
@@ -511,7 +519,8 @@ static void pass_run(struct expansion *e, const struct gpu_inflate_run *run, str
     e->stats.gpu_bytes += run->length;
 }
 
-/* The consumer has written a run. */
+/* Moves the consumer on to the next run.  After the last run of an output buffer, sets window[],
+ * and gives the buffer back to the decoder. */
 static void take_run(struct gpu_decoder *d, const struct gpu_inflate_run *run, uint8_t *window)
 {
     const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];

@@ -1,62 +1,64 @@
 /*
  * gpu_decoder.h - a GPU that decodes for the consumer
  *
- * A pipeline has one GPU decoder at most.  It is brought up in the background, which takes some
- * 0.3 s, once there is a decompression that is large enough.  Until then the cores decode.  Then
- * the consumer hands over: from the block where it is, the GPU decodes on, up to the end of the
- * input or to something that it leaves to the CPU.  The consumer writes the output, and compares
- * each member with its trailer.
+ * A pipeline has at most one GPU decoder.  The first decompression that is large enough makes the
+ * pipeline bring it up in the background, which takes about 0.3 s.  Until then the cores decode.
+ * Then the consumer hands over: the GPU decodes on from the consumer's block, up to the input's end
+ * or to data that it leaves to the CPU.  The consumer writes the output, and compares each member
+ * with its trailer.
  *
  * The decoder serves one decompression at a time; others use the cores.
  *
- * Functions are called with the pipeline's lock held, unless they say otherwise.
+ * Call these functions with the pipeline's lock, unless they say otherwise.  Some give it up while
+ * they wait or write.
  */
 #ifndef GZLZSS_EXPAND_GPU_DECODER_H
 #define GZLZSS_EXPAND_GPU_DECODER_H
 
 #include "pipeline/expand/expansion.h"
 
-/* Whether it is worth it to bring up a GPU for this input.  Called without the lock. */
+/* Whether bringing up a GPU pays for this input.  Called without the lock. */
 bool decoder_is_worth_it(const struct pipeline *p, struct input *in);
 
-/* Starts to bring up a GPU for this decompression, if that is worth it and not done yet.  If the
- * caller of the pipeline has asked for it, waits until it is up, or has failed.  Called without the
- * lock. */
+/* Starts to bring up a GPU, if decoder_is_worth_it and none is up or coming up.  If the pipeline's
+ * caller demands a GPU, waits until it is up or has failed.  Called without the lock. */
 void decoder_consider(struct expansion *e);
 
-/* Brings up a GPU, and waits for it.  False, with the reason in `error`, if that fails.  Called
+/* Brings up a GPU, and waits for it.  False if that fails; error[] then has the reason.  Called
  * without the lock, before the first decompression. */
 bool decoder_need(struct pipeline *p, char error[GPU_ERROR_SIZE]);
 
-/* Whether the decoder is idle, and is worth handing over to at that bit of the input. */
+/* Whether the decoder is idle, and handing over to it at that bit of the input pays. */
 bool decoder_is_ready(const struct expansion *e, uint64_t bit);
 
 /* Whether the decoder decodes for this decompression. */
 bool decoder_is_at_work(const struct expansion *e);
 
-/* Has the decoder, which is ready, decode from the consumer's place on.  window[0..INF_WINDOW) is
- * before it. */
+/* Makes the decoder, which must be ready, decode from the consumer's place on.
+ * window[0..INF_WINDOW) is the window before the place. */
 void decoder_start(struct expansion *e, const struct gz_place *place, const uint8_t *window);
 
-/* Whether the decoder, which is at work, has output that begins at that bit.  Waits until it is
- * known.  If there is none, the decoder is no longer at work for *e. */
+/* Whether the decoder, which must be at work, has output that begins at that bit.  Waits until that
+ * is known.  If it has none, ends its work for this decompression. */
 bool decoder_has(struct expansion *e, uint64_t bit);
 
-/* Writes the output that begins at the place, and moves the place on, up to the member's end or to
- * the end of the decoder's work.  window[0..INF_WINDOW) becomes what is before it.  False: writing
- * has failed, and *error becomes errno. */
+/* Writes the decoder's output from the place on, and moves the place behind it: up to the member's
+ * end, or to the end of the decoder's work.  Unless the member has ended, window[0..INF_WINDOW)
+ * becomes the window before the place.  False: writing has failed, and *error becomes errno. */
 bool decoder_write(struct expansion *e, struct gz_place *place, uint8_t *window, int *error);
 
-/* Ends the decoder's work for this decompression, if it is at work.  Waits for that. */
+/* If the decoder works for this decompression, ends its work, and waits until it has stopped. */
 void decoder_stop(struct expansion *e);
 
-/* Whether threads of a GPU's driver may run in this process. */
+/* Whether the pipeline has a decoder: then the GPU's driver may have threads in this process.
+ * Called without the lock, after the last decompression. */
 bool decoder_is_used(const struct pipeline *p);
 
 /* Frees the decoder, if there is one.  Called without the lock, after the last decompression. */
 void decoder_free(struct pipeline *p);
 
-/* The GPU's name, or an empty text; and why it could not be used, or an empty text. */
+/* Sets name[] to the GPU's name, and trouble[] to the reason why it cannot be used.  Without a name
+ * or a reason, the text is empty.  Called without the lock. */
 void decoder_describe(struct pipeline *p, char name[GPU_ERROR_SIZE], char trouble[GPU_ERROR_SIZE]);
 
 #endif
