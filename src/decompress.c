@@ -225,7 +225,8 @@ static void report_inflate(struct file *f, enum gz_format format)
 static bool may_expand(const struct file *f)
 {
     return (f->is_stdin || !S_ISREG(f->in_stat.st_mode) ||
-            (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_region() > 0);
+            (uint64_t)f->in_stat.st_size >= PIPELINE_EXPAND_MIN || testing_region() > 0 ||
+            f->o->pipeline.is_test);
 }
 
 /* Whether the file is the only one, and so small that loading ISA-L would take longer than

@@ -111,6 +111,18 @@ nearly_all() {
     same -t cut.gz
 }
 
+@test "a file that is cut exactly where a block ends" {
+    # The mark between segments ends with an empty stored block.
+    local at
+    cat plain plain | "$GZLZSS" -6 -b 256 -c >a.gz
+    at=$(LC_ALL=C grep -abo "$(printf '\377\377')" a.gz | awk -F: '$1 > 600000 { print $1; exit }')
+    [ -n "$at" ] || fail "there is no mark"
+    head -c $((at + 2)) a.gz >cut.gz
+    export GZLZSS_TEST_GPU_BATCH=4000000
+    same -dc cut.gz
+    same -t cut.gz
+}
+
 @test "flipped bits and cuts: the same output up to the error, message and status" {
     local size i at byte
     "$GZLZSS" -6 -b 256 -c plain >a.gz

@@ -125,7 +125,7 @@ static bool is_large(const struct expansion *e)
 {
     const uint64_t size = input_size(e->input);
 
-    return (size == UINT64_MAX ? e->cursor : size) >= PIPELINE_EXPAND_MIN;
+    return (size == UINT64_MAX ? e->cursor : size) >= PIPELINE_EXPAND_MIN || e->p->config.is_test;
 }
 
 /* Makes the finder that all expansions share, if it is not there yet; false if memory is short. */

