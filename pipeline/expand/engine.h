@@ -6,8 +6,8 @@
  * and no consumer: it reads the input and writes to its tasks.  regions.c makes the tasks, and
  * decides whether one that has paused goes on; helpers.c hands them to the engine.
  *
- * decode.c is the CPU engine, which takes one task at a time.  An engine for GPUs takes many:
- * nothing else in this folder has to know which one it is.
+ * decode.c is the CPU engine, the only one now; it takes one task at a time.  A GPU does not decode
+ * regions: it decodes from the consumer's place on (gpu_decoder.h).
  *
  * What every engine must do:
  *
