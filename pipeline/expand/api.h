@@ -2,24 +2,25 @@
  * api.h - decompression by many threads: parts of the input are decoded ahead
  *
  * One thread, the consumer, decodes a .gz from its start (compat/gunzip.h), as if it were alone.
- * Its result is authoritative.  Meanwhile idle workers cut the input behind it into regions, look
- * for a place in each where a block seems to start, and decode from there.  When the consumer comes
- * to exactly such a place, it accepts what was decoded from there, and goes on where that ends.
- * What starts at a place that the consumer never comes to is thrown away.  So a wrong guess costs
- * time, and never a byte.
+ * Its result is authoritative.  Meanwhile, idle workers cut the input ahead of the consumer into
+ * regions.  In each region, a worker looks for a place where a block seems to start, and decodes
+ * from there.  The result is a run: a sequence of decoded blocks.  When the consumer reaches
+ * exactly the place where a run starts, it accepts the run, and continues where the run ends.  A
+ * run whose start the consumer never reaches is thrown away.  So a wrong guess costs time, but
+ * never changes the output.
  *
- * A worker stops at the end of a block, before anything that is not good DEFLATE.  Errors in the
- * input are found by the consumer, in order: the output up to an error and the error are what they
- * are with one thread.
+ * A worker ends a run before the first block that is not good DEFLATE.  The consumer finds the
+ * errors in the input, in order.  So the output before an error, and the error itself, are the same
+ * as with one thread.
  *
- * From where nothing refers back (the mark of `pigz -i`, with which our segments end, and the start
- * of a gzip member), a worker decodes bytes (inflate/raw.h).  From elsewhere, it decodes symbols
- * (inflate/symbols.h), until a window has no unknown byte.  The symbols become bytes once the
- * window before them is known.
+ * Data after the mark of `pigz -i`, which also ends our segments, and after a gzip header does not
+ * refer back.  A worker that starts there decodes bytes (inflate/raw.h).  A worker that starts
+ * elsewhere decodes symbols (inflate/symbols.h), until the last INF_WINDOW symbols are all bytes.
+ * The symbols become bytes once the window before them is known.
  *
- * Two things can only be done in order: to accept a run, which gives the next one its window, and
- * to write it.  Any idle thread may do these while the consumer is at runs: one thread at a time
- * accepts, and one writes.  Any number of threads make bytes of symbols.
+ * Two steps must be done in order: accepting a run, which gives the next run its window, and
+ * writing a run.  While the consumer takes over runs, any idle thread may do these steps.  One
+ * thread at a time accepts, and one writes.  Any number of threads turn symbols into bytes.
  */
 #ifndef GZLZSS_EXPAND_API_H
 #define GZLZSS_EXPAND_API_H
@@ -38,46 +39,47 @@ struct worker;
 
 /* --- For the pipeline --- */
 
-/* Does some work for a file that is being decompressed.  Gives up the lock.  False: there is
- * nothing to do now. */
+/* Does some work for a file that is being decompressed.  Releases the pipeline's lock meanwhile.
+ * Returns false if there is nothing to do now. */
 bool expand_some(struct worker *w);
 
-/* Frees a worker's memory for decompression; without the lock.  `t` may be NULL. */
+/* Frees a worker's memory for decompression.  Called without the lock.  `t` may be NULL. */
 void expand_free_tools(struct expand_tools *t);
 
-/* Bytes of an output buffer, which takes the output of one region. */
+/* Size of an output buffer in bytes.  A buffer holds the output of one region. */
 #define EXPAND_BUFFER ((size_t)6 << 20)
 
-/* Makes p->expansions, with at most buffers_max output buffers.  False if memory is short. */
+/* Makes p->expansions, with at most buffers_max output buffers.  Returns false if memory is
+ * short. */
 bool expand_init(struct pipeline *p, int buffers_max);
 
-/* Frees p->expansions, and the buffers that it keeps. */
+/* Frees p->expansions and its idle buffers. */
 void expand_free(struct pipeline *p);
 
-/* Frees the memory that decompression keeps for the next file and that no thread uses now.  For a
- * thread that lacks memory; without the lock. */
+/* Frees memory that decompression keeps for the next file and no thread uses now.  A thread that is
+ * short of memory calls this, without the lock. */
 void pipeline_give_back(struct pipeline *p);
 
 /* --- A decompression --- */
 
-/* All of this is called without the lock, by the consumer except where it says otherwise.  The
- * consumer is the command's main thread, a worker in a job's `begin`, or in the library the calling
- * thread or a stream's own. */
+/* Call the functions below without the lock.  The consumer calls them, unless a comment says
+ * otherwise.  In the command, the consumer is the main thread or a worker in a job's `begin`.  In
+ * the library, it is the calling thread or the stream's own thread. */
 
 struct pipeline_expansion_stats {
-    uint64_t runs;      /* runs of blocks that were decoded ahead and accepted */
-    uint64_t bytes;     /* their output */
-    uint64_t gpu_bytes; /* output that a GPU has decoded */
+    uint64_t runs;      /* runs that were decoded ahead and accepted */
+    uint64_t bytes;     /* bytes of output of these runs */
+    uint64_t gpu_bytes; /* bytes of output that a GPU has decoded */
 };
 
-/* Input of fewer bytes is decoded by one thread. */
+/* One thread decodes an input that has fewer bytes than this. */
 #define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
 
-/* Decompresses the file or pipe fd, from its position on.  `write` is what the decompression writes
- * with: any thread calls it, one at a time, possibly with all signals blocked.  It may wait; so may
- * reads from a pipe, for some ms.  `region` is 0 except in tests: bytes of input in each region.
- * Returns NULL if one thread does as well: the input is small, or is neither a file nor a pipe; or
- * if memory is short. */
+/* Makes a decompression of the file or pipe fd, from fd's position on.  Output goes to `write`.
+ * Any thread may call `write`, one at a time, possibly with all signals blocked, and `write` may
+ * wait.  `region` sets the bytes of input in each region for tests; 0: chosen automatically.
+ * Returns NULL if the caller should decompress with one thread: the input is small, or neither a
+ * file nor a pipe, or no other thread or GPU can help, or memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
@@ -86,50 +88,52 @@ struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, 
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* The same for an input that expansion_push gives.  Only the consumer calls `write`, which may wait
- * for long.  Returns NULL only if memory is short. */
+/* The same for an input that the caller passes to expansion_push piece by piece.  Only the consumer
+ * calls `write`, which may wait for a long time.  Returns NULL only if memory is short. */
 struct expansion *pipeline_expand_pushed(struct pipeline *p,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* Gives the next bytes of a pushed input, as many as there is room for now; returns how many were
- * taken.  `ends`: the input ends with bytes[0..len).  One thread at a time may call it, until
- * expansion_close. */
+/* Appends bytes[0..len) to a pushed input, or as many of them as there is room for now.  Returns
+ * how many bytes it has taken.  `ends`: the input ends with bytes[0..len).  Any thread may call
+ * this until expansion_close, one at a time. */
 size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends);
 
-/* Whether expansion_read would not wait.  Any thread. */
+/* Whether expansion_read would return at once.  Any thread may call this. */
 bool expansion_has_input(struct expansion *e);
 
-/* `write` waits for room, or waits no longer.  While it waits, no run is accepted. */
+/* Says whether `write` is waiting for room now.  While `write` waits, no run is accepted. */
 void expansion_set_stalled(struct expansion *e, bool is_stalled);
 
-/* `write` has written `len` bytes. */
+/* Says that `write` has written `len` bytes. */
 void expansion_wrote(struct expansion *e, size_t len);
 
-/* The consumer, in `write` or where it reads, has waited long for the caller: gives up what was
- * decoded ahead, so that little memory is kept. rest[0..len) is the part of the bytes given to
- * `write` that it has not written yet; NULL: it is not in `write`.  False: that is not possible
- * now, but will be soon. */
+/* Discards the output that was decoded ahead, so that the decompression keeps little memory.  The
+ * consumer calls this when it has waited for the caller for a long time, in `write` or for input.
+ * In `write`, rest[0..len) are the bytes that `write` was given and has not written yet; else rest
+ * is NULL.  Returns false if this is not possible now: call it again later. */
 bool expansion_give_up(struct expansion *e, const void *rest, size_t len);
 
-/* `write` does not look at the bytes, which may be NULL then.  Before expansion_begin. */
+/* Says that `write` ignores the bytes, and so may be given NULL.  Call this before
+ * expansion_begin. */
 void expansion_discard(struct expansion *e);
 
-/* No GPU decodes.  Before expansion_begin. */
+/* Keeps GPUs from decoding this input.  Call this before expansion_begin. */
 void expansion_avoid_gpu(struct expansion *e);
 
-/* The input is a .gz: workers may take part. */
+/* Says that the input is a .gz.  From now on, workers and a GPU may take part. */
 void expansion_begin(struct expansion *e);
 
-/* For gunzip.h's decompression: gz_io's `ahead` and `read`. */
+/* The `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer decompresses. */
 const struct gz_ahead *expansion_ahead(const struct expansion *e);
 ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 
-/* Bytes of the input that were read, or belong to accepted runs.  Any thread. */
+/* Returns the byte of the input up to which the consumer has read or has accepted runs.  Any thread
+ * may call this. */
 uint64_t expansion_position(struct expansion *e);
 
-/* Ends the decompression and frees *e.  The file is left at the position that reading it in order
- * would have come to. */
+/* Ends the decompression and frees *e.  Sets the file's position to where reading the file in order
+ * would have left it. */
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);
 
 #endif

@@ -8,15 +8,15 @@
 #include "base/pages.h"
 #include "pipeline/expand/buffers.h"
 
-/* A buffer that nobody uses. */
+/* The start of an idle buffer. */
 struct buffer {
     struct buffer *next;
 };
 
 struct buffers {
     struct buffer *idle;
-    int made; /* buffers idle or in use, but not those that a region owns (owns_buffer) */
-    int max;
+    int made; /* buffers idle or in use, without those that a region owns (owns_buffer) */
+    int max;  /* the limit on `made` */
 };
 
 struct buffers *buffers_new(int max)
@@ -53,7 +53,7 @@ void buffers_take(struct expansion *e, struct region *r)
     } else if (b->made < b->max) {
         buffer = malloc(EXPAND_BUFFER);
         if (buffer == NULL)
-            b->max = b->made; /* there will be no more */
+            b->max = b->made; /* try no more allocations */
         else
             b->made++;
     }
@@ -110,7 +110,7 @@ void buffers_release(struct buffer *list)
 {
     for (struct buffer *next; list != NULL; list = next) {
         next = list->next;
-        /* malloc may keep what is freed. */
+        /* free() may keep the memory for later calls of malloc. */
         pages_give_back(list, (const uint8_t *)list + EXPAND_BUFFER);
         free(list);
     }

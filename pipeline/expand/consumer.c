@@ -1,9 +1,10 @@
 /*
  * consumer.c - the thread that decodes a .gz from its start (consumer.h)
  *
- * At the start of each block, the decoder asks `has` whether a run starts there.  If so, it calls
- * `run`, in which the consumer takes part in all work until no more runs follow.  Then it decodes
- * on from there.
+ * At the start of a block, the decoder asks has_ahead whether a run starts there, or a GPU may take
+ * over there.  If so, the decoder calls run_ahead.  There the consumer accepts, resolves and writes
+ * runs, and helps to decode, until no more runs follow.  Then the decoder continues after the last
+ * run.
  */
 #include "config.h"
 
@@ -19,11 +20,11 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* A run with less output than this is decoded again rather than taken over: it would be written by
- * itself. */
+/* Bytes of output below which the consumer does not accept a run, but decodes it again.  Each run
+ * is written by itself, which takes too long for so little output. */
 #define RUN_MIN ((size_t)16 << 10)
 
-/* What the consumer does ahead in tests, each time. */
+/* Most calls of help_one that the consumer makes in tests, in each call of has_ahead. */
 #define STEPS_IN_TESTS 4
 
 static bool is_worth_it(const struct expansion *e, const struct decoded_run *run)
@@ -38,7 +39,7 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     bool has;
 
     if (!e->has_begun) {
-        *from = 8 * e->cursor; /* workers begin behind what has been read */
+        *from = 8 * e->cursor; /* workers begin after the bytes that the consumer has read */
         return false;
     }
     lock(e->p);
@@ -48,7 +49,7 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
         unlock(e->p);
         return true;
     }
-    /* In tests, as if there had been workers with nothing else to do. */
+    /* In tests, the consumer does the work of idle workers first. */
     for (int i = 0; e->fixed_region > 0 && i < STEPS_IN_TESTS && help_one(e, e->tools); i++)
         ;
     for (;;) {
@@ -56,7 +57,8 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
 
         has = r != NULL && (r->state == REGION_DECODING || r->state == REGION_ABANDONED ||
                             (run != NULL && is_worth_it(e, run)));
-        /* It is soon known, unless a pipe gives nothing now. */
+        /* A thread is looking for this region's start.  Wait for the result, unless the thread may
+         * have to wait for a pipe. */
         if (r == NULL || r->state != REGION_SEARCHING || !input_has(e->input, r->to))
             break;
         await(e->p, CAN_EXPAND);
@@ -120,7 +122,7 @@ struct gz_ahead consumer_ahead(struct expansion *e)
 
 /* --- Help ----------------------------------------------------------------------------------- */
 
-/* Whether the input, as far as it is known, is large. */
+/* Whether the input is large.  While its size is unknown, the bytes read so far decide. */
 static bool is_large(const struct expansion *e)
 {
     const uint64_t size = input_size(e->input);
@@ -128,7 +130,8 @@ static bool is_large(const struct expansion *e)
     return (size == UINT64_MAX ? e->cursor : size) >= PIPELINE_EXPAND_MIN || e->p->config.is_test;
 }
 
-/* Makes the finder that all expansions share, if it is not there yet; false if memory is short. */
+/* Makes the finder that all expansions share, if there is none yet.  Returns false if memory is
+ * short. */
 static bool need_finder(struct pipeline *p)
 {
     struct inf_finder *made;
@@ -144,7 +147,7 @@ static bool need_finder(struct pipeline *p)
         return false;
     inf_finder_init(made);
     lock(p);
-    /* Another thread may have made one meanwhile. */
+    /* Another thread may have made the finder meanwhile. */
     if (p->expansions->finder == NULL) {
         p->expansions->finder = made;
         made = NULL;

@@ -6,10 +6,10 @@
 
 #include "pipeline/expand/expansion.h"
 
-/* What the decoder of compat/ asks at each block. */
+/* Returns the functions that the decoder of compat/ calls at the start of blocks. */
 struct gz_ahead consumer_ahead(struct expansion *e);
 
-/* Lets workers help, once the input is known to be large.  Called without the lock. */
+/* Lets workers help if the input is now known to be large.  Called without the lock. */
 void consumer_consider_help(struct expansion *e);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * decode.c - the CPU engine: one thread decodes one task, block by block (engine.h)
  *
- * Where a task's window is known (behind a mark, or a member's header), inflate/raw.h makes bytes.
- * Elsewhere, inflate/symbols.h makes symbols until the last INF_WINDOW of them name no byte of the
- * unknown window.  These are a window, and bytes follow from there: to make bytes takes half as
- * long, and half of the room.  Most data gets there after some 100 KB.
+ * After a mark or a member's header, decoding needs no earlier data, so inflate/raw.h makes bytes.
+ * Elsewhere, inflate/symbols.h makes symbols until the last INF_WINDOW symbols are all bytes.
+ * These are a known window, so decoding continues with bytes.  Bytes take half the time and half
+ * the space of symbols.  Most data reaches this point after about 100 KB.
  *
- * The last run of a task says where decoding stands: whoever knows the task can decode on from
- * there.  That takes a new start of the decoder, except for the task that this thread has decoded
- * last (struct paused).
+ * A paused task continues at the end of its last run.  Any thread can do that.  The thread that has
+ * decoded the task keeps its decoder's state (struct paused).  Another thread, or this one after a
+ * different task, must start the decoder anew.
  */
 #include "config.h"
 
@@ -22,29 +22,30 @@
 #include "pipeline/expand/engine.h"
 #include "pipeline/expand/tools.h"
 
-/* Runs of a task, at most: it can have a great many members that are empty. */
+/* Most runs of a task.  The input may have any number of empty members, and each makes a run. */
 #define RUNS_MAX 1000
 
-/* A task that has taken this much input and made less than a quarter of that is not worth decoding
- * ahead: it has many blocks that are empty, or nearly.  The consumer decodes these in less time
- * than it takes to accept them. */
+/* Bytes of a run's input from which decoding stops if the output is less than a quarter of the
+ * input.  Such a run has many empty or nearly empty blocks.  The consumer can decode these faster
+ * than it can accept them. */
 #define POOR_INPUT ((uint64_t)16 << 10)
 
-/* A task whose members make less than this on average is not worth it either (is_worth_it in
- * consumer.c). */
+/* Average bytes of output of a task's members below which decoding stops.  The consumer does not
+ * accept runs that are so short (is_worth_it in consumer.c). */
 #define POOR_MEMBER ((size_t)16 << 10)
 
-/* A task that is being decoded, and the run that grows. */
+/* A task that is being decoded. */
 struct decoder {
     struct expand_tools *t;
     struct input *input;
     struct decode_task *task;
-    struct decoded_run *run;
+    struct decoded_run *run; /* the task's last run, to which decoding appends */
 };
 
 /* --- Runs ----------------------------------------------------------------------------------- */
 
-/* Adds a run that starts at that bit; false if memory is short. */
+/* Adds a run that starts at bit `start` of the input, with its bytes at `bytes`.  Returns false if
+ * memory is short. */
 static bool add_run(struct decoder *d, uint64_t start, uint8_t *bytes)
 {
     struct decode_task *task = d->task;
@@ -93,7 +94,8 @@ static void view_begin(struct view *v, uint64_t offset)
     v->ends = false;
 }
 
-/* Moves the view to that byte of the input, unless it has it; returns where the byte is in it. */
+/* Makes the view include byte `offset` of the input, or begin there.  Returns the byte's index in
+ * the view. */
 static size_t view_seek(struct view *v, uint64_t offset)
 {
     if (offset < v->offset || offset >= v->offset + v->len)
@@ -101,8 +103,9 @@ static size_t view_seek(struct view *v, uint64_t offset)
     return (size_t)(offset - v->offset);
 }
 
-/* Reads on. in[*keep..len) stays, and the INF_BACK bytes before it; *keep becomes where that is
- * then.  False if there is no more. */
+/* Reads more input into the view.  Keeps in[*keep..len) and the INF_BACK bytes before it, but moves
+ * them to the view's start.  Sets *keep to their new index.  Returns false if nothing was read: no
+ * more input has come, or the kept bytes fill the view. */
 static bool view_more(struct input *input, struct view *v, size_t *keep)
 {
     const size_t from = *keep > INF_BACK ? *keep - INF_BACK : 0;
@@ -125,7 +128,8 @@ static bool view_more(struct input *input, struct view *v, size_t *keep)
 
 /* --- When to stop --------------------------------------------------------------------------- */
 
-/* Whether the run, which has made `made` symbols and bytes, is not worth it. */
+/* Whether the run has too little output for its input (POOR_INPUT).  `made`: its symbols and
+ * bytes. */
 static bool is_poor(const struct decoded_run *run, size_t made)
 {
     const uint64_t in = (run->end - run->start) / 8;
@@ -133,7 +137,7 @@ static bool is_poor(const struct decoded_run *run, size_t made)
     return in >= POOR_INPUT && made < in / 4;
 }
 
-/* Whether the members, which end with d->run, are not worth it. */
+/* Whether the task's members up to d->run have too little output (POOR_MEMBER). */
 static bool are_poor(const struct decoder *d)
 {
     const struct decode_task *task = d->task;
@@ -143,8 +147,8 @@ static bool are_poor(const struct decoder *d)
            !task->takes_all;
 }
 
-/* Whether there is enough output, up to `out`, for the task to end at that bit, which is behind a
- * mark. */
+/* Whether the task ends at `bit`: a mark ends there, and the output, which ends at `out`, is
+ * enough. */
 static bool is_enough(const struct decoder *d, uint64_t bit, const uint8_t *out)
 {
     const struct view *v = &d->t->view;
@@ -156,7 +160,7 @@ static bool is_enough(const struct decoder *d, uint64_t bit, const uint8_t *out)
            inf_is_mark(v->in + place - INF_MARK_SIZE);
 }
 
-/* What is to happen at that bit, where a block starts. */
+/* Returns whether decoding ends or goes on at `bit`, where a block starts.  Sets task->at. */
 static enum decode_end end_at(const struct decoder *d, uint64_t bit)
 {
     if (atomic_load_explicit(&d->task->is_cancelled, memory_order_relaxed))
@@ -172,16 +176,16 @@ static uint16_t *symbols_of(const struct decode_task *task)
     return (uint16_t *)(void *)(task->buffer + BUFFER_BEFORE);
 }
 
-/* Whether the run goes on with symbols: its bytes would begin where the symbols end, as the window
- * before them is not there. */
+/* Whether the run continues with symbols.  While it does, `bytes` points just after the symbols.
+ * begin_bytes moves `bytes` on, to leave space for a window. */
 static bool is_in_symbols(const struct decoder *d)
 {
     return d->task->kind == START_IN_DATA && d->task->count == 1 && !d->run->ends_stream &&
            d->run->bytes == (const uint8_t *)(symbols_of(d->task) + d->run->symbols);
 }
 
-/* Makes the last INF_WINDOW symbols, which are known, the window before the bytes.  False if there
- * is no room for that and some bytes. */
+/* Copies the last INF_WINDOW symbols, which must all be bytes, as the window before run->bytes.
+ * Returns false if there is no room for that and some bytes. */
 static bool begin_bytes(const struct decoder *d)
 {
     struct decoded_run *run = d->run;
@@ -195,8 +199,8 @@ static bool begin_bytes(const struct decoder *d)
     return true;
 }
 
-/* Decodes symbols from the run's end on, until a window is known or the stream ends: then it goes
- * on. */
+/* Decodes symbols from the run's end on.  Returns DECODE_GOES_ON once a window is known or the
+ * stream has ended. */
 static enum decode_end decode_symbols(const struct decoder *d)
 {
     struct view *v = &d->t->view;
@@ -242,16 +246,16 @@ static enum decode_end decode_symbols(const struct decoder *d)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-/* Bytes before the run's end that belong to its data, INF_WINDOW at most. */
+/* Returns how many bytes before the run's end a match may refer to, at most INF_WINDOW. */
 static size_t window_at(const struct decoded_run *run)
 {
     return run->symbols > 0 || run->len > INF_WINDOW ? INF_WINDOW : run->len;
 }
 
-/* Where the room for bytes ends. */
+/* Returns the end of the room for bytes. */
 static const uint8_t *end_of_room(const struct decode_task *task)
 {
-    /* Symbols take two bytes each, and become one. */
+    /* A symbol takes two bytes of room, but counts as one in bytes_limit. */
     const size_t symbols = task->runs[0]->symbols;
     const size_t limit =
         task->bytes_limit < task->size - symbols ? task->bytes_limit + symbols : task->size;
@@ -259,7 +263,7 @@ static const uint8_t *end_of_room(const struct decode_task *task)
     return task->buffer + BUFFER_BEFORE + limit;
 }
 
-/* Has `b` decode from the view, from in[at] on. */
+/* Makes the view b's input, to be decoded from in[at] on. */
 static void lend_view(const struct view *v, size_t at, struct inf_buffers *b)
 {
     b->in = v->in;
@@ -269,7 +273,7 @@ static void lend_view(const struct view *v, size_t at, struct inf_buffers *b)
     b->in_ends = v->ends;
 }
 
-/* Readies the decoder at the run's end.  False if the input ends there, or memory is short. */
+/* Starts the decoder at the run's end.  Returns false if no input is there, or memory is short. */
 static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
 {
     struct view *v = &d->t->view;
@@ -282,8 +286,8 @@ static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
     return inf_begin(b, (unsigned)(bit % 8));
 }
 
-/* Makes the run end with the block that has just ended, or with the stream, and decides whether to
- * go on. */
+/* Extends the run to the block that has just ended, and decides whether to go on.  ends_stream: the
+ * block was the final one. */
 static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b, uint32_t crc,
                                  bool ends_stream)
 {
@@ -302,7 +306,7 @@ static enum decode_end end_block(const struct decoder *d, const struct inf_buffe
     return end_at(d, run->end);
 }
 
-/* Decodes bytes from the run's end on.  If it goes on, the stream has ended. */
+/* Decodes bytes from the run's end on.  Returns DECODE_GOES_ON only if the stream has ended. */
 static enum decode_end decode_bytes(const struct decoder *d)
 {
     struct view *v = &d->t->view;
@@ -355,7 +359,7 @@ static enum decode_end decode_bytes(const struct decoder *d)
 
 /* --- Tasks ---------------------------------------------------------------------------------- */
 
-/* Begins a run with the member that follows the one that d->run ends. */
+/* Begins a run with the next member.  d->run ends a member. */
 static enum decode_end next_member(struct decoder *d)
 {
     struct view *v = &d->t->view;
@@ -402,8 +406,8 @@ static enum decode_end decode_task(struct decoder *d)
     }
 }
 
-/* Whether that is where the task has paused, so that the decoder and the view can go on: the task
- * may be another at the same address, and another thread may have decoded it meanwhile. */
+/* Whether this thread's decoder and view are still at the place where the task has paused.  If not,
+ * another thread has decoded the task meanwhile, or this is a new task at an old task's address. */
 static bool is_paused_at(const struct paused *paused, const struct decode_task *task)
 {
     return task->count > 0 && paused->task == task && paused->bit == task->at;
@@ -423,7 +427,7 @@ static void decode_tasks(struct expand_tools *tools, struct input *in,
         task->end = decode_task(&d);
         tools->paused.task = task->end == DECODE_PAUSED ? task : NULL;
         tools->paused.bit = task->at;
-        /* A run without a whole block is none. */
+        /* Drop a run that has no whole block. */
         if (task->count > 0 && d.run->end == d.run->start)
             task_drop_run(task);
     }

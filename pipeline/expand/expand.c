@@ -15,8 +15,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* The consumer has read no more than this that it has not decoded: GZ_IN_SIZE, and what may be left
- * when it reads on.  It never goes back to bytes that it has decoded. */
+/* Most bytes that the consumer may have read and not decoded: GZ_IN_SIZE, and the bytes that may be
+ * left over when it reads more.  The consumer never returns to bytes that it has decoded. */
 #define READ_AND_NOT_DECODED ((uint64_t)512 << 10)
 
 _Static_assert(READ_AND_NOT_DECODED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what was read");
@@ -42,7 +42,8 @@ void expand_free(struct pipeline *p)
     free(p->expansions);
 }
 
-/* Frees a worker's memory for decompression; workers use it only for expansions. */
+/* Frees a worker's memory for decompression, which a worker uses only while there are
+ * expansions. */
 static void take_tools(struct worker *w)
 {
     expand_free_tools(w->expand);
@@ -60,7 +61,8 @@ void pipeline_give_back(struct pipeline *p)
 
 /* --- Begin ---------------------------------------------------------------------------------- */
 
-/* Begins to decompress that input, which may be NULL, and is closed if nothing comes of it. */
+/* Makes an expansion of the input `in`.  Returns NULL if `in` is NULL or too small, or if memory is
+ * short; then closes `in`. */
 static struct expansion *expand(struct pipeline *p, struct input *in, size_t region,
                                 int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {
@@ -84,7 +86,7 @@ static struct expansion *expand(struct pipeline *p, struct input *in, size_t reg
     return e;
 }
 
-/* Whether there are threads beside the consumer. */
+/* Whether there are threads besides the consumer. */
 static bool has_others(struct pipeline *p)
 {
     bool has;
@@ -163,7 +165,7 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len)
         pushing_count(e);
         if (e->cursor > READ_AND_NOT_DECODED)
             regions_drop_past(e, 8 * (e->cursor - READ_AND_NOT_DECODED));
-        /* Workers may have waited for a pipe that gave nothing. */
+        /* Workers may be waiting for input. */
         if (e->has_begun)
             crew_call(e->p);
         unlock(e->p);
@@ -217,11 +219,11 @@ void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats
         *link = e->next;
     pushing_count(e);
     regions_free(e);
-    /* Others may have waited for a buffer. */
+    /* Workers of other expansions may be waiting for a buffer. */
     if (p->expansions->first != NULL)
         crew_call(p);
     unlock(p);
-    /* As if all had been read in order. */
+    /* Set the file's position as if the input had been read in order. */
     input_close(e->input, e->cursor);
     *stats = e->stats;
     expand_free_tools(e->tools);

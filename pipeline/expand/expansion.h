@@ -1,26 +1,29 @@
 /*
  * expansion.h - what the files of decompression by many threads share (api.h tells the story)
  *
- *   input       what is read: a file, a pipe, memory, or what is pushed
- *   engine      the seam behind which tasks are decoded; decode is the CPU's side, with tools
+ *   input       reads the input: a file, a pipe, memory, or pushed bytes
+ *   engine      the interface to the engine that decodes tasks
+ *   tools       a thread's memory for decoding
+ *   decode      the CPU's engine
  *   buffers     output buffers, which all decompressions of a pipeline share
- *   find_start  where a region may start
- *   pushing     how far an input may be pushed ahead
- *   gpu_decoder a GPU that decodes for the consumer
+ *   find_start  looks for a place where decoding may start
+ *   pushing     limits how far an input may be pushed ahead
+ *   gpu_decoder lets a GPU decode for the consumer
  *   regions     the list of regions
- *   in_order    the decoded runs that the consumer takes over: accepted, resolved, written
- *   helpers     what workers do
- *   consumer    what the thread that decodes from the start does at each block
- *   give_up     while the caller is away for long
- *   expand      what others call (api.h)
+ *   in_order    accepts, resolves and writes the decoded runs
+ *   helpers     the work of idle workers
+ *   consumer    the work of the thread that decodes from the start, at each block
+ *   give_up     frees memory while the caller is away for a long time
+ *   expand      the functions that others call (api.h)
  *
- * A file may use the files before it.  Members of struct expansion named after a file are that
- * file's alone (build-aux/layers.sh checks it).
+ * A file may use the files before it.  If a member of struct expansion is named after a file, only
+ * that file uses it (build-aux/layers.sh checks it).
  *
- * The pipeline's lock protects all of this, except for a region whose start is being looked for or
- * that is being decoded: it belongs to its worker then, but for its state and is_cancelled.  A
- * decoded run belongs to the thread that accepts, resolves or writes it.  Functions are called with
- * the lock held, unless they say otherwise.
+ * The pipeline's lock protects the structs in this file and the decoded runs, with two exceptions.
+ * While a worker searches a region for a start, or decodes it, the region belongs to that worker,
+ * except its `state` and is_cancelled.  A decoded run belongs to the thread that accepts, resolves
+ * or writes it.  Functions are called with the lock held, unless their comments say otherwise.  A
+ * function that "gives up the lock" releases it meanwhile, and returns with the lock held.
  */
 #ifndef GZLZSS_EXPANSION_H
 #define GZLZSS_EXPANSION_H
@@ -32,25 +35,25 @@
 #include "pipeline/expand/engine.h"
 #include "pipeline/expand/input.h"
 
-/* A region of the input makes about this much output.  With more, the first output comes later, and
- * more of it waits in memory; with less, the search for starts costs more. */
+/* Bytes of output that a region should make.  With more, the first output comes later, and more
+ * output waits in memory.  With less, the searches for starts cost more. */
 #define REGION_OUT ((uint64_t)2 << 20)
 
 /*
- * What is known of a region.  It goes from one state to another so:
+ * The state of a region.  It changes as follows:
  *
  *   NEW        -> SEARCHING  a worker begins to look for a start
- *   SEARCHING  -> FOUND      there is one
- *              -> BARREN     there is none
- *              -> NEW        a pipe gave nothing: it is looked for again later
- *   FOUND      -> DECODING   a worker has taken an output buffer for it
- *   DECODING   -> DECODED
- *              -> ABANDONED  the consumer is past it, before it was decoded
- *   ABANDONED  -> DECODED
- *   DECODED    -> FOUND      its buffer was given up: it can be decoded again
+ *   SEARCHING  -> FOUND      the region has a start
+ *              -> BARREN     the region has no start
+ *              -> NEW        not all of its input has come yet: a worker searches again later
+ *   FOUND      -> DECODING   a worker has taken an output buffer for the region
+ *   DECODING   -> DECODED    the worker is done
+ *              -> ABANDONED  the consumer has passed the start: the worker should stop
+ *   ABANDONED  -> DECODED    the worker has stopped
+ *   DECODED    -> FOUND      the output was discarded: the region can be decoded again
  *
- * A rest (of a region that was full) begins as NEW; or, if its start is known, as SEARCHING while
- * it is cut, and then FOUND.
+ * When a region's buffer is full, the rest of the region becomes a new region.  It begins as NEW.
+ * But if its start is known, it is SEARCHING while it is cut at a mark, and then FOUND.
  */
 enum region_state {
     REGION_NEW,
@@ -66,56 +69,56 @@ enum region_state {
 struct region {
     struct region *next;
     enum region_state state;
-    uint64_t from, to;       /* bytes of the input */
-    struct decode_task task; /* its start, once that was found; and what was decoded */
-    bool is_rest;            /* of a region that made more output than it should */
+    uint64_t from, to;       /* the region is bytes [from, to) of the input */
+    struct decode_task task; /* the start, once it is found, and the decoded runs */
+    bool is_rest;            /* the rest of a region whose output buffer was full */
     bool owns_buffer;        /* the buffer no longer counts among the pipeline's (buffers.c) */
-    size_t next_run;         /* the first run that the consumer is not past */
-    size_t runs_in_line;     /* runs that wait to be written, or are being written */
+    size_t next_run;         /* index of the first run that the consumer has not passed */
+    size_t runs_in_line;     /* number of runs that wait to be written, or are being written */
 };
 
 /* The list of regions (regions.c). */
 struct region_list {
     struct region *first, *last;
-    uint64_t next_from; /* byte where the next region begins */
-    unsigned misses;    /* regions since the last that was of use */
-    uint64_t skip;      /* bytes that were left out after too many misses */
-    uint64_t last_mark; /* byte behind the last mark that was found */
-    bool has_marks;     /* something that was decoded from a mark was of use */
-    uint64_t in, out;   /* bytes of accepted runs: input and output */
+    uint64_t next_from; /* byte of the input where the next region begins */
+    unsigned misses;    /* regions added since a run was last accepted, or input last left out */
+    uint64_t skip;      /* bytes of input left out last, after too many misses; 0: none */
+    uint64_t last_mark; /* byte of the input after the last mark that was found */
+    bool has_marks;     /* a run of a region that starts at a mark was accepted */
+    uint64_t in, out;   /* bytes of input and of output of all accepted runs */
     /* Bytes of input in which workers have looked for a block's header and found none. */
     _Atomic uint64_t searched;
-    _Atomic uint64_t search_max; /* and how many there may be */
+    _Atomic uint64_t search_max; /* the limit on `searched` */
 };
 
 /* The line of runs that were accepted (in_order.c). */
 struct run_line {
     struct decoded_run *first, *last;
-    struct decoded_run *written; /* the run that is being written; it is no longer in the line */
-    bool is_accepting;           /* a thread accepts runs: `window` is that thread's */
-    bool is_writing;             /* a thread writes: the place's CRC is that thread's */
-    bool has_failed;             /* writing has failed; */
-    int error;                   /* errno says why */
-    uint8_t window[INF_WINDOW];  /* what comes before the place */
-    uint8_t next_window[INF_WINDOW];
+    struct decoded_run *written;     /* the run that is being written, which has left the line */
+    bool is_accepting;               /* a thread is accepting runs, and owns `window` */
+    bool is_writing;                 /* a thread is writing, and owns the CRC of the place */
+    bool has_failed;                 /* writing has failed */
+    int error;                       /* the errno of that failure */
+    uint8_t window[INF_WINDOW];      /* the last INF_WINDOW bytes of output before the place */
+    uint8_t next_window[INF_WINDOW]; /* the same at the end of the run that is being accepted */
 };
 
 /* An input that is pushed (pushing.c). */
 struct pushing {
     uint64_t pushed;   /* bytes pushed so far */
-    uint64_t lead;     /* how far they may be ahead of what is written */
-    uint64_t borrowed; /* this input's part of the lead that all share */
-    bool is_slow;      /* its caller was away for long: few regions are decoded ahead */
-    uint64_t taken;    /* bytes of output that the caller has taken since then */
+    uint64_t lead;     /* most bytes of input between the written place and the pushed end */
+    uint64_t borrowed; /* bytes that this input has borrowed from the shared lead */
+    bool is_slow;      /* the caller was away for a long time: few regions are decoded ahead */
+    uint64_t taken;    /* bytes of output that the caller has taken since it was last away */
 };
 
 /* What all decompressions of a pipeline share. */
 struct expansions {
-    struct expansion *first;     /* those that workers take part in */
+    struct expansion *first;     /* list of the decompressions in which workers take part */
     struct buffers *buffers;     /* buffers.c */
-    uint64_t borrowed;           /* pushing.c: the sum of what all have borrowed */
-    struct inf_finder *finder;   /* consumer.c; NULL before the first of them has begun */
-    struct gpu_decoder *decoder; /* gpu_decoder.c; NULL: no GPU was wanted */
+    uint64_t borrowed;           /* pushing.c: sum of pushing.borrowed over all decompressions */
+    struct inf_finder *finder;   /* consumer.c; NULL until a decompression lets workers help */
+    struct gpu_decoder *decoder; /* gpu_decoder.c; NULL if no GPU was wanted so far */
 };
 
 /* One decompression. */
@@ -126,9 +129,9 @@ struct expansion {
     const struct decode_engine *engine;
     int (*write)(void *ctx, const void *buf, size_t len);
     void *write_ctx;
-    size_t fixed_region; /* bytes of input in each region; for tests, else 0 */
-    bool is_pushed;      /* only the consumer writes, since `write` may wait */
-    bool discards;       /* `write` does not look at the bytes, so a GPU's stay there */
+    size_t fixed_region; /* for tests: bytes of input in each region; else 0 */
+    bool is_pushed;      /* the input is pushed; only the consumer calls `write`, as it may wait */
+    bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
     struct region_list regions; /* regions.c */
     struct run_line in_order;   /* in_order.c */
@@ -137,24 +140,24 @@ struct expansion {
     /* The consumer: */
     struct gz_ahead ahead;
     struct expand_tools *tools;
-    uint64_t cursor;        /* the byte that the consumer reads next */
-    uint64_t decoded;       /* the byte up to which it had decoded at its last has_ahead */
-    uint64_t read_to;       /* the cursor when run_ahead was called last */
-    uint64_t line_from;     /* byte where the first run starts that is in line or being written;
+    uint64_t cursor;        /* byte of the input that the consumer reads next */
+    uint64_t decoded;       /* byte up to which the consumer had decoded at its last has_ahead */
+    uint64_t read_to;       /* value of `cursor` when run_ahead was last called */
+    uint64_t line_from;     /* byte where the first accepted run that is not yet written starts;
                                UINT64_MAX: there is none (in_order.c sets it) */
-    struct gz_place *place; /* the consumer's place during run_ahead; else NULL */
-    bool is_stalled;        /* the consumer waits for room in its output */
+    struct gz_place *place; /* the consumer's place while it is in run_ahead; else NULL */
+    bool is_stalled;        /* `write` is waiting for room */
 
     /* gpu_decoder.c: */
-    uint64_t gpu_from;  /* first bit at which the consumer may hand over; UINT64_MAX: never */
-    uint64_t gpu_retry; /* bytes left to the CPU when the decoder last gave up; 0: it has not */
+    uint64_t gpu_from;  /* first bit from which a GPU may decode; UINT64_MAX: none may */
+    uint64_t gpu_retry; /* bytes left to the CPU when the GPU last gave up; 0: it never did */
 
     bool may_begin;    /* workers or a GPU may decode ahead */
-    bool has_begun;    /* they do */
-    bool has_given_up; /* the caller is away: nothing is decoded ahead now */
-    bool is_closing;
-    int buffers;   /* output buffers that regions of this decompression have */
-    unsigned busy; /* threads that work for this decompression */
+    bool has_begun;    /* workers take part */
+    bool has_given_up; /* the caller is away, so workers decode nothing ahead now */
+    bool is_closing;   /* expansion_close was called */
+    int buffers;       /* number of output buffers that regions of this decompression have */
+    unsigned busy;     /* number of threads that work for this decompression now */
     struct pipeline_expansion_stats stats;
 };
 

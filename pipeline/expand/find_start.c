@@ -1,10 +1,10 @@
 /*
  * find_start.c - where a region may start (find_start.h)
  *
- * Marks and members are looked for first, as what starts there is decoded to bytes at once.  An
- * empty stored block (a flush of zlib's) is nearly as certain a start as these.  The header of a
- * dynamic block is found by trying every bit (inflate/find.h), which takes about as long as
- * decoding the bytes that are tried.
+ * Marks and members come first, because a worker that starts there decodes bytes at once.  An empty
+ * stored block, which zlib writes for a flush, is nearly as certain a start.  To find the header of
+ * a dynamic block, inf_find_dynamic tries every bit (inflate/find.h).  That takes about as long as
+ * decoding the same bytes.
  */
 #include "config.h"
 
@@ -15,22 +15,23 @@
 #include "inflate/find.h"
 #include "pipeline/expand/find_start.h"
 
-/* Bytes behind the bytes that are scanned, so that a header which begins in these can be seen
- * whole. */
+/* Bytes that are read after the scanned bytes, so that a header that begins in the scanned bytes is
+ * in memory as a whole. */
 #define SCAN_AFTER ((size_t)1 << 10)
 
-/* Bytes in which a block's header is looked for before the limit is looked at again. */
+/* Bytes that are searched for a block's header between two looks at search_max. */
 #define SEARCH_STEP ((size_t)16 << 10)
 
-/* Places that were found in some input; SIZE_MAX: none. */
+/* Places that were found in memory, as indices of bytes.  SIZE_MAX: none. */
 struct finds {
-    size_t mark;   /* behind a mark */
-    size_t member; /* behind a member's header */
-    size_t sync;   /* behind an empty stored block; only if there is no mark and no member */
+    size_t mark;   /* end of a mark */
+    size_t member; /* end of a member's header */
+    size_t sync;   /* end of an empty stored block; only used if there is no mark and no member */
 };
 
-/* Looks for the first places in in[from..to) where something starts; `in` has `len` bytes.  A mark,
- * or an empty block, may begin before `from`. */
+/* Looks for a mark, a member header or an empty stored block in in[from..to), and stops at the
+ * first mark or member header.  `in` has `len` bytes.  A mark or an empty block may begin before
+ * `from` if it ends at or after `from`. */
 static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, struct finds *f)
 {
     *f = (struct finds){SIZE_MAX, SIZE_MAX, SIZE_MAX};
@@ -55,9 +56,9 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     }
 }
 
-/* The first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE; `in`
- * has `len` bytes.  Ends early if too much was searched in vain; *looked grows by the bytes
- * searched. */
+/* Returns the first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE.
+ * `in` has `len` bytes.  Stops early if *searched has reached the limit.  Adds the bytes searched
+ * to *looked. */
 static uint64_t find_header(const struct start_search *s, const uint8_t *in, size_t from, size_t to,
                             size_t len, uint64_t *looked)
 {
@@ -85,7 +86,7 @@ bool find_start(const struct start_search *s, struct expand_tools *t, uint64_t f
         size_t len, end;
         struct finds f;
 
-        /* scan[before..end) is looked at. */
+        /* Look for a start in scan[before..end). */
         n = to - from < scan_max ? to - from : scan_max;
         len = input_read_at(s->input, offset, t->scan, before + (size_t)n + SCAN_AFTER);
         end = before + (size_t)n < len ? before + (size_t)n : len;

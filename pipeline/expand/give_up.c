@@ -1,16 +1,16 @@
 /*
- * give_up.c - a stream whose caller is away for long keeps little memory (api.h)
+ * give_up.c - frees memory of a stream whose caller is away for a long time (api.h)
  *
- * Whatever was decoded ahead can be decoded again, as long as its input is there.  So only this
- * stays:
+ * Output that was decoded ahead can be discarded: a worker can decode it again, as long as the
+ * input is kept.  So the stream keeps only:
  *
- * - the input that was pushed and is not decoded (pushing.h bounds it);
- * - the rest of the run that the consumer is writing.
+ * - the input that was pushed and is not decoded (pushing.h limits it);
+ * - the part that is not yet written of the run that the consumer is writing, and the runs after it
+ *   that a window needs (in_order_shorten).
  *
- * Runs that were accepted behind that run are taken out of the line again, and the consumer's place
- * goes back to where they start.  All runs that are not in line are freed.  Their buffers go to
- * other decompressions, or to the system if none is at work.  A buffer that stays loses the pages
- * that nobody needs.
+ * The line loses all later runs, and the consumer's place returns to where these start.  All runs
+ * that are not in line are freed.  Their buffers go to other decompressions, or to the system if no
+ * decompression is active.  A buffer that stays gives the pages that nobody needs to the system.
  */
 #include "config.h"
 
@@ -23,7 +23,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* Gives back the pages from *at to part[0..len), which stays, and moves *at behind that. */
+/* Keeps part[0..len), and gives the pages from *at to `part` back to the system.  Moves *at to the
+ * end of the part. */
 static void keep_part(uint8_t **at, uint8_t *part, size_t len)
 {
     if (len == 0)
@@ -37,9 +38,9 @@ static bool is_within(const uint8_t *p, const uint8_t *part, size_t len)
     return p >= part && p < part + len;
 }
 
-/* Gives the pages of the region's buffer back to the system, except those of runs in line.  Of the
- * run that is being written, keeps only the bytes that are not written yet: rest[0..len), which is
- * the rest of the current call of e->write, and all bytes after it. */
+/* Gives the pages of the region's buffer back to the system, except the pages of runs in line.  For
+ * the run that is being written, keeps only the bytes that are not yet written: rest[0..len), which
+ * is the rest of the current call of e->write, and all bytes of the run after it. */
 static void keep_runs(const struct expansion *e, struct region *r, const uint8_t *rest, size_t len)
 {
     struct decode_task *task = &r->task;
@@ -69,7 +70,7 @@ static void keep_runs(const struct expansion *e, struct region *r, const uint8_t
     pages_give_back(at, symbols + task->size);
 }
 
-/* Whether any decompression has use for idle buffers. */
+/* Whether any decompression may use idle buffers. */
 static bool is_any_active(const struct pipeline *p)
 {
     for (const struct expansion *e = p->expansions->first; e != NULL; e = e->next)
@@ -99,7 +100,7 @@ bool expansion_give_up(struct expansion *e, const void *rest, size_t len)
     regions_drop_past(e, e->place != NULL ? e->place->bit : 8 * e->decoded);
     if (!is_any_active(p))
         idle = buffers_take_idle(p);
-    /* Others may have waited for a buffer. */
+    /* Workers of other decompressions may be waiting for a buffer. */
     crew_call(p);
     unlock(p);
     buffers_release(idle);

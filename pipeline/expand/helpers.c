@@ -1,9 +1,10 @@
 /*
- * helpers.c - what threads do ahead of the consumer (helpers.h)
+ * helpers.c - the work of threads ahead of the consumer (helpers.h)
  *
- * A thread collects a batch of regions, each with a known start and an output buffer, and hands
- * their tasks to the engine.  A task pauses where its region ends.  If the next region starts
- * exactly there, the task has ended; else the engine decodes on, to where the next region starts.
+ * A thread collects a batch of regions, each with a known start and an output buffer, and passes
+ * their tasks to the engine.  A task pauses at the end of its region.  If the next region starts
+ * exactly there, the task ends.  Else the engine continues the task, up to where the next region
+ * starts.
  */
 #include "config.h"
 
@@ -14,11 +15,11 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* The most regions of a batch, whatever the engine takes; two arrays of this length are on the
- * stack. */
+/* Most regions of a batch, even if the engine takes more.  help_one and decode_batch each have an
+ * array of this length on the stack. */
 #define BATCH_MAX 64
 
-/* Regions of a batch in tests, so that batches are tested with every engine. */
+/* Least batch_max in tests, so that they test batches with every engine. */
 #define BATCH_IN_TESTS 3
 
 /* The regions that an engine decodes at a time. */
@@ -37,16 +38,17 @@ static unsigned batch_max(const struct expansion *e)
 }
 
 /* Adds the next region to the batch, if its start is found and there is a buffer for it.  Gives up
- * the lock.  False: it was not added; *has_done becomes true if something was found out about
- * it. */
+ * the lock.  Returns whether it was added.  Sets *has_done if the region was added, or if a search
+ * for its start has had a result. */
 static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct batch *b,
                          bool *has_done)
 {
     struct region *r = regions_next(e);
     const bool has_all = r != NULL && input_has(e->input, r->to);
 
-    /* The consumer does not wait for a pipe, but for what others decode; and nobody waits for the
-     * caller. */
+    /* To look for a start, a thread may wait for the region's input.  The consumer must not wait
+     * for a pipe here: it is needed for the runs that others decode.  No thread waits here for
+     * bytes that the caller has yet to push. */
     if (r == NULL || ((t == e->tools || e->is_pushed) && !has_all))
         return false;
     if (has_all)
@@ -62,7 +64,7 @@ static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct bat
     return true;
 }
 
-/* Has the engine decode the regions of the batch.  Gives up the lock. */
+/* Decodes the regions of the batch.  Gives up the lock. */
 static void decode_batch(struct expansion *e, struct expand_tools *t, struct batch *b)
 {
     struct decode_task *tasks[BATCH_MAX];
@@ -108,7 +110,8 @@ bool help_one(struct expansion *e, struct expand_tools *t)
     return has_done;
 }
 
-/* Makes a worker's tools.  Gives up the lock.  False: without memory, others do the work. */
+/* Makes a worker's tools.  Gives up the lock.  Returns false if memory is short: other threads then
+ * do the work. */
 static bool get_tools(struct worker *w)
 {
     struct expand_tools *t;
@@ -127,7 +130,7 @@ bool expand_some(struct worker *w)
     for (struct expansion *e = p->expansions->first; e != NULL; e = e->next) {
         if (e->is_closing)
             continue;
-        /* Meanwhile, *e may be gone. */
+        /* get_tools gives up the lock, so *e may be freed meanwhile: return at once. */
         if (w->expand == NULL)
             return get_tools(w);
         if (help_one(e, w->expand))

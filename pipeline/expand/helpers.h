@@ -1,13 +1,13 @@
 /*
- * helpers.h - what threads do ahead of the consumer
+ * helpers.h - the work of threads ahead of the consumer
  */
 #ifndef GZLZSS_EXPAND_HELPERS_H
 #define GZLZSS_EXPAND_HELPERS_H
 
 #include "pipeline/expand/expansion.h"
 
-/* Does some work for one decompression: something that is done in order, or else regions are sought
- * and decoded.  Gives up the lock.  False: there is nothing to do now. */
+/* Does some work for one decompression: a step that is done in order (in_order.h), or else decoding
+ * a batch of regions.  Gives up the lock.  Returns false if there is nothing to do now. */
 bool help_one(struct expansion *e, struct expand_tools *t);
 
 #endif

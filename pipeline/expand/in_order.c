@@ -1,5 +1,5 @@
 /*
- * in_order.c - what can only be done in order (in_order.h)
+ * in_order.c - accepts, resolves and writes runs, in order (in_order.h)
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ uint8_t *in_order_window(struct expansion *e)
     return e->in_order.window;
 }
 
-/* The line has changed. */
+/* Updates line_from.  Called when the line has changed. */
 static void note_line(struct expansion *e)
 {
     const struct run_line *l = &e->in_order;
@@ -43,7 +43,8 @@ static void note_line(struct expansion *e)
 
 /* --- Accepting ------------------------------------------------------------------------------ */
 
-/* What comes where the consumer is; *run becomes the run if it is there. */
+/* Returns whether a run starts at the consumer's place.  Sets *run if the result is
+ * RUN_IS_THERE. */
 static enum coming what_comes(struct expansion *e, struct decoded_run **run)
 {
     const struct gz_place *place = e->place;
@@ -51,7 +52,7 @@ static enum coming what_comes(struct expansion *e, struct decoded_run **run)
 
     if (place->ended || r == NULL)
         return NO_RUN_COMES;
-    /* Symbols may name any byte of a whole window. */
+    /* Symbols may name any byte of a whole window, so fewer bytes are not enough before them. */
     if (*run != NULL)
         return (*run)->symbols > 0 && place->len < INF_WINDOW ? NO_RUN_COMES : RUN_IS_THERE;
     if (r->state == REGION_DECODING || r->state == REGION_ABANDONED ||
@@ -69,8 +70,8 @@ enum coming in_order_coming(struct expansion *e)
     return e->in_order.has_failed ? NO_RUN_COMES : what_comes(e, &run);
 }
 
-/* Takes over the run, which starts where the consumer is, and puts it at the end of the line.
- * Gives up the lock. */
+/* Accepts the run, which starts at the consumer's place, and appends it to the line.  Gives up the
+ * lock. */
 static void accept(struct expansion *e, struct expand_tools *t, struct decoded_run *run)
 {
     struct run_line *l = &e->in_order;
@@ -79,7 +80,7 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
 
     unlock(e->p);
     e->engine->next_window(t, &r->task, run, l->window, l->next_window);
-    /* Where the symbols of the unknown window were, its bytes wait for `resolve`. */
+    /* Keep the window for `resolve`, in place of the symbols that stood for the unknown window. */
     if (run->symbols > 0)
         memcpy(r->task.buffer, l->window, INF_WINDOW);
     memcpy(l->window, l->next_window, INF_WINDOW);
@@ -103,15 +104,16 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
         e->cursor = place->bit / 8;
 }
 
-/* Whether a thread may begin to accept.  What is accepted keeps its memory until it is written.  A
- * GPU that is ready takes over once the line is empty. */
+/* Whether a thread may begin to accept runs.  While `write` waits for room, none may: an accepted
+ * run keeps its memory until it is written.  If a GPU is ready, none may either: the GPU takes over
+ * once the line is empty. */
 static bool may_accept(const struct expansion *e)
 {
     return !e->in_order.is_accepting && !e->in_order.has_failed && !e->is_stalled &&
            !decoder_is_at_work(e) && !decoder_is_ready(e, e->place->bit);
 }
 
-/* Accepts all runs that are there.  Gives up the lock. */
+/* Accepts runs until no decoded run starts at the place.  Gives up the lock. */
 static void accept_all(struct expansion *e, struct expand_tools *t)
 {
     struct run_line *l = &e->in_order;
@@ -128,7 +130,7 @@ static void accept_all(struct expansion *e, struct expand_tools *t)
 
 /* --- Resolving and writing ------------------------------------------------------------------ */
 
-/* The next run in line that is to be resolved, or NULL. */
+/* Returns the first run in the line that nobody has begun to resolve, or NULL. */
 static struct decoded_run *next_unresolved(const struct expansion *e)
 {
     struct decoded_run *run = e->in_order.first;
@@ -138,7 +140,7 @@ static struct decoded_run *next_unresolved(const struct expansion *e)
     return run;
 }
 
-/* Makes bytes of a run's symbols.  Gives up the lock. */
+/* Turns a run's symbols into bytes.  Gives up the lock. */
 static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_run *run)
 {
     struct pipeline *p = e->p;
@@ -154,7 +156,8 @@ static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_
     wake_all(p, CAN_EXPAND);
 }
 
-/* Writes bytes of a run, and adds them to the CRC of the place. */
+/* Writes bytes of a run, except those that place->skip says were written before, and adds all of
+ * them to the CRC of the place.  Returns false, with errno set, if writing failed. */
 static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t crc)
 {
     const size_t skip = e->place->skip < len ? (size_t)e->place->skip : len;
@@ -168,7 +171,7 @@ static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t 
     return true;
 }
 
-/* Writes the first run in line, which is ready.  Gives up the lock. */
+/* Writes the first run in the line, which is RUN_READY.  Gives up the lock. */
 static void write_first(struct expansion *e)
 {
     struct run_line *l = &e->in_order;
@@ -197,7 +200,7 @@ static void write_first(struct expansion *e)
     wake_all(e->p, CAN_EXPAND);
 }
 
-/* Whether the calling thread, whose tools these are, may write the first run in line now. */
+/* Whether the calling thread may write the first run in the line now.  `t` are its tools. */
 static bool may_write(const struct expansion *e, const struct expand_tools *t)
 {
     const struct run_line *l = &e->in_order;
@@ -248,8 +251,8 @@ const struct decoded_run *in_order_written(const struct expansion *e)
 
 /* --- A shorter line ------------------------------------------------------------------------- */
 
-/* The last run that has to stay in line.  NULL: one that would have to stay is not bytes yet, or a
- * thread resolves one. */
+/* Returns the last run that must stay in the line.  The runs up to it make up a window.  Returns
+ * NULL if such a run is not all bytes yet, or a thread is resolving any run. */
 static struct decoded_run *last_to_keep(const struct run_line *l)
 {
     struct decoded_run *last = l->written;
@@ -266,7 +269,7 @@ static struct decoded_run *last_to_keep(const struct run_line *l)
     return last;
 }
 
-/* Moves a window on by these bytes. */
+/* Appends bytes[0..len) to a window, which loses as many bytes at its start. */
 static void move_on(uint8_t *window, const uint8_t *bytes, size_t len)
 {
     const size_t n = len < INF_WINDOW ? len : INF_WINDOW;
@@ -282,8 +285,8 @@ static void move_over(struct run_line *l, const struct decoded_run *run)
     move_on(l->window, run->bytes, run->len);
 }
 
-/* Makes the window the one at the end of run `last`.  The runs from the one that is being written
- * to that one have at least a window of bytes. */
+/* Sets the line's window to the window at the end of run `last`.  The runs from the one that is
+ * being written to `last` must have INF_WINDOW bytes or more. */
 static void move_window_to(struct run_line *l, const struct decoded_run *last)
 {
     move_over(l, l->written);
@@ -312,7 +315,7 @@ bool in_order_shorten(struct expansion *e)
     struct run_line *l = &e->in_order;
     struct decoded_run *last, *run;
 
-    /* The thread that accepts has a run, and the window, in its hands. */
+    /* The thread that accepts is using a run and the window. */
     if (l->is_accepting)
         return false;
     if (e->place == NULL || l->written == NULL || l->first == NULL)

@@ -1,59 +1,65 @@
 /*
- * in_order.h - what can only be done in order: runs are accepted, and written
+ * in_order.h - accepts, resolves and writes runs, in order
  *
- * When the consumer comes to where a decoded run starts, it stops decoding, and its place moves on
- * over one run after another.  To accept a run gives the next one its window; accepted runs stand
- * in a line.  Between the two, the symbols of each become bytes (it is resolved).
+ * When the consumer reaches the start of a decoded run, it stops decoding, and its place moves over
+ * one run after another.  Each run passes three steps:
  *
- * Any thread does these steps while the consumer is at runs, not only the consumer: otherwise all
- * others would wait while it writes, or decodes a region.  One thread at a time accepts, and one
- * writes; any number resolve.
+ *   accept   The place moves to the run's end, and the run goes to the end of a line.  This gives
+ *            the next run its window.
+ *   resolve  The run's symbols become bytes.
+ *   write    The run's bytes are written, and the run leaves the line.
+ *
+ * Between in_order_begin and in_order_end, any thread does these steps.  If only the consumer did
+ * them, all other threads would wait while it writes or decodes a region.  One thread at a time
+ * accepts, and one writes.  Any number of threads resolve.
  */
 #ifndef GZLZSS_EXPAND_IN_ORDER_H
 #define GZLZSS_EXPAND_IN_ORDER_H
 
 #include "pipeline/expand/expansion.h"
 
-/* The consumer is at that place: in_order_step goes on from there until in_order_end.  The window
- * stands before place->end. */
+/* Starts at the consumer's place: until in_order_end, in_order_step accepts runs from there on.
+ * The window is before place->end. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
-/* The consumer goes on itself.  The last of the output stands before place->end then. */
+/* Ends that: from now on, the consumer decodes by itself.  Copies the window at the place to before
+ * place->end. */
 void in_order_end(struct expansion *e, struct gz_place *place);
 
-/* Accepts all runs that are there, or writes one, or resolves one.  Gives up the lock.  False:
- * there is nothing to do now. */
+/* Does one of these: accepts all runs that can be accepted now, writes one run, or resolves one.
+ * Gives up the lock.  Returns false if there is nothing to do now. */
 bool in_order_step(struct expansion *e, struct expand_tools *t);
 
-/* The window before the consumer's place.  Only while in_order_is_idle. */
+/* Returns the window before the consumer's place.  Call this only while in_order_is_idle. */
 uint8_t *in_order_window(struct expansion *e);
 
-/* What comes where the consumer is. */
+/* Whether a run starts at the consumer's place. */
 enum coming {
-    RUN_IS_THERE,
-    RUN_COMES,    /* a thread decodes it, or looks for its start */
-    RUN_MAY_COME, /* a thread could decode it */
-    NO_RUN_COMES,
+    RUN_IS_THERE, /* a run was decoded */
+    RUN_COMES,    /* a thread decodes a run from there, or looks for a start there */
+    RUN_MAY_COME, /* a thread could decode a run from there */
+    NO_RUN_COMES, /* none starts there, or none that can be accepted */
 };
 
-/* What comes; RUN_COMES while a thread accepts runs. */
+/* Returns whether a run starts at the consumer's place; RUN_COMES while a thread accepts runs. */
 enum coming in_order_coming(struct expansion *e);
 
-/* Whether all runs that were accepted are written, or writing has failed, and nobody is at it. */
+/* Whether no thread is accepting or writing, and all accepted runs are written or writing has
+ * failed. */
 bool in_order_is_idle(const struct expansion *e);
 
-/* Whether writing has failed; *error becomes errno then. */
+/* Whether writing has failed.  If so, sets *error to the errno of the failure. */
 bool in_order_has_failed(const struct expansion *e, int *error);
 
-/* The run that is being written, or NULL. */
+/* Returns the run that is being written, or NULL. */
 const struct decoded_run *in_order_written(const struct expansion *e);
 
-/* Takes all runs out of the line but those that have to stay: the one that is being written, and
- * those behind it if it is shorter than a window.  The consumer's place goes back.  False: that is
- * not possible now. */
+/* Takes runs out of the line, and moves the consumer's place back to the first of them.  The run
+ * that is being written stays.  If it is shorter than a window, so do as many runs after it as make
+ * up a window.  Returns false if this is not possible now. */
 bool in_order_shorten(struct expansion *e);
 
-/* Whether the run is accepted and not written. */
+/* Whether the run is accepted and not yet written. */
 static inline bool run_is_in_line(const struct decoded_run *run)
 {
     return run->state == RUN_UNRESOLVED || run->state == RUN_RESOLVING || run->state == RUN_READY;

@@ -1,8 +1,8 @@
 /*
  * input.c - files, pipes and memory, read at any place (input.h)
  *
- * What is read of a pipe, or pushed, is kept in blocks until it is forgotten.  One thread at a time
- * reads on.
+ * The bytes of a pipe or of a pushed input are kept in blocks until input_forget.  One thread at a
+ * time reads more from a pipe.
  */
 #include "config.h"
 
@@ -20,39 +20,44 @@
 #include "base/wake.h"
 #include "pipeline/expand/input.h"
 
-/* For so many seconds input_read_at waits for a pipe. */
+/* Seconds that input_read_at waits for a pipe. */
 #define PATIENCE 0.05
 
 #define BLOCK_SIZE ((size_t)256 << 10)
 
-/* Blocks that there is room for at first. */
+/* Initial length of the array `blocks`. */
 #define BLOCKS_FIRST 16
 
-/* A block is freed when it is forgotten and nobody copies from it. */
+/* Bytes of a pipe or of a pushed input.  A block is freed once all of its bytes are forgotten and
+ * it has no users. */
 struct block {
-    unsigned users;
+    unsigned users; /* number of threads that copy from it or write to it */
     uint8_t bytes[BLOCK_SIZE];
 };
 
 struct input {
     int fd;
-    const uint8_t *memory; /* the input, or NULL: fd is */
-    bool is_file;          /* a regular one, or memory */
-    uint64_t base, size;   /* of these: where the input starts, and its bytes */
+    const uint8_t *memory; /* the input's bytes; NULL: the input is fd, or pushed */
+    bool is_file;          /* the input is a regular file or memory */
+    /* Position of a regular file when it was opened, and bytes of input from there on. */
+    uint64_t base, size;
 
-    /* Of a pipe, or of what is pushed: */
+    /* For a pipe or a pushed input: */
     bool is_pushed;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t more;
-    struct wake wake; /* ends waiting for a pipe */
-    struct block **blocks;
-    uint64_t first; /* the number of blocks[0]; */
-    size_t count, room;
-    struct block *spare;  /* of a pipe: there is always one here or in `blocks` */
-    bool needs_block;     /* somebody waits for one that others copy from */
-    uint64_t front, kept; /* bytes that were read, and of these, those that are gone */
+    pthread_mutex_t lock;  /* protects the fields below */
+    pthread_cond_t more;   /* bytes have come, the input has ended, or a block has become free */
+    struct wake wake;      /* ends the wait for a pipe */
+    struct block **blocks; /* blocks[0..count) hold the bytes that are kept */
+    uint64_t first;        /* number of blocks[0], counted from the input's start */
+    size_t count, room;    /* number of blocks in use, and length of the array `blocks` */
+    struct block *spare;   /* an unused block of a pipe; NULL only if `blocks` has one */
+    bool needs_block;      /* a thread waits until no thread copies from the blocks */
+    /* Byte of the input up to which bytes have come; first byte that is not forgotten. */
+    uint64_t front, kept;
+    /* A thread is reading from the pipe; the input ends at `front`, or an error has ended it there;
+     * input_cancel was called. */
     bool reading, ends, is_cancelled;
-    int error;
+    int error; /* the errno of the error that has ended the input; 0: none */
 };
 
 static void init_waiting(struct input *in)
@@ -61,7 +66,7 @@ static void init_waiting(struct input *in)
 
     pthread_mutex_init(&in->lock, NULL);
     pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* which is clock_seconds() */
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC); /* the clock of clock_seconds() */
     pthread_cond_init(&in->more, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
@@ -84,7 +89,7 @@ struct input *input_open(int fd)
         in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
         return in;
     }
-    /* With that much, all can be read, whatever memory others take. */
+    /* Allocate this much now: then a pipe can be read to its end even if memory is short later. */
     in->room = BLOCKS_FIRST;
     in->blocks = malloc(in->room * sizeof(*in->blocks));
     in->spare = malloc(sizeof(*in->spare));
@@ -148,7 +153,8 @@ bool input_has(struct input *in, uint64_t offset)
     return has;
 }
 
-/* Milliseconds until that time; -1 if it is 0, which is never. */
+/* Returns the milliseconds until the time `until`, 0 if it has passed; -1 if `until` is 0, which
+ * means never. */
 static int ms_until(double until)
 {
     const double left = (until - clock_seconds()) * 1000;
@@ -156,8 +162,9 @@ static int ms_until(double until)
     return until == 0 ? -1 : left < 0 ? 0 : (int)left + 1;
 }
 
-/* Reads, when there is something, waiting until that time (of clock_seconds(); 0: for ever);
- * returns 0 at the end, -1 with errno set: ETIMEDOUT if nothing came. */
+/* Reads from the pipe like read(2), but waits for bytes only until the time `until` of
+ * clock_seconds(), or without limit if that is 0.  Returns 0 at the end; -1 with errno set after an
+ * error; errno is ETIMEDOUT if nothing came in time. */
 static ssize_t read_some(struct input *in, uint8_t *to, size_t len, double until)
 {
     for (;;) {
@@ -182,7 +189,8 @@ static ssize_t read_some(struct input *in, uint8_t *to, size_t len, double until
     }
 }
 
-/* The last block, with room in it; NULL if memory is short. */
+/* Returns the last block, adding a new one if the last is full.  Returns NULL if memory is
+ * short. */
 static struct block *last_block(struct input *in)
 {
     if (in->front < (in->first + in->count) * BLOCK_SIZE)
@@ -204,7 +212,7 @@ static struct block *last_block(struct input *in)
     return in->blocks[in->count++];
 }
 
-/* Frees what is forgotten. */
+/* Frees blocks whose bytes are all forgotten, except one spare block for a pipe. */
 static void tidy(struct input *in)
 {
     size_t gone = 0;
@@ -225,22 +233,23 @@ static void tidy(struct input *in)
     memmove(in->blocks, in->blocks + gone, in->count * sizeof(*in->blocks));
 }
 
-/* Gets a block where there is none for what is read next, though memory is short: what was read
- * before is forgotten.  Those who decode it ahead see less of it, and what they decode then ends
- * sooner.  Gives up the lock. */
+/* Makes a block free for the next bytes while memory is short, by forgetting all bytes so far.  The
+ * workers that decode these bytes ahead then find less input, and their runs end sooner.  Gives up
+ * the input's lock. */
 static void get_block(struct input *in)
 {
     in->kept = in->front;
     tidy(in);
     if (in->spare != NULL || in->count == 0)
         return;
-    /* Others are about to have copied what they want. */
+    /* Threads are copying from the blocks, and will soon be done. */
     in->needs_block = true;
     pthread_cond_wait(&in->more, &in->lock);
     in->needs_block = false;
 }
 
-/* Waits until somebody else has read on, or until that time; false if nothing came. */
+/* Waits until another thread has read more, or until the time `until`; 0: without limit.  Returns
+ * false if that time has come. */
 static bool wait_for_more(struct input *in, double until)
 {
     const struct timespec t = {.tv_sec = (time_t)until,
@@ -251,9 +260,10 @@ static bool wait_for_more(struct input *in, double until)
     return pthread_cond_timedwait(&in->more, &in->lock, &t) == 0;
 }
 
-/* Reads on, or waits until somebody else has.  False: that time (of clock_seconds(); 0: never) came
- * before, or it is for others to push, or memory was short: without a time, it is to be tried
- * again. */
+/* Reads more from a pipe, or waits until another thread has read or pushed more.  Waits until the
+ * time `until` of clock_seconds(), or without limit if that is 0.  Returns false if nothing came in
+ * time, if the input is pushed and `until` is not 0, or if memory is short.  With `until` 0, the
+ * caller then tries again. */
 static bool read_on(struct input *in, double until)
 {
     struct block *b;
@@ -278,7 +288,7 @@ static bool read_on(struct input *in, double until)
     pthread_mutex_lock(&in->lock);
     b->users--;
     in->reading = false;
-    /* Another may be waiting to read on. */
+    /* Another thread may be waiting for these bytes, or to read from the pipe. */
     pthread_cond_broadcast(&in->more);
     if (n < 0 && error == ETIMEDOUT && until != 0)
         return false;
@@ -291,7 +301,8 @@ static bool read_on(struct input *in, double until)
     return true;
 }
 
-/* Copies what is there: bytes from offset on that are all in one block. */
+/* Copies up to `len` bytes from `offset` on, all of one block.  Returns how many; 0 if they are
+ * forgotten.  Gives up the input's lock. */
 static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
     const size_t at = (size_t)(offset % BLOCK_SIZE);
@@ -408,7 +419,7 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
         (void)read_on(in, 0);
     if (offset < in->front) {
         n = (ssize_t)copy(in, offset, to, len);
-        if (n == 0) { /* it was forgotten, which is an error in the program */
+        if (n == 0) { /* the byte was forgotten, which is an error in the program */
             errno = EIO;
             n = -1;
         }

@@ -1,6 +1,6 @@
 /*
- * input.h - an input that several threads read at any place, be it a file, a pipe, memory or what
- * is pushed
+ * input.h - an input that several threads read at any place: a file, a pipe, memory, or bytes that
+ * the caller pushes
  */
 #ifndef GZLZSS_INPUT_H
 #define GZLZSS_INPUT_H
@@ -12,44 +12,46 @@
 
 struct input;
 
-/* Opens the file or pipe fd, from its position on.  NULL if fd is neither, or if memory or
+/* Opens the file or pipe fd, from its position on.  Returns NULL if fd is neither, or if memory or
  * descriptors are short. */
 struct input *input_open(int fd);
 
-/* Opens bytes[0..len), which must not change until input_close.  NULL if memory is short. */
+/* Opens bytes[0..len), which must not change until input_close.  Returns NULL if memory is
+ * short. */
 struct input *input_open_memory(const uint8_t *bytes, size_t len);
 
-/* Opens an input whose bytes input_push gives.  NULL if memory is short. */
+/* Opens an input whose bytes input_push appends.  Returns NULL if memory is short. */
 struct input *input_open_pushed(void);
 
-/* Appends bytes[0..len) to a pushed input, but none at byte `limit` of the input or behind it.
- * Returns how many bytes it has taken.  `ends`: if it takes all of them, the input ends there.
- * Only one thread at a time may call this. */
+/* Appends bytes[0..len) to a pushed input, but stops at byte `limit` of the input.  Returns how
+ * many bytes it has appended.  `ends`: the input ends after bytes[0..len), once they are all
+ * appended.  Only one thread at a time may call this. */
 size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends);
 
-/* Returns the size of the input in bytes; UINT64_MAX while the end of a pipe is not known. */
+/* Returns the size of the input in bytes; UINT64_MAX while the end of a pipe or of a pushed input
+ * is not known. */
 uint64_t input_size(struct input *in);
 
-/* Whether the input is a regular file or memory: any part of these can be read at any time. */
+/* Whether the input is a regular file or memory, any part of which can be read at any time. */
 bool input_is_file(const struct input *in);
 
-/* Whether all bytes before byte `offset` have been read, or the input ends before it. */
+/* Whether all bytes before byte `offset` are there to be read, or the input's end is known. */
 bool input_has(struct input *in, uint64_t offset);
 
-/* Reads up to `len` bytes, from byte `offset` of the input on.  Returns how many it has read.  They
- * are fewer than `len` only if the input ends there or cannot be read, if its bytes are no longer
- * kept, if a pipe takes long, if the bytes are not pushed yet, or after input_cancel.  Any thread
- * may call this. */
+/* Reads up to `len` bytes, from byte `offset` of the input on.  Returns how many it has read.  That
+ * is less than `len` only if the input ends there, it cannot be read, its bytes are no longer kept,
+ * a pipe gives nothing for 50 ms, the bytes are not pushed yet, or input_cancel was called.  Any
+ * thread may call this. */
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 
-/* Reads like read(2), from byte `offset` on: waits for a first byte, and returns how many bytes it
- * has read; 0 at the end; -1 with errno set after an error. */
+/* Reads like read(2), from byte `offset` on.  Waits until there is a byte to read.  Returns how
+ * many bytes it has read; 0 at the end; -1 with errno set after an error or input_cancel. */
 ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 
 /* Tells the input that nobody will read bytes before `offset` again. */
 void input_forget(struct input *in, uint64_t offset);
 
-/* Makes threads that wait for a pipe's other end return, and lets none wait for it later. */
+/* Ends all waits for a pipe or for pushed bytes, and lets no thread wait for them later. */
 void input_cancel(struct input *in);
 
 /* Closes the input.  The position of a file becomes byte `offset`. */

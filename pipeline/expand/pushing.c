@@ -1,10 +1,10 @@
 /*
- * pushing.c - how far an input may be pushed ahead of what is written (pushing.h)
+ * pushing.c - limits how far an input may be pushed ahead of the output (pushing.h)
  *
- * A caller that was away for long is slow: one region is decoded ahead for each REGION_OUT bytes of
- * output that it takes.  So no more is ever given up than was of use, also with a caller that takes
- * a little now and then.  A caller that takes all it can get has all threads again after some 10
- * ms.
+ * A caller that was away for a long time is called slow.  For each REGION_OUT bytes of output that
+ * a slow caller takes, it may have one region decoded ahead.  So the output that is given up is
+ * never more than the output that the caller took, even if it takes a little now and then.  A
+ * caller that takes output as fast as it comes has all threads again after about 10 ms.
  */
 #include "config.h"
 
@@ -13,14 +13,15 @@
 #include "pipeline/expand/buffers.h"
 #include "pipeline/expand/pushing.h"
 
-/* Bytes that every pushed input may be ahead. */
+/* Bytes of lead of each pushed input. */
 #define PUSH_LEAD ((uint64_t)5 << 19)
 
-/* Bytes that all inputs share: this much, and so much for each thread. */
+/* Bytes of the lead that all inputs share: a constant, and an amount for each thread. */
 #define SHARED_LEAD ((uint64_t)3 << 19)
 #define SHARED_LEAD_THREAD ((uint64_t)1 << 20)
 
-/* The byte of the input up to which all is written, or nearly. */
+/* Returns the byte of the input up to which the output is written, except for a little that the
+ * consumer has read and not yet written. */
 static uint64_t written_to(const struct expansion *e)
 {
     return e->line_from != UINT64_MAX ? e->line_from : e->cursor;
@@ -55,7 +56,7 @@ uint64_t pushing_region_max(const struct expansion *e)
     return e->is_pushed ? e->pushing.lead / (uint64_t)crew_threads(e->p) : UINT64_MAX;
 }
 
-/* How far ahead of written_to the input may be pushed now. */
+/* Returns how many bytes ahead of written_to the input may be pushed now. */
 static uint64_t find_lead(const struct expansion *e)
 {
     const struct pipeline *p = e->p;

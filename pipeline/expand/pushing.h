@@ -1,32 +1,33 @@
 /*
- * pushing.h - how far an input may be pushed ahead of what is written
+ * pushing.h - limits how far an input may be pushed ahead of the output
  *
- * Input that is pushed cannot be given back, so a stream whose caller is away must not hold much.
- * Every pushed input may be PUSH_LEAD bytes ahead of what was written.  Beyond that, all inputs of
- * a pipeline share a lead, as they share the threads: an input borrows from it as long as it has
- * more.
+ * Pushed input must be kept until it is decoded, so a stream whose caller is away should have
+ * little of it.  The lead of an input is the number of bytes from the place up to which the output
+ * is written to the end of the pushed bytes.  Each input may have a lead of PUSH_LEAD bytes.  All
+ * inputs of a pipeline share a further lead, as they share the threads.  An input whose lead
+ * exceeds PUSH_LEAD has borrowed the excess from the shared lead.
  */
 #ifndef GZLZSS_EXPAND_PUSHING_H
 #define GZLZSS_EXPAND_PUSHING_H
 
 #include "pipeline/expand/expansion.h"
 
-/* The most output of one region of a pushed input.  One run of it may stay in memory while the
- * caller is away.  With less, segments of 4 MiB would be cut in two. */
+/* Most bytes of output of one region of a pushed input.  One run of the region may stay in memory
+ * while the caller is away.  With less than this, segments of 4 MiB would be cut in two. */
 #define PUSHED_OUT (((size_t)4 << 20) + ((size_t)64 << 10))
 
-/* Returns borrowed lead that is not needed any more, or borrows more, after bytes were pushed or
- * written. */
+/* Updates the lead that the input has borrowed.  Call this after bytes were pushed or written. */
 void pushing_count(struct expansion *e);
 
-/* Whether one more region may have an output buffer: there is one, and the caller is not slow. */
+/* Whether one more region may have an output buffer: a buffer is available, and a slow caller has
+ * taken enough output. */
 bool pushing_has_buffer(const struct expansion *e);
 
-/* The caller is away for long, while the consumer waits for it. */
+/* Says that the caller has been away for a long time while the consumer waited for it. */
 void pushing_slow_down(struct expansion *e);
 
-/* The most input that a region should have, so that every thread has a part of what may be
- * pushed. */
+/* Returns the most bytes of input that a region should have.  With this limit, the bytes that may
+ * be pushed are enough for a region for each thread. */
 uint64_t pushing_region_max(const struct expansion *e);
 
 #endif

@@ -13,53 +13,56 @@
 #include "pipeline/expand/pushing.h"
 #include "pipeline/expand/regions.h"
 
-/* Bytes of input in a region, which should make REGION_OUT bytes of output: bounds, and the size
- * before the ratio is known.  Smaller regions cost more searches for a start; with larger ones,
- * fewer threads have something to do at first. */
+/* Bytes of input in a region: the least, the most, and the size before the compression ratio is
+ * known.  In between, a region's size is chosen so that it makes REGION_OUT bytes of output.  With
+ * smaller regions, the searches for starts cost more.  With larger regions, fewer threads have
+ * something to do at first. */
 #define REGION_MIN ((uint64_t)32 << 10)
 #define REGION_MAX ((uint64_t)1 << 20)
 #define REGION_FIRST ((uint64_t)256 << 10)
 
-/* With fewer threads than this, only what starts at marks and members is decoded ahead: to decode
- * symbols and resolve them is twice the work of decoding bytes. */
+/* With fewer threads than this, workers decode ahead only from marks and members.  Decoding symbols
+ * and resolving them is twice the work of decoding bytes. */
 #define SYMBOLS_THREADS 3
 
-/* Where there are marks, none is expected to be further from the next than this. */
+/* Most bytes of input expected from one mark to the next, in a file that has marks. */
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
-/* After MISSES_MAX useless regions in a row, and two more for each thread, SKIP_FIRST bytes of
- * input are left out.  Each time that happens again, twice as many are, up to SKIP_MAX. */
+/* After MISSES_MAX + 2 x threads regions without an accepted run, no region is made of the next
+ * SKIP_FIRST bytes of input.  Each time this happens again, the number of bytes doubles, up to
+ * SKIP_MAX. */
 #define MISSES_MAX 16
 #define SKIP_FIRST ((uint64_t)16 << 20)
 #define SKIP_MAX ((uint64_t)256 << 20)
 
-/* To look for a block's header takes about as long as to decode the bytes that are looked at.  So
- * workers may search, in regions where they find none, at most
+/* To search bytes for a block's header takes about as long as to decode them.  So there is a limit
+ * on the bytes that workers may search without finding a header.  It is the sum of
  *
- *   SEARCH_MIN bytes, and SEARCH_THREAD for each thread,
- *   as many bytes as were decoded ahead and were of use,
- *   one in SEARCH_OF_ALL of all bytes so far.
+ *   SEARCH_MIN bytes, and SEARCH_THREAD bytes for each thread,
+ *   the bytes of input of all accepted runs, and
+ *   the bytes that the consumer has read so far, divided by SEARCH_OF_ALL.
  *
- * With less, too little is found where blocks are large; with more, files in which there is nothing
- * to find take longer. */
+ * With a lower limit, workers find too few starts where blocks are large.  With a higher one, files
+ * in which there is no start to find take longer. */
 #define SEARCH_MIN ((uint64_t)512 << 10)
 #define SEARCH_THREAD ((uint64_t)32 << 10)
 #define SEARCH_OF_ALL 32
 
-/* Where data compresses much better than on average, a region makes more output than there is room
- * for: its rest becomes a region of its own.  A rest is cut at the next mark behind this many
- * bytes, and what follows is the next rest: so other workers need not wait until they know where to
- * go on. */
+/* Least bytes of input of a rest before it is cut at a mark.  Where data compresses much better
+ * than on average, a region makes more output than its buffer has room for.  The rest of the region
+ * then becomes a region of its own.  A rest is cut at the next mark, and the part after the mark
+ * becomes another rest.  So another worker can begin there at once. */
 #define REST_MIN ((uint64_t)4 << 10)
 
-/* Regions begin at most LEAD_MIN bytes of input ahead of the consumer, or LEAD_THREAD for each
- * thread if that is more: the bytes read of a pipe stay in memory until then. */
+/* A region begins at most LEAD_MIN bytes of input ahead of the consumer, or LEAD_THREAD bytes for
+ * each thread if that is more.  All bytes of a pipe between the consumer and the regions are in
+ * memory. */
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
 
-/* Where it is not known yet whether a region has a start, the consumer asks again only after this
- * many bytes of input.  With more, it passes more of the starts that are found meanwhile; with
- * less, short blocks take longer, as the consumer waits for the lock at each. */
+/* Bytes of input after which the consumer asks again, in a region whose start is not known yet.
+ * With more, the consumer passes more starts that are found meanwhile.  With less, short blocks
+ * take longer, since the consumer waits for the lock at each. */
 #define ASK_AGAIN ((uint64_t)4 << 10)
 
 /* --- The list ------------------------------------------------------------------------------- */
@@ -86,14 +89,15 @@ static uint64_t lead_max(const struct pipeline *p)
     return lead < LEAD_MIN ? LEAD_MIN : lead;
 }
 
-/* The byte up to which no region is of use: what the consumer has read, it will have decoded
- * soon. */
+/* Returns the byte of the input before which a new region would be useless: the consumer will soon
+ * have decoded the bytes that it has read. */
 static uint64_t passed(const struct expansion *e)
 {
     return e->fixed_region > 0 ? e->decoded : e->cursor;
 }
 
-/* Adds the next region; NULL if there is none now, or memory is short. */
+/* Adds the next region to the end of the list.  Returns NULL if there is no more input for it now,
+ * if input is left out after too many misses, or if memory is short. */
 static struct region *add_region(struct expansion *e)
 {
     struct region_list *l = &e->regions;
@@ -102,7 +106,7 @@ static struct region *add_region(struct expansion *e)
 
     if (l->next_from < passed(e))
         l->next_from = passed(e);
-    if (l->next_from == 0) /* where the consumer begins */
+    if (l->next_from == 0) /* the consumer decodes the first `size` bytes */
         l->next_from = size;
     if (l->next_from >= end || l->next_from > e->cursor + lead_max(e->p) || e->is_closing)
         return NULL;
@@ -141,7 +145,7 @@ struct region *regions_next(struct expansion *e)
     return add_region(e);
 }
 
-/* Frees what was decoded of a region. */
+/* Frees the output buffer and the runs of a region. */
 static void forget_decoded(struct expansion *e, struct region *r)
 {
     buffers_give(e, r);
@@ -155,7 +159,8 @@ static void free_region(struct expansion *e, struct region *r)
     free(r);
 }
 
-/* Adds a region of the bytes that region r has from `from` on; NULL if memory is short. */
+/* Ends region r at byte `from` of the input, and makes a region of the rest.  Returns NULL if
+ * memory is short. */
 static struct region *cut_off(struct expansion *e, struct region *r, uint64_t from)
 {
     struct region *rest = calloc(1, sizeof(*rest));
@@ -182,7 +187,7 @@ static struct start_search search_of(struct expansion *e, bool marks_only)
                                  &e->regions.searched, &e->regions.search_max};
 }
 
-/* Cuts a rest, which starts at task.start, at the next mark.  Gives up the lock. */
+/* Cuts a rest, whose task.start is known, at the next mark.  Gives up the lock. */
 static void cut_rest(struct expansion *e, struct expand_tools *t, struct region *r)
 {
     const struct start_search s = search_of(e, true);
@@ -194,7 +199,8 @@ static void cut_rest(struct expansion *e, struct expand_tools *t, struct region 
     unlock(e->p);
     has_found = from < r->to && find_start(&s, t, from, r->to, &kind, &start);
     lock(e->p);
-    /* (A member's header would be before its start.) */
+    /* Do not cut at a member: the new rest would begin after the member's header, so that a search
+     * would miss it. */
     if (has_found && kind == START_AT_MARK && start / 8 < r->to && !e->is_closing)
         cut_off(e, r, start / 8);
 }
@@ -251,14 +257,13 @@ bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *
     while (!e->is_closing && r->state == REGION_DECODING) {
         if (next == NULL)
             next = add_region(e);
-        /* What is there is decoded on from block to block, as long as nobody else begins behind
-         * it. */
+        /* While it is not known where the next region starts, continue block by block. */
         r->task.until = bit + 1;
         if (next == NULL)
             return true;
         switch (next->state) {
         case REGION_NEW:
-            /* A pipe may give nothing for long. */
+            /* A pipe may give nothing for a long time: do not wait for it here. */
             if (!input_has(e->input, next->to))
                 return true;
             region_find_start(e, t, next);
@@ -267,7 +272,7 @@ bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *
             break;
         case REGION_SEARCHING:
             await(e->p, CAN_EXPAND);
-            next = r->next; /* that one may be gone */
+            next = r->next; /* the old `next` may be freed */
             break;
         case REGION_BARREN:
             r->task.until = 8 * next->to;
@@ -286,7 +291,7 @@ bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *
     return false;
 }
 
-/* Makes a region of what region r, which is full, leaves. */
+/* Makes a region of the input that is left of region r, whose output is full. */
 static void add_rest(struct expansion *e, struct expand_tools *t, struct region *r)
 {
     const struct decode_task *task = &r->task;
@@ -297,7 +302,7 @@ static void add_rest(struct expansion *e, struct expand_tools *t, struct region 
     if (last == NULL || last->end / 8 >= r->to)
         return;
     rest = cut_off(e, r, last->end / 8);
-    /* Behind a member, the next one has to be looked for. */
+    /* After the end of a member, a search must first find the next member. */
     if (rest == NULL || last->ends_stream || (!is_at_mark && crew_threads(e->p) < SYMBOLS_THREADS))
         return;
     rest->task.kind = is_at_mark ? START_AT_MARK : START_IN_DATA;
@@ -309,8 +314,8 @@ static void add_rest(struct expansion *e, struct expand_tools *t, struct region 
     wake_all(e->p, CAN_EXPAND);
 }
 
-/* Makes a region that was decoded one that can be decoded again; but where nothing came of it,
- * nothing would. */
+/* Discards the output of a decoded region, and lets a worker decode it again.  A region without
+ * runs is not decoded again, as it would have none again. */
 static void decode_later(struct expansion *e, struct region *r)
 {
     if (r->task.count > 0)
@@ -397,7 +402,7 @@ uint64_t regions_next_start(const struct expansion *e, uint64_t bit)
     return 8 * (next_from > passed(e) ? next_from : passed(e));
 }
 
-/* Whether the consumer, which is at that bit, cannot use the region any more. */
+/* Whether a consumer at `bit` cannot use the region any more. */
 static bool is_past(const struct region *r, uint64_t bit)
 {
     switch (r->state) {
@@ -418,7 +423,7 @@ static void abandon(struct region *r)
     atomic_store_explicit(&r->task.is_cancelled, true, memory_order_relaxed);
 }
 
-/* Whether a thread works on it, or one of its runs is in line. */
+/* Whether a thread works on the region, or one of its runs is in line. */
 static bool is_in_use(const struct region *r)
 {
     return r->state == REGION_SEARCHING || r->state == REGION_DECODING ||
@@ -452,7 +457,7 @@ void regions_drop_past(struct expansion *e, uint64_t bit)
         e->regions.last = last;
     for (; given > 0; given--)
         crew_call(e->p);
-    /* A mark may begin before the region. */
+    /* Keep the bytes before the region in which a mark may begin. */
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
     pushing_count(e);
 }

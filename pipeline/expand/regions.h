@@ -1,8 +1,7 @@
 /*
  * regions.h - the list of regions: parts of the input that workers decode ahead
  *
- * Regions lie in the list in the order of the input.  Nothing that a region decodes starts before
- * it.
+ * The list is in the order of the input.  No run of a region starts before the region.
  */
 #ifndef GZLZSS_EXPAND_REGIONS_H
 #define GZLZSS_EXPAND_REGIONS_H
@@ -11,55 +10,59 @@
 
 /* --- For workers --- */
 
-/* The first region that a worker can work on (it is REGION_NEW or REGION_FOUND), or a new one; NULL
- * if there is nothing, or no output buffer, or memory is short. */
+/* Returns the first region that is REGION_NEW or REGION_FOUND, or a new region.  Returns NULL if
+ * nothing may be decoded ahead now, there is no more input for a region, there is no output buffer,
+ * or memory is short. */
 struct region *regions_next(struct expansion *e);
 
-/* Looks for the start of a region, which is REGION_NEW.  Gives up the lock.  Afterwards the region
- * is REGION_FOUND, REGION_BARREN, or REGION_NEW again. */
+/* Looks for the start of a region, which must be REGION_NEW.  Gives up the lock.  Afterwards the
+ * region is REGION_FOUND, REGION_BARREN, or REGION_NEW again. */
 void region_find_start(struct expansion *e, struct expand_tools *t, struct region *r);
 
-/* Takes an output buffer for a region, which is REGION_FOUND, and readies its task.  False if there
- * is no buffer, or the expansion ends. */
+/* Takes an output buffer for a region, which must be REGION_FOUND, and sets up its task.  Returns
+ * false if there is no buffer, or the expansion is closing. */
 bool region_begin(struct expansion *e, struct region *r);
 
-/* Whether a task that has paused is to go on: nothing that others decode, or will decode, starts
- * where it has paused.  Sets task.until then.  Gives up the lock. */
+/* Decides whether a paused task must continue.  It must, unless another region starts where the
+ * task has paused, or the task is no longer wanted.  If so, returns true and sets task.until.
+ * Gives up the lock. */
 bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *r);
 
-/* A region was decoded.  If it is full, what it leaves becomes another region.  Gives up the lock,
- * and *r may be gone afterwards. */
+/* Ends the decoding of a region.  If the output buffer was full, makes a region of the input that
+ * is left.  Gives up the lock, so *r may be freed afterwards. */
 void region_end(struct expansion *e, struct expand_tools *t, struct region *r);
 
 /* --- For the consumer --- */
 
-/* The region that has a run which starts at that bit, or that may yet have one; *run is that run,
- * or NULL.  Returns NULL if there is no such region. */
+/* Returns the region that has a run that starts at `bit`, or may still get one.  Sets *run to that
+ * run, or to NULL if it is not decoded yet.  Returns NULL if there is no such region. */
 struct region *regions_at(struct expansion *e, uint64_t bit, struct decoded_run **run);
 
-/* The first bit behind `bit`, where the consumer is, at which something starts or may yet be found
- * to. */
+/* Returns the first bit after `bit` at which the consumer should call regions_at again: a run or a
+ * region starts there, or a search for a start may be over by then.  The consumer is at `bit`. */
 uint64_t regions_next_start(const struct expansion *e, uint64_t bit);
 
-/* Frees what the consumer, which is at that bit, cannot use any more, and forgets input. */
+/* Frees the regions, and forgets the input, that a consumer at `bit` cannot use any more. */
 void regions_drop_past(struct expansion *e, uint64_t bit);
 
-/* A run was accepted; or was taken out of the line again. */
+/* regions_count_run counts a run that was accepted.  regions_uncount_run undoes that for a run that
+ * was taken out of the line again. */
 void regions_count_run(struct expansion *e, const struct decoded_run *run);
 void regions_uncount_run(struct expansion *e, const struct decoded_run *run);
 
 /* --- For the end, and while the caller is away --- */
 
+/* Returns the first region of the list, or NULL. */
 struct region *regions_first(const struct expansion *e);
 
-/* Frees what was decoded of all regions that have no run in line: it can be decoded again.  Buffers
- * that must stay no longer count. */
+/* Discards the output of all decoded regions that have no run in line.  They can be decoded again.
+ * The buffers of the other decoded regions stay, and no longer count (buffers_disown). */
 void regions_give_up(struct expansion *e);
 
-/* Nothing of any region will be used.  Whoever decodes one ends soon. */
+/* Makes the workers that decode regions stop soon.  No region will be used any more. */
 void regions_cancel(struct expansion *e);
 
-/* Frees all regions; nobody works on one. */
+/* Frees all regions.  No thread may be working on one. */
 void regions_free(struct expansion *e);
 
 #endif

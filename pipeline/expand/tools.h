@@ -12,32 +12,32 @@
 #include "inflate/symbols.h"
 #include "pipeline/expand/engine.h"
 
-/* Bytes of input that a thread looks at while it decodes.  A block that is decoded to symbols has
- * to fit in: with less, large blocks are left to the consumer. */
+/* Most bytes of input that a thread has in memory while it decodes.  A block that is decoded to
+ * symbols must fit in: with less, more large blocks are left to the consumer. */
 #define VIEW_SIZE ((size_t)512 << 10)
 
-/* Bytes behind the input that decoders may load. */
+/* Bytes after the input that decoders may load. */
 #define VIEW_PAD ((size_t)16)
 
-/* Bytes of input in which a thread looks for a start at a time. */
+/* Bytes of input that a thread reads at a time while it looks for a start. */
 #define SCAN_SIZE ((size_t)128 << 10)
 
 _Static_assert(VIEW_PAD >= INF_SYMBOLS_PAD, "bytes behind the input");
 
-/* The part of the input that a thread looks at. */
+/* The part of the input that a thread has in memory. */
 struct view {
-    uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK before and VIEW_PAD behind */
-    uint64_t offset; /* of in[0] in the input */
-    size_t len;
-    bool ends; /* no more came: the input ends, or a pipe gave nothing for now */
+    uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK bytes before and VIEW_PAD bytes after them */
+    uint64_t offset; /* byte of the input that in[0] is */
+    size_t len;      /* number of bytes of the input that are in `in` */
+    bool ends;       /* the last read came short: the input ends, or no more of it has come yet */
 };
 
-/* The task that the CPU engine has decoded last, if that has paused. */
+/* The task that this thread has decoded last, if the task has paused. */
 struct paused {
-    const struct decode_task *task; /* NULL: it has not */
-    uint64_t bit;                   /* of the input, where it has */
-    bool is_in_bytes;               /* `raw` stands behind the task's last run */
-    size_t at;                      /* the next byte of the view that `raw` takes, if so */
+    const struct decode_task *task; /* the task; NULL if the last task has not paused */
+    uint64_t bit;                   /* bit of the input at which the task has paused */
+    bool is_in_bytes;               /* `raw` can continue at the end of the task's last run */
+    size_t at;                      /* if is_in_bytes: index in the view of `raw`'s next byte */
 };
 
 struct expand_tools {
@@ -45,13 +45,14 @@ struct expand_tools {
     struct inf_symbols *symbols;
     struct view view;
     struct paused paused;
-    uint8_t *scan; /* SCAN_SIZE and VIEW_PAD bytes */
+    uint8_t *scan; /* SCAN_SIZE + VIEW_PAD bytes, in which find_start looks for a start */
 };
 
-/* NULL if memory is short. */
+/* Makes a thread's tools.  Returns NULL if memory is short. */
 struct expand_tools *tools_make(void);
 
-/* Gives the pages of the buffers back to the system until they are used again. */
+/* Gives the pages of the tools' buffers back to the system.  The buffers lose their contents, but
+ * can be used again. */
 void tools_give_back_pages(struct expand_tools *t);
 
 #endif
