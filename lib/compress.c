@@ -39,7 +39,7 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
 
 /* --- Headers and trailers ------------------------------------------------------------------- */
 
-/* The bytes of the call's header. */
+/* Returns the size of the call's header in bytes. */
 static size_t header_room(const gzlzss_call *call)
 {
     return GZ_HEADER_SIZE + (call != NULL && call->name != NULL ? strlen(call->name) + 1 : 0);
@@ -94,7 +94,7 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 {
     size_t least, ends;
 
-    /* No buffer can be larger. */
+    /* No buffer can be larger than SIZE_MAX / 2. */
     if (z == NULL || in_len > SIZE_MAX / 2)
         return SIZE_MAX;
     /* Each segment may end with as many bytes as an empty one takes.  Pieces of --rsyncable have
@@ -135,7 +135,7 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out)
         pipeline_cancel_job(o->z->pipeline, o->job);
 }
 
-/* A part of the output was written. */
+/* The job's `wrote`: called when a part of the output was written. */
 static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
     struct compress_call *c = job->ctx;
@@ -153,7 +153,7 @@ void compress_call_init(struct compress_call *c)
 
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len)
 {
-    /* A job whose `in` is NULL has no memory as its input. */
+    /* `in` must not be NULL: that would mean that the job's input is not memory. */
     c->job.in = in_len > 0 ? in : "";
     c->job.in_len = in_len;
     c->job.size = in_len;
@@ -166,7 +166,7 @@ void compress_call_to(struct compress_call *c, void *out, size_t room)
     c->job.put = put_parts;
 }
 
-/* Does the job, in this thread alone if that is faster. */
+/* Does the job.  This thread does it alone if that is faster. */
 static void do_job(struct compress_call *c)
 {
     struct pipeline *p = c->operation.z->pipeline;

@@ -1,5 +1,5 @@
 /*
- * compress.h - what compression of memory, of descriptors and by streams share
+ * compress.h - functions that compression of memory, of descriptors and by streams share
  */
 #ifndef GZLZSS_LIB_COMPRESS_H
 #define GZLZSS_LIB_COMPRESS_H
@@ -7,8 +7,9 @@
 #include "compat/gzip.h"
 #include "lib/object.h"
 
-/* Makes a call's header, of *len bytes: in `small`, or if the call has a name in memory that the
- * caller frees.  Returns NULL if memory is short. */
+/* Makes the gzip header of a call, and sets *len to its size in bytes.  The header is in `small`.
+ * But if the call has a file name, the header is in allocated memory, which the caller frees.
+ * Returns NULL if memory is short. */
 uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small[GZ_HEADER_SIZE],
                          size_t *len);
 
@@ -16,20 +17,20 @@ uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small
  * on. */
 void compress_tell(struct operation *o, uint64_t in, uint64_t out);
 
-/* The status of a call whose job is over. */
+/* Returns the status of a call whose job is over. */
 gzlzss_status compress_judge(const struct operation *o, const struct pipeline_job *job);
 
 /* A call that is one job of compression. */
 struct compress_call {
     struct operation operation;
     struct pipeline_job job;
-    /* The output, unless that is job.out_fd: memory with room for `room` bytes, of which `len` are
-     * written. */
+    /* Output to memory: `out` has room for `room` bytes, and `len` bytes are written.  Unused if
+     * the output is job.out_fd. */
     uint8_t *out;
     size_t room, len;
-    /* There was no room for all. */
+    /* There was no room for all of the output. */
     bool is_full;
-    /* The memory is CUDA device `device`'s. */
+    /* Whether `out` is memory of a CUDA device, and the device's number. */
     bool is_on_gpu;
     int device;
 };

@@ -26,7 +26,7 @@ static bool goes_on(void *ctx)
     return operation_goes_on(ctx);
 }
 
-/* Waits for the caller's stream of CUDA, in a call that has begun. */
+/* Waits for the caller's CUDA stream, in a call that has begun. */
 static gzlzss_status wait_for(struct operation *o, struct CUstream_st *stream,
                               const struct gpu_memory *in, const struct gpu_memory *out)
 {
@@ -133,11 +133,11 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
  * most of the GPU would have nothing to do. */
 #define GPU_INFLATE_MIN ((size_t)64 << 10)
 
-/* A call that a GPU does, at least at first. */
+/* A call that a GPU does, or has tried to do. */
 struct gpu_attempt {
     struct operation *operation;
     struct gpu_thread program;
-    /* What `progress` was told last. */
+    /* The numbers that `progress` was told last. */
     uint64_t in_bytes, out_bytes;
 };
 
@@ -147,7 +147,8 @@ static void wake_up(struct operation *o)
     inflaters_wake(&o->z->inflaters);
 }
 
-/* Tells the program how far the GPU is.  It has its own CUDA context meanwhile. */
+/* Tells the program how far the GPU is.  While `progress` runs, the thread has the program's CUDA
+ * context. */
 static bool tell(void *ctx, uint64_t in, uint64_t out)
 {
     struct gpu_attempt *a = ctx;
@@ -161,8 +162,8 @@ static bool tell(void *ctx, uint64_t in, uint64_t out)
     return is_to_go_on;
 }
 
-/* Has the device decompress in[0..in_len).  *out_len becomes the bytes of output.  With
- * GPU_INFLATE_LEFT and GPU_INFLATE_FAILED, the CPU has to do all. */
+/* Decompresses in[0..in_len) on the device.  Sets *out_len to the bytes of output.  After
+ * GPU_INFLATE_LEFT or GPU_INFLATE_FAILED, the CPU must decompress the whole input. */
 static enum gpu_inflate_result run_gpu(struct gpu_attempt *a, int device, const uint8_t *in,
                                        size_t in_len, uint8_t *out, size_t room, size_t *out_len)
 {
@@ -223,7 +224,7 @@ static gzlzss_status refill(struct gpu_expansion *e, gzlzss_in *in)
     return GZLZSS_OK;
 }
 
-/* The memory to which the stream writes next. */
+/* Returns the memory to which the stream writes next. */
 static gzlzss_out output(const struct gpu_expansion *e)
 {
     if (e->to.is_on_gpu)
@@ -267,8 +268,8 @@ static gzlzss_status expand(struct gpu_expansion *e)
     return GZLZSS_ERROR_CANCELLED;
 }
 
-/* Decompresses, after the wait for the caller's stream of CUDA.  told: what `progress` was told
- * before. */
+/* Decompresses by the CPU, after the wait for the caller's CUDA stream.  told: the numbers that
+ * `progress` was told before. */
 static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e,
                                    const struct gpu_attempt *told, gzlzss_call *call)
 {

@@ -19,7 +19,7 @@
 /* A call, with its input and output. */
 struct decompress_call {
     struct operation operation;
-    /* Decodes ahead; NULL: the calling thread does all. */
+    /* Decodes ahead; NULL: the calling thread does all of the work. */
     struct expansion *expansion;
     /* Bytes read, if there is no expansion, and bytes written. */
     uint64_t in_bytes, out_bytes;
@@ -32,7 +32,7 @@ struct decompress_call {
      * descriptor. */
     uint8_t *out;
     size_t room, out_len;
-    /* There was no room for all. */
+    /* There was no room for all of the output. */
     bool is_full;
     int out_fd;
 };
@@ -135,7 +135,7 @@ static int write_fd(void *ctx, const void *buf, size_t len)
     return tell(w) ? 0 : -1;
 }
 
-/* Takes a decompressor that nobody uses, or makes one.  NULL if memory is short. */
+/* Takes an idle decompressor, or makes one.  Returns NULL if memory is short. */
 static struct decompressor *take_decompressor(gzlzss *z, const struct gz_io *io)
 {
     struct decompressor *d = (struct decompressor *)object_cache_take(&z->idle);
@@ -177,15 +177,15 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
         status = gz_run(d->stream);
     *error = errno;
     *used = d->info.in_bytes;
-    /* Of what follows the members, gzip calls two bytes garbage, but one byte a member that was cut
-     * off.  The library calls both garbage. */
+    /* If bytes that are no header follow the last member, gzip calls two or more of them garbage,
+     * but a single byte a truncated member.  The library calls both garbage. */
     if (status == GZ_TRUNCATED && d->info.lone_byte)
         status = GZ_TRAILING_GARBAGE;
     object_cache_put(&z->idle, &d->kept);
     return status;
 }
 
-/* Decompresses, once all is set in w. */
+/* Decompresses w's input, closes w's expansion, and returns the status of the call. */
 static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
 {
     struct pipeline_expansion_stats stats;

@@ -1,5 +1,5 @@
 /*
- * decompress.h - what decompression of memory, of descriptors and by streams share
+ * decompress.h - functions that decompression of memory, of descriptors and by streams share
  */
 #ifndef GZLZSS_LIB_DECOMPRESS_H
 #define GZLZSS_LIB_DECOMPRESS_H
@@ -8,13 +8,14 @@
 #include "compat/status.h"
 #include "lib/object.h"
 
-/* Decompresses, with the help of the object's threads if e is not NULL.  *used becomes the bytes of
- * input up to the end of the last member, or to where an error was found.  *error becomes errno. */
+/* Decompresses the whole input, with the help of the object's threads if e is not NULL.  Sets *used
+ * to the number of bytes of input up to the end of the last member, or up to the place of an error.
+ * Sets *error to errno. */
 enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, uint64_t *used,
                               int *error);
 
-/* The status of a call whose decompression has ended so.  error_number is the errno of `read` or
- * `write`. */
+/* Returns the status of a call whose decompression has ended with `status`.  error_number: the
+ * errno of `read` or `write`, if one of them has failed. */
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number);
 
 /* Decompresses one regular file to another. */

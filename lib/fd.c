@@ -26,7 +26,7 @@
 #include "lib/sigpipe.h"
 #include "lib/stream.h"
 
-/* The most bytes that are read, or written, at a time. */
+/* Most bytes that are read or written at a time. */
 #define BUFFER_SIZE ((size_t)256 << 10)
 
 /* A call: a stream, its input and its output. */
@@ -38,23 +38,23 @@ struct ends {
     struct gpu_memory memory;
     const uint8_t *next;
     size_t left;
-    /* With that input: the caller's operation, which may be cancelled before the stream's
-     * begins. */
+    /* If in_fd is -1: the operation that the caller of fd_compress_memory has begun.  It may be
+     * cancelled before the stream's operation begins. */
     const struct operation *outer;
     /* The output's st_mode. */
     mode_t out_mode;
-    /* Ends waits for a descriptor. */
+    /* Ends the waits for a descriptor. */
     struct wake wake;
     /* Bytes written. */
     uint64_t written;
-    /* Buffers of BUFFER_SIZE. */
+    /* Buffers of BUFFER_SIZE bytes each. */
     uint8_t *in, *out;
 };
 
-/* Waits for the descriptor for `ms` milliseconds at most, without end if that is -1, or until the
- * stream or gzlzss_cancel ends the wait.  *is_ready: reading or writing does not wait, or fails at
- * once.  If poll fails, that is an error, with `otherwise` as its status: reading or writing might
- * wait then, and could not be cancelled. */
+/* Waits until the descriptor is ready, for at most `ms` milliseconds; -1: without limit.  The
+ * stream or gzlzss_cancel may end the wait earlier.  Sets *is_ready if reading or writing would not
+ * wait, or would fail at once.  If poll(2) fails, returns an error with the status `otherwise`:
+ * reading or writing might then wait, and could not be cancelled. */
 static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms, bool *is_ready,
                               gzlzss_status otherwise)
 {
@@ -71,8 +71,8 @@ static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms
     return error == ENOMEM ? GZLZSS_ERROR_MEMORY : operation_error(e->operation, otherwise, error);
 }
 
-/* Writes some of the bytes, as write(2), to a descriptor that is ready.  A pipe that is ready takes
- * PIPE_BUF bytes without a wait; it is given no more. */
+/* Writes some of the bytes, like write(2), to a descriptor that is ready.  A pipe that is ready
+ * takes PIPE_BUF bytes without a wait, so this writes no more than that to a pipe. */
 static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len)
 {
     if (S_ISSOCK(e->out_mode))
@@ -106,8 +106,8 @@ static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
     return GZLZSS_OK;
 }
 
-/* Does what read_more does, for memory: BUFFER_SIZE bytes at most.  Bytes in a GPU's memory are
- * copied to the buffer. */
+/* Like read_more, but for input in memory: passes on at most BUFFER_SIZE bytes.  Copies bytes in a
+ * GPU's memory to the buffer first. */
 static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
 {
     const size_t n = e->left < BUFFER_SIZE ? e->left : BUFFER_SIZE;
@@ -126,8 +126,8 @@ static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
     return GZLZSS_OK;
 }
 
-/* Reads more input, unless the stream has something to do first.  in->size becomes 0 if nothing was
- * read.  *ends becomes true at the input's end. */
+/* Reads more input, unless the stream has something to do first.  Sets in->size to 0 if nothing was
+ * read, and *ends to true at the input's end. */
 static gzlzss_status read_more(struct ends *e, gzlzss_in *in, bool *ends)
 {
     gzlzss_status status;
@@ -172,8 +172,8 @@ static gzlzss_status run(struct ends *e)
     }
 }
 
-/* Takes the buffers and opens the wake.  False, with errno set, if memory or descriptors are
- * short. */
+/* Allocates the buffers and opens the wake.  Returns false, with errno set, if memory or
+ * descriptors are short. */
 static bool open_ends(struct ends *e)
 {
     struct stat st;
@@ -188,7 +188,7 @@ static bool open_ends(struct ends *e)
     return wake_open(&e->wake);
 }
 
-/* Makes a stream by `begin`, and pumps the input through it to the output.  Both are set in e. */
+/* Makes a stream by `begin`, and pumps e's input through the stream to e's output. */
 static gzlzss_status
 pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
           struct ends e, gzlzss_call *call)

@@ -1,5 +1,5 @@
 /*
- * fd.h - what other files of the library need from fd.c
+ * fd.h - functions of fd.c that other files of the library call
  */
 #ifndef GZLZSS_LIB_FD_H
 #define GZLZSS_LIB_FD_H

@@ -10,9 +10,9 @@
 #include "gpu/gpu.h"
 #include "lib/inflaters.h"
 
-/* Seconds for which a device is left alone whose engine could not be opened.  With less, calls lose
- * more time with attempts while the device's memory is short; with more, the CPU goes on longer
- * after that. */
+/* Seconds for which a device is not tried again after its engine could not be opened.  With less,
+ * calls lose more time with attempts while the device's memory is short.  With more, calls use the
+ * CPU for longer after the memory has become free. */
 #ifndef INFLATERS_PAUSE
 #define INFLATERS_PAUSE 1.0
 #endif
@@ -25,7 +25,7 @@ struct turn {
 struct inflater {
     struct inflater *next;
     int device;
-    /* Used only by the call that has the inflater.  NULL: not open. */
+    /* NULL: not open.  Only the call that has the inflater uses this field. */
     struct gpu_inflate *engine;
 
     /* Under the lock: */
@@ -69,7 +69,8 @@ void inflaters_free(struct inflaters *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-/* The device's inflater; NULL if memory is short.  The lock is held. */
+/* Returns the device's inflater, or makes one.  Returns NULL if memory is short.  The lock is
+ * held. */
 static struct inflater *find(struct inflaters *s, int device)
 {
     struct inflater *i = s->first;
@@ -87,14 +88,14 @@ static struct inflater *find(struct inflaters *s, int device)
     return i;
 }
 
-/* Whether there is hope that the device decompresses.  The lock is held. */
+/* Whether the device may be tried now.  The lock is held. */
 static bool is_usable(const struct inflater *i)
 {
     return !i->has_failed && (i->not_before == 0 || clock_seconds() >= i->not_before);
 }
 
-/* Waits until no call has the inflater and none came before this one.  Returns whether it may be
- * used now.  The lock is held. */
+/* Waits until no call has the inflater and no earlier call waits for it.  Returns whether this call
+ * may use the inflater now.  The lock is held. */
 static bool wait_for_turn(struct inflaters *s, struct inflater *i, bool (*goes_on)(void *ctx),
                           void *ctx)
 {

@@ -2,14 +2,14 @@
  * inflaters.h - the GPUs on which an object decompresses
  *
  * An inflater is one device: an engine (gpu/inflate.h), and the calls that wait for it.  An engine
- * does one call at a time.  So calls on one device take turns, in the order in which they came: a
- * wait and a turn usually take less time than the CPU would.  Calls on different devices do not
- * wait for each other.
+ * does one call at a time.  So calls on one device take turns, in the order in which they came.
+ * Waiting for a turn and using the GPU usually takes less time than using the CPU at once.  Calls
+ * on different devices do not wait for each other.
  *
  * An engine takes much of the device's memory.  It is opened for the first call that needs it, and
- * kept until the object is freed.  If it cannot be opened, the device is left alone for a while:
- * its memory may be short now, and each attempt takes time.  If the device fails, it is not used
- * again.
+ * kept until the object is freed.  If the engine cannot be opened, the device is not tried again
+ * for a while (INFLATERS_PAUSE): its memory may be short now, and each attempt takes time.  If the
+ * device fails, it is not used again.
  */
 #ifndef GZLZSS_LIB_INFLATERS_H
 #define GZLZSS_LIB_INFLATERS_H
@@ -22,11 +22,12 @@
 struct inflater;
 
 struct inflaters {
-    /* Held for moments only, and not while a device works.  No other lock is taken under it. */
+    /* Protects the fields below.  A thread holds it only briefly, and not while a device works, and
+     * takes no other lock meanwhile. */
     pthread_mutex_t lock;
     /* An engine has become idle, or a call was cancelled. */
     pthread_cond_t changed;
-    /* The devices of all calls so far. */
+    /* The inflaters of all devices that calls have asked for so far. */
     struct inflater *first;
     /* Why a device failed or its engine could not be opened, the last time; empty if none did. */
     char trouble[GPU_ERROR_SIZE];
@@ -38,25 +39,25 @@ void inflaters_init(struct inflaters *s);
  * mode stay as they are. */
 void inflaters_free(struct inflaters *s);
 
-/* Waits for a turn on this device, and opens its engine if that is not open.  Returns NULL if the
- * device cannot be used or goes_on(ctx) has returned false.  goes_on is called with the lock held,
- * now and after each inflaters_wake.
+/* Waits for a turn on this device, and opens the device's engine if it is not open.  Returns NULL
+ * if the device cannot be used or goes_on(ctx) has returned false.  goes_on is called with the lock
+ * held, at first and after each inflaters_wake.
  *
  * A thread of the calling program calls this and inflaters_release between gpu_save_thread and
  * gpu_restore_thread. */
 struct inflater *inflaters_take(struct inflaters *s, int device, bool (*goes_on)(void *ctx),
                                 void *ctx);
 
-/* The inflater's engine. */
+/* Returns the inflater's engine. */
 struct gpu_inflate *inflater_engine(const struct inflater *i);
 
 /* Lets the next call use the device.  failure: NULL, or why the device has failed. */
 void inflaters_release(struct inflaters *s, struct inflater *i, const char *failure);
 
-/* Has all calls that wait ask goes_on again. */
+/* Makes all waiting calls call goes_on again. */
 void inflaters_wake(struct inflaters *s);
 
-/* Copies `trouble`. */
+/* Copies `trouble` to `why`. */
 void inflaters_trouble(struct inflaters *s, char why[GPU_ERROR_SIZE]);
 
 #endif

@@ -73,11 +73,11 @@ const char *gzlzss_status_text(gzlzss_status status)
 #define OPTIONS_SIZE_MIN (offsetof(gzlzss_options, device_count) + sizeof(size_t))
 #define CALL_SIZE_MIN (offsetof(gzlzss_call, out_bytes) + sizeof(uint64_t))
 
-/* No struct is larger.  If `size` says so, the program has not set it. */
+/* Most bytes of a struct in any version.  If `size` is larger, the program has not set it. */
 #define STRUCT_SIZE_MAX 4096
 
-/* Whether this version understands a struct that the program gave: its size is possible, and all
- * bytes behind the first `known`, which are those that this version knows, are zero. */
+/* Whether this version understands a struct that the program gave.  The struct's size must be
+ * possible.  This version knows the first `known` bytes; all bytes after them must be zero. */
 static bool is_known(const void *given, size_t size, size_t least, size_t known)
 {
     const uint8_t *bytes = given;
@@ -90,7 +90,8 @@ static bool is_known(const void *given, size_t size, size_t least, size_t known)
     return true;
 }
 
-/* The options that the program gave, and defaults for options that its header did not have yet. */
+/* Returns the options that the program gave, with defaults for options that the program's header
+ * did not have yet. */
 static gzlzss_options known_options(const gzlzss_options *given)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -118,8 +119,8 @@ static bool are_valid(const gzlzss_options *o)
            (o->backend == GZLZSS_GPU && !o->rsyncable);
 }
 
-/* Makes the pipeline's configuration from the options and the system's limits.  False if the
- * matcher is unknown, or if the level stores, so that a matcher has nothing to do. */
+/* Makes the pipeline's configuration from the options and the system's limits.  Returns false if
+ * the matcher is unknown, or if there is a matcher although the level only stores. */
 static bool configure(struct pipeline_config *config, const gzlzss_options *o)
 {
     struct lz_level own_level = *lz_level(o->level);
@@ -149,7 +150,7 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
     return true;
 }
 
-/* Why the last gzlzss_new of this thread has failed with GZLZSS_ERROR_GPU. */
+/* Why this thread's last gzlzss_new has failed with GZLZSS_ERROR_GPU; empty if it has not. */
 static _Thread_local char trouble[GPU_ERROR_SIZE];
 
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
@@ -234,7 +235,8 @@ bool object_may_use(const gzlzss *z, int device)
     return !z->is_cpu_only && z->gpus.count == 0;
 }
 
-/* Why a GPU failed or could not be used to compress, or else to decompress; may be empty. */
+/* Sets `why` to the reason why a GPU failed or could not be used for compression, or if there is
+ * none, for decompression.  `why` may become empty. */
 static void gpu_trouble(const gzlzss *z, char why[GPU_ERROR_SIZE])
 {
     pipeline_gpu_trouble(z->pipeline, why);

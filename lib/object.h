@@ -1,5 +1,5 @@
 /*
- * object.h - what the files of the library share: an object, and the calls that are under way
+ * object.h - an object, and the calls that are under way on it; all files of the library use them
  *
  * An object is a pipeline (pipeline/pipeline.h), which any thread may use, and lists of the calls
  * that are under way on it, by which gzlzss_cancel finds them.  Each call has a struct operation:
@@ -22,17 +22,18 @@
 /* A call that is under way. */
 struct operation {
     gzlzss *z;
-    /* The program's, or NULL. */
+    /* The program's struct for this call, or NULL. */
     gzlzss_call *call;
     /* The job of a compression, or NULL. */
     struct pipeline_job *job;
     /* Called when the call is cancelled, to end its waits; or NULL. */
     void (*wake_up)(struct operation *o);
     atomic_bool is_cancelled;
-    /* An attempt that was given up has told the program these numbers of bytes.  `progress` gets no
-     * smaller ones. */
+    /* Numbers of bytes that an abandoned attempt has told the program.  `progress` gets no smaller
+     * numbers. */
     uint64_t told_in, told_out;
-    /* The list that it is in, and its neighbours there, which change under the list's lock. */
+    /* The list that has this operation, and the neighbours in it.  The list's lock protects
+     * `previous` and `next`. */
     struct calls *list;
     struct operation *previous, *next;
 };
@@ -45,10 +46,10 @@ struct calls {
     char apart[OBJECT_SHARD_APART];
 };
 
-/* The memory of a decompression, kept for the next. */
+/* The memory of a decompression, which is kept for the next one. */
 struct decompressor {
     struct cached_object kept;
-    /* NULL at first. */
+    /* NULL until the first decompression. */
     struct gz_stream *stream;
     struct gz_info info;
 };
@@ -60,50 +61,53 @@ struct gzlzss {
     int level;
     size_t segment_size;
     bool is_rsyncable;
-    /* No GPU may decompress; or those of `gpus` alone. */
+    /* If is_cpu_only, no GPU may decompress.  Else only the GPUs in `gpus` may, or all GPUs if that
+     * list is empty. */
     bool is_cpu_only;
     struct gpus_config gpus;
 
-    /* All threads read the fields above, and nobody changes them: they have cache lines of their
-     * own. */
+    /* All threads read the fields above, and no thread changes them.  This padding gives them cache
+     * lines of their own. */
     char apart[OBJECT_SHARD_APART];
     struct calls calls[OBJECT_SHARDS];
-    /* Every struct decompressor that nobody uses. */
+    /* Every idle struct decompressor. */
     struct object_cache idle;
     /* The GPUs that decompress. */
     struct inflaters inflaters;
 };
 
-/* Whether another process made the object, and this one is a child of it, by fork().  The object's
- * threads are not here, but the child's copy may show their work half done: locks that they hold,
- * conditions for which they wait, lists that they change.  Do not take or destroy these locks, wait
- * for or destroy these conditions, or walk these lists. */
+/* Whether another process made the object, so that this process is a child of it by fork().  The
+ * child does not have the object's threads.  But its copy of the object may show their work half
+ * done: locked mutexes, conditions with waiters, and lists in the middle of a change.  Do not lock
+ * or destroy these mutexes, do not wait for or destroy these conditions, and do not walk these
+ * lists. */
 bool object_is_foreign(const gzlzss *z);
 
 /* Whether the program lets the object use this CUDA device to decompress. */
 bool object_may_use(const gzlzss *z, int device);
 
-/* Whether `call`, which may be NULL, is a struct that this library can read. */
+/* Whether `call` is NULL or a struct that this version of the library understands. */
 bool call_is_valid(const gzlzss_call *call);
 
-/* Begins a call on z, which may be NULL.  The caller sets o->job and o->wake_up before, and calls
+/* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call
  * operation_end afterwards if this returns GZLZSS_OK. */
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call);
 void operation_end(struct operation *o);
 
-/* Copies between memory of CUDA device `device` and other memory, in the calling thread, whose CUDA
- * context stays as it is.  False, with errno set, if that fails. */
+/* Copies between memory of CUDA device `device` and other memory.  The calling thread's CUDA
+ * context stays as it is.  Returns false, with errno set, if the copy fails. */
 bool operation_copy(const struct operation *o, int device, void *to, const void *from, size_t len);
 
-/* Whether the call goes on: it was not cancelled.  If not, errno becomes ECANCELED. */
+/* Whether the call goes on.  If it was cancelled, returns false and sets errno to ECANCELED. */
 bool operation_goes_on(const struct operation *o);
 
-/* Tells the program how many bytes of input were read and of output written.  One thread at a time
- * calls it.  Returns what operation_goes_on returns then. */
+/* Tells the program how many bytes of input were read and how many bytes of output were written.
+ * Only one thread at a time may call this.  Returns whether the call goes on, like
+ * operation_goes_on. */
 bool operation_tell(struct operation *o, uint64_t in, uint64_t out);
 
-/* Sets the program's error_number if the status is an error of reading or writing, else 0.  Returns
- * `status`. */
+/* Sets the program's error_number: to `error_number` if the status is an error of reading or
+ * writing, else to 0.  Returns `status`. */
 gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number);
 
 #endif

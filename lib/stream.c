@@ -4,10 +4,10 @@
  * Compression is a job whose input is pushed (pipeline/compress/push.h).  Its output waits in a
  * list until the caller takes it.
  *
- * Decompression asks for its input.  So each stream has a thread of its own for it, the consumer;
- * the object's threads help the consumer (pipeline/expand/api.h).  The input is pushed here, too.
- * Only the consumer writes to the caller's output, and so only the consumer waits while the caller
- * is away.
+ * A decompressor calls a function to get its input.  So each stream that decompresses has a thread
+ * of its own, the consumer.  The object's threads help the consumer (pipeline/expand/api.h).  The
+ * caller pushes the input, as for compression.  Only the consumer writes to the caller's output, so
+ * only the consumer waits while the caller is away.
  *
  * A thread that holds one of these locks may take only locks further down the list:
  *
@@ -34,11 +34,11 @@
 #include "lib/decompress.h"
 #include "lib/stream.h"
 
-/* While more bytes of output than this wait, no more input is taken. */
+/* Bytes of waiting output above which a stream that compresses takes no more input. */
 #define WAITING_MAX ((size_t)8 << 20)
 
-/* A consumer that has waited this many milliseconds for its caller gives up the memory of what was
- * decoded ahead. */
+/* Milliseconds after which a consumer that waits for its caller gives up the output that was
+ * decoded ahead, and its memory. */
 #ifndef STREAM_PATIENCE
 #define STREAM_PATIENCE 100
 #endif
@@ -67,7 +67,7 @@ struct gzlzss_stream {
     /* Compression: */
 
     struct pipeline_job job;
-    /* The member's header: `small`, or memory. */
+    /* The member's header: `small`, or allocated memory. */
     uint8_t small[GZ_HEADER_SIZE], *header;
     /* The output that waits.  Under the lock. */
     struct waiting *first, *last;
@@ -88,9 +88,9 @@ struct gzlzss_stream {
     /* The caller's output, while it is in gzlzss_stream_run: room for `room` bytes. */
     uint8_t *out;
     size_t room;
-    /* What the consumer waits for: input, or room. */
+    /* Whether the consumer waits for input, and whether it waits for room. */
     bool starves, wants_room;
-    /* The consumer has done something since the caller has looked. */
+    /* The consumer has done something since the caller last reset this. */
     bool went_on;
     /* The consumer has ended, with this status. */
     bool is_over;
@@ -98,7 +98,7 @@ struct gzlzss_stream {
     uint64_t out_bytes;
 };
 
-/* Ends all waits: the call was cancelled. */
+/* Ends all waits.  Called when the call was cancelled. */
 static void wake_up(struct operation *o)
 {
     struct gzlzss_stream *s = (struct gzlzss_stream *)(void *)o;
@@ -110,7 +110,7 @@ static void wake_up(struct operation *o)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The caller has something to do.  The lock is held. */
+/* Wakes a caller that waits in fd.c: it has something to do.  The lock is held. */
 static void wake_poll(struct gzlzss_stream *s)
 {
     if (s->polls)
@@ -154,7 +154,7 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
     return true;
 }
 
-/* The job is over, or will be at once. */
+/* The job's `end`: called when the job is over, or will be at once. */
 static void ended(struct pipeline_job *job)
 {
     struct gzlzss_stream *s = job->ctx;
@@ -201,7 +201,7 @@ static void take_output(struct gzlzss_stream *s, gzlzss_out *out)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The status of a stream whose job is over. */
+/* Returns the status of a stream whose job is over. */
 static gzlzss_status judge(const struct gzlzss_stream *s)
 {
     if (s->job.status == PIPELINE_WRITE_ERROR)
@@ -209,7 +209,8 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
     return compress_judge(&s->operation, &s->job);
 }
 
-/* The first byte that is not used.  An empty input may be NULL, to which C allows no sum. */
+/* Returns the address of the first unused byte.  The address of an empty input may be NULL, to
+ * which C allows nothing to be added. */
 static const uint8_t *unused_input(const gzlzss_in *in)
 {
     return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
@@ -335,7 +336,8 @@ static bool is_cancelled(const struct gzlzss_stream *s)
     return !operation_goes_on(&s->operation);
 }
 
-/* The consumer has done something for which the caller may wait.  The lock is held. */
+/* Tells the caller that the consumer has done something for which the caller may wait.  The lock is
+ * held. */
 static void tell_caller(struct gzlzss_stream *s)
 {
     s->went_on = true;
@@ -351,8 +353,9 @@ static bool starves_now(void *ctx)
     return !expansion_has_input(s->expansion);
 }
 
-/* The consumer waits for the caller.  After STREAM_PATIENCE it gives up what was decoded ahead,
- * unless *has_given_up.  rest[0..len) is the output that it is about to write. */
+/* Makes the consumer wait for the caller.  After STREAM_PATIENCE ms, the consumer gives up the
+ * output that was decoded ahead, and sets *has_given_up; once that is set, it does not do so again.
+ * rest[0..len) is the output that the consumer is about to write. */
 static void wait_for_caller(struct gzlzss_stream *s, bool *has_given_up, const void *rest,
                             size_t len)
 {

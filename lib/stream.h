@@ -1,5 +1,5 @@
 /*
- * stream.h - what other files of the library need from streams
+ * stream.h - functions of streams that other files of the library call
  */
 #ifndef GZLZSS_LIB_STREAM_H
 #define GZLZSS_LIB_STREAM_H
@@ -9,18 +9,20 @@
 #include "base/wake.h"
 #include "lib/object.h"
 
-/* The stream calls wake_call when it is cancelled, and once after stream_polls has returned true:
- * when there is output, or the stream has ended.  NULL: it calls it no more. */
+/* Sets the wake that ends the caller's waits.  The stream calls wake_call when it is cancelled.
+ * After stream_polls has returned true, the stream also calls it once, when there is output or the
+ * stream has ended.  NULL: the stream has no wake any more. */
 void stream_set_wake(gzlzss_stream *s, const struct wake *wake);
 
-/* Says that the caller waits for its input from now on.  False: do not wait; the stream has
- * something to do. */
+/* Says that the caller is about to wait for its input.  Returns false if the caller must not wait,
+ * because the stream has something to do. */
 bool stream_polls(gzlzss_stream *s);
 
-/* Makes `progress` get no smaller numbers than these; called before the first input is given. */
+/* Makes sure that `progress` gets no numbers smaller than these.  Call this before the first
+ * input. */
 void stream_set_told(gzlzss_stream *s, uint64_t in, uint64_t out);
 
-/* The stream's operation. */
+/* Returns the stream's operation. */
 const struct operation *stream_operation(const gzlzss_stream *s);
 
 #endif
