@@ -1,5 +1,5 @@
 /*
- * bits.cuh - reading bits, headers of blocks and gzip's headers on the GPU; private to gpu/
+ * bits.cuh - reads bits, block headers and gzip headers on the GPU; private to gpu/
  */
 #ifndef GZLZSS_GPU_BITS_CUH
 #define GZLZSS_GPU_BITS_CUH
@@ -7,13 +7,14 @@
 #include "base/deflate.h"
 #include "gpu/pieces.cuh"
 
-/* Bits in order.  After gpu_refill, 32 or more are in `buffer`. */
+/* Reads bits in order.  gpu_refill makes sure that `buffer` has 32 bits or more. */
 struct gpu_reader {
-    const uint32_t *next;
-    uint64_t buffer;
-    uint32_t count;
+    const uint32_t *next; /* the next word to load into `buffer` */
+    uint64_t buffer;      /* the next bits; the first is the lowest */
+    uint32_t count;       /* number of bits in `buffer` */
 };
 
+/* Moves the reader to bit `bit` of the words. */
 static __device__ __forceinline__ void gpu_seek(gpu_reader &r, const uint32_t *words, uint32_t bit)
 {
     const uint32_t at = bit / 32, shift = bit % 32;
@@ -31,12 +32,14 @@ static __device__ __forceinline__ void gpu_refill(gpu_reader &r)
     }
 }
 
+/* Skips n bits, which must be in the buffer. */
 static __device__ __forceinline__ void gpu_drop(gpu_reader &r, uint32_t n)
 {
     r.buffer >>= n;
     r.count -= n;
 }
 
+/* Returns the next n bits, 0 to 31, which must be in the buffer, and skips them. */
 static __device__ __forceinline__ uint32_t gpu_take(gpu_reader &r, uint32_t n)
 {
     const uint32_t bits = (uint32_t)r.buffer & ((1u << n) - 1);
@@ -45,6 +48,7 @@ static __device__ __forceinline__ uint32_t gpu_take(gpu_reader &r, uint32_t n)
     return bits;
 }
 
+/* Returns the bit of the words at which the reader is. */
 static __device__ __forceinline__ uint32_t gpu_bit_of(const gpu_reader &r, const uint32_t *words)
 {
     return (uint32_t)(r.next - words) * 32 - r.count;
@@ -57,16 +61,17 @@ static __host__ __device__ inline uint8_t gpu_byte_at(const uint32_t *words, uin
 
 /* --- Headers of dynamic blocks (RFC 1951, 3.2.7) ---------------------------------------------- */
 
-/* The two codes of a dynamic block, as its header says. */
+/* How many code lengths the header of a dynamic block has. */
 struct gpu_header {
-    uint32_t litlens;   /* lengths of literal and length codes */
-    uint32_t distances; /* lengths of distance codes */
+    uint32_t litlens;   /* number of code lengths of literals and lengths */
+    uint32_t distances; /* number of code lengths of distances */
 };
 
 /*
- * Reads the code lengths of a dynamic block, from the bit behind its type on, and returns whether
- * they are those of codes that zlib takes: both are complete, but for a distance code that has one
- * code of one bit, or none.  If `lengths` is not NULL, the lengths are left there.
+ * Reads the code lengths of a dynamic block, from the bit after the block's type on.  Returns
+ * whether zlib would accept them.  Both codes must be complete, except that the distance code may
+ * have no code, or one code of one bit.  There must be a code for the end of the block.  If
+ * `lengths` is not NULL, stores the lengths there: first litlens, then distances.
  */
 static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)
 {
@@ -149,7 +154,7 @@ static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, g
             (distance_codes == 1 && distance_used == 16384));
 }
 
-/* Whether the header of a dynamic block is good.  `bit` is the bit behind the block's type. */
+/* Whether the header of a dynamic block is good.  `bit` is the bit after the block's type. */
 static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint32_t bit)
 {
     gpu_reader r;
@@ -163,10 +168,12 @@ static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint3
 
 /* --- gzip's headers (RFC 1952) ---------------------------------------------------------------- */
 
-/* The byte behind the member header that starts at `byte`, or 0: there is none, or one that is left
- * to the CPU: with an odd flag, or with a CRC of its own, or longer than GPU_HEADER_MAX. */
+/* Most bytes of a member header that the GPU reads. */
 #define GPU_HEADER_MAX 4096u
 
+/* Returns the byte after the member header that starts at `byte`.  Returns 0 if there is no header,
+ * or if the GPU leaves the header to the CPU: it has a reserved flag or a CRC of its own, or it is
+ * longer than GPU_HEADER_MAX. */
 static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
 {
     enum { EXTRA = 4, NAME = 8, COMMENT = 16, ODD = 0xe2 };
@@ -198,7 +205,7 @@ static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &
  * extra field gives the size of the member, which is at most 64 KiB. */
 static __host__ __device__ inline bool gpu_is_bgzf(const gpu_compressed &in, uint32_t byte)
 {
-    static const uint32_t FIELD = 12; /* the first extra field: BC, and its length, which is 2 */
+    static const uint32_t FIELD = 12; /* byte of the first extra field: "BC", then its length, 2 */
 
     return in.bits / 8 >= byte + FIELD + 4 && (gpu_byte_at(in.words, byte + 3) & 4) != 0 &&
            gpu_byte_at(in.words, byte + FIELD) == 'B' &&

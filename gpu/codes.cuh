@@ -1,5 +1,5 @@
 /*
- * codes.cuh - a block's Huffman codes on the GPU: tables that decode them; private to gpu/
+ * codes.cuh - tables that decode a block's Huffman codes on the GPU; private to gpu/
  */
 #ifndef GZLZSS_GPU_CODES_CUH
 #define GZLZSS_GPU_CODES_CUH
@@ -11,13 +11,14 @@
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Bits that one look into a table decodes.  Longer codes, which are rare, take a search. */
+/* Most bits of a code that one look into a table decodes.  Longer codes, which are rare, take a
+ * search. */
 #define LITLEN_BITS 10
 #define DISTANCE_BITS 9
 
-/* An entry of a table: the low 4 bits are a code's length; then 4 bits with the number of extra
- * bits; then what it is; from bit 16 on, the byte, or the least length or distance. 0: a longer
- * code. */
+/* An entry of a table.  Bits 0 to 3 are the code's length in bits.  Bits 4 to 7 are the number of
+ * extra bits.  Bits 8 to 15 are the kind of symbol.  From bit 16 on there is the literal byte, or
+ * the least length or distance.  Entry 0: the code is longer than the table's bits. */
 enum kind { LITERAL, COPY, END, WRONG };
 
 #define ENTRY(value, kind, extra, length) \
@@ -27,14 +28,15 @@ enum kind { LITERAL, COPY, END, WRONG };
 #define ENTRY_KIND(e) ((e) >> 8 & 255)
 #define ENTRY_VALUE(e) ((e) >> 16)
 
-/* The codes of one kind by their length.  All codes of a length are below its limit, as numbers of
- * 15 bits. */
+/* The codes of literals and lengths, or of distances, by their length in bits. */
 struct by_length {
-    uint32_t count[DEFLATE_MAX_CODE + 1]; /* codes of this length */
+    uint32_t count[DEFLATE_MAX_CODE + 1]; /* [k]: number of codes of k bits */
+    /* [k]: take the next DEFLATE_MAX_CODE bits as a number, first bit highest.  If the number is
+     * less than limit[k], the next code has at most k bits. */
     uint32_t limit[DEFLATE_MAX_CODE + 1];
-    uint16_t first[DEFLATE_MAX_CODE + 1]; /* the first code of this length */
-    uint16_t place[DEFLATE_MAX_CODE + 1]; /* where its symbol is in sorted[] */
-    uint16_t sorted[DEFLATE_FIXED_LITLEN_SYMBOLS];
+    uint16_t first[DEFLATE_MAX_CODE + 1];          /* [k]: the first code of k bits */
+    uint16_t place[DEFLATE_MAX_CODE + 1];          /* [k]: index in sorted[] of its symbol */
+    uint16_t sorted[DEFLATE_FIXED_LITLEN_SYMBOLS]; /* the symbols in the order of their codes */
 };
 
 struct tables {
@@ -44,11 +46,11 @@ struct tables {
     uint8_t lengths[DEFLATE_FIXED_LITLEN_SYMBOLS + DEFLATE_FIXED_DISTANCE_SYMBOLS];
     uint16_t codes[DEFLATE_FIXED_LITLEN_SYMBOLS];
     uint32_t litlen_count, distance_count;
-    uint32_t data; /* the bit behind the header */
-    uint32_t is_good;
+    uint32_t data;    /* the bit after the header, where the block's codes start */
+    uint32_t is_good; /* the header is good; if not, the tables are undefined */
 };
 
-/* What a symbol of literals and lengths means, whose code has `length` bits. */
+/* Returns the entry of a literal or length symbol whose code has `length` bits. */
 static __device__ uint32_t litlen_entry(uint32_t symbol, uint32_t length)
 {
     if (symbol < DEFLATE_END_OF_BLOCK)
@@ -60,6 +62,7 @@ static __device__ uint32_t litlen_entry(uint32_t symbol, uint32_t length)
     return ENTRY(deflate_least_length(symbol), COPY, deflate_length_extra_bits(symbol), length);
 }
 
+/* Returns the entry of a distance symbol whose code has `length` bits. */
 static __device__ uint32_t distance_entry(uint32_t symbol, uint32_t length)
 {
     if (symbol >= DEFLATE_DISTANCE_SYMBOLS)
@@ -67,15 +70,15 @@ static __device__ uint32_t distance_entry(uint32_t symbol, uint32_t length)
     return ENTRY(deflate_least_distance(symbol), COPY, deflate_distance_extra_bits(symbol), length);
 }
 
-/* Gives each symbol its code (RFC 1951, 3.2.2), by a warp: lengths[i] is the length of symbol
- * i's. */
+/* Sets codes[i] to the code of symbol i (RFC 1951, 3.2.2), and fills in b.  lengths[i] is the
+ * length of the code.  All lanes of a warp call it. */
 static __device__ void number_codes(const uint8_t *lengths, uint32_t count, by_length &b,
                                     uint16_t *codes, uint32_t lane)
 {
     if (lane <= DEFLATE_MAX_CODE)
         b.count[lane] = 0;
     __syncwarp();
-    /* codes[i] becomes how many symbols before i have codes of the same length. */
+    /* Set codes[i] to the number of symbols before i whose codes have the same length. */
     for (uint32_t first = 0; first < count; first += WARP) {
         const uint32_t i = first + lane, length = i < count ? lengths[i] : 0;
         const uint32_t same = __match_any_sync(ALL_LANES, length);
@@ -111,8 +114,8 @@ static __device__ void number_codes(const uint8_t *lengths, uint32_t count, by_l
     }
 }
 
-/* Makes a table of codes.  `threads` threads do that, of whole warps; number `thread` is this one,
- * and they meet by sync(). */
+/* Makes the table of literals and lengths, or of distances.  `threads` threads, which are whole
+ * warps, call it.  This thread has number `thread`.  sync() waits for all of them. */
 template <bool IS_LITLEN, typename Sync>
 static __device__ void make_table(tables &t, uint32_t thread, uint32_t threads, Sync sync)
 {
@@ -139,7 +142,7 @@ static __device__ void make_table(tables &t, uint32_t thread, uint32_t threads, 
     sync();
 }
 
-/* The entry of the code that comes next. */
+/* Returns the entry of the next code in `buffer`. */
 template <bool IS_LITLEN>
 static __device__ __forceinline__ uint32_t look_up(const tables &t, uint64_t buffer)
 {
@@ -162,15 +165,15 @@ static __device__ __forceinline__ uint32_t look_up(const tables &t, uint64_t buf
     return ENTRY(0, WRONG, 0, DEFLATE_MAX_CODE);
 }
 
-/* Makes the tables of the block whose header starts at a bit: dynamic, or fixed.  t.is_good: it is
- * one; t.data: where its codes start. */
+/* Makes the tables of the dynamic or fixed block whose header starts at bit `header`.  `lanes`
+ * threads call it.  This thread has number `lane`. */
 template <typename Sync>
 static __device__ void make_tables(const gpu_compressed &in, uint32_t header, tables &t,
                                    uint32_t lane, uint32_t lanes, Sync sync)
 {
     const bool is_dynamic = (gpu_bits_at(in.words, header) >> 1 & 3) == DEFLATE_DYNAMIC;
 
-    /* All have read what the block before has left here. */
+    /* Wait until no thread uses the tables of the block before any more. */
     sync();
     if (is_dynamic && lane == 0) {
         gpu_reader r;

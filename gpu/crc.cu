@@ -1,12 +1,15 @@
 /*
  * crc.cu - the CRC-32 of gzip, on the GPU
  *
- * Without the complements before and after, a CRC is linear: the CRC of two parts in a row is the
- * exclusive or of the first part's, moved over as many zeros as the second part has bytes, and the
- * second's.  A thread has EACH bytes of a part of the output, aligned to the part's end; the first
- * thread that has any may have fewer.  So all threads but that one move their CRC by a distance
- * that depends on their number alone, and neighbours join in a tree.  The thread that has the first
- * byte of a member's output in the group begins with the complement; the host complements the sum.
+ * Without its complements at the start and the end, a CRC is linear.  Let a second part of n bytes
+ * follow a first part.  To get the CRC of both, move the first part's CRC over n zero bytes, which
+ * is a multiplication by a power of x, and take the exclusive or with the second part's CRC.
+ *
+ * A block of threads sums up one part of the output.  Each thread has EACH bytes.  The threads'
+ * bytes end where the part ends, so only the first threads may have fewer bytes, or none.  So the
+ * distances by which CRCs move depend only on the threads' numbers.  Neighbours join their CRCs in
+ * a tree.  The thread that has the first byte of a member's output in the group begins with the
+ * complement.  The host complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -14,12 +17,12 @@
 #define THREADS 256
 #define EACH (GPU_CRC_PART / THREADS)
 
-/* The polynomial, bit 31 is x to the 0. */
+/* The polynomial of gzip's CRC-32.  Bit 31 is the coefficient of x to the power of 0. */
 #define POLYNOMIAL 0xedb88320u
 
 static_assert((EACH & (EACH - 1)) == 0, "distances are powers of two");
 
-/* The product of a and b modulo the polynomial. */
+/* Returns the product of a and b modulo the polynomial. */
 static constexpr __host__ __device__ uint32_t multiply(uint32_t a, uint32_t b)
 {
     uint32_t product = 0;
@@ -31,7 +34,7 @@ static constexpr __host__ __device__ uint32_t multiply(uint32_t a, uint32_t b)
     return product;
 }
 
-/* x to the power of n, modulo the polynomial. */
+/* Returns x to the power of n, modulo the polynomial. */
 static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
 {
     uint32_t power = 1u << 31, square = 1u << 30; /* 1, and x */
@@ -44,12 +47,14 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
     return power;
 }
 
+/* Sets the CRC of each part.  One block sums up one part. */
 static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, gpu_crc_part *parts)
 {
     __shared__ uint32_t table[4][256];
     __shared__ uint32_t sums[THREADS];
     const gpu_crc_part part = parts[blockIdx.x];
-    /* This thread's bytes are [from, to) of the part; negative places are before it. */
+    /* This thread has EACH bytes of the part, from byte `from` on.  If `from` is negative, the
+     * bytes before 0 are not in the part. */
     const int32_t from = (int32_t)part.length - (int32_t)(EACH * (THREADS - threadIdx.x));
     const uint8_t *p = bytes + part.start;
     uint32_t crc, sum = 0, power;
@@ -102,7 +107,7 @@ uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length)
 {
     if (sum == 0)
         return next;
-    /* Nearly all parts have one length. */
+    /* Nearly all parts have the same length. */
     constexpr uint32_t power = power_of_x(8 * (uint64_t)GPU_CRC_PART);
 
     return multiply(sum, length == GPU_CRC_PART ? power : power_of_x(8 * length)) ^ next;

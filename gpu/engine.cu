@@ -105,7 +105,7 @@ static size_t chunks_for(size_t capacity, size_t segment_size)
     return capacity / segment_size * LZ_CHUNKS(segment_size);
 }
 
-/* Returns the device memory that such a batch takes, with 1 MiB added for rounding. */
+/* Returns the bytes of device memory that a batch takes, with 1 MiB added for rounding. */
 static size_t device_bytes(size_t capacity, size_t segment_size, const struct lz_level *level)
 {
     const struct gpu_finder *finder = level->finder->gpu;
@@ -148,9 +148,8 @@ static size_t round_up(size_t n, size_t to)
  * Allocates a batch's host memory, and pins it. Pinning costs time for each page. So the memory is
  * in huge pages, if the system has them, and is touched before it is pinned. 320 MiB took 0.08 s
  * that way, against 0.15 s by cudaMallocHost. With 16 busy threads on the host, it took 0.08 s
- * against 0.33 s (H100). The
- * process also ends 0.08 s sooner. All of a batch's host memory is one block, so that it is pinned
- * once: add new arrays to the block.
+ * against 0.33 s (H100). The process also ends 0.08 s sooner. All of a batch's host memory is one
+ * block, so that it is pinned once: add new arrays to the block.
  */
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)

@@ -1,8 +1,8 @@
 /*
  * noinflate.c - gpu/inflate.h in a build without CUDA: there is no device that decompresses
  *
- * A file of its own, apart from none.c and nosteps.c, so that tests can put an engine of their own
- * in place of each.
+ * This file is separate from none.c and nosteps.c, so that a test can replace any of the three by
+ * an engine of its own.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /*
  * nosteps.c - decompression in steps (gpu/inflate.h) in a build without CUDA
  *
- * No engine can be opened there, so nothing calls these functions.
+ * In such a build, gpu_inflate_open always fails, so the program never calls these functions.
  */
 #include "config.h"
 

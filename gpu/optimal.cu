@@ -108,10 +108,10 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 /* A position's list while it grows; compare lzss/optimal.c. */
 struct optimal_list {
     uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
-    uint32_t count;
-    uint32_t best;
-    uint32_t distance;
-    bool ended;
+    uint32_t count;    /* matches in the list */
+    uint32_t best;     /* only a longer match is added */
+    uint32_t distance; /* distance to the latest candidate; 0: none yet */
+    bool ended;        /* the chain has ended: it has no more candidates */
 };
 
 static __device__ __forceinline__ void add(optimal_list &l, uint32_t length, uint32_t distance)
@@ -149,6 +149,8 @@ static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, ui
     return min(n, max);
 }
 
+/* Follows the chain by BYTES bytes from the latest candidate on, through up to `depth` candidates.
+ * Adds each match that is longer than those before. Stops after a match of `enough` bytes. */
 template <unsigned BYTES>
 static __device__ __forceinline__ void gather(optimal_list &l, const gpu_chunk &c,
                                               const gpu_links &links, uint32_t pos, uint32_t max,

@@ -1,36 +1,38 @@
 /*
- * resolve.cu - symbols become bytes, on the GPU
+ * resolve.cu - turns symbols into bytes on the GPU
  *
- * The window before a piece is the end of the output before it.  That output has names of bytes of
- * the window before, and so on back to the group's start.  Finding the windows one after the other
- * would take too long if there are many pieces.  A scan finds them, in three steps:
+ * A symbol is a byte, or a name: the number of a byte in the window before the piece.  That window
+ * is the end of the output of the pieces before, which has names itself, and so on back to the
+ * group's start.  To find the windows one after another would take too long if there are many
+ * pieces.  A chunk is a row of pieces.  A scan over the chunks finds the windows, in three steps:
  *
- *   1. For each chunk, a block of threads goes through its pieces.  It does not know the window
- *      before the chunk.  So the window that it finds for the chunk's end has bytes, and names of
- *      bytes of the window before the chunk.
- *   2. All chunks join their windows with that of the chunk before, then with that of two chunks
- *      before, of four before, and so on.  In the end, all names are of bytes of the window before
- *      the group, which is known.
- *   3. For each chunk, a block of threads goes through its pieces once more.  Now it knows the
- *      window before each piece, and turns all symbols into bytes.
+ *   1. For each chunk, a block of threads goes through the chunk's pieces.  It does not know the
+ *      window before the chunk.  So the window that it finds at the chunk's end consists of bytes,
+ *      and of names of bytes of the window before the chunk.
+ *   2. Each chunk joins its window with the window of the chunk before, then with the window of two
+ *      chunks before, of four before, and so on.  In the end, all names are names of bytes of the
+ *      window before the group, which is known.
+ *   3. For each chunk, a block of threads goes through the chunk's pieces once more.  Now it knows
+ *      the window before each piece, and turns all symbols into bytes.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
 
-/* Threads of a block.  There are few blocks, as each has a window in shared memory. */
+/* Threads of a block.  A multiprocessor holds few blocks, as each has a window in shared memory, so
+ * a block has many threads. */
 #define THREADS 1024
 
-/* Symbols of a window that a thread moves on at a time. */
+/* Entries of a window that each thread moves. */
 #define EACH (GPU_WINDOW / THREADS)
 
-/* Returns the symbol if it is a byte; if it is a name, the entry of `window` that it names. */
+/* Returns the symbol if it is a byte, or else the entry of `window` that it names. */
 template <typename T> static __device__ __forceinline__ T known_as(const T *window, uint32_t symbol)
 {
     return symbol < GPU_UNKNOWN ? (T)symbol : window[symbol - GPU_UNKNOWN];
 }
 
-/* Moves a window on: afterwards it ends with symbols[0..length), which may be bytes.  Names among
- * them are looked up in the window as it was. */
+/* Appends symbols[0..length) to a window, which loses as many entries at its start.  Looks names up
+ * in the old window.  The symbols may have the type of bytes. */
 template <typename T, typename Symbol>
 static __device__ void move_window(T *window, const Symbol *symbols, uint32_t length)
 {
@@ -51,12 +53,13 @@ static __device__ void move_window(T *window, const Symbol *symbols, uint32_t le
     __syncthreads();
 }
 
-/* How many pieces the chunk has. */
+/* Returns the number of pieces of the chunk. */
 static __device__ __forceinline__ uint32_t pieces_of(const gpu_group &g, uint32_t chunk)
 {
     return min(g.chunk, g.count - chunk * g.chunk);
 }
 
+/* Step 1: finds the window at the end of each chunk, with names. */
 static __global__ void __launch_bounds__(THREADS) name_windows(gpu_group g)
 {
     extern __shared__ uint4 shared[];
@@ -75,7 +78,7 @@ static __global__ void __launch_bounds__(THREADS) name_windows(gpu_group g)
         g.names[blockIdx.x * GPU_WINDOW + i] = window[i];
 }
 
-/* Joins the window at each chunk's end with that of `step` chunks before. */
+/* Step 2: joins the window at each chunk's end with the window of `step` chunks before. */
 static __global__ void __launch_bounds__(THREADS)
     join_windows(const uint16_t *names, uint16_t *joined, uint32_t step)
 {
@@ -87,8 +90,8 @@ static __global__ void __launch_bounds__(THREADS)
         joined[(size_t)chunk * GPU_WINDOW + i] = chunk < step ? own[i] : known_as(before, own[i]);
 }
 
-/* Turns the windows at the ends of chunks into bytes.  Their names are of bytes of the window
- * before the group. */
+/* Turns the windows at the ends of chunks into bytes.  All names in them are names of bytes of the
+ * window before the group. */
 static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, const uint16_t *names)
 {
     const size_t first = (size_t)blockIdx.x * GPU_WINDOW;
@@ -102,7 +105,7 @@ static __global__ void __launch_bounds__(THREADS) know_windows(gpu_group g, cons
 static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols, uint8_t *out,
                                   uint32_t length, uint32_t unknown)
 {
-    /* Four bytes at a time where they can be stored at once. */
+    /* Store four bytes at a time, at multiples of 4 bytes. */
     const uint32_t lead = min((uint32_t)(-(uintptr_t)out & 3), length);
     const uint32_t fours = (length - lead) / 4;
     bool is_bad = false;
@@ -120,7 +123,7 @@ static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols
         }
         *(uint32_t *)(out + lead + 4 * i) = bytes;
     }
-    /* The rest: up to three bytes before, and three behind. */
+    /* Store the rest: up to three bytes before, and up to three after. */
     for (uint32_t i = threadIdx.x; i < length - 4 * fours; i += THREADS) {
         const uint32_t k = i < lead ? i : i + 4 * fours, symbol = symbols[k];
 
@@ -130,6 +133,7 @@ static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols
     return is_bad;
 }
 
+/* Step 3: turns the symbols of each chunk's pieces into bytes. */
 static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, uint8_t *out)
 {
     extern __shared__ uint4 shared[];
