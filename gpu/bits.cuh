@@ -69,8 +69,9 @@ struct gpu_header {
 
 /*
  * Reads the code lengths of a dynamic block, from the bit after the block's type on.  Returns
- * whether zlib would accept them.  Both codes must be complete, except that the distance code may
- * have no code, or one code of one bit.  There must be a code for the end of the block.  If
+ * whether the GPU decodes such codes.  Both codes must be complete, except that the distance code
+ * may have no code, or one code of one bit.  There must be a code for the end of the block.  (zlib
+ * also accepts one literal or length code of one bit.  The GPU leaves that to the CPU.)  If
  * `lengths` is not NULL, stores the lengths there: first litlens, then distances.
  */
 static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)

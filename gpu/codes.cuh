@@ -18,7 +18,8 @@
 
 /* An entry of a table.  Bits 0 to 3 are the code's length in bits.  Bits 4 to 7 are the number of
  * extra bits.  Bits 8 to 15 are the kind of symbol.  From bit 16 on there is the literal byte, or
- * the least length or distance.  Entry 0: the code is longer than the table's bits. */
+ * the least length or distance.  Entry 0: the code is longer than the table's bits, or there is
+ * none. */
 enum kind { LITERAL, COPY, END, WRONG };
 
 #define ENTRY(value, kind, extra, length) \
@@ -35,7 +36,7 @@ struct by_length {
      * less than limit[k], the next code has at most k bits. */
     uint32_t limit[DEFLATE_MAX_CODE + 1];
     uint16_t first[DEFLATE_MAX_CODE + 1];          /* [k]: the first code of k bits */
-    uint16_t place[DEFLATE_MAX_CODE + 1];          /* [k]: index in sorted[] of its symbol */
+    uint16_t place[DEFLATE_MAX_CODE + 1];          /* [k]: index in sorted[] of first[k]'s symbol */
     uint16_t sorted[DEFLATE_FIXED_LITLEN_SYMBOLS]; /* the symbols in the order of their codes */
 };
 

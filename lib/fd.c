@@ -52,9 +52,9 @@ struct ends {
 };
 
 /* Waits until the descriptor is ready, for at most `ms` milliseconds; -1: without limit.  The
- * stream or gzlzss_cancel may end the wait earlier.  Sets *is_ready if reading or writing would not
- * wait, or would fail at once.  If poll(2) fails, returns an error with the status `otherwise`:
- * reading or writing might then wait, and could not be cancelled. */
+ * stream or gzlzss_cancel may end the wait earlier.  Sets *is_ready to whether reading or
+ * writing would return at once, perhaps with an error.  If poll(2) fails, returns an error with the
+ * status `otherwise`: reading or writing might then wait, and could not be cancelled. */
 static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms, bool *is_ready,
                               gzlzss_status otherwise)
 {
