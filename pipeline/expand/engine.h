@@ -1,5 +1,5 @@
 /*
- * engine.h - the seam between those who choose what is decoded ahead and those who decode it
+ * engine.h - the interface between the choice of tasks to decode ahead and their decoding
  *
  * A task says where decoding begins, where it pauses, and which memory its output may fill.  An
  * engine decodes a batch of tasks, and adds decoded runs to each task.  An engine knows no lock, no
