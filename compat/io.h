@@ -35,9 +35,10 @@ struct gz_place {
 /* Decodes parts of the input ahead, in other threads.  Its output must be exactly that of decoding
  * from the start. */
 struct gz_ahead {
-    /* Returns whether another thread has decoded from bit `bit` on, or is doing so.  *from becomes
-     * the first bit for which to ask again: asking at the start of each block would take longer
-     * than decoding a short block. */
+    /* Returns whether `run` may have output that starts at bit `bit`: another thread has decoded
+     * from there on or is doing so, or a GPU may start there.  If not, *from becomes the first bit
+     * for which to ask again.  Asking takes longer than decoding a short block, so it is not done
+     * at every block. */
     bool (*has)(void *ctx, uint64_t bit, uint64_t *from);
     /* Writes all bytes that were decoded ahead from *place on, if any, and moves *place to their
      * end.  False, with errno set, if a write failed. */

@@ -102,9 +102,9 @@ struct gpu_unit {
  * makes before that code.  So all threads of `decode` can begin at once, each with a step.
  *
  * The low GPU_MAP_BITS bits of an entry are the distance in bits from the step's start to that
- * code.  It is less than GPU_MAP_END: a code with its extra bits is shorter than that.  The other
- * bits are the output in bytes.  One more entry follows the last step's: it has GPU_MAP_END and the
- * output of the whole block.
+ * code.  It is less than GPU_MAP_END: a length and its distance have at most 48 bits, with their
+ * extra bits.  The other bits are the output in bytes.  One more entry follows the last step's: it
+ * has GPU_MAP_END and the output of the whole block.
  */
 #define GPU_STEP 128u
 #define GPU_MAP_BITS 6

@@ -20,7 +20,8 @@
 #include "base/bytes.h"
 #include "lzss/hashes.h"
 
-/* An entry that names no position.  It lies further back than any position in reach of a chunk. */
+/* The entry of a hash that has no position.  As a number it is -32768: further back than any
+ * position that a chunk can reach. */
 #define LINKS_NONE INT16_MIN
 
 _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in 16 bits");

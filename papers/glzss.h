@@ -45,8 +45,8 @@ BOTH_INLINE uint32_t glzss_before_last_step(uint32_t length)
     return (length - GLZSS_MIN_MATCH) & ~3u;
 }
 
-/* For glzss-tagging: whether a stop without a match enters position `side`. It does so only if the
- * walk, which then goes on by one byte, has passed that position. */
+/* For glzss-tagging: whether a stop without a match enters position `side` into the hash table,
+ * too.  Only positions up to the stop are entered: the walk goes on behind the stop. */
 BOTH_INLINE bool glzss_is_passed(uint32_t side, uint32_t stop)
 {
     return side <= stop;

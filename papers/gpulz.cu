@@ -44,7 +44,8 @@ static_assert((GPULZ_WINDOW_MAX + 1) * sizeof(uint32_t) + sizeof(uint4) <= GPU_I
               "reads behind a batch");
 static_assert(GPULZ_WINDOW_MAX < 256, "lengths and distances have eight bits");
 
-/* The method's parameters. */
+/* Values of the method's keys: `symbol` is one of GPULZ_AUTO to GPULZ_4; `window` is in symbols,
+ * `packet` in bytes. */
 struct gpulz_numbers {
     uint32_t symbol, window, packet;
 };
