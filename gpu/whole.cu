@@ -207,10 +207,8 @@ static bool load_batch(struct whole *w)
     const uint64_t start = c->position / 8, left = c->in_len - start;
     const size_t len = left < g->batch + g->overlap ? (size_t)left : g->batch + g->overlap;
 
-    if (!gpu_mark(c, BEFORE_COPY) || !to_device(c, (uint8_t *)g->words, w->in + start, len) ||
-        !gpu_begin_batch(c, g->words, start, len, g->batch))
-        return false;
-    return true;
+    return gpu_mark(c, BEFORE_COPY) && to_device(c, (uint8_t *)g->words, w->in + start, len) &&
+           gpu_begin_batch(c, g->words, start, len, g->batch);
 }
 
 /* Adds the group's output to the members' CRCs and lengths.  Compares these with the trailers of

@@ -327,12 +327,6 @@ bool decoder_need(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return is_up;
 }
 
-/* Whether the input's size is known, so that parts of it can be read at any time. */
-static bool has_size(const struct expansion *e)
-{
-    return !e->is_pushed && input_is_file(e->input);
-}
-
 bool decoder_is_worth_it(const struct pipeline *p, struct input *in)
 {
     const struct pipeline_config *config = &p->config;
@@ -354,7 +348,7 @@ void decoder_consider(struct expansion *e)
     const struct pipeline_config *config = &e->p->config;
     struct gpu_decoder *d;
 
-    if (e->gpu_from == UINT64_MAX || e->is_pushed || !decoder_is_worth_it(e->p, e->input))
+    if (e->gpu_from == UINT64_MAX || !decoder_is_worth_it(e->p, e->input))
         return;
     lock(e->p);
     d = start_decoder(e->p);
@@ -371,7 +365,7 @@ bool decoder_is_ready(const struct expansion *e, uint64_t bit)
     const struct gpu_decoder *d = e->p->expansions->decoder;
     const uint64_t least = e->p->config.is_test ? 1 : HAND_OVER_MIN;
 
-    return d != NULL && d->state == DECODER_IDLE && has_size(e) && bit >= e->gpu_from &&
+    return d != NULL && d->state == DECODER_IDLE && input_is_file(e->input) && bit >= e->gpu_from &&
            bit / 8 + least <= input_size(e->input);
 }
 
